@@ -6,13 +6,13 @@ from collections.abc import Iterator, Sequence
 
 from absint.lattices.contents import Contents
 from absint.lattices.dtype import DType
-from absint.lattices.logic.relation import UNKNOWN_RELATION
+from absint.lattices.logic.relation import UNKNOWN_RELATION, Relation
 from absint.lattices.shape import Shape
 from absint.lattices.terms.expr import Dim, Expr
 from absint.lattices.value import Tensor
 from absint.obligations.obligation import Gap, Kind, Obligation
 from absint.solver.smtlib import Script
-from absint.specification.formulas import Formula, both, equal, negated, variable
+from absint.specification.formulas import Defined, Formula, both, equal, negated, variable
 from absint.specification.node import Clause, Meaning, Output
 from absint.specification.specs import Argument, Instance, Specification
 from absint.transfer.application import apply
@@ -50,7 +50,13 @@ class _Making:
             script = self._script([self.legal])
             script.commands(f"(assert (not {script.script.relation(statement.relation)}))")
             yield self._made("necessary", f"{statement.relation}: {statement.reason}", script)
-        yield from self._sufficient([s.relation for s in required if s.relation is not UNKNOWN_RELATION])
+        yield from self._sufficient(self._premises())
+
+    def _premises(self) -> list[Relation]:
+        """The relations under which a complete rule says that the node runs."""
+        stated = [s.relation for s in self.applied.statements if s.role == "required"]
+        stated += [caveat.relation for caveat in self.applied.caveats]
+        return [relation for relation in stated if relation is not UNKNOWN_RELATION]
 
     @property
     def legal(self) -> Formula:
@@ -59,8 +65,7 @@ class _Making:
     def _illegal(self) -> Iterator[Obligation | Gap]:
         (clause,) = self.meaning.legal
         if self.applied.rejected is None and self.rule.complete and not self.applied.possible_failures:
-            required = [s.relation for s in self.applied.statements if s.role == "required"]
-            yield from self._entailed(required, clause)
+            yield from self._entailed(self._premises(), clause)
         elif self.applied.rejected is None:
             yield self._gap(f"an illegal node is not rejected: {clause.reason}")
 
@@ -77,10 +82,7 @@ class _Making:
             where = f"output {place}, axis {axis}"
             yield from self._size(where, defined, dim)
 
-    def _size(self, where: str, defined: object, dim: Dim) -> Iterator[Obligation | Gap]:
-        from absint.specification.formulas import Defined
-
-        assert isinstance(defined, Defined)
+    def _size(self, where: str, defined: Defined, dim: Dim) -> Iterator[Obligation | Gap]:
         if not isinstance(dim, Expr):
             yield self._gap(f"{where} is unknown")
             return
@@ -97,18 +99,19 @@ class _Making:
         twice.commands(f"(assert {negated(equal(one, other)).smtlib()})")
         yield self._made("unique", f"{where} is one size", twice)
 
-    def _sufficient(self, required: Sequence[object]) -> Iterator[Obligation | Gap]:
+    def _sufficient(self, required: Sequence[Relation]) -> Iterator[Obligation | Gap]:
         if not self.rule.complete:
             return
-        for failure in self.applied.possible_failures:
-            yield self._gap(f"may fail: {failure}")
+        if self.applied.possible_failures:
+            yield from (self._gap(f"may fail: {failure}") for failure in self.applied.possible_failures)
+            return
         for clause in self.meaning.legal:
             yield from self._entailed(required, clause)
 
-    def _entailed(self, required: Sequence[object], clause: Clause) -> Iterator[Obligation | Gap]:
+    def _entailed(self, required: Sequence[Relation], clause: Clause) -> Iterator[Obligation | Gap]:
         script = self._script([negated(clause.formula)])
         for relation in required:
-            script.commands(f"(assert {script.script.relation(relation)})")  # type: ignore[arg-type]
+            script.commands(f"(assert {script.script.relation(relation)})")
         yield self._made("sufficient", f"the requirements imply: {clause.reason}", script)
 
     def _obligation(self, kind: Kind, claim: str, formulas: Sequence[Formula]) -> Obligation:

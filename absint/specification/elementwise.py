@@ -35,7 +35,7 @@ def unary_of_other_types(node: Node) -> Output:
     return tensor(node.input(0).dims)
 
 
-@specifies("Cast", grid=[at("N C", to=7), at("", to=1), at("bool: N", to=1)])
+@specifies("Cast", first=6, grid=[at("N C", to=7), at("", to=1), at("bool: N", to=1)])
 def cast(node: Node) -> Output:
     """The shape of the input."""
     return tensor(node.input(0).dims)
@@ -65,7 +65,8 @@ def _pairs(dtype: str) -> list[tuple[str, str]]:
 
 
 @specifies("Add Sub Mul Div Pow", first=7, grid=[at(*pair) for pair in TWO])
-@specifies("Less Greater Equal", first=7, grid=[at(*pair) for pair in _pairs("float")])
+@specifies("Less Greater", first=7, grid=[at(*pair) for pair in TWO])
+@specifies("Equal", first=7, grid=[at(*pair) for pair in _pairs("int64")])
 @specifies("LessOrEqual GreaterOrEqual", grid=[at(*pair) for pair in TWO])
 @specifies("Mod BitwiseAnd BitwiseOr BitwiseXor", grid=[at(*pair) for pair in _pairs("int64")])
 @specifies("BitShift", grid=[at(*pair, direction="LEFT") for pair in _pairs("uint8")])
@@ -88,11 +89,11 @@ def broadcast(node: Node, inputs: Sequence[Input]) -> list[Defined]:
         for i, a in enumerate(present):
             for b in present[i + 1 :]:
                 node.requires(either(equal(a, b), equal(a, 1), equal(b, 1)), f"sizes of axis {axis} must broadcast")
-        sizes.append(_broadcast_size(present))
+        sizes.append(broadcast_size(present))
     return sizes
 
 
-def _broadcast_size(sizes: Sequence[Term]) -> Defined:
+def broadcast_size(sizes: Sequence[Term]) -> Defined:
     """1 if all sizes are, else the size of those that are not 1."""
     return Defined(
         lambda q: both(

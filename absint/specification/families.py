@@ -5,7 +5,7 @@ from __future__ import annotations
 from importlib import import_module
 from typing import Final
 
-FAMILIES: Final = ("elementwise", "windows", "reductions")
+FAMILIES: Final = ("elementwise", "windows", "reductions", "products", "layout", "indexing", "normalisation", "generators")
 
 
 def load() -> None:

@@ -7,7 +7,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import NamedTuple, TypeAlias
 
-from absint.specification.formulas import FALSE, Defined, Formula, Int, Term, exactly, term
+from absint.specification.formulas import FALSE, Defined, Formula, Int, Term, either, exactly, term
 
 Attribute: TypeAlias = int | float | str | Sequence[int] | Sequence[float] | Sequence[str]
 
@@ -116,9 +116,9 @@ class Node:
         self.demand(-rank <= axis < rank, f"axis {axis} must be one of {rank}")
         return axis % rank
 
-    def requires(self, formula: Formula, reason: str) -> None:
-        """A legal node meets this."""
-        self.legal.append(Clause(formula, reason))
+    def requires(self, formula: Formula, reason: str, *, unless: Formula = FALSE) -> None:
+        """A legal node meets this. onnxruntime also runs nodes that meet `unless`: their sizes are specified too."""
+        self.legal.append(Clause(formula if unless is FALSE else either(formula, unless), reason))
 
     def demand(self, holds: bool, reason: str) -> None:
         """A legal node meets this, whatever the sizes."""

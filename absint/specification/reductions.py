@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Final
 
+from absint.specification.formulas import equal, product
 from absint.specification.node import Node, Output, tensor
 from absint.specification.specs import at, specifies
 
@@ -69,6 +70,7 @@ def place(node: Node) -> Output:
     """One axis becomes 1 or goes; it must have an element to point at."""
     dims = node.input(0).dims
     axis = node.axis(node.integer("axis"), len(dims))
-    node.requires(dims[axis] >= 1, "the axis must have an element")
+    others = product(size for place, size in enumerate(dims) if place != axis)
+    node.requires(dims[axis] >= 1, "the axis must have an element", unless=equal(others, 0))
     kept = [1] if node.integer("keepdims", 1) else []
     return tensor([*dims[:axis], *kept, *dims[axis + 1 :]])

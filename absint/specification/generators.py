@@ -1,0 +1,109 @@
+"""New tensors: of a shape that is an attribute, an input, or that of another tensor."""
+
+from __future__ import annotations
+
+from absint.specification.formulas import both, either, equal, negated, Defined
+from absint.specification.layout import number
+from absint.specification.node import Node, Output, tensor
+from absint.specification.specs import at, specifies
+
+
+@specifies("ConstantOfShape", grid=[at("= n 3"), at("="), at("= n m"), at("= 2 -1")])
+def constant_of_shape(node: Node) -> Output:
+    """The sizes that the input lists."""
+    sizes = node.elements(0) or ()
+    for size in sizes:
+        node.requires(size >= 0, "a size must not be negative")
+    return tensor(sizes)
+
+
+@specifies("RandomNormal RandomUniform", grid=[at(shape=[3, 4]), at(shape=[0])])
+def random_of_shape(node: Node) -> Output:
+    """The sizes that the attribute lists."""
+    return tensor(node.integers("shape") or [])
+
+
+@specifies("RandomNormalLike RandomUniformLike", grid=[at("N C")])
+@specifies("Bernoulli", grid=[at("N C"), at("")])
+@specifies("EyeLike", grid=[at("N M"), at("N")])
+@specifies("BitCast", grid=[at("N C", to=6)])
+def like(node: Node) -> Output:
+    """The shape of the input."""
+    x = node.input(0)
+    if node.operator == "EyeLike":
+        node.demand(x.rank == 2, "the input must be a matrix")
+    return tensor(x.dims)
+
+
+@specifies("Dropout", first=7, grid=[at("N C"), at("N C", outputs=2), at("")])
+def dropout(node: Node) -> list[Output]:
+    """The shape of the data, and of the mask."""
+    return [tensor(node.input(0).dims)] * node.outputs
+
+
+@specifies("Clip", first=11, grid=[at("N C"), at("N C", "", ""), at("N", None, ""), at("N", "K")])
+def clip(node: Node) -> Output:
+    """The shape of the input; the ends are scalars."""
+    for place in (1, 2):
+        end = node.optional(place)
+        node.demand(end is None or end.rank == 0, "min and max must be scalars")
+    return tensor(node.input(0).dims)
+
+
+@specifies("Clip", last=10, grid=[at("N C"), at("N", min=0.0)])
+def clip_by_attributes(node: Node) -> Output:
+    """The shape of the input."""
+    return tensor(node.input(0).dims)
+
+
+@specifies("Multinomial", grid=[at("N C"), at("N C", sample_size=5), at("N")])
+def multinomial(node: Node) -> Output:
+    """`sample_size` draws for each row."""
+    x = node.input(0)
+    node.demand(x.rank == 2, "the input must be a matrix")
+    node.requires(x.dims[1] >= 1, "there must be a class to draw")
+    return tensor([x.dims[0], node.integer("sample_size", 1)])
+
+
+@specifies("Range", grid=[at(". 0", ". n", ". 1"), at(". a", ". b", ". 2"), at(". a", ". b", ". -3"), at(". 3", ". n", ". 5")])
+def numbers_in_range(node: Node) -> Output:
+    """The numbers start, start + delta, ... before limit."""
+    (start,), (limit,), (step,) = (node.elements(place) or () for place in range(3))
+    delta = number(step)
+    assert delta is not None
+    node.demand(delta != 0, "delta must not be 0")
+
+    def lies(q: object) -> object:
+        last = start + (q - 1) * delta  # type: ignore[operator]
+        return last < limit if delta > 0 else last > limit
+
+    def fits(q: object) -> object:
+        return either(equal(q, 0), lies(q))  # type: ignore[arg-type]
+
+    return tensor([Defined(lambda q: both(fits(q), negated(fits(q + 1))))])  # type: ignore[arg-type]
+
+
+@specifies("HannWindow HammingWindow BlackmanWindow", grid=[at(". n"), at(". n", periodic=0)])
+def window_function(node: Node) -> Output:
+    """A value for each place of the window."""
+    (size,) = node.elements(0) or ()
+    return tensor([size])
+
+
+@specifies("QuantizeLinear", grid=[at("N C", "", "uint8:"), at("N C", ""), at("N C H", "K", "uint8: L", axis=1)])
+@specifies("DequantizeLinear", grid=[at("uint8: N C", "", "uint8:"), at("uint8: N C", ""), at("uint8: N C H", "K", "uint8: L", axis=1)])
+def quantise(node: Node) -> Output:
+    """The shape of x; a vector of scales has one for each place along the axis."""
+    x, scale, zero = node.input(0), node.input(1), node.optional(2)
+    if scale.rank == 1:
+        axis = node.axis(node.integer("axis", 1), x.rank)
+        node.requires(equal(scale.dims[0], x.dims[axis]), "there must be a scale for each place of the axis")
+        if zero is not None:
+            node.requires(equal(zero.dims[0], x.dims[axis]), "there must be a zero point for each place of the axis")
+    return tensor(x.dims)
+
+
+@specifies("DynamicQuantizeLinear", grid=[at("N C", outputs=3), at("", outputs=3)])
+def dynamic_quantise(node: Node) -> list[Output]:
+    """The shape of x; a scale and a zero point."""
+    return [tensor(node.input(0).dims), tensor([]), tensor([])]

@@ -1,0 +1,346 @@
+"""Operators that rearrange elements: shapes given by attributes or by known inputs."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from itertools import combinations
+
+from absint.specification.formulas import (
+    FALSE,
+    Defined,
+    Term,
+    both,
+    choice,
+    either,
+    equal,
+    implies,
+    negated,
+    product,
+    smallest,
+    largest,
+    total,
+)
+from absint.specification.node import Node, Output, tensor
+from absint.specification.specs import at, specifies
+
+
+@specifies(
+    "Reshape",
+    first=5,
+    grid=[
+        at("N C H", "= n c"),
+        at("N C H", "= -1"),
+        at("N C H", "= 0 -1"),
+        at("N C H", "= n -1 4"),
+        at("N 4 H", "= 0 2 2 -1"),
+        at("N C", "="),
+        at("N C", "= n m k l"),
+        at("N C", "= 0 0 1"),
+        at("N C", "= 0 m", first=14, allowzero=1),
+        at("N C", "= n -1", first=14, allowzero=1),
+        at("N C", "= -1 -1"),
+        at("N C", "= 4 -2"),
+    ],
+)
+def reshape(node: Node) -> Output:
+    """As many elements. A 0 copies the size at its place unless `allowzero` is 1; one -1 is what makes it fit."""
+    x, wanted = node.input(0), node.elements(1) or ()
+    numbers = [number(size) for size in wanted]
+    node.demand(numbers.count(-1) <= 1, "at most one size may be -1")
+    node.demand(all(n is None or n >= -1 for n in numbers), "sizes must be -1 or more")
+    copies = not node.integer("allowzero")
+    sizes: list[Term | None] = []
+    for place, (size, known) in enumerate(zip(wanted, numbers, strict=True)):
+        if known == -1:
+            sizes.append(None)
+        elif not copies:
+            sizes.append(size)
+        elif place < x.rank:
+            sizes.append(choice(equal(size, 0), x.dims[place], size))
+        else:
+            node.requires(negated(equal(size, 0)), f"size {place} must not copy an axis that there is not")
+            sizes.append(size)
+    count, rest = product(x.dims), product(size for size in sizes if size is not None)
+    if None not in sizes:
+        node.requires(equal(rest, count), "the elements must be as many as before")
+        return tensor([size for size in sizes if size is not None])
+    # onnxruntime runs 0 beside -1 on a tensor without elements, and leaves every 0 out of both products.
+    count_left, rest_left = _without_zeros(x.dims), _without_zeros(size for size in sizes if size is not None)
+    empty = both(equal(rest, 0), equal(count, 0), equal(count_left % rest_left, 0))
+    unless = FALSE if copies else empty
+    node.requires(rest >= 1, "a size of -1 must be decided by the others", unless=unless)
+    node.requires(both(rest >= 1, equal(count % rest, 0)), "the elements must fill the other sizes", unless=unless)
+    inferred = Defined(
+        lambda q: either(both(rest >= 1, equal(q * rest, count)), both(unless, equal(q * rest_left, count_left)))
+    )
+    return tensor([inferred if size is None else size for size in sizes])
+
+
+def _without_zeros(sizes: Iterable[Term]) -> Term:
+    return product(largest(size, 1) for size in sizes)
+
+
+def number(value: Term) -> int | None:
+    """The number that a term is."""
+    return int(str(value.args[0])) if value.op == "number" else None
+
+
+def numbers(values: tuple[Term, ...] | None) -> list[int]:
+    """The numbers that all of the terms are."""
+    found = [number(value) for value in values or ()]
+    assert None not in found, "the instance must give numbers"
+    return [n for n in found if n is not None]
+
+
+@specifies("Flatten", grid=[at("N C H W"), at("N C H", axis=0), at("N C H", axis=3), at("N C", axis=2), at("N")])
+@specifies("Flatten", first=11, grid=[at("N C H W", axis=-1), at("N C", axis=-2), at("N C", axis=-3), at("", axis=0)])
+def flatten(node: Node) -> Output:
+    """A matrix: the sizes before the axis, and those from it on."""
+    x, axis = node.input(0), node.integer("axis", 1)
+    node.demand(-x.rank <= axis <= x.rank, "the axis must be between two axes")
+    axis = axis + x.rank if axis < 0 else axis
+    return tensor([product(x.dims[:axis]), product(x.dims[axis:])])
+
+
+SQUEEZED = ["N 1 H 1", "1 C 1", "N C H"]
+
+
+@specifies("Squeeze", last=12, grid=[at(x, axes=a) for x in SQUEEZED for a in ([0], [1], [0, 2])])
+@specifies("Squeeze", first=11, last=12, grid=[at(x, axes=[-1]) for x in SQUEEZED])
+@specifies("Squeeze", first=13, grid=[at(x, f"= {a}") for x in SQUEEZED for a in ("0", "1", "0 2", "-1", "3")])
+def squeeze(node: Node) -> Output:
+    """Without the given axes, which must have size 1."""
+    x = node.input(0)
+    chosen = {node.axis(axis, x.rank) for axis in _axes(node)}
+    for axis in chosen:
+        node.requires(equal(x.dims[axis], 1), f"axis {axis} must have size 1")
+    return tensor([size for axis, size in enumerate(x.dims) if axis not in chosen])
+
+
+def _axes(node: Node) -> list[int]:
+    return node.integers("axes") or [] if len(node.inputs) == 1 else numbers(node.elements(1))
+
+
+@specifies("Unsqueeze", last=12, grid=[at("N C", axes=a) for a in ([0], [2], [0, 3], [1, 2])])
+@specifies("Unsqueeze", first=11, last=12, grid=[at("N C", axes=a) for a in ([-1], [0, -1], [3])])
+@specifies("Unsqueeze", first=13, grid=[at("N C", f"= {a}") for a in ("0", "2", "0 3", "-1", "0 -1", "3", "1 1", "3 0")])
+def unsqueeze(node: Node) -> Output:
+    """With axes of size 1 at the given places of the output."""
+    x, axes = node.input(0), _axes(node)
+    rank = x.rank + len(axes)
+    chosen = {node.axis(axis, rank) for axis in axes}
+    node.demand(len(chosen) == len(axes), "axes must differ")
+    rest = iter(x.dims)
+    return tensor([1 if axis in chosen else next(rest) for axis in range(rank)])
+
+
+@specifies("Transpose", grid=[at("N C H"), at("N C H", perm=[1, 2, 0]), at("N", perm=[0]), at(""), at("N C", perm=[1, 1])])
+def transpose(node: Node) -> Output:
+    """Axes permuted, by default reversed."""
+    x = node.input(0)
+    order = node.integers("perm") or list(range(x.rank))[::-1]
+    node.demand(sorted(order) == list(range(x.rank)), "perm must name each axis once")
+    return tensor([x.dims[axis] for axis in order])
+
+
+@specifies("Expand", grid=[at("N C", "= n c"), at("N C", "= c"), at("C", "= n c"), at("1 C", "= 4 1"), at("N", "=")])
+def expand(node: Node) -> Output:
+    """Broadcast to the given sizes, of which 1 keeps the size."""
+    from absint.specification.elementwise import broadcast
+    from absint.specification.node import Input
+
+    return tensor(broadcast(node, [node.input(0), Input(node.elements(1) or ())]))
+
+
+@specifies("Tile", first=6, grid=[at("N C", "= n c"), at("N C", "= 2 3"), at("N", "= 0"), at("N C", "= 2"), at("", "=")])
+def tile(node: Node) -> Output:
+    """Each size times its number of repeats."""
+    x, repeats = node.input(0), node.elements(1) or ()
+    node.demand(len(repeats) == x.rank, "repeats must have a number for each axis")
+    return tensor([size * count for size, count in zip(x.dims, repeats, strict=True)])
+
+
+JOINED = [at("N C", "M D", axis=0), at("N C", "M D", "L E", axis=1), at("N", "M", axis=0), at("N C H", "M D G", axis=2)]
+
+
+@specifies("Concat", grid=[*JOINED, at("N C", "M D", axis=2) ])
+@specifies("Concat", first=11, grid=[*JOINED, at("N C", "M D", axis=-1), at("N C", "M D", axis=-3)])
+def concat(node: Node) -> Output:
+    """The sum along the axis; all other sizes agree."""
+    first, *rest = node.given()
+    axis = node.axis(node.integer("axis"), first.rank)
+    node.demand(all(other.rank == first.rank for other in rest), "ranks must be equal")
+    inputs = [first, *rest]
+    empty = [equal(product(found.dims), 0) for found in inputs]
+    sizes = []
+    for place in range(first.rank):
+        along = [found.dims[place] for found in inputs]
+        if place == axis:
+            sizes.append(total(along))
+            continue
+        for i, j in combinations(range(len(inputs)), 2):
+            agree = equal(along[i], along[j])
+            node.requires(agree, f"sizes of axis {place} must be equal", unless=either(empty[i], empty[j]))
+        size = along[0]  # onnxruntime takes the first input that is not empty, if there is one
+        for is_empty, other in reversed(list(zip(empty, along, strict=True))):
+            size = choice(is_empty, size, other)
+        sizes.append(size)
+    return tensor(sizes)
+
+
+@specifies("Split", first=2, last=12, grid=[at("N C", outputs=2, axis=1), at("N C", outputs=2, split=[3, 4])])
+@specifies("Split", first=13, last=17, grid=[at("N C", outputs=3, axis=1), at("N C", "= 3 4", outputs=2), at("N", "= a b", outputs=2)])
+@specifies(
+    "Split",
+    first=18,
+    grid=[
+        at("N C", outputs=3, axis=1, num_outputs=3),
+        at("N C", "= 3 4", outputs=2),
+        at("N C", outputs=2, axis=-1, num_outputs=2),
+        at("N C", "= 3 4 1", outputs=2),
+    ],
+)
+def split(node: Node) -> list[Output]:
+    """Parts along the axis: of the given sizes, or equal ones, of which since opset 18 the last may be smaller."""
+    x = node.input(0)
+    axis = node.axis(node.integer("axis"), x.rank)
+    size, count = x.dims[axis], node.outputs
+    given = node.elements(1) if len(node.inputs) > 1 else node.integers("split")
+    if given is not None:
+        node.demand(len(given) == count, "there must be a size for each output")
+        node.requires(equal(total(given), size), "the parts must fill the axis")
+        parts: list[object] = list(given)
+    elif node.version < 18:
+        node.requires(equal(size % count, 0), "the parts must be equal")
+        parts = [Defined(lambda q: equal(q * count, size))] * count
+    else:
+        # The smallest part size with which `count` parts cover the axis; the last one gets what is left.
+        whole = (size + count - 1) // count
+        node.requires(size - whole * (count - 1) >= 0, "the last part must not be negative")
+        parts = [whole] * (count - 1) + [size - whole * (count - 1)]
+    return [tensor([*x.dims[:axis], part, *x.dims[axis + 1 :]]) for part in parts]  # type: ignore[list-item]
+
+
+@specifies("DepthToSpace", grid=[at("N C H W", blocksize=2), at("N C H W", blocksize=3), at("N C H", blocksize=2)])
+def depth_to_space(node: Node) -> Output:
+    """Channels into blocks of the image."""
+    block = node.integer("blocksize")
+    node.demand(node.input(0).rank == 4, "the input must have rank 4")
+    batch, channels, height, width = node.input(0).dims
+    node.requires(equal(channels % (block * block), 0), "channels must be a multiple of blocksize squared")
+    return tensor([batch, Defined(lambda q: equal(q * block * block, channels)), height * block, width * block])
+
+
+@specifies("SpaceToDepth", grid=[at("N C H W", blocksize=2), at("N C H W", blocksize=3), at("N C H", blocksize=2)])
+def space_to_depth(node: Node) -> Output:
+    """Blocks of the image into channels."""
+    block = node.integer("blocksize")
+    node.demand(node.input(0).rank == 4, "the input must have rank 4")
+    batch, channels, *image = node.input(0).dims
+    for size in image:
+        node.requires(equal(size % block, 0), "height and width must be multiples of blocksize")
+    return tensor([batch, channels * block * block, *[Defined(lambda q, s=s: equal(q * block, s)) for s in image]])
+
+
+PADS = ["0 1 2 3", "-1 0 0 -2", "1 -1 1 0"]
+
+
+@specifies("Pad", first=2, last=10, grid=[at("N C", pads=[int(n) for n in pads.split()]) for pads in PADS])
+@specifies("Pad", first=11, grid=[at("N C", f"= {pads}") for pads in (*PADS, "a b c d", "1 2")])
+@specifies("Pad", first=18, grid=[at("N C H", "= 1 2", None, "= 1"), at("N C H", "= 1 2 3 -1", None, "= -1 0"), at("N", "= 1 2")])
+def pad(node: Node) -> Output:
+    """With a border of constants: negative pads crop."""
+    x = node.input(0)
+    pads = node.integers("pads") if node.version < 11 else node.elements(1)
+    assert pads is not None
+    chosen = node.elements(3) if len(node.inputs) > 3 else None
+    axes = list(range(x.rank)) if chosen is None else [node.axis(axis, x.rank) for axis in numbers(chosen)]
+    node.demand(len(pads) == 2 * len(axes), "pads must have two numbers for each axis")
+    sizes: list[Term] = list(x.dims)
+    for place, axis in enumerate(axes):
+        sizes[axis] = x.dims[axis] + pads[place] + pads[len(axes) + place]
+        node.requires(sizes[axis] >= 0, f"axis {axis} must not be cropped below 0")
+    return tensor(sizes)
+
+
+@specifies("Shape", grid=[at("N C H"), at(""), at("4 N")])
+@specifies("Shape", first=15, grid=[at("N C H"), at("N C H", start=1), at("N C H", end=-1), at("N C H", start=-2, end=9), at("N C", start=1, end=0)])
+def shape(node: Node) -> Output:
+    """The sizes, from `start` to before `end`, which are clamped to the axes."""
+    dims = node.input(0).dims
+    start, end = node.integer("start"), node.integer("end", len(dims))
+    first, last = (min(max(axis + len(dims) if axis < 0 else axis, 0), len(dims)) for axis in (start, end))
+    found = [dims[axis] for axis in range(first, last)]
+    return tensor([len(found)], found)
+
+
+@specifies("Size", grid=[at("N C H"), at(""), at("4 N")])
+def size(node: Node) -> Output:
+    """The number of elements."""
+    return tensor([], [product(node.input(0).dims)])
+
+
+SLICES = [("1", "3", "0"), ("-2", "9", "1"), ("0", "-1", "0"), ("5", "2", "0"), ("-9", "2", "1")]
+
+
+@specifies("Slice", last=9, grid=[at("N C", starts=[int(a)], ends=[int(b)], axes=[int(c)]) for a, b, c in SLICES])
+@specifies(
+    "Slice",
+    first=10,
+    grid=[
+        *[at("N C", f"= {a}", f"= {b}", f"= {c}") for a, b, c in SLICES],
+        at("N C", "= 0", "= 99", "= 0", "= 2"),
+        at("N C", "= 1", "= 7", "= -1", "= 3"),
+        at("N C", "= -1", "= -99", "= 0", "= -1"),
+        at("N C", "= 5", "= 0", "= 1", "= -2"),
+        at("N C", "= a", "= b", "= 0"),
+        at("N C", "= a", "= b", "= 1", "= 2"),
+        at("N C", "= 1 0", "= 9 3"),
+        at("N C", "= 1", "= 2", "= 0", "= 0"),
+        at("N C", "= 1", "= 2", "= 2"),
+    ],
+)
+def slices(node: Node) -> Output:
+    """Of each axis the elements at start, start + step, ... that lie before end; both ends clamped to the axis."""
+    x = node.input(0)
+    if node.version < 10:
+        given = [node.integers("starts"), node.integers("ends"), node.integers("axes")]
+        starts, ends = ([Term("number", (n,)) for n in part or ()] for part in given[:2])
+        axes = given[2] or list(range(len(starts)))
+        steps = [1] * len(starts)
+    else:
+        starts, ends = list(node.elements(1) or ()), list(node.elements(2) or ())
+        axes = numbers(node.elements(3)) if len(node.inputs) > 3 else list(range(len(starts)))
+        steps = numbers(node.elements(4)) if len(node.inputs) > 4 else [1] * len(starts)
+    node.demand(len(starts) == len(ends) == len(axes) == len(steps), "each slice needs all of its numbers")
+    node.demand(0 not in steps, "a step must not be 0")
+    sizes: list[object] = list(x.dims)
+    for start, end, axis, step in zip(starts, ends, axes, steps, strict=True):
+        place = node.axis(axis, x.rank)
+        sizes[place] = _sliced(x.dims[place], start, end, step)
+    return tensor(sizes)  # type: ignore[arg-type]
+
+
+def _sliced(size: Term, start: Term, end: Term, step: int) -> Defined:
+    """The number of places from start on, `step` apart, that lie in the axis and before end."""
+    counted = [choice(bound <= -1, bound + size, bound) for bound in (start, end)]
+    if step > 0:
+        first, last = (smallest(largest(bound, 0), size) for bound in counted)
+        lies = lambda q: first + (q - 1) * step < last  # noqa: E731
+    else:
+        first = smallest(largest(counted[0], 0), size - 1)
+        last = smallest(largest(counted[1], -1), size - 1)
+        lies = lambda q: first + (q - 1) * step > last  # noqa: E731
+    fits = lambda q: either(equal(q, 0), both(lies(q), size >= 1))  # noqa: E731
+    return Defined(lambda q: both(fits(q), negated(fits(q + 1))))
+
+
+@specifies("Trilu", grid=[at("N M"), at("B N M", upper=0), at("N")])
+def trilu(node: Node) -> Output:
+    """The shape of the input, which has matrices."""
+    x = node.input(0)
+    node.demand(x.rank >= 2, "the input must have matrices")
+    return tensor(x.dims)
+
+
+__all__ = ["number", "numbers"]

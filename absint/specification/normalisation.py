@@ -1,0 +1,75 @@
+"""Normalisations and softmax: the shape of the input, under conditions on the parameters."""
+
+from __future__ import annotations
+
+from absint.specification.formulas import equal
+from absint.specification.node import Node, Output, tensor
+from absint.specification.products import fits_into
+from absint.specification.specs import at, specifies
+
+
+@specifies("BatchNormalization", first=7, last=13, grid=[at("N C H", "A", "B", "D", "E"), at("N C", "A", "B", "D", "E")])
+@specifies(
+    "BatchNormalization",
+    first=14,
+    grid=[
+        at("N C H W", "A", "B", "D", "E"),
+        at("N C", "A", "B", "D", "E"),
+        at("N C H", "A", "B", "D", "E", outputs=3, training_mode=1),
+    ],
+)
+def batch_normalisation(node: Node) -> list[Output]:
+    """The shape of X; in training mode also mean and variance of each channel."""
+    x = node.input(0)
+    for place, name in enumerate(("scale", "B", "mean", "var"), 1):
+        node.requires(equal(node.input(place).dims[0], x.dims[1]), f"{name} must have a value for each channel")
+    return [tensor(x.dims), tensor([x.dims[1]]), tensor([x.dims[1]])][: node.outputs]
+
+
+@specifies("InstanceNormalization", first=6, grid=[at("N C H", "A", "B"), at("N C H W", "A", "B")])
+def instance_normalisation(node: Node) -> Output:
+    """The shape of the input."""
+    x = node.input(0)
+    for place in (1, 2):
+        node.requires(equal(node.input(place).dims[0], x.dims[1]), "there must be a value for each channel")
+    return tensor(x.dims)
+
+
+@specifies("LRN", grid=[at("N C H W", size=3), at("N C H", size=3)])
+@specifies("LpNormalization", grid=[at("N C", axis=1, p=2), at("N C H")])
+@specifies("MeanVarianceNormalization", grid=[at("N C H W")])
+@specifies("Softmax LogSoftmax Hardmax", grid=[at("N C"), at("N C H", axis=1), at("N C", axis=2)])
+@specifies("Softmax LogSoftmax Hardmax", first=11, grid=[at("N C"), at("N C H", axis=-2), at("N C", axis=2), at("N", axis=-1)])
+def keeps_shape(node: Node) -> Output:
+    """The shape of the input; the axis, if there is one, is an axis of it."""
+    x = node.input(0)
+    if "axis" in node.attributes:
+        node.axis(node.integer("axis"), x.rank)
+    return tensor(x.dims)
+
+
+@specifies(
+    "LayerNormalization",
+    grid=[at("N C H", "D"), at("N C H", "D", "E"), at("N C H", "A D", axis=1, outputs=3), at("N C", "", outputs=2)],
+)
+@specifies("RMSNormalization", grid=[at("N C H", "D"), at("N C H", "A D", axis=1), at("N C", "")])
+def layer_normalisation(node: Node) -> list[Output]:
+    """The shape of X; mean and inverse deviation keep the axes before `axis` and have 1 for the others."""
+    x = node.input(0)
+    axis = node.axis(node.integer("axis", -1), x.rank)
+    for place in (1, 2):
+        parameter = node.optional(place)
+        if parameter is not None:
+            fits_into(node, parameter, list(x.dims))
+    statistics = tensor([*x.dims[:axis], *[1] * (x.rank - axis)])
+    return [tensor(x.dims), statistics, statistics][: node.outputs]
+
+
+@specifies("GroupNormalization", first=21, grid=[at("N C H", "A", "B", num_groups=2), at("N C H W", "A", "B", num_groups=3)])
+def group_normalisation(node: Node) -> Output:
+    """The shape of X, whose channels fall into groups of equal size."""
+    x = node.input(0)
+    node.requires(equal(x.dims[1] % node.integer("num_groups"), 0), "channels must be a multiple of num_groups")
+    for place in (1, 2):
+        node.requires(equal(node.input(place).dims[0], x.dims[1]), "there must be a value for each channel")
+    return tensor(x.dims)

@@ -1,0 +1,95 @@
+"""A specification against runs: legal where the node runs, and the sizes of what comes out."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Final
+
+import numpy as np
+import onnxruntime as ort
+
+from absint.lattices.dtype import DType
+from absint.specification.node import Meaning
+from absint.specification.specs import Argument, Instance, Specification
+from absint.testing import Arg, Case
+from absint.testing.runs import execute
+
+ort.set_default_logger_severity(4)
+
+SIZES: Final = (0, 1, 2, 3, 5)
+MOST: Final = 24
+"""Bindings that an instance is tried at."""
+
+MISSING: Final = (
+    "NOT_IMPLEMENTED",
+    "NotImplementedError",
+    "No Op registered",
+    "not a registered",
+    "Could not find an implementation",
+)
+"""Failures of a runtime that lacks the operator at this version, form or type."""
+
+
+def differences(spec: Specification, operator: str, version: int, instance: Instance) -> Iterator[str]:
+    """The places where a run and the specification disagree; each bound size is one of `SIZES`."""
+    meaning = spec.meaning(operator, version, instance)
+    for binding in bindings(instance, meaning):
+        case = Case(
+            operator,
+            [None if argument is None else _arg(argument) for argument in instance.inputs],
+            {name: value for name, value in instance.attributes.items()},
+            outputs=instance.outputs,
+            opset=version,
+            domain=spec.domain,
+        )
+        outputs, failure = execute(case, binding, 0)
+        if outputs is None and version < 7:
+            continue  # no kernel of onnxruntime is that old, and onnx.reference is stricter than it
+        at = f"{operator}-{version} {instance} at {dict(binding)}"
+        legal = all(clause.formula.holds(binding) for clause in meaning.legal)
+        if outputs is None:
+            if legal and not any(word in failure for word in MISSING):
+                yield f"{at} is legal and fails: {failure.strip()[:300]}"
+            continue
+        if not legal:
+            reasons = [clause.reason for clause in meaning.legal if not clause.formula.holds(binding)]
+            yield f"{at} runs and is illegal: {reasons[0]}"
+            continue
+        for place, (output, array) in enumerate(zip(meaning.outputs, outputs, strict=True)):
+            shape = tuple(defined.value(binding) for defined in output.dims)
+            if isinstance(array, np.ndarray | np.generic) and array.shape != shape:
+                yield f"{at}: output {place} has shape {array.shape}, specified is {shape}"
+            if output.elements is not None:
+                numbers = [element.value(binding) for element in output.elements]
+                if np.asarray(array).ravel().tolist() != numbers:
+                    yield f"{at}: output {place} is {np.asarray(array).ravel().tolist()}, specified is {numbers}"
+
+
+def bindings(instance: Instance, meaning: Meaning) -> Sequence[Mapping[str, int]]:
+    """Some sizes, the same at each call: half of them legal if there are as many."""
+    names = instance.variables
+    rng = random.Random(str(instance))
+    every = len(SIZES) ** len(names)
+    numbers = range(every) if every <= 2000 else rng.sample(range(every), 2000)
+    drawn = [dict(zip(names, _digits(number, len(names)), strict=True)) for number in numbers]
+    rng.shuffle(drawn)
+    legal = [b for b in drawn if all(clause.formula.holds(b) for clause in meaning.legal)]
+    others = [b for b in drawn if b not in legal[:MOST]]
+    chosen = legal[: MOST // 2]
+    return [*chosen, *[b for b in others if b not in chosen][: MOST - len(chosen)]]
+
+
+def _digits(number: int, count: int) -> Iterator[int]:
+    for _ in range(count):
+        number, digit = divmod(number, len(SIZES))
+        yield SIZES[digit]
+
+
+def _arg(argument: Argument) -> Arg:
+    dtype = DType[argument.dtype.upper()]
+    if argument.elements is None:
+        return Arg(list(argument.dims), dtype, low=1)
+    if argument.dims == ():
+        return Arg([], dtype, elements=argument.elements[0])
+    return Arg(dtype=dtype, elements=list(argument.elements)) if argument.elements else Arg([0], dtype, elements=[])
