@@ -32,6 +32,7 @@ ORDER: Final = tuple(
     absint.result absint.api absint.ir
     absint.diffing
     absint.auditing absint.study absint.linting
+    absint.specification absint.obligations
     absint.testing absint.report absint.commands absint.cli absint.__main__ absint.pytest_plugin absint
     """.split()  # noqa: SIM905
 )
@@ -70,7 +71,7 @@ PLACES = {
     "onnx": READS_AND_WRITES_MODELS,
     "google": READS_AND_WRITES_MODELS,  # protobuf's errors
     "networkx": ("absint/program/digraph.py",),
-    "cvc5": ("absint/study/solvers.py",),
+    "cvc5": ("absint/study/solvers.py", "absint/obligations/solving.py"),
     "distributed": ("absint/runs/distributed.py",),
     "matplotlib": ("absint/study/plots.py", "absint/report/cost_plot.py"),
     "pytest": ("absint/pytest_plugin.py",),

@@ -1,7 +1,7 @@
 """Proof obligations about rules: each is proved against the specification of its operator, for all sizes at once.
 
-    obligation   a formula that must have no model, and what that means
-    making       the obligations of a rule at one instance: exact, necessary, sufficient
-    solving      Z3 and cvc5 on an obligation
-    record       the record of a rule: proved, refuted, undecided, tested
+obligation   a formula that must have no model, and what that means
+making       the obligations of a rule at one instance: exact, necessary, sufficient
+solving      Z3 and cvc5 on an obligation
+record       the record of a rule: proved, refuted, undecided, tested
 """

@@ -60,7 +60,7 @@ class _Making:
 
     @property
     def legal(self) -> Formula:
-        return both(*[clause.formula for clause in self.meaning.legal])
+        return both(*[clause.formula for clause in (*self.meaning.legal, *self.meaning.limits)])
 
     def _illegal(self) -> Iterator[Obligation | Gap]:
         (clause,) = self.meaning.legal
@@ -156,7 +156,9 @@ def _value(argument: Argument) -> Tensor:
     shape = Shape(list(argument.dims))
     if argument.elements is None:
         return Tensor(dtype, shape)
-    return Tensor(dtype, shape, Contents.of(tuple(argument.dims), [Dim(part) for part in argument.elements]))
+    return Tensor(
+        dtype, shape, Contents.of(tuple(int(size) for size in argument.dims), [Dim(part) for part in argument.elements])
+    )
 
 
 __all__ = ["obligations"]

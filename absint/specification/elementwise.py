@@ -72,7 +72,9 @@ def _pairs(dtype: str) -> list[tuple[str, str]]:
 @specifies("BitShift", grid=[at(*pair, direction="LEFT") for pair in _pairs("uint8")])
 @specifies("And Or Xor", first=7, grid=[at(*pair) for pair in _pairs("bool")])
 @specifies(
-    "Max Min Sum Mean", first=8, grid=[*(at(*pair) for pair in TWO), at("N C"), at("N C", "M D", "L E"), at("N", "M", "")]
+    "Max Min Sum Mean",
+    first=8,
+    grid=[*(at(*pair) for pair in TWO), at("N C"), at("N C", "M D", "L E"), at("N", "M", "")],
 )
 @specifies("Where", grid=[at("bool: N C", "M D", "L E"), at("bool: N", "M D", ""), at("bool:", "N", "N")])
 def broadcasting(node: Node) -> Output:

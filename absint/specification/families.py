@@ -5,7 +5,16 @@ from __future__ import annotations
 from importlib import import_module
 from typing import Final
 
-FAMILIES: Final = ("elementwise", "windows", "reductions", "products", "layout", "indexing", "normalisation", "generators")
+FAMILIES: Final = (
+    "elementwise",
+    "windows",
+    "reductions",
+    "products",
+    "layout",
+    "indexing",
+    "normalisation",
+    "generators",
+)
 
 
 def load() -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from absint.specification.formulas import both, either, equal, negated, Defined
+from absint.specification.formulas import Formula, Term, both, either, equal, greatest
 from absint.specification.layout import number
 from absint.specification.node import Node, Output, tensor
 from absint.specification.specs import at, specifies
@@ -24,7 +24,7 @@ def random_of_shape(node: Node) -> Output:
 
 
 @specifies("RandomNormalLike RandomUniformLike", grid=[at("N C")])
-@specifies("Bernoulli", grid=[at("N C"), at("")])
+@specifies("Bernoulli", grid=[at("N C")])
 @specifies("EyeLike", grid=[at("N M"), at("N")])
 @specifies("BitCast", grid=[at("N C", to=6)])
 def like(node: Node) -> Output:
@@ -46,7 +46,8 @@ def clip(node: Node) -> Output:
     """The shape of the input; the ends are scalars."""
     for place in (1, 2):
         end = node.optional(place)
-        node.demand(end is None or end.rank == 0, "min and max must be scalars")
+        if end is not None and end.rank > 0:
+            node.refuse("min and max must be scalars", unless=both(*[equal(size, 1) for size in end.dims]))
     return tensor(node.input(0).dims)
 
 
@@ -56,16 +57,18 @@ def clip_by_attributes(node: Node) -> Output:
     return tensor(node.input(0).dims)
 
 
-@specifies("Multinomial", grid=[at("N C"), at("N C", sample_size=5), at("N")])
+@specifies("Multinomial", grid=[at("N C"), at("N C", sample_size=5)])
 def multinomial(node: Node) -> Output:
     """`sample_size` draws for each row."""
     x = node.input(0)
     node.demand(x.rank == 2, "the input must be a matrix")
-    node.requires(x.dims[1] >= 1, "there must be a class to draw")
+    node.limits(both(*[size >= 1 for size in x.dims]), "onnxruntime needs a row, and a class to draw")
     return tensor([x.dims[0], node.integer("sample_size", 1)])
 
 
-@specifies("Range", grid=[at(". 0", ". n", ". 1"), at(". a", ". b", ". 2"), at(". a", ". b", ". -3"), at(". 3", ". n", ". 5")])
+@specifies(
+    "Range", grid=[at(". 0", ". n", ". 1"), at(". a", ". b", ". 2"), at(". a", ". b", ". -3"), at(". 3", ". n", ". 5")]
+)
 def numbers_in_range(node: Node) -> Output:
     """The numbers start, start + delta, ... before limit."""
     (start,), (limit,), (step,) = (node.elements(place) or () for place in range(3))
@@ -73,14 +76,11 @@ def numbers_in_range(node: Node) -> Output:
     assert delta is not None
     node.demand(delta != 0, "delta must not be 0")
 
-    def lies(q: object) -> object:
-        last = start + (q - 1) * delta  # type: ignore[operator]
-        return last < limit if delta > 0 else last > limit
+    def lies(q: Term) -> Formula:
+        place = start + (q - 1) * delta
+        return either(equal(q, 0), place < limit if delta > 0 else place > limit)
 
-    def fits(q: object) -> object:
-        return either(equal(q, 0), lies(q))  # type: ignore[arg-type]
-
-    return tensor([Defined(lambda q: both(fits(q), negated(fits(q + 1))))])  # type: ignore[arg-type]
+    return tensor([greatest(lies)])
 
 
 @specifies("HannWindow HammingWindow BlackmanWindow", grid=[at(". n"), at(". n", periodic=0)])
@@ -90,16 +90,20 @@ def window_function(node: Node) -> Output:
     return tensor([size])
 
 
-@specifies("QuantizeLinear", grid=[at("N C", "", "uint8:"), at("N C", ""), at("N C H", "K", "uint8: L", axis=1)])
-@specifies("DequantizeLinear", grid=[at("uint8: N C", "", "uint8:"), at("uint8: N C", ""), at("uint8: N C H", "K", "uint8: L", axis=1)])
+@specifies("QuantizeLinear", grid=[at("N C", "", "uint8:"), at("N C", "")])
+@specifies("QuantizeLinear", first=13, grid=[at("N C", "", "uint8:"), at("N C H", "K", "uint8: L", axis=1)])
+@specifies("DequantizeLinear", grid=[at("uint8: N C", "", "uint8:"), at("uint8: N C", "")])
+@specifies("DequantizeLinear", first=13, grid=[at("uint8: N C", ""), at("uint8: N C H", "K", "uint8: L", axis=1)])
 def quantise(node: Node) -> Output:
     """The shape of x; a vector of scales has one for each place along the axis."""
     x, scale, zero = node.input(0), node.input(1), node.optional(2)
     if scale.rank == 1:
         axis = node.axis(node.integer("axis", 1), x.rank)
-        node.requires(equal(scale.dims[0], x.dims[axis]), "there must be a scale for each place of the axis")
-        if zero is not None:
-            node.requires(equal(zero.dims[0], x.dims[axis]), "there must be a zero point for each place of the axis")
+        alike = [scale, zero] if zero is not None else [scale]
+        single = both(*[equal(found.dims[0], 1) for found in alike])
+        for found in alike:
+            fits = equal(found.dims[0], x.dims[axis])
+            node.requires(fits, "there must be one for each place of the axis", unless=single)
     return tensor(x.dims)
 
 

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from absint.specification.formulas import Term, equal
+from collections.abc import Sequence
+
+from absint.specification.formulas import Term, either, equal, product
 from absint.specification.layout import number
 from absint.specification.node import Node, Output, tensor
 from absint.specification.specs import at, specifies
@@ -11,22 +13,31 @@ from absint.specification.specs import at, specifies
 @specifies(
     "Gather",
     grid=[
-        at("N C H", "int64: I", axis=1),
-        at("N C", "int64: I J"),
-        at("N C", "int64:", axis=1),
-        at("N", "int64: I"),
-        at("N C", "int64: I", axis=2),
+        at("N C H", "int64=0: I", axis=1),
+        at("N C", "int64=0: I J"),
+        at("N C", "int64=0:", axis=1),
+        at("N", "int64=0: I"),
+        at("N C", "int64=0: I", axis=2),
     ],
 )
-@specifies("Gather", first=11, grid=[at("N C", "int64: I", axis=-1)])
+@specifies("Gather", first=11, grid=[at("N C", "int64=0: I", axis=-1)])
 def gather(node: Node) -> Output:
     """The axis becomes the shape of the indices."""
     data, indices = node.input(0), node.input(1)
     axis = node.axis(node.integer("axis"), data.rank)
+    _requires_places(node, data.dims[axis], indices.dims)
     return tensor([*data.dims[:axis], *indices.dims, *data.dims[axis + 1 :]])
 
 
-@specifies("GatherElements", grid=[at("N C", "int64: I J", axis=1), at("N", "int64: I"), at("N C H", "int64: I J K", axis=-1)])
+def _requires_places(node: Node, size: Term, indices: Sequence[Term]) -> None:
+    """An index needs an element to point at."""
+    node.requires(either(size >= 1, equal(product(indices), 0)), "an indexed axis must have an element")
+
+
+@specifies(
+    "GatherElements",
+    grid=[at("N C", "int64=0: I J", axis=1), at("N", "int64=0: I"), at("N C H", "int64=0: I J K", axis=-1)],
+)
 def gather_elements(node: Node) -> Output:
     """The shape of the indices, which reach no further than the data along the other axes."""
     data, indices = node.input(0), node.input(1)
@@ -35,14 +46,17 @@ def gather_elements(node: Node) -> Output:
     for place, (size, wanted) in enumerate(zip(indices.dims, data.dims, strict=True)):
         if place != axis:
             node.requires(size <= wanted, f"indices must not exceed the data along axis {place}")
+    _requires_places(node, data.dims[axis], indices.dims)
     return tensor(indices.dims)
 
 
 @specifies(
     "GatherND",
-    grid=[at("N C H", "int64: I 2"), at("N C", "int64: I J 1"), at("N C", "int64: 2"), at("N C", "int64: I 3")],
+    grid=[at("N C H", "int64=0: I 2"), at("N C", "int64=0: I J 1"), at("N C", "int64=0: 2"), at("N C", "int64=0: I 3")],
 )
-@specifies("GatherND", first=12, grid=[at("B N C", "int64: D I 1", batch_dims=1), at("B N C", "int64: D 2", batch_dims=1)])
+@specifies(
+    "GatherND", first=12, grid=[at("B N C", "int64=0: D I 1", batch_dims=1), at("B N C", "int64=0: D 2", batch_dims=1)]
+)
 def gather_nd(node: Node) -> Output:
     """Each last row of the indices is a place in the data, after the batch axes; what it points at stays."""
     data, indices = node.input(0), node.input(1)
@@ -51,11 +65,13 @@ def gather_nd(node: Node) -> Output:
     node.demand(depth <= data.rank - batch, "indices must not be longer than the data has axes")
     for axis in range(batch):
         node.requires(equal(data.dims[axis], indices.dims[axis]), "batch axes must agree")
+    for axis in range(batch, batch + depth):
+        _requires_places(node, data.dims[axis], [*indices.dims[:-1], *data.dims[batch + depth :]])
     return tensor([*indices.dims[:-1], *data.dims[batch + depth :]])
 
 
-@specifies("Scatter", last=10, grid=[at("N C", "int64: I J", "I J", axis=1)])
-@specifies("ScatterElements", grid=[at("N C", "int64: I J", "K L", axis=1), at("N", "int64: I", "J")])
+@specifies("Scatter", last=10, grid=[at("N C", "int64=0: I J", "I J", axis=1)])
+@specifies("ScatterElements", grid=[at("N C", "int64=0: I J", "K L", axis=1), at("N", "int64=0: I", "J")])
 def scatter_elements(node: Node) -> Output:
     """The shape of the data; the updates have that of the indices."""
     data, indices, updates = node.input(0), node.input(1), node.input(2)
@@ -65,10 +81,13 @@ def scatter_elements(node: Node) -> Output:
         node.requires(equal(size, source), "updates must have the shape of the indices")
         if place != axis:
             node.requires(size <= wanted, f"indices must not exceed the data along axis {place}")
+    _requires_places(node, data.dims[axis], indices.dims)
     return tensor(data.dims)
 
 
-@specifies("ScatterND", grid=[at("N C", "int64: I 1", "J D"), at("N C", "int64: I 2", "J"), at("N", "int64: 1", "")])
+@specifies(
+    "ScatterND", grid=[at("N C", "int64=0: I 1", "J D"), at("N C", "int64=0: I 2", "J"), at("N", "int64=0: 1", "")]
+)
 def scatter_nd(node: Node) -> Output:
     """The shape of the data; the updates are what the rows of the indices point at."""
     data, indices, updates = node.input(0), node.input(1), node.input(2)
@@ -79,11 +98,17 @@ def scatter_nd(node: Node) -> Output:
     node.demand(updates.rank == len(wanted), "updates must have the axes of the places")
     for size, expected in zip(updates.dims, wanted, strict=True):
         node.requires(equal(size, expected), "updates must fit the places")
+    for axis in range(depth):
+        _requires_places(node, data.dims[axis], wanted)
     return tensor(data.dims)
 
 
 @specifies("TopK", last=9, grid=[at("N C", outputs=2, k=3, axis=1)], first=1)
-@specifies("TopK", first=10, grid=[at("N C", "= 3", outputs=2, axis=1), at("N C", "= k", outputs=2), at("N", "= k", outputs=2, axis=0)])
+@specifies(
+    "TopK",
+    first=10,
+    grid=[at("N C", "= 3", outputs=2, axis=1), at("N C", "= k", outputs=2), at("N", "= k", outputs=2, axis=0)],
+)
 def top_k(node: Node) -> list[Output]:
     """k elements along the axis, and their places."""
     x = node.input(0)
@@ -94,7 +119,15 @@ def top_k(node: Node) -> list[Output]:
     return [found, found]
 
 
-@specifies("OneHot", grid=[at("int64: N C", ". d", "2"), at("int64: N", ". d", "2", axis=0), at("int64: N", "= d", "2"), at("int64: N C", ". 4", "2", axis=1)])
+@specifies(
+    "OneHot",
+    grid=[
+        at("int64: N C", ". d", "2"),
+        at("int64: N", ". d", "2", axis=0),
+        at("int64: N", "= d", "2"),
+        at("int64: N C", ". 4", "2", axis=1),
+    ],
+)
 def one_hot(node: Node) -> Output:
     """A new axis of the given depth."""
     indices, (depth,) = node.input(0), node.elements(1) or ()
@@ -113,12 +146,14 @@ def cumulative(node: Node) -> Output:
     return tensor(x.dims)
 
 
-@specifies("ReverseSequence", grid=[at("N C H", "int64: B"), at("N C", "int64: B", batch_axis=0, time_axis=1)])
+@specifies("ReverseSequence", grid=[at("N C H", "int64=0: B"), at("N C", "int64=0: B", batch_axis=0, time_axis=1)])
 def reverse_sequence(node: Node) -> Output:
     """The shape of the input; a length for each batch."""
     x, lengths = node.input(0), node.input(1)
     node.demand(x.rank >= 2, "the input must have a batch and a time axis")
-    node.requires(equal(lengths.dims[0], x.dims[node.integer("batch_axis", 1)]), "there must be a length for each batch")
+    node.requires(
+        equal(lengths.dims[0], x.dims[node.integer("batch_axis", 1)]), "there must be a length for each batch"
+    )
     return tensor(x.dims)
 
 
@@ -133,4 +168,3 @@ def tensor_scatter(node: Node) -> Output:
         else:
             node.requires(equal(size, wanted), f"sizes of axis {place} must be equal")
     return tensor(cache.dims)
-

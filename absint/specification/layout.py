@@ -2,22 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from itertools import combinations
 
 from absint.specification.formulas import (
     FALSE,
     Defined,
+    Formula,
     Term,
     both,
     choice,
     either,
     equal,
-    implies,
+    greatest,
+    largest,
     negated,
     product,
     smallest,
-    largest,
     total,
 )
 from absint.specification.node import Node, Output, tensor
@@ -123,7 +124,9 @@ def _axes(node: Node) -> list[int]:
 
 @specifies("Unsqueeze", last=12, grid=[at("N C", axes=a) for a in ([0], [2], [0, 3], [1, 2])])
 @specifies("Unsqueeze", first=11, last=12, grid=[at("N C", axes=a) for a in ([-1], [0, -1], [3])])
-@specifies("Unsqueeze", first=13, grid=[at("N C", f"= {a}") for a in ("0", "2", "0 3", "-1", "0 -1", "3", "1 1", "3 0")])
+@specifies(
+    "Unsqueeze", first=13, grid=[at("N C", f"= {a}") for a in ("0", "2", "0 3", "-1", "0 -1", "3", "1 1", "3 0")]
+)
 def unsqueeze(node: Node) -> Output:
     """With axes of size 1 at the given places of the output."""
     x, axes = node.input(0), _axes(node)
@@ -134,7 +137,9 @@ def unsqueeze(node: Node) -> Output:
     return tensor([1 if axis in chosen else next(rest) for axis in range(rank)])
 
 
-@specifies("Transpose", grid=[at("N C H"), at("N C H", perm=[1, 2, 0]), at("N", perm=[0]), at(""), at("N C", perm=[1, 1])])
+@specifies(
+    "Transpose", grid=[at("N C H"), at("N C H", perm=[1, 2, 0]), at("N", perm=[0]), at(""), at("N C", perm=[1, 1])]
+)
 def transpose(node: Node) -> Output:
     """Axes permuted, by default reversed."""
     x = node.input(0)
@@ -152,7 +157,9 @@ def expand(node: Node) -> Output:
     return tensor(broadcast(node, [node.input(0), Input(node.elements(1) or ())]))
 
 
-@specifies("Tile", first=6, grid=[at("N C", "= n c"), at("N C", "= 2 3"), at("N", "= 0"), at("N C", "= 2"), at("", "=")])
+@specifies(
+    "Tile", first=6, grid=[at("N C", "= n c"), at("N C", "= 2 3"), at("N", "= 0"), at("N C", "= 2"), at("", "=")]
+)
 def tile(node: Node) -> Output:
     """Each size times its number of repeats."""
     x, repeats = node.input(0), node.elements(1) or ()
@@ -163,7 +170,7 @@ def tile(node: Node) -> Output:
 JOINED = [at("N C", "M D", axis=0), at("N C", "M D", "L E", axis=1), at("N", "M", axis=0), at("N C H", "M D G", axis=2)]
 
 
-@specifies("Concat", grid=[*JOINED, at("N C", "M D", axis=2) ])
+@specifies("Concat", grid=[*JOINED, at("N C", "M D", axis=2)])
 @specifies("Concat", first=11, grid=[*JOINED, at("N C", "M D", axis=-1), at("N C", "M D", axis=-3)])
 def concat(node: Node) -> Output:
     """The sum along the axis; all other sizes agree."""
@@ -189,7 +196,12 @@ def concat(node: Node) -> Output:
 
 
 @specifies("Split", first=2, last=12, grid=[at("N C", outputs=2, axis=1), at("N C", outputs=2, split=[3, 4])])
-@specifies("Split", first=13, last=17, grid=[at("N C", outputs=3, axis=1), at("N C", "= 3 4", outputs=2), at("N", "= a b", outputs=2)])
+@specifies(
+    "Split",
+    first=13,
+    last=17,
+    grid=[at("N C", outputs=3, axis=1), at("N C", "= 3 4", outputs=2), at("N", "= a b", outputs=2)],
+)
 @specifies(
     "Split",
     first=18,
@@ -209,7 +221,7 @@ def split(node: Node) -> list[Output]:
     if given is not None:
         node.demand(len(given) == count, "there must be a size for each output")
         node.requires(equal(total(given), size), "the parts must fill the axis")
-        parts: list[object] = list(given)
+        parts: Sequence[Term | int | Defined] = given
     elif node.version < 18:
         node.requires(equal(size % count, 0), "the parts must be equal")
         parts = [Defined(lambda q: equal(q * count, size))] * count
@@ -217,8 +229,8 @@ def split(node: Node) -> list[Output]:
         # The smallest part size with which `count` parts cover the axis; the last one gets what is left.
         whole = (size + count - 1) // count
         node.requires(size - whole * (count - 1) >= 0, "the last part must not be negative")
-        parts = [whole] * (count - 1) + [size - whole * (count - 1)]
-    return [tensor([*x.dims[:axis], part, *x.dims[axis + 1 :]]) for part in parts]  # type: ignore[list-item]
+        parts = [*[whole] * (count - 1), size - whole * (count - 1)]
+    return [tensor([*x.dims[:axis], part, *x.dims[axis + 1 :]]) for part in parts]
 
 
 @specifies("DepthToSpace", grid=[at("N C H W", blocksize=2), at("N C H W", blocksize=3), at("N C H", blocksize=2)])
@@ -228,7 +240,12 @@ def depth_to_space(node: Node) -> Output:
     node.demand(node.input(0).rank == 4, "the input must have rank 4")
     batch, channels, height, width = node.input(0).dims
     node.requires(equal(channels % (block * block), 0), "channels must be a multiple of blocksize squared")
-    return tensor([batch, Defined(lambda q: equal(q * block * block, channels)), height * block, width * block])
+    return tensor([batch, _share(channels, block * block), height * block, width * block])
+
+
+def _share(size: Term, count: int) -> Defined:
+    """The size of one of several equal parts."""
+    return Defined(lambda q: equal(q * count, size))
 
 
 @specifies("SpaceToDepth", grid=[at("N C H W", blocksize=2), at("N C H W", blocksize=3), at("N C H", blocksize=2)])
@@ -239,7 +256,7 @@ def space_to_depth(node: Node) -> Output:
     batch, channels, *image = node.input(0).dims
     for size in image:
         node.requires(equal(size % block, 0), "height and width must be multiples of blocksize")
-    return tensor([batch, channels * block * block, *[Defined(lambda q, s=s: equal(q * block, s)) for s in image]])
+    return tensor([batch, channels * block * block, *[_share(size, block) for size in image]])
 
 
 PADS = ["0 1 2 3", "-1 0 0 -2", "1 -1 1 0"]
@@ -247,7 +264,11 @@ PADS = ["0 1 2 3", "-1 0 0 -2", "1 -1 1 0"]
 
 @specifies("Pad", first=2, last=10, grid=[at("N C", pads=[int(n) for n in pads.split()]) for pads in PADS])
 @specifies("Pad", first=11, grid=[at("N C", f"= {pads}") for pads in (*PADS, "a b c d", "1 2")])
-@specifies("Pad", first=18, grid=[at("N C H", "= 1 2", None, "= 1"), at("N C H", "= 1 2 3 -1", None, "= -1 0"), at("N", "= 1 2")])
+@specifies(
+    "Pad",
+    first=18,
+    grid=[at("N C H", "= 1 2", None, "= 1"), at("N C H", "= 1 2 3 -1", None, "= -1 0"), at("N", "= 1 2")],
+)
 def pad(node: Node) -> Output:
     """With a border of constants: negative pads crop."""
     x = node.input(0)
@@ -264,7 +285,17 @@ def pad(node: Node) -> Output:
 
 
 @specifies("Shape", grid=[at("N C H"), at(""), at("4 N")])
-@specifies("Shape", first=15, grid=[at("N C H"), at("N C H", start=1), at("N C H", end=-1), at("N C H", start=-2, end=9), at("N C", start=1, end=0)])
+@specifies(
+    "Shape",
+    first=15,
+    grid=[
+        at("N C H"),
+        at("N C H", start=1),
+        at("N C H", end=-1),
+        at("N C H", start=-2, end=9),
+        at("N C", start=1, end=0),
+    ],
+)
 def shape(node: Node) -> Output:
     """The sizes, from `start` to before `end`, which are clamped to the axes."""
     dims = node.input(0).dims
@@ -323,16 +354,18 @@ def slices(node: Node) -> Output:
 
 def _sliced(size: Term, start: Term, end: Term, step: int) -> Defined:
     """The number of places from start on, `step` apart, that lie in the axis and before end."""
-    counted = [choice(bound <= -1, bound + size, bound) for bound in (start, end)]
+    first, last = (choice(bound <= -1, bound + size, bound) for bound in (start, end))
     if step > 0:
-        first, last = (smallest(largest(bound, 0), size) for bound in counted)
-        lies = lambda q: first + (q - 1) * step < last  # noqa: E731
+        first, last = smallest(largest(first, 0), size), smallest(largest(last, 0), size)
     else:
-        first = smallest(largest(counted[0], 0), size - 1)
-        last = smallest(largest(counted[1], -1), size - 1)
-        lies = lambda q: first + (q - 1) * step > last  # noqa: E731
-    fits = lambda q: either(equal(q, 0), both(lies(q), size >= 1))  # noqa: E731
-    return Defined(lambda q: both(fits(q), negated(fits(q + 1))))
+        first, last = smallest(largest(first, 0), size - 1), smallest(largest(last, -1), size - 1)
+
+    def lies(q: Term) -> Formula:
+        place = first + (q - 1) * step
+        inside = place < last if step > 0 else place > last
+        return either(equal(q, 0), both(inside, size >= 1))
+
+    return greatest(lies)
 
 
 @specifies("Trilu", grid=[at("N M"), at("B N M", upper=0), at("N")])

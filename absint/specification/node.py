@@ -1,6 +1,4 @@
-"""A node as a specification sees it: sizes as variables, attributes as numbers. And its meaning: sizes that are defined,
-and clauses that a legal node meets.
-"""
+"""A node as a specification sees it, sizes as variables; and its meaning: defined sizes, and clauses of legality."""
 
 from __future__ import annotations
 
@@ -44,6 +42,8 @@ class Meaning(NamedTuple):
     legal: tuple[Clause, ...]
     outputs: tuple[Output, ...]
     """None if the node is illegal at any sizes."""
+    limits: tuple[Clause, ...] = ()
+    """What a node must meet besides to run in onnxruntime."""
 
 
 class IllegalError(Exception):
@@ -68,6 +68,7 @@ class Node:
         self.attributes = attributes or {}
         self.outputs = outputs
         self.legal: list[Clause] = []
+        self.limited: list[Clause] = []
 
     def input(self, index: int) -> Input:
         """A required input."""
@@ -111,10 +112,21 @@ class Node:
         assert isinstance(value, Sequence)
         return [int(number) for number in value]
 
-    def axis(self, axis: int, rank: int) -> int:
+    def axis(self, axis: int, rank: int, *, unless: Formula = FALSE) -> int:
         """An axis that may count from the end: legal in [-rank, rank - 1]."""
-        self.demand(-rank <= axis < rank, f"axis {axis} must be one of {rank}")
-        return axis % rank
+        if not -rank <= axis < rank:
+            self.refuse(f"axis {axis} must be one of {rank}", unless=unless)
+        return axis % rank if rank else 0
+
+    def limits(self, formula: Formula, reason: str) -> None:
+        """A node that onnxruntime runs meets this; the specification does not ask for it."""
+        self.limited.append(Clause(formula, reason))
+
+    def refuse(self, reason: str, *, unless: Formula = FALSE) -> None:
+        """No sizes are legal; onnxruntime runs those that meet `unless`."""
+        if unless is FALSE:
+            raise IllegalError(reason)
+        self.legal.append(Clause(unless, reason))
 
     def requires(self, formula: Formula, reason: str, *, unless: Formula = FALSE) -> None:
         """A legal node meets this. onnxruntime also runs nodes that meet `unless`: their sizes are specified too."""

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from absint.specification.formulas import equal
+from absint.specification.formulas import equal, product
 from absint.specification.node import Node, Output, tensor
 from absint.specification.products import fits_into
 from absint.specification.specs import at, specifies
 
 
-@specifies("BatchNormalization", first=7, last=13, grid=[at("N C H", "A", "B", "D", "E"), at("N C", "A", "B", "D", "E")])
+@specifies(
+    "BatchNormalization", first=7, last=13, grid=[at("N C H", "A", "B", "D", "E"), at("N C", "A", "B", "D", "E")]
+)
 @specifies(
     "BatchNormalization",
     first=14,
@@ -35,16 +37,18 @@ def instance_normalisation(node: Node) -> Output:
     return tensor(x.dims)
 
 
-@specifies("LRN", grid=[at("N C H W", size=3), at("N C H", size=3)])
+@specifies("LRN", grid=[at("N C H W", size=3)])
 @specifies("LpNormalization", grid=[at("N C", axis=1, p=2), at("N C H")])
 @specifies("MeanVarianceNormalization", grid=[at("N C H W")])
 @specifies("Softmax LogSoftmax Hardmax", grid=[at("N C"), at("N C H", axis=1), at("N C", axis=2)])
-@specifies("Softmax LogSoftmax Hardmax", first=11, grid=[at("N C"), at("N C H", axis=-2), at("N C", axis=2), at("N", axis=-1)])
+@specifies(
+    "Softmax LogSoftmax Hardmax", first=11, grid=[at("N C"), at("N C H", axis=-2), at("N C", axis=2), at("N", axis=-1)]
+)
 def keeps_shape(node: Node) -> Output:
     """The shape of the input; the axis, if there is one, is an axis of it."""
     x = node.input(0)
     if "axis" in node.attributes:
-        node.axis(node.integer("axis"), x.rank)
+        node.axis(node.integer("axis"), x.rank, unless=equal(product(x.dims), 0))
     return tensor(x.dims)
 
 
@@ -61,15 +65,6 @@ def layer_normalisation(node: Node) -> list[Output]:
         parameter = node.optional(place)
         if parameter is not None:
             fits_into(node, parameter, list(x.dims))
+    node.limits(product(x.dims[axis:]) >= 1, "onnxruntime needs an element on the normalised axes")
     statistics = tensor([*x.dims[:axis], *[1] * (x.rank - axis)])
     return [tensor(x.dims), statistics, statistics][: node.outputs]
-
-
-@specifies("GroupNormalization", first=21, grid=[at("N C H", "A", "B", num_groups=2), at("N C H W", "A", "B", num_groups=3)])
-def group_normalisation(node: Node) -> Output:
-    """The shape of X, whose channels fall into groups of equal size."""
-    x = node.input(0)
-    node.requires(equal(x.dims[1] % node.integer("num_groups"), 0), "channels must be a multiple of num_groups")
-    for place in (1, 2):
-        node.requires(equal(node.input(place).dims[0], x.dims[1]), "there must be a value for each channel")
-    return tensor(x.dims)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from absint.specification.elementwise import broadcast, broadcast_size
-from absint.specification.formulas import Term, either, equal
+from absint.specification.formulas import Defined, Term, either, equal
 from absint.specification.node import Input, Node, Output, tensor
 from absint.specification.specs import at, specifies
 
@@ -28,7 +28,7 @@ def matmul(node: Node) -> Output:
     return tensor(_matmul(node, node.input(0), node.input(1)))
 
 
-def _matmul(node: Node, a: Input, b: Input) -> list[object]:
+def _matmul(node: Node, a: Input, b: Input) -> list[Defined | Term]:
     node.demand(a.rank >= 1 and b.rank >= 1, "a product needs vectors or matrices")
     inner = b.dims[-2] if b.rank > 1 else b.dims[0]
     node.requires(equal(a.dims[-1], inner), "columns of the first must be rows of the second")
@@ -78,9 +78,7 @@ def fits_into(node: Node, x: Input, target: list[Term]) -> None:
         node.requires(either(equal(size, wanted), equal(size, 1)), "sizes must broadcast to the target")
 
 
-@specifies(
-    "PRelu", first=7, grid=[at("N C H", "D 1"), at("N C H", "D"), at("N C", ""), at("N C", "M D"), at("N", "1")]
-)
+@specifies("PRelu", first=7, grid=[at("N C H", "D 1"), at("N C H", "D"), at("N C", ""), at("N C", "M D"), at("N", "1")])
 def prelu(node: Node) -> Output:
     """The shape of X, to which the slope broadcasts."""
     x, slope = node.input(0), node.input(1)

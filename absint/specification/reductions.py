@@ -64,7 +64,13 @@ def _reduced(node: Node, axes: list[int] | None) -> Output:
 
 @specifies(
     "ArgMax ArgMin",
-    grid=[at("N C H"), at("N C H", axis=1), at("N C H", axis=2, keepdims=0), at("N C", axis=-1, first=11), at("N", axis=1)],
+    grid=[
+        at("N C H"),
+        at("N C H", axis=1),
+        at("N C H", axis=2, keepdims=0),
+        at("N C", axis=-1, first=11),
+        at("N", axis=1),
+    ],
 )
 def place(node: Node) -> Output:
     """One axis becomes 1 or goes; it must have an element to point at."""

@@ -1,4 +1,4 @@
-"""Specifications by operator, with the grid of nodes at which they are compared: `@specifies`, `at`, `specification`."""
+"""Specifications by operator, with the grid of nodes at which each is compared."""
 
 from __future__ import annotations
 
@@ -17,6 +17,8 @@ class Argument(NamedTuple):
     dims: tuple[int | str, ...]
     elements: tuple[int | str, ...] | None = None
     dtype: str = "float"
+    fill: int | None = None
+    """The number that all elements are in runs; random numbers without it."""
 
     def input(self) -> Input:
         """The input that a specification reads."""
@@ -67,7 +69,8 @@ class Specification(NamedTuple):
             found = self.function(node)
         except IllegalError as error:
             return illegal(str(error))
-        return Meaning(tuple(node.legal), (found,) if isinstance(found, Output) else tuple(found))
+        outputs = (found,) if isinstance(found, Output) else tuple(found)
+        return Meaning(tuple(node.legal), outputs, tuple(node.limited))
 
 
 _SPECIFICATIONS: dict[tuple[str, str], list[Specification]] = {}
@@ -108,8 +111,10 @@ def _load() -> None:
 
 
 def at(*inputs: str | None, outputs: int = 1, first: int = 1, last: int = 1 << 16, **attributes: Attribute) -> Instance:
-    """An instance, its inputs as text: `N C 3` are dims, `int64: N` has another type, `= 1 n -1` is a vector of
-    integers, `=` alone an empty one, `. n` a scalar; None is left out.
+    """An instance, its inputs as text; None is left out.
+
+    `N C 3` are the dims of a float tensor, `int64: N` of another type, `int64=0: N` of one that is all 0 in runs;
+    `= 1 n -1` is a vector of integers, `=` alone an empty one, `. n` a scalar.
     """
     return Instance(tuple(map(_argument, inputs)), attributes, outputs, first, last)
 
@@ -117,13 +122,16 @@ def at(*inputs: str | None, outputs: int = 1, first: int = 1, last: int = 1 << 1
 def _argument(text: str | None) -> Argument | None:
     if text is None:
         return None
-    dtype, colon, rest = text.partition(":")
+    kind, colon, rest = text.partition(":")
+    dtype, _, fill = kind.strip().partition("=")
     parts = (rest if colon else text).split()
-    kind = dtype.strip() if colon else "int64" if parts[:1] in (["="], ["."]) else "float"
+    dtype = dtype if colon else "int64" if parts[:1] in (["="], ["."]) else "float"
     values = tuple(int(part) if part.lstrip("-").isdigit() else part for part in parts if part not in ("=", "."))
     if parts[:1] == ["="]:
-        return Argument((len(values),), values, kind)
-    return Argument((), values, kind) if parts[:1] == ["."] else Argument(values, None, kind)
+        return Argument((len(values),), values, dtype)
+    if parts[:1] == ["."]:
+        return Argument((), values, dtype)
+    return Argument(values, None, dtype, int(fill) if colon and fill else None)
 
 
 def _terms(parts: Sequence[int | str]) -> tuple[Term, ...]:

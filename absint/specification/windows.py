@@ -6,12 +6,12 @@ long as it fits (the formulas of Conv and of the pools in Operators.md, which ro
 
 from __future__ import annotations
 
-from absint.specification.formulas import Defined, Int, equal, greatest
+from absint.specification.formulas import Defined, Int, Term, equal, greatest
 from absint.specification.node import Node, Output, tensor
 from absint.specification.specs import at, specifies
 
 
-def positions(padded: Int, span: Int, stride: int) -> Defined:
+def positions(padded: Term, span: Int, stride: int) -> Defined:
     """The greatest number of positions whose last one still fits into the padded axis."""
     return greatest(lambda q: (q - 1) * stride + span <= padded, least=1)
 
@@ -31,6 +31,10 @@ CONVOLUTIONS = [
 @specifies("Conv", grid=CONVOLUTIONS)
 def convolution(node: Node) -> Output:
     """X (N, C, axes...) with W (M, C/group, kernel...): N, M, and the positions along each axis."""
+    return _convolution(node)
+
+
+def _convolution(node: Node) -> Output:
     x, w, bias = node.input(0), node.input(1), node.optional(2)
     node.demand(x.rank == w.rank, "X and W must have one rank")
     group, axes = node.integer("group", 1), x.rank - 2
@@ -42,18 +46,30 @@ def convolution(node: Node) -> Output:
     dilations = node.integers("dilations") or [1] * axes
     pads = node.integers("pads") or [0] * 2 * axes
     mode = node.text("auto_pad", "NOTSET")
-    for axis, size in enumerate(node.integers("kernel_shape") or ()):
-        node.requires(equal(w.dims[2 + axis], size), "kernel_shape must be the shape of the kernel")
+    for wanted, kernel in zip(node.integers("kernel_shape") or (), w.dims[2:], strict=False):
+        node.requires(equal(kernel, wanted), "kernel_shape must be the shape of the kernel")
     sizes = []
     for axis in range(axes):
         size, kernel = x.dims[2 + axis], w.dims[2 + axis]
-        node.requires(kernel >= 1, "the kernel must have an element")
+        node.limits(kernel >= 1, "onnxruntime may hang on a kernel without elements")
         if mode.startswith("SAME"):
             node.requires(size >= 1, "the axis must have an element")
-            sizes.append(greatest(lambda q, size=size, s=strides[axis]: (q - 1) * s < size, least=1))
+            sizes.append(positions(size, 1, strides[axis]))
             continue
         padded = size + (0 if mode == "VALID" else pads[axis] + pads[axes + axis])
         span = dilations[axis] * (kernel - 1) + 1
         node.requires(span <= padded, "the window must fit")
         sizes.append(positions(padded, span, strides[axis]))
     return tensor([x.dims[0], w.dims[0], *sizes])
+
+
+@specifies(
+    "ConvInteger",
+    grid=[
+        at("uint8: N C H", "uint8: M D K"),
+        at("uint8: N C H W", "uint8: M D 3 3", strides=[2, 1], pads=[1, 1, 0, 2]),
+    ],
+)
+def convolution_of_integers(node: Node) -> Output:
+    """As Conv, without bias."""
+    return _convolution(node)

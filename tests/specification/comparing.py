@@ -25,6 +25,8 @@ MISSING: Final = (
     "NOT_IMPLEMENTED",
     "NotImplementedError",
     "No Op registered",
+    "No registered implementation",
+    "No implementation for operator",
     "not a registered",
     "Could not find an implementation",
 )
@@ -35,10 +37,12 @@ def differences(spec: Specification, operator: str, version: int, instance: Inst
     """The places where a run and the specification disagree; each bound size is one of `SIZES`."""
     meaning = spec.meaning(operator, version, instance)
     for binding in bindings(instance, meaning):
+        if any(not clause.formula.holds(binding) for clause in meaning.limits):
+            continue  # it may also hang
         case = Case(
             operator,
             [None if argument is None else _arg(argument) for argument in instance.inputs],
-            {name: value for name, value in instance.attributes.items()},
+            dict(instance.attributes),
             outputs=instance.outputs,
             opset=version,
             domain=spec.domain,
@@ -86,10 +90,17 @@ def _digits(number: int, count: int) -> Iterator[int]:
         yield SIZES[digit]
 
 
+def _probabilities(shape: tuple[int, ...], rng: np.random.Generator) -> np.ndarray:
+    return rng.random(shape)
+
+
 def _arg(argument: Argument) -> Arg:
     dtype = DType[argument.dtype.upper()]
+    if argument.fill is not None:
+        return Arg(list(argument.dims), dtype, data=lambda shape, rng: np.full(shape, argument.fill))
     if argument.elements is None:
-        return Arg(list(argument.dims), dtype, low=1)
+        data = _probabilities if dtype is DType.FLOAT else None
+        return Arg(list(argument.dims), dtype, data=data, low=1)
     if argument.dims == ():
-        return Arg([], dtype, elements=argument.elements[0])
-    return Arg(dtype=dtype, elements=list(argument.elements)) if argument.elements else Arg([0], dtype, elements=[])
+        return Arg([], dtype, elements=argument.elements[0], fed=True)
+    return Arg([len(argument.elements)], dtype, elements=list(argument.elements), fed=True)

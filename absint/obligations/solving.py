@@ -1,0 +1,62 @@
+"""Z3 and cvc5 on an obligation, each with the time that it took."""
+
+from __future__ import annotations
+
+import time
+from dataclasses import dataclass
+from typing import Literal
+
+from absint.errors import UsageError
+from absint.obligations.obligation import Obligation
+from absint.solver.backend import Backend
+
+Verdict = Literal["proved", "refuted", "undecided"]
+_VERDICTS: dict[str, Verdict] = {"unsat": "proved", "sat": "refuted"}
+
+RLIMIT = 3_000_000
+"""Z3's budget for an obligation."""
+
+
+@dataclass(frozen=True)
+class Decision:
+    """A solver's verdict on an obligation."""
+
+    obligation: Obligation
+    solver: str
+    verdict: Verdict
+    seconds: float
+    sizes: str = ""
+    """If refuted, sizes at which the claim is false."""
+
+
+def by_z3(obligation: Obligation, backend: Backend, seconds: float = 10) -> Decision:
+    """Z3's verdict, in its own process."""
+    answer = backend.check(obligation.script, rlimit=RLIMIT, seconds=seconds, core=False)
+    sizes = ", ".join(f"{name} = {value}" for name, value in answer.model.items() if " " not in name)
+    return Decision(obligation, "z3", _VERDICTS.get(answer.verdict, "undecided"), answer.seconds, sizes)
+
+
+def by_cvc5(obligation: Obligation, seconds: float = 10) -> Decision:
+    """cvc5's verdict. Raises UsageError if it is not installed."""
+    try:
+        import cvc5
+    except ImportError:
+        raise UsageError("cvc5 is not installed: pip install cvc5") from None
+    solver = cvc5.Solver()
+    solver.setOption("tlimit-per", str(round(seconds * 1000)))
+    parser = cvc5.InputParser(solver)
+    script = f"(set-logic ALL)\n{obligation.script}\n(check-sat)\n"
+    parser.setStringInput(cvc5.InputLanguage.SMT_LIB_2_6, script, "obligation")
+    symbols, answer, start = parser.getSymbolManager(), "", time.monotonic()
+    while not (command := parser.nextCommand()).isNull():
+        answer = command.invoke(solver, symbols).strip() or answer
+    return Decision(obligation, "cvc5", _VERDICTS.get(answer, "undecided"), time.monotonic() - start)
+
+
+def decided(obligation: Obligation, backend: Backend, seconds: float = 10) -> Decision:
+    """Z3's verdict, or cvc5's where Z3 has none. Raises UsageError if cvc5 is needed and not installed."""
+    first = by_z3(obligation, backend, seconds)
+    return first if first.verdict != "undecided" else by_cvc5(obligation, seconds)
+
+
+__all__ = ["RLIMIT", "Decision", "Verdict", "by_cvc5", "by_z3", "decided"]

@@ -1,0 +1,82 @@
+"""Every rule that has a specification is proved against it, for all sizes, at each instance of the grid."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Final
+
+import pytest
+
+from absint import Op, Shape, Tensor, rule
+from absint.obligations.making import obligations
+from absint.obligations.obligation import Obligation
+from absint.obligations.record import obligations_of
+from absint.obligations.solving import Decision, by_cvc5, by_z3, decided
+from absint.solver.backend import Backend
+from absint.specification.specs import at, specification, specified
+from absint.transfer.families import shipped
+from tests.specification.operators import versions
+
+UNDECIDED: Final = {("Reshape", "[N, C, H], =[n, -1, 4]")}
+"""A product of three variables divided by a fourth: neither solver decides all of its obligations."""
+
+
+@pytest.fixture(scope="module")
+def backend() -> Iterator[Backend]:
+    with Backend() as found:
+        yield found
+
+
+@pytest.mark.parametrize(("domain", "operator"), specified(), ids=lambda part: part)
+def test_rules_meet_their_specification(domain: str, operator: str, backend: Backend) -> None:
+    seen = set()
+    for version in versions(domain, operator):
+        for item in obligations_of(shipped(), domain, operator, version):
+            if isinstance(item, Obligation) and item.script not in seen:
+                seen.add(item.script)
+                decision = decided(item, backend)
+                where = f"{operator}-{version} {item.instance}: {item.claim}, {decision.sizes}"
+                assert decision.verdict != "refuted", where
+                assert decision.verdict == "proved" or (operator, item.instance) in UNDECIDED, where
+
+
+def test_solvers_agree(backend: Backend) -> None:
+    for item in obligations_of(shipped(), "", "Conv", 22):
+        if isinstance(item, Obligation):
+            assert by_z3(item, backend).verdict == by_cvc5(item).verdict == "proved", item
+
+
+@rule("Concat", inputs="inputs*", outputs="concat_result", complete=True)
+def _joins_wrongly(op: Op) -> Tensor:
+    """The first input alone."""
+    first, second = op.variadic()
+    op.require_equal(first.shape[0], second.shape[0], "an invented requirement")
+    return Tensor(first.dtype, Shape([first.shape[0]]))
+
+
+def test_a_wrong_rule_is_refuted(backend: Backend) -> None:
+    spec = specification("", "Concat", 13)
+    assert spec is not None
+    found = [
+        by_z3(item, backend)
+        for item in obligations(_joins_wrongly, spec, "Concat", 13, at("N", "M", axis=0))
+        if isinstance(item, Obligation)
+    ]
+    assert {d.obligation.kind for d in found if d.verdict == "refuted"} == {"exact", "necessary"}
+
+
+def test_missing_requirements_are_refuted(backend: Backend) -> None:
+    @rule("Concat", inputs="inputs*", outputs="concat_result", complete=True)
+    def demands_nothing(op: Op) -> Tensor:
+        """Sizes of the first input, added along the axis."""
+        first, second = op.variadic()
+        return Tensor(first.dtype, Shape([first.shape[0] + second.shape[0], first.shape[1]]))
+
+    spec = specification("", "Concat", 13)
+    assert spec is not None
+    found: list[Decision] = [
+        by_z3(item, backend)
+        for item in obligations(demands_nothing, spec, "Concat", 13, at("N C", "M D", axis=0))
+        if isinstance(item, Obligation)
+    ]
+    assert "sufficient" in {d.obligation.kind for d in found if d.verdict == "refuted"}

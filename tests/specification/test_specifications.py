@@ -1,0 +1,52 @@
+"""Specifications against runs: what runs is legal, what is legal runs, and outputs have the specified sizes."""
+
+from __future__ import annotations
+
+import pytest
+
+from absint.specification.formulas import Defined, both, equal, greatest, variable
+from absint.specification.node import Node, tensor
+from absint.specification.specs import Instance, Specification, at, specification, specified
+from tests.specification.comparing import differences
+from tests.specification.operators import versions
+
+
+@pytest.mark.parametrize(("domain", "operator"), specified(), ids=lambda part: part)
+def test_runs_agree(domain: str, operator: str) -> None:
+    for version in versions(domain, operator):
+        spec = specification(domain, operator, version)
+        if spec is not None:
+            for instance in spec.grid:
+                if instance.first <= version <= instance.last:
+                    assert not list(differences(spec, operator, version, instance))
+
+
+def _wrong(function: object, instance: Instance) -> list[str]:
+    spec = Specification(("Concat",), "", 1, 99, function, (instance,))  # type: ignore[arg-type]
+    return list(differences(spec, "Concat", 13, instance))
+
+
+def test_a_wrong_size_is_found() -> None:
+    found = _wrong(lambda node: tensor([node.input(0).dims[0]]), at("N", "M", axis=0))
+    assert any("output 0 has shape" in text for text in found)
+
+
+def test_a_clause_too_many_is_found() -> None:
+    def narrow(node: Node) -> object:
+        node.requires(equal(node.input(0).dims[0], node.input(1).dims[0]), "too much")
+        return tensor([node.input(0).dims[0] + node.input(1).dims[0]])
+
+    assert any("runs and is illegal: too much" in text for text in _wrong(narrow, at("N", "M", axis=0)))
+
+
+def test_a_clause_too_few_is_found() -> None:
+    found = _wrong(lambda node: tensor(node.input(0).dims), at("N C", "M D", axis=0))
+    assert any("is legal and fails" in text for text in found)
+
+
+def test_the_greatest_is_unique() -> None:
+    size = variable("N")
+    halves = greatest(lambda q: q * 2 <= size)
+    assert [halves.value({"N": number}) for number in range(5)] == [0, 0, 1, 1, 2]
+    with pytest.raises(ValueError, match="no size up to 9"):
+        Defined(lambda q: both(q >= 3, q < 3)).value({}, limit=9)
