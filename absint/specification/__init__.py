@@ -7,7 +7,12 @@ They share no code with the rules, and no analysis imports them: rules are prove
     specs        the specifications by operator; the grid of instances at which each is compared
     families     the files below, imported when a specification is asked for
 
-    elementwise  each element from elements at the same place; broadcasting
-    reductions   axes that become one element
-    windows      convolutions and pools
+    elementwise    each element from elements at the same place; broadcasting
+    reductions     axes that become one element
+    products       products of matrices and tensors
+    windows        convolutions
+    normalisation  normalisations and softmax
+    layout         elements rearranged: reshape, transpose, concat, split, pad, slice
+    indexing       elements read or written at given places
+    generators     new tensors; quantisation
 """
