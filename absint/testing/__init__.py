@@ -11,18 +11,24 @@ The kit for rules compares the claims of a rule with real runs, in the tests of 
     run_case     one case of a table, against onnxruntime or onnx.reference
     apply_case   the answer of a rule to a case, without a run
 
+The kit for analyses of values (`absint.ForwardAnalysis`) compares their claims with the values of real runs:
+
+    check_analysis   claims, operators and domain of an analysis, on models
+
 `assertions` is about models. `cases` describes nodes, `runs` executes them, `checks` holds claims against a run,
-`elements` makes inputs whose elements the rule knows, `laws` needs no run.
+`elements` makes inputs whose elements the rule knows, `laws` needs no run. `analyses` checks analyses: `recorded` runs
+models with all their values (`trips` is Loop for onnx.reference), `monotone` tries operators on comparable elements.
 onnxruntime is loaded only where it runs a case: `pip install 'absint[run]'`.
 """
 
 from __future__ import annotations
 
+from absint.testing.analyses import AnalysisError, check_analysis
 from absint.testing.assertions import assert_legal, assert_same_contract, assert_shapes
 from absint.testing.cases import Arg, Binding, Case, sizes
 from absint.testing.rules import apply_case, check_rule, run_case
 
 __all__ = [
-    "Arg", "Binding", "Case", "apply_case", "assert_legal", "assert_same_contract", "assert_shapes", "check_rule",
-    "run_case", "sizes",
+    "AnalysisError", "Arg", "Binding", "Case", "apply_case", "assert_legal", "assert_same_contract", "assert_shapes",
+    "check_analysis", "check_rule", "run_case", "sizes",
 ]  # fmt: skip

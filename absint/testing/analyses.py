@@ -1,0 +1,213 @@
+"""Checking an analysis of values: its claims against real runs, its operators, and its domain."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from os import PathLike
+from typing import TYPE_CHECKING, Final, Generic, NamedTuple, TypeVar, cast
+
+import numpy as np
+import onnx
+
+from absint.api import analyze
+from absint.errors import UsageError
+from absint.lattices.laws import LawError, check_laws
+from absint.runs.run import feeds_for
+from absint.testing.monotone import MonotonyError, tried
+from absint.testing.recorded import RunFailedError, recorders
+
+if TYPE_CHECKING:
+    from absint.analyses.forward import ForwardAnalysis
+    from absint.result import Result
+
+T = TypeVar("T")
+V = TypeVar("V")
+Model = str | PathLike[str] | bytes | onnx.ModelProto
+Feeds = Callable[["Result", Mapping[str, int], int], Mapping[str, object]]
+
+SAMPLES: Final = 6
+"""Legal sizes that a model is tried at."""
+
+LAW_ELEMENTS: Final = 6
+LAW_VALUES: Final = 16
+"""Elements and values that the laws of the domain are checked with: the time grows with the cube of the elements."""
+
+
+class AnalysisError(AssertionError):
+    """An analysis is wrong; the text says which, and on what."""
+
+
+class _Run(NamedTuple):
+    """A run that succeeded."""
+
+    where: str
+    """Sizes, data and runtime."""
+
+    values: Sequence[tuple[str, object]]
+
+
+def check_analysis(
+    analysis: ForwardAnalysis[T],
+    models: Iterable[Model],
+    allows: Callable[[T, V], bool],
+    *,
+    sizes: Iterable[Mapping[str, int]] | None = None,
+    feeds: Feeds | None = None,
+    seeds: int = 2,
+    tries: int = 8,
+) -> int:
+    """Check an analysis on models; the number of runs that its claims were held against.
+
+    `allows(element, value)` says if an element describes a value. If the analysis is `elementwise`, that is each
+    element of a tensor, as a number or text of Python; otherwise an array, or a list for a sequence. Checked are
+
+    - every value of every run: of onnx.reference, also those in branches and in each trip of a loop, and of
+      onnxruntime, if it is installed, those of the main graph; at `sizes`, or some legal ones, on random data with as
+      many `seeds`, on zeros and on ones;
+    - `operator` and `assume` at each node, `tries` times on greater and on smaller inputs: they must be monotone, and
+      give the same again;
+    - the laws of the domain on elements and values that were met.
+
+    `feeds(result, sizes, seed)` makes the inputs instead, for an analysis that takes something for granted of them. A
+    run that fails proves nothing. Raises AnalysisError for the first thing that is wrong, also if no run of a model
+    succeeds; UsageError for what is no forward analysis of values.
+    """
+    from absint.analyses.forward import ForwardAnalysis
+
+    if not isinstance(analysis, ForwardAnalysis):
+        raise UsageError(f"check_analysis checks a ForwardAnalysis, found {type(analysis).__name__}")
+    at = None if sizes is None else [dict(binding) for binding in sizes]
+    meaning = cast("Callable[[T, object], bool]", allows)
+    checks = [_Check(analysis, model, meaning, at, feeds, seeds, tries) for model in models]
+    if not checks:
+        raise AnalysisError(f"{analysis.label}: no model, so nothing is checked")
+    return sum(check.run() for check in checks)
+
+
+class _Check(Generic[T]):
+    """The check of an analysis on one model."""
+
+    def __init__(
+        self,
+        analysis: ForwardAnalysis[T],
+        model: Model,
+        allows: Callable[[T, object], bool],
+        sizes: Sequence[Mapping[str, int]] | None,
+        feeds: Feeds | None,
+        seeds: int,
+        tries: int,
+    ) -> None:
+        self._analysis, self._model, self._allows = analysis, model, allows
+        self._sizes, self._feeds, self._seeds, self._tries = sizes, feeds, seeds, tries
+
+    def run(self) -> int:
+        """Check it; the number of runs."""
+        result = analyze(self._model, with_=[self._analysis])
+        self._where = f"{self._analysis.label} on {_name(self._model, result)}"
+        self._nodes = result.nodes
+        found = result.found_by(self._analysis)
+        values: list[object] = []
+        runs = 0
+        for ran in self._runs(result):
+            runs += 1
+            for name, value in ran.values:
+                if name in found:
+                    self._hold(result, name, found[name], value, ran.where)
+                    values += self._parts(value)[:1]
+        self._try([*found.values()])
+        self._check_laws([*found.values()], values)
+        return runs
+
+    def _runs(self, result: Result) -> Iterator[_Run]:
+        sizes = self._sizes if self._sizes is not None else result.samples(SAMPLES).sizes or [{}]
+        failures = []
+        succeeded = False
+        for runtime, record in recorders(result):
+            for binding in sizes:
+                for data, feeds in self._data(result, binding):
+                    listed = ", ".join([*(f"{name}={size}" for name, size in binding.items()), data])
+                    try:
+                        yield _Run(f"at {listed} in {runtime}", record(feeds))
+                        succeeded = True
+                    except RunFailedError as error:
+                        failures.append(f"at {listed} in {runtime}: {error}")
+        if not succeeded:
+            last = f"the last failure: {failures[-1]}" if failures else "there is none"
+            raise AnalysisError(f"{self._where}: no run succeeds, so nothing is checked ({last})")
+
+    def _data(self, result: Result, binding: Mapping[str, int]) -> Iterator[tuple[str, Mapping[str, object]]]:
+        """Inputs, each with a name."""
+        for seed in range(self._seeds):
+            make = self._feeds
+            yield f"seed {seed}", feeds_for(result, binding, seed=seed) if make is None else make(result, binding, seed)
+        if self._feeds is None:
+            yield "zeros", feeds_for(result, binding, values="zeros")
+            yield "ones", feeds_for(result, binding, values="ones")
+
+    def _hold(self, result: Result, name: str, element: T, value: object, where: str) -> None:
+        """Hold the claim about a value against a run."""
+        for part in self._parts(value):
+            if not self._allows(element, part):
+                node = self._node_of(result, name)
+                raise AnalysisError(
+                    f"{self._where}: value {name!r}{node} is claimed to be {self._text(element)}, "
+                    f"but {where} it is {_shown(part)}"
+                )
+
+    def _node_of(self, result: Result, name: str) -> str:
+        for where, scope in result.scopes.items():
+            prefix = f"{where}/" if where else ""
+            if name.startswith(prefix) and (operand := scope.names.get(name.removeprefix(prefix))) is not None:
+                return f" of {self._nodes[operand[0]]}" if operand[0] >= 0 else ""
+        return ""
+
+    def _parts(self, value: object) -> list[object]:
+        """A value as `allows` takes it: each different element if the analysis is elementwise, else the whole."""
+        if not self._analysis.elementwise:
+            return [value]
+        if value is None:
+            return []
+        if isinstance(value, list):
+            return [part for item in value for part in self._parts(item)]
+        array = np.asarray(value)
+        if array.dtype.kind not in "biufcOSU":  # types of ml_dtypes
+            array = array.astype(np.float64)
+        return cast("list[object]", (array if array.dtype.kind in "OSU" else np.unique(array)).ravel().tolist())
+
+    def _try(self, pool: Sequence[T]) -> None:
+        domain = self._analysis.domain
+        everything = [*pool, domain.bottom, domain.top]
+        try:
+            with tried(self._analysis, everything, self._text, self._tries, seed=0):
+                analyze(self._model, with_=[self._analysis]).found_by(self._analysis)
+        except MonotonyError as error:
+            raise AnalysisError(f"{self._where}: {error}") from None
+
+    def _check_laws(self, elements: Sequence[T], values: Sequence[object]) -> None:
+        domain = self._analysis.domain
+        met: list[T] = []
+        for element in elements:
+            if len(met) < LAW_ELEMENTS and element not in met:
+                met.append(element)
+        universe = values[:: max(1, len(values) // LAW_VALUES)][:LAW_VALUES]
+        try:
+            check_laws(domain, met, universe=universe, allows=self._allows)
+        except LawError as error:
+            raise AnalysisError(f"{self._where}: the domain {type(domain).__name__} breaks a law: {error}") from None
+
+    def _text(self, element: T) -> str:
+        own: Callable[[T], str] | None = getattr(self._analysis.domain, "text", None)
+        return repr(element) if own is None else own(element)
+
+
+def _name(model: Model, result: Result) -> str:
+    if isinstance(model, (str, PathLike)):
+        return str(model)
+    return f"model {result.model.graph.name!r}"
+
+
+def _shown(value: object) -> str:
+    return " ".join(np.array2string(value, threshold=8).split()) if isinstance(value, np.ndarray) else repr(value)
+
+
+__all__ = ["AnalysisError", "check_analysis"]
