@@ -26,10 +26,11 @@ CHANNELS_LAST: Final = "com.ms.internal.nhwc"
 
 def schema(domain: str, name: str, version: int) -> Schema | None:
     """The schema in force at an opset version, or None. Those of other domains than ONNX's may change at any time."""
-    return _kept_schema(domain, name, version) if _is_of_onnx(domain) else _schema(domain, name, version)
+    return _kept_schema(domain, name, version) if is_of_onnx(domain) else _schema(domain, name, version)
 
 
-def _is_of_onnx(domain: str) -> bool:
+def is_of_onnx(domain: str) -> bool:
+    """It is one of ONNX's own domains, whose schemas do not change in a process."""
     return not domain or domain.startswith("ai.onnx")
 
 
@@ -116,7 +117,7 @@ class Form(NamedTuple):
 
 def form(domain: str, name: str, version: int) -> Form | None:
     """The form of a node by the schema in force at an opset version; None if there is none."""
-    return _kept_form(domain, name, version) if _is_of_onnx(domain) else _form(domain, name, version)
+    return _kept_form(domain, name, version) if is_of_onnx(domain) else _form(domain, name, version)
 
 
 @cache
@@ -179,7 +180,7 @@ def signature(domain: str, name: str, version: int, rule: Rule | None = None) ->
     found = schema("" if domain == CHANNELS_LAST else domain, name, version)
     if found is None:
         return contrib(domain, name, rule.inputs, rule.outputs) if rule is not None else contrib(domain, name)
-    return _kept_signature(found.domain, name, found.since) if _is_of_onnx(found.domain) else _signature(found)
+    return _kept_signature(found.domain, name, found.since) if is_of_onnx(found.domain) else _signature(found)
 
 
 @cache
@@ -333,7 +334,7 @@ def _value_of(type_text: str, found: Schema, bound: dict[str, Value]) -> Value:
 
 def function_body(domain: str, name: str, version: int) -> FunctionProto | None:
     """The body that the schema gives for the operator, if it gives one that needs no context."""
-    return _kept_body(domain, name, version) if _is_of_onnx(domain) else _body(domain, name, version)
+    return _kept_body(domain, name, version) if is_of_onnx(domain) else _body(domain, name, version)
 
 
 @cache

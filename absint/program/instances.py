@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Sequence
+from functools import lru_cache
 from typing import TYPE_CHECKING
 
 from absint.lattices.records import NamedTuple
 from absint.lattices.value import Tensor
 from absint.model import schemas
 from absint.model.protos import decode_attribute, domain_of, is_elsewhere
-from absint.program.operations import INTERNED, Operation
+from absint.program.operations import INTERNED, MAX_OPERATIONS, Operation
 from absint.program.report import Report
-from absint.rules.lookup import Lookup
+from absint.rules.lookup import Lookup, newer_opset
 from absint.transfer.families import shipped
 from absint.transfer.op import AttributeValue
 
@@ -87,7 +88,7 @@ class Instances:
                 return None
             rule = self._lookup.last_resort(domain, op_type, version, attributes)
             types = types if rule is None or rule.inferred else None
-        decoded = self.decoded(attributes)
+        decoded = self.decoded(attributes) if attributes else {}
         if not known.is_standard:
             return Operation(domain, op_type, version, rule, decoded, outputs, types=types)
         fatal, harmless = schemas.departures(domain, op_type, version, {a.name: a.type for a in attributes})
@@ -110,6 +111,10 @@ class Instances:
         )
 
     def _operator(self, domain: str, op_type: str, version: int) -> _Operator:
+        if self._lookup.table is shipped() and schemas.is_of_onnx(domain):
+            known = _standard(domain, op_type, version)
+            if known is not None:
+                return known
         rule = self._lookup.rule(domain, op_type, version)
         if rule is None:
             is_function = schemas.function_body(domain, op_type, version) is not None
@@ -117,18 +122,30 @@ class Instances:
             return _Operator(None, types, is_function=is_function)
         if rule is not shipped().lookup(domain, op_type, version):
             return _Operator(rule, schemas.signature(domain, op_type, version) if rule.inferred else None)
-        form = schemas.form(domain, op_type, version)
-        return _Operator(
-            rule,
-            schemas.signature(domain, op_type, version, rule),
-            form or schemas.contrib_form(domain, op_type, rule),
-            is_standard=True,
-            has_schema=form is not None,
-        )
+        return _of_rule(rule, domain, op_type, version)
 
     def decoded(self, attributes: Sequence[AttributeMessage]) -> dict[str, AttributeValue]:
         """Attributes as rules see them."""
         return {a.name: decode_attribute(a, self._constant) for a in attributes}
+
+
+def _of_rule(rule: Rule, domain: str, op_type: str, version: int) -> _Operator:
+    """An operator with a shipped rule."""
+    form = schemas.form(domain, op_type, version)
+    return _Operator(
+        rule,
+        schemas.signature(domain, op_type, version, rule),
+        form or schemas.contrib_form(domain, op_type, rule),
+        is_standard=True,
+        has_schema=form is not None,
+    )
+
+
+@lru_cache(maxsize=MAX_OPERATIONS)
+def _standard(domain: str, op_type: str, version: int) -> _Operator | None:
+    """An operator of ONNX that is no newer than its shipped rule: its rule and its schema never change."""
+    rule = shipped().lookup(domain, op_type, version)
+    return None if rule is None or newer_opset(domain, op_type, version) else _of_rule(rule, domain, op_type, version)
 
 
 __all__ = ["Instances"]

@@ -83,20 +83,19 @@ class Lowered:
         A run executes the others too, and fails if they do; but a runtime may remove them, so no fact rests on them.
         """
         nodes = self.program.nodes
-        needed = bytearray(len(nodes))
+        needed = bytearray(len(nodes) + 1)  # the last flag is that of -1, which is no node
         for name in self.signature.outputs:
             operand = self.program.main.names.get(name)
-            if operand is not None and operand[0] >= 0:
+            if operand is not None:
                 needed[operand[0]] = 1
         # An exit depends on all results of its body, so one pass against execution order is enough.
         for number in range(len(nodes) - 1, -1, -1):
             if needed[number]:
                 item = nodes[number]
+                needed[item.gate] = 1
                 for producer, _ in item.operands:
-                    if producer >= 0:
-                        needed[producer] = 1
-                if item.gate >= 0:
-                    needed[item.gate] = 1
+                    needed[producer] = 1
+        del needed[-1]
         return needed
 
 

@@ -38,8 +38,7 @@ class Lookup:
         found = self.table.lookup(domain, name, version)
         where = f"{domain}::{name}" if domain else name
         replaced = self.table.overridden(domain, name, version) is not None
-        changed = schemas.since(domain, name, version)
-        if found is not None and not replaced and changed > NEWEST.get(domain, changed):
+        if found is not None and not replaced and (changed := newer_opset(domain, name, version)):
             text = f"its meaning may have changed in opset {changed}, which is newer than its rule; it is not used"
             self._note("newer-operator", where, text, Severity.WARNING)
             found = None
@@ -69,4 +68,10 @@ class Lookup:
         self._notes[Diagnostic(severity, code, where, message)] = None
 
 
-__all__ = ["Lookup"]
+def newer_opset(domain: str, name: str, version: int) -> int:
+    """The opset that changed an operator in force at a version, if it is newer than the shipped rules; else 0."""
+    changed = schemas.since(domain, name, version)
+    return changed if changed > NEWEST.get(domain, changed) else 0
+
+
+__all__ = ["Lookup", "newer_opset"]
