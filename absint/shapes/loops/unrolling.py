@@ -60,7 +60,7 @@ class Body:
             self._budget.left -= 1
             if self._budget.left < 0:
                 return False
-            states[node] = trial.transfer(node, states)
+            states[node] = trial.transfer(node, states) if self._is_begun(node) else self._nothing(node)
             step = trial.nodes[node].step
             if isinstance(step, LoopBody):
                 open_loops.append((node, step.last))
@@ -81,6 +81,14 @@ class Body:
                 stated = (s for s in trial.statements(number) if s.role == "assumed")
                 self.premises += [s for s in stated if not any(map(self._symbols.has, s.relation.symbols))]
         return True
+
+    def _is_begun(self, node: int) -> bool:
+        """All that the node reads has a state. What it reads from outside may not, if no result needs the node."""
+        return all(producer < 0 or self._states[producer] for producer, _ in self.trial.nodes[node].operands)
+
+    def _nothing(self, node: int) -> State:
+        item = self.trial.nodes[node]
+        return (BOTTOM,) * max(1, len(item.outputs), item.step.width if item.step else 0)
 
     def value(self, operand: Operand) -> Value:
         """A result of the trip, without symbols whose number changes with the trip."""

@@ -1,0 +1,1 @@
+"""Analyses that run together: what they find is held against runs."""
