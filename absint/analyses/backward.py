@@ -164,7 +164,7 @@ class BackwardAnalysis(ValueAnalysis[T]):
         for need in needs:
             yield need if self.elementwise or self._is_bottom(need) else self.domain.top
 
-    def is_closed(self, gate: int, row: Row) -> bool:
+    def is_closed(self, row: Row) -> bool:
         return False
 
     # Folded calls

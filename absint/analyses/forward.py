@@ -207,12 +207,10 @@ class ForwardAnalysis(ValueAnalysis[T]):
     def told(self, query: type[Q], node: int, output: int, row: Row) -> Iterator[Q]:
         if query is not TripCount:
             yield from super().told(query, node, output, row)
-        elif isinstance(self.nodes[node].step, LoopHead):
+        elif self._frame is not None and isinstance(self.nodes[node].step, LoopHead):
             yield cast("Q", self.trips(node))
 
-    def is_closed(self, gate: int, row: Row) -> bool:
-        if not isinstance(self.nodes[gate].step, (Gate, LoopHead)):
-            return False
+    def is_closed(self, row: Row) -> bool:
         return not row or self._is_bottom(cast("T", row[0]))
 
     # Loops

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, NamedTuple, cast, overload
 
 from absint.analyses.conditions import spoken_of
 from absint.analyses.elements import bounds_of
-from absint.analyses.queries import ElementBounds, Q, Query, Reachable, ShapeOf, TripCount
+from absint.analyses.queries import ElementBounds, ElementOf, Q, Query, Reachable, ShapeOf, TripCount
 from absint.analyses.rows import Row, RowAnalysis
 from absint.analyses.summaries import Arguments, Summaries
 from absint.lattices.terms.expr import Expr
@@ -150,8 +150,10 @@ class Frame:
         """No run enters the branch or body, by some analysis."""
         if self.is_dead(gate):
             return True
+        if not isinstance(self.nodes[gate].step, (Gate, LoopHead)):
+            return False
         known = (n for n in range(len(self.participants)) if n in self.finished or self._is_early(n, gate))
-        return any(self.participants[number].is_closed(gate, self._row(number, gate)) for number in known)
+        return any(self.participants[number].is_closed(self._row(number, gate)) for number in known)
 
     @cached_property
     def spoken(self) -> Mapping[int, Mapping[Operand, int]]:
@@ -199,13 +201,24 @@ class Frame:
     def told(self, query: type[Q], node: int, output: int) -> Q:
         """What the analyses know besides that of shapes."""
         answer = query()
-        for number, participant in enumerate(self.participants):
-            found = tuple(participant.told(query, node, output, self._row(number, node)))
-            if not self._is_early(number, node):
-                self.late[Late(query, number, node, output)] = found
-            for each in found:
-                answer = answer.meet(each)
+        for number in range(len(self.participants)):
+            for found in self._told_by(number, query, node, output):
+                answer = answer.meet(found)
         return answer
+
+    def element_of(self, kind: type[RowAnalysis], node: int, output: int) -> object:
+        """What the first analysis of a class found, in its own domain; None if that is nothing."""
+        for number, participant in enumerate(self.participants):
+            if isinstance(participant, kind):
+                return next((one.element for one in self._told_by(number, ElementOf, node, output)), None)
+        return None
+
+    def _told_by(self, number: int, query: type[Q], node: int, output: int) -> tuple[Q, ...]:
+        """The answers of one analysis."""
+        found = tuple(self.participants[number].told(query, node, output, self._row(number, node)))
+        if query is not TripCount and not self._is_early(number, node):
+            self.late[Late(query, number, node, output)] = found
+        return found
 
     def _row(self, number: int, node: int) -> Row:
         """The row of a node that may be used now."""

@@ -5,19 +5,20 @@ Without arguments an answer says nothing. Several analyses may answer: the `meet
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from math import ceil, floor, inf, isfinite
 from typing import Protocol, Self, TypeVar
 
+from absint.lattices.dtype import DType
 from absint.lattices.records import record
 from absint.lattices.shape import TOP_SHAPE, Shape
 from absint.lattices.terms.expr import Dim, as_dim
+from absint.lattices.terms.interval import Interval
 from absint.lattices.terms.normal import maximum, minimum
 from absint.lattices.value import TOP, AnyTensor, Value
 
 Number = int | float
-Bound = int | float | Dim
-"""A number, infinite for none, or an expression over sizes."""
+Bound = int | float | Dim | None
+"""A number, or an expression over sizes; None or an infinite number for none."""
 
 
 class Query(Protocol):
@@ -35,8 +36,8 @@ Q = TypeVar("Q", bound=Query)
 class ElementBounds:
     """Bounds of every element of a tensor or sequence, both inclusive; a truth is 0 or 1. NaN has none."""
 
-    least: Bound = -inf
-    most: Bound = inf
+    least: Bound = None
+    most: Bound = None
 
     def meet(self, other: Self) -> Self:
         """The bounds of both."""
@@ -48,11 +49,17 @@ class ElementBounds:
         return _least(self.least), _most(self.most)
 
     @property
+    def interval(self) -> Interval:
+        """The integers between the bounds, each symbol at its worst."""
+        least, most = self.numbers
+        return Interval(ceil(least) if isfinite(least) else None, floor(most) if isfinite(most) else None)
+
+    @property
     def whole(self) -> tuple[Dim | None, Dim | None]:
         """The bounds of integers as dims; None for an infinite one."""
-        least, most = self.least, self.most
-        low = least if isinstance(least, Dim) else as_dim(ceil(least)) if isfinite(least) else None
-        high = most if isinstance(most, Dim) else as_dim(floor(most)) if isfinite(most) else None
+        least, most = self.interval
+        low = self.least if isinstance(self.least, Dim) else None if least is None else as_dim(least)
+        high = self.most if isinstance(self.most, Dim) else None if most is None else as_dim(most)
         return low, high
 
     @property
@@ -81,10 +88,26 @@ class ShapeOf:
         """The shape; that of unknown rank if it is no tensor."""
         return self.value.shape if isinstance(self.value, AnyTensor) else TOP_SHAPE
 
+    @property
+    def dtype(self) -> DType:
+        """The element type; UNDEFINED if it is not known, or the value is no tensor."""
+        return self.value.dtype if isinstance(self.value, AnyTensor) else DType.UNDEFINED
+
     def size(self, axis: int) -> Dim | None:
         """The size of an axis, counted from the end if negative; None if the rank is unknown or has no such axis."""
         rank = self.shape.rank
         return self.shape[axis] if rank is not None and -rank <= axis < rank else None
+
+
+@record()
+class ElementOf:
+    """What one analysis found of a value, in its own domain; None if that is nothing."""
+
+    element: object = None
+
+    def meet(self, other: Self) -> Self:
+        """The answer that says something."""
+        return other if self.element is None else self
 
 
 @record()
@@ -98,40 +121,28 @@ class Reachable:
         return type(self)(self.possible and other.possible)
 
 
-def _rounded(bound: Bound, towards: Callable[[float], int]) -> Dim:
-    return bound if isinstance(bound, Dim) else as_dim(towards(bound))
-
-
 def _least(bound: Bound) -> Number:
-    if not isinstance(bound, Dim):
-        return bound
-    return -inf if bound.bounds.lo is None else bound.bounds.lo
+    low = bound.bounds.lo if isinstance(bound, Dim) else bound
+    return -inf if low is None else low
 
 
 def _most(bound: Bound) -> Number:
-    if not isinstance(bound, Dim):
-        return bound
-    return inf if bound.bounds.hi is None else bound.bounds.hi
+    high = bound.bounds.hi if isinstance(bound, Dim) else bound
+    return inf if high is None else high
 
 
 def _larger(a: Bound, b: Bound) -> Bound:
     if not isinstance(a, Dim) and not isinstance(b, Dim):
-        return max(a, b)
-    if _least(a) == -inf and not isinstance(a, Dim):
-        return b
-    if _least(b) == -inf and not isinstance(b, Dim):
-        return a
-    return maximum(_rounded(a, ceil), _rounded(b, ceil))
+        return max(_least(a), _least(b))
+    one, other = ElementBounds(a).whole[0], ElementBounds(b).whole[0]
+    return other if one is None else one if other is None else maximum(one, other)
 
 
 def _smaller(a: Bound, b: Bound) -> Bound:
     if not isinstance(a, Dim) and not isinstance(b, Dim):
-        return min(a, b)
-    if not isinstance(a, Dim) and a == inf:
-        return b
-    if not isinstance(b, Dim) and b == inf:
-        return a
-    return minimum(_rounded(a, floor), _rounded(b, floor))
+        return min(_most(a), _most(b))
+    one, other = ElementBounds(None, a).whole[1], ElementBounds(None, b).whole[1]
+    return other if one is None else one if other is None else minimum(one, other)
 
 
-__all__ = ["Bound", "ElementBounds", "Number", "Q", "Query", "Reachable", "ShapeOf", "TripCount"]
+__all__ = ["Bound", "ElementBounds", "ElementOf", "Number", "Q", "Query", "Reachable", "ShapeOf", "TripCount"]

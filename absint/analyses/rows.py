@@ -37,8 +37,8 @@ class RowAnalysis(ABC):
         """The answers that a row of the node gives."""
 
     @abstractmethod
-    def is_closed(self, gate: int, row: Row) -> bool:
-        """No run enters the branch or body, by the row of its gate."""
+    def is_closed(self, row: Row) -> bool:
+        """No run enters a branch or the body of a Loop, by the row of its gate or head."""
 
     @abstractmethod
     def leq(self, a: Row, b: Row) -> bool:

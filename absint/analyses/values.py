@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, TypeVar, cast
 
 from absint.analyses.frame import Frame, Shapes
 from absint.analyses.participant import Participant
-from absint.analyses.queries import Q, Query
+from absint.analyses.queries import ElementOf, Q, Query
 from absint.analyses.rows import Row
 from absint.analyses.together import run
 from absint.engine import Analysis, Solution
@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from absint.solution.analysed import Analysed
 
 T = TypeVar("T")
+U = TypeVar("U")
 
 
 class ValueAnalysis(Analysis[tuple[T, ...]], Participant):
@@ -72,6 +73,10 @@ class ValueAnalysis(Analysis[tuple[T, ...]], Participant):
         """
         return self.frame.ask(query, *operand)
 
+    def element_of(self, analysis: type[ValueAnalysis[U]], operand: Operand) -> U | None:
+        """What another analysis, of this class, found of a value; None if that is nothing, or none was given."""
+        return cast("U | None", self.frame.element_of(analysis, *operand))
+
     def answers(self, element: T) -> Iterable[Query]:
         """What an element says to others, as `ElementBounds(0, 7)`. It is not asked of bottom."""
         return ()
@@ -108,6 +113,9 @@ class ValueAnalysis(Analysis[tuple[T, ...]], Participant):
     def told(self, query: type[Q], node: int, output: int, row: Row) -> Iterator[Q]:
         element = cast("T", row[output]) if output < len(row) else self.domain.bottom
         if self._is_bottom(element):
+            return
+        if query is ElementOf:
+            yield cast("Q", ElementOf(element))
             return
         for answer in self.answers(element):
             if type(answer) is query:
