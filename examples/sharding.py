@@ -54,8 +54,7 @@ class Wishes(absint.BackwardAnalysis[Axis]):
     def operator(self, node: int, outputs: Sequence[Axis]) -> list[Axis]:
         item = self.nodes[node]
         if item.operator == "MatMul":
-            split = self.element_of(Layout, item.operands[0]) == COLUMNS
-            return [AXES.bottom, ROWS if split else outputs[0]]
+            return [AXES.bottom, ROWS if self.element_of(Layout, item.operands[0]) == COLUMNS else outputs[0]]
         return [outputs[0] if item.operator in SAME else AXES.bottom] * len(item.operands)
 
 
