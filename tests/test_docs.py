@@ -17,6 +17,7 @@ import pytest
 import absint
 import absint.engine
 from absint import cli
+from tests.console_pages import rewritten
 
 ROOT = Path(__file__).parents[1]
 DOCUMENTS = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
@@ -172,6 +173,14 @@ def test_links_lead_somewhere(document: Path) -> None:
     links = re.findall(r"\]\(([^()\s#]+)(?:#[^()\s]*)?\)", document.read_text("utf-8"))
     found = [link for link in links if "://" not in link and not (document.parent / link).exists()]
     assert [link for link in found if not link.endswith(GENERATED)] == []
+
+
+def test_the_consoles_of_a_page_are_written_anew(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    shutil.copytree(ROOT / "examples", tmp_path / "examples")
+    monkeypatch.chdir(tmp_path)
+    text = (ROOT / "docs" / "audit.md").read_text("utf-8")
+    assert "\ndeclared: 4 claims: 3 proved, 1 refuted\n" in text
+    assert rewritten(text.replace("4 claims: 3 proved", "9 claims: 8 proved")) == text
 
 
 @pytest.mark.parametrize(
