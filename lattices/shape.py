@@ -1,16 +1,19 @@
-"""Shapes: bottom, a tuple of dims, or unknown rank."""
+"""Shapes: bottom, a tuple of dims, or unknown rank; `starred` has those of unknown rank with a variable."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from functools import cached_property
-from typing import Final, overload
+from typing import TYPE_CHECKING, Final, overload
 
 from absint.lattices.dim import BOTTOM_DIM, DIMS
 from absint.lattices.lattice import first_reason
 from absint.lattices.terms.expr import UNKNOWN_SIZE, Binding, Dim, Expr, Symbol, as_dim, product
 from absint.lattices.terms.intern import InternTable
 from absint.lattices.terms.substitution import substitute
+
+if TYPE_CHECKING:
+    from absint.lattices.terms.shape_variables import ShapeVariable
 
 MAX_RANK: Final = 64
 """A shape of higher rank is treated as one of unknown rank."""
@@ -81,6 +84,21 @@ class Shape:
 
     def __getitem__(self, axis: int | slice) -> Dim | tuple[Dim, ...]:
         return self.dims[axis] if self._dims is None else self._dims[axis]
+
+    @property
+    def variable(self) -> ShapeVariable | None:
+        """The variable of a starred shape, `*s` in `[N, *s, 64]`; None of all others."""
+        return None
+
+    @property
+    def head(self) -> tuple[Dim, ...]:
+        """The dims before the variable of a starred shape; else all that are known."""
+        return self._dims or ()
+
+    @property
+    def tail(self) -> tuple[Dim, ...]:
+        """The dims after the variable of a starred shape; else none."""
+        return ()
 
     @cached_property
     def size(self) -> Dim:
@@ -184,15 +202,19 @@ def shape_of(dims: tuple[Dim, ...]) -> Shape:
 
 
 class ShapeLattice:
-    """Operations on shapes: of one rank pointwise, of two ranks top."""
+    """Operations on shapes: of one rank pointwise, of two ranks top. `absint.lattices.starred` has those of unknown rank."""
 
     bottom: Shape = BOTTOM_SHAPE
     top: Shape = TOP_SHAPE
 
     def leq(self, a: Shape, b: Shape) -> bool:
-        if a is b or a.is_bottom or b.is_top:
+        if a is b or a.is_bottom or b is TOP_SHAPE:
             return True
-        if b.is_bottom or a.is_top or len(a) != len(b):
+        if a.is_top or b.is_top:
+            from absint.lattices.starred import leq
+
+            return not b.is_bottom and leq(a, b)
+        if b.is_bottom or len(a) != len(b):
             return False
         return all(map(DIMS.leq, a, b))
 
@@ -202,6 +224,10 @@ class ShapeLattice:
             return ""
         if b.is_bottom:
             return f"must be no shape, found {a}"
+        if b.is_top or (a.is_top and a is not TOP_SHAPE):
+            from absint.lattices.starred import why_not_leq
+
+            return why_not_leq(a, b)
         if a.is_top or len(a) != len(b):
             return f"must have rank {len(b)}, found {'unknown rank' if a.is_top else len(a)}"
         return first_reason("dim", map(DIMS.why_not_leq, a, b))
@@ -217,15 +243,23 @@ class ShapeLattice:
             return a
         if a.is_bottom:
             return b
-        if a.is_top or b.is_top or len(a) != len(b):
+        if a.is_top or b.is_top:
+            from absint.lattices.starred import pointwise
+
+            return pointwise(a, b, combine)
+        if len(a) != len(b):
             return TOP_SHAPE
         return shape_of(tuple(map(combine, a, b)))
 
     def meet(self, a: Shape, b: Shape) -> Shape:
-        if a is b or a.is_bottom or b.is_top:
+        if a is b or a.is_bottom or b is TOP_SHAPE:
             return a
-        if b.is_bottom or a.is_top:
+        if b.is_bottom or a is TOP_SHAPE:
             return b
+        if a.is_top or b.is_top:
+            from absint.lattices.starred import meet
+
+            return meet(a, b)
         if len(a) != len(b):
             return BOTTOM_SHAPE
         return shape_of(tuple(map(DIMS.meet, a, b)))

@@ -17,6 +17,8 @@ from absint.lattices.logic import relation as rel
 from absint.lattices.logic.relation import FALSE, TRUE, Relation
 from absint.lattices.ramp import NO_RAMPS, Ramps, element, ramp
 from absint.lattices.shape import BOTTOM_SHAPE, SHAPES, TOP_SHAPE, Shape, shape_of
+from absint.lattices.starred import StarredShape
+from absint.lattices.terms.shape_variables import ShapeVariable
 from absint.lattices.terms import floats
 from absint.lattices.terms.evaluation import values_of
 from absint.lattices.terms.expr import UNKNOWN_DIM, Dim, Expr, Unknown, const, symbol
@@ -78,8 +80,18 @@ expressions = st.sampled_from(
 dims: st.SearchStrategy[Dim] = expressions | unknowns | st.sampled_from([UNKNOWN_DIM, BOTTOM_DIM])
 sizes: st.SearchStrategy[Dim] = expressions | st.builds(Unknown, st.builds(Interval, st.integers(0, 3), small.filter(
     lambda hi: hi is None or hi >= 3)), congruences)  # fmt: skip
-shapes = st.builds(lambda d: shape_of(tuple(d)), st.lists(sizes, max_size=2)) | st.sampled_from(
-    [TOP_SHAPE, BOTTOM_SHAPE]
+VARIABLES = (ShapeVariable("*s"), ShapeVariable("*t"))
+starred = st.sampled_from(VARIABLES).flatmap(
+    lambda v: st.lists(sizes, max_size=1).flatmap(
+        lambda d: st.sampled_from([StarredShape(tuple(d), v, ()), StarredShape((), v, tuple(d))])
+    )
+)
+"""Shapes with a variable, of one known size: the meet of more is below an operand size by size, as of a known rank."""
+
+shapes = (
+    st.builds(lambda d: shape_of(tuple(d)), st.lists(sizes, max_size=2))
+    | st.sampled_from([TOP_SHAPE, BOTTOM_SHAPE])
+    | starred
 )
 
 
@@ -89,7 +101,18 @@ def allows_dim(dim: Dim, value: int, env: Env) -> bool:
     return value in dim.bounds and value in dim.congruence
 
 
+def list_of(variable: ShapeVariable, env: Env) -> tuple[int, ...]:
+    """The sizes that a variable stands for in an environment: two variables agree in some."""
+    first, second = env["N"] % 3, env["M"] % 5
+    return (first,) * (second % 3) if variable is VARIABLES[0] else (first,) * (first % 3)
+
+
 def allows_shape(shape: Shape, value: Sequence[int], env: Env) -> bool:
+    if isinstance(shape, StarredShape):
+        middle, count = list_of(shape.variable, env), len(shape.head)
+        fits = len(value) == len(shape.known) + len(middle) and tuple(value[count : count + len(middle)]) == middle
+        around = (*value[:count], *value[count + len(middle) :])
+        return fits and all(allows_dim(d, v, env) for d, v in zip(shape.known, around, strict=True))
     if shape.is_top or shape.is_bottom:
         return shape.is_top
     return len(shape) == len(value) and all(allows_dim(d, v, env) for d, v in zip(shape, value, strict=True))

@@ -148,6 +148,10 @@ class Symbol(Atom):
         """The same symbol with other bounds."""
         return Symbol(self.name, lo, hi)
 
+    def named(self, name: str) -> Symbol:
+        """The same kind of symbol with the same bounds and another name."""
+        return Symbol(name, *self.bounds)
+
     def __repr__(self) -> str:
         return f"Symbol({self.name!r})"
 
