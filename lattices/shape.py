@@ -59,6 +59,20 @@ class Shape:
             return TOP_SHAPE
         return shape_of(tuple(d if isinstance(d, Dim) else UNKNOWN_SIZE if d is None else Dim(d) for d in dims))
 
+    @staticmethod
+    def starred(variable: ShapeVariable, head: tuple[Dim, ...] = (), tail: tuple[Dim, ...] = ()) -> Shape:
+        """The shape `[head, *s, tail]`: known sizes around the list of sizes that the variable names."""
+        from absint.lattices.starred import StarredShape
+
+        return StarredShape(head, variable, tail)
+
+    @staticmethod
+    def hole(tag: str, head: tuple[Dim, ...] = (), tail: tuple[Dim, ...] = ()) -> Shape:
+        """A starred shape with a hole for its variable, which each node fills with one of its own."""
+        from absint.lattices.terms.shape_variables import ShapeVariable
+
+        return Shape.starred(ShapeVariable.hole_for(tag), head, tail)
+
     @property
     def is_bottom(self) -> bool:
         return self is BOTTOM_SHAPE
@@ -99,6 +113,20 @@ class Shape:
     def tail(self) -> tuple[Dim, ...]:
         """The dims after the variable of a starred shape; else none."""
         return ()
+
+    @property
+    def known(self) -> tuple[Dim, ...]:
+        """The dims that are known, from first to last: all of a known rank."""
+        return self._dims or ()
+
+    @property
+    def form(self) -> object:
+        """Shapes of one form have as many known dims at the same places: the rank, None if it is unknown."""
+        return self.rank
+
+    def around(self, known: tuple[Dim, ...]) -> Shape:
+        """The shape with these dims in place of the known ones."""
+        return self if self._dims is None else shape_of(known)
 
     @cached_property
     def size(self) -> Dim:
@@ -202,7 +230,7 @@ def shape_of(dims: tuple[Dim, ...]) -> Shape:
 
 
 class ShapeLattice:
-    """Operations on shapes: of one rank pointwise, of two ranks top. `absint.lattices.starred` has those of unknown rank."""
+    """Operations on shapes: of one rank pointwise, of two ranks top; `absint.lattices.starred` has unknown ranks."""
 
     bottom: Shape = BOTTOM_SHAPE
     top: Shape = TOP_SHAPE

@@ -15,12 +15,13 @@ takes it for any shape.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from typing import Final
 
 from absint.lattices.dim import DIMS
+from absint.lattices.records import NamedTuple
 from absint.lattices.shape import BOTTOM_SHAPE, MAX_RANK, TOP_SHAPE, Shape, shape_of
-from absint.lattices.terms.expr import Dim, Expr, Symbol
+from absint.lattices.terms.expr import UNKNOWN_SIZE, Dim, Expr, Symbol
 from absint.lattices.terms.intern import InternTable
 from absint.lattices.terms.shape_variables import ShapeVariable, changed
 from absint.lattices.terms.substitution import substitute
@@ -73,7 +74,7 @@ class StarredShape(Shape):
 
     @property
     def known(self) -> tuple[Dim, ...]:
-        """The sizes of the head, then those of the tail."""
+        """The dims of the head, then those of the tail."""
         return self._head + self._tail
 
     @property
@@ -81,7 +82,7 @@ class StarredShape(Shape):
         return frozenset(name for dim in self.open for name in dim.free_symbols)
 
     def around(self, known: tuple[Dim, ...]) -> Shape:
-        """The shape of the same form with these sizes."""
+        """The shape of the same form with these dims."""
         count = len(self._head)
         return StarredShape(known[:count], self._variable, known[count:])
 
@@ -187,14 +188,101 @@ def spliced(front: tuple[Dim, ...], middle: Shape, back: tuple[Dim, ...]) -> Sha
     return TOP_SHAPE if middle.is_top else middle if middle.is_bottom else shape_of((*front, *middle, *back))
 
 
+# Axes. One is known if it lies in the head, counted from the front, or in the tail, counted from the end.
+
+
+def place(shape: Shape, axis: int) -> int | None:
+    """The index of an axis of a shape of unknown rank among the known dims; None if it is not known."""
+    if 0 <= axis < len(shape.head):
+        return axis
+    return len(shape.known) + axis if -len(shape.tail) <= axis < 0 else None
+
+
+def places(shape: Shape, axes: Iterable[int]) -> frozenset[int] | None:
+    """The index of each axis among the known dims; None if one is not known."""
+    found = [place(shape, axis) for axis in axes]
+    known = [at for at in found if at is not None]
+    return frozenset(known) if len(known) == len(found) else None
+
+
+def with_size(shape: Shape, at: int, size: Dim) -> Shape:
+    """The shape with another size at an index of the known dims."""
+    return shape.around((*shape.known[:at], size, *shape.known[at + 1 :]))
+
+
+def without(shape: Shape, gone: Collection[int]) -> Shape:
+    """The shape without the axes at these indices of the known dims."""
+    count = len(shape.head)
+    head = tuple([dim for at, dim in enumerate(shape.head) if at not in gone])
+    tail = tuple([dim for at, dim in enumerate(shape.tail, count) if at not in gone])
+    assert shape.variable is not None
+    return StarredShape(head, shape.variable, tail)
+
+
+def with_axes(shape: Shape, axes: Collection[int], size: Dim) -> Shape | None:
+    """The shape with further axes of this size, which have these numbers in the result; None if it is not known where
+    they lie.
+    """
+    front, back = [axis for axis in axes if axis >= 0], [axis for axis in axes if axis < 0]
+    head, tail = len(shape.head) + len(front), len(shape.tail) + len(back)
+    if shape.variable is None or any(axis >= head for axis in front) or any(axis < -tail for axis in back):
+        return None
+    first, last = iter(shape.head), iter(shape.tail)
+    return StarredShape(
+        tuple([size if axis in front else next(first) for axis in range(head)]),
+        shape.variable,
+        tuple([size if axis in back else next(last) for axis in range(-tail, 0)]),
+    )
+
+
+def of_rank(shape: Shape, rank: int) -> Shape:
+    """A shape of unknown rank that has this rank; bottom if it has more dims."""
+    middle = rank - len(shape.known)
+    return shape_of((*shape.head, *(UNKNOWN_SIZE,) * middle, *shape.tail)) if middle >= 0 else BOTTOM_SHAPE
+
+
+class Aligned(NamedTuple):
+    """The known dims of operands that broadcast, where a rank is unknown."""
+
+    heads: tuple[tuple[Dim, ...], ...]
+    """Those before the variable that the result has; empty if it has another one."""
+    variable: ShapeVariable | None
+    """None: the middle of the result is unknown."""
+    tails: tuple[tuple[Dim, ...], ...]
+    """Those that lie along the last axes of the result."""
+
+
+def aligned(shapes: Sequence[Shape]) -> Aligned:
+    """The dims that lie along each other when shapes, some of unknown rank, broadcast.
+
+    Where all variables are one, with as many dims around it, its sizes stay: a list broadcasts with itself.
+    """
+    open_, ranked = [s for s in shapes if s.is_top], [s for s in shapes if not s.is_top]
+    count = min(len(s.tail) for s in open_)
+    longest = max(map(len, ranked), default=0)
+    if longest <= count and open_[0].variable is not None and all(s.form == open_[0].form for s in open_):
+        tails = (*(s.tail for s in open_), *(s.dims for s in ranked))
+        return Aligned(tuple([s.head for s in open_]), open_[0].variable, tails)
+    ends = [last_dims(s) for s in shapes]
+    return Aligned((), None, tuple([dims[max(len(dims) - count, 0) :] for dims in ends]))
+
+
 __all__ = [
+    "Aligned",
     "StarredShape",
+    "aligned",
     "first_dims",
     "last_dims",
     "leq",
     "meet",
+    "of_rank",
+    "place",
+    "places",
     "pointwise",
     "spliced",
     "variable_text",
     "why_not_leq",
+    "with_axes",
+    "with_size",
+    "without",
 ]

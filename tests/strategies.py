@@ -18,7 +18,6 @@ from absint.lattices.logic.relation import FALSE, TRUE, Relation
 from absint.lattices.ramp import NO_RAMPS, Ramps, element, ramp
 from absint.lattices.shape import BOTTOM_SHAPE, SHAPES, TOP_SHAPE, Shape, shape_of
 from absint.lattices.starred import StarredShape
-from absint.lattices.terms.shape_variables import ShapeVariable
 from absint.lattices.terms import floats
 from absint.lattices.terms.evaluation import values_of
 from absint.lattices.terms.expr import UNKNOWN_DIM, Dim, Expr, Unknown, const, symbol
@@ -26,6 +25,7 @@ from absint.lattices.terms.floats import Float
 from absint.lattices.terms.interval import ANY, EMPTY, FULL, Congruence, Interval
 from absint.lattices.terms.normal import broadcast, maximum
 from absint.lattices.terms.real import Real
+from absint.lattices.terms.shape_variables import ShapeVariable
 from absint.lattices.value import BOTTOM, TOP, MapOf, OptionalOf, SequenceOf, SparseTensor, Tensor, Value
 from absint.lattices.value_lattice import VALUES
 from absint.shapes.interpretation import STATES

@@ -6,8 +6,8 @@ from typing import Final
 
 from absint.lattices.dtype import DType
 from absint.lattices.logic.relation import FALSE
-from absint.lattices.shape import Shape
-from absint.lattices.value import TOP, Tensor, Value, without_elements
+from absint.lattices.shape import TOP_SHAPE, Shape
+from absint.lattices.value import TOP, AnyTensor, SparseTensor, Tensor, Value, map_tensors, without_elements
 from absint.transfer.op import Op
 from absint.transfer.rule import Rule
 from absint.transfer.signature import RuleError, listed
@@ -21,6 +21,11 @@ def apply(rule: Rule, op: Op) -> Applied:
     """
     rejected, refusal = None, ""
     outputs: tuple[Value, ...] = ()
+    if not rule.starred:
+        for value in op.inputs:
+            if value is not None and (not isinstance(value, Tensor) or value.shape.is_top):
+                op.inputs = tuple([v and without_variables(v) for v in op.inputs])
+                break
     try:
         outputs = outputs_of(rule, rule.function(op), op)
     except RejectedError as error:
@@ -42,6 +47,19 @@ def apply(rule: Rule, op: Op) -> Applied:
         refusal,
         tuple(op.load_risks),
     )
+
+
+def without_variables(value: Value) -> Value:
+    """The value; a shape in it that has a variable is of unknown rank."""
+    return map_tensors(value, _without_variable)
+
+
+def _without_variable(tensor: AnyTensor) -> AnyTensor:
+    if tensor.shape.variable is None:
+        return tensor
+    if isinstance(tensor, Tensor):
+        return Tensor(tensor.dtype, TOP_SHAPE, tensor.contents)
+    return SparseTensor(tensor.dtype)
 
 
 def outputs_of(rule: Rule, result: object, op: Op) -> tuple[Value, ...]:

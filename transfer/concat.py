@@ -11,6 +11,7 @@ from absint.lattices.logic.relation import FALSE, Relation, disjunction, eq
 from absint.lattices.logic.truth import YES
 from absint.lattices.ramp import NO_RAMPS, side_by_side
 from absint.lattices.shape import TOP_SHAPE, Shape, shape_of
+from absint.lattices.starred import place, with_size
 from absint.lattices.terms.expr import UNKNOWN_SIZE, ZERO_EXPR, Dim, Expr
 from absint.lattices.terms.shortening import length
 from absint.lattices.value import Tensor
@@ -20,7 +21,7 @@ from absint.transfer.op import Op
 from absint.transfer.rule import rule
 
 
-@rule("Concat", inputs="inputs*", outputs="concat_result", complete=True, elements=True)
+@rule("Concat", inputs="inputs*", outputs="concat_result", complete=True, elements=True, starred=True)
 def concat(op: Op) -> Tensor:
     """numpy.concatenate along `axis`.
 
@@ -34,6 +35,8 @@ def joined(op: Op, inputs: Sequence[Tensor], axis: int) -> Tensor:
     """The inputs joined along an axis; agreement is required."""
     dtype = op.same_dtype(*(x.dtype for x in inputs))
     shapes = [x.shape for x in inputs if not x.shape.is_top]
+    if not shapes and inputs and (found := _of_any_rank([x.shape for x in inputs], axis)) is not None:
+        return Tensor(dtype, found)
     if len(shapes) < len(inputs):
         op.may_fail("all inputs must agree on their ranks and other axes, and one has an unknown rank")
     if not shapes:
@@ -56,6 +59,20 @@ def joined(op: Op, inputs: Sequence[Tensor], axis: int) -> Tensor:
     if at == len(dims) - 1 and all(x.ramps for x in inputs):
         ramps = side_by_side([x.ramps for x in inputs], [x.shape for x in inputs])
     return Tensor(dtype, result, _joined_fill(op, inputs, at) or _joined(inputs, at, result), ramps)
+
+
+def _of_any_rank(shapes: Sequence[Shape], axis: int) -> Shape | None:
+    """The shapes joined along one of their known dims, where they agree on all others."""
+    first, at = shapes[0], place(shapes[0], axis)
+    if at is None or first.variable is None or any(s.form != first.form for s in shapes):
+        return None
+    total: Dim = ZERO_EXPR
+    for s in shapes:
+        total = total + s.known[at]
+        others = [(a, b) for i, (a, b) in enumerate(zip(first.known, s.known, strict=True)) if i != at]
+        if any(a is not b or a.is_unknown for a, b in others):
+            return None
+    return with_size(first, at, total)
 
 
 _MAX_PAIRED: Final = 12

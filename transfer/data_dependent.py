@@ -111,13 +111,13 @@ def string_split(op: Op) -> Sequence[Tensor]:
     return Tensor(DType.STRING, shape_of((*shape, parts))), Tensor(DType.INT64, shape)
 
 
-@rule("StringConcat", inputs="X Y", outputs="Z", complete=True)
+@rule("StringConcat", inputs="X Y", outputs="Z", complete=True, starred=True)
 def string_concat(op: Op) -> Tensor:
     """Element-wise concatenation with broadcasting."""
     return Tensor(DType.STRING, op.broadcast(op.tensor("X").shape, op.tensor("Y").shape))
 
 
-@rule("RegexFullMatch", inputs="X")
+@rule("RegexFullMatch", inputs="X", starred=True)
 def regex_full_match(op: Op) -> Tensor:
     """One boolean for each string: it matches."""
     op.may_fail("the pattern must be valid")

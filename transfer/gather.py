@@ -18,7 +18,8 @@ from absint.lattices.logic.relation import (
 )
 from absint.lattices.logic.truth import YES
 from absint.lattices.ramp import Ramp
-from absint.lattices.shape import Shape, shape_of
+from absint.lattices.shape import TOP_SHAPE, Shape, shape_of
+from absint.lattices.starred import of_rank, place, spliced
 from absint.lattices.terms.expr import ZERO_EXPR, Dim, Expr, product
 from absint.lattices.value import Tensor
 from absint.transfer.elements.rearrange import elements_of
@@ -37,19 +38,33 @@ from absint.transfer.op import Op
 from absint.transfer.rule import rule
 
 
-@rule("Gather", inputs="data indices", complete=True, elements=True)
+@rule("Gather", inputs="data indices", complete=True, elements=True, starred=True)
 def gather(op: Op) -> Tensor:
     """numpy.take: data.shape[:axis] + indices.shape + data.shape[axis+1:]."""
     data, indices, dtype = op.tensor("data"), op.tensor("indices"), op.dtype("data")
     if data.shape.is_top:
-        op.may_fail("every index must lie within the axis")
-        return Tensor(dtype, contents=_fill_only(data))
+        return Tensor(dtype, _gathered_of_any_rank(op, data.shape, indices), _fill_only(data))
     axis = op.axis(op.integer("axis", 0), len(data.shape))
     require_in_range(op, indices, data.shape[axis])
     if indices.shape.is_top:
-        return Tensor(dtype, contents=_fill_only(data))
+        shape = spliced(data.shape[:axis], indices.shape, data.shape[axis + 1 :])
+        return Tensor(dtype, shape, _fill_only(data))
     shape = shape_of((*data.shape[:axis], *indices.shape, *data.shape[axis + 1 :]))
     return Tensor(dtype, shape, _fill_only(data) or _gathered(op, shape, axis))
+
+
+def _gathered_of_any_rank(op: Op, data: Shape, indices: Tensor) -> Shape:
+    """The shape of numpy.take from data of unknown rank along an axis among its known dims."""
+    axis = op.integer("axis", 0)
+    at = place(data, axis)
+    if at is None or data.variable is None or indices.shape.rank is None:
+        op.may_fail("every index must lie within the axis")
+        return TOP_SHAPE
+    require_in_range(op, indices, data.known[at])
+    if axis >= 0:
+        return Shape.starred(data.variable, (*data.head[:at], *indices.shape, *data.head[at + 1 :]), data.tail)
+    at -= len(data.head)
+    return Shape.starred(data.variable, data.head, (*data.tail[:at], *indices.shape, *data.tail[at + 1 :]))
 
 
 def _fill_only(data: Tensor) -> Contents | None:
@@ -71,7 +86,7 @@ def _gathered(op: Op, shape: Shape, axis: int) -> Contents | None:
     return Contents.of(sizes, [choose(lane, index) for row in rows for index in indices.elements for lane in row])
 
 
-@rule("GatherElements", inputs="data indices", complete=True, elements=True)
+@rule("GatherElements", inputs="data indices", complete=True, elements=True, starred=True)
 def gather_elements(op: Op) -> Tensor:
     """numpy.take_along_axis; the result has the shape of the indices, which the data must cover on every other axis."""
     data, indices, dtype = op.tensor("data"), op.tensor("indices"), op.dtype("data")
@@ -93,7 +108,10 @@ def _same_rank(op: Op, data: Tensor, indices: Tensor) -> tuple[Shape, int | None
     if len(ranks) == 2:
         op.require_rank(indices.shape, ranks[0], "indices")
         return indices.shape, axis
-    return (Shape([None] * ranks[0]) if indices.shape.is_top else indices.shape), None
+    shape = of_rank(indices.shape, ranks[0]) if indices.shape.is_top else indices.shape
+    if shape.is_bottom:
+        op.reject(f"indices must have rank {ranks[0]}, found shape {indices.shape}")
+    return shape, None
 
 
 def _gathered_elements(op: Op, axis: int) -> Contents | None:

@@ -12,6 +12,7 @@ from absint.lattices.dtype import DType
 from absint.lattices.logic import relation as rel
 from absint.lattices.ramp import NO_RAMPS, ramp
 from absint.lattices.shape import SCALAR, TOP_SHAPE, Shape, shape_of
+from absint.lattices.starred import with_axes
 from absint.lattices.terms.expr import NATURAL, UNKNOWN_SIZE, Dim, Expr, Unknown, const
 from absint.lattices.terms.normal import ceildiv, maximum
 from absint.lattices.terms.real import Real
@@ -198,7 +199,7 @@ def random(op: Op) -> Tensor:
     return _drawn(op, shape_of(tuple(as_size(op, const(n), "a size in shape") for n in sizes)), DType.FLOAT)
 
 
-@rule("RandomNormalLike RandomUniformLike", inputs="input", outputs="output", complete=True)
+@rule("RandomNormalLike RandomUniformLike", inputs="input", outputs="output", complete=True, starred=True)
 def random_like(op: Op) -> Tensor:
     """Random numbers in the shape of the input, and in its type if no other is given."""
     return _drawn(op, op.tensor("input").shape, op.dtype("input"))
@@ -215,7 +216,7 @@ def _drawn(op: Op, shape: Shape, default: DType) -> Tensor:
     return Tensor(dtype, shape)
 
 
-@rule("Bernoulli", inputs="input", outputs="output")
+@rule("Bernoulli", inputs="input", outputs="output", starred=True)
 def bernoulli(op: Op) -> Tensor:
     """A trial for each probability of the input, in its type if no other is given."""
     return Tensor(type_attribute(op, "dtype", op.dtype("input")), op.tensor("input").shape)
@@ -258,7 +259,7 @@ def _diagonal(dtype: DType, shape: Shape, k: int) -> Contents | None:
     return Contents.of(sizes, [one if j - i == k else ar.zero(dtype) for i in range(rows) for j in range(columns)])
 
 
-@rule("OneHot", inputs="indices depth values", outputs="output", complete=True, elements=True)
+@rule("OneHot", inputs="indices depth values", outputs="output", complete=True, elements=True, starred=True)
 def one_hot(op: Op) -> Tensor:
     """A new axis of size depth, with values[1] at the index and values[0] elsewhere."""
     require_scalar(op, "depth")
@@ -269,6 +270,11 @@ def one_hot(op: Op) -> Tensor:
     _require_pair(op, op.tensor("values").shape)
     shape, dtype = op.tensor("indices").shape, op.dtype("values")
     if shape.is_top:
+        if not shape.known:
+            op.may_fail("onnxruntime needs indices of rank 1 or more")
+        grown = with_axes(shape, [op.integer("axis", -1)], depth)
+        if grown is not None:
+            return Tensor(dtype, grown)
         op.may_fail("axis must be in range")
         return Tensor(dtype)
     if len(shape) == 0:

@@ -6,7 +6,8 @@ from collections.abc import Sequence
 
 from absint.lattices.logic.relation import ge
 from absint.lattices.ramp import NO_RAMPS, ramp, spread
-from absint.lattices.shape import TOP_SHAPE, shape_of
+from absint.lattices.shape import TOP_SHAPE, Shape, shape_of
+from absint.lattices.starred import of_rank
 from absint.lattices.terms.expr import ONE_EXPR, UNKNOWN_SIZE, ZERO_EXPR, Dim, Expr
 from absint.lattices.value import Tensor
 from absint.transfer.elements.conversion import whole_numbers
@@ -15,14 +16,14 @@ from absint.transfer.op import Op
 from absint.transfer.rule import rule
 
 
-@rule("Transpose", inputs="data", complete=True, elements=True)
+@rule("Transpose", inputs="data", complete=True, elements=True, starred=True)
 def transpose(op: Op) -> Tensor:
     """numpy.transpose: output axis i is input axis perm[i]; all axes reversed by default."""
     x, perm = op.tensor("data"), op.ints("perm")
     if x.shape.is_top:
         if perm is not None:
             op.may_fail(f"perm {perm} must permute the axes, whose number is unknown")
-        return moved(x, TOP_SHAPE if perm is None else shape_of((UNKNOWN_SIZE,) * len(perm)), unmoved)
+        return moved(x, _permuted(op, x.shape, perm), unmoved)
     rank = len(x.shape)
     axes = list(range(rank))[::-1] if perm is None else perm
     if any(axis < 0 for axis in axes):
@@ -34,7 +35,19 @@ def transpose(op: Op) -> Tensor:
     return moved(x, shape_of(tuple(x.shape[axis] for axis in axes)), lambda block: block.transposed(axes), turned)
 
 
-@rule("Expand", inputs="input shape", complete=True, elements=True)
+def _permuted(op: Op, shape: Shape, perm: Sequence[int] | None) -> Shape:
+    """A shape of unknown rank with its axes permuted: the permutation tells the rank."""
+    if perm is None:
+        named = shape.variable is not None and not any(dim.is_unknown for dim in shape.known)
+        return op.fresh_shape("reversed*", shape.tail[::-1], shape.head[::-1]) if named else TOP_SHAPE
+    dims = of_rank(shape, len(perm))
+    if dims.is_bottom:
+        op.reject(f"perm must permute the axes of {shape}, found {list(perm)}")
+    sorts = sorted(perm) == list(range(len(perm)))
+    return shape_of(tuple([dims[axis] if sorts else UNKNOWN_SIZE for axis in perm]))
+
+
+@rule("Expand", inputs="input shape", complete=True, elements=True, starred=True)
 def expand(op: Op) -> Tensor:
     """numpy.broadcast_to, but both ways: input * ones(shape)."""
     x = op.tensor("input")

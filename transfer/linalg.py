@@ -7,6 +7,7 @@ from itertools import zip_longest
 from absint.lattices.dtype import DType
 from absint.lattices.logic.relation import conjunction, disjunction, eq, ne
 from absint.lattices.shape import TOP_SHAPE, Shape, shape_of
+from absint.lattices.starred import last_dims, spliced, with_size, without
 from absint.lattices.terms.expr import UNKNOWN_SIZE, Dim
 from absint.lattices.value import Tensor
 from absint.transfer.caveats import single
@@ -14,14 +15,14 @@ from absint.transfer.op import Op
 from absint.transfer.rule import rule
 
 
-@rule("MatMul", inputs="A B", complete=True)
+@rule("MatMul", inputs="A B", complete=True, starred=True)
 def matmul(op: Op) -> Tensor:
     """numpy.matmul: contract the last axis of A with the last but one of B."""
     a, b = op.tensor("A"), op.tensor("B")
     return Tensor(op.common_dtype("A", "B"), matmul_shape(op, a.shape, b.shape))
 
 
-@rule("MatMulInteger", inputs="A B a_zero_point b_zero_point", complete=True)
+@rule("MatMulInteger", inputs="A B a_zero_point b_zero_point", complete=True, starred=True)
 def matmul_integer(op: Op) -> Tensor:
     """MatMul of 8-bit integers, accumulated in int32."""
     single(op, "a_zero_point")
@@ -34,6 +35,7 @@ def matmul_integer(op: Op) -> Tensor:
     inputs="a a_scale a_zero_point b b_scale b_zero_point y_scale y_zero_point",
     outputs="y",
     complete=True,
+    starred=True,
 )
 def qlinear_matmul(op: Op) -> Tensor:
     """MatMul of quantised tensors, quantised again to the type of y_zero_point."""
@@ -118,8 +120,7 @@ def det(op: Op) -> Tensor:
 def matmul_shape(op: Op, a: Shape, b: Shape) -> Shape:
     """The shape of numpy.matmul, requirements stated; unknown rank if either rank is unknown."""
     if a.is_top or b.is_top:
-        op.may_fail("inner dimensions of A and B must agree")
-        return TOP_SHAPE
+        return _product_of_any_rank(op, a, b)
     batch_a, rows, inner_a = _left_matrix(op, a)
     batch_b, columns, inner_b = _right_matrix(op, b)
     op.require_equal(inner_a, inner_b, "inner dimensions of A and B must agree")
@@ -128,6 +129,36 @@ def matmul_shape(op: Op, a: Shape, b: Shape) -> Shape:
     elif batch_b:
         _note_empty_batches(op, batch_a, batch_b)
     return shape_of((*op.broadcast_dims(batch_a, batch_b), *rows, *columns))
+
+
+def _product_of_any_rank(op: Op, a: Shape, b: Shape) -> Shape:
+    """The product where a rank is unknown; what is not known of the last axes of both leaves it unknown."""
+    left, right = last_dims(a), last_dims(b)
+    is_vector = 1 in (a.rank, b.rank)
+    if not left or not right or 0 in (a.rank, b.rank) or (b.rank != 1 and len(right) < 2):
+        op.may_fail("inner dimensions of A and B must agree")
+        return TOP_SHAPE
+    if len(left) < 2 and not is_vector and b.rank != 2:  # A may be a vector, which has no rows
+        op.may_fail("inner dimensions of A and B must agree")
+        return TOP_SHAPE
+    op.require_equal(left[-1], right[0] if b.rank == 1 else right[-2], "inner dimensions of A and B must agree")
+    if b.rank != 2:
+        op.may_fail("onnxruntime may not broadcast a batch of 1 to an empty one")
+    if b.rank == 1:
+        return without(a, [len(a.known) - 1])
+    if b.rank == 2:
+        return with_size(a, len(a.known) - 1, right[-1])
+    if a.rank == 1:
+        return without(b, [len(b.known) - 2])
+    batch, matrix = op.broadcast(_batch(a), _batch(b)), (left[-2], right[-1])
+    if batch is TOP_SHAPE and not any(dim.is_unknown for dim in (*a.known, *b.known)):
+        return op.fresh_shape(f"product({a}, {b})*", (), matrix)
+    return spliced((), batch, matrix)
+
+
+def _batch(shape: Shape) -> Shape:
+    """The shape without its last two axes, which are known."""
+    return shape_of(shape[:-2]) if shape.rank is not None else without(shape, range(len(shape.known))[-2:])
 
 
 def _columns(b: Shape) -> Dim | None:

@@ -6,6 +6,7 @@ from absint.lattices.dtype import DType
 from absint.lattices.logic.relation import disjunction, divisible, eq, ge, ite
 from absint.lattices.logic.truth import YES
 from absint.lattices.shape import TOP_SHAPE, Shape, shape_of
+from absint.lattices.starred import with_size
 from absint.lattices.terms.expr import UNKNOWN_SIZE, Dim, Expr
 from absint.lattices.value import Tensor
 from absint.transfer.caveats import not_empty
@@ -14,7 +15,7 @@ from absint.transfer.op import Op
 from absint.transfer.rule import rule
 
 
-@rule("Softmax LogSoftmax Hardmax", inputs="input", outputs="output", complete=True)
+@rule("Softmax LogSoftmax Hardmax", inputs="input", outputs="output", complete=True, starred=True)
 def softmax(op: Op) -> Tensor:
     """The shape of the input, normalised over `axis` (-1); before opset 13 over all axes from `axis` (1) on."""
     x = op.tensor("input")
@@ -35,7 +36,7 @@ def softmax(op: Op) -> Tensor:
     return Tensor(x.dtype, x.shape)
 
 
-@rule("LpNormalization", inputs="input", outputs="output", complete=True)
+@rule("LpNormalization", inputs="input", outputs="output", complete=True, starred=True)
 def lp_normalization(op: Op) -> Tensor:
     """Each slice along `axis` divided by its p-norm: the shape of the input."""
     x = op.tensor("input")
@@ -50,7 +51,7 @@ def lp_normalization(op: Op) -> Tensor:
     return Tensor(x.dtype, x.shape)
 
 
-@rule("MeanVarianceNormalization", inputs="X", complete=True)
+@rule("MeanVarianceNormalization", inputs="X", complete=True, starred=True)
 def mean_variance_normalization(op: Op) -> Tensor:
     """(X - mean) / deviation: the shape of X."""
     x = op.tensor("X")
@@ -65,7 +66,7 @@ def _has_image_axes(axes: list[int] | None) -> bool:
     return axes is None or sorted(axis % 4 for axis in axes) in ([0, 2, 3], [0, 1, 2, 3])
 
 
-@rule("LRN", inputs="X", complete=True)
+@rule("LRN", inputs="X", complete=True, starred=True)
 def lrn(op: Op) -> Tensor:
     """Local response normalisation across channels: the shape of X, of rank 4 in onnxruntime."""
     x = op.tensor("X")
@@ -79,7 +80,7 @@ def lrn(op: Op) -> Tensor:
     return Tensor(x.dtype, x.shape)
 
 
-@rule("InstanceNormalization", inputs="input scale B", outputs="output", complete=True)
+@rule("InstanceNormalization", inputs="input scale B", outputs="output", complete=True, starred=True)
 def instance_normalization(op: Op) -> Tensor:
     """Each channel of each instance normalised: the shape of the input (N, C, ...)."""
     x = op.tensor("input")
@@ -135,6 +136,7 @@ def _require_by_group(op: Op, name: str, size: Dim) -> None:
     outputs="Y mean var saved_mean saved_var",
     until=13,
     complete=True,
+    starred=True,
 )
 def batch_normalization_7(op: Op) -> tuple[Tensor, ...]:
     """Normalised by channel: the shape of X; the optional outputs are statistics in the shape of mean."""
@@ -160,6 +162,7 @@ def batch_normalization_7(op: Op) -> tuple[Tensor, ...]:
     outputs="Y running_mean running_var",
     since=14,
     complete=True,
+    starred=True,
 )
 def batch_normalization(op: Op) -> tuple[Tensor, ...]:
     """Normalised by channel: the shape of X; in training mode also the running mean and variance of each channel."""
@@ -204,7 +207,7 @@ def _vector_size(op: Op, channels: Dim, *names: str) -> Dim:
     return min(known, key=lambda d: not d.is_concrete, default=UNKNOWN_SIZE)
 
 
-@rule("LayerNormalization", inputs="X Scale B", outputs="Y Mean InvStdDev", complete=True)
+@rule("LayerNormalization", inputs="X Scale B", outputs="Y Mean InvStdDev", complete=True, starred=True)
 def layer_normalization(op: Op) -> tuple[Tensor, Tensor, Tensor]:
     """Normalised over the axes from `axis` on: the shape of X; Mean and InvStdDev have 1 there, and the stash type.
 
@@ -219,7 +222,7 @@ def layer_normalization(op: Op) -> tuple[Tensor, Tensor, Tensor]:
     )  # type: ignore[return-value]
 
 
-@rule("RMSNormalization", inputs="X scale", complete=True)
+@rule("RMSNormalization", inputs="X scale", complete=True, starred=True)
 def rms_normalization(op: Op) -> Tensor:
     """Divided by the root mean square over the axes from `axis` on: the shape of X, the type of scale."""
     x = op.tensor("X")
@@ -258,6 +261,8 @@ def _require_broadcast_to(op: Op, shape: Shape, target: Shape, name: str) -> Non
 
 
 def _statistics(op: Op, shape: Shape) -> Shape:
+    if shape.is_top and op.integer("axis", -1) == -1 and shape.tail:
+        return with_size(shape, len(shape.known) - 1, Dim(1))
     if shape.is_top or len(shape) == 0:
         return TOP_SHAPE
     axis = op.axis(op.integer("axis", -1), len(shape))

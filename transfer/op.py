@@ -208,9 +208,22 @@ class Op(Stating):
             ranked = [s for s in shapes if s is not SCALAR]
             if len(ranked) == 1:
                 return ranked[0]
-            self.may_fail("shapes of unknown rank must broadcast")
-            return TOP_SHAPE
+            return self._broadcast_starred(ranked)
         return shape_of(self.broadcast_dims(*(s.dims for s in shapes)))
+
+    def _broadcast_starred(self, shapes: Sequence[Shape]) -> Shape:
+        """The shape after broadcasting where a rank is unknown: with the dims that lie along the last axes."""
+        from absint.lattices.starred import aligned
+
+        heads, variable, tails = aligned(shapes)
+        head = [self._broadcast_axis(sizes, at) for at, sizes in enumerate(zip(*heads, strict=True))]
+        tail = self.broadcast_dims(*tails)
+        if variable is not None:
+            return Shape.starred(variable, tuple(head), tail)
+        self.may_fail("shapes of unknown rank must broadcast")
+        if not tail or any(s is TOP_SHAPE or any(d.is_unknown for d in s.known) for s in shapes):
+            return TOP_SHAPE
+        return self.fresh_shape(f"broadcast({', '.join(map(str, shapes))})*", (), tail)
 
     def broadcast_dims(self, *dims: Sequence[Dim]) -> tuple[Dim, ...]:
         """The dims after numpy broadcasting, aligned at the last axis."""

@@ -16,7 +16,7 @@ from absint.transfer.rule import rule
 _FLOATS_OF_8_BITS = (DType.FLOAT8E4M3FN, DType.FLOAT8E4M3FNUZ, DType.FLOAT8E5M2, DType.FLOAT8E5M2FNUZ)
 
 
-@rule("QuantizeLinear", inputs="x y_scale y_zero_point", outputs="y", complete=True)
+@rule("QuantizeLinear", inputs="x y_scale y_zero_point", outputs="y", complete=True, starred=True)
 def quantize_linear(op: Op) -> Tensor:
     """x / scale + zero point, rounded: the type is that of the zero point, else output_dtype, else uint8."""
     x = op.tensor("x")
@@ -34,7 +34,7 @@ def quantize_linear(op: Op) -> Tensor:
     return Tensor(op.dtype("y_zero_point") if op.has("y_zero_point") else given, x.shape)
 
 
-@rule("DequantizeLinear", inputs="x x_scale x_zero_point", outputs="y", complete=True)
+@rule("DequantizeLinear", inputs="x x_scale x_zero_point", outputs="y", complete=True, starred=True)
 def dequantize_linear(op: Op) -> Tensor:
     """(x - zero point) * scale: the type is output_dtype, else that of the scale."""
     x = op.tensor("x")
@@ -46,7 +46,7 @@ def dequantize_linear(op: Op) -> Tensor:
     return Tensor(dtype, x.shape)
 
 
-@rule("DynamicQuantizeLinear", inputs="x", outputs="y y_scale y_zero_point", complete=True)
+@rule("DynamicQuantizeLinear", inputs="x", outputs="y y_scale y_zero_point", complete=True, starred=True)
 def dynamic_quantize_linear(op: Op) -> tuple[Tensor, Tensor, Tensor]:
     """x as uint8, with the scale and zero point computed from its range."""
     return Tensor(DType.UINT8, op.tensor("x").shape), Tensor(DType.FLOAT, SCALAR), Tensor(DType.UINT8, SCALAR)

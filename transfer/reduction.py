@@ -15,6 +15,7 @@ from absint.lattices.logic.relation import FALSE, TRUE, ge
 from absint.lattices.logic.truth import YES
 from absint.lattices.records import NamedTuple
 from absint.lattices.shape import SCALAR, TOP_SHAPE, Shape, shape_of
+from absint.lattices.starred import places, without
 from absint.lattices.terms.expr import ONE_EXPR, UNKNOWN_DIM, Dim, Expr, const, product
 from absint.lattices.terms.interval import Interval
 from absint.lattices.terms.normal import maximum, minimum, truncdiv
@@ -23,7 +24,7 @@ from absint.lattices.value import Tensor
 from absint.transfer.elements import arithmetic as ar
 from absint.transfer.elements.logic import conjoin, disjoin
 from absint.transfer.elements.premises import fit, in_double, in_order, within
-from absint.transfer.op import Op
+from absint.transfer.op import Op, constants_of
 from absint.transfer.rule import Function, rule
 
 
@@ -66,9 +67,7 @@ def _reduced(op: Op, fold: Fold | None, given: Sequence[Dim] | None, noop: bool 
     if given is not None and not given and noop:
         return identity
     if x.shape.is_top:
-        if given != ():
-            op.may_fail("axes must be in range")
-        return Tensor(dtype, TOP_SHAPE if given or given is None or op.flag("keepdims", default=True) else SCALAR)
+        return Tensor(dtype, _of_any_rank(op, x, given))
     rank = len(x.shape)
     if rank == 0:
         if given is None or given:
@@ -80,6 +79,26 @@ def _reduced(op: Op, fold: Fold | None, given: Sequence[Dim] | None, noop: bool 
         op.may_fail("axes must be in range")
         return Tensor(dtype, _some_axes(op, x.shape, known, None if given is None else len(given)))
     return _over(op, fold, x, known if given else frozenset(range(rank)))
+
+
+def _of_any_rank(op: Op, x: Tensor, given: Sequence[Dim] | None) -> Shape:
+    """The shape if the rank is unknown. Axes among the known dims leave the others as they are."""
+    keep = op.flag("keepdims", default=True)
+    if given is not None and not given:
+        if x.dtype is DType.BOOL:
+            op.may_fail("onnxruntime does not reduce an empty axis of booleans")
+        return TOP_SHAPE if keep else SCALAR
+    axes = constants_of(given)
+    at = None if axes is None else places(x.shape, axes)
+    if at is None:
+        op.may_fail("axes must be in range")
+        return TOP_SHAPE
+    if x.dtype is DType.BOOL:
+        count = product(x.shape.known[i] for i in at)
+        op.may_fail("onnxruntime does not reduce an empty axis of booleans", unless=ge(count, 1))
+    if not keep:
+        return without(x.shape, at)
+    return x.shape.around(tuple(ONE_EXPR if i in at else d for i, d in enumerate(x.shape.known)))
 
 
 def _some_axes(op: Op, shape: Shape, known: frozenset[int], count: int | None) -> Shape:
@@ -252,18 +271,20 @@ MAX: Final = Fold(_extreme(maximum, disjoin, FALSE), _same)
 MIN: Final = Fold(_extreme(minimum, conjoin, TRUE), _same)
 MEAN: Final = Fold(_mean, _same_integer)
 
+_reduction = partial(rule, complete=True, starred=True)
+
 _NORMS: Final = "ReduceL1 ReduceL2 ReduceLogSum ReduceLogSumExp ReduceSumSquare"
 
-reduce_sum_7 = rule("ReduceSum", inputs="data", until=12, complete=True, elements=True)(by_attribute(SUM))
-reduce_prod_7 = rule("ReduceProd", inputs="data", until=17, complete=True, elements=True)(by_attribute(PROD))
-reduce_max_7 = rule("ReduceMax", inputs="data", until=17, complete=True, elements=True)(by_attribute(MAX))
-reduce_min_7 = rule("ReduceMin", inputs="data", until=17, complete=True, elements=True)(by_attribute(MIN))
-reduce_mean_7 = rule("ReduceMean", inputs="data", until=17, complete=True, elements=True)(by_attribute(MEAN))
-reduce_norm_7 = rule(_NORMS, inputs="data", until=17, complete=True)(by_attribute(None))
+reduce_sum_7 = _reduction("ReduceSum", inputs="data", until=12, elements=True)(by_attribute(SUM))
+reduce_prod_7 = _reduction("ReduceProd", inputs="data", until=17, elements=True)(by_attribute(PROD))
+reduce_max_7 = _reduction("ReduceMax", inputs="data", until=17, elements=True)(by_attribute(MAX))
+reduce_min_7 = _reduction("ReduceMin", inputs="data", until=17, elements=True)(by_attribute(MIN))
+reduce_mean_7 = _reduction("ReduceMean", inputs="data", until=17, elements=True)(by_attribute(MEAN))
+reduce_norm_7 = _reduction(_NORMS, inputs="data", until=17)(by_attribute(None))
 
-reduce_sum = rule("ReduceSum", inputs="data axes", since=13, complete=True, elements=True)(by_input(SUM))
-reduce_prod = rule("ReduceProd", inputs="data axes", since=18, complete=True, elements=True)(by_input(PROD))
-reduce_max = rule("ReduceMax", inputs="data axes", since=18, complete=True, elements=True)(by_input(MAX))
-reduce_min = rule("ReduceMin", inputs="data axes", since=18, complete=True, elements=True)(by_input(MIN))
-reduce_mean = rule("ReduceMean", inputs="data axes", since=18, complete=True, elements=True)(by_input(MEAN))
-reduce_norm = rule(_NORMS, inputs="data axes", since=18, complete=True)(by_input(None))
+reduce_sum = _reduction("ReduceSum", inputs="data axes", since=13, elements=True)(by_input(SUM))
+reduce_prod = _reduction("ReduceProd", inputs="data axes", since=18, elements=True)(by_input(PROD))
+reduce_max = _reduction("ReduceMax", inputs="data axes", since=18, elements=True)(by_input(MAX))
+reduce_min = _reduction("ReduceMin", inputs="data axes", since=18, elements=True)(by_input(MIN))
+reduce_mean = _reduction("ReduceMean", inputs="data axes", since=18, elements=True)(by_input(MEAN))
+reduce_norm = _reduction(_NORMS, inputs="data axes", since=18)(by_input(None))

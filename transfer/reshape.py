@@ -61,7 +61,7 @@ Element = tuple[Case, ...]
 """All cases of a target element, with conditions that exclude each other; empty if nothing is known of it."""
 
 
-@rule("Reshape", inputs="data", until=4, complete=True, elements=True)
+@rule("Reshape", inputs="data", until=4, complete=True, elements=True, starred=True)
 def reshape_attribute(op: Op) -> Tensor:
     """numpy.reshape with the target in an attribute."""
     sizes = op.ints("shape")
@@ -70,7 +70,7 @@ def reshape_attribute(op: Op) -> Tensor:
     return _reshape(op, [const(d) for d in sizes or []])
 
 
-@rule("Reshape", inputs="data shape", since=5, complete=True, elements=True)
+@rule("Reshape", inputs="data shape", since=5, complete=True, elements=True, starred=True)
 def reshape(op: Op) -> Tensor:
     """numpy.reshape; -1 is inferred, and 0 copies the input's dim of the same axis unless `allowzero` is set."""
     if op.tensor("shape").shape.rank != 1:
@@ -135,7 +135,7 @@ def _element(op: Op, source: Shape, axis: int, e: Dim, keep_zero: bool, minus_on
         return ()
     if e is MINUS_ONE:
         return _INFERRED_CASE
-    copied = source[axis] if not source.is_top and axis < len(source) else None
+    copied = source.known[axis] if axis < len(source.head) else None
     cases = []
     if not is_natural(op, e):
         op.require(ge(e, 0 if minus_one else -1), "a target dim must be at least -1, and only one may be -1")

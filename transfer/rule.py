@@ -40,6 +40,8 @@ class Rule:
     complete: bool
     elements: bool = False
     """The rule may give the elements of its outputs; those that other rules return are dropped."""
+    starred: bool = False
+    """The rule may see shapes with a variable, as `[*s, 64]`; others see unknown rank in their place."""
     origin: str = ""
     """The distribution with its version, or the onnx schema, that provides the rule; empty if a caller passed it in."""
     inferred: bool = False
@@ -115,12 +117,14 @@ def rule(
     domain: str = ONNX,
     complete: bool = False,
     elements: bool = False,
+    starred: bool = False,
 ) -> Callable[[Function], Rule]:
     """Make the decorated function the rule of the operators `names` (space-separated).
 
     `inputs` and `outputs` are the names of its formals, space-separated too. `since` and `until` are versions of
     `domain`, both inclusive; without them the rule is for any version. A rule that gives the elements of its outputs,
-    or passes on those of an input, declares `elements`; without it outputs keep only type and shape. Raises
+    or passes on those of an input, declares `elements`; without it outputs keep only type and shape. One that is right
+    about shapes with a variable, `[*s, 64]`, declares `starred`; others see an unknown rank in their place. Raises
     RuleError for malformed arguments.
     """
 
@@ -135,6 +139,7 @@ def rule(
             _words("outputs", outputs),
             complete,
             elements,
+            starred,
         )
 
     if not _words("names", names):

@@ -23,6 +23,7 @@ from absint.lattices.logic.relation import (
 )
 from absint.lattices.logic.truth import YES
 from absint.lattices.shape import Shape, shape_of
+from absint.lattices.starred import place, with_size, without
 from absint.lattices.terms.expr import ONE_EXPR, ZERO_EXPR, Dim, Expr, Unknown, const, product
 from absint.lattices.terms.interval import Interval
 from absint.lattices.terms.normal import minimum
@@ -38,7 +39,7 @@ _MAX_TERMS = 16
 # The k largest
 
 
-@rule("TopK", inputs="X", outputs="Values Indices", until=9)
+@rule("TopK", inputs="X", outputs="Values Indices", until=9, starred=True)
 def top_k_attribute(op: Op) -> Sequence[Tensor]:
     """The k largest elements of each lane; k is an attribute."""
     k = op.integer("k")
@@ -49,7 +50,7 @@ def top_k_attribute(op: Op) -> Sequence[Tensor]:
     return _top_k(op, const(k))
 
 
-@rule("TopK", inputs="X K", outputs="Values Indices", since=10, complete=True)
+@rule("TopK", inputs="X K", outputs="Values Indices", since=10, complete=True, starred=True)
 def top_k(op: Op) -> Sequence[Tensor]:
     """The k largest (or smallest) elements of each lane; K holds k."""
     shape = op.tensor("K").shape
@@ -71,8 +72,13 @@ def top_k(op: Op) -> Sequence[Tensor]:
 def _top_k(op: Op, k: Expr) -> Sequence[Tensor]:
     x, dtype = op.tensor("X"), op.dtype("X")
     if x.shape.is_top:
-        op.may_fail("k must not be larger than the axis")
-        return Tensor(dtype), Tensor(DType.INT64)
+        at = place(x.shape, op.integer("axis", -1))
+        if at is None:
+            op.may_fail("k must not be larger than the axis")
+            return Tensor(dtype), Tensor(DType.INT64)
+        op.require(ge(x.shape.known[at], k), f"k must not be larger than axis {op.integer('axis', -1)}")
+        largest = with_size(x.shape, at, k)
+        return Tensor(dtype, largest), Tensor(DType.INT64, largest)
     axis = op.axis(op.integer("axis", -1), len(x.shape))
     enough = ge(x.shape[axis], k)
     op.require(
@@ -82,13 +88,17 @@ def _top_k(op: Op, k: Expr) -> Sequence[Tensor]:
     return Tensor(dtype, shape), Tensor(DType.INT64, shape)
 
 
-@rule("ArgMax ArgMin", inputs="data", complete=True, elements=True)
+@rule("ArgMax ArgMin", inputs="data", complete=True, elements=True, starred=True)
 def arg_extreme(op: Op) -> Tensor:
     """numpy.argmax or argmin: the index of the extreme of each lane; the axis becomes 1 or is removed."""
     shape = op.tensor("data").shape
     if shape.is_top:
         op.may_fail("the axis must be in range and not empty")
-        return Tensor(DType.INT64)
+        at = place(shape, op.integer("axis", 0))
+        if at is None:
+            return Tensor(DType.INT64)
+        keep = op.flag("keepdims", default=True)
+        return Tensor(DType.INT64, with_size(shape, at, const(1)) if keep else without(shape, [at]))
     if len(shape) == 0:
         op.may_fail("onnxruntime accepts a scalar, ONNX's own inference rejects it")
         return Tensor(DType.INT64, shape, Contents.scalar(const(0)))

@@ -7,6 +7,7 @@ from absint.lattices.dtype import DType
 from absint.lattices.logic.truth import NO, UNKNOWN
 from absint.lattices.ramp import NO_RAMPS, realigned
 from absint.lattices.shape import SCALAR, TOP_SHAPE, Shape, shape_of
+from absint.lattices.starred import places, with_axes, without
 from absint.lattices.terms.expr import MAX_DIM, ONE_EXPR, UNKNOWN_SIZE, Dim, Unknown, product
 from absint.lattices.terms.interval import Interval
 from absint.lattices.value import Tensor
@@ -15,27 +16,42 @@ from absint.transfer.op import Op
 from absint.transfer.rule import rule
 
 
-@rule("Shape", inputs="data", outputs="shape", complete=True, elements=True)
+@rule("Shape", inputs="data", outputs="shape", complete=True, elements=True, starred=True)
 def shape(op: Op) -> Tensor:
     """The dims from `start` to `end`: `x.shape[start:end]` in numpy."""
     x = op.tensor("data")
     start, end = op.integer("start", 0), op.integer("end")
     if x.shape.is_top:
-        return Tensor(DType.INT64, shape_of((_part_length(start, end),)))
+        part = _part(x.shape, start, end)
+        if part is None:
+            least = len(x.shape.known) if (start, end) == (0, None) else 0
+            return Tensor(DType.INT64, shape_of((_part_length(start, end, least),)))
+        return Tensor(DType.INT64, shape_of((Dim(len(part)),)), Contents.vector(part))
     dims = x.shape[start:end]
     return Tensor(DType.INT64, shape_of((Dim(len(dims)),)), Contents.vector(dims))
 
 
-def _part_length(start: int, end: int | None) -> Dim:
-    """The length of a part of a shape of unknown rank."""
+def _part(shape: Shape, start: int, end: int | None) -> tuple[Dim, ...] | None:
+    """A part of a shape of unknown rank that lies in its head or its tail."""
+    if start >= 0 and end is not None and 0 <= end <= len(shape.head):
+        return shape.head[start:end]
+    if -len(shape.tail) <= start < 0 and (end is None or -len(shape.tail) <= end < 0):
+        return shape.tail[start:end]
+    return None
+
+
+def _part_length(start: int, end: int | None, least: int) -> Dim:
+    """The length of a part of a shape of unknown rank, which is at least this."""
     if end is None:
         longest = -start if start < 0 else MAX_DIM
     else:
         longest = max(end - start, 0) if (start < 0) == (end < 0) else end if end > 0 else MAX_DIM
-    return UNKNOWN_SIZE if longest == MAX_DIM else Unknown(Interval(0, longest)) if longest else Dim(0)
+    if longest == MAX_DIM:
+        return Unknown(Interval(least, MAX_DIM)) if least else UNKNOWN_SIZE
+    return Unknown(Interval(0, longest)) if longest else Dim(0)
 
 
-@rule("Size", inputs="data", outputs="size", complete=True, elements=True)
+@rule("Size", inputs="data", outputs="size", complete=True, elements=True, starred=True)
 def size(op: Op) -> Tensor:
     """The number of elements."""
     x = op.tensor("data")
@@ -43,7 +59,7 @@ def size(op: Op) -> Tensor:
     return Tensor(DType.INT64, SCALAR, Contents.scalar(count))
 
 
-@rule("Flatten", inputs="input", complete=True, elements=True)
+@rule("Flatten", inputs="input", complete=True, elements=True, starred=True)
 def flatten(op: Op) -> Tensor:
     """A matrix: the axes before `axis` merge into rows, the others into columns."""
     x = op.tensor("input")
@@ -53,8 +69,7 @@ def flatten(op: Op) -> Tensor:
         op.may_fail(reason)
         op.load_risk(reason)
     if x.shape.is_top:
-        op.may_fail(f"axis {axis} must not exceed the rank of the input, which is unknown")
-        return moved(x, shape_of((ONE_EXPR if axis == 0 else UNKNOWN_SIZE, UNKNOWN_SIZE)), unmoved)
+        return moved(x, _flat(op, x.shape, axis), unmoved)
     rank = len(x.shape)
     if not -rank <= axis <= rank:
         op.reject(f"axis {axis} is out of range for rank {rank}")
@@ -62,13 +77,23 @@ def flatten(op: Op) -> Tensor:
     return _reshaped(x, shape_of((product(x.shape[:at]), product(x.shape[at:]))))
 
 
-@rule("Squeeze", inputs="data", until=12, complete=True, elements=True)
+def _flat(op: Op, shape: Shape, axis: int) -> Shape:
+    """The matrix that a tensor of unknown rank becomes."""
+    if axis < 0 and -axis <= len(shape.tail):
+        return shape_of((UNKNOWN_SIZE, product(shape.tail[axis:])))
+    if 0 < axis <= len(shape.head):
+        return shape_of((product(shape.head[:axis]), UNKNOWN_SIZE))
+    op.may_fail(f"axis {axis} must not exceed the rank of the input, which is unknown")
+    return shape_of((ONE_EXPR if axis == 0 else UNKNOWN_SIZE, UNKNOWN_SIZE))
+
+
+@rule("Squeeze", inputs="data", until=12, complete=True, elements=True, starred=True)
 def squeeze_attribute(op: Op) -> Tensor:
     """numpy.squeeze with the axes in an attribute."""
     return _squeeze(op, op.ints("axes") or [])
 
 
-@rule("Squeeze", inputs="data axes", since=13, complete=True, elements=True)
+@rule("Squeeze", inputs="data axes", since=13, complete=True, elements=True, starred=True)
 def squeeze(op: Op) -> Tensor:
     """numpy.squeeze; without axes every dim of size 1 goes."""
     if not op.has("axes"):
@@ -86,6 +111,11 @@ def _squeeze(op: Op, axes: list[int]) -> Tensor:
     """An empty list squeezes every 1 in onnxruntime (not in onnx.reference), and a repeated axis counts once."""
     x = op.tensor("data")
     if x.shape.is_top:
+        at = places(x.shape, axes) if axes else None
+        if at:
+            for axis in sorted(at):
+                op.require_equal(x.shape.known[axis], 1, "the squeezed dims must be 1")
+            return Tensor(x.dtype, without(x.shape, at), _fill(x))
         if axes:
             op.may_fail(f"axes {axes} must exist and have size 1, and the rank is unknown")
         return Tensor(x.dtype, TOP_SHAPE, _fill(x))
@@ -114,7 +144,7 @@ def _squeeze_somewhere(op: Op) -> Tensor:
     return Tensor(x.dtype, shape_of((UNKNOWN_SIZE,) * (len(x.shape) - 1)), _fill(x))
 
 
-@rule("Unsqueeze", inputs="data", until=12, complete=True, elements=True)
+@rule("Unsqueeze", inputs="data", until=12, complete=True, elements=True, starred=True)
 def unsqueeze_attribute(op: Op) -> Tensor:
     """numpy.expand_dims with the axes in an attribute."""
     axes = op.ints("axes")
@@ -123,7 +153,7 @@ def unsqueeze_attribute(op: Op) -> Tensor:
     return _unsqueeze(op, axes)
 
 
-@rule("Unsqueeze", inputs="data axes", since=13, complete=True, elements=True)
+@rule("Unsqueeze", inputs="data axes", since=13, complete=True, elements=True, starred=True)
 def unsqueeze(op: Op) -> Tensor:
     """numpy.expand_dims: axes refer to the result."""
     axes = op.constants("axes")
@@ -141,6 +171,11 @@ def unsqueeze(op: Op) -> Tensor:
 def _unsqueeze(op: Op, axes: list[int]) -> Tensor:
     x = op.tensor("data")
     if x.shape.is_top:
+        if len(set(axes)) < len(axes):
+            op.reject(f"axes must not repeat an axis, found {axes}")
+        found = with_axes(x.shape, axes, ONE_EXPR)
+        if found is not None:
+            return Tensor(x.dtype, found, _fill(x))
         if axes:
             op.may_fail(f"axes {axes} must be in range, and the rank is unknown")
         return Tensor(x.dtype, TOP_SHAPE, _fill(x))

@@ -12,6 +12,7 @@ from absint.lattices.logic.relation import TRUE, Relation, ge, le, lt, ne
 from absint.lattices.logic.truth import YES
 from absint.lattices.records import NamedTuple
 from absint.lattices.shape import TOP_SHAPE, shape_of
+from absint.lattices.starred import places, with_size
 from absint.lattices.terms.expr import MAX_DIM, UNKNOWN_DIM, Dim, Expr, Unknown
 from absint.lattices.terms.intern import remembered
 from absint.lattices.terms.interval import Interval
@@ -31,7 +32,7 @@ class Cut(NamedTuple):
     step: Dim
 
 
-@rule("Slice", inputs="data", until=9, complete=True, elements=True)
+@rule("Slice", inputs="data", until=9, complete=True, elements=True, starred=True)
 def slice_attribute(op: Op) -> Tensor:
     """x[starts:ends] on the given axes, all in attributes."""
     starts, ends, axes = op.ints("starts"), op.ints("ends"), op.ints("axes")
@@ -42,7 +43,7 @@ def slice_attribute(op: Op) -> Tensor:
     return _slice(op, [Dim(s) for s in starts], [Dim(e) for e in ends], axes or list(range(len(starts))), None)
 
 
-@rule("Slice", inputs="data starts ends axes steps", since=10, complete=True, elements=True)
+@rule("Slice", inputs="data starts ends axes steps", since=10, complete=True, elements=True, starred=True)
 def slice_input(op: Op) -> Tensor:
     """x[starts:ends:steps] on the given axes, by default the first ones.
 
@@ -94,8 +95,16 @@ def _slice(
     if not len(starts) == len(ends) == len(axes):
         op.reject(f"starts, ends and axes must have the same length, found {len(starts)}, {len(ends)} and {len(axes)}")
     if x.shape.is_top:
-        op.may_fail("the sliced axes must exist, and the rank is unknown")
-        return moved(x, TOP_SHAPE, unmoved)
+        known = places(x.shape, axes)
+        if not known or len(known) < len(axes):
+            op.may_fail("the sliced axes must exist, and the rank is unknown")
+            return moved(x, TOP_SHAPE, unmoved)
+        shape = x.shape
+        for i, axis in enumerate(axes):
+            cut = Cut(starts[i], ends[i], steps[i] if steps else Dim(1))
+            index = len(shape.known) + axis if axis < 0 else axis
+            shape = with_size(shape, index, _cut_size(op, axis, shape.known[index], cut))
+        return moved(x, shape, nothing)
     if len(x.shape) == 0:
         op.may_fail("onnxruntime does not slice scalars")
     at = [op.axis(axis, len(x.shape), "axes") for axis in axes]

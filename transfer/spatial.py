@@ -55,7 +55,7 @@ def _blocksize(op: Op) -> int:
     return size
 
 
-@rule("ReverseSequence", inputs="input sequence_lens", complete=True, elements=True)
+@rule("ReverseSequence", inputs="input sequence_lens", complete=True, elements=True, starred=True)
 def reverse_sequence(op: Op) -> Tensor:
     """The first sequence_lens[b] steps of batch entry b in reverse order."""
     x, lengths = op.tensor("input"), op.tensor("sequence_lens")
@@ -77,7 +77,7 @@ def reverse_sequence(op: Op) -> Tensor:
     return Tensor(x.dtype, x.shape, _fill(x))
 
 
-@rule("Trilu", inputs="input k", complete=True, elements=True)
+@rule("Trilu", inputs="input k", complete=True, elements=True, starred=True)
 def trilu(op: Op) -> Tensor:
     """numpy.triu, or numpy.tril if `upper` is 0, at diagonal k."""
     x, diagonal = op.tensor("input"), op.optional("k")
@@ -107,7 +107,7 @@ def _trilu_contents(op: Op, x: Tensor) -> Contents | None:
     return Contents.from_block(block.with_elements(dropped))
 
 
-@rule("CumSum CumProd", inputs="x axis", outputs="y", complete=True, elements=True)
+@rule("CumSum CumProd", inputs="x axis", outputs="y", complete=True, elements=True, starred=True)
 def cumulate(op: Op) -> Tensor:
     """numpy.cumsum or numpy.cumprod; `exclusive` omits the element itself, `reverse` starts at the end."""
     x, axes = op.tensor("x"), op.constants("axis")

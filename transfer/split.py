@@ -10,6 +10,7 @@ from absint.lattices.block import Block
 from absint.lattices.contents import Element
 from absint.lattices.logic.relation import divisible, eq, ge
 from absint.lattices.shape import TOP_SHAPE, Shape, shape_of
+from absint.lattices.starred import place, with_size
 from absint.lattices.terms.expr import UNKNOWN_SIZE, ZERO_EXPR, Dim, Expr
 from absint.lattices.terms.normal import ceildiv
 from absint.lattices.value import Tensor
@@ -32,7 +33,7 @@ def split_1(op: Op) -> list[Tensor]:
     return _split_by_attribute(op)
 
 
-@rule("Split", inputs="input", outputs="outputs*", since=2, until=12, complete=True, elements=True)
+@rule("Split", inputs="input", outputs="outputs*", since=2, until=12, complete=True, elements=True, starred=True)
 def split_attribute(op: Op) -> list[Tensor]:
     """numpy.split with the sizes in an attribute; equal parts without it."""
     return _split_by_attribute(op)
@@ -45,7 +46,7 @@ def _split_by_attribute(op: Op) -> list[Tensor]:
     return _split(op, [Dim(size) for size in sizes] if sizes else None)
 
 
-@rule("Split", inputs="input split", outputs="outputs*", since=13, complete=True, elements=True)
+@rule("Split", inputs="input split", outputs="outputs*", since=13, complete=True, elements=True, starred=True)
 def split(op: Op) -> list[Tensor]:
     """numpy.split with the sizes in an input; without it equal parts, or `num_outputs` with a smaller last one."""
     if not op.has("split"):
@@ -68,11 +69,11 @@ def _split(op: Op, sizes: Sequence[Dim] | None) -> list[Tensor]:
     x, count = op.tensor("input"), op.outputs
     if sizes is not None and len(sizes) != count:
         op.reject(f"split must have {count} sizes, found {len(sizes)}")
-    if x.shape.is_top:
+    known = place(x.shape, op.integer("axis", 0)) if x.shape.is_top else op.axis(op.integer("axis", 0), len(x.shape))
+    if known is None:
         op.may_fail("the split sizes must fit the axis, and the rank is unknown")
         return [moved(x, TOP_SHAPE, unmoved)] * count
-    axis = op.axis(op.integer("axis", 0), len(x.shape))
-    total = x.shape[axis]
+    axis, total = known, x.shape.known[known]
     if sizes is not None:
         parts = _given_parts(op, total, sizes)
     elif op.integer("num_outputs", -1) == -1:
@@ -83,6 +84,8 @@ def _split(op: Op, sizes: Sequence[Dim] | None) -> list[Tensor]:
         parts = [total // count] * count
     else:
         parts = _rounded_parts(op, total, count)
+    if x.shape.is_top:
+        return [moved(x, with_size(x.shape, axis, part), nothing) for part in parts]
     if x.contents is None or x.contents.is_fill:
         starts: list[Dim] = [ZERO_EXPR] * count  # the start of a part matters to elements alone
     else:

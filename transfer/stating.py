@@ -8,6 +8,7 @@ from absint.lattices.logic import relation as rel
 from absint.lattices.logic.facts import Facts
 from absint.lattices.logic.relation import FALSE, TRUE, UNKNOWN_RELATION, Relation
 from absint.lattices.logic.truth import NO, UNKNOWN, YES, Truth
+from absint.lattices.shape import Shape
 from absint.lattices.terms.expr import MAX_DIM, Dim, Expr, Symbol, as_dim, expr_of
 from absint.transfer.attributes import Attributes
 from absint.transfer.ordinary import is_ordinary
@@ -58,6 +59,11 @@ class Stating(Attributes):
         """
         self.has_fresh = True
         return expr_of(Symbol.hole(tag, lo, hi))
+
+    def fresh_shape(self, tag: str, head: tuple[Dim, ...] = (), tail: tuple[Dim, ...] = ()) -> Shape:
+        """A shape of unknown rank: known sizes around a variable; one for each tag of the node."""
+        self.has_fresh = True
+        return Shape.hole(tag, head, tail)
 
     def fresh_condition(self, tag: str) -> Relation:
         """A boolean symbol for a data-dependent condition."""

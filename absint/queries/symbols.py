@@ -66,7 +66,8 @@ class Symbols(Mapping[str, Dim]):
     @cached_property
     def _births(self) -> Mapping[str, Symbol]:
         """Printed name -> one of its symbols; these differ in bounds alone."""
-        return {name: born for born, shown in self._analysed.names.items() for name in shown.free_symbols}
+        shown = self._analysed.names.items()
+        return {name: born for born, text in shown if born.is_number for name in text.free_symbols}
 
     def _invented(self, name: str) -> Expr | None:
         born = self._births.get(name)

@@ -24,7 +24,7 @@ from absint.lattices.logic.relation import (
 )
 from absint.lattices.logic.truth import NO
 from absint.lattices.records import NamedTuple
-from absint.lattices.shape import shape_of
+from absint.lattices.shape import TOP_SHAPE, Shape, shape_of
 from absint.lattices.terms.expr import MAX_DIM, UNKNOWN_DIM, Dim, Expr, Symbol, expr_of
 from absint.lattices.value import BOTTOM, TOP, OptionalOf, SequenceOf, Tensor, Value
 from absint.lattices.value_lattice import VALUES
@@ -149,9 +149,21 @@ class _Join:
             return VALUES.join(a, b)
         dtype = DTYPES.join(a.dtype, b.dtype)
         if a.shape.is_top or b.shape.is_top or len(a.shape) != len(b.shape):
-            return Tensor(dtype)
+            return Tensor(dtype, self._starred(tag, a.shape, b.shape))
         dims = [self.dim(f"{tag}.{axis}", x, y) for axis, (x, y) in enumerate(zip(a.shape, b.shape, strict=True))]
         return Tensor(dtype, shape_of(tuple(dims)), self._contents(tag, a, b))
+
+    def _starred(self, tag: str, a: Shape, b: Shape) -> Shape:
+        """The shape of a branch that has a variable and of another one: with the axes that both know."""
+        if a is b or a.variable is None or b.variable is None:
+            return a if a is b else TOP_SHAPE
+        head = [self.dim(f"{tag}.{axis}", x, y) for axis, (x, y) in enumerate(zip(a.head, b.head, strict=False))]
+        pairs = zip(reversed(a.tail), reversed(b.tail), strict=False)
+        tail = [self.dim(f"{tag}.-{axis + 1}", x, y) for axis, (x, y) in enumerate(pairs)]
+        is_same = a.variable is b.variable and len(head) == len(a.head) == len(b.head)
+        if is_same and len(tail) == len(a.tail) == len(b.tail):
+            return Shape.starred(a.variable, tuple(head), tuple(reversed(tail)))
+        return Shape.hole(f"{tag}*", tuple(head), tuple(reversed(tail)))
 
     def _held(self, tag: str, a: OptionalOf, b: OptionalOf) -> Value:
         """The element that the optional may hold; an absent one does not restrict it."""

@@ -20,7 +20,7 @@ from absint.lattices.logic.relation import FALSE, TRUE, UNKNOWN_RELATION
 from absint.lattices.ramp import NO_RAMPS
 from absint.lattices.shape import Shape
 from absint.lattices.terms.expr import Dim, Expr, Symbol, expr_of
-from absint.lattices.terms.kinds import INTERNAL, SymbolKind
+from absint.lattices.terms.kinds import HOLE_NAME, INTERNAL, SymbolKind
 from absint.lattices.terms.substitution import substitute
 from absint.lattices.value import TOP, AnyTensor, Tensor, Value, map_tensors, parts
 from absint.program.folded import Body
@@ -121,7 +121,7 @@ def _renamed(inputs: Inputs) -> tuple[tuple[Value | None, ...], Mapping[Symbol, 
     for value in inputs:
         for symbol in () if value is None else _all_symbols(value):
             if symbol.kind is not SymbolKind.INPUT and symbol not in names:
-                own = Symbol.placeholder(f"argument{len(names)}", *symbol.bounds)
+                own = symbol.named(f"{INTERNAL}argument{len(names)}")
                 names[symbol], actual[own] = expr_of(own), expr_of(symbol)
     if not names:
         return tuple(inputs), {}
@@ -291,7 +291,7 @@ class _Summary:
         for symbol in symbols:
             if symbol.origin_node is not None and symbol not in self._holes:
                 tag = symbol.name.removeprefix(INTERNAL)
-                self._holes[symbol] = expr_of(Symbol.hole(tag, *symbol.bounds))
+                self._holes[symbol] = expr_of(symbol.named(f"{HOLE_NAME}{tag}"))
         return self._holes
 
     def _output(self, value: Value | None) -> Value:

@@ -119,8 +119,10 @@ def _read(found: Inputs, name: str, value: Value, declared: _Dims) -> Value:
         return SequenceOf(_anonymous(value.element))
     if isinstance(value, OptionalOf):
         return OptionalOf(_read(found, name, value.element, declared), value.present)
-    if not isinstance(value, Tensor) or value.shape.rank is None:
+    if not isinstance(value, Tensor) or value.shape.is_bottom:
         return value
+    if value.shape.is_top:
+        return Tensor(value.dtype, any_shape_of(name))
     dims: list[Dim] = []
     for axis, dim in enumerate(value.shape.dims):
         if isinstance(dim, Unknown):
@@ -135,6 +137,13 @@ def _read(found: Inputs, name: str, value: Value, declared: _Dims) -> Value:
             found.symbols.update(dict.fromkeys(symbols))
         dims.append(dim)
     return Tensor(value.dtype, Shape(dims))
+
+
+def any_shape_of(name: str) -> Shape:
+    """The shape of an input that is declared without one: the variable `*name`."""
+    from absint.lattices.terms.shape_variables import ShapeVariable
+
+    return Shape.starred(ShapeVariable(f"*{name}"))
 
 
 def _anonymous(value: Value) -> Value:

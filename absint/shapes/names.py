@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import chain, count
 
@@ -30,14 +31,15 @@ def invented(states: Iterable[State]) -> list[Symbol]:
 def _named(
     symbols: Iterable[Symbol], names: Mapping[Symbol, Dim], texts: dict[str, str], taken: set[str]
 ) -> Mapping[Symbol, Dim]:
-    numbers = count()
+    numbers: defaultdict[str, Iterator[int]] = defaultdict(count)
     used = taken.union(texts.values())
     result = dict(names)
     for symbol in symbols:
         if symbol not in result and symbol.origin_node is not None:
             if symbol.name not in texts:
-                texts[symbol.name] = next(t for n in numbers if (t := f"_d{n}") not in used)
-            result[symbol] = _shown(texts[symbol.name], symbol)
+                drafts = (f"{symbol.prefix}{number}" for number in numbers[symbol.prefix])
+                texts[symbol.name] = next(text for text in drafts if text not in used)
+            result[symbol] = expr_of(symbol.named(texts[symbol.name]))
     return result
 
 
@@ -46,14 +48,10 @@ def distinct_values(states: Iterable[State]) -> Iterable[Value]:
     return dict.fromkeys(chain.from_iterable(states))
 
 
-def _shown(text: str, found: Symbol) -> Dim:
-    return expr_of(Symbol(text, *found.bounds))
-
-
 def dims_of(value: Value) -> Iterator[Expr]:
     """The sizes in a value that are no constants, lengths of sequences among them."""
     for part in parts(value):
-        if isinstance(part, AnyTensor) and part.shape.rank:
+        if isinstance(part, AnyTensor) and part.shape.rank != 0:
             yield from part.shape.open
         elif isinstance(part, SequenceOf) and isinstance(part.length, Expr) and part.length.const is None:
             yield part.length
@@ -62,8 +60,10 @@ def dims_of(value: Value) -> Iterator[Expr]:
 def symbols_of(value: Value) -> Iterator[Symbol]:
     """The symbols of a value in reading order: dims, then elements."""
     for part in parts(value):
-        if isinstance(part, AnyTensor) and part.shape.rank:
-            for dim in part.shape.dims:
+        if isinstance(part, AnyTensor) and part.shape.rank != 0:
+            if part.shape.variable is not None:
+                yield part.shape.variable
+            for dim in part.shape.known:
                 if isinstance(dim, Expr) and dim.const is None:
                     yield from _sorted(dim.symbols)
         if isinstance(part, Tensor) and part.contents is not None:

@@ -76,7 +76,7 @@ def place(output: int, at: int, kind: str = "axis") -> str:
 
 
 def _sizes(shape: Shape, say: Callable[[int, str], None]) -> Shape:
-    return Shape([_short(dim, axis, say) for axis, dim in enumerate(shape.dims)])
+    return shape.around(tuple([_short(dim, axis, say) for axis, dim in enumerate(shape.known)]))
 
 
 def _elements(contents: Contents, say: Callable[[int, str], None]) -> Contents | None:

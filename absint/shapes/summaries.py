@@ -59,6 +59,8 @@ def is_named(value: Value) -> bool:
     rank = shape.rank
     if rank and shape.has_unknown:
         return False
+    if rank is None and shape.is_top and (shape.variable is None or any(d.is_unknown for d in shape.known)):
+        return False
     if contents is None:
         return rank is None or rank > 1 or value.dtype not in _NAMED_TYPES
     return not contents.open or contents.is_fill or not contents.has_unknown
@@ -115,11 +117,25 @@ class _Namer:
             dims = tuple([self.dim(f"{tag}.{axis}", d, _NATURAL) for axis, d in enumerate(shape.dims)])
             if dims != shape.dims:
                 shape = shape_of(dims)
+        elif shape.is_top:
+            shape = self._starred(tag, shape)
         if contents is not None:
             contents = self._contents(tag, contents, value.dtype)
         elif shape.rank is not None and shape.rank <= 1:
             contents = self._invented(tag, shape, value.dtype)
         return value if shape is value.shape and contents is value.contents else Tensor(value.dtype, shape, contents)
+
+    def _starred(self, tag: str, shape: Shape) -> Shape:
+        """A shape of unknown rank with a variable, and with names for its known axes."""
+        if shape.variable is None:
+            shape = Shape.hole(f"{tag}*")
+        variable = shape.variable
+        assert variable is not None
+        self._keep((variable,))
+        head = [self.dim(f"{tag}.{axis}", d, _NATURAL) for axis, d in enumerate(shape.head)]
+        last = len(shape.tail)
+        tail = [self.dim(f"{tag}.-{last - at}", d, _NATURAL) for at, d in enumerate(shape.tail)]
+        return shape.around((*head, *tail))
 
     def _contents(self, tag: str, contents: Contents, dtype: DType) -> Contents | None:
         if not contents.open:

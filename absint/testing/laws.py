@@ -119,8 +119,10 @@ def _is_invented(dim: Expr) -> bool:
 def symbols_of(value: Value) -> Iterator[Symbol]:
     """Every symbol that a value mentions."""
     for part in parts(value):
-        if isinstance(part, AnyTensor) and part.shape.rank is not None:
-            yield from _symbols(part.shape.dims)
+        if isinstance(part, AnyTensor):
+            yield from _symbols(part.shape.known)
+            if part.shape.variable is not None:
+                yield part.shape.variable
         if isinstance(part, Tensor):
             for element in part.contents.elements if part.contents is not None else ():
                 yield from element_symbols(element)

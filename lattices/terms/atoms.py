@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Container, Iterable, Iterator, Mapping
-from typing import Final, Self
+from typing import ClassVar, Final, Self
 
 from absint.lattices.terms.intern import InternTable
 from absint.lattices.terms.interval import Interval
@@ -90,6 +90,11 @@ class Symbol(Atom):
     """
 
     __slots__ = ("kind", "name", "origin")
+
+    prefix: ClassVar[str] = "_d"
+    """The printed name of one that a node invents is this and a number."""
+    is_number: ClassVar[bool] = True
+    """It may stand in expressions; a shape variable may not."""
 
     name: str
     kind: SymbolKind

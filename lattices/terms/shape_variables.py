@@ -9,7 +9,7 @@ that does so for sizes.
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Self
+from typing import ClassVar, Self
 
 from absint.lattices.terms.atoms import MAX_DIM, Symbol
 from absint.lattices.terms.dim import Dim
@@ -23,6 +23,9 @@ class ShapeVariable(Symbol):
     """A named list of sizes. The name tells variables apart; that of an input `X` is `*X`."""
 
     __slots__ = ()
+
+    prefix: ClassVar[str] = "*_s"
+    is_number: ClassVar[bool] = False
 
     def __new__(cls, name: str, lo: int | None = 0, hi: int | None = MAX_DIM) -> ShapeVariable:
         def build() -> ShapeVariable:

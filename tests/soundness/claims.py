@@ -16,6 +16,7 @@ from absint.lattices import ramp as ramps
 from absint.lattices.contents import Element, element_symbols
 from absint.lattices.dtype import DType
 from absint.lattices.logic.relation import FALSE, TRUE, Relation
+from absint.lattices.shape import Shape
 from absint.lattices.terms.evaluation import casts_floats, values_of
 from absint.lattices.terms.expr import Dim, Expr, Symbol, UndefinedError
 from absint.lattices.terms.floats import Float
@@ -24,7 +25,8 @@ from absint.lattices.terms.real import Real
 from absint.lattices.value import Bottom, MapOf, OptionalOf, SequenceOf, Tensor, Top, Value
 from absint.transfer.op import Statement
 
-Known = dict[str, int]
+Known = dict[str, Any]
+"""A number for each symbol, a tuple of sizes for each shape variable."""
 
 ROUNDING: Final = Fraction(1, 1 << 10)
 """The relative error of the narrowest float whose elements are followed, in a quotient that is none of its numbers."""
@@ -113,6 +115,10 @@ def _numbers(value: Value, actual: Any) -> Iterator[tuple[Expr, int]]:
         for dim, size in zip(value.shape, actual.shape, strict=True):
             if isinstance(dim, Expr):
                 yield dim, size
+    elif value.shape.variable is not None and len(value.shape.known) <= actual.ndim:
+        tail = len(value.shape.tail)
+        ends = actual.shape[: len(value.shape.head)] + actual.shape[actual.ndim - tail :]
+        yield from ((dim, size) for dim, size in zip(value.shape.known, ends, strict=True) if isinstance(dim, Expr))
     contents = value.contents
     if contents is not None and not contents.is_fill and actual.size == len(contents.elements):
         for element, number in zip(contents.elements, actual.ravel().tolist(), strict=True):
@@ -171,6 +177,8 @@ def _tensor(where: str, value: Tensor, actual: np.ndarray, known: Known) -> Iter
             return
         for axis, (claim, size) in enumerate(zip(value.shape, actual.shape, strict=True)):
             yield from _dim(f"{where}[{axis}]", claim, size, known)
+    elif value.shape.variable is not None:
+        yield from _starred(where, value.shape, actual.shape, known)
     if value.contents is not None:
         claims, flat = value.contents.elements, actual.ravel().tolist()
         if value.contents.is_fill:
@@ -182,6 +190,20 @@ def _tensor(where: str, value: Tensor, actual: np.ndarray, known: Known) -> Iter
             yield from _element(f"{where}, element {at}", element, number, known)
     for index in np.ndindex(actual.shape if value.ramps else (0,)):
         yield from _dim(f"{where}{list(index)}", ramps.element(value.ramps, index), int(actual[index]), known)
+
+
+def _starred(where: str, shape: Shape, actual: tuple[int, ...], known: Known) -> Iterator[str]:
+    """The known dims of a shape with a variable, and that the variable is one list of sizes in all shapes of the run."""
+    count, rest = len(shape.head), len(actual) - len(shape.known)
+    if rest < 0:
+        yield f"{where}: claimed {shape}, ran {actual}"
+        return
+    assert shape.variable is not None
+    middle = actual[count : count + rest]
+    if known.setdefault(shape.variable.name, middle) != middle:
+        yield f"{where}: {shape.variable.name} is {known[shape.variable.name]}, and {middle} here"
+    for axis, (claim, size) in enumerate(zip(shape.known, actual[:count] + actual[count + rest :], strict=True)):
+        yield from _dim(f"{where}, known dim {axis}", claim, size, known)
 
 
 def _dim(where: str, claim: Dim, actual: int, known: Known) -> Iterator[str]:

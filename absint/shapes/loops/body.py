@@ -7,6 +7,7 @@ from typing import Final
 
 from absint.lattices.contents import OPAQUE, Element, element_symbols
 from absint.lattices.ramp import NO_RAMPS
+from absint.lattices.shape import Shape
 from absint.lattices.terms.expr import MAX_DIM, Dim, Expr, Symbol, Unknown, expr_of
 from absint.lattices.terms.kinds import SymbolKind
 from absint.lattices.value import AnyTensor, SparseTensor, Tensor, Value, map_tensors
@@ -35,6 +36,12 @@ class BodySymbols:
         """
         kind = SymbolKind.PROBE if probe else SymbolKind.ITERATION
         return expr_of(Symbol.fresh(self.body.first, "/".join(map(str, place)), *bounds, kind))
+
+    def any_shape(self, k: int) -> Shape:
+        """The shape of carried value k where it may change with the iteration: a variable of the head."""
+        from absint.lattices.terms.shape_variables import ShapeVariable
+
+        return Shape.starred(ShapeVariable.invented(self.body.first, f"{k}/shape", SymbolKind.ITERATION))
 
     def has(self, symbol: Symbol) -> bool:
         """The symbol was invented by the head or in the body."""

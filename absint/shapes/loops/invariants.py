@@ -14,7 +14,7 @@ from typing import Final
 
 from absint.lattices.contents import OPAQUE, Contents, Element
 from absint.lattices.dtype import INTEGER_RANGES
-from absint.lattices.shape import shape_of
+from absint.lattices.shape import Shape, shape_of
 from absint.lattices.terms.expr import MAX_DIM, UNKNOWN_DIM, ZERO_EXPR, Dim, Expr, Symbol, expr_of, sub
 from absint.lattices.terms.interval import Interval
 from absint.lattices.terms.substitution import substitute
@@ -109,12 +109,21 @@ class Invariants:
     def _tensor(self, body: BodySymbols, k: int, start: Tensor, back: Tensor) -> Tensor:
         dtype = start.dtype  # carried values keep their types: `absint.shapes.body_types` checks those of the body
         if start.shape.is_top or back.shape.is_top or len(start.shape) != len(back.shape):
-            self.lost.add((k, "shape"))
+            return Tensor(dtype, self._of_any_rank(body, k, start.shape, back.shape))
         if (k, "shape") in self.lost:
-            return Tensor(dtype)
+            return Tensor(dtype, body.any_shape(k))
         pairs = enumerate(zip(start.shape, back.shape, strict=True))
         dims = [self._number(body, (k, "dim", axis), a, b, _DIM_RANGE) for axis, (a, b) in pairs]
         return Tensor(dtype, shape_of(tuple(dims)), self._contents(body, k, start, back))
+
+    def _of_any_rank(self, body: BodySymbols, k: int, start: Shape, back: Shape) -> Shape:
+        """A shape with a variable that the body gives back, with claims about its known dims; else any."""
+        if start.variable is None or start.form != back.form:
+            self.lost.add((k, "shape"))
+        if (k, "shape") in self.lost:
+            return body.any_shape(k)
+        pairs = enumerate(zip(start.known, back.known, strict=True))
+        return start.around(tuple([self._number(body, (k, "dim", at), a, b, _DIM_RANGE) for at, (a, b) in pairs]))
 
     def _contents(self, body: BodySymbols, k: int, start: Tensor, back: Tensor) -> Contents | None:
         x, y = start.contents, back.contents

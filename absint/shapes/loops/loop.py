@@ -21,7 +21,7 @@ from absint.lattices.logic.relation import (
     negation,
 )
 from absint.lattices.logic.truth import NO, YES
-from absint.lattices.shape import shape_of
+from absint.lattices.shape import TOP_SHAPE, shape_of
 from absint.lattices.terms.expr import (
     UNKNOWN_SIZE,
     ZERO_EXPR,
@@ -76,7 +76,10 @@ def stacked(body: BodySymbols, tag: str, value: Value, trips: Dim, axis: int, wi
     if not isinstance(value, Tensor):
         return TOP
     if value.shape.is_top:
-        return Tensor(value.dtype)
+        from absint.lattices.starred import with_axes
+
+        grown = with_axes(value.shape, [axis], trips) if without is CERTAIN else None
+        return Tensor(value.dtype, TOP_SHAPE if grown is None else grown)
     dims = [body.outside(d) for d in value.shape]
     if without is not CERTAIN:
         found = without or (None,) * len(dims)
@@ -281,9 +284,12 @@ def slices_may_differ(body: BodySymbols, slices: Sequence[Value | None]) -> list
 
 def _has_one_shape(body: BodySymbols, value: Value | None) -> bool:
     """The value has the same shape in every trip."""
-    if not isinstance(value, Tensor) or value.shape.is_top:
+    if not isinstance(value, Tensor) or value.shape is TOP_SHAPE:
         return value is BOTTOM
-    return all(isinstance(d, Expr) and not body.occur_in(d) for d in value.shape)
+    variable = value.shape.variable
+    if variable is not None and body.has(variable):
+        return False
+    return all(isinstance(d, Expr) and not body.occur_in(d) for d in value.shape.known)
 
 
 def _of_no_trip(declared: Value) -> Value:

@@ -8,7 +8,7 @@ from typing import Final
 from absint.lattices.logic.facts import Facts
 from absint.lattices.logic.relation import FALSE, TRUE, UNKNOWN_RELATION, eq, ge
 from absint.lattices.logic.truth import YES
-from absint.lattices.shape import shape_of
+from absint.lattices.shape import TOP_SHAPE, Shape, shape_of
 from absint.lattices.terms.expr import UNKNOWN_SIZE, Dim, Expr
 from absint.lattices.value import BOTTOM, TOP, Tensor, Value
 from absint.program.constructs import ScanExit, ScanHead, ScanSettings
@@ -37,7 +37,8 @@ def enter_scan(run: Interpretation, node: int, item: Node, states: Sequence[Stat
     starts = [drop_axis(v, 0) if settings.batched else v or TOP for v in values[:count]]
     body = BodySymbols(head)
     carried = [invariants.value(body, k, s, b) for k, (s, b) in enumerate(zip(starts, backs, strict=True))]
-    return (*carried, *_slices(settings, values[count:]))
+    slices = enumerate(_slices(settings, values[count:]), count)
+    return (*carried, *(_named(body, k, value) for k, value in slices))
 
 
 def _slices(settings: ScanSettings, values: Sequence[Value | None]) -> Iterator[Value]:
@@ -48,22 +49,39 @@ def _slices(settings: ScanSettings, values: Sequence[Value | None]) -> Iterator[
             yield drop_axis(value, axis)
 
 
+def _named(body: BodySymbols, k: int, value: Value) -> Value:
+    """A slice; where its rank is unknown, the head names its shape."""
+    is_any = isinstance(value, Tensor) and value.shape is TOP_SHAPE
+    return Tensor(value.dtype, body.any_shape(k)) if isinstance(value, Tensor) and is_any else value
+
+
 def drop_axis(value: Value | None, axis: int) -> Value:
     """A slice along an axis."""
     if not isinstance(value, Tensor):
         return TOP
-    if value.shape.is_top or not -len(value.shape) <= axis < len(value.shape):
+    if value.shape.is_top:
+        return Tensor(value.dtype, _without_axis(value.shape, axis))
+    if not -len(value.shape) <= axis < len(value.shape):
         return Tensor(value.dtype)
     dims = list(value.shape.dims)
     del dims[axis]
     return Tensor(value.dtype, shape_of(tuple(dims)))
 
 
+def _without_axis(shape: Shape, axis: int) -> Shape:
+    """A shape of unknown rank without an axis that is known; else any shape."""
+    from absint.lattices.starred import place, without
+
+    at = place(shape, axis)
+    return TOP_SHAPE if at is None else without(shape, [at])
+
+
 def axis_size(value: Value | None, axis: int) -> Dim:
     """The size of an axis, unknown if there is no such axis."""
-    if not isinstance(value, Tensor) or value.shape.is_top or not -len(value.shape) <= axis < len(value.shape):
+    if not isinstance(value, Tensor):
         return UNKNOWN_SIZE
-    return value.shape[axis]
+    known = value.shape.head if axis >= 0 or value.shape.rank is not None else value.shape.tail
+    return known[axis] if -len(known) <= axis < len(known) else UNKNOWN_SIZE
 
 
 def leave_scan(run: Interpretation, node: int, item: Node, states: Sequence[State]) -> State:
@@ -135,7 +153,7 @@ def _handed_through(
     change = any(map(_may_reshape, starts, backs))
     for k, output in enumerate(outputs):
         operand, stated = item.operands[first + k], step.declared[s.states + s.scans + k]
-        if operand[0] != step.head or not isinstance(output, Tensor) or output.shape.is_top:
+        if operand[0] != step.head or not isinstance(output, Tensor) or output.shape is TOP_SHAPE:
             yield output
             continue
         back = values[first + k]
@@ -211,9 +229,9 @@ def _may_reshape(start: Value | None, back: Value | None) -> bool:
     """The body may give back another shape than the scan starts with."""
     if not isinstance(start, Tensor) or not isinstance(back, Tensor):
         return back is not BOTTOM
-    if start.shape.is_top or back.shape.is_top or len(start.shape) != len(back.shape):
+    if start.shape.form is None or start.shape.form != back.shape.form:
         return True
-    return any(eq(a, b) is not TRUE for a, b in zip(start.shape, back.shape, strict=True))
+    return any(eq(a, b) is not TRUE for a, b in zip(start.shape.known, back.shape.known, strict=True))
 
 
 _ONE_LENGTH: Final = "scan inputs must have the same length"
@@ -221,8 +239,10 @@ _ONE_LENGTH: Final = "scan inputs must have the same length"
 
 def _batched(inputs: Sequence[Value | None], value: Value) -> Value:
     """The value with the batch axis in front again."""
-    if not isinstance(value, Tensor) or value.shape.is_top:
+    if not isinstance(value, Tensor):
         return value
+    if value.shape.is_top:
+        return Tensor(value.dtype)
     batch = next((axis_size(v, 0) for v in inputs if isinstance(v, Tensor) and v.shape.rank), UNKNOWN_SIZE)
     return Tensor(value.dtype, shape_of((batch, *value.shape.dims)))
 

@@ -172,13 +172,18 @@ def _stacked(values: Sequence[Value], agree: list[Relation]) -> Value:
     first = tensors[0]
     agree.extend(_one_size(first, other) for other in tensors[1:])
     if first.shape.is_top:
-        return Tensor(first.dtype)
+        from absint.lattices.starred import spliced
+
+        return Tensor(first.dtype, spliced((const(len(values)),), first.shape, ()))
     return Tensor(first.dtype, shape_of((const(len(values)), *first.shape)), _joined(tensors))
 
 
 def _one_size(a: Tensor, b: Tensor) -> Relation:
     """They have as many elements; undecided if a shape is unknown."""
-    return UNKNOWN_RELATION if a.shape.is_top or b.shape.is_top else eq(_size(a), _size(b))
+    if a.shape.is_top or b.shape.is_top:
+        one = a.shape is b.shape and a.shape.variable is not None and not any(d.is_unknown for d in a.shape.known)
+        return TRUE if one else UNKNOWN_RELATION
+    return eq(_size(a), _size(b))
 
 
 def _size(tensor: Tensor) -> Dim:
