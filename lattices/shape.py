@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from functools import cached_property
-from typing import TYPE_CHECKING, Final, overload
+from typing import TYPE_CHECKING, Final, TypeVar, overload
 
 from absint.lattices.dim import BOTTOM_DIM, DIMS
 from absint.lattices.lattice import first_reason
@@ -14,6 +14,8 @@ from absint.lattices.terms.substitution import substitute
 
 if TYPE_CHECKING:
     from absint.lattices.terms.shape_variables import ShapeVariable
+
+T = TypeVar("T")
 
 MAX_RANK: Final = 64
 """A shape of higher rank is treated as one of unknown rank."""
@@ -124,6 +126,10 @@ class Shape:
         """Shapes of one form have as many known dims at the same places: the rank, None if it is unknown."""
         return self.rank
 
+    def listed(self, dim: Callable[[Dim], T], text: Callable[[str], T]) -> Iterator[T]:
+        """Every dim, and the text of the variable at its place."""
+        return map(dim, self.known)
+
     def around(self, known: tuple[Dim, ...]) -> Shape:
         """The shape with these dims in place of the known ones."""
         return self if self._dims is None else shape_of(known)
@@ -174,10 +180,10 @@ class Shape:
         from absint.lattices.text.html import block, code, table
         from absint.lattices.text.naming import Naming, Where
 
-        if self._dims is None:
+        if self._dims is None and self.variable is None:
             return block("shape", code(self))
         texts = Where(Naming())
-        found = code(f"[{', '.join(map(texts.dim, self._dims))}]")
+        found = code(f"[{', '.join(self.listed(texts.dim, str))}]")
         return block("shape", found, table("where", list(texts.definitions.items())))
 
 

@@ -15,8 +15,8 @@ takes it for any shape.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
-from typing import Final
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from typing import Final, TypeVar
 
 from absint.lattices.dim import DIMS
 from absint.lattices.records import NamedTuple
@@ -25,6 +25,8 @@ from absint.lattices.terms.expr import UNKNOWN_SIZE, Dim, Expr, Symbol
 from absint.lattices.terms.intern import InternTable
 from absint.lattices.terms.shape_variables import ShapeVariable, changed
 from absint.lattices.terms.substitution import substitute
+
+T = TypeVar("T")
 
 
 class StarredShape(Shape):
@@ -98,17 +100,13 @@ class StarredShape(Shape):
     def replace(self, mapping: Mapping[Symbol, Dim]) -> Shape:
         return self.map(lambda d: substitute(d, mapping) if isinstance(d, Expr) else d)
 
-    def texts(self, write: Callable[[Dim], str] = str) -> list[str]:
-        """The sizes and the variable as texts, in order."""
-        return [*map(write, self._head), variable_text(self._variable), *map(write, self._tail)]
+    def listed(self, dim: Callable[[Dim], T], text: Callable[[str], T]) -> Iterator[T]:
+        yield from map(dim, self._head)
+        yield text(variable_text(self._variable))
+        yield from map(dim, self._tail)
 
     def __str__(self) -> str:
-        return f"[{', '.join(self.texts())}]"
-
-    def _repr_html_(self) -> str:
-        from absint.lattices.text.html import block, code
-
-        return block("shape", code(self))
+        return f"[{', '.join(self.listed(str, str))}]"
 
 
 _STARRED: Final[InternTable[StarredShape]] = InternTable()

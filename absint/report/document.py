@@ -133,6 +133,8 @@ def as_json(value: Value, texts: Where) -> dict[str, Json]:
     if isinstance(value, AnyTensor):
         shape: list[Json] | None = None if value.shape.rank is None else [texts.json(dim) for dim in value.shape.dims]
         result: dict[str, Json] = {"kind": "tensor", "dtype": str(value.dtype), "shape": shape}
+        if value.shape.variable is not None:
+            result["open_shape"] = list(value.shape.listed(texts.json, str))
         if isinstance(value, SparseTensor):
             result["kind"] = "sparse_tensor"
         elif value.contents is not None:

@@ -69,9 +69,9 @@ def _elements(contents: Contents, texts: Texts) -> str:
 
 def brief(shape: Shape, texts: Texts = IN_PLACE) -> str:
     """A shape in one line."""
-    if shape.rank is None:
+    if shape.rank is None and shape.variable is None:
         return "of unknown rank" if shape.is_top else str(shape)
-    return f"[{', '.join(map(texts.dim, shape.dims))}]"
+    return f"[{', '.join(shape.listed(texts.dim, str))}]"
 
 
 __all__ = ["IN_PLACE", "MAX_SHOWN_SIZE", "Texts", "brief", "described"]

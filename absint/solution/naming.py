@@ -63,8 +63,8 @@ def in_order(analysed: Analysed, value_of: Callable[[Operand], Value]) -> Iterat
 
 def _dims(values: Iterable[Value]) -> Iterator[Dim]:
     for part in (part for value in values for part in parts(value)):
-        if isinstance(part, AnyTensor) and part.shape.rank is not None:
-            yield from part.shape.dims
+        if isinstance(part, AnyTensor):
+            yield from part.shape.known
         elif isinstance(part, SequenceOf):
             yield part.length
 

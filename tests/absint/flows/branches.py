@@ -92,7 +92,7 @@ def if_squeeze_pattern() -> Flow:
         node("If", ["is"], ["y"], then_branch=then, else_branch=other),
         node("Relu", ["y"], ["z"]),
     ]
-    return Flow(model(nodes, [floats("x", "N", "M")], ["z"]), sizes("N", "M"), expect={"z": "?"})
+    return Flow(model(nodes, [floats("x", "N", "M")], ["z"]), sizes("N", "M"), expect={"z": "[*_s0]"})
 
 
 @flow
@@ -202,7 +202,7 @@ def if_of_two_ranks() -> Flow:
     lifted = [const("axis", [0]), node("Unsqueeze", ["x", "axis"], ["b"])]
     nodes = [either("flag", node("Relu", ["x"], ["a"]), lifted, "y"), node("Shape", ["y"], ["s"])]
     made = model(nodes, [floats("x", "N", 3), boolean("flag")], ["y", "s"])
-    return Flow(made, sizes("N"), FLAGS, {"y": "?", "s": "[_d0]"})
+    return Flow(made, sizes("N"), FLAGS, {"y": "[*_s0]", "s": "[_d0]"})
 
 
 @flow
@@ -214,7 +214,7 @@ def if_of_an_unknown_rank() -> Flow:
     ]
     made = model(nodes, [floats("x", "N", 3), ints("t", "R"), boolean("flag")], ["z"])
     data = [{**flag, "t": lambda *_: [-1]} for flag in FLAGS]
-    return Flow(made, [{"N": n, "R": 1} for n in (1, 2, 4)], data, {"y": "?", "z": "?"})
+    return Flow(made, [{"N": n, "R": 1} for n in (1, 2, 4)], data, {"y": "[*_s1]", "z": "[*_s1]"})
 
 
 @flow
@@ -267,4 +267,4 @@ def if_squeeze_pattern_is_flattened() -> Flow:
         node("Reshape", ["y", "flat"], ["z"]),
     ]
     made = model(nodes, [floats("x", "N", "M")], ["z"])
-    return Flow(made, sizes("N", "M", values=(1, 2, 5)), expect={"y": "?", "z": "[_d0]"})
+    return Flow(made, sizes("N", "M", values=(1, 2, 5)), expect={"y": "[*_s0]", "z": "[_d0]"})

@@ -66,7 +66,7 @@ def loop_transposes() -> Flow:
 @flow
 def loop_changes_rank() -> Flow:
     step = [const("axes", [0]), node("Unsqueeze", ["x", "axes"], ["x_next"])]
-    return carry(step, "?", [floats("x0", "N")], ["N"])
+    return carry(step, "[*_s1]", [floats("x0", "N")], ["N"])
 
 
 @flow
@@ -197,7 +197,7 @@ def loop_scan_of_an_undeclared_rank() -> Flow:
     inner = loop_body([node("Expand", ["x", "t"], ["s"])], scans=["s"])
     nodes = [node("Loop", ["m", ""], ["y"], body=inner)]
     made = model(nodes, [ints("m"), floats("x", "N", 3), ints("t", 2)], ["y"])
-    return Flow(made, [{"N": 2}], [{**m, "t": lambda *_: [2, 3]} for m in TRIPS], {"y": "?"})
+    return Flow(made, [{"N": 2}], [{**m, "t": lambda *_: [2, 3]} for m in TRIPS], {"y": "[*_s0]"})
 
 
 @flow
@@ -239,7 +239,7 @@ def loop_scan_of_what_is_carried() -> Flow:
     inner = loop_body([node("Relu", ["x"], ["x_next"]), node("Neg", ["x"], ["s"])], ["x"], ["s"])
     nodes = [node("Loop", ["m", "", "x0"], ["last", "all"], body=inner)]
     made = model(nodes, [ints("m"), floats("x0", "N")], ["last", "all"])
-    return Flow(made, sizes("N"), TRIPS, {"last": "[N]", "all": "?"})
+    return Flow(made, sizes("N"), TRIPS, {"last": "[N]", "all": "[*_s0]"})
 
 
 @flow
