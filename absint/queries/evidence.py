@@ -140,7 +140,7 @@ class _Actual:
         self.asked[name] = None
         if self.shapes is None:
             shape = self._analysed.shapes[name]
-            if shape is None:
+            if shape.is_top:
                 raise UnresolvedError(f"the rank of {name!r} is unknown")
             return shape.dims
         return [Dim(size) for size in self.shapes[name]]

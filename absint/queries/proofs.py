@@ -14,7 +14,9 @@ from absint.lattices.deadline import DeadlineError, within
 from absint.lattices.limits import Limits
 from absint.lattices.logic.definedness import computed, undivided
 from absint.lattices.logic.relation import TRUE, UNKNOWN_RELATION, Relation, conjunction
-from absint.lattices.terms.expr import Dim, Expr, Symbol, expr_of
+from absint.lattices.terms.expr import Dim, Expr, Symbol, expr_of, symbol
+from absint.lattices.terms.kinds import INTERNAL, SymbolKind
+from absint.lattices.terms.shape_variables import ShapeVariable
 from absint.queries.evidence import Evidence, Executions, chosen
 from absint.queries.provers import Given, Provers, checked
 from absint.queries.runnable import Runnable
@@ -40,6 +42,8 @@ class Proving:
         self._provers = analysed.once(Provers)
         self._runnable = Runnable(analysed)
         self._limits = Limits()
+        self._unknown_rank = ""
+        """The reason why nothing can be said of the query: a rank is unknown."""
         self._undivided = TRUE
         """The divisors of the query's text that its normal form lacks are not 0."""
         self._defined = TRUE
@@ -89,17 +93,29 @@ class Proving:
             finding = self._by_a_run(query, relation, prover, finding)
         return replace(
             finding,
-            relation=relation.substitute(all_names(self._analysed)),
+            relation=relation.substitute({**all_names(self._analysed), **self._hidden(relation)}),
             given=given,
             tier=decision.tier,
             asked=decision.asked,
         )
 
+    def _hidden(self, relation: Relation) -> Mapping[Symbol, Dim]:
+        """The ranks and sizes of shape variables in a relation, with the names to show: `rank(*X)`."""
+        names, found = all_names(self._analysed), {}
+        for hidden in relation.symbols:
+            if hidden.kind is SymbolKind.PLACEHOLDER:
+                what, _, variable = hidden.name.removeprefix(INTERNAL).partition(" of ")
+                shown = names.get(ShapeVariable(variable))
+                text = variable if shown is None else next(iter(shown.free_symbols))
+                found[hidden] = symbol(f"{what}({text})")
+        return found
+
     def _judged(
         self, query: str | Relation, relation: Relation, prover: Prover, decision: Decision, given: Given, confirm: bool
     ) -> Proof:
         if relation is UNKNOWN_RELATION:
-            return Proof(relation, Verdict.UNKNOWN, reason="it mentions a size of which no expression is known")
+            reason = self._unknown_rank or "it mentions a size of which no expression is known"
+            return Proof(relation, Verdict.UNKNOWN, reason=reason)
         premises = prover.consistent
         if premises.entailed:
             return Proof(relation, Verdict.CONTRADICTION, because=self._provers.shown(prover.because(premises.core)))
@@ -109,6 +125,8 @@ class Proving:
             return Proof(relation, Verdict.PROVED, because=because, premises_shown_consistent=consistent)
         if decision.entailed is None:
             return Proof(relation, Verdict.UNKNOWN, reason=decision.reason)
+        if hidden := self._hidden(relation):
+            return Proof(relation, Verdict.UNKNOWN, reason=f"{min(map(str, hidden.values()))} is unknown")
         verdict, sizes, invented, reason, confirmed = self._refuted(query, relation, prover, decision, given, confirm)
         shown: ShownBy = "" if verdict is not Verdict.REFUTED or given == "inputs" else "run" if confirmed else "rules"
         return Proof(
@@ -149,11 +167,12 @@ class Proving:
     def _read(self, query: str | Relation, states: Sequence[State]) -> Relation:
         """A query as a relation over internal symbols."""
         divisors: list[Expr] = []
-        found = (
-            Query(self._analysed, states).relation(query, divisors)
-            if isinstance(query, str)
-            else query.substitute(self._internal)
-        )
+        if isinstance(query, str):
+            reading = Query(self._analysed, states)
+            found = reading.relation(query, divisors)
+            self._unknown_rank = reading.undecided
+        else:
+            found, self._unknown_rank = query.substitute(self._internal), ""
         self._undivided = undivided(found, divisors) if divisors else TRUE
         return found
 

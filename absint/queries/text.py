@@ -14,11 +14,12 @@ from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
 from absint.errors import UsageError
-from absint.lattices.logic.relation import Relation
+from absint.lattices.logic.relation import UNKNOWN_RELATION, Relation
+from absint.lattices.shape import TOP_SHAPE
 from absint.lattices.terms.expr import Dim, Expr
 from absint.lattices.text.nearest import bounded
 from absint.lattices.text.reading import parse, parse_relation
-from absint.lattices.text.syntax import UnresolvedError
+from absint.lattices.text.syntax import Dims, UndecidedError, UnknownRankError, UnresolvedError
 from absint.lattices.text.tokens import TextError
 from absint.lattices.value import BOTTOM, TOP, AnyTensor, MapOf, OptionalOf, SequenceOf, Value
 from absint.program.steps import Operand
@@ -32,8 +33,8 @@ if TYPE_CHECKING:
 def read_relation(analysed: Analysed, text: str, states: Sequence[State] | None = None) -> Relation:
     """The relation that a text states of a result; of the given states, if any.
 
-    Raises UsageError, with the text and a caret under the column, for a text that does not parse, an unknown name, an
-    axis out of range, a value of unknown rank.
+    It is unknown where nothing can be said, since a rank is unknown. Raises UsageError, with the text and a caret under
+    the column, for a text that does not parse, an unknown name, an axis out of range.
     """
     return Query(analysed, states).relation(text)
 
@@ -50,13 +51,22 @@ class Query:
         self._operands = analysed.operands
         self._states = analysed.states if states is None else states
         self._symbols = Symbols(analysed, self._states)
+        self.undecided = ""
+        """The reason why nothing can be said of the last relation; empty if something can."""
         self.elements = analysed.declared_inputs.elements.keys()
         """Names that an element of an input has, and perhaps the input."""
 
     def relation(self, text: str, divisors: list[Expr] | None = None) -> Relation:
-        """As `read_relation`; the divisors in the text are added to `divisors`."""
+        """As `read_relation`; the divisors in the text are added to `divisors`.
+
+        Of a text that nothing can be said of, since a rank is unknown, the relation is unknown, and `undecided` says why.
+        """
+        self.undecided = ""
         try:
             return parse_relation(text, self._symbols, self, divisors=divisors)
+        except UndecidedError as problem:
+            self.undecided = problem.reason
+            return UNKNOWN_RELATION
         except TextError as problem:
             raise UsageError(str(problem)) from problem
 
@@ -76,10 +86,15 @@ class Query:
         return iter(self._operands)
 
     def shape(self, name: str) -> tuple[Dim, ...]:
-        """The dims of a value. Raises UnresolvedError if its rank is unknown, or it is no tensor."""
+        """The dims of a value. Raises UnknownRankError, with the dims that are known, and UnresolvedError if it is no
+        tensor.
+        """
         value = self._value(self._operands[name])
         if isinstance(value, AnyTensor) and value.shape.rank is not None:
             return value.shape.dims
+        if value is TOP or (isinstance(value, AnyTensor) and value.shape.is_top):
+            shape = value.shape if isinstance(value, AnyTensor) else TOP_SHAPE
+            raise UnknownRankError(Dims(shape.known, name, len(shape.head), shape.variable))
         raise UnresolvedError(_why_no_shape(name, value))
 
     def _value(self, operand: Operand) -> Value:
@@ -97,7 +112,7 @@ def _why_no_shape(name: str, value: Value) -> str:
         return f"{bounded(name)} is {kind}: only tensors have dims"
     if value is BOTTOM or (isinstance(value, AnyTensor) and value.shape.is_bottom):
         return f"{bounded(name)} is computed in no run"
-    return f"the rank of {bounded(name)} is unknown: nothing can be asked of its dims"
+    return f"{bounded(name)} is no tensor"
 
 
 __all__ = ["Query", "read_dim", "read_relation"]

@@ -7,13 +7,26 @@ from typing import Final, cast
 
 from absint.lattices.logic import relation as rel
 from absint.lattices.logic.relation import Relation
-from absint.lattices.terms.expr import ONE_EXPR, Dim, Expr, const, mul
+from absint.lattices.terms.expr import Dim, Expr, Symbol, add, const, expr_of, mul
 from absint.lattices.text.float_functions import Literal
 from absint.lattices.text.functions import FUNCTIONS, Ratio
 from absint.lattices.text.nearest import bounded
 from absint.lattices.text.operations import TRUTHS
 from absint.lattices.text.parser import Parser
-from absint.lattices.text.syntax import Bracket, Dims, Infix, Item, Name, Names, References, Set, UnresolvedError, terms
+from absint.lattices.text.syntax import (
+    Bracket,
+    Dims,
+    Infix,
+    Item,
+    Name,
+    Names,
+    References,
+    Set,
+    UndecidedError,
+    UnknownRankError,
+    UnresolvedError,
+    terms,
+)
 from absint.lattices.text.tokens import TextError, Token, after_space, unquote
 from absint.lattices.text.value_names import ValueNames
 
@@ -113,7 +126,9 @@ class ReferenceParser(Parser):
         shape = self._shape(name, at)
         if function == "shape":
             return shape
-        return const(len(shape.dims)) if function == "rank" else self._size(shape, at)
+        if function == "rank":
+            return cast(Expr, add(const(len(shape.dims)), self._hidden("rank", shape, at)))
+        return self._size(shape, at)
 
     # Shapes
 
@@ -122,6 +137,8 @@ class ReferenceParser(Parser):
             raise self.values.missing(name, at)
         try:
             return Dims(tuple(self.references.shape(name)), name)
+        except UnknownRankError as problem:
+            return problem.dims
         except UnresolvedError as problem:
             raise self._error(at, str(problem)) from None
 
@@ -130,11 +147,29 @@ class ReferenceParser(Parser):
         axis, rank = index.const, len(shape.dims)
         if axis is None:
             raise self._error(index_at, "expected an axis: an integer")
+        if shape.head >= 0:
+            return self._axis_of_any_rank(shape, axis, at)
         if not -rank <= axis < rank:
             shown = str(axis) if abs(axis) < 10**20 else "of so many digits"
             axes = f"has rank {rank}, its axes are {-rank} to {rank - 1}" if rank else "is a scalar, it has no axes"
             raise self._error(index_at, f"axis {shown} is out of range: {_owner(shape)} {axes}")
         return self._dim_of(shape, axis % rank, at)
+
+    def _axis_of_any_rank(self, shape: Dims, axis: int, at: int) -> Expr:
+        """One of the known dims of a shape of unknown rank: a first one, or a last one by a negative axis."""
+        if 0 <= axis < shape.head:
+            return self._dim_of(shape, axis, at)
+        if shape.head - len(shape.dims) <= axis < 0:
+            return self._dim_of(shape, len(shape.dims) + axis, at)
+        raise UndecidedError(self.text, at, f"the rank of {_owner(shape)} is unknown, and so is its axis {axis}")
+
+    def _hidden(self, what: str, shape: Dims, at: int) -> Expr:
+        """The rank or the size of the dims that are not known: 0 or 1 of a known rank, else a number with a name."""
+        if shape.head < 0:
+            return const(what == "size")
+        if shape.variable is None:
+            raise UndecidedError(self.text, at, f"the rank of {_owner(shape)} is unknown")
+        return expr_of(Symbol.placeholder(f"{what} of {shape.variable.name}", 0, None))
 
     def _dim_of(self, shape: Dims, axis: int, at: int) -> Expr:
         dim = shape.dims[axis]
@@ -144,7 +179,7 @@ class ReferenceParser(Parser):
 
     def _size(self, shape: Dims, at: int) -> Expr:
         """The number of elements."""
-        size: Dim = ONE_EXPR
+        size: Dim = self._hidden("size", shape, at)
         for axis in range(len(shape.dims)):
             dim = self._dim_of(shape, axis, at)
             self._spend(terms(size) * terms(dim), at)
@@ -162,8 +197,10 @@ class ReferenceParser(Parser):
 
     def _same(self, x: Dims, y: Dims, at: int) -> Relation:
         """Both shapes have one rank and equal dims. One pair that differs in every run decides it."""
+        if (x.head, x.variable) != (y.head, y.variable) or (x.head >= 0 and x.variable is None):
+            return self._same_of_any_rank(x, y, at)
         if len(x.dims) != len(y.dims):
-            return rel.FALSE
+            return rel.FALSE if x.head < 0 else self._same_of_any_rank(x, y, at)
         equal = [rel.eq(a, b) for a, b in zip(x.dims, y.dims, strict=True)]
         if rel.FALSE in equal:
             return rel.FALSE
@@ -171,6 +208,14 @@ class ReferenceParser(Parser):
             self._dim_of(x, axis, at)
             self._dim_of(y, axis, at)
         return rel.conjunction(*(self._stated(relation, at) for relation in equal))
+
+    def _same_of_any_rank(self, x: Dims, y: Dims, at: int) -> Relation:
+        """Different forms, one of unknown rank: never the same where a known rank is too small, else undecided."""
+        for one, other in ((x, y), (y, x)):
+            if one.head < 0 and len(one.dims) < len(other.dims):
+                return rel.FALSE
+        unknown = x if x.head >= 0 else y
+        raise UndecidedError(self.text, at, f"the rank of {_owner(unknown)} is unknown")
 
     # Names
 

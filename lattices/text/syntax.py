@@ -8,10 +8,12 @@ from typing import Final, NamedTuple, Protocol
 from absint.lattices.logic import relation as rel
 from absint.lattices.logic.relation import Relation
 from absint.lattices.terms import normal
-from absint.lattices.terms.expr import Dim, Expr, Monomial
+from absint.lattices.terms.expr import Dim, Expr, Monomial, Symbol
 from absint.lattices.terms.floats import Float
 from absint.lattices.text.float_functions import Literal, Quotient
 from absint.lattices.text.functions import Ratio
+from absint.lattices.text.nearest import bounded
+from absint.lattices.text.tokens import TextError
 
 # Binding power of infix operators, loosest first.
 IMPLIES, OR, AND, NOT, COMPARE, MAXIMUM, MINIMUM, SUM, PRODUCT, SIGN, POWER = range(11)
@@ -48,6 +50,18 @@ CLOSING: Final = {"(": ")", "{": "}", "[": "]"}
 
 class UnresolvedError(ValueError):
     """The dims of a value are unknown, for the reason in the message."""
+
+
+class UnknownRankError(UnresolvedError):
+    """The rank of a value is unknown; `dims` are those that are known."""
+
+    def __init__(self, dims: Dims) -> None:
+        super().__init__(f"the rank of {bounded(dims.name)} is unknown")
+        self.dims = dims
+
+
+class UndecidedError(TextError):
+    """A text has a meaning, and nothing can be said of it: the rank of a value is unknown."""
 
 
 class References(Protocol):
@@ -97,6 +111,10 @@ class Dims(NamedTuple):
 
     dims: tuple[Dim, ...]
     name: str = ""
+    head: int = -1
+    """Of a value of unknown rank, the number of known dims before those that are not known; the others are the last."""
+    variable: Symbol | None = None
+    """The name of the dims that are not known: equal ones are equal lists."""
 
 
 Value = Expr | Relation | Ratio | Float | Literal | Quotient | Name | Sum | Set | Dims

@@ -87,7 +87,9 @@ class Draft:
         self.constants[name] = np.asarray(array, None if isinstance(array, np.ndarray) else np.int64)
         return name
 
-    def node(self, operator: str, inputs: Sequence[str], count: int = 1, domain: str = "", **attributes: object) -> bool:
+    def node(
+        self, operator: str, inputs: Sequence[str], count: int = 1, domain: str = "", **attributes: object
+    ) -> bool:
         """Add a node, if at least two rows survive it."""
         names = [f"v{len(self.nodes)}_{k}" for k in range(count)]
         node = helper.make_node(operator, list(inputs), names, domain=domain, **attributes)

@@ -12,9 +12,38 @@ from tests.soundness.rank_drafts import Draft
 
 Move = Callable[[Draft], object]
 
-UNARY: Final = "Relu Neg Abs Sigmoid Identity Sign Floor Dropout Erf Softplus Round IsNaN RandomNormalLike Bernoulli".split()
-BINARY: Final = "Add Sub Mul Div Max Min Sum Mean Pow PRelu Less Equal GreaterOrEqual".split()
-REDUCE: Final = "ReduceSum ReduceMean ReduceMax ReduceMin ReduceL2 ReduceProd ReduceLogSumExp".split()
+UNARY: Final = [
+    "Relu",
+    "Neg",
+    "Abs",
+    "Sigmoid",
+    "Identity",
+    "Sign",
+    "Floor",
+    "Dropout",
+    "Erf",
+    "Softplus",
+    "Round",
+    "IsNaN",
+    "RandomNormalLike",
+    "Bernoulli",
+]
+BINARY: Final = [
+    "Add",
+    "Sub",
+    "Mul",
+    "Div",
+    "Max",
+    "Min",
+    "Sum",
+    "Mean",
+    "Pow",
+    "PRelu",
+    "Less",
+    "Equal",
+    "GreaterOrEqual",
+]
+REDUCE: Final = ["ReduceSum", "ReduceMean", "ReduceMax", "ReduceMin", "ReduceL2", "ReduceProd", "ReduceLogSumExp"]
 AXES: Final = ([-1], [0], [-2], [1], [-1, -2], [0, -1], [], [0, 1], [2], [-3])
 SHAPES: Final = ((), (1,), (3,), (2,), (1, 1), (2, 3), (3, 2), (5,), (1, 3), (2, 1, 3), (0,))
 
@@ -49,9 +78,7 @@ def cast(d: Draft) -> None:
 
 def reduce(d: Draft) -> None:
     axes = [d.constant(d.rng.choice(AXES))] if d.rng.random() < 0.9 else []
-    d.node(
-        d.rng.choice(REDUCE), [d.any(), *axes], keepdims=d.rng.randrange(2), noop_with_empty_axes=d.rng.randrange(2)
-    )
+    d.node(d.rng.choice(REDUCE), [d.any(), *axes], keepdims=d.rng.randrange(2), noop_with_empty_axes=d.rng.randrange(2))
 
 
 def normalise(d: Draft) -> None:
