@@ -59,7 +59,7 @@ class Query:
     def relation(self, text: str, divisors: list[Expr] | None = None) -> Relation:
         """As `read_relation`; the divisors in the text are added to `divisors`.
 
-        Of a text that nothing can be said of, since a rank is unknown, the relation is unknown, and `undecided` says why.
+        Where nothing can be said of a text, since a rank is unknown, the relation is unknown, and `undecided` says why.
         """
         self.undecided = ""
         try:

@@ -193,7 +193,7 @@ def _tensor(where: str, value: Tensor, actual: np.ndarray, known: Known) -> Iter
 
 
 def _starred(where: str, shape: Shape, actual: tuple[int, ...], known: Known) -> Iterator[str]:
-    """The known dims of a shape with a variable, and that the variable is one list of sizes in all shapes of the run."""
+    """The known dims of a shape with a variable, which is one list of sizes in all shapes of the run."""
     count, rest = len(shape.head), len(actual) - len(shape.known)
     if rest < 0:
         yield f"{where}: claimed {shape}, ran {actual}"
