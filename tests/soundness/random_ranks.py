@@ -2,8 +2,8 @@
 
     python -m tests.soundness.random_ranks --seconds 60 --seed 0
 
-prints every wrong claim with its model, and exits with 1 if there is one. Claims are shapes, where a variable is one list
-of sizes in all shapes of a run, requirements, proved equalities of shapes, and that a model has no way to fail.
+prints every wrong claim with its model, and exits with 1 if there is one. Claims are shapes, where a variable is one
+list of sizes in all shapes of a run, requirements, and that a model has no way to fail.
 
     rank_drafts    a model as it grows, and its rows: one for each choice of shapes for the inputs
     rank_moves     steps that add a node

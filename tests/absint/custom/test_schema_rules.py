@@ -152,7 +152,7 @@ def analysed(name: str, *dims: Dims, **settings: Any) -> absint.Result:
         ("Same", ["2*N + 1", "N"], "[2*N + 1, N]"),
         ("Same", [4, 0], "[4, 0]"),
         ("Same", [], "[]"),
-        ("Same", None, "?"),
+        ("Same", None, "[*_s0]"),
         ("Swapped", ["N", "M", 3], "[3, M, N]"),
         ("TenClasses", ["N", "M"], "[N, 10]"),
         ("Doubled", ["N", 3], "[_d0, 6]"),
@@ -161,16 +161,16 @@ def analysed(name: str, *dims: Dims, **settings: Any) -> absint.Result:
         ("AtMost512", ["N", 3], "[_d0, 3]"),
         ("AtMost512", [1000, 3], "[512, 3]"),
         ("PaddedTo64", ["N", 3], "[_d0, 64]"),
-        ("Squeezed", ["N", 3], "?"),
+        ("Squeezed", ["N", 3], "[*_s0]"),
         ("Squeezed", [1, 3], "[3]"),
         ("GuessedNames", ["N", 3], "[_d0, 3]"),
         ("ByName", ["N", 5], "[_d0, 5]"),
         ("AtLeastOne", ["N", 3], "[_d0, 3]"),
         ("MatricesOnly", ["N", "M"], "[N, M]"),
-        ("MatricesOnly", None, "?"),
-        ("OnlyNumbers", ["N", 3], "?"),
+        ("MatricesOnly", None, "[*_s0]"),
+        ("OnlyNumbers", ["N", 3], "[*_s0]"),
         ("OnlyNumbers", [2, 3], "[2, 3]"),
-        ("SaysNothing", ["N", 3], "?"),
+        ("SaysNothing", ["N", 3], "[*_s0]"),
     ],
 )
 def test_what_is_taken(name: str, dims: Dims, shape: str) -> None:
@@ -247,7 +247,7 @@ def test_a_claim_is_named_wherever_it_is_used() -> None:
 def test_it_can_be_switched_off(tmp_path: Any, capsys: pytest.CaptureFixture[str]) -> None:
     result = analysed("Same", ["N", 3], schema_inference=False)
     assert (str(result["Y0"]), dict(result.unruled), dict(result.inferred)) == (
-        "Tensor(FLOAT?)",
+        "Tensor(FLOAT[*_s0])",
         {f"{DOMAIN}::Same": 1},
         {},
     )
