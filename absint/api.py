@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     from absint.declared.trust import Trust
     from absint.dynamizing.dynamize import Dynamized
     from absint.lattices.logic.relation import Relation
+    from absint.lattices.shape import Shape
     from absint.program.lowered import Lowered
     from absint.shapes.advised import Companions
     from absint.shapes.inputs import Inputs
@@ -66,7 +67,8 @@ def analyze(
 
     `model` is a path, bytes, an `onnx.ModelProto` or an `onnx_ir.Model`. `assume` lists relations over the input
     symbols that every run meets (`"seq % 8 == 0"`); `bind` gives symbols sizes (`{"batch": 4}`) or ranges
-    (`{"seq": (1, 2048)}`), and the symbols of an input those of a shape (`{"image": [1, 3, 224, 224]}`).
+    (`{"seq": (1, 2048)}`), and the symbols of an input those of a shape (`{"image": [1, 3, 224, 224]}`). Of an input that
+    the model declares without a shape, they state it: `{"x": ["*s", 64]}`, or `assume=["shape(x) == [*s, 64]"]`.
 
     `table` replaces the shipped
     transfer rules (`absint.TABLE.extended([...])`). With `strict` an error raises, and so do a false declaration of the
@@ -130,9 +132,10 @@ def analyze(
             schema_inference=schema_inference, defaults=defaults, premises=premises, policy=policy,
         )  # fmt: skip
         trusting(base, trust, lowered)
-    inputs = read_inputs(lowered)
+    shapes, relations = _stated_shapes(lowered, bind, assume) if bind or assume else ({}, assume)
+    inputs = read_inputs(lowered, shapes)
     symbols = tuple(inputs.parameters)
-    assumptions = read_assumptions(assume, inputs)
+    assumptions = read_assumptions(relations, inputs)
     if bind:
         from absint.shapes.sizes import given as given_sizes
 
@@ -169,7 +172,7 @@ def analyze(
             result = _result(loaded, lowered, inputs, rounds, assumptions, companions)
     result.analyze = partial(
         _variant, assume=assume, table=table, refine=refine, plugins=plugins, schema_inference=schema_inference,
-        defaults=defaults, premises=premises, with_=with_, trust=trust,
+        defaults=defaults, premises=premises, with_=with_, trust=trust, shapes={n: v for n, v in (bind or {}).items() if n in shapes},
     )  # fmt: skip
     if trust:
         from absint.declared.trust import check_trust
@@ -185,6 +188,19 @@ def analyze(
     return result
 
 
+def _stated_shapes(
+    lowered: Lowered, bind: Sizes | None, assume: Sequence[Assumption]
+) -> tuple[dict[str, Shape], Sequence[Assumption]]:
+    """The shapes that sizes and assumptions state of inputs without one, and the other assumptions."""
+    from absint.shapes.input_shapes import bound_shapes, split_assumptions
+
+    shapes, others = split_assumptions(assume, lowered)
+    for name, shape in bound_shapes(bind or {}, lowered).items():
+        if shapes.setdefault(name, shape) is not shape:
+            raise UsageError(f"input {name!r} is stated to have shape {shapes[name]}, and to have shape {shape}")
+    return shapes, others
+
+
 def _variant(
     loaded: Loaded,
     sizes: Mapping[str, int],
@@ -198,10 +214,11 @@ def _variant(
     premises: bool,
     with_: Sequence[Participant],
     trust: Trust,
+    shapes: Sizes,
 ) -> Result:
     """A variant of a model, analysed as the model was."""
     return analyze(
-        loaded, assume=assume, bind=dict(sizes), table=table, refine=refine, plugins=plugins,
+        loaded, assume=assume, bind={**shapes, **sizes}, table=table, refine=refine, plugins=plugins,
         schema_inference=schema_inference, defaults=defaults, premises=premises, with_=with_, trust=trust,
     )  # fmt: skip
 

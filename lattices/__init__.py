@@ -13,6 +13,7 @@
     rows           tuples of elements
     dim            the lattice of dims
     shape dtype    shapes and element types
+    starred        shapes of unknown rank with a variable, `[N, *s, 64]`; shape_texts reads their texts
     contents ramp  known elements of a tensor; elements that grow evenly along its axes
     block          elements in row-major order, moved about
     value          abstract values: tensors, sequences, optionals, maps

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from functools import cached_property
-from typing import TYPE_CHECKING, Final, TypeVar, overload
+from typing import TYPE_CHECKING, Final, TypeAlias, TypeVar, overload
 
 from absint.lattices.dim import BOTTOM_DIM, DIMS
 from absint.lattices.lattice import first_reason
@@ -21,11 +21,15 @@ MAX_RANK: Final = 64
 """A shape of higher rank is treated as one of unknown rank."""
 
 
+Item: TypeAlias = "Dim | int | str | None"
+
+
 class Shape:
     """An interned tuple of dims, or the shape of unknown rank (`Shape(None)`).
 
-    `Shape([2, "N", None])` builds one: an int, a text of the grammar, or None for an unknown size. Iterating yields
-    dims; a shape of unknown rank cannot be iterated.
+    `Shape([2, "N", None])` builds one: an int, a text of the grammar, or None for an unknown size; `Shape(["*s", 64])`
+    is of unknown rank and has a variable (`absint.lattices.starred`). Iterating yields dims; a shape of unknown rank
+    cannot be iterated.
     """
 
     __slots__ = (
@@ -56,10 +60,16 @@ class Shape:
     largest: int
     """The number of atoms in the largest dim; 0 if none is open."""
 
-    def __new__(cls, dims: Iterable[Dim | int | str | None] | None = None) -> Shape:
+    def __new__(cls, dims: Iterable[Item] | None = None) -> Shape:
         if dims is None:
             return TOP_SHAPE
-        return shape_of(tuple(d if isinstance(d, Dim) else UNKNOWN_SIZE if d is None else Dim(d) for d in dims))
+        items = tuple(dims)
+        try:
+            return shape_of(tuple([d if isinstance(d, Dim) else UNKNOWN_SIZE if d is None else Dim(d) for d in items]))
+        except ValueError:  # a text with a star is none of a dim
+            from absint.lattices.shape_texts import shape_of_items
+
+            return shape_of_items(items)
 
     @staticmethod
     def starred(variable: ShapeVariable, head: tuple[Dim, ...] = (), tail: tuple[Dim, ...] = ()) -> Shape:

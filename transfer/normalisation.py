@@ -6,7 +6,7 @@ from absint.lattices.dtype import DType
 from absint.lattices.logic.relation import disjunction, divisible, eq, ge, ite
 from absint.lattices.logic.truth import YES
 from absint.lattices.shape import TOP_SHAPE, Shape, shape_of
-from absint.lattices.starred import with_size
+from absint.lattices.starred import place, with_size
 from absint.lattices.terms.expr import UNKNOWN_SIZE, Dim, Expr
 from absint.lattices.value import Tensor
 from absint.transfer.caveats import not_empty
@@ -21,7 +21,8 @@ def softmax(op: Op) -> Tensor:
     x = op.tensor("input")
     axis = op.integer("axis", -1 if op.version >= 13 else 1)
     if x.shape.is_top:
-        op.may_fail("axis must be in range")
+        if place(x.shape, axis) is None:
+            op.may_fail("axis must be in range")
     elif len(x.shape) == 0:
         reason = f"{op.name} needs an axis, found a scalar"
         if op.version < 13 or op.dtype("input") in (DType.FLOAT, DType.DOUBLE):

@@ -4,7 +4,7 @@ batch=4              a size of a symbol, or a number for an element of an input
 seq=1..2048          a range, both ends included; seq=1.. is at least 1, seq=..64 at most 64
 seq=1..128..2048     a profile: the least size, the one to optimise for, the greatest
 image=1x3x224x224    the shape of an input, which gives its symbols their sizes; ? leaves an axis open, and a range or a
-                     profile may stand on each axis
+                     profile may stand on each axis; * leaves any number of axes open, as in x=*x64
 
 The name is what stands before the last `=`, so a symbol may have any name.
 """
@@ -46,11 +46,13 @@ class Argument(NamedTuple):
     axes: tuple[Axis, ...]
     """One for a symbol; those of a shape for an input."""
     is_shape: bool
+    star: int | None = None
+    """The place of a star among the axes, which stands for any number of them."""
 
     @property
     def is_range(self) -> bool:
         """Some axis has a range or is left open."""
-        return any(axis.is_range for axis in self.axes)
+        return self.star is not None or any(axis.is_range for axis in self.axes)
 
 
 def read_sizes(texts: Sequence[str]) -> Sizes:
@@ -58,7 +60,7 @@ def read_sizes(texts: Sequence[str]) -> Sizes:
 
     Raises UsageError for one that is none of these, for a profile, and for a name that is given twice.
     """
-    found: dict[str, Size | list[Size | None]] = {}
+    found: dict[str, Size | list[Size | str | None]] = {}
     for item in read_arguments(texts):
         if any(axis.best is not None for axis in item.axes):
             low, _, high, _ = next(axis for axis in item.axes if axis.best is not None)
@@ -66,7 +68,9 @@ def read_sizes(texts: Sequence[str]) -> Sizes:
                 f"{_cut(item.text)}: three sizes are a profile, which only the command profile takes: "
                 f"give a range, as {_cut(item.name)}={low}..{high}"
             )
-        sizes = [_size(axis) for axis in item.axes]
+        sizes: list[Size | str | None] = [_size(axis) for axis in item.axes]
+        if item.star is not None:
+            sizes.insert(item.star, "*")
         found[item.name] = sizes if item.is_shape else (None, None) if sizes[0] is None else sizes[0]
     return found
 
@@ -78,6 +82,8 @@ def read_profiles(texts: Sequence[str]) -> WantedSizes:
     """
     found: dict[str, Wanted | list[Wanted | None]] = {}
     for item in read_arguments(texts):
+        if item.star is not None:
+            raise UsageError(f"{_cut(item.text)}: a profile needs a size for each axis, found *")
         sizes = [_profile(axis, item) for axis in item.axes]
         first = sizes[0]
         if item.is_shape:
@@ -107,7 +113,7 @@ def read_arguments(texts: Iterable[str]) -> list[Argument]:
     for text in texts:
         item = _read(text)
         first = found.setdefault(item.name, item)
-        if first is not item and first.axes != item.axes:
+        if first is not item and (first.axes, first.star) != (item.axes, item.star):
             raise UsageError(f"{_cut(text)}: {_cut(item.name)} is already given, as {_cut(first.text)}")
     return list(found.values())
 
@@ -123,11 +129,15 @@ def is_size(text: str) -> bool:
 def _read(text: str) -> Argument:
     name, sign, sizes = text.rpartition("=")
     name = name.strip()
-    parts = [_AXIS.fullmatch(part) for part in sizes.split("x")]
+    texts = sizes.split("x")
+    star = next((at for at, part in enumerate(texts) if part.strip() == "*"), None)
+    if star is not None:
+        del texts[star]
+    parts = [_AXIS.fullmatch(part) for part in texts]
     if not sign or not name or not sizes.strip() or not all(parts):
         raise UsageError(f"{_cut(text)}: expected a symbol with a size, {_EXPECTED}")
     axes = tuple(_axis(found) for found in parts if found is not None)
-    return Argument(text, name, axes, len(parts) > 1)
+    return Argument(text, name, axes, len(parts) > 1 or star is not None, star)
 
 
 def _axis(found: re.Match[str]) -> Axis:

@@ -179,11 +179,17 @@ class Proving:
     def _read_first(self, query: str | Relation, given: Given) -> Relation:
         """The query in the first round; in the last one if only that knows a rank, and a run is given."""
         try:
-            return self._read(query, self._analysed.base.states)
+            found = self._read(query, self._analysed.base.states)
         except UsageError:
             if given == "inputs":
                 raise
-            return self._read(query, self._analysed.states)
+            found = self._read(query, self._analysed.states)
+        if self._unknown_rank:
+            raise UsageError(
+                f"assumption {query!s}: {self._unknown_rank}: state the shape of an input with the model, as "
+                "analyze(..., assume=['shape(X) == [*s, 64]'])"
+            )
+        return found
 
     @property
     def _divided(self) -> Relation:

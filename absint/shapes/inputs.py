@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Container, Iterable, Iterator, Mapping
 from functools import cached_property
+from typing import TYPE_CHECKING
 
 from absint.diagnostics import Diagnostic, Severity
 from absint.lattices.logic.relation import Relation, ge, ne
 from absint.lattices.records import NamedTuple
-from absint.lattices.shape import Shape
+from absint.lattices.shape import TOP_SHAPE, Shape
 from absint.lattices.terms.expr import UNKNOWN_SIZE, Dim, Expr, Symbol, Unknown, postorder, symbol
 from absint.lattices.terms.kinds import SymbolKind
 from absint.lattices.terms.normal import sole_atom
@@ -18,6 +19,9 @@ from absint.lattices.value import OptionalOf, SequenceOf, Tensor, Value
 from absint.program.lowered import Lowered
 from absint.shapes.input_elements import InputElement, with_elements
 from absint.shapes.summaries import is_named, name_unknowns, own_symbols
+
+if TYPE_CHECKING:
+    from absint.shapes.input_shapes import Stated
 
 
 class Inputs:
@@ -33,6 +37,8 @@ class Inputs:
         """The inputs that a caller feeds, by name."""
         self.others: list[str] = []
         """Inputs whose elements have no names."""
+        self.variables: set[Symbol] = set()
+        """Shape variables that a caller names."""
         self.premises: list[Relation] = []
         self.diagnostics: list[Diagnostic] = []
 
@@ -42,15 +48,21 @@ class Inputs:
         return {name: symbol(name) for name in self.symbols} | {e.name: e.expr for e in self.elements.values()}
 
 
-def read_inputs(lowered: Lowered) -> Inputs:
+def read_inputs(lowered: Lowered, shapes: Stated | None = None) -> Inputs:
     """Read the declared dims as expressions or names.
 
     An unnamed dim becomes a symbol named after input and axis. A dim that is an expression is assumed to be defined and
-    a natural number. Elements of small inputs of integers and truths are symbols too.
+    a natural number. Elements of small inputs of integers and truths are symbols too. `shapes` are those that a caller
+    states of inputs without one.
     """
     found = Inputs()
     nodes = lowered.program.nodes
     declared = {name: (node, nodes[node].value) for name, node in lowered.signature.inputs.items()}
+    if shapes:
+        from absint.shapes.input_shapes import with_shape
+
+        declared = {name: (node, with_shape(value, shapes.get(name))) for name, (node, value) in declared.items()}
+        found.variables.update(shape.variable for shape in shapes.values() if shape.variable is not None)
     dims = _Dims(dict.fromkeys([dim for _, value in declared.values() for dim in _open(value)]))
     used = dims.names
     for name, (node, value) in declared.items():
@@ -111,7 +123,7 @@ def _open(value: Value | None) -> tuple[Expr, ...]:
     """The declared dims of an input that are no numbers."""
     if isinstance(value, OptionalOf):
         return _open(value.element)
-    return value.shape.open if isinstance(value, Tensor) and value.shape.rank else ()
+    return value.shape.open if isinstance(value, Tensor) else ()
 
 
 def _read(found: Inputs, name: str, value: Value, declared: _Dims) -> Value:
@@ -121,12 +133,14 @@ def _read(found: Inputs, name: str, value: Value, declared: _Dims) -> Value:
         return OptionalOf(_read(found, name, value.element, declared), value.present)
     if not isinstance(value, Tensor) or value.shape.is_bottom:
         return value
-    if value.shape.is_top:
-        return Tensor(value.dtype, any_shape_of(name))
+    if value.shape is TOP_SHAPE:
+        return Tensor(value.dtype, any_shape_of(name, found.variables))
     dims: list[Dim] = []
-    for axis, dim in enumerate(value.shape.dims):
+    known = value.shape.known
+    for axis, dim in enumerate(known):
         if isinstance(dim, Unknown):
-            invented = _unused(f"{name}_dim{axis}", declared.names)
+            place = str(axis) if axis < len(value.shape.head) else f"_{len(known) - axis}"
+            invented = _unused(f"{name}_dim{place}", declared.names)
             found.symbols[invented] = None
             dim = symbol(invented)
         elif isinstance(dim, Expr) and dim.const is None:
@@ -136,14 +150,17 @@ def _read(found: Inputs, name: str, value: Value, declared: _Dims) -> Value:
             found.premises += premises
             found.symbols.update(dict.fromkeys(symbols))
         dims.append(dim)
-    return Tensor(value.dtype, Shape(dims))
+    return Tensor(value.dtype, value.shape.around(tuple(dims)))
 
 
-def any_shape_of(name: str) -> Shape:
-    """The shape of an input that is declared without one: the variable `*name`."""
+def any_shape_of(name: str, taken: Container[Symbol]) -> Shape:
+    """The shape of an input that is declared without one: the variable `*name`, unless a caller uses that."""
     from absint.lattices.terms.shape_variables import ShapeVariable
 
-    return Shape.starred(ShapeVariable(f"*{name}"))
+    variable = ShapeVariable(f"*{name}")
+    while variable in taken:
+        variable = ShapeVariable(f"{variable.name}_")
+    return Shape.starred(variable)
 
 
 def _anonymous(value: Value) -> Value:

@@ -21,9 +21,9 @@ if TYPE_CHECKING:
 Size: TypeAlias = int | tuple[int | None, int | None]
 """A number, or both ends of a range, which belong to it; None leaves an end open."""
 
-Sizes: TypeAlias = Mapping[str, Size | Sequence[Size | None]]
+Sizes: TypeAlias = Mapping[str, Size | Sequence[Size | str | None]]
 """By name: a size or range for a symbol or element of the inputs, or a size or range for each axis of an input, where
-None leaves an axis open.
+None leaves an axis open and a text with a star any number of axes: `["*s", 64]`.
 
 A number or a pair is for a symbol, and a list for an input, where both have the name.
 """
@@ -70,17 +70,34 @@ def given(sizes: Sizes, inputs: Inputs) -> Given:
     return reading.result()
 
 
-def spelled(name: str, size: Size | Sequence[Size | None]) -> str:
+def spelled(name: str, size: Size | Sequence[Size | str | None]) -> str:
     """As on a command line: `batch=4`, `seq=1..2048`, `image=?x3x224x224`."""
     return f"{name}={_spelled(size)}"
 
 
-def is_range(size: Size | Sequence[Size | None]) -> bool:
+def is_range(size: Size | Sequence[Size | str | None]) -> bool:
     """It is a range of sizes, or a shape that has one or an open axis."""
     return not isinstance(size, int) and (_is_range(size) or not all(isinstance(item, int) for item in size))
 
 
-def _spelled(size: Size | Sequence[Size | None] | None) -> str:
+def is_shape(size: object) -> TypeGuard[Sequence[Size | str | None]]:
+    """It is a size for each axis of an input."""
+    return isinstance(size, Sequence) and not isinstance(size, str) and not _is_range(size)
+
+
+def is_star(axis: object) -> bool:
+    """It stands for any number of axes."""
+    return isinstance(axis, str) and axis.startswith("*")
+
+
+def is_range_of_sizes(axis: object) -> bool:
+    """It is a range of sizes of one axis."""
+    return _is_range(axis)
+
+
+def _spelled(size: Size | Sequence[Size | str | None] | str | None) -> str:
+    if isinstance(size, str):
+        return size
     if _is_range(size):
         return "..".join("" if end is None else str(end) for end in size)
     if isinstance(size, list | tuple):
@@ -100,7 +117,7 @@ class _Reading:
         self._ends: dict[str, Ends] = {}
         self._open: list[tuple[Expr, int, str]] = []
 
-    def read(self, name: str, size: Size | Sequence[Size | None]) -> None:
+    def read(self, name: str, size: Size | Sequence[Size | str | None]) -> None:
         text = spelled(name, size)
         known = self._inputs.named
         if isinstance(size, int | str) or _is_range(size) or not isinstance(size, Sequence):
@@ -150,17 +167,43 @@ class _Reading:
                 f"{text}: gives {name} the {_named(low, high)}, but {found.given} gives it the {_named(*found[:2])}"
             )
 
-    def _shape(self, name: str, sizes: Sequence[Size | None], text: str) -> None:
+    def _shape(self, name: str, sizes: Sequence[Size | str | None], text: str) -> None:
         shape = _shape_of(self._inputs, name)
         if shape is None:
             raise UsageError(f"{text}: {name!r} is declared without a shape, so it has no symbols")
+        stars = [at for at, size in enumerate(sizes) if is_star(size)]
+        if shape.rank is None:
+            if (stars or [-1]) != [len(shape.head)] or len(sizes) != len(shape.known) + 1:
+                raise UsageError(
+                    f"{text}: {name!r} has shape {shape}: give a size for each known axis, and * for others"
+                )
+            self._axes(name, shape.known, [size for size in sizes if not is_star(size)], text)
+            return
+        if stars:
+            sizes = self._without_star(name, sizes, stars, shape, text)
         if len(sizes) != len(shape):
             example = spelled(name, [int(dim) if dim.is_concrete else 1 for dim in shape])
             axes = f"{len(shape)} {'axis' if len(shape) == 1 else 'axes'}"
             raise UsageError(f"{text}: {name!r} has {axes}, {shape}: give a size for each, as {example}")
-        for axis, (dim, size) in enumerate(zip(shape, sizes, strict=True)):
+        self._axes(name, shape.dims, sizes, text)
+
+    def _axes(self, name: str, dims: Sequence[Dim], sizes: Sequence[Size | str | None], text: str) -> None:
+        for axis, (dim, size) in enumerate(zip(dims, sizes, strict=True)):
+            if isinstance(size, str):
+                raise UsageError(f"{text}: a size is a number or a range, found {size!r}")
             if size is not None:
                 self._axis(f"axis {axis} of {name!r}", dim, size, text)
+
+    def _without_star(
+        self, name: str, sizes: Sequence[Size | str | None], stars: Sequence[int], shape: Shape, text: str
+    ) -> Sequence[Size | str | None]:
+        """The sizes with open axes in place of the star, of an input whose rank is known."""
+        (star, *more), missing = stars, len(shape) + 1 - len(sizes)
+        if more or sizes[star] != "*" or missing < 0:
+            raise UsageError(
+                f"{text}: {name!r} has shape {shape}: write one * for the axes that stay open, without a name"
+            )
+        return (*sizes[:star], *(None,) * missing, *sizes[star + 1 :])
 
     def _axis(self, where: str, dim: Dim, size: Size, text: str) -> None:
         symbol = sole_atom(dim) if isinstance(dim, Expr) else None
@@ -206,7 +249,9 @@ def _shape_of(inputs: Inputs, name: str) -> Shape | None:
     value = inputs.named[name]
     if isinstance(value, OptionalOf):
         value = value.element
-    return value.shape if isinstance(value, Tensor) and value.shape.rank is not None else None
+    if not isinstance(value, Tensor):
+        return None
+    return value.shape if value.shape.rank is not None or value.shape.known else None
 
 
 __all__ = ["Ends", "Given", "Size", "Sizes", "given", "is_range", "spelled"]

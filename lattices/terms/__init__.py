@@ -21,6 +21,7 @@
     floats         floats that a run rounds, as terms
     float_casts    the integers that floats are cast to
     ieee           binary32 and binary64: operations, and intervals of their results
+    shape_variables  symbols for lists of sizes, which stand in shapes alone
     kinds          kinds of symbols, and their origins
     intern         one object for each structure
     kept           results that are kept up to a total length

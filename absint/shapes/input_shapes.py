@@ -1,0 +1,92 @@
+"""Shapes that a caller states for inputs that the model declares without one.
+
+`bind={"X": ["*s", 64]}` and the assumption `shape(X) == [*s, 64]` say the same: a premise, as a declaration in the file is.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Final
+
+from absint.errors import UsageError
+from absint.lattices.logic.relation import Relation
+from absint.lattices.shape import Shape
+from absint.lattices.shape_texts import read_shape, shape_of_items
+from absint.lattices.text.tokens import TextError
+from absint.lattices.value import OptionalOf, Tensor, Value
+from absint.shapes.sizes import is_range_of_sizes, is_shape, is_star, spelled
+
+if TYPE_CHECKING:
+    from absint.lattices.shape import Item
+    from absint.program.lowered import Lowered
+    from absint.shapes.assumptions import Assumption
+    from absint.shapes.sizes import Size, Sizes
+
+_STATED: Final = re.compile(r"\s*shape\(\s*(?:`([^`]+)`|([^`()]+?))\s*\)\s*==\s*(\[.*\])\s*")
+
+
+def split_assumptions(assume: Sequence[Assumption], lowered: Lowered) -> tuple[dict[str, Shape], list[Assumption]]:
+    """The shapes that assumptions state of inputs without one, and the other assumptions.
+
+    Raises UsageError for a shape that does not parse, for two of one input, and for one of an input that has a shape.
+    """
+    shapes: dict[str, Shape] = {}
+    others: list[Assumption] = []
+    for item in assume:
+        found = None if isinstance(item, Relation) else _STATED.fullmatch(item)
+        name = found and (found[1] or found[2])
+        if found is None or not name or name not in lowered.signature.inputs:
+            others.append(item)
+            continue
+        if not is_without_shape(name, lowered):
+            raise UsageError(f"assumption {item!r}: {name!r} is declared with a shape: assume relations of its symbols")
+        try:
+            shape = read_shape(found[3])
+        except TextError as problem:
+            raise UsageError(f"assumption {item!r} does not parse: {problem.reason}") from None
+        if shapes.setdefault(name, shape) is not shape:
+            raise UsageError(f"assumption {item!r}: {name!r} is already stated to have shape {shapes[name]}")
+    return shapes, others
+
+
+def bound_shapes(bind: Sizes, lowered: Lowered) -> dict[str, Shape]:
+    """The shapes that sizes state of inputs without one: a number for an axis, a name for any other."""
+    found = {}
+    for name, size in bind.items():
+        if is_shape(size) and name in lowered.signature.inputs and is_without_shape(name, lowered):
+            try:
+                found[name] = shape_of_items([_item(name, axis) for axis in size])
+            except TextError as problem:
+                raise UsageError(f"{spelled(name, size)}: {problem.reason}") from None
+    return found
+
+
+def _item(name: str, axis: Size | str | None) -> Item:
+    if isinstance(axis, str) and is_star(axis):
+        return f"*`{name}`" if axis == "*" else axis
+    return None if is_range_of_sizes(axis) or not isinstance(axis, int) else axis
+
+
+def is_without_shape(name: str, lowered: Lowered) -> bool:
+    """The model declares the input as a tensor and gives it no shape."""
+    value: Value | None = lowered.program.nodes[lowered.signature.inputs[name]].value
+    if isinstance(value, OptionalOf):
+        value = value.element
+    return isinstance(value, Tensor) and value.shape.is_top
+
+
+def with_shape(value: Value | None, shape: Shape | None) -> Value | None:
+    """The declared value of an input with a stated shape."""
+    if shape is None or value is None:
+        return value
+    if isinstance(value, OptionalOf):
+        return OptionalOf(Tensor(value.element.dtype, shape) if isinstance(value.element, Tensor) else value.element)
+    return Tensor(value.dtype, shape) if isinstance(value, Tensor) else value
+
+
+Stated = Mapping[str, Shape]
+"""The shapes by input."""
+
+
+__all__ = ["Stated", "bound_shapes", "is_without_shape", "split_assumptions", "with_shape"]
