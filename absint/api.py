@@ -67,8 +67,8 @@ def analyze(
 
     `model` is a path, bytes, an `onnx.ModelProto` or an `onnx_ir.Model`. `assume` lists relations over the input
     symbols that every run meets (`"seq % 8 == 0"`); `bind` gives symbols sizes (`{"batch": 4}`) or ranges
-    (`{"seq": (1, 2048)}`), and the symbols of an input those of a shape (`{"image": [1, 3, 224, 224]}`). Of an input that
-    the model declares without a shape, they state it: `{"x": ["*s", 64]}`, or `assume=["shape(x) == [*s, 64]"]`.
+    (`{"seq": (1, 2048)}`), and the symbols of an input those of a shape (`{"image": [1, 3, 224, 224]}`). Both
+    state the shape of an input that has none in the model: `{"x": ["*s", 64]}`, or `assume=["shape(x) == [*s, 64]"]`.
 
     `table` replaces the shipped
     transfer rules (`absint.TABLE.extended([...])`). With `strict` an error raises, and so do a false declaration of the
@@ -170,9 +170,10 @@ def analyze(
         if more:
             rounds = Rounds((*rounds.rounds, *more))
             result = _result(loaded, lowered, inputs, rounds, assumptions, companions)
+    kept = {name: size for name, size in (bind or {}).items() if name in shapes}
     result.analyze = partial(
         _variant, assume=assume, table=table, refine=refine, plugins=plugins, schema_inference=schema_inference,
-        defaults=defaults, premises=premises, with_=with_, trust=trust, shapes={n: v for n, v in (bind or {}).items() if n in shapes},
+        defaults=defaults, premises=premises, with_=with_, trust=trust, shapes=kept,
     )  # fmt: skip
     if trust:
         from absint.declared.trust import check_trust

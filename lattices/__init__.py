@@ -12,8 +12,8 @@
     laws           the laws of a domain, as tests
     rows           tuples of elements
     dim            the lattice of dims
-    shape dtype    shapes and element types
-    starred        shapes of unknown rank with a variable, `[N, *s, 64]`; shape_texts reads their texts
+    shape dtype    shapes and element types; shape_lattice, shape_texts
+    starred        the known dims of shapes of unknown rank, `[N, *s, 64]`
     contents ramp  known elements of a tensor; elements that grow evenly along its axes
     block          elements in row-major order, moved about
     value          abstract values: tensors, sequences, optionals, maps

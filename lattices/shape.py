@@ -1,19 +1,20 @@
-"""Shapes: bottom, a tuple of dims, or unknown rank; `starred` has those of unknown rank with a variable."""
+"""Shapes: bottom, a tuple of dims, or unknown rank, perhaps with a variable for what is not known of the dims.
+
+A starred shape `[N, *s, 64]` is of unknown rank: its `is_top` is true and it has no `dims`. Code that knows nothing of
+variables takes it for any shape; `absint.lattices.starred` has functions for code that does.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from functools import cached_property
-from typing import TYPE_CHECKING, Final, TypeAlias, TypeVar, overload
+from typing import Final, TypeAlias, TypeVar, overload
 
-from absint.lattices.dim import BOTTOM_DIM, DIMS
-from absint.lattices.lattice import first_reason
-from absint.lattices.terms.expr import UNKNOWN_SIZE, Binding, Dim, Expr, Symbol, as_dim, product
+from absint.lattices.dim import BOTTOM_DIM
+from absint.lattices.terms.expr import UNKNOWN_SIZE, Binding, Dim, Expr, Symbol, as_dim, product, sole_atom
 from absint.lattices.terms.intern import InternTable
+from absint.lattices.terms.shape_variables import ShapeVariable, changed
 from absint.lattices.terms.substitution import substitute
-
-if TYPE_CHECKING:
-    from absint.lattices.terms.shape_variables import ShapeVariable
 
 T = TypeVar("T")
 
@@ -67,22 +68,16 @@ class Shape:
         try:
             return shape_of(tuple([d if isinstance(d, Dim) else UNKNOWN_SIZE if d is None else Dim(d) for d in items]))
         except ValueError:  # a text with a star is none of a dim
-            from absint.lattices.shape_texts import shape_of_items
-
-            return shape_of_items(items)
+            return starred_of(items)
 
     @staticmethod
     def starred(variable: ShapeVariable, head: tuple[Dim, ...] = (), tail: tuple[Dim, ...] = ()) -> Shape:
         """The shape `[head, *s, tail]`: known sizes around the list of sizes that the variable names."""
-        from absint.lattices.starred import StarredShape
-
         return StarredShape(head, variable, tail)
 
     @staticmethod
     def hole(tag: str, head: tuple[Dim, ...] = (), tail: tuple[Dim, ...] = ()) -> Shape:
         """A starred shape with a hole for its variable, which each node fills with one of its own."""
-        from absint.lattices.terms.shape_variables import ShapeVariable
-
         return Shape.starred(ShapeVariable.hole_for(tag), head, tail)
 
     @property
@@ -245,80 +240,133 @@ def shape_of(dims: tuple[Dim, ...]) -> Shape:
     return _SHAPES.add(key, lambda: _build(dims))
 
 
-class ShapeLattice:
-    """Operations on shapes: of one rank pointwise, of two ranks top; `absint.lattices.starred` has unknown ranks."""
+class StarredShape(Shape):
+    """A shape variable with the known sizes before and after it. Interned."""
 
-    bottom: Shape = BOTTOM_SHAPE
-    top: Shape = TOP_SHAPE
+    __slots__ = ("_head", "_tail", "_variable")
 
-    def leq(self, a: Shape, b: Shape) -> bool:
-        if a is b or a.is_bottom or b is TOP_SHAPE:
-            return True
-        if a.is_top or b.is_top:
-            from absint.lattices.starred import leq
+    _head: tuple[Dim, ...]
+    _tail: tuple[Dim, ...]
+    _variable: ShapeVariable
 
-            return not b.is_bottom and leq(a, b)
-        if b.is_bottom or len(a) != len(b):
-            return False
-        return all(map(DIMS.leq, a, b))
-
-    def why_not_leq(self, a: Shape, b: Shape) -> str:
-        """The reason why some tensor of shape `a` is none of shape `b`: `dim 1 must be 3, found N`."""
-        if self.leq(a, b):
-            return ""
-        if b.is_bottom:
-            return f"must be no shape, found {a}"
-        if b.is_top or (a.is_top and a is not TOP_SHAPE):
-            from absint.lattices.starred import why_not_leq
-
-            return why_not_leq(a, b)
-        if a.is_top or len(a) != len(b):
-            return f"must have rank {len(b)}, found {'unknown rank' if a.is_top else len(a)}"
-        return first_reason("dim", map(DIMS.why_not_leq, a, b))
-
-    def join(self, a: Shape, b: Shape) -> Shape:
-        return self._pointwise(a, b, DIMS.join)
-
-    def widen(self, old: Shape, new: Shape) -> Shape:
-        return self._pointwise(old, new, DIMS.widen)
-
-    def _pointwise(self, a: Shape, b: Shape, combine: Callable[[Dim, Dim], Dim]) -> Shape:
-        if a is b or b.is_bottom:
-            return a
-        if a.is_bottom:
-            return b
-        if a.is_top or b.is_top:
-            from absint.lattices.starred import pointwise
-
-            return pointwise(a, b, combine)
-        if len(a) != len(b):
+    def __new__(cls, head: tuple[Dim, ...], variable: ShapeVariable, tail: tuple[Dim, ...]) -> Shape:  # type: ignore[misc]
+        """Any shape past the limit of ranks, bottom if a size is."""
+        if len(head) + len(tail) > MAX_RANK:
             return TOP_SHAPE
-        return shape_of(tuple(map(combine, a, b)))
-
-    def meet(self, a: Shape, b: Shape) -> Shape:
-        if a is b or a.is_bottom or b is TOP_SHAPE:
-            return a
-        if b.is_bottom or a is TOP_SHAPE:
-            return b
-        if a.is_top or b.is_top:
-            from absint.lattices.starred import meet
-
-            return meet(a, b)
-        if len(a) != len(b):
+        if any(dim.bounds.is_empty for dim in (*head, *tail)):
             return BOTTOM_SHAPE
-        return shape_of(tuple(map(DIMS.meet, a, b)))
+
+        def build() -> StarredShape:
+            self = object.__new__(cls)
+            self._head, self._variable, self._tail = head, variable, tail
+            self._dims = self.rank = self.concrete = None
+            self.is_top = self.has_unknown = True
+            self._hash = hash((head, variable, tail))
+            self.open = tuple([d for d in (*head, *tail) if isinstance(d, Expr) and d.const is None])
+            self.largest = max([d.size for d in self.open], default=0)
+            return self
+
+        return _STARRED.add((tuple(map(id, head)), id(variable), tuple(map(id, tail))), build)
+
+    @property
+    def head(self) -> tuple[Dim, ...]:
+        return self._head
+
+    @property
+    def variable(self) -> ShapeVariable:
+        return self._variable
+
+    @property
+    def tail(self) -> tuple[Dim, ...]:
+        return self._tail
+
+    @property
+    def form(self) -> tuple[int, ShapeVariable, int]:
+        """Shapes of one form have as many sizes around the same variable."""
+        return len(self._head), self._variable, len(self._tail)
+
+    @property
+    def known(self) -> tuple[Dim, ...]:
+        """The dims of the head, then those of the tail."""
+        return self._head + self._tail
+
+    @property
+    def free_symbols(self) -> frozenset[str]:
+        return frozenset(name for dim in self.open for name in dim.free_symbols)
+
+    def around(self, known: tuple[Dim, ...]) -> Shape:
+        """The shape of the same form with these dims."""
+        count = len(self._head)
+        return StarredShape(known[:count], self._variable, known[count:])
+
+    def map(self, change: Callable[[Dim], Dim]) -> Shape:
+        """The shape with each known size changed. The change sees the variable as well; unless it gives a variable, it
+        knows nothing of them, and the shape is any.
+        """
+        variable = changed(self._variable, change)
+        if variable is None:
+            return TOP_SHAPE
+        return StarredShape(tuple(map(change, self._head)), variable, tuple(map(change, self._tail)))
+
+    def replace(self, mapping: Mapping[Symbol, Dim]) -> Shape:
+        return self.map(lambda d: substitute(d, mapping) if isinstance(d, Expr) else d)
+
+    def listed(self, dim: Callable[[Dim], T], text: Callable[[str], T]) -> Iterator[T]:
+        yield from map(dim, self._head)
+        yield text(variable_text(self._variable))
+        yield from map(dim, self._tail)
+
+    def __str__(self) -> str:
+        return f"[{', '.join(self.listed(str, str))}]"
 
 
-SHAPES: Final = ShapeLattice()
+_STARRED: Final[InternTable[StarredShape]] = InternTable()
+
+
+def variable_text(variable: ShapeVariable) -> str:
+    """`*s`, the name in backquotes unless it is an identifier."""
+    from absint.lattices.text.tokens import is_name, quote
+
+    name = variable.name.removeprefix("*")
+    return f"*{name if is_name(name) else quote(name)}"
+
+
+def starred_of(items: Iterable[Item]) -> Shape:
+    """The shape of these dims, of which a text `*s` is a variable. Raises ValueError for two of them, or a bad text."""
+    head: list[Dim] = []
+    tail: list[Dim] = []
+    variable: ShapeVariable | None = None
+    for item in items:
+        if isinstance(item, str) and item.startswith("*"):
+            if variable is not None:
+                raise ValueError("a shape has one variable at most: two lists of sizes in a row are one")
+            variable = read_variable(item)
+        else:
+            dim = item if isinstance(item, Dim) else UNKNOWN_SIZE if item is None else Dim(item)
+            (head if variable is None else tail).append(dim)
+    return shape_of(tuple(head)) if variable is None else StarredShape(tuple(head), variable, tuple(tail))
+
+
+def read_variable(text: str) -> ShapeVariable:
+    """The variable of a text `*s`. Raises ValueError for any other text."""
+    dim = Dim(text[1:]) if text.startswith("*") else None
+    name = sole_atom(dim) if isinstance(dim, Expr) else None
+    if not isinstance(name, Symbol):
+        raise ValueError(f"expected the name of a shape variable, as *s, found {text!r}")
+    return ShapeVariable(f"*{name.name}")
+
 
 __all__ = [
     "BOTTOM_DIM",
     "BOTTOM_SHAPE",
     "MAX_RANK",
     "SCALAR",
-    "SHAPES",
     "TOP_SHAPE",
+    "Item",
     "Shape",
-    "ShapeLattice",
+    "StarredShape",
+    "read_variable",
     "shape_of",
+    "starred_of",
+    "variable_text",
 ]

@@ -1,182 +1,18 @@
-"""Shapes of unknown rank with a variable: `[N, *s, 64]`, known sizes around a list of sizes that the variable names.
-
-*Concretisation.* Under a binding that gives each symbol a number and each shape variable a list of naturals,
-`[head, *s, tail]` allows exactly the shapes whose sizes are those of the head, then the list, then those of the tail.
-So one variable is one list in all shapes of a run, and two values with the same starred shape have the same shape in
-every run, whatever their rank.
-
-*Order.* Shapes have a form: the rank, or the variable with the numbers of sizes before and after it. Shapes of one form
-are ordered, joined and widened size by size; of two forms neither is below the other, and their join is `?`, any shape.
-Their meet is the one that says more: exact sizes before a variable, more sizes around a variable before fewer.
-
-`is_top` is true of a starred shape: its rank is unknown, it has no `dims`, and code that knows nothing of variables
-takes it for any shape.
-"""
+"""The dims that are known of a shape of unknown rank, `[N, *s, 64]`: by axis, from either end, and in broadcasts."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
-from typing import Final, TypeVar
+from collections.abc import Collection, Iterable, Sequence
 
-from absint.lattices.dim import DIMS
 from absint.lattices.records import NamedTuple
-from absint.lattices.shape import BOTTOM_SHAPE, MAX_RANK, TOP_SHAPE, Shape, shape_of
-from absint.lattices.terms.expr import UNKNOWN_SIZE, Dim, Expr, Symbol
-from absint.lattices.terms.intern import InternTable
-from absint.lattices.terms.shape_variables import ShapeVariable, changed
-from absint.lattices.terms.substitution import substitute
-
-T = TypeVar("T")
-
-
-class StarredShape(Shape):
-    """A shape variable with the known sizes before and after it. Interned."""
-
-    __slots__ = ("_head", "_tail", "_variable")
-
-    _head: tuple[Dim, ...]
-    _tail: tuple[Dim, ...]
-    _variable: ShapeVariable
-
-    def __new__(cls, head: tuple[Dim, ...], variable: ShapeVariable, tail: tuple[Dim, ...]) -> Shape:  # type: ignore[misc]
-        """Any shape past the limit of ranks, bottom if a size is."""
-        if len(head) + len(tail) > MAX_RANK:
-            return TOP_SHAPE
-        if any(dim.bounds.is_empty for dim in (*head, *tail)):
-            return BOTTOM_SHAPE
-
-        def build() -> StarredShape:
-            self = object.__new__(cls)
-            self._head, self._variable, self._tail = head, variable, tail
-            self._dims = self.rank = self.concrete = None
-            self.is_top = self.has_unknown = True
-            self._hash = hash((head, variable, tail))
-            self.open = tuple([d for d in (*head, *tail) if isinstance(d, Expr) and d.const is None])
-            self.largest = max([d.size for d in self.open], default=0)
-            return self
-
-        return _STARRED.add((tuple(map(id, head)), id(variable), tuple(map(id, tail))), build)
-
-    @property
-    def head(self) -> tuple[Dim, ...]:
-        return self._head
-
-    @property
-    def variable(self) -> ShapeVariable:
-        return self._variable
-
-    @property
-    def tail(self) -> tuple[Dim, ...]:
-        return self._tail
-
-    @property
-    def form(self) -> tuple[int, ShapeVariable, int]:
-        """Shapes of one form have as many sizes around the same variable."""
-        return len(self._head), self._variable, len(self._tail)
-
-    @property
-    def known(self) -> tuple[Dim, ...]:
-        """The dims of the head, then those of the tail."""
-        return self._head + self._tail
-
-    @property
-    def free_symbols(self) -> frozenset[str]:
-        return frozenset(name for dim in self.open for name in dim.free_symbols)
-
-    def around(self, known: tuple[Dim, ...]) -> Shape:
-        """The shape of the same form with these dims."""
-        count = len(self._head)
-        return StarredShape(known[:count], self._variable, known[count:])
-
-    def map(self, change: Callable[[Dim], Dim]) -> Shape:
-        """The shape with each known size changed. The change sees the variable as well; unless it gives a variable, it
-        knows nothing of them, and the shape is any.
-        """
-        variable = changed(self._variable, change)
-        if variable is None:
-            return TOP_SHAPE
-        return StarredShape(tuple(map(change, self._head)), variable, tuple(map(change, self._tail)))
-
-    def replace(self, mapping: Mapping[Symbol, Dim]) -> Shape:
-        return self.map(lambda d: substitute(d, mapping) if isinstance(d, Expr) else d)
-
-    def listed(self, dim: Callable[[Dim], T], text: Callable[[str], T]) -> Iterator[T]:
-        yield from map(dim, self._head)
-        yield text(variable_text(self._variable))
-        yield from map(dim, self._tail)
-
-    def __str__(self) -> str:
-        return f"[{', '.join(self.listed(str, str))}]"
-
-
-_STARRED: Final[InternTable[StarredShape]] = InternTable()
-
-
-def variable_text(variable: ShapeVariable) -> str:
-    """`*s`, the name in backquotes unless it is an identifier."""
-    from absint.lattices.text.tokens import is_name, quote
-
-    name = variable.name.removeprefix("*")
-    return f"*{name if is_name(name) else quote(name)}"
-
-
-def leq(a: Shape, b: Shape) -> bool:
-    """The order, where a rank is unknown, neither is bottom and b is not any shape."""
-    if not isinstance(a, StarredShape) or not isinstance(b, StarredShape) or a.form != b.form:
-        return False
-    return all(map(DIMS.leq, a.known, b.known))
-
-
-def why_not_leq(a: Shape, b: Shape) -> str:
-    """The reason why `leq` does not hold, where a rank is unknown and neither is bottom."""
-    from absint.lattices.lattice import first_reason
-
-    if not isinstance(a, StarredShape) or not isinstance(b, StarredShape) or a.form != b.form:
-        return f"must be {b}, found {'unknown rank' if a is TOP_SHAPE else a}"
-    return first_reason("known dim", map(DIMS.why_not_leq, a.known, b.known))
-
-
-def pointwise(a: Shape, b: Shape, combine: Callable[[Dim, Dim], Dim]) -> Shape:
-    """The join or widening, where a rank is unknown and neither is bottom."""
-    if not isinstance(a, StarredShape) or not isinstance(b, StarredShape) or a.form != b.form:
-        return TOP_SHAPE
-    return a.around(tuple(map(combine, a.known, b.known)))
-
-
-def meet(a: Shape, b: Shape) -> Shape:
-    """The meet, where a rank is unknown and neither is any shape or bottom."""
-    if isinstance(a, StarredShape) and isinstance(b, StarredShape) and a.form == b.form:
-        return a.around(tuple(map(DIMS.meet, a.known, b.known)))
-    if _contradict(a, b):
-        return BOTTOM_SHAPE
-    return max(a, b, key=_said)
-
-
-def _contradict(a: Shape, b: Shape) -> bool:
-    """No list of sizes is allowed by both, as far as constants and ranks show."""
-    ranks = [len(shape.head) + len(shape.tail) for shape in (a, b)]
-    if (a.rank is not None and ranks[1] > ranks[0]) or (b.rank is not None and ranks[0] > ranks[1]):
-        return True
-    heads = zip(a.head, b.head, strict=False)
-    tails = zip(reversed(last_dims(a)), reversed(last_dims(b)), strict=False)
-    return any(DIMS.meet(x, y).bounds.is_empty for pairs in (heads, tails) for x, y in pairs)
-
-
-def _said(shape: Shape) -> tuple[bool, int, int, str]:
-    """What a shape says, for a choice that does not depend on the order of operands."""
-    sizes = [*shape.head, *shape.tail]
-    exact = sum(isinstance(dim, Expr) for dim in sizes)
-    return shape.rank is not None, len(sizes), exact, str(shape)
+from absint.lattices.shape import BOTTOM_SHAPE, TOP_SHAPE, Shape, StarredShape, shape_of
+from absint.lattices.terms.expr import UNKNOWN_SIZE, Dim
+from absint.lattices.terms.shape_variables import ShapeVariable
 
 
 def last_dims(shape: Shape) -> tuple[Dim, ...]:
     """The known sizes at the end of a shape: all of a known rank, the tail of a starred one, else none."""
     return shape.tail if shape.rank is None else shape.dims
-
-
-def first_dims(shape: Shape) -> tuple[Dim, ...]:
-    """The known sizes at the beginning of a shape."""
-    return shape.head if shape.rank is None else shape.dims
 
 
 def spliced(front: tuple[Dim, ...], middle: Shape, back: tuple[Dim, ...]) -> Shape:
@@ -267,19 +103,12 @@ def aligned(shapes: Sequence[Shape]) -> Aligned:
 
 __all__ = [
     "Aligned",
-    "StarredShape",
     "aligned",
-    "first_dims",
     "last_dims",
-    "leq",
-    "meet",
     "of_rank",
     "place",
     "places",
-    "pointwise",
     "spliced",
-    "variable_text",
-    "why_not_leq",
     "with_axes",
     "with_size",
     "without",

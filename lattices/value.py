@@ -10,7 +10,8 @@ from absint.lattices.contents import CONTENTS, Contents
 from absint.lattices.dim import DIMS
 from absint.lattices.dtype import DTYPES, DType
 from absint.lattices.ramp import NO_RAMPS, Ramps, fits, replaced
-from absint.lattices.shape import SHAPES, TOP_SHAPE, Shape
+from absint.lattices.shape import TOP_SHAPE, Shape
+from absint.lattices.shape_lattice import SHAPES
 from absint.lattices.terms.expr import UNKNOWN_SIZE, Dim, Expr, Symbol, const
 from absint.lattices.terms.intern import InternTable
 from absint.lattices.terms.substitution import substitute

@@ -12,7 +12,7 @@ from absint.lattices.dim import DIMS
 from absint.lattices.dtype import DTYPES, DType
 from absint.lattices.lattice import first_reason, placed
 from absint.lattices.ramp import NO_RAMPS, Ramps
-from absint.lattices.shape import SHAPES
+from absint.lattices.shape_lattice import SHAPES
 from absint.lattices.value import (
     BOTTOM,
     TOP,

@@ -16,8 +16,8 @@ from absint.lattices.dtype import DTYPES, DType
 from absint.lattices.logic import relation as rel
 from absint.lattices.logic.relation import FALSE, TRUE, Relation
 from absint.lattices.ramp import NO_RAMPS, Ramps, element, ramp
-from absint.lattices.shape import BOTTOM_SHAPE, SHAPES, TOP_SHAPE, Shape, shape_of
-from absint.lattices.starred import StarredShape
+from absint.lattices.shape import BOTTOM_SHAPE, TOP_SHAPE, Shape, StarredShape, shape_of
+from absint.lattices.shape_lattice import SHAPES
 from absint.lattices.terms import floats
 from absint.lattices.terms.evaluation import values_of
 from absint.lattices.terms.expr import UNKNOWN_DIM, Dim, Expr, Unknown, const, symbol

@@ -16,7 +16,8 @@ from absint.lattices.dim import DIMS
 from absint.lattices.dtype import DTYPES, DType
 from absint.lattices.logic.relation import FALSE, TRUE, Relation, conjunction, disjunction, divisible, eq, ge, le, lt
 from absint.lattices.logic.truth import YES
-from absint.lattices.shape import BOTTOM_SHAPE, SCALAR, SHAPES, TOP_SHAPE, Shape, shape_of
+from absint.lattices.shape import BOTTOM_SHAPE, SCALAR, TOP_SHAPE, Shape, shape_of
+from absint.lattices.shape_lattice import SHAPES
 from absint.lattices.terms.expr import ONE_EXPR, UNKNOWN_SIZE, ZERO_EXPR, Dim, Expr, Unknown, const
 from absint.lattices.terms.interval import Interval
 from absint.lattices.terms.normal import ceildiv, minimum

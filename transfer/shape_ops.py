@@ -6,7 +6,7 @@ from absint.lattices.contents import Contents
 from absint.lattices.dtype import DType
 from absint.lattices.logic.truth import NO, UNKNOWN
 from absint.lattices.ramp import NO_RAMPS, realigned
-from absint.lattices.shape import SCALAR, TOP_SHAPE, Shape, shape_of
+from absint.lattices.shape import MAX_RANK, SCALAR, TOP_SHAPE, Shape, shape_of
 from absint.lattices.starred import places, with_axes, without
 from absint.lattices.terms.expr import MAX_DIM, ONE_EXPR, UNKNOWN_SIZE, Dim, Unknown, product
 from absint.lattices.terms.interval import Interval
@@ -175,6 +175,7 @@ def _unsqueeze(op: Op, axes: list[int]) -> Tensor:
             op.reject(f"axes must not repeat an axis, found {axes}")
         found = with_axes(x.shape, axes, ONE_EXPR)
         if found is not None:
+            op.may_fail(f"a tensor has {MAX_RANK} axes at most, and the rank is unknown")
             return Tensor(x.dtype, found, _fill(x))
         if axes:
             op.may_fail(f"axes {axes} must be in range, and the rank is unknown")

@@ -58,12 +58,14 @@ def _check_pairs(first: str, names: Sequence[str], second: str, values: Sequence
         raise UsageError(f"{first} is given {len(names)} times, and {second} {len(values)} times: give them in pairs")
 
 
-def _add(found: dict[str, Size | Sequence[Size | None]], name: str, size: Size | Sequence[Size | None]) -> None:
+def _add(
+    found: dict[str, Size | Sequence[Size | str | None]], name: str, size: Size | Sequence[Size | str | None]
+) -> None:
     if found.setdefault(name, size) != size:
         raise UsageError(f"{name} is given two sizes: {found[name]} and {size}")
 
 
-def _shape(text: str) -> list[Size | None]:
+def _shape(text: str) -> list[Size | str | None]:
     if not _SHAPE.fullmatch(text):
         raise UsageError(f"--input_shape {text}: expected the sizes of all axes, as 1,3,224,224")
     return [int(size) for size in re.split(r"[x,]", text)]

@@ -68,10 +68,13 @@ def read_sizes(texts: Sequence[str]) -> Sizes:
                 f"{_cut(item.text)}: three sizes are a profile, which only the command profile takes: "
                 f"give a range, as {_cut(item.name)}={low}..{high}"
             )
-        sizes: list[Size | str | None] = [_size(axis) for axis in item.axes]
-        if item.star is not None:
-            sizes.insert(item.star, "*")
-        found[item.name] = sizes if item.is_shape else (None, None) if sizes[0] is None else sizes[0]
+        sizes = [_size(axis) for axis in item.axes]
+        if item.is_shape:
+            at = item.star or 0
+            star = [] if item.star is None else ["*"]
+            found[item.name] = [*sizes[:at], *star, *sizes[at:]]
+        else:
+            found[item.name] = (None, None) if sizes[0] is None else sizes[0]
     return found
 
 

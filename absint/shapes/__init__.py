@@ -10,6 +10,7 @@ readability     the shortest of the known equal forms of what a rule gives
 branches        gates and joins of an If; body_types: the types that branches and bodies may give
 loops/          heads and exits of Loop, Scan and SequenceMap
 inputs          symbols of the graph inputs, input_elements those of their elements; assumptions: those of the user
+input_shapes    shapes that a caller states for inputs without one
 refinement      requirements of one round become facts of the next; rounds: what a round is
 advice          what other analyses tell this one; advised: both in turns
 policies        one run under another tool's choice between two dims

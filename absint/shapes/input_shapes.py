@@ -1,18 +1,19 @@
 """Shapes that a caller states for inputs that the model declares without one.
 
-`bind={"X": ["*s", 64]}` and the assumption `shape(X) == [*s, 64]` say the same: a premise, as a declaration in the file is.
+`bind={"X": ["*s", 64]}` and the assumption `shape(X) == [*s, 64]` say the same. It is a premise, as a declaration in
+the file is.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Final
 
 from absint.errors import UsageError
 from absint.lattices.logic.relation import Relation
 from absint.lattices.shape import Shape
-from absint.lattices.shape_texts import read_shape, shape_of_items
+from absint.lattices.shape_texts import read_shape
 from absint.lattices.text.tokens import TextError
 from absint.lattices.value import OptionalOf, Tensor, Value
 from absint.shapes.sizes import is_range_of_sizes, is_shape, is_star, spelled
@@ -56,9 +57,9 @@ def bound_shapes(bind: Sizes, lowered: Lowered) -> dict[str, Shape]:
     for name, size in bind.items():
         if is_shape(size) and name in lowered.signature.inputs and is_without_shape(name, lowered):
             try:
-                found[name] = shape_of_items([_item(name, axis) for axis in size])
-            except TextError as problem:
-                raise UsageError(f"{spelled(name, size)}: {problem.reason}") from None
+                found[name] = Shape([_item(name, axis) for axis in size])
+            except ValueError as problem:
+                raise UsageError(f"{spelled(name, size)}: {problem}") from None
     return found
 
 
@@ -76,17 +77,4 @@ def is_without_shape(name: str, lowered: Lowered) -> bool:
     return isinstance(value, Tensor) and value.shape.is_top
 
 
-def with_shape(value: Value | None, shape: Shape | None) -> Value | None:
-    """The declared value of an input with a stated shape."""
-    if shape is None or value is None:
-        return value
-    if isinstance(value, OptionalOf):
-        return OptionalOf(Tensor(value.element.dtype, shape) if isinstance(value.element, Tensor) else value.element)
-    return Tensor(value.dtype, shape) if isinstance(value, Tensor) else value
-
-
-Stated = Mapping[str, Shape]
-"""The shapes by input."""
-
-
-__all__ = ["Stated", "bound_shapes", "is_without_shape", "split_assumptions", "with_shape"]
+__all__ = ["bound_shapes", "is_without_shape", "split_assumptions"]

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Container, Iterable, Iterator, Mapping
 from functools import cached_property
-from typing import TYPE_CHECKING
 
 from absint.diagnostics import Diagnostic, Severity
 from absint.lattices.logic.relation import Relation, ge, ne
@@ -19,9 +18,6 @@ from absint.lattices.value import OptionalOf, SequenceOf, Tensor, Value
 from absint.program.lowered import Lowered
 from absint.shapes.input_elements import InputElement, with_elements
 from absint.shapes.summaries import is_named, name_unknowns, own_symbols
-
-if TYPE_CHECKING:
-    from absint.shapes.input_shapes import Stated
 
 
 class Inputs:
@@ -48,7 +44,7 @@ class Inputs:
         return {name: symbol(name) for name in self.symbols} | {e.name: e.expr for e in self.elements.values()}
 
 
-def read_inputs(lowered: Lowered, shapes: Stated | None = None) -> Inputs:
+def read_inputs(lowered: Lowered, shapes: Mapping[str, Shape] | None = None) -> Inputs:
     """Read the declared dims as expressions or names.
 
     An unnamed dim becomes a symbol named after input and axis. A dim that is an expression is assumed to be defined and
@@ -59,9 +55,7 @@ def read_inputs(lowered: Lowered, shapes: Stated | None = None) -> Inputs:
     nodes = lowered.program.nodes
     declared = {name: (node, nodes[node].value) for name, node in lowered.signature.inputs.items()}
     if shapes:
-        from absint.shapes.input_shapes import with_shape
-
-        declared = {name: (node, with_shape(value, shapes.get(name))) for name, (node, value) in declared.items()}
+        declared = {name: (node, _with_shape(value, shapes.get(name))) for name, (node, value) in declared.items()}
         found.variables.update(shape.variable for shape in shapes.values() if shape.variable is not None)
     dims = _Dims(dict.fromkeys([dim for _, value in declared.values() for dim in _open(value)]))
     used = dims.names
@@ -79,6 +73,15 @@ def read_inputs(lowered: Lowered, shapes: Stated | None = None) -> Inputs:
         if value is not None and not is_named(value):
             found.values[node] = _named(node, value)
     return found
+
+
+def _with_shape(value: Value | None, shape: Shape | None) -> Value | None:
+    """The declared value of an input with a stated shape."""
+    if shape is None or value is None:
+        return value
+    if isinstance(value, OptionalOf):
+        return OptionalOf(Tensor(value.element.dtype, shape) if isinstance(value.element, Tensor) else value.element)
+    return Tensor(value.dtype, shape) if isinstance(value, Tensor) else value
 
 
 def _named(node: int, value: Value) -> Value:

@@ -174,9 +174,7 @@ class _Reading:
         stars = [at for at, size in enumerate(sizes) if is_star(size)]
         if shape.rank is None:
             if (stars or [-1]) != [len(shape.head)] or len(sizes) != len(shape.known) + 1:
-                raise UsageError(
-                    f"{text}: {name!r} has shape {shape}: give a size for each known axis, and * for others"
-                )
+                raise UsageError(f"{text}: {name!r} has shape {shape}: give sizes of the known axes, and * for others")
             self._axes(name, shape.known, [size for size in sizes if not is_star(size)], text)
             return
         if stars:
@@ -200,9 +198,7 @@ class _Reading:
         """The sizes with open axes in place of the star, of an input whose rank is known."""
         (star, *more), missing = stars, len(shape) + 1 - len(sizes)
         if more or sizes[star] != "*" or missing < 0:
-            raise UsageError(
-                f"{text}: {name!r} has shape {shape}: write one * for the axes that stay open, without a name"
-            )
+            raise UsageError(f"{text}: {name!r} has shape {shape}: write one * for axes that stay open, without a name")
         return (*sizes[:star], *(None,) * missing, *sizes[star + 1 :])
 
     def _axis(self, where: str, dim: Dim, size: Size, text: str) -> None:

@@ -133,7 +133,7 @@ def test_a_query_that_is_unknown_says_why() -> None:
     assert result.prove("X[0] == 1").reason == "the rank of 'X' is unknown, and so is its axis 0"
     assert result.prove("rank(X) == 4").reason == "`rank(*X)` is unknown"
     assert str(result.prove("rank(e) == 4").relation) == "`rank(*_s0)` == 4"
-    with pytest.raises(absint.UsageError, match="is no tensor|no value"):
+    with pytest.raises(absint.UsageError, match="nobody"):
         result.prove("shape(nobody) == shape(X)")
     with pytest.raises(absint.UsageError, match=r"state the shape of an input with the model"):
         result.prove("N >= 1", assume=["shape(X) == [2, 3]"])

@@ -7,7 +7,8 @@ from typing import Any
 import pytest
 
 from absint.lattices.laws import LAWS, Domain, LawError, check_laws
-from absint.lattices.shape import SHAPES, Shape
+from absint.lattices.shape import Shape
+from absint.lattices.shape_lattice import SHAPES
 from absint.lattices.terms.interval import EMPTY, FULL, Interval
 
 Set = frozenset[int]

@@ -13,7 +13,8 @@ from absint.lattices.lattice import why_not_leq
 from absint.lattices.logic.relation import TRUE
 from absint.lattices.ramp import ramp
 from absint.lattices.rows import Rows
-from absint.lattices.shape import BOTTOM_SHAPE, SHAPES, TOP_SHAPE, Shape
+from absint.lattices.shape import BOTTOM_SHAPE, TOP_SHAPE, Shape
+from absint.lattices.shape_lattice import SHAPES
 from absint.lattices.terms.expr import ONE_EXPR, UNKNOWN_DIM, UNKNOWN_SIZE, Unknown, const, integer_symbol, symbol
 from absint.lattices.terms.interval import EMPTY, FULL, Congruence, Interval
 from absint.lattices.value import BOTTOM, TOP, MapOf, OptionalOf, SequenceOf, SparseTensor, Tensor

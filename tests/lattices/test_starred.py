@@ -7,10 +7,10 @@ import pickle
 
 import pytest
 
-from absint.lattices.shape import BOTTOM_SHAPE, SHAPES, TOP_SHAPE, Shape
-from absint.lattices.shape_texts import read_shape, read_variable
+from absint.lattices.shape import BOTTOM_SHAPE, TOP_SHAPE, Shape, StarredShape, read_variable
+from absint.lattices.shape_lattice import SHAPES
+from absint.lattices.shape_texts import read_shape
 from absint.lattices.starred import (
-    StarredShape,
     aligned,
     of_rank,
     place,

@@ -1,0 +1,131 @@
+"""The lattice of shapes: of one form dim by dim, of two forms any shape.
+
+*Concretisation.* Under a binding that gives each symbol a number and each shape variable a list of naturals, the shape
+`[head, *s, tail]` allows exactly those whose sizes are the ones of the head, then the list, then those of the tail. One
+variable is one list in all shapes of a run: two values with the same starred shape have the same shape in every run,
+whatever their rank.
+
+*Order.* Shapes have a form: the rank, or the variable with the numbers of dims before and after it. Shapes of one form
+are ordered, joined and widened dim by dim. Of two forms neither is below the other, and their join is `?`, any shape.
+Their meet is the one that says more: a known rank before a variable, more dims around a variable before fewer.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Final
+
+from absint.lattices.dim import DIMS
+from absint.lattices.lattice import first_reason
+from absint.lattices.shape import BOTTOM_SHAPE, TOP_SHAPE, Shape, StarredShape, shape_of
+from absint.lattices.starred import last_dims
+from absint.lattices.terms.expr import Dim, Expr
+
+
+class ShapeLattice:
+    """Operations on shapes."""
+
+    bottom: Shape = BOTTOM_SHAPE
+    top: Shape = TOP_SHAPE
+
+    def leq(self, a: Shape, b: Shape) -> bool:
+        if a is b or a.is_bottom or b is TOP_SHAPE:
+            return True
+        if a.is_top or b.is_top:
+            return not b.is_bottom and _leq(a, b)
+        if b.is_bottom or len(a) != len(b):
+            return False
+        return all(map(DIMS.leq, a, b))
+
+    def why_not_leq(self, a: Shape, b: Shape) -> str:
+        """The reason why some tensor of shape `a` is none of shape `b`: `dim 1 must be 3, found N`."""
+        if self.leq(a, b):
+            return ""
+        if b.is_bottom:
+            return f"must be no shape, found {a}"
+        if b.is_top or (a.is_top and a is not TOP_SHAPE):
+            return _why_not_leq(a, b)
+        if a.is_top or len(a) != len(b):
+            return f"must have rank {len(b)}, found {'unknown rank' if a.is_top else len(a)}"
+        return first_reason("dim", map(DIMS.why_not_leq, a, b))
+
+    def join(self, a: Shape, b: Shape) -> Shape:
+        return self._pointwise(a, b, DIMS.join)
+
+    def widen(self, old: Shape, new: Shape) -> Shape:
+        return self._pointwise(old, new, DIMS.widen)
+
+    def _pointwise(self, a: Shape, b: Shape, combine: Callable[[Dim, Dim], Dim]) -> Shape:
+        if a is b or b.is_bottom:
+            return a
+        if a.is_bottom:
+            return b
+        if a.is_top or b.is_top:
+            return _combined(a, b, combine)
+        if len(a) != len(b):
+            return TOP_SHAPE
+        return shape_of(tuple(map(combine, a, b)))
+
+    def meet(self, a: Shape, b: Shape) -> Shape:
+        if a is b or a.is_bottom or b is TOP_SHAPE:
+            return a
+        if b.is_bottom or a is TOP_SHAPE:
+            return b
+        if a.is_top or b.is_top:
+            return _meet(a, b)
+        if len(a) != len(b):
+            return BOTTOM_SHAPE
+        return shape_of(tuple(map(DIMS.meet, a, b)))
+
+
+SHAPES: Final = ShapeLattice()
+
+
+def _leq(a: Shape, b: Shape) -> bool:
+    """The order, where a rank is unknown, neither is bottom and b is not any shape."""
+    if not isinstance(a, StarredShape) or not isinstance(b, StarredShape) or a.form != b.form:
+        return False
+    return all(map(DIMS.leq, a.known, b.known))
+
+
+def _why_not_leq(a: Shape, b: Shape) -> str:
+    """The reason why `leq` does not hold, where a rank is unknown and neither is bottom."""
+    if not isinstance(a, StarredShape) or not isinstance(b, StarredShape) or a.form != b.form:
+        return f"must be {b}, found {'unknown rank' if a is TOP_SHAPE else a}"
+    return first_reason("known dim", map(DIMS.why_not_leq, a.known, b.known))
+
+
+def _combined(a: Shape, b: Shape, combine: Callable[[Dim, Dim], Dim]) -> Shape:
+    """The join or widening, where a rank is unknown and neither is bottom."""
+    if not isinstance(a, StarredShape) or not isinstance(b, StarredShape) or a.form != b.form:
+        return TOP_SHAPE
+    return a.around(tuple(map(combine, a.known, b.known)))
+
+
+def _meet(a: Shape, b: Shape) -> Shape:
+    """The meet, where a rank is unknown and neither is any shape or bottom."""
+    if isinstance(a, StarredShape) and isinstance(b, StarredShape) and a.form == b.form:
+        return a.around(tuple(map(DIMS.meet, a.known, b.known)))
+    if _contradict(a, b):
+        return BOTTOM_SHAPE
+    return max(a, b, key=_said)
+
+
+def _contradict(a: Shape, b: Shape) -> bool:
+    """No list of sizes is allowed by both, as far as constants and ranks show."""
+    ranks = [len(shape.head) + len(shape.tail) for shape in (a, b)]
+    if (a.rank is not None and ranks[1] > ranks[0]) or (b.rank is not None and ranks[0] > ranks[1]):
+        return True
+    heads = zip(a.head, b.head, strict=False)
+    tails = zip(reversed(last_dims(a)), reversed(last_dims(b)), strict=False)
+    return any(DIMS.meet(x, y).bounds.is_empty for pairs in (heads, tails) for x, y in pairs)
+
+
+def _said(shape: Shape) -> tuple[bool, int, int, str]:
+    """What a shape says, for a choice that does not depend on the order of operands."""
+    sizes = [*shape.head, *shape.tail]
+    exact = sum(isinstance(dim, Expr) for dim in sizes)
+    return shape.rank is not None, len(sizes), exact, str(shape)
+
+
+__all__ = ["SHAPES", "ShapeLattice"]
