@@ -37,6 +37,8 @@ BARE: Final = re.compile(r"(?<![\w/(\[`])docs/([\w/-]+\.md)\b")
 NAMED: Final = re.compile(r"\[([\w/.-]+\.md)\]\(\1(#[^()\s]*)?\)")
 """A link whose text is the file."""
 PICTURE: Final = re.compile(r"^!\[([^\]]*)\]\((?:\.\./)?(pictures/[\w-]+\.svg)\)$", re.MULTILINE)
+SHOT: Final = re.compile(r"!\[([^\]]*)\]\(((?:\.\./)?pictures/[\w-]+)-light\.png\)")
+"""A picture of a screen, which there is in both schemes."""
 STYLE: Final = re.compile(r"<style>.*?</style>\s*", re.DOTALL)
 
 
@@ -57,6 +59,7 @@ def on_page_markdown(markdown: str, page: Page, config: MkDocsConfig, files: Fil
     if page.file.src_uri == RESULT:
         text += "".join(f"\n::: absint.Result.{name}\n    options: {{heading_level: 3}}\n" for name in others(text))
     text = NAMED.sub(lambda found: titled(found, page.file.src_uri, files), text)
+    text = SHOT.sub(r"![\1](\2-light.png#only-light)![\1](\2-dark.png#only-dark)", text)
     return PICTURE.sub(lambda found: inlined(found[1], found[2]), text)
 
 
