@@ -100,7 +100,7 @@ def cli(context: click.Context) -> None:
     \b
     Exit codes:
       0  fine, proved, legal
-      1  the answer is no: refuted, illegal, a contradiction, a node that must fail
+      1  the answer is no: refuted, illegal, it must fail
       2  bad usage or input
       3  undecided: not entailed, unknown, or data-dependent
     """

@@ -1,4 +1,7 @@
-"""Messages on standard error: one line each, and the text with the caret that some end with."""
+"""Messages on standard error: one line each, and the text with the caret that some end with.
+
+A terminal gets them in lines of its width, broken at spaces; a log has each in one line.
+"""
 
 from __future__ import annotations
 
@@ -15,8 +18,17 @@ def tell(message: str) -> None:
     lines = message.split("\n")
     pointed = lines[-2:] if len(lines) == 3 and lines[2].strip() == "^" and lines[1].startswith("    ") else []
     line = " ".join((lines[0] if pointed else message).split())
-    for text in (f"absint: {line if len(line) <= _LONGEST else f'{line[: _LONGEST - 3]}...'}", *pointed):
-        print(plain(text), file=sys.stderr)
+    said = plain(f"absint: {line if len(line) <= _LONGEST else f'{line[: _LONGEST - 3]}...'}")
+    for text in (*(_fitted(said) if sys.stderr.isatty() else [said]), *map(plain, pointed)):
+        print(text, file=sys.stderr)
+
+
+def _fitted(text: str) -> list[str]:
+    import shutil
+    import textwrap
+
+    width = max(shutil.get_terminal_size().columns, 40)
+    return textwrap.wrap(text, width, subsequent_indent="  ", break_long_words=False, break_on_hyphens=False)
 
 
 __all__ = ["tell"]

@@ -338,20 +338,22 @@ def aligned(rows: Sequence[tuple[str, str]], width: int) -> Iterator[str]:
 def wrapped(text: str, width: int, indent: int) -> Iterator[str]:
     """The text in lines of the width, broken after a comma in the right half, else at a space.
 
-    Lines after the first are indented.
+    Lines after the first are indented, less where a name would not fit otherwise.
     """
     text = text if len(text) <= _LONGEST else text[: _LONGEST - 3] + "..."
-    indent = indent if indent <= width - 20 else 6
+    indent = used = indent if indent <= width - 20 else 6
     while len(text) > width:
-        at = text.rfind(", ", indent + 1, width) + 1
-        if at <= max(indent, width // 2):
-            at = text.rfind(" ", indent + 1, width + 1)
-        if at <= indent:
+        at = text.rfind(", ", used + 1, width) + 1
+        if at <= max(used, width // 2):
+            at = text.rfind(" ", used + 1, width + 1)
+        if at <= used:
             at = text.find(" ", width)
             if at < 0:
                 break
         yield text[:at].rstrip()
-        text = " " * indent + text[at:].lstrip()
+        rest = text[at:].lstrip()
+        used = min(indent, max(width - len(rest.partition(" ")[0]), 2))
+        text = " " * used + rest
     yield text
 
 
