@@ -10,7 +10,8 @@ They share no code with the rules, and no analysis imports them: rules are prove
     elementwise    each element from elements at the same place; broadcasting
     reductions     axes that become one element
     products       products of matrices and tensors
-    windows        convolutions
+    windows        convolutions; pools: pools
+    images         transposed convolutions, columns, regions, samples
     normalisation  normalisations and softmax
     layout         elements rearranged: reshape, transpose, concat, split, pad, slice
     indexing       elements read or written at given places

@@ -14,6 +14,8 @@ FAMILIES: Final = (
     "indexing",
     "normalisation",
     "generators",
+    "pools",
+    "images",
 )
 
 

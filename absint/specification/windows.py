@@ -13,7 +13,7 @@ from absint.specification.specs import at, specifies
 
 def positions(padded: Term, span: Int, stride: int) -> Defined:
     """The greatest number of positions whose last one still fits into the padded axis."""
-    return greatest(lambda q: (q - 1) * stride + span <= padded, least=1)
+    return greatest(lambda q: (q - 1) * stride + span <= padded)
 
 
 CONVOLUTIONS = [

@@ -1,0 +1,101 @@
+"""Images and grids: transposed convolutions, columns, regions, samples."""
+
+from __future__ import annotations
+
+from absint.specification.formulas import Defined, Int, equal, product
+from absint.specification.layout import numbers
+from absint.specification.node import Node, Output, tensor
+from absint.specification.specs import at, specifies
+
+
+@specifies(
+    "ConvTranspose",
+    grid=[
+        at("N C H", "D M 3"),
+        at("N C H", "D M 3", strides=[2], pads=[1, 1]),
+        at("N C H", "D M 3", "B", strides=[2], output_padding=[1]),
+        at("N C H W", "D M 2 3", dilations=[2, 1], strides=[1, 2], pads=[0, 1, 1, 0]),
+        at("N C H", "D M 3", group=2),
+        at("N C H", "D M 3", output_shape=[9], strides=[2]),
+        at("N C H", "D M 3", strides=[2], auto_pad="SAME_UPPER"),
+    ],
+)
+def transposed_convolution(node: Node) -> Output:
+    """X (N, C, axes...) with W (C, M/group, kernel...): stride*(size - 1) + output_padding + span - pads."""
+    x, w, bias = node.input(0), node.input(1), node.optional(2)
+    node.demand(x.rank == w.rank, "X and W must have one rank")
+    group, axes = node.integer("group", 1), x.rank - 2
+    node.requires(equal(x.dims[1], w.dims[0]), "channels of X must be those of W")
+    node.requires(equal(x.dims[1] % group, 0), "channels must be a multiple of group")
+    channels = w.dims[1] * group
+    if bias is not None:
+        node.requires(equal(bias.dims[0], channels), "B must have one value for each output channel")
+    strides = node.integers("strides") or [1] * axes
+    dilations = node.integers("dilations") or [1] * axes
+    pads = node.integers("pads") or [0] * 2 * axes
+    extra = node.integers("output_padding") or [0] * axes
+    wanted = node.integers("output_shape")
+    sizes: list[Int] = []
+    for axis in range(axes):
+        size, kernel = x.dims[2 + axis], w.dims[2 + axis]
+        span = dilations[axis] * (kernel - 1) + 1
+        node.requires(size >= 1, "the axis must have an element")
+        if wanted is not None:
+            room = strides[axis] * (size - 1) + extra[axis] + span
+            node.limits(room >= wanted[axis], "onnxruntime only crops to output_shape")
+            sizes.append(wanted[axis])
+        elif node.text("auto_pad", "NOTSET").startswith("SAME"):
+            sizes.append(size * strides[axis])
+        else:
+            full = strides[axis] * (size - 1) + extra[axis] + span - pads[axis] - pads[axes + axis]
+            node.requires(full >= 1, "the output must have an element")
+            sizes.append(full)
+    return tensor([x.dims[0], channels, *sizes])
+
+
+@specifies(
+    "Col2Im", grid=[at("N C L", "= 4 5", "= 2 2"), at("N C L", "= 6 6", "= 3 2", strides=[2, 1], pads=[1, 0, 1, 0])]
+)
+def columns_to_image(node: Node) -> Output:
+    """Columns (N, C * block, positions) into an image (N, C, sizes...)."""
+    x = node.input(0)
+    image, block = numbers(node.elements(1)), numbers(node.elements(2))
+    axes = len(image)
+    strides = node.integers("strides") or [1] * axes
+    dilations = node.integers("dilations") or [1] * axes
+    pads = node.integers("pads") or [0] * 2 * axes
+    count, rows = 1, 1
+    for axis in range(axes):
+        room = image[axis] + pads[axis] + pads[axes + axis] - dilations[axis] * (block[axis] - 1) - 1
+        node.demand(room >= 0, "the block must fit the image")
+        count *= room // strides[axis] + 1
+        rows *= block[axis]
+    node.requires(equal(x.dims[1] % rows, 0), "rows must be a multiple of the block")
+    node.requires(equal(x.dims[2], count), "columns must be the positions of the block")
+    return tensor([x.dims[0], Defined(lambda q: equal(q * rows, x.dims[1])), *image])
+
+
+@specifies("MaxRoiPool", grid=[at("N C H W", "R 5", pooled_shape=[2, 3])])
+def pool_of_regions(node: Node) -> Output:
+    """(regions, C, pooled sizes)."""
+    x, regions = node.input(0), node.input(1)
+    return tensor([regions.dims[0], x.dims[1], *(node.integers("pooled_shape") or [])])
+
+
+@specifies("GridSample", grid=[at("N C H W", "M I J 2")])
+def sample_grid(node: Node) -> Output:
+    """(N, C, sizes of the grid...)."""
+    x, grid = node.input(0), node.input(1)
+    node.requires(equal(grid.dims[0], x.dims[0]), "X and grid must have one batch")
+    node.limits(product(x.dims[2:]) >= 1, "onnxruntime needs an element of each image")
+    return tensor([*x.dims[:2], *grid.dims[1:-1]])
+
+
+@specifies("AffineGrid", grid=[at("N 2 3", "= n c h w"), at("N 3 4", "= n c d h w")])
+def affine_grid(node: Node) -> Output:
+    """(N, spatial sizes..., their number)."""
+    theta, (batch, _, *spatial) = node.input(0), node.elements(1) or ()
+    node.requires(equal(theta.dims[0], batch), "size must have the batch of theta")
+    for size in spatial:
+        node.requires(size >= 1, "a spatial size must be positive")
+    return tensor([batch, *spatial, len(spatial)])

@@ -1,0 +1,97 @@
+"""Pools: windows that slide over axes, each folded into one element."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from absint.specification.formulas import Defined, Formula, Term, both, choice, either, equal, greatest, product
+from absint.specification.node import Input, Node, Output, tensor
+from absint.specification.specs import at, specifies
+from absint.specification.windows import positions
+
+POOLS: Final = [
+    at("N C H", kernel_shape=[3]),
+    at("N C H W", kernel_shape=[3, 2], strides=[2, 3], pads=[1, 0, 1, 1]),
+    at("N C H", kernel_shape=[2], auto_pad="VALID", strides=[2]),
+    at("N C H", kernel_shape=[3], auto_pad="SAME_UPPER", strides=[2]),
+    at("N C", kernel_shape=[2]),
+    at("N C H", kernel_shape=[2, 2]),
+]
+
+CEILED: Final = [
+    at("N C H", kernel_shape=[3], strides=[2], ceil_mode=1),
+    at("N C H", kernel_shape=[2], strides=[3], pads=[1, 1], ceil_mode=1),
+    at("N C H W", kernel_shape=[3, 3], strides=[2, 2], pads=[1, 1, 1, 1], ceil_mode=1),
+]
+
+
+@specifies("MaxPool", grid=POOLS)
+@specifies(
+    "MaxPool",
+    first=10,
+    grid=[*POOLS, *CEILED, at("N C H", kernel_shape=[3], dilations=[2]), at("N C H", kernel_shape=[2], outputs=2)],
+)
+@specifies("AveragePool", grid=POOLS)
+@specifies("AveragePool", first=10, grid=[*POOLS, *CEILED])
+@specifies("AveragePool", first=19, grid=[*POOLS, *CEILED, at("N C H", kernel_shape=[3], dilations=[2])])
+@specifies("LpPool", first=2, grid=POOLS)
+@specifies("LpPool", first=18, grid=[*POOLS, *CEILED, at("N C H", kernel_shape=[3], dilations=[2])])
+def pool(node: Node) -> list[Output]:
+    """N, C, and the positions of the window along each axis; with `ceil_mode` also one that starts inside but ends
+    beyond the padded axis.
+    """
+    x = node.input(0)
+    kernel = node.integers("kernel_shape") or []
+    axes = len(kernel)
+    node.demand(x.rank == axes + 2 >= 3, "kernel_shape must have a size for each spatial axis")
+    strides = node.integers("strides") or [1] * axes
+    dilations = node.integers("dilations") or [1] * axes
+    pads = node.integers("pads") or [0] * 2 * axes
+    mode = node.text("auto_pad", "NOTSET")
+    sizes = []
+    for axis in range(axes):
+        size, stride, span = x.dims[2 + axis], strides[axis], dilations[axis] * (kernel[axis] - 1) + 1
+        if mode.startswith("SAME"):
+            sizes.append(positions(size, 1, stride))
+            continue
+        before, after = (0, 0) if mode == "VALID" else (pads[axis], pads[axes + axis])
+        padded, end = size + before + after, size + before
+        node.requires(span <= padded, "the window must fit", unless=span < padded + 2 * stride)
+        fits = _ceiled(padded, span, stride, end) if node.integer("ceil_mode") else positions(padded, span, stride)
+        sizes.append(_in_onnxruntime(fits, padded, span, stride, end if node.integer("ceil_mode") else None))
+    _limit(node, x)
+    return [tensor([*x.dims[:2], *sizes])] * node.outputs
+
+
+def _ceiled(padded: Term, span: int, stride: int, end: Term) -> Defined:
+    """The windows that fit, and one more where some of the axis is left, if it starts before the pad at the end."""
+
+    def lies(q: Term) -> Formula:
+        last = (q - 1) * stride
+        return either(last + span <= padded, both(last - stride + span < padded, last < end))
+
+    return greatest(lies, least=1)
+
+
+def _in_onnxruntime(fits: Defined, padded: Term, span: int, stride: int, end: Term | None) -> Defined:
+    """onnxruntime divides towards 0: a window that misses by less than a stride is there, by less than two is none."""
+    short = choice(padded + stride > span, 1, 0)
+    if end is not None:
+        short = choice(end <= 0, 0, short)
+    return Defined(
+        lambda q: either(both(span <= padded, fits.condition(q), q >= fits.least), both(padded < span, equal(q, short)))
+    )
+
+
+def _limit(node: Node, x: Input) -> None:
+    """onnxruntime pools no empty tensor but one of no batch."""
+    node.limits(either(equal(x.dims[0], 0), product(x.dims[1:]) >= 1), "of an empty X, the batch must be what is empty")
+
+
+@specifies("GlobalAveragePool GlobalMaxPool", grid=[at("N C H"), at("N C H W")])
+@specifies("GlobalLpPool", first=2, grid=[at("N C H"), at("N C H W")])
+def global_pool(node: Node) -> Output:
+    """N, C, and 1 for each spatial axis."""
+    x = node.input(0)
+    _limit(node, x)
+    return tensor([*x.dims[:2], *[1] * (x.rank - 2)])
