@@ -21,6 +21,9 @@ SIZES: Final = (0, 1, 2, 3, 5)
 MOST: Final = 24
 """Bindings that an instance is tried at."""
 
+OLDEST: Final = 7
+"""The oldest opset of onnxruntime's kernels; onnx.reference, which also runs older ones, differs on empty tensors."""
+
 MISSING: Final = (
     "NOT_IMPLEMENTED",
     "NotImplementedError",
@@ -35,6 +38,8 @@ MISSING: Final = (
 
 def differences(spec: Specification, operator: str, version: int, instance: Instance) -> Iterator[str]:
     """The places where a run and the specification disagree; each bound size is one of `SIZES`."""
+    if version < OLDEST and not spec.domain:
+        return
     meaning = spec.meaning(operator, version, instance)
     for binding in bindings(instance, meaning):
         if any(not clause.formula.holds(binding) for clause in meaning.limits):
@@ -48,8 +53,6 @@ def differences(spec: Specification, operator: str, version: int, instance: Inst
             domain=spec.domain,
         )
         outputs, failure = execute(case, binding, 0)
-        if outputs is None and version < 7:
-            continue  # no kernel of onnxruntime is that old, and onnx.reference is stricter than it
         at = f"{operator}-{version} {instance} at {dict(binding)}"
         legal = all(clause.formula.holds(binding) for clause in meaning.legal)
         if outputs is None:
