@@ -83,7 +83,7 @@ def check(
     has_range = any(map(is_range, sizes.values()))
     if has_range:
         warm_up(limits)
-    result = analysed(model, assume, settings=settings)
+    result = _with_shapes(model, assume, sizes, settings)
     if has_range:
         with working("checking the ranges"):
             found = result.check_range(sizes, **limits._asdict())
@@ -104,6 +104,19 @@ def check(
 
         write(check_report(result, at, width_of(), values=values))
     return _code(at)
+
+
+def _with_shapes(model: str, assume: Sequence[str], sizes: Sizes, settings: Settings) -> Result:
+    """The analysis of the model, whose inputs without a shape have the shapes that the sizes state."""
+    from absint.shapes.inputs import has_any_shape
+    from absint.shapes.sizes import is_shape
+
+    result = analysed(model, assume, settings=settings)
+    inputs = result.declared_inputs.named
+    shapes = {
+        name: size for name, size in sizes.items() if is_shape(size) and name in inputs and has_any_shape(inputs[name])
+    }
+    return analysed(model, assume, shapes, settings=settings) if shapes else result
 
 
 def _near(limits: SolverLimits) -> float:

@@ -6,6 +6,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Final
 
 from absint.lattices.logic.relation import FALSE
+from absint.lattices.shape import TOP_SHAPE
 from absint.lattices.terms.expr import MAX_DIM
 from absint.lattices.text.escapes import plain
 from absint.lattices.value import Tensor
@@ -112,7 +113,7 @@ def _failure(failure: Failure, width: int) -> Iterator[Line]:
 def _shapes(result: Result, check: Check, names: list[str], title: str, width: int) -> Iterator[Line]:
     yield Line("")
     yield Line(title, "bold")
-    rows = [(name, f"{_type(result, name)}{_shape(check, name)}") for name in names]
+    rows = [(name, f"{_type(result, name)}{_shape(result, check, name)}") for name in names]
     if not rows:
         yield Line("  none")
     yield from map(Line, aligned(rows, width))
@@ -123,11 +124,13 @@ def _type(result: Result, name: str) -> str:
     return f"{value.dtype} " if isinstance(value, Tensor) else ""
 
 
-def _shape(check: Check, name: str) -> str:
+def _shape(result: Result, check: Check, name: str) -> str:
     """Sizes, with `?` for a data-dependent one."""
     shape = check.shapes.get(name)
     if shape is None:
-        return "not a tensor of known rank"
+        value = result.values.get(name)
+        found = value.shape.substitute(dict(check.sizes)) if isinstance(value, Tensor) else TOP_SHAPE
+        return "not a tensor of known rank" if found.variable is None or found.free_symbols else str(found)
     return f"[{', '.join('?' if size is None else str(size) for size in shape)}]"
 
 

@@ -156,6 +156,12 @@ def _read(found: Inputs, name: str, value: Value, declared: _Dims) -> Value:
     return Tensor(value.dtype, value.shape.around(tuple(dims)))
 
 
+def has_any_shape(value: Value) -> bool:
+    """An input for which neither the model nor the caller states a shape."""
+    held = value.element if isinstance(value, OptionalOf) else value
+    return isinstance(held, Tensor) and held.shape.variable is not None and not held.shape.known
+
+
 def any_shape_of(name: str, taken: Container[Symbol]) -> Shape:
     """The shape of an input that is declared without one: the variable `*name`, unless a caller uses that."""
     from absint.lattices.terms.shape_variables import ShapeVariable

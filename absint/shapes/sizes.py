@@ -170,7 +170,10 @@ class _Reading:
     def _shape(self, name: str, sizes: Sequence[Size | str | None], text: str) -> None:
         shape = _shape_of(self._inputs, name)
         if shape is None:
-            raise UsageError(f"{text}: {name!r} is declared without a shape, so it has no symbols")
+            raise UsageError(
+                f"{text}: {name!r} is declared without a shape: state one when the model is analysed, as "
+                f"analyze(..., bind={{{name!r}: [...]}})"
+            )
         stars = [at for at, size in enumerate(sizes) if is_star(size)]
         if shape.rank is None:
             if (stars or [-1]) != [len(shape.head)] or len(sizes) != len(shape.known) + 1:
