@@ -17,7 +17,7 @@ from absint.lattices.dim import BOTTOM_DIM, DIMS
 from absint.lattices.lattice import first_reason
 from absint.lattices.logic.relation import FALSE, TRUE, UNKNOWN_RELATION, Relation
 from absint.lattices.terms.atoms import postorder
-from absint.lattices.terms.expr import Dim, Expr, Symbol, Unknown
+from absint.lattices.terms.expr import Constant, Dim, Expr, Symbol, Unknown
 from absint.lattices.terms.floats import Float
 from absint.lattices.terms.intern import InternTable
 from absint.lattices.terms.real import Real
@@ -39,7 +39,10 @@ _LARGEST: Final = 1 << 40
 
 def is_small(sizes: Sequence[int]) -> bool:
     """The elements of a tensor of this shape are followed; of an empty one, the other sizes must fit an array too."""
-    return prod(sizes) <= MAX_ELEMENTS and len(sizes) <= MAX_RANK and prod(filter(None, sizes)) <= _LARGEST
+    count = prod(sizes)
+    if count > MAX_ELEMENTS or len(sizes) > MAX_RANK:
+        return False
+    return count > 0 or prod(filter(None, sizes)) <= _LARGEST
 
 
 class Opaque:
@@ -75,7 +78,7 @@ class Contents:
         sizes = tuple(shape)
         if prod(sizes) != len(items):
             raise ValueError(f"{len(items)} elements do not fill shape {sizes}")
-        if not is_small(sizes) or (items and all(e is OPAQUE or e is DIMS.top for e in items)):
+        if not is_small(sizes) or (items and _is_nothing(items[0]) and all(map(_is_nothing, items))):
             return None
         return _intern(sizes, items)
 
@@ -103,7 +106,7 @@ class Contents:
     @staticmethod
     def fill(element: Element) -> Contents | None:
         """Every element is this one, for any shape."""
-        return None if element is OPAQUE or element is DIMS.top else _intern(None, (element,))
+        return None if _is_nothing(element) else _intern(None, (element,))
 
     @property
     def is_fill(self) -> bool:
@@ -166,8 +169,8 @@ def _intern(shape: tuple[int, ...] | None, elements: tuple[Element, ...]) -> Con
     def build() -> Contents:
         self = object.__new__(Contents)
         self.shape, self.elements = shape, elements
-        self.open = tuple([e for e in elements if not _is_constant(e)])
-        self.has_unknown = any(isinstance(e, Unknown) for e in self.open)
+        self.open = tuple([e for e in elements if not isinstance(e, Constant) and not _is_constant(e)])
+        self.has_unknown = bool(self.open) and any(isinstance(e, Unknown) for e in self.open)
         return self
 
     found = _CONTENTS.get(key)
@@ -176,6 +179,11 @@ def _intern(shape: tuple[int, ...] | None, elements: tuple[Element, ...]) -> Con
 
 NO_CONTENTS: Final = _intern(None, ())
 """Bottom: no tensor at all. Only a meet gives it, and a value that has it is bottom itself."""
+
+
+def _is_nothing(element: Element) -> bool:
+    """Nothing is known of it."""
+    return element is OPAQUE or element is DIMS.top
 
 
 def _is_constant(element: Element) -> bool:

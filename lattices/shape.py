@@ -11,7 +11,7 @@ from functools import cached_property
 from typing import Final, TypeAlias, TypeVar, overload
 
 from absint.lattices.dim import BOTTOM_DIM
-from absint.lattices.terms.expr import UNKNOWN_SIZE, Binding, Dim, Expr, Symbol, as_dim, product, sole_atom
+from absint.lattices.terms.expr import UNKNOWN_SIZE, Binding, Constant, Dim, Expr, Symbol, as_dim, product, sole_atom
 from absint.lattices.terms.intern import InternTable
 from absint.lattices.terms.shape_variables import ShapeVariable, changed
 from absint.lattices.terms.substitution import substitute
@@ -201,12 +201,13 @@ def _build(dims: tuple[Dim, ...]) -> Shape:
     self._hash = hash(dims)
     self.rank = len(dims)
     self.is_top = False
-    known = [d for d in dims if isinstance(d, Expr)]
-    sizes = tuple([d.const for d in known if d.const is not None])
+    sizes = tuple([d.const for d in dims if isinstance(d, Constant)])
     self.concrete = sizes if len(sizes) == len(dims) else None
-    self.open = tuple([d for d in known if d.const is None])
-    self.has_unknown = len(known) < len(dims)
-    self.largest = max([d.size for d in self.open], default=0)
+    self.open, self.largest, self.has_unknown = (), 0, False
+    if len(sizes) < len(dims):
+        self.open = tuple([d for d in dims if isinstance(d, Expr) and d.const is None])
+        self.largest = max([d.size for d in self.open], default=0)
+        self.has_unknown = len(sizes) + len(self.open) < len(dims)
     return self
 
 
@@ -235,7 +236,7 @@ def shape_of(dims: tuple[Dim, ...]) -> Shape:
     if len(dims) > MAX_RANK:
         return TOP_SHAPE
     for dim in dims:
-        if dim.bounds.is_empty:
+        if not isinstance(dim, Constant) and dim.bounds.is_empty:
             return BOTTOM_SHAPE
     return _SHAPES.add(key, lambda: _build(dims))
 

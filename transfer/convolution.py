@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from absint.lattices.dtype import DType
-from absint.lattices.logic.relation import TRUE, divisible, eq, ge
+from absint.lattices.logic.relation import divisible, eq, ge
 from absint.lattices.logic.truth import YES
 from absint.lattices.shape import TOP_SHAPE, Shape, shape_of
 from absint.lattices.terms.expr import UNKNOWN_SIZE, Dim, Expr, product
@@ -21,8 +21,9 @@ from absint.transfer.window import Window, as_size, kernel_of, slides, values_of
 @rule("Conv", inputs="X W B", complete=True)
 def conv(op: Op) -> Tensor:
     """N, M and the positions of the window: X (N, C, ...) with W (M, C/group, kernel...)."""
-    bias = op.optional("B")
-    return Tensor(op.common_dtype("X", "W", "B"), conv_shape(op, "X", "W", None if bias is None else bias.shape))
+    x, w, bias = op.tensor("X"), op.tensor("W"), op.optional("B")
+    dtype = op.same_dtype(x.dtype, w.dtype, *([] if bias is None else [bias.dtype]))
+    return Tensor(dtype, conv_shape(op, x.shape, w.shape, None if bias is None else bias.shape))
 
 
 @rule("ConvInteger", inputs="x w x_zero_point w_zero_point", outputs="y", complete=True)
@@ -30,7 +31,7 @@ def conv_integer(op: Op) -> Tensor:
     """Conv of 8-bit integers, accumulated in int32."""
     single(op, "x_zero_point")
     single(op, "w_zero_point")
-    return Tensor(DType.INT32, conv_shape(op, "x", "w", None))
+    return Tensor(DType.INT32, conv_shape(op, op.tensor("x").shape, op.tensor("w").shape, None))
 
 
 @rule(
@@ -48,14 +49,15 @@ def qlinear_conv(op: Op) -> Tensor:
     for name in ("w_scale", "w_zero_point"):
         single(op, name, count=w[0] if w.rank else None)
     not_empty(op, "onnxruntime may crash on zero points of no channels", op.tensor("w_zero_point").shape)
-    return Tensor(op.dtype("y_zero_point"), conv_shape(op, "x", "w", None if bias is None else bias.shape))
+    shape = conv_shape(op, op.tensor("x").shape, w, None if bias is None else bias.shape)
+    return Tensor(op.dtype("y_zero_point"), shape)
 
 
 @rule("DeformConv", inputs="X W offset B mask")
 def deform_conv(op: Op) -> Tensor:
     """Conv whose window samples at learned offsets: the shape is that of Conv."""
     bias = op.optional("B")
-    shape = conv_shape(op, "X", "W", None if bias is None else bias.shape)
+    shape = conv_shape(op, op.tensor("X").shape, op.tensor("W").shape, None if bias is None else bias.shape)
     offset = op.tensor("offset").shape
     if not shape.is_top:
         op.require_rank(offset, len(shape), "offset")
@@ -74,9 +76,8 @@ def _check_group(op: Op, group: int) -> None:
         op.may_fail(f"group must be positive, found {group}")
 
 
-def conv_shape(op: Op, data: str, weight: str, bias: Shape | None) -> Shape:
-    """The output shape of a convolution, requirements stated."""
-    x, w = op.tensor(data).shape, op.tensor(weight).shape
+def conv_shape(op: Op, x: Shape, w: Shape, bias: Shape | None) -> Shape:
+    """The output shape of a convolution of x with the weights w, requirements stated."""
     group = op.integer("group", 1)
     _check_group(op, group)
     kernel = kernel_of(op, None if w.is_top else w[2:])
@@ -115,7 +116,7 @@ def _rank(op: Op, x: Shape, w: Shape, kernel: Sequence[Dim] | None) -> int | Non
 
 def _windows(op: Op, kernel: Sequence[Dim]) -> list[Window]:
     for size in kernel:
-        if ge(size, 1) is not TRUE and op.decide(ge(size, 1)) is not YES:
+        if not op.never_empty(size):
             op.may_fail("onnxruntime hangs on a kernel of size 0, unless there is nothing to convolve")
     found = windows(op, kernel)
     automatic = op.string("auto_pad", "NOTSET") or "NOTSET"
@@ -133,8 +134,10 @@ def _require_channels(op: Op, channels: Dim, inputs: Dim, outputs: Dim, group: i
     op.require_equal(
         channels, inputs if group == 1 else inputs * group, "channels of X must equal those of W times group"
     )
-    op.may_fail("onnxruntime may hang on a convolution of no channels", unless=ge(inputs, 1))
-    op.require(divisible(outputs, group), "output channels must be a multiple of group")
+    if not op.never_empty(inputs):
+        op.may_fail("onnxruntime may hang on a convolution of no channels", unless=ge(inputs, 1))
+    if group != 1 or outputs.is_unknown:
+        op.require(divisible(outputs, group), "output channels must be a multiple of group")
 
 
 def _with_bias(op: Op, bias: Shape, outputs: Dim) -> Dim:
@@ -226,7 +229,7 @@ def col2im(op: Op) -> Tensor:
     sizes = [as_size(d) for d in image]
     for size in image:
         op.require(ge(size, 0), "image sizes must not be negative")
-    if any(op.decide(ge(size, 1)) is not YES for size in block if isinstance(size, Expr)):
+    if not all(op.never_empty(size) for size in block if isinstance(size, Expr)):
         op.may_fail("block sizes must be positive")
         return Tensor(columns.dtype, shape_of((batch, UNKNOWN_SIZE, *sizes)))
     _require_columns(op, rows, length, sizes, block)

@@ -92,7 +92,8 @@ class Op(Stating):
 
         Raises BadNodeError if a required input is left out.
         """
-        value = self.value(name)
+        inputs, index = self.inputs, self.rule.places.get(name, _NOWHERE)
+        value = inputs[index] if index < len(inputs) else self.value(name)
         if isinstance(value, Tensor):
             return value
         if value is None:
@@ -204,12 +205,12 @@ class Op(Stating):
         first = shapes[0]
         if len(shapes) == 1 or (all(s is first for s in shapes) and not first.has_unknown):
             return first
-        if any(s.is_top for s in shapes):
-            ranked = [s for s in shapes if s is not SCALAR]
-            if len(ranked) == 1:
-                return ranked[0]
+        ranked = [s for s in shapes if s is not SCALAR]
+        if len(ranked) == 1:
+            return ranked[0]
+        if any(s.is_top for s in ranked):
             return self._broadcast_starred(ranked)
-        return shape_of(self.broadcast_dims(*(s.dims for s in shapes)))
+        return shape_of(self.broadcast_dims(*[s.dims for s in ranked]))
 
     def _broadcast_starred(self, shapes: Sequence[Shape]) -> Shape:
         """The shape after broadcasting where a rank is unknown: with the dims that lie along the last axes."""
@@ -288,6 +289,9 @@ def _unknown_size() -> Dim:
 
 
 _LONGEST_VECTOR: Final = 64
+
+_NOWHERE: Final = 1 << 30
+"""No node has so many inputs."""
 
 ANY_TENSOR: Final = Tensor(DType.UNDEFINED)
 """A tensor of unknown type and rank."""

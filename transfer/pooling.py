@@ -6,7 +6,6 @@ from collections.abc import Sequence
 
 from absint.lattices.dtype import DType
 from absint.lattices.logic.relation import disjunction, eq, ge
-from absint.lattices.logic.truth import YES
 from absint.lattices.shape import Shape, shape_of
 from absint.lattices.terms.expr import UNKNOWN_SIZE, Dim, const
 from absint.lattices.value import Tensor
@@ -63,7 +62,7 @@ def pool_shape(op: Op) -> Shape:
     _may_refuse_channels(op, batch, channels)
     ceil_mode = op.flag("ceil_mode")
     sizes = []
-    may_be_empty = op.decide(ge(batch, 1)) is not YES
+    may_be_empty = not op.never_empty(batch)
     for axis, (size, window) in enumerate(zip(spatial, found, strict=True)):
         op.require(disjunction(eq(batch, 0), ge(size, 1)), f"spatial axis {axis} must not be empty")
         sizes.append(pooled(op, size, window, ceil_mode, axis, may_be_empty=may_be_empty))

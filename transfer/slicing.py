@@ -13,7 +13,7 @@ from absint.lattices.logic.truth import YES
 from absint.lattices.records import NamedTuple
 from absint.lattices.shape import TOP_SHAPE, shape_of
 from absint.lattices.starred import places, with_size
-from absint.lattices.terms.expr import MAX_DIM, UNKNOWN_DIM, Dim, Expr, Unknown
+from absint.lattices.terms.expr import MAX_DIM, UNKNOWN_DIM, Dim, Expr, Unknown, const
 from absint.lattices.terms.intern import remembered
 from absint.lattices.terms.interval import Interval
 from absint.lattices.terms.normal import ceildiv
@@ -132,6 +132,8 @@ def _cut_size(op: Op, axis: int, size: Dim, cut: Cut) -> Dim:
     if step is None:
         return _at_most(op, axis, size, size)
     if isinstance(size, Expr) and isinstance(cut.start, Expr) and isinstance(cut.end, Expr):
+        if size.const is not None and cut.start.const is not None and cut.end.const is not None:
+            return const(len(_indices(size.const, cut)))
         return sliced_size(op.facts, size, cut.start, cut.end, step)
     whole = ceildiv(size, abs(step))
     if step > 0 and isinstance(size, Expr) and isinstance(cut.start, Expr):
@@ -221,12 +223,12 @@ def _backward(facts: Facts, size: Dim, start: Bound, end: Bound, step: int) -> D
     return least(facts, size, greatest(facts, 0, ceildiv(first - greatest(facts, *ends), -step)))
 
 
-def _indices(size: int, cut: Cut) -> list[int]:
+def _indices(size: int, cut: Cut) -> range:
     """The indices that a slice with constant bounds selects."""
     start, end, step = int(cut.start), int(cut.end), int(cut.step)
     start += size if start < 0 else 0
     if step > 0:
-        end = end + size if end < 0 else end
-        return list(range(max(start, 0), min(end, size), step))
+        end = size if end in _FAR else end + size if end < 0 else end
+        return range(max(start, 0), min(end, size), step)
     end = -1 if end in _FAR else end + size if end < 0 else end
-    return list(range(max(min(start, size - 1), 0), max(end, -1), step)) if size else []
+    return range(max(min(start, size - 1), 0), max(end, -1), step) if size else range(0)

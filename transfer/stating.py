@@ -173,6 +173,11 @@ class Stating(Attributes):
             return YES
         return NO if relation is FALSE else self.facts.decide(relation)
 
+    def never_empty(self, size: Dim) -> bool:
+        """The bounds or the facts show that the size is at least 1."""
+        lo = size.bounds.lo
+        return (isinstance(size, Expr) and lo is not None and lo >= 1) or self.decide(rel.ge(size, 1)) is YES
+
     def is_equal(self, a: Dim | int, b: Dim | int) -> Truth:
         """YES if two dims are equal in every run, NO if in none."""
         a, b = as_dim(a), as_dim(b)

@@ -16,11 +16,12 @@ def oversize(value: Value) -> str | None:
     """The reason why no tensor has the type and shape of a value: a size or its bytes do not fit 63 bits."""
     if not isinstance(value, Tensor) or not value.shape.rank:
         return None
-    return _oversize(value.shape, value.dtype.bits)
+    return too_many(value.shape, value.dtype.bits)
 
 
 @remembered
-def _oversize(shape: Shape, bits: int) -> str | None:
+def too_many(shape: Shape, bits: int) -> str | None:
+    """The reason why no tensor has the shape and elements of so many bits."""
     for dim in shape.dims:
         if dim.bounds.lo is not None and dim.bounds.lo > MOST:
             return f"no axis has {dim} elements: a size fits 63 bits"
@@ -30,4 +31,4 @@ def _oversize(shape: Shape, bits: int) -> str | None:
     return None
 
 
-__all__ = ["oversize"]
+__all__ = ["oversize", "too_many"]

@@ -84,15 +84,20 @@ class _Legal(NamedTuple):
         """Some legal sizes meet the condition, and others do not."""
         seen: set[bool] = set()
         tries = {True: _MAX_TRIES, False: _MAX_TRIES}
+        premises = list(self.premises)
         for binding in self._samples(sorted(condition.free_symbols)):
             truth = _truth(condition, binding)
             if truth is None or truth in seen or not tries[truth]:
                 continue
             tries[truth] -= 1
-            if all(_truth(premise, binding) is not False for premise in self.premises):
-                seen.add(truth)
-                if len(seen) == 2:
-                    return True
+            broken = next((premise for premise in premises if _truth(premise, binding) is False), None)
+            if broken is not None:  # it is asked first from now on: the next sizes are much the same
+                premises.remove(broken)
+                premises.insert(0, broken)
+                continue
+            seen.add(truth)
+            if len(seen) == 2:
+                return True
         return False
 
     def _samples(self, varied: Sequence[str]) -> Iterator[Mapping[str, int]]:

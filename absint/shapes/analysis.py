@@ -16,7 +16,7 @@ from absint.lattices.value import BOTTOM, TOP, Tensor, Value
 from absint.program.graph import Program
 from absint.program.limits import UNFINISHED
 from absint.program.operations import Operation
-from absint.shapes.application import Inputs, computed, ruled, typed
+from absint.shapes.application import Inputs, applied_at, computed, ruled, typed
 from absint.shapes.interpretation import STATES, Interpretation, Transfer
 from absint.shapes.memo.cache import memo_of
 from absint.shapes.memo.reuse import FirstRound
@@ -106,27 +106,30 @@ class ShapeAnalysis(Interpretation, Analysis[State]):
             super().sweep(order, states)
             return
         memo, first, nodes, applied, under = self.memo, self.first_round, self.nodes, self.applied, self.under
-        stays = None if self.inputs else _is_constant_tensor if self.facts else _any_value
+        stays, always = not self.inputs, not self.inputs and not self.facts
         for node in order:
             item = nodes[node]
             operation = item.operation
-            if operation is None or item.gate >= 0:
+            if operation is None:
                 value = item.value
-                if value is not None and stays is not None and stays(value):
+                if value is not None and (always or (stays and _is_constant_tensor(value))):
                     states[node] = (value,)
                 else:
                     states[node] = self.transfer(node, states)
                 continue
-            found = None if first is None else first.summary(node, item.operands)
+            found = None if first is None or item.gate >= 0 else first.summary(node, item.operands)
             is_again = found is None
             if found is None:
                 inputs: Inputs = tuple([states[p][i] if p >= 0 else None for p, i in item.operands])
-                results = memo[operation]
-                found = results.get(inputs)
-                if under is not None and (found is None or not self.holds(found)):
-                    found = results.get((inputs, under))
-                if found is None:
-                    found = ruled(self, node, operation, inputs, self.facts, under)
+                if item.gate >= 0:
+                    found = applied_at(self, node, item, operation, inputs, states)
+                else:
+                    results = memo[operation]
+                    found = results.get(inputs)
+                    if under is not None and (found is None or not self.holds(found)):
+                        found = results.get((inputs, under))
+                    if found is None:
+                        found = ruled(self, node, operation, inputs, self.facts, under)
             applied[node] = found
             state = states[node] = self.outputs(node, found) if found.holes else found.outputs
             if is_again and first is not None:
@@ -171,11 +174,6 @@ def is_constant(value: Tensor) -> bool:
 def _is_constant_tensor(value: Value) -> bool:
     """No fact changes the value of an input."""
     return isinstance(value, Tensor) and is_constant(value)
-
-
-def _any_value(_: Value) -> bool:
-    """There are no facts that change it."""
-    return True
 
 
 def simplified(value: Value, facts: Facts) -> Value:

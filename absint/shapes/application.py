@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING
 
 from absint.lattices.dtype import DType
-from absint.lattices.logic.facts import Facts
+from absint.lattices.logic.facts import NO_FACTS, Facts
 from absint.lattices.logic.relation import FALSE
-from absint.lattices.terms.kept import Kept
+from absint.lattices.shape import Shape
+from absint.lattices.terms.intern import remembered
 from absint.lattices.value import BOTTOM, TOP, Tensor, Value
 from absint.model import schemas
-from absint.model.largest import oversize
+from absint.model.largest import oversize, too_many
 from absint.program.folded import Body
 from absint.program.graph import Node
 from absint.program.limits import UNFINISHED
@@ -19,7 +20,7 @@ from absint.program.operations import Callee, Operation
 from absint.shapes.calls import summary_of
 from absint.shapes.folding import EXACT, evaluated
 from absint.shapes.interpretation import Calls, Interpretation
-from absint.shapes.readability import is_readable, readable
+from absint.shapes.readability import is_final, is_readable, readable
 from absint.shapes.summaries import RuleSummary, State, is_named, name_unknowns
 from absint.transfer.application import apply
 from absint.transfer.op import Op, Statement
@@ -37,7 +38,7 @@ def computed(run: Interpretation, node: int, item: Node, operation: Operation, s
         summary = run.first_round.summary(node, item.operands)
     if summary is None:
         inputs = tuple([states[p][i] if p >= 0 else None for p, i in item.operands])
-        summary = _applied(run, node, item, operation, inputs, states)
+        summary = applied_at(run, node, item, operation, inputs, states)
     run.applied[node] = summary
     return run.outputs(node, summary) if summary.holes else summary.outputs
 
@@ -46,7 +47,7 @@ def computed_of(
     run: Interpretation, node: int, item: Node, operation: Operation, inputs: Inputs, states: Sequence[State]
 ) -> State:
     """The state of an operator with these inputs in place of its own."""
-    summary = run.applied[node] = _applied(run, node, item, operation, inputs, states)
+    summary = run.applied[node] = applied_at(run, node, item, operation, inputs, states)
     return run.outputs(node, summary)
 
 
@@ -57,9 +58,10 @@ def tried(run: Interpretation, gate: int, operation: Operation, inputs: Inputs) 
     return summary
 
 
-def _applied(
+def applied_at(
     run: Interpretation, node: int, item: Node, operation: Operation, inputs: Inputs, states: Sequence[State]
 ) -> RuleSummary:
+    """The result of an operator with these inputs: a remembered one, or that of its rule."""
     facts, under = run.facts, run.under
     if item.gate >= 0:
         if states[item.gate][0] is BOTTOM:
@@ -146,6 +148,8 @@ def _ruled(
     if rule is None:
         return name_unknowns(_unknown(operation, inputs), possible_failures=("no rule for the operator",))
     version, name, premises = operation.version, operation.op_type, run.program.premises
+    if facts is run.facts and facts.narrows_only:  # the inputs show them, unlike those below a gate
+        facts = NO_FACTS  # functions remember what they gave without facts
     op = Op(rule, inputs, operation.attributes, version, count, facts, name, run.policy, premises, bounds)
     try:
         result = apply(rule, op)
@@ -180,16 +184,18 @@ def _ruled(
     return name_unknowns(outputs, *said)
 
 
-_PLAIN: Final[Kept[Value, bool]] = Kept(1 << 14)
-
-
 def is_plain(output: Value) -> bool:
     """It can be the output of a node as it is: its type is known, its sizes are named, readable and not too large."""
-    found = _PLAIN.get(output)
-    if found is not None:
-        return found
-    known = isinstance(output, Tensor) and output.dtype is not DType.UNDEFINED
-    return _PLAIN.add(output, 1, known and is_named(output) and is_readable(output) and oversize(output) is None)
+    if not isinstance(output, Tensor) or output.dtype is DType.UNDEFINED or not _fits(output.shape, output.dtype):
+        return False
+    contents = output.contents
+    return is_named(output) and (contents is None or not contents.open or is_readable(output))
+
+
+@remembered
+def _fits(shape: Shape, dtype: DType) -> bool:
+    """A tensor of this shape and type is readable and not too large."""
+    return all(map(is_final, shape.open)) and (not shape.rank or too_many(shape, dtype.bits) is None)
 
 
 def _unknown(operation: Operation, inputs: Inputs) -> State:
@@ -234,4 +240,4 @@ def _with_type(output: Value, known: Value) -> Value:
     return output
 
 
-__all__ = ["Inputs", "computed", "computed_of", "computed_within", "ruled", "tried", "typed"]
+__all__ = ["Inputs", "applied_at", "computed", "computed_of", "computed_within", "ruled", "tried", "typed"]

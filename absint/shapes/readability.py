@@ -12,7 +12,6 @@ from absint.lattices.contents import Contents, Element
 from absint.lattices.shape import Shape
 from absint.lattices.terms.dim import Dim
 from absint.lattices.terms.expr import Expr, Unknown
-from absint.lattices.terms.intern import remembered
 from absint.lattices.terms.periodic import extent
 from absint.lattices.terms.shortening import FEW, length, shortened
 from absint.lattices.value import Tensor, Value
@@ -44,13 +43,12 @@ def is_readable(value: Value) -> bool:
         return True
     assert isinstance(value, Tensor)
     elements = value.contents.open if value.contents is not None else ()
-    return all(map(_is_final, value.shape.open)) and all(_is_final(e) for e in elements if isinstance(e, Expr))
+    return all(map(is_final, value.shape.open)) and all(is_final(e) for e in elements if isinstance(e, Expr))
 
 
-@remembered
-def _is_final(dim: Expr) -> bool:
+def is_final(dim: Expr) -> bool:
     """It is its shortest form, and not too long."""
-    return shortened(dim) is dim and (dim.size <= _SHORT or length(dim) <= MOST)
+    return dim.size < FEW or (shortened(dim) is dim and (dim.size <= _SHORT or length(dim) <= MOST))
 
 
 def _has_long(contents: Contents | None) -> bool:
@@ -96,4 +94,4 @@ def _short(dim: Dim, at: int, say: Callable[[int, str], None]) -> Dim:
     return Unknown(best.bounds.meet(extent(best)), best.congruence)
 
 
-__all__ = ["MOST", "is_readable", "place", "readable"]
+__all__ = ["MOST", "is_final", "is_readable", "place", "readable"]

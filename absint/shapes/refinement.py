@@ -73,7 +73,7 @@ def run_rounds(
     def run(known: Facts, held: frozenset[Relation], learned: tuple[Learned, ...]) -> Round | None:
         simplify = Choosing(held) if held else None
         renews = memoise and is_on() and not facts and not known.remainders
-        first = _renewed(rounds, looked, known) if renews else None
+        first = _renewed(rounds, look, known) if renews else None
         analysis = ShapeAnalysis(
             lowered.program,
             known,
@@ -89,6 +89,9 @@ def run_rounds(
         return None if states is None else Round(analysis, states, learned)
 
     def first_run() -> Run:
+        if look is not None and timings is None and advice is None and not lowered.program.order.ends:
+            look.analysis.sweep(lowered.program.order.order[look.end :], look.states)
+            return look.analysis, look.states
         analysis = ShapeAnalysis(
             lowered.program, facts, memoise=memoise, trace=trace, timings=timings, interpreter=interpreter(facts)
         )
@@ -98,12 +101,13 @@ def run_rounds(
         return analysis, states
 
     rounds: list[Round] = []
-    looked: Round | None = None
     learned: dict[Relation, Learned] = {}
-    if refine and memoise and trace is None and lowered.watch is None:
-        early = _early(lowered, facts, order)
+    looks = refine and memoise and trace is None and lowered.watch is None
+    look = _look(lowered, facts) if looks else None
+    if look is not None:
+        early = _early(lowered, look, order)
         if early is not None:
-            looked, known, learned = early
+            known, learned = early
             rounds.append(Round.deferred(first_run))
             second = run(known, frozenset(), tuple(learned.values()))
             assert second is not None
@@ -139,9 +143,9 @@ def run_rounds(
     return Rounds(tuple(rounds), choices=left.choices() if left is not None else ())
 
 
-def _renewed(rounds: Sequence[Round], looked: Round | None, known: Facts) -> FirstRound | None:
+def _renewed(rounds: Sequence[Round], look: Look | None, known: Facts) -> FirstRound | None:
     """What the first round that was run, or else the first look, gives to one under further facts."""
-    first = next((found for found in rounds if not found.is_deferred), looked)
+    first = next((found for found in rounds if not found.is_deferred), look)
     if first is None:
         return None
     mapping = dict(known.mapping)
@@ -162,24 +166,39 @@ EARLY: Final = 96
 SHARE: Final = 10
 """The first look is at most at one node of so many, so that it costs little where it finds nothing."""
 
+FEWEST: Final = 3
+"""A first look at fewer nodes is not worth its while."""
 
-def _early(lowered: Lowered, facts: Facts, order: Sequence[str]) -> tuple[Round, Facts, dict[Relation, Learned]] | None:
-    """A run over the first nodes, and the bounds of symbols that these require, if these change values."""
+
+class Look(NamedTuple):
+    """A run over the first nodes."""
+
+    analysis: ShapeAnalysis
+    states: list[State]
+    end: int
+    """The place of the first node that was not visited."""
+
+
+def _look(lowered: Lowered, facts: Facts) -> Look | None:
+    """A first look for facts; None where it is not worth its while."""
     program = lowered.program
     visits = program.order.order
-    if facts:
+    few = min(EARLY, len(visits) // SHARE)
+    if facts or few < FEWEST:
         return None
     analysis = ShapeAnalysis(program, facts)
     first = next((at for at, node in enumerate(visits) if program.nodes[node].operation is not None), 0)
-    states = fixpoint(program, analysis, end=first + min(EARLY, len(visits) // SHARE)).states
-    learned = {item.relation: item for item in teachings(analysis, lowered) if item.relation.op == ">="}
+    return Look(analysis, fixpoint(program, analysis, end=first + few).states, first + few)
+
+
+def _early(lowered: Lowered, look: Look, order: Sequence[str]) -> tuple[Facts, dict[Relation, Learned]] | None:
+    """Bounds of symbols that the first nodes require, if these change values."""
+    learned = {item.relation: item for item in teachings(look.analysis, lowered) if item.relation.op == ">="}
     known = facts_of(tuple(learned), order)
     if known.contradiction or not known.mapping or not known.narrows_only:
         return None
     is_strong = any((dim.bounds.lo or 0) > 1 for dim in known.mapping.values())
-    if not is_strong and not _worthwhile(known, Open.of(states)):
-        return None
-    return Round(analysis, states), known, learned
+    return (known, learned) if is_strong or _worthwhile(known, Open.of(look.states)) else None
 
 
 def solved(lowered: Lowered, analysis: ShapeAnalysis, phase: str) -> list[State] | None:

@@ -172,6 +172,8 @@ class Constant(Expr):
 
     __slots__ = ()
 
+    const: int
+
     def __eq__(self, other: object) -> bool:
         return self is other or (isinstance(other, int) and self.const == other)
 

@@ -38,8 +38,8 @@ class Real(NamedTuple):
     @staticmethod
     def constant(value: float | Fraction) -> Real:
         """An exact constant; every finite float is one. Raises ValueError or OverflowError for nan and infinities."""
-        fraction = Fraction(value)
-        return Real(const(fraction.numerator), fraction.denominator)
+        num, den = (value if isinstance(value, float) else Fraction(value)).as_integer_ratio()
+        return Real(const(num), den)
 
     @property
     def fraction(self) -> Fraction | None:

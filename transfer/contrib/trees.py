@@ -54,7 +54,7 @@ def _last_feature(op: Op, leaves: str, results: int) -> int | None:
     optional = (len(_list(op, name)) for name in _OPTIONAL)
     if not count or any(len(part) != count for part in (ids, features, values, modes, yes, no)):
         return None
-    if any(size not in (0, count) for size in optional) or not _MODES.issuperset(map(str, modes)):
+    if any(size not in (0, count) for size in optional) or not _MODES.issuperset(modes):
         return None
     keys: list[Key] = list(zip(trees, ids, strict=True))
     children = {
@@ -74,15 +74,12 @@ def _are_trees(children: Mapping[Key, Sequence[Key]]) -> bool:
     below = [child for pair in children.values() for child in pair]
     inner = set(below)
     roots = [key for key in children if key not in inner]
-    if len(inner) != len(below) or len({tree for tree, _ in roots}) != len(roots):
+    if len(inner) != len(below) or len({tree for tree, _ in roots}) != len(roots) or not inner <= children.keys():
         return False
-    reached, waiting = 0, roots
-    while waiting:
-        key = waiting.pop()
-        if key not in children:
-            return False
-        reached += 1
-        waiting.extend(children[key])
+    reached, level = 0, roots
+    while level:
+        reached += len(level)
+        level = [child for key in level for child in children[key]]
     return reached == len(children)
 
 
@@ -90,7 +87,7 @@ def _have_results(op: Op, leaves: str, results: int, known: set[Key]) -> bool:
     trees, nodes, ids, weights = (_list(op, f"{leaves}_{part}") for part in ("treeids", "nodeids", "ids", "weights"))
     if not len(trees) == len(nodes) == len(ids) == len(weights):
         return False
-    in_range = all(isinstance(number, int) and 0 <= number < results for number in ids)
+    in_range = all(isinstance(number, int) and 0 <= number < results for number in {*ids})
     return in_range and set(zip(trees, nodes, strict=True)) == known
 
 

@@ -15,6 +15,7 @@ from absint.lattices.logic.relation import Relation
 from absint.lattices.terms.expr import NATURAL, UNKNOWN_DIM, ZERO_EXPR, Dim, Expr, Unknown, const
 from absint.lattices.terms.floats import Float
 from absint.lattices.terms.ieee import of_ratio
+from absint.lattices.terms.intern import remembered
 from absint.lattices.terms.interval import FULL, Interval
 from absint.lattices.terms.normal import floordiv
 from absint.lattices.terms.normal import mod as mod_dim
@@ -84,10 +85,15 @@ def _resize(op: Op, target: DType, value: Dim) -> Dim:
 
 
 def _as_float(op: Op, target: DType, value: Expr) -> Element:
-    number = value.const
-    if number is None:
-        found = exact(op, target, value, 1)
-        return found if found is not OPAQUE else of_integer(target, value)
+    if value.const is not None:
+        return _float_of(target, value.const)
+    found = exact(op, target, value, 1)
+    return found if found is not OPAQUE else of_integer(target, value)
+
+
+@remembered
+def _float_of(target: DType, number: int) -> Element:
+    """An integer converted to a float."""
     wide = DType.UINT64 if number > 0 else DType.INT64
     if number not in RANGES[wide]:
         return OPAQUE

@@ -9,12 +9,12 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from math import prod
-from typing import Final
+from typing import Final, cast
 
 from absint.lattices.contents import MAX_ELEMENTS, Contents, Element, element_symbols, replace_in
 from absint.lattices.logic.relation import FALSE, TRUE, UNKNOWN_RELATION, Relation
 from absint.lattices.shape import shape_of
-from absint.lattices.terms.expr import Dim, Expr, Symbol, postorder
+from absint.lattices.terms.expr import Constant, Dim, Expr, Symbol, postorder
 from absint.lattices.terms.floats import Float
 from absint.lattices.terms.intern import remembered
 from absint.lattices.terms.real import Real
@@ -59,17 +59,13 @@ class Reuse:
             or summary.load_risks
             or summary.notes
             or summary.rejected is not None
+            or summary.refusal
             or any(self._relation(caveat.relation) is not TRUE for caveat in summary.caveats)
         ):
             return None
-        outputs = [self._value(value) for value in summary.outputs]
-        known = tuple([value for value in outputs if value is not None])
-        if len(known) < len(outputs):
+        outputs = tuple(map(self._value, summary.outputs))
+        if None in outputs:
             return None
-        if summary.caveats:
-            summary = summary._replace(caveats=())
-        if not summary.statements:
-            return summary if known == summary.outputs else summary._replace(outputs=known)
         statements = []
         for statement in summary.statements:
             relation = self._relation(statement.relation)
@@ -78,7 +74,7 @@ class Reuse:
             if relation is not TRUE:
                 kept = relation is statement.relation
                 statements.append(statement if kept else Statement(relation, statement.reason, statement.role))
-        return summary._replace(outputs=known, statements=tuple(statements))
+        return RuleSummary(cast(State, outputs), (), tuple(statements), conditional=summary.conditional)
 
     def _value(self, value: Value) -> Value | None:
         if value not in self._values:
@@ -90,10 +86,10 @@ class Reuse:
             return None
         shape = value.shape
         if shape.open or shape.has_unknown:
-            dims = [dim if dim.is_concrete else self._dim(dim) for dim in shape.dims]
-            shape = shape_of(tuple([dim for dim in dims if dim is not None]))
-            if len(shape) < len(dims):
+            dims = tuple([dim if type(dim) is Constant else self._dim(dim) for dim in shape.dims])
+            if None in dims:
                 return None
+            shape = shape_of(cast("tuple[Dim, ...]", dims))
             if value.dtype.is_integer and shape.concrete is not None and prod(shape.concrete) <= MAX_ELEMENTS:
                 return None  # the rule may know the elements now
         if value.contents is None or not value.contents.open:
@@ -173,8 +169,12 @@ class FirstRound:
     def summary(self, node: int, operands: Sequence[Operand]) -> RuleSummary | None:
         """The node's summary over the new symbols; None if its rule has to run."""
         first, changed = self._applied.get(node), self._changed
-        if first is None or (changed and not changed.isdisjoint([source for source, _ in operands])):
+        if first is None:
             return None
+        if changed:
+            for source, _ in operands:
+                if source in changed:
+                    return None
         found = self._known.get(id(first))
         return self._reuse.summary(first) if found is None else found[1]
 
