@@ -26,8 +26,9 @@ from absint.program.limits import SETTLE
 from absint.queries.undecided import MAX_CHOICES, undecided
 from absint.shapes.advised import interpreter
 from absint.shapes.analysis import ShapeAnalysis
+from absint.shapes.choosing import replaced
 from absint.shapes.names import distinct_values
-from absint.shapes.refinement import Learned, Round, replaced
+from absint.shapes.refinement import Learned, Round
 
 if TYPE_CHECKING:
     from absint.solution.analysed import Analysed

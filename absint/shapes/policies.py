@@ -19,7 +19,8 @@ from absint.lattices.value import TOP, Tensor, Value
 from absint.program.declarations import declared_in_main
 from absint.program.limits import ANALYSE
 from absint.shapes.analysis import ShapeAnalysis, Trace
-from absint.shapes.refinement import Round, Rounds, replaced, solved
+from absint.shapes.choosing import replaced
+from absint.shapes.refinement import Round, Rounds, solved
 from absint.shapes.summaries import State
 
 if TYPE_CHECKING:

@@ -7,7 +7,7 @@ round may use it. Round 0 is kept: contracts and checks of sizes use it, so that
 
 from __future__ import annotations
 
-from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
 from contextlib import nullcontext
 from itertools import chain
 from typing import TYPE_CHECKING, Final
@@ -15,20 +15,21 @@ from typing import TYPE_CHECKING, Final
 from absint.engine import fixpoint
 from absint.lattices.contents import Element, element_symbols
 from absint.lattices.logic.facts import Facts
-from absint.lattices.logic.piecewise import choices, chosen
+from absint.lattices.logic.piecewise import choices
 from absint.lattices.logic.relation import Relation, negation
 from absint.lattices.logic.single import positive_factors
 from absint.lattices.logic.solving import solve
 from absint.lattices.logic.truth import UNKNOWN
 from absint.lattices.records import NamedTuple
-from absint.lattices.terms.expr import Atom, Dim, Expr, Symbol, expr_of
+from absint.lattices.terms.expr import Atom, Expr, Symbol, expr_of
 from absint.lattices.terms.intern import remembered
 from absint.lattices.terms.kinds import SymbolKind
 from absint.lattices.terms.normal import sole_atom
-from absint.lattices.value import Tensor, Value
+from absint.lattices.value import Tensor
 from absint.program.limits import ANALYSE, CHECK, REFINE
 from absint.program.lowered import Lowered
 from absint.shapes.analysis import ShapeAnalysis, Trace, interpret
+from absint.shapes.choosing import Choosing
 from absint.shapes.memo.cache import SHARED
 from absint.shapes.memo.known_facts import facts_of
 from absint.shapes.memo.reuse import FirstRound
@@ -367,45 +368,13 @@ def _decides(facts: Facts, left: Open) -> bool:
     return any(facts.decide(truth.substitute(facts.mapping)) is not UNKNOWN for truth in left.truths)
 
 
-class Choosing:
-    """Resolves the choices in a value whose conditions hold. Equal ones do the same, as the memo demands."""
-
-    __slots__ = ("held",)
-
-    def __init__(self, held: frozenset[Relation]) -> None:
-        self.held = held
-
-    def __eq__(self, other: object) -> bool:
-        return isinstance(other, Choosing) and self.held == other.held
-
-    def __hash__(self) -> int:
-        return hash(self.held)
-
-    def __call__(self, value: Value) -> Value:
-        if isinstance(value, Tensor) and not value.shape.open and (value.contents is None or not value.contents.open):
-            return value
-        return replaced(value, lambda dim: chosen(dim, self.held))
-
-
-def replaced(value: Value, change: Callable[[Dim], Dim]) -> Value:
-    """The value with its dims and integer elements changed."""
-    if not isinstance(value, Tensor):
-        return value
-    contents = value.contents
-    if contents is not None:
-        contents = contents.map(lambda e: change(e) if isinstance(e, Dim) else e)
-    return Tensor(value.dtype, value.shape.map(change), contents)
-
-
 __all__ = [
     "MAX_ROUNDS",
-    "Choosing",
     "Learned",
     "Open",
     "Round",
     "Rounds",
     "lasting",
-    "replaced",
     "run_rounds",
     "teachings",
 ]
