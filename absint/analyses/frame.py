@@ -16,31 +16,24 @@ from absint.analyses.conditions import spoken_of
 from absint.analyses.elements import bounds_of
 from absint.analyses.queries import ElementBounds, ElementOf, Q, Query, Reachable, ShapeOf, TripCount
 from absint.analyses.rows import Row, RowAnalysis
-from absint.analyses.summaries import Arguments, Summaries
+from absint.analyses.summaries import Arguments, Shapes, Summaries
+from absint.engine import fixpoint
 from absint.lattices.terms.expr import Expr
 from absint.lattices.value import BOTTOM, TOP, Value
 from absint.program.constructs import Gate, LoopHead
 from absint.program.folded import Body
 from absint.program.steps import LoopBody, Operand
+from absint.shapes.analysis import ShapeAnalysis
 
 if TYPE_CHECKING:
     from absint.program.graph import Node, Program
     from absint.program.operations import Callee
-    from absint.shapes.interpretation import Interpretation
-    from absint.shapes.summaries import State
 
 Runner = Callable[["Frame"], Sequence[Sequence[Row]]]
 """Gives the rows of the live analyses of a frame, in their order."""
 
 Finished = Mapping[int, Sequence[Row]]
 """The states of analyses that have come to their fixpoint: for each, by its number, those of the nodes."""
-
-
-class Shapes(NamedTuple):
-    """The findings of the shape analysis about a program."""
-
-    analysis: Interpretation
-    states: Sequence[State]
 
 
 class Late(NamedTuple):
@@ -242,7 +235,11 @@ class Frame:
         """What a body gives back for these arguments."""
         assert body.program is not None
         call, summaries = Call(body, arguments), self.summaries
-        inner = Frame(body.program, None, self.participants, self.live, run=self.run, call=call, summaries=summaries)
+        shapes = summaries.shapes.get(body)
+        if shapes is None:
+            analysis = ShapeAnalysis(body.program)
+            shapes = summaries.shapes[body] = Shapes(analysis, fixpoint(body.program, analysis).states)
+        inner = Frame(body.program, shapes, self.participants, self.live, run=self.run, call=call, summaries=summaries)
         rows = zip(self.live, self.run(inner), strict=True)
         return {number: self.participants[number].results(body, own) for number, own in rows}
 

@@ -13,6 +13,8 @@ from absint.analyses.rows import Row, RowAnalysis
 
 if TYPE_CHECKING:
     from absint.program.folded import Body
+    from absint.shapes.interpretation import Interpretation
+    from absint.shapes.summaries import State
 
 MAX_PRECISE: Final = 4
 """Different arguments for which one body is run as they are."""
@@ -27,6 +29,13 @@ Arguments = Mapping[int, Row]
 """What each analysis gives to a body, or what the body gives back to it, by its number."""
 
 
+class Shapes(NamedTuple):
+    """The findings of the shape analysis about a program."""
+
+    analysis: Interpretation
+    states: Sequence[State]
+
+
 class Summary(NamedTuple):
     """What a body gives back for these arguments, or any below them."""
 
@@ -38,6 +47,8 @@ class Summaries:
     """The summaries of one run of the analyses."""
 
     def __init__(self) -> None:
+        self.shapes: dict[Body, Shapes] = {}
+        """Of bodies, for inputs of which nothing is known."""
         self._exact: dict[Body, list[Summary]] = {}
         self._general: dict[Body, Summary] = {}
         self._runs: dict[Body, int] = {}
@@ -84,4 +95,4 @@ def _above(analyses: Sequence[RowAnalysis], old: Arguments, new: Arguments, runs
     return {number: analyses[number].widened(old[number], row) for number, row in new.items()}
 
 
-__all__ = ["MAX_DEPTH", "MAX_PRECISE", "MAX_RUNS", "Arguments", "Summaries"]
+__all__ = ["MAX_DEPTH", "MAX_PRECISE", "MAX_RUNS", "Arguments", "Shapes", "Summaries"]

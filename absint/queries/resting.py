@@ -14,7 +14,7 @@ from absint.lattices.logic.relation import Relation
 from absint.lattices.terms.expr import Dim
 from absint.queries.premises import independent
 from absint.queries.text import Query
-from absint.solution.constraints import all_names, recorded
+from absint.solution.constraints import all_names, found, recorded
 from absint.solver.constraints import ConstraintSet
 
 if TYPE_CHECKING:
@@ -23,11 +23,12 @@ if TYPE_CHECKING:
 
 
 def with_premises(analysed: Analysed, query: str | Relation, proof: Proof) -> Proof:
-    """The proof with the numeric premises on which it rests."""
+    """The proof with the numeric premises on which it rests, and what other analyses found of the sizes in it."""
     if proof.verdict.value != "proved":
         return proof
     premises = [c for c in recorded(analysed).every if c.is_premise]
-    if not premises:
+    findings = found(analysed)
+    if not premises and not findings:
         return proof
     nodes = {c.origin.node for c in proof.because}
     if isinstance(query, str):
@@ -37,8 +38,11 @@ def with_premises(analysed: Analysed, query: str | Relation, proof: Proof) -> Pr
     nodes.update(s.origin_node or 0 for s, dim in all_names(analysed).items() if dim.free_symbols & shown)
     behind = upstream(analysed, nodes)
     stated = {c.formula: c for c in premises if c.origin.node in behind}
-    kept = ConstraintSet(stated[formula] for formula in independent(list(stated))).renamed(all_names(analysed))
-    return replace(proof, assuming=tuple(c for c in kept if c not in proof.because))
+    names = all_names(analysed)
+    kept = ConstraintSet(stated[formula] for formula in independent(list(stated))).renamed(names)
+    told = ConstraintSet(c for c in findings if c.origin.node in behind).renamed(names)
+    because = (*proof.because, *(c for c in told if c not in proof.because))
+    return replace(proof, because=because, assuming=tuple(c for c in kept if c not in because))
 
 
 def upstream(analysed: Analysed, nodes: Iterable[int]) -> set[int]:

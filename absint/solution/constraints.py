@@ -234,6 +234,14 @@ def recorded(analysed: Analysed) -> Recorded:
     return analysed.once(_recorded)
 
 
+def found(analysed: Analysed) -> list[Constraint]:
+    """What other analyses found of values, over internal symbols."""
+    if analysed.companions is None:
+        return []
+    relations = {finding.relation for finding in analysed.companions.advice.findings}
+    return [c for c in recorded(analysed).every if c.role == "defined" and c.relation in relations]
+
+
 def constraints(analysed: Analysed) -> ConstraintSet:
     """Requirements of a run, and facts about computed values, under printed names.
 
@@ -299,6 +307,7 @@ __all__ = [
     "Recorder",
     "all_names",
     "constraints",
+    "found",
     "merged",
     "premises",
     "recorded",

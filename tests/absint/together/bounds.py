@@ -56,7 +56,7 @@ class Scalars(ForwardAnalysis[Pair]):
         if self.domain.bottom in known:
             return [self.domain.bottom] * len(item.outputs)
         match item.operator:
-            case "Identity" | "Gather" | "Reshape" | "Unsqueeze" | "Squeeze":
+            case "Identity" | "ReduceMax" | "ReduceMin" | "Gather" | "Reshape" | "Unsqueeze" | "Squeeze":
                 found = known[0]
             case "Add":
                 found = (known[0][0] + known[1][0], known[0][1] + known[1][1])
