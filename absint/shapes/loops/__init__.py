@@ -8,7 +8,8 @@ no_trip        a scan output after no trip
 conditions     conditions that are exact only while they hold
 trip_counts    the number of iterations of a Loop
 invariants     claims about a carried value that hold in every iteration
-closed_forms   recurrences solved; polynomials: exact quotients of them
+closed_forms   recurrences solved by one of the forms; polynomials: exact quotients of them
+orbits         numbers that are carried together, solved from their first trips
 unrolling      a loop of few trips, interpreted trip by trip
 premises       numeric premises of a body, for all trips
 inferred_ranks ranks of body values that type inference alone fixes

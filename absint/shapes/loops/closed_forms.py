@@ -6,11 +6,13 @@ The number after a trip that begins with `s`, and the form that is tried:
     s + c(i), c of a period of 6 at most            start + a quotient of i for each place in the period
     the number after s in a circle, plus c          each in its turn, grown by a round of c
     c - s                                           start and c - start in turns
+    s + c(i), one of two polynomials by i < K       the sum of the one up to K, and of the other from K on
     s + c(i), one of these from the second trip on  the same, begun one trip later
     f(i), whatever s was                            f(i - 1), from the second trip on
     f(s), where f(f(s)) is f(s)                     f(start), from the second trip on
     (s + c) % m                                     (start + i*c) % m
     max(s + c, e), min(s + c, e)                    the extreme of start + i*c and of what e has become
+    max(s + c, f(i)), min(s + c, f(i))              the same, with f of the first trip or of the last one
 
 The induction is `proves`: the form is the start at i = 0, and the body maps the form at i to the form at i + 1. Normal
 forms show this, in a few cases that cover all i, so a wrong guess is never a wrong claim.
@@ -18,194 +20,35 @@ forms show this, in a few cases that cover all i, so a wrong guess is never a wr
 
 from __future__ import annotations
 
-from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
-from functools import reduce
 from itertools import accumulate, pairwise
-from math import factorial
 from typing import Final
 
-from absint.lattices.logic.relation import Relation, eq, ge, ite
-from absint.lattices.terms.expr import ONE_EXPR, ZERO_EXPR, Dim, Expr, Symbol, add, const, expr_of, mul, sub
-from absint.lattices.terms.normal import floordiv, maximum, minimum, mod
+from absint.lattices.logic.relation import Relation, ge, ite
+from absint.lattices.terms.expr import ZERO_EXPR, Dim, Expr, Symbol, add, const, expr_of, sub
+from absint.lattices.terms.normal import maximum, minimum, mod
 from absint.lattices.terms.substitution import substitute
-from absint.shapes.loops.polynomials import is_equal_in
+from absint.shapes.loops.forms import (
+    Delayed,
+    Extreme,
+    Form,
+    Later,
+    Mirror,
+    Once,
+    Periodic,
+    Remainder,
+    Running,
+    Sum,
+    Switched,
+    Turns,
+    following,
+)
 
 _DEGREE: Final = 3
 """Highest degree of the steps that are summed."""
 
 MAX_PERIOD: Final = 6
 """Longest period of steps."""
-
-
-class Form(ABC):
-    """The value of a carried number at the start of iteration i."""
-
-    @abstractmethod
-    def at(self, start: Dim, i: Dim) -> Dim:
-        """The number, from the one before the first trip."""
-
-    def cases(self, number: Symbol) -> Iterator[Expr]:
-        """Terms that together give every natural number, in each of which the induction is shown."""
-        yield expr_of(number)
-
-    def proves(self, start: Dim, back: Dim, number: Symbol) -> bool:
-        """The body, given the form, gives it back one trip later."""
-        i = expr_of(number)
-        after = self.at(start, i + 1)
-        if self.at(start, ZERO_EXPR) is not start or not isinstance(back, Expr) or not isinstance(after, Expr):
-            return False
-        mappings = ({number: case} for case in self.cases(number))
-        return all(is_equal_in(number, substitute(back, case), substitute(after, case)) for case in mappings)
-
-
-@dataclass(frozen=True)
-class Sum(Form):
-    """A step that is a polynomial in i, by its differences at 0: the step, its growth, and so on."""
-
-    differences: tuple[Dim, ...]
-
-    def at(self, start: Dim, i: Dim) -> Dim:
-        plain = [(k, c.const) for k, c in enumerate(self.differences, 1) if isinstance(c, Expr) and c.const is not None]
-        others = [(k, c) for k, c in enumerate(self.differences, 1) if not isinstance(c, Expr) or c.const is None]
-        whole = factorial(len(self.differences))
-        over = reduce(add, (mul(_falling(i, k), const(c * whole // factorial(k))) for k, c in plain), _ZERO)
-        terms = (mul(floordiv(_falling(i, k), factorial(k)), c) for k, c in others)
-        return reduce(add, terms, add(start, floordiv(over, whole)))
-
-
-@dataclass(frozen=True)
-class Periodic(Form):
-    """Steps that repeat in the same order."""
-
-    steps: tuple[Dim, ...]
-
-    def at(self, start: Dim, i: Dim) -> Dim:
-        period = len(self.steps)
-        often = (floordiv(i + (period - 1 - k), period) for k in range(period))
-        return reduce(add, (mul(count, step) for count, step in zip(often, self.steps, strict=True)), start)
-
-    def cases(self, number: Symbol) -> Iterator[Expr]:
-        yield from _rounds(number, len(self.steps))
-
-
-@dataclass(frozen=True)
-class Turns(Form):
-    """Numbers that take turns, the start first; each has grown by its next turn."""
-
-    others: tuple[Dim, ...]
-    growth: Dim
-
-    def at(self, start: Dim, i: Dim) -> Dim:
-        period = len(self.others) + 1
-        turn = mod(i, period)
-        found = start
-        for k, number in enumerate(self.others, 1):
-            found = ite(eq(turn, k), number, found)
-        return add(found, mul(floordiv(i, period), self.growth))
-
-    def cases(self, number: Symbol) -> Iterator[Expr]:
-        yield from _rounds(number, len(self.others) + 1)
-
-
-@dataclass(frozen=True)
-class Mirror(Form):
-    """The start and its complement, in turns."""
-
-    whole: Dim
-
-    def at(self, start: Dim, i: Dim) -> Dim:
-        return Turns((self.whole - start,), _ZERO).at(start, i)
-
-    def cases(self, number: Symbol) -> Iterator[Expr]:
-        yield from _rounds(number, 2)
-
-
-@dataclass(frozen=True)
-class Later(Form):
-    """A term of the previous trip, whatever the number was then."""
-
-    term: Expr
-    number: Symbol
-
-    def at(self, start: Dim, i: Dim) -> Dim:
-        return ite(ge(i, 1), substitute(self.term, {self.number: i - 1}), start)
-
-    def cases(self, number: Symbol) -> Iterator[Expr]:
-        yield from _first_and_later(number)
-
-
-@dataclass(frozen=True)
-class Once(Form):
-    """A value that the first iteration computes from the start, and no further one changes."""
-
-    term: Expr
-    symbol: Symbol
-    """The number before the trip, in the term."""
-
-    def at(self, start: Dim, i: Dim) -> Dim:
-        return ite(ge(i, 1), substitute(self.term, {self.symbol: start}), start)
-
-    def cases(self, number: Symbol) -> Iterator[Expr]:
-        yield from _first_and_later(number)
-
-
-@dataclass(frozen=True)
-class Delayed(Form):
-    """Another first step, and then a form that begins after it."""
-
-    first: Dim
-    rest: Form
-
-    def at(self, start: Dim, i: Dim) -> Dim:
-        return ite(ge(i, 1), self.rest.at(start + self.first, i - 1), start)
-
-    def cases(self, number: Symbol) -> Iterator[Expr]:
-        yield ZERO_EXPR
-        for case in self.rest.cases(number):
-            yield _next(case)
-
-
-@dataclass(frozen=True)
-class Remainder(Form):
-    """(s + step) % divisor, again and again."""
-
-    step: Dim
-    divisor: Expr
-
-    def at(self, start: Dim, i: Dim) -> Dim:
-        reached = mod(start + mul(i, self.step), self.divisor)
-        return reached if mod(start, self.divisor) is start else ite(ge(i, 1), reached, start)
-
-    def cases(self, number: Symbol) -> Iterator[Expr]:
-        yield from _first_and_later(number)
-
-
-@dataclass(frozen=True)
-class Extreme(Form):
-    """max(s + step, limit) or the min of them, again and again."""
-
-    extreme: Callable[..., Dim]
-    step: Dim
-    limit: Dim
-
-    def at(self, start: Dim, i: Dim) -> Dim:
-        reached = self._ends(start, i)
-        return reached if self._ends(start, ZERO_EXPR) is start else ite(ge(i, 1), reached, start)
-
-    def _ends(self, start: Dim, i: Dim) -> Dim:
-        """The limit of one trip moves on by a step in each later one: the first and the last are the extremes."""
-        grown = mul(i, self.step)
-        upwards = self.step if self.extreme is maximum else const(0) - self.step
-        lo, hi = upwards.bounds
-        if lo is not None and lo >= 0:
-            return self.extreme(start, self.limit - self.step) + grown
-        limits = [] if hi is not None and hi <= 0 else [self.limit - self.step + grown]
-        return self.extreme(start + grown, self.limit, *limits)
-
-    def cases(self, number: Symbol) -> Iterator[Expr]:
-        yield from _first_and_later(number)
 
 
 def candidates(symbol: Symbol, number: Symbol, back: Expr, is_inside: Callable[[Symbol], bool]) -> Iterator[Form]:
@@ -227,7 +70,12 @@ def candidates(symbol: Symbol, number: Symbol, back: Expr, is_inside: Callable[[
     elif is_free(whole := back + expr_of(symbol)):
         yield Mirror(whole)
     else:
-        yield from (form for form in _extremes(symbol, back) if is_free(form.step) and is_free(form.limit))
+        extremes = [form for form in _extremes(symbol, back) if is_free(form.step)]
+        yield from (form for form in extremes if is_free(form.limit))
+        for form in extremes:
+            if isinstance(form.limit, Expr) and is_of_trip(form.limit) and number in form.limit.symbols:
+                yield Running(form.extreme, form.step, form.limit, number, last=True)
+                yield Running(form.extreme, form.step, form.limit, number, last=False)
         yield from (form for form in _remainders(symbol, back) if is_free(form.step) and is_free(form.divisor))
         if all(s is symbol or not is_inside(s) for s in back.symbols):
             yield Once(back, symbol)
@@ -261,9 +109,34 @@ def _step(symbol: Symbol, back: Expr) -> Dim:
 def _sums(step: Expr, number: Symbol) -> Iterator[Form]:
     """Forms for a step that depends on the trip."""
     yield from _whole_sums(step, number)
-    after = substitute(step, {number: _next(expr_of(number))})
+    yield from _switched(step, number)
+    after = substitute(step, {number: following(expr_of(number))})
     if isinstance(after, Expr):
         yield from (Delayed(substitute(step, {number: ZERO_EXPR}), form) for form in _whole_sums(after, number))
+
+
+def _switched(step: Expr, number: Symbol) -> Iterator[Form]:
+    """The form of a step that is one thing before the trip whose number is a size, and another one from it on."""
+    choices = [mono[0] for mono, factor in step.terms if factor == 1 and len(mono) == 1 and mono[0].op == "ite"]
+    for choice in choices if len(choices) == 1 else ():
+        condition, a, b = choice.args
+        if not isinstance(condition, Relation) or condition.op != ">=" or not isinstance(a, Expr):
+            continue
+        rest, i = sub(step, expr_of(choice)), expr_of(number)
+        sizes = [s for s in condition.symbols if s is not number]
+        later = None if len(sizes) != 1 else ge(i, expr_of(sizes[0]))
+        if later is None or later not in (condition, condition.negated) or not isinstance(b, Expr):
+            continue
+        first, second = (b, a) if condition is later else (a, b)
+        before, after = (_sum(add(rest, part), number) for part in (first, second))
+        if before is not None and after is not None:
+            yield Switched(before, after, sizes[0])
+
+
+def _sum(step: Dim, number: Symbol) -> Sum | None:
+    """The sum of steps that may be one polynomial."""
+    found = next(_whole_sums(step, number)) if isinstance(step, Expr) else None
+    return found if isinstance(found, Sum) else None
 
 
 def _whole_sums(step: Expr, number: Symbol) -> Iterator[Form]:
@@ -306,42 +179,7 @@ def _remainders(symbol: Symbol, back: Expr) -> Iterator[Remainder]:
                 yield Remainder(step, divisor)
 
 
-def _rounds(number: Symbol, period: int) -> Iterator[Expr]:
-    for k in range(period):
-        case = expr_of(number) * period + k
-        assert isinstance(case, Expr)
-        yield case
-
-
-def _first_and_later(number: Symbol) -> Iterator[Expr]:
-    yield from (ZERO_EXPR, _next(expr_of(number)))
-
-
-def _next(e: Expr) -> Expr:
-    after = e + 1
-    assert isinstance(after, Expr)
-    return after
-
-
-def _falling(i: Dim, k: int) -> Dim:
-    """i * (i - 1) * ..., k factors."""
-    return reduce(mul, (i - j for j in range(k)), _ONE)
-
-
 _ZERO: Final[Dim] = ZERO_EXPR
-_ONE: Final[Dim] = ONE_EXPR
 _EXTREMES: Final[dict[str, Callable[..., Dim]]] = {"max": maximum, "min": minimum}
 
-__all__ = [
-    "MAX_PERIOD",
-    "Delayed",
-    "Extreme",
-    "Form",
-    "Later",
-    "Mirror",
-    "Periodic",
-    "Remainder",
-    "Sum",
-    "candidates",
-    "going_round",
-]
+__all__ = ["MAX_PERIOD", "candidates", "going_round"]

@@ -8,20 +8,22 @@ induction). So a head is stable after finitely many visits without widening by t
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable, Mapping, Sequence, Set
 from dataclasses import dataclass, field, replace
 from typing import Final
 
 from absint.lattices.contents import OPAQUE, Contents, Element
 from absint.lattices.dtype import INTEGER_RANGES
 from absint.lattices.shape import Shape, shape_of
-from absint.lattices.terms.expr import MAX_DIM, UNKNOWN_DIM, ZERO_EXPR, Dim, Expr, Symbol, expr_of, sub
+from absint.lattices.terms.expr import MAX_DIM, UNKNOWN_DIM, ZERO_EXPR, Dim, Expr, Symbol, const, expr_of, sub
 from absint.lattices.terms.interval import Interval
 from absint.lattices.terms.substitution import substitute
 from absint.lattices.value import BOTTOM, SequenceOf, Tensor, Value
 from absint.lattices.value_lattice import VALUES
 from absint.shapes.loops.body import BodySymbols
-from absint.shapes.loops.closed_forms import MAX_PERIOD, Form, Sum, candidates, going_round
+from absint.shapes.loops.closed_forms import MAX_PERIOD, candidates, going_round
+from absint.shapes.loops.forms import Form, Sum
+from absint.shapes.loops.orbits import orbits, trips_of
 
 Place = tuple[object, ...]
 
@@ -29,6 +31,7 @@ _DIM_RANGE: Final = Interval(0, MAX_DIM)
 _MAX_RESTARTS: Final = 8
 """Most restarts of a claim because an outer loop gives another start."""
 
+_SECOND: Final = 2
 _MAX_PROBES: Final = 3
 """Most searches for forms: the result of the body rests on claims of other numbers, which may still change."""
 
@@ -39,8 +42,9 @@ class Invariant:
 
     start: Dim
     kind: str = "start"
-    """`start`: the start; `form`: the first of the forms, whose proof is delayed if `next`; else the head's symbol. / A
-    `probe` is a symbol that may get forms, a `symbol` gets bounds only.
+    """`start`: the start; `form`: the first of the forms; else the head's symbol. A `probe` is a symbol that may get
+    forms, a `symbol` gets bounds only. Of several numbers that become forms together the `last` is one at once, and
+    those before it are in the `next` visit: all are proved in the one after.
     """
     forms: list[Form] = field(default_factory=list)
     """Forms that are still to be tried."""
@@ -48,20 +52,31 @@ class Invariant:
     """The number of searches for forms."""
     bounds: Interval | None = None
     """Bounds of the symbol; None until the body has run on it."""
+    refuted: set[type[Form]] = field(default_factory=set)
+    """Kinds of forms that some visit refuted, perhaps since those of other numbers were wrong."""
+    others: tuple[Place, ...] = ()
+    """Of a `last` number: those before it."""
     restarts: int = 0
     followed: bool = False
     """The result of a trip depended on the symbol of a probe."""
 
     def try_forms(self, number: Symbol, forms: Iterable[Form]) -> bool:
-        """Claim the first of these forms that begins with the start; False if there is none."""
+        """Claim the first of these forms that begins with the start; False if there is none.
+
+        The second search leaves out the kinds that the first one found in vain, so that others have their turn.
+        """
         begun = [form for form in forms if form.at(self.start, ZERO_EXPR) is self.start]
-        self.forms = [form for form in begun if isinstance(form.at(self.start, expr_of(number)), Expr)]
+        claims = [(form, form.at(self.start, expr_of(number))) for form in begun]
+        left_out = self.refuted if self.probes == _SECOND else ()
+        self.forms = [form for form, claim in claims if isinstance(claim, Expr) and type(form) not in left_out]
         self.kind = "form" if self.forms else self.kind
         return bool(self.forms)
 
     def drop_form(self, number: Symbol) -> None:
         """Advance to a form with another claim: a refuted claim must not count as stable."""
         refuted = self.forms[0].at(self.start, expr_of(number))
+        if self.probes:
+            self.refuted.add(type(self.forms[0]))
         rest = [form for form in self.forms[1:] if form.at(self.start, expr_of(number)) is not refuted]
         if not self.try_forms(number, rest):
             self.kind = "probe" if self.probes < _MAX_PROBES else "symbol"
@@ -76,13 +91,25 @@ class Invariants:
     """Claims of the head's symbols, by name."""
     sources: dict[Place, tuple[Place, Dim]] = field(default_factory=dict)
     """A number, the one that it becomes in a trip, and what is added to that."""
+    backs: dict[Place, Expr] = field(default_factory=dict)
+    """What a trip makes of numbers that are probed, over the symbols of all of them."""
     lost: set[Place] = field(default_factory=set)
     joined: dict[int, Value] = field(default_factory=dict)
 
     def copy(self) -> Invariants:
         """An independent copy of the claims."""
-        claims = {place: replace(claim, forms=list(claim.forms)) for place, claim in self.claims.items()}
-        return Invariants(claims, dict(self.places), dict(self.sources), set(self.lost), dict(self.joined))
+        claims = {
+            place: replace(claim, forms=list(claim.forms), refuted=set(claim.refuted))
+            for place, claim in self.claims.items()
+        }
+        return Invariants(
+            claims,
+            dict(self.places),
+            dict(self.sources),
+            dict(self.backs),
+            set(self.lost),
+            dict(self.joined),
+        )
 
     def value(self, body: BodySymbols, k: int, start: Value, back: Value | None) -> Value:
         """Carried value k at the head: its start joined with what the body gives back."""
@@ -155,19 +182,22 @@ class Invariants:
                 claim.try_forms(body.iteration, [Sum((step,))])
         elif claim.kind in ("probe", "symbol"):
             self._learn(body, place, claim, back, full)
-        elif claim.kind == "next":
+        elif claim.kind == "next" or (claim.kind == "last" and self._moved(claim)):
             claim.kind = "form"
-        elif claim.kind == "form" and not claim.forms[0].proves(start, back, body.iteration):
-            claim.drop_form(body.iteration)
+        elif claim.kind in ("form", "last"):
+            claim.kind = "form"
+            if not claim.forms[0].proves(start, back, body.iteration):
+                claim.drop_form(body.iteration)
         return self._stated(body, place, claim, full)
 
     def _restart(self, claim: Invariant, start: Dim, full: Interval) -> None:
         """Keep the form for another start, which an outer loop gives; the next visit proves it again."""
         claim.start = start
-        if claim.kind in ("form", "next"):
+        if claim.kind in ("form", "next", "last"):
             claim.kind = "form" if claim.forms[0].at(start, ZERO_EXPR) is start else "symbol"
         if claim.kind == "symbol" and claim.restarts < _MAX_RESTARTS:
             claim.kind, claim.bounds, claim.probes, claim.restarts = "start", None, 0, claim.restarts + 1
+            claim.refuted = set()
         elif claim.bounds is not None:
             claim.bounds = full
 
@@ -184,7 +214,8 @@ class Invariants:
             claim.probes += 1
             if claim.try_forms(body.iteration, candidates(symbol, body.iteration, back, body.has)):
                 return
-            if self._goes_round(body, place, back):
+            self.backs[place] = back
+            if self._goes_round(body, place, back) or self._takes_turns(body, place):
                 return
         if claim.bounds is None:
             claim.bounds = _invariant(symbol, claim.start, back, full)
@@ -194,7 +225,7 @@ class Invariants:
     def _stated(self, body: BodySymbols, place: Place, claim: Invariant, full: Interval) -> Dim:
         if claim.kind == "start":
             return claim.start
-        if claim.kind in ("form", "next"):
+        if claim.kind in ("form", "next", "last"):
             return claim.forms[0].at(claim.start, expr_of(body.iteration))
         found = self._symbol(body, place, claim, full)
         self.places.update((symbol.name, place) for symbol in found.symbols)
@@ -225,7 +256,50 @@ class Invariants:
                 return False
         for claim in claims:
             claim.kind = "next"
+        self._close(place, circle)
         return True
+
+    def _takes_turns(self, body: BodySymbols, place: Place) -> bool:
+        """Numbers that are probed together, and what the first trips make of all of them; this is the last one.
+
+        All of them change to forms before one is proved, as in `_goes_round`.
+        """
+        probed = [member for member, claim in self.claims.items() if claim.kind == "probe"]
+        if probed[-1:] != [place] or not all(member in self.backs for member in probed):
+            return False
+        names = {name: member for name, member in self.places.items() if member in self.claims}
+        starts, backs = {}, {}
+        for name, member in names.items():
+            start = self.claims[member].start
+            if member in probed and isinstance(start, Expr):
+                starts[name], backs[name] = start, self.backs[member]
+        others = {name: self._form_of(member) for name, member in names.items() if self.claims[member].kind == "form"}
+        known = {*starts, *others, body.iteration.name}
+        backs = _closed(backs, known, body.has)
+        numbers = trips_of({name: starts[name] for name in backs}, backs, others, body.iteration)
+        fitting = orbits(numbers) if numbers else {}
+        kept = _closed({name: backs[name] for name in fitting}, {*fitting, *others, body.iteration.name}, body.has)
+        for name in kept:
+            claim = self.claims[names[name]]
+            if claim.try_forms(body.iteration, [fitting[name]]):
+                claim.kind = "next"
+        if self.claims[place].kind != "next":
+            return False
+        self._close(place, [names[name] for name in kept])
+        return True
+
+    def _close(self, place: Place, members: Sequence[Place]) -> None:
+        """This number is stated as a form at once, the others from the next visit on."""
+        self.claims[place].kind = "last"
+        self.claims[place].others = tuple(member for member in members if member != place)
+
+    def _moved(self, claim: Invariant) -> bool:
+        """One of the others has become a form in this visit: the head changes, and is visited again for the proofs."""
+        return any(self.claims[member].kind == "form" for member in claim.others)
+
+    def _form_of(self, place: Place) -> Callable[[int], Dim]:
+        claim = self.claims[place]
+        return lambda trip: claim.forms[0].at(claim.start, const(trip))
 
     def _circle(self, place: Place) -> list[Place]:
         """The numbers on the cycle through this one; empty if there is none."""
@@ -236,6 +310,20 @@ class Invariants:
             circle.append(at)
             at = self.sources[at][0]
         return circle
+
+
+def _closed(backs: Mapping[str, Expr], known: Set[str], is_inside: Callable[[Symbol], bool]) -> dict[str, Expr]:
+    """The numbers whose next ones depend on each other and on known symbols alone."""
+    found, settled = dict(backs), known - backs.keys()
+    while True:
+        inside = {
+            name: back
+            for name, back in found.items()
+            if all(not is_inside(s) or s.name in found or s.name in settled for s in back.symbols)
+        }
+        if len(inside) == len(found):
+            return found
+        found = inside
 
 
 def _invariant(symbol: Symbol, start: Dim, back: Dim, full: Interval) -> Interval:

@@ -165,4 +165,49 @@ def loop_fibonacci_many_times() -> Flow:
 @flow
 def loop_adds_quotients() -> Flow:
     steps = [TRIP, node("Div", ["j", "two"], ["half"]), node("Add", ["a", "half"], ["a_next"])]
-    return carried(steps, {"a": 0}, {"a": "[_d0]"})
+    return carried(steps, {"a": 0}, {"a": "[ite(T % 2 == 1, (T//2)**2, (T//2)**2 - T//2)]"})
+
+
+@flow
+def loop_swaps_up_to_a_limit() -> Flow:
+    """a -> min(b, 3), b -> a: after the first trip two numbers in turns."""
+    steps = [node("Min", ["b", "three"], ["a_next"]), node("Identity", ["a"], ["b_next"])]
+    expect = {
+        "a": "[ite(T % 2 == 1, min(K, 3), 2)]",
+        "b": "[ite(T >= 1, ite((T + 1) % 2 == 1, min(K, 3), 2), K)]",
+    }
+    return carried(steps, {"a": 2, "b": "K"}, expect)
+
+
+@flow
+def loop_halves_a_constant() -> Flow:
+    return carried([node("Div", ["a", "two"], ["a_next"])], {"a": 2}, {"a": "[ite(T >= 1, ite(T >= 2, 0, 1), 2)]"})
+
+
+@flow
+def loop_takes_the_largest_of_a_size_and_the_trips() -> Flow:
+    steps = [TRIP, node("Max", ["a", "j"], ["a_next"])]
+    return carried(steps, {"a": "N"}, {"a": "[ite(T >= 1, max(N, T - 1), N)]"})
+
+
+@flow
+def loop_grows_until_a_trip() -> Flow:
+    """By 3 in each of the first K trips."""
+    steps = [
+        TRIP,
+        node("Less", ["j", "K"], ["early"]),
+        node("Add", ["a", "three"], ["more"]),
+        node("Where", ["early", "more", "a"], ["a_next"]),
+    ]
+    return carried(steps, {"a": "N"}, {"a": "[N + 3*min(K, T)]"})
+
+
+@flow
+def loop_of_two_that_grow_together() -> Flow:
+    """a -> b, b -> a + i: a polynomial in the round for each of two turns."""
+    steps = [TRIP, node("Identity", ["b"], ["a_next"]), node("Add", ["a", "j"], ["b_next"])]
+    expect = {
+        "a": "[ite(T % 2 == 1, (T//2)**2, (T//2)**2 - T//2)]",
+        "b": "[ite(T % 2 == 1, (T//2)**2 + T//2, (T//2)**2)]",
+    }
+    return carried(steps, {"a": 0, "b": 0}, expect)

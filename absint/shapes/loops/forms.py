@@ -1,0 +1,267 @@
+"""Forms of a number that a loop carries: its value at the start of trip i, from the one before the first trip."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+from functools import reduce
+from math import factorial
+from typing import Final
+
+from absint.lattices.logic.relation import eq, ge, ite
+from absint.lattices.terms.expr import ONE_EXPR, ZERO_EXPR, Dim, Expr, Symbol, add, const, expr_of, mul, sub
+from absint.lattices.terms.normal import floordiv, maximum, minimum, mod
+from absint.lattices.terms.sign import nonneg
+from absint.lattices.terms.substitution import substitute
+from absint.shapes.loops.polynomials import is_equal_in
+
+
+class Form(ABC):
+    """The value of a carried number at the start of iteration i."""
+
+    @abstractmethod
+    def at(self, start: Dim, i: Dim) -> Dim:
+        """The number, from the one before the first trip."""
+
+    def cases(self, number: Symbol) -> Iterator[Expr]:
+        """Terms that together give every natural number, in each of which the induction is shown."""
+        yield expr_of(number)
+
+    def proves(self, start: Dim, back: Dim, number: Symbol) -> bool:
+        """The body, given the form, gives it back one trip later."""
+        i = expr_of(number)
+        after = self.at(start, i + 1)
+        if self.at(start, ZERO_EXPR) is not start or not isinstance(back, Expr) or not isinstance(after, Expr):
+            return False
+        mappings = self.mappings(number)
+        return all(_is_same(number, substitute(back, case), substitute(after, case)) for case in mappings)
+
+    def mappings(self, number: Symbol) -> Iterator[Mapping[Symbol, Dim]]:
+        """The cases as substitutions."""
+        yield from ({number: case} for case in self.cases(number))
+
+
+@dataclass(frozen=True)
+class Sum(Form):
+    """A step that is a polynomial in i, by its differences at 0: the step, its growth, and so on."""
+
+    differences: tuple[Dim, ...]
+
+    def at(self, start: Dim, i: Dim) -> Dim:
+        plain = [(k, c.const) for k, c in enumerate(self.differences, 1) if isinstance(c, Expr) and c.const is not None]
+        others = [(k, c) for k, c in enumerate(self.differences, 1) if not isinstance(c, Expr) or c.const is None]
+        whole = factorial(len(self.differences))
+        over = reduce(add, (mul(_falling(i, k), const(c * whole // factorial(k))) for k, c in plain), _ZERO)
+        terms = (mul(floordiv(_falling(i, k), factorial(k)), c) for k, c in others)
+        return reduce(add, terms, add(start, floordiv(over, whole)))
+
+
+@dataclass(frozen=True)
+class Periodic(Form):
+    """Steps that repeat in the same order."""
+
+    steps: tuple[Dim, ...]
+
+    def at(self, start: Dim, i: Dim) -> Dim:
+        period = len(self.steps)
+        often = (floordiv(i + (period - 1 - k), period) for k in range(period))
+        return reduce(add, (mul(count, step) for count, step in zip(often, self.steps, strict=True)), start)
+
+    def cases(self, number: Symbol) -> Iterator[Expr]:
+        yield from _rounds(number, len(self.steps))
+
+
+@dataclass(frozen=True)
+class Turns(Form):
+    """Numbers that take turns, the start first; each has grown by its next turn."""
+
+    others: tuple[Dim, ...]
+    growth: Dim
+
+    def at(self, start: Dim, i: Dim) -> Dim:
+        period = len(self.others) + 1
+        turn = mod(i, period)
+        found = start
+        for k, number in enumerate(self.others, 1):
+            found = ite(eq(turn, k), number, found)
+        return add(found, mul(floordiv(i, period), self.growth))
+
+    def cases(self, number: Symbol) -> Iterator[Expr]:
+        yield from _rounds(number, len(self.others) + 1)
+
+
+@dataclass(frozen=True)
+class Mirror(Form):
+    """The start and its complement, in turns."""
+
+    whole: Dim
+
+    def at(self, start: Dim, i: Dim) -> Dim:
+        return Turns((self.whole - start,), _ZERO).at(start, i)
+
+    def cases(self, number: Symbol) -> Iterator[Expr]:
+        yield from _rounds(number, 2)
+
+
+@dataclass(frozen=True)
+class Later(Form):
+    """A term of the previous trip, whatever the number was then."""
+
+    term: Expr
+    number: Symbol
+
+    def at(self, start: Dim, i: Dim) -> Dim:
+        return ite(ge(i, 1), substitute(self.term, {self.number: i - 1}), start)
+
+    def cases(self, number: Symbol) -> Iterator[Expr]:
+        yield from _first_and_later(number)
+
+
+@dataclass(frozen=True)
+class Once(Form):
+    """A value that the first iteration computes from the start, and no further one changes."""
+
+    term: Expr
+    symbol: Symbol
+    """The number before the trip, in the term."""
+
+    def at(self, start: Dim, i: Dim) -> Dim:
+        return ite(ge(i, 1), substitute(self.term, {self.symbol: start}), start)
+
+    def cases(self, number: Symbol) -> Iterator[Expr]:
+        yield from _first_and_later(number)
+
+
+@dataclass(frozen=True)
+class Delayed(Form):
+    """Another first step, and then a form that begins after it."""
+
+    first: Dim
+    rest: Form
+
+    def at(self, start: Dim, i: Dim) -> Dim:
+        return ite(ge(i, 1), self.rest.at(start + self.first, i - 1), start)
+
+    def cases(self, number: Symbol) -> Iterator[Expr]:
+        yield ZERO_EXPR
+        for case in self.rest.cases(number):
+            yield following(case)
+
+
+@dataclass(frozen=True)
+class Remainder(Form):
+    """(s + step) % divisor, again and again."""
+
+    step: Dim
+    divisor: Expr
+
+    def at(self, start: Dim, i: Dim) -> Dim:
+        reached = mod(start + mul(i, self.step), self.divisor)
+        return reached if mod(start, self.divisor) is start else ite(ge(i, 1), reached, start)
+
+    def cases(self, number: Symbol) -> Iterator[Expr]:
+        yield from _first_and_later(number)
+
+
+@dataclass(frozen=True)
+class Extreme(Form):
+    """max(s + step, limit) or the min of them, again and again."""
+
+    extreme: Callable[..., Dim]
+    step: Dim
+    limit: Dim
+
+    def at(self, start: Dim, i: Dim) -> Dim:
+        reached = self._ends(start, i)
+        return reached if self._ends(start, ZERO_EXPR) is start else ite(ge(i, 1), reached, start)
+
+    def _ends(self, start: Dim, i: Dim) -> Dim:
+        """The limit of one trip moves on by a step in each later one: the first and the last are the extremes."""
+        grown = mul(i, self.step)
+        upwards = self.step if self.extreme is maximum else const(0) - self.step
+        lo, hi = upwards.bounds
+        if lo is not None and lo >= 0:
+            return self.extreme(start, self.limit - self.step) + grown
+        limits = [] if hi is not None and hi <= 0 else [self.limit - self.step + grown]
+        return self.extreme(start + grown, self.limit, *limits)
+
+    def cases(self, number: Symbol) -> Iterator[Expr]:
+        yield from _first_and_later(number)
+
+
+@dataclass(frozen=True)
+class Running(Form):
+    """max(s + step, f(i)) or the min of them, where the trips' terms, less the steps, go one way: one end decides."""
+
+    extreme: Callable[..., Dim]
+    step: Dim
+    term: Expr
+    number: Symbol
+    last: bool
+    """The term of the last trip decides, and not that of the first."""
+
+    def at(self, start: Dim, i: Dim) -> Dim:
+        trip: Dim = i - 1 if self.last else ZERO_EXPR
+        grown = ZERO_EXPR if self.last else mul(i - 1, self.step)
+        term = add(substitute(self.term, {self.number: trip}), grown)
+        return ite(ge(i, 1), self.extreme(add(start, mul(i, self.step)), term), start)
+
+    def cases(self, number: Symbol) -> Iterator[Expr]:
+        yield from _first_and_later(number)
+
+
+@dataclass(frozen=True)
+class Switched(Form):
+    """A step that is a polynomial in i before trip `size`, and another one from it on."""
+
+    before: Sum
+    after: Sum
+    size: Symbol
+
+    def at(self, start: Dim, i: Dim) -> Dim:
+        turned = minimum(i, expr_of(self.size))
+        grown = sub(self.after.at(ZERO_EXPR, i), self.after.at(ZERO_EXPR, turned))
+        return add(add(start, self.before.at(ZERO_EXPR, turned)), grown)
+
+    def mappings(self, number: Symbol) -> Iterator[Mapping[Symbol, Dim]]:
+        more = expr_of(Symbol.placeholder("more"))
+        yield {self.size: expr_of(number) + more + 1}
+        yield {number: expr_of(self.size) + more}
+
+
+def _rounds(number: Symbol, period: int) -> Iterator[Expr]:
+    for k in range(period):
+        case = expr_of(number) * period + k
+        assert isinstance(case, Expr)
+        yield case
+
+
+def _first_and_later(number: Symbol) -> Iterator[Expr]:
+    yield from (ZERO_EXPR, following(expr_of(number)))
+
+
+def following(e: Expr) -> Expr:
+    """The term plus 1."""
+    after = e + 1
+    assert isinstance(after, Expr)
+    return after
+
+
+def _is_same(number: Symbol, a: Dim, b: Dim) -> bool:
+    """The terms are equal for every natural number: by normal form, or since neither is less."""
+    return is_equal_in(number, a, b) or (nonneg(sub(a, b)) and nonneg(sub(b, a)))
+
+
+def _falling(i: Dim, k: int) -> Dim:
+    """i * (i - 1) * ..., k factors."""
+    return reduce(mul, (i - j for j in range(k)), _ONE)
+
+
+_ZERO: Final[Dim] = ZERO_EXPR
+_ONE: Final[Dim] = ONE_EXPR
+
+__all__ = [
+    "Delayed", "Extreme", "Form", "Later", "Mirror", "Once", "Periodic", "Remainder", "Running", "Sum", "Switched",
+    "Turns", "following",
+]  # fmt: skip
