@@ -230,6 +230,15 @@ MUTANTS: Final[tuple[Mutant, ...]] = (
         flows("if_broadcasts_where_the_size_is_known"),
     ),
     mutant(
+        "memo-without-the-facts",
+        "what a rule says by facts is used where they do not hold",
+        "absint.transfer.stating",
+        "self.rests_on_facts = True",
+        "pass",
+        "flow('if_broadcasts_where_the_size_is_known')",
+        flows("if_broadcasts_where_the_size_is_known"),
+    ),
+    mutant(
         "memo-without-attributes",
         "two nodes of one operator are one whatever their attributes",
         "absint.program.lowering",
