@@ -18,6 +18,7 @@ from absint.lattices.unify import POLICIES, SOUND
 
 if TYPE_CHECKING:
     from absint.api import Refine
+    from absint.model.load import Loaded
     from absint.program.limits import Progress
     from absint.report.tracing import Recorder
     from absint.result import Result
@@ -182,7 +183,7 @@ def format_option(*others: str) -> Callable[[Command], Command]:
 
 
 def analysed(
-    model: str,
+    model: str | Loaded,
     assume: Sequence[str] = (),
     sizes: Sizes | None = None,
     recorder: Recorder | None = None,
@@ -203,7 +204,7 @@ def analysed(
     from absint.commands.models import read_model
 
     with timings.phase("load") if timings is not None else nullcontext():
-        loaded = read_model(model)
+        loaded = read_model(model) if isinstance(model, str) else model
     with _progress(len(loaded.model.graph.node)) as advance:
         result = analyze(
             loaded,

@@ -19,7 +19,7 @@ from absint.commands.analysis import (
     settings_options,
 )
 from absint.commands.codes import FINE
-from absint.commands.models import models_argument
+from absint.commands.models import models_argument, read_model
 from absint.errors import UsageError
 
 if TYPE_CHECKING:
@@ -86,13 +86,15 @@ def annotate(
     if simplify_only:
         with replacing:
             return _simplified(model, target, copy_weights=copy_weights)
-    from absint.declared.saving import STANDARD_OUTPUT, save_annotated
+    from absint.declared.saving import STANDARD_OUTPUT, copying, finish_annotated
     from absint.declared.style import Style
+
+    loaded = read_model(model)
+    with replacing, copying(loaded, target) as copy:
+        result = analysed(loaded, assume, sizes, policy=policy, settings=settings, shows_diagnostics=True)
+        saved = finish_annotated(copy, result, Style(merge, outputs, dialect), copy_weights=copy_weights)
     from absint.report import text
 
-    result = analysed(model, assume, sizes, policy=policy, settings=settings, shows_diagnostics=True)
-    with replacing:
-        saved = save_annotated(result, target, Style(merge, outputs, dialect), copy_weights=copy_weights)
     _note_weights(saved.weights_elsewhere, target)
     if target != STANDARD_OUTPUT:
         label = f", {result.policy.label}" if result.policy.label else ""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Final, NamedTuple
 
@@ -14,8 +15,10 @@ from absint.model.writing import check_target, copy_begun
 if TYPE_CHECKING:
     from onnx import GraphProto, ModelProto
 
+    from absint.model.files import Opened
     from absint.model.inference import LeftOut
     from absint.model.load import Loaded
+    from absint.model.writing import Finish
     from absint.solution.analysed import Analysed
 
 STANDARD_OUTPUT: Final = "-"
@@ -36,6 +39,25 @@ class AnnotatedFile(NamedTuple):
         return f"<AnnotatedFile {excerpt(self.path)}: value_info of {self.values:,} values>"
 
 
+class Copying(NamedTuple):
+    """A copy that has begun."""
+
+    target: str
+    opened: Opened
+    finish: Finish
+
+
+@contextmanager
+def copying(loaded: Loaded, target: str) -> Iterator[Copying]:
+    """A copy of a model, begun at once if its file is large: its bytes are copied on a thread while the block finds out
+    which of them change. Raises UsageError for a target that cannot be written.
+    """
+    if target != STANDARD_OUTPUT:
+        check_target("", target)
+    with loaded.opened() as opened, copy_begun(opened, target) as finish:
+        yield Copying(target, opened, finish)
+
+
 def save_annotated(
     analysed: Analysed,
     target: str,
@@ -44,19 +66,23 @@ def save_annotated(
     copy_weights: bool = False,
 ) -> AnnotatedFile:
     """Write an annotated copy to a file, or to standard output (`-`); see `Result.save_annotated`."""
-    if target != STANDARD_OUTPUT:
-        check_target("", target)
-    with analysed.loaded.opened() as opened, copy_begun(opened, target) as finish:
-        from absint.declared.annotate import annotated
-        from absint.model.differences import differences
-        from absint.model.outlines import outline
+    with copying(analysed.loaded, target) as copy:
+        return finish_annotated(copy, analysed, style, copy_weights=copy_weights)
 
-        original = outline(opened.data)
-        found = annotated(analysed, style, model=original)
-        pieces = spliced(opened.data, 0, len(opened.data), differences(original, found.model))
-        weights = finish(pieces, original, analysed.folder, copy_weights)
+
+def finish_annotated(copy: Copying, analysed: Analysed, style: Style, *, copy_weights: bool) -> AnnotatedFile:
+    """Complete a copy of the analysed model with the annotations."""
+    from absint.declared.annotate import annotated
+    from absint.model.differences import differences
+    from absint.model.outlines import outline
+
+    data = copy.opened.data
+    original = outline(data)
+    found = annotated(analysed, style, model=original)
+    pieces = spliced(data, 0, len(data), differences(original, found.model))
+    weights = copy.finish(pieces, original, analysed.folder, copy_weights)
     values = sum(len(graph.value_info) for graph in _graphs(found.model))
-    return AnnotatedFile(target, values, found.left_out, tuple(weights))
+    return AnnotatedFile(copy.target, values, found.left_out, tuple(weights))
 
 
 def save_simplified(loaded: Loaded, target: str, *, copy_weights: bool = False) -> tuple[int, Sequence[str]]:
@@ -64,22 +90,21 @@ def save_simplified(loaded: Loaded, target: str, *, copy_weights: bool = False) 
 
     The answer is the number of texts that changed, and weights that are not beside the copy.
     """
-    if target != STANDARD_OUTPUT:
-        check_target("", target)
-    with loaded.opened() as opened, copy_begun(opened, target) as finish:
+    with copying(loaded, target) as copied:
         from onnx import ModelProto
 
         from absint.declared.respelling import simplify
         from absint.model.differences import differences
         from absint.model.outlines import outline
 
-        original = outline(opened.data)
+        data = copied.opened.data
+        original = outline(data)
         copy = ModelProto()
         copy.CopyFrom(original)
         changed = simplify(copy)
-        pieces = spliced(opened.data, 0, len(opened.data), differences(original, copy))
+        pieces = spliced(data, 0, len(data), differences(original, copy))
         folder = None if loaded.folder is None else Path(loaded.folder)
-        return changed, finish(pieces, original, folder, copy_weights)
+        return changed, copied.finish(pieces, original, folder, copy_weights)
 
 
 def _graphs(model: ModelProto) -> Iterator[GraphProto]:
@@ -91,4 +116,6 @@ def _graphs(model: ModelProto) -> Iterator[GraphProto]:
         pending += [a.g for node in graph.node for a in node.attribute if a.HasField("g")]
 
 
-__all__ = ["STANDARD_OUTPUT", "AnnotatedFile", "save_annotated", "save_simplified"]
+__all__ = [
+    "STANDARD_OUTPUT", "AnnotatedFile", "Copying", "copying", "finish_annotated", "save_annotated", "save_simplified",
+]  # fmt: skip

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Mapping, Sequence
 from math import prod
+from operator import methodcaller
 from typing import TYPE_CHECKING, Final, Literal, TypeAlias
 
 from absint.lattices.contents import MAX_ELEMENTS
@@ -137,12 +138,13 @@ def attribute_key(
     op_type: str, family: Hashable, outputs: int, attributes: Sequence[AttributeMessage]
 ) -> tuple[object, ...]:
     """Equal for instances whose attributes are equal byte for byte; a large tensor counts by its type and dims."""
-    if not family and op_type not in _HOLDING:
-        return (op_type, family, outputs, *[attribute.SerializeToString() for attribute in attributes])
+    if not family and op_type not in HOLDING:
+        return (op_type, family, outputs, *map(_serialised, attributes))
     return (op_type, family, outputs, *map(_attribute_key, attributes))
 
 
-_HOLDING: Final = frozenset({"Constant", "If", "Loop", "Scan", "SequenceMap"})
+_serialised: Final = methodcaller("SerializeToString")
+HOLDING: Final = frozenset({"Constant", "If", "Loop", "Scan", "SequenceMap"})
 """Operators of ai.onnx with graphs, or tensors of any size, in their attributes."""
 
 
