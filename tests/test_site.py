@@ -24,7 +24,7 @@ import absint.engine
 import absint.solver.export
 import absint.testing
 from absint import cli
-from absint.cli import COMMANDS
+from absint.cli import COMMANDS, GROUPS
 from tests.absint.page.browser import started
 from tests.conftest import CHROMIUM
 
@@ -105,6 +105,11 @@ def test_the_reference_of_commands_is_their_help(capsys: pytest.CaptureFixture[s
         assert cli.run([*command.split(), "--help"]) == 0
         heading = f"## absint {command}".strip()
         assert f"{heading}\n\n```text\n{capsys.readouterr().out}```\n" in page
+
+
+def test_each_command_answers_a_question() -> None:
+    page = (ROOT / "docs" / "questions.md").read_text("utf-8")
+    assert [name for name in GROUPS["Commands"] if f"`absint {name} " not in page] == []
 
 
 @pytest.mark.skipif(CHROMIUM is None, reason="no Chromium is installed")
