@@ -36,6 +36,7 @@ GROUPS: Final[Mapping[str, tuple[str, ...]]] = {
         "check",
         "contract",
         "cost",
+        "devices",
         "explain",
         "freeze",
         "dynamize",

@@ -15,5 +15,6 @@ advising       what they tell the shape analysis
 found          what they found, by name
 liveness       when each value dies
 regions        the graphs of a program as a tree: branches and bodies of loops
+devices      where nodes run beside an accelerator, and what is copied; by cuda_kernels, a table
 value_sizes    elements and bytes of a value
 """

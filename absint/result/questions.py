@@ -11,6 +11,7 @@ from absint.shapes.assumptions import Assumption
 from absint.solution.analysed import Analysed
 
 if TYPE_CHECKING:
+    from absint.analyses.devices import Devices
     from absint.analyses.liveness import InputPolicy, ViewPolicy
     from absint.analyses.values import ValueAnalysis
     from absint.costs.cost import Cost
@@ -217,6 +218,15 @@ class Questions(Analysed):
         from absint.analyses.found import found_by
 
         return found_by(self, analysis)
+
+    def devices(self) -> Devices:
+        """Where nodes run if an accelerator takes what it can, and what is copied between it and the host.
+
+        This follows onnxruntime with its CUDA provider, as its sources say; see docs/devices.md.
+        """
+        from absint.analyses.devices import devices
+
+        return devices(self)
 
     def cost(self) -> Cost:
         """Multiply-accumulates, FLOPs and bytes moved, per node and in total, and the parameters."""

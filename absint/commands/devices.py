@@ -1,0 +1,43 @@
+"""`absint devices`."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import click
+
+from absint.commands.analysis import Settings, analysed, assume_option, format_option, settings_options
+from absint.commands.codes import FINE
+from absint.commands.models import models_argument
+
+if TYPE_CHECKING:
+    from absint.shapes.sizes import Sizes
+
+
+@click.command()
+@click.option("--all", "everything", is_flag=True, help="List every copy, and the side of every node.")
+@assume_option
+@settings_options
+@format_option()
+@models_argument()
+def devices(model: str, settings: Settings, everything: bool, assume: tuple[str, ...], sizes: Sizes, form: str) -> int:
+    """Show which nodes of MODEL stay on the host, and what is copied.
+
+    This is the placement of onnxruntime with its CUDA provider, derived from its sources and not from a run: a node
+    without a kernel runs on the host, and so does one that reads host values alone, as computations of sizes do. A
+    value that the other side reads is copied; a copy to the host waits for the device. docs/devices.md has the rules.
+    """
+    from absint.report.devices import document, report
+
+    result = analysed(model, assume, sizes, settings=settings)
+    found = result.devices()
+    if form == "json":
+        click.echo(document(result, found))
+    else:
+        from absint.report.text import width_of, write
+
+        write(report(result, found, width_of(), everything=everything))
+    return FINE
+
+
+__all__ = ["devices"]
