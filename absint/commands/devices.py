@@ -21,9 +21,9 @@ if TYPE_CHECKING:
 @format_option()
 @models_argument()
 def devices(model: str, settings: Settings, everything: bool, assume: tuple[str, ...], sizes: Sizes, form: str) -> int:
-    """Show which nodes of MODEL stay on the host, and what is copied.
+    """Show nodes that stay on the host, and copies.
 
-    This is the placement of onnxruntime with its CUDA provider, derived from its sources and not from a run: a node
+    MODEL is placed as by onnxruntime with its CUDA provider, derived from its sources and not from a run. A node
     without a kernel runs on the host, and so does one that reads host values alone, as computations of sizes do. A
     value that the other side reads is copied; a copy to the host waits for the device. docs/devices.md has the rules.
     """

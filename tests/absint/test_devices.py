@@ -57,7 +57,7 @@ def test_a_host_value_that_the_device_reads_is_copied() -> None:
 
 
 def test_a_device_value_that_a_kernel_reads_on_the_host_is_copied() -> None:
-    """An index that data decide, used as a size: the host waits."""
+    """A data-dependent index, used as a size: the host waits."""
     found = placed("""net (float[N] x) => (float[M] y) {
         i = ArgMax<axis = 0>(x)  r = Relu(x)  y = Expand(r, i)
     }""")
@@ -106,7 +106,7 @@ def test_conditions_and_limits_are_read_on_the_host() -> None:
     """The condition of an If and of a Loop, at each trip; the number of the trip is there already."""
     found = placed("""net (float[N] x, int64 m) => (float[N] y, float[N] z) {
         s = ReduceMax<keepdims = 0>(x)  b = Cast<to = 9>(s)
-        y = If (b) <then_branch = t () => (float[N] p) { p = Neg(x) }, 
+        y = If (b) <then_branch = t () => (float[N] p) { p = Neg(x) },
                             else_branch = e () => (float[N] q) { q = Exp(x) }>
         z = Loop (m, , y) <body = l (int64 i, bool c, float[N] v) => (bool go, float[N] w) {
             w = Relu(v)  t = ReduceMax<keepdims = 0>(w)  go = Cast<to = 9>(t)  j = Neg(i)
@@ -119,7 +119,7 @@ def test_conditions_and_limits_are_read_on_the_host() -> None:
 def test_a_branch_that_no_run_takes_is_left_out() -> None:
     found = placed("""net (float[N] x) => (float[N] y) {
         c = Constant<value = bool {1}>()
-        y = If (c) <then_branch = t () => (float[N] p) { p = Neg(x) }, 
+        y = If (c) <then_branch = t () => (float[N] p) { p = Neg(x) },
                             else_branch = e () => (float[N] q) { q = Acos(x) }>
     }""")
     assert {placement.node.partition(" ")[0] for placement in found.placements} == {"Constant", "Neg"}
