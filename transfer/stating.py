@@ -117,7 +117,7 @@ class Stating(Attributes):
     def premise(self, relation: Relation, reason: str) -> None:
         """State a premise that the caller takes for granted: answers that rest on it name it."""
         if relation not in (TRUE, UNKNOWN_RELATION):
-            self._state(relation, reason, "assumed")
+            self._state(relation, reason, role="assumed")
 
     def _state(self, relation: object, reason: str, role: str) -> None:
         if not isinstance(relation, Relation):
