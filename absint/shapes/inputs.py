@@ -34,7 +34,7 @@ class Inputs:
         self.others: list[str] = []
         """Inputs whose elements have no names."""
         self.variables: set[Symbol] = set()
-        """Shape variables that a caller names."""
+        """Shape variables of the inputs."""
         self.premises: list[Relation] = []
         self.diagnostics: list[Diagnostic] = []
 
@@ -137,7 +137,9 @@ def _read(found: Inputs, name: str, value: Value, declared: _Dims) -> Value:
     if not isinstance(value, Tensor) or value.shape.is_bottom:
         return value
     if value.shape is TOP_SHAPE:
-        return Tensor(value.dtype, any_shape_of(name, found.variables))
+        shape = any_shape_of(name, found.variables)
+        found.variables.update(filter(None, (shape.variable,)))
+        return Tensor(value.dtype, shape)
     dims: list[Dim] = []
     known = value.shape.known
     for axis, dim in enumerate(known):

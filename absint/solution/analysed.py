@@ -336,7 +336,8 @@ class Analysed:
     @property
     def taken(self) -> set[str]:
         """Names that the model has, which no invented symbol may be shown as."""
-        return set(self.parameters).union(*(dim.free_symbols for dim in self.rounds.adopted))
+        variables = (variable.name for variable in self.declared_inputs.variables)
+        return set(self.parameters).union(variables, *(dim.free_symbols for dim in self.rounds.adopted))
 
     def __repr__(self) -> str:
         label = "" if self.policy.sound else f", {self.policy.label}"

@@ -158,6 +158,14 @@ def test_shapes_that_cannot_be_stated(stated: dict[str, Any], why: str) -> None:
         absint.analyze(model(), **stated)
 
 
+def test_an_invented_variable_has_no_name_of_an_input() -> None:
+    inputs = [helper.make_tensor_value_info("_s0", TensorProto.FLOAT, None)]
+    nodes = [helper.make_node("GlobalAveragePool", ["_s0"], ["p"])]
+    made = helper.make_model(helper.make_graph(nodes, "g", inputs, [onnx.ValueInfoProto(name="p")]))
+    result = absint.analyze(made)
+    assert (str(result.shapes["_s0"]), str(result.shapes["p"])) == ("[*_s0]", "[*_s1]")
+
+
 def test_open_axes_of_a_known_rank() -> None:
     result = absint.analyze(model(), bind={"K": ["*", 4], "X": [(1, 3), "*"]})
     assert str(result.shapes["X"]) == "[X_dim0, *X]"

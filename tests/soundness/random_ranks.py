@@ -16,6 +16,7 @@ import sys
 import time
 from collections import Counter
 from collections.abc import Iterator
+from typing import Final
 
 import onnx
 
@@ -25,6 +26,9 @@ from tests.soundness.claims import Claims, Known
 from tests.soundness.limits import deviates
 from tests.soundness.rank_drafts import RUNTIME, Draft, Row
 from tests.soundness.rank_moves import MOVES
+
+STATED: Final = ("", "", "[*s, B]", "[A, *s]", "[A, *s, B]")
+"""Shapes of the first input that a caller states."""
 
 
 def draft(seed: int) -> Draft:
@@ -38,7 +42,8 @@ def draft(seed: int) -> Draft:
 def wrong(found: Draft, totals: Counter[str]) -> Iterator[str]:
     """The claims that some run contradicts."""
     model = found.model()
-    result = analyze(model)
+    stated = found.rng.choice(STATED)
+    result = analyze(model, assume=[f"shape(x0) == {stated}"] if stated else [])
     result.verify()
     claims = Claims.of(result)
     names, inputs = [info.name for info in model.graph.output], [info.name for info in model.graph.input]
@@ -50,6 +55,9 @@ def wrong(found: Draft, totals: Counter[str]) -> Iterator[str]:
             totals["failed"] += 1
             continue
         fed = {name: feeds[name] for name in inputs}
+        known = _sizes(stated, feeds["x0"].shape)
+        if known is None:
+            continue
         ok, values = RUNTIME.run(data, fed)
         if not ok:
             totals["failed"] += 1
@@ -59,7 +67,7 @@ def wrong(found: Draft, totals: Counter[str]) -> Iterator[str]:
         run = {**fed, **dict(zip(names, values, strict=True))}
         if not deviates(found.nodes, {**found.constants, **run}):
             totals["runs"] += 1
-            yield from claims.wrong(_elements(feeds), run)
+            yield from claims.wrong(_elements(feeds) | known, run)
 
 
 def _says_more(result: Result, name: str) -> bool:
@@ -69,6 +77,16 @@ def _says_more(result: Result, name: str) -> bool:
         return False
     shape = value.shape
     return shape.rank is not None or (shape.variable is not None and not str(shape).startswith("[*_s"))
+
+
+def _sizes(stated: str, shape: tuple[int, ...]) -> Known | None:
+    """The sizes that a stated shape names, None if the input has another one."""
+    if not stated:
+        return {}
+    first, last = "A" in stated, "B" in stated
+    if len(shape) < first + last:
+        return None
+    return ({"A": shape[0]} if first else {}) | ({"B": shape[-1]} if last else {})
 
 
 def _elements(feeds: Row) -> Known:
