@@ -96,7 +96,7 @@ def is_range_of_sizes(axis: object) -> bool:
 
 
 def _spelled(size: Size | Sequence[Size | str | None] | str | None) -> str:
-    if isinstance(size, str):
+    if isinstance(size, str) and is_star(size):
         return size
     if _is_range(size):
         return "..".join("" if end is None else str(end) for end in size)
