@@ -52,6 +52,7 @@ GROUPS: Final[Mapping[str, tuple[str, ...]]] = {
     ),
     "Research": (
         "study",
+        "rules",
         "policies",
         "export-queries",
     ),

@@ -122,6 +122,8 @@ def printed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.Capt
         f"audit {DETECTOR}",
         "lint broken.onnx",
         "policies",
+        "rules Gather Relu --prove",
+        "rules Relu --prove --seconds 0.001",
         "dynamize still.onnx x[0]=n",
         "dynamize table.onnx x[0]=n",
         "diff broken.onnx sizes.onnx --values",

@@ -151,6 +151,9 @@ def test_documents_about_every_model(command: str, capsys: pytest.CaptureFixture
         ("freeze unet.onnx H=3 W=2 -o out.onnx", "freeze"),
         ("freeze unet.onnx H=3 -o out.onnx", "freeze"),
         ("policies", "policies"),
+        ("rules", "rules"),
+        ("rules Gather com.microsoft::Gelu --prove", "rules"),
+        ("rules Concat --prove --solver both", "rules"),
     ],
 )  # fmt: skip
 def test_documents_of_single_commands(command: str, name: str, capsys: pytest.CaptureFixture[str]) -> None:

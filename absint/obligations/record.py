@@ -1,16 +1,34 @@
-"""The record of a rule: how many of its obligations are proved, refuted, undecided, and what it leaves open."""
+"""The record of a rule: which of its obligations are proved, refuted, undecided, and what it leaves open."""
 
 from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 from absint.obligations.making import obligations
 from absint.obligations.obligation import Gap, Kind, Obligation
-from absint.obligations.solving import Decision
+from absint.obligations.solving import Decision, Verdict
 from absint.specification.specs import specification
 from absint.transfer.table import Table
+
+
+@dataclass(frozen=True)
+class Decided:
+    """An obligation with the verdicts of the solvers that were asked."""
+
+    obligation: Obligation
+    decisions: tuple[Decision, ...]
+
+    @property
+    def verdict(self) -> Verdict:
+        """Refuted if one solver refutes it, else proved if one proves it."""
+        return _worst({decision.verdict for decision in self.decisions}, "refuted", "proved")
+
+    @property
+    def sizes(self) -> str:
+        """If refuted, sizes at which the claim is false."""
+        return next((decision.sizes for decision in self.decisions if decision.sizes), "")
 
 
 @dataclass(frozen=True)
@@ -20,18 +38,23 @@ class Record:
     domain: str
     operator: str
     version: int
-    decisions: tuple[Decision, ...] = ()
+    decided: tuple[Decided, ...] = ()
     gaps: tuple[Gap, ...] = ()
-    counts: Counter[tuple[Kind, str]] = field(init=False, compare=False)
 
-    def __post_init__(self) -> None:
-        counts = Counter((decision.obligation.kind, decision.verdict) for decision in self.decisions)
-        object.__setattr__(self, "counts", counts)
 
-    def status(self, *kinds: Kind) -> str:
-        """`proved`, `refuted`, `undecided`, or `` where there is no obligation of these kinds."""
-        found = {decision.verdict for decision in self.decisions if decision.obligation.kind in kinds}
-        return next((verdict for verdict in ("refuted", "undecided", "proved") if verdict in found), "")
+def status(records: Iterable[Record], *kinds: Kind) -> Verdict | None:
+    """The verdict on all obligations of these kinds together; None if there are none."""
+    found = {item.verdict for record in records for item in record.decided if item.obligation.kind in kinds}
+    return _worst(found, "refuted", "undecided", "proved") if found else None
+
+
+def counts(records: Iterable[Record]) -> Counter[Verdict]:
+    """How many obligations have each verdict."""
+    return Counter(item.verdict for record in records for item in record.decided)
+
+
+def _worst(found: set[Verdict], *order: Verdict) -> Verdict:
+    return next((verdict for verdict in order if verdict in found), "undecided")
 
 
 def obligations_of(table: Table, domain: str, operator: str, version: int) -> Iterator[Obligation | Gap]:
@@ -45,13 +68,13 @@ def obligations_of(table: Table, domain: str, operator: str, version: int) -> It
 
 
 def record(
-    table: Table, domain: str, operator: str, version: int, decide: Callable[[Obligation], Iterable[Decision]]
+    table: Table, domain: str, operator: str, version: int, decide: Callable[[Obligation], tuple[Decision, ...]]
 ) -> Record:
     """The obligations, decided."""
     found = list(obligations_of(table, domain, operator, version))
     gaps = tuple(item for item in found if isinstance(item, Gap))
-    decisions = [d for item in found if isinstance(item, Obligation) for d in decide(item)]
-    return Record(domain, operator, version, tuple(decisions), gaps)
+    decided = tuple(Decided(item, decide(item)) for item in found if isinstance(item, Obligation))
+    return Record(domain, operator, version, decided, gaps)
 
 
-__all__ = ["Record", "obligations_of", "record"]
+__all__ = ["Decided", "Record", "counts", "obligations_of", "record", "status"]

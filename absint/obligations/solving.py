@@ -11,6 +11,7 @@ from absint.obligations.obligation import Obligation
 from absint.solver.backend import Backend
 
 Verdict = Literal["proved", "refuted", "undecided"]
+Solvers = Literal["z3", "cvc5", "both"]
 _VERDICTS: dict[str, Verdict] = {"unsat": "proved", "sat": "refuted"}
 
 RLIMIT = 3_000_000
@@ -43,14 +44,18 @@ def by_cvc5(obligation: Obligation, seconds: float = 10) -> Decision:
     except ImportError:
         raise UsageError("cvc5 is not installed: pip install cvc5") from None
     solver = cvc5.Solver()
-    solver.setOption("tlimit-per", str(round(seconds * 1000)))
+    solver.setOption("tlimit-per", str(max(round(seconds * 1000), 1)))  # 0 is no limit
+    solver.setOption("produce-models", "true")
     parser = cvc5.InputParser(solver)
     script = f"(set-logic ALL)\n{obligation.script}\n(check-sat)\n"
     parser.setStringInput(cvc5.InputLanguage.SMT_LIB_2_6, script, "obligation")
     symbols, answer, start = parser.getSymbolManager(), "", time.monotonic()
     while not (command := parser.nextCommand()).isNull():
         answer = command.invoke(solver, symbols).strip() or answer
-    return Decision(obligation, "cvc5", _VERDICTS.get(answer, "undecided"), time.monotonic() - start)
+    seconds = time.monotonic() - start
+    named = [term for term in symbols.getDeclaredTerms() if " " not in str(term)] if answer == "sat" else []
+    sizes = ", ".join(f"{str(term).strip('|')} = {solver.getValue(term)}" for term in named)
+    return Decision(obligation, "cvc5", _VERDICTS.get(answer, "undecided"), seconds, sizes)
 
 
 def decided(obligation: Obligation, backend: Backend, seconds: float = 10) -> Decision:
@@ -59,4 +64,10 @@ def decided(obligation: Obligation, backend: Backend, seconds: float = 10) -> De
     return first if first.verdict != "undecided" else by_cvc5(obligation, seconds)
 
 
-__all__ = ["RLIMIT", "Decision", "Verdict", "by_cvc5", "by_z3", "decided"]
+def asked(obligation: Obligation, solvers: Solvers, backend: Backend, seconds: float = 10) -> tuple[Decision, ...]:
+    """The verdict of each solver. Raises UsageError if cvc5 is asked and not installed."""
+    found = (by_z3(obligation, backend, seconds),) if solvers != "cvc5" else ()
+    return (*found, by_cvc5(obligation, seconds)) if solvers != "z3" else found
+
+
+__all__ = ["RLIMIT", "Decision", "Solvers", "Verdict", "asked", "by_cvc5", "by_z3", "decided"]

@@ -1,0 +1,92 @@
+"""`absint rules`."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import click
+
+from absint.commands.analysis import format_option
+from absint.commands.codes import FINE, NO, UNDECIDED
+from absint.commands.progress import counted
+from absint.errors import UsageError
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from absint.obligations.record import Record
+    from absint.obligations.ruled import Ruled
+    from absint.obligations.solving import Solvers
+
+
+@click.command()
+@click.argument("names", metavar="[OPERATOR]...", nargs=-1)
+@click.option("--prove", is_flag=True, help="Prove the rules against the specifications of their operators.")
+@click.option(
+    "--solver",
+    type=click.Choice(["z3", "cvc5", "both"]),
+    default="z3",
+    show_default=True,
+    help="Who decides an obligation; of both, one that refutes outweighs one that proves.",
+)
+@click.option("--seconds", type=float, default=10.0, show_default=True, help="Time limit of one obligation.")
+@format_option()
+def rules(names: tuple[str, ...], prove: bool, solver: Solvers, seconds: float, form: str) -> int:
+    """List the rules of operators, and prove them.
+
+    OPERATOR is a name as Conv, of ai.onnx if it has one, or com.microsoft::Gelu; without any, all that have a rule. A
+    specification says what an operator computes, and shares no code with its rule. --prove compares the two at nodes of
+    fixed rank and attributes, for all sizes at once: docs/rules.md.
+
+    \b
+    exact       a size that the rule gives is the specified one
+    necessary   a node that is legal meets each requirement of the rule
+    sufficient  a node that meets them all is legal, if the rule says that it is complete
+
+    Exit code with --prove: 1 if a rule is refuted; else 3 if an obligation is undecided, or an OPERATOR has no
+    specification; else 0.
+    """
+    from absint.commands.study import check_seconds
+    from absint.obligations.ruled import ruled
+    from absint.report import rules as report
+    from absint.transfer.families import shipped
+
+    check_seconds(seconds)
+    found = ruled(shipped(), names)
+    records = _proved(found, solver, seconds) if prove else None
+    if form == "json":
+        click.echo(report.document(found, records, solver))
+    else:
+        from absint.report.text import width_of, write
+
+        write(report.report(found, records, width_of(), named=bool(names)))
+    return FINE if records is None else _code(found, records, bool(names))
+
+
+def _proved(found: Sequence[Ruled], solver: Solvers, seconds: float) -> Mapping[Ruled, tuple[Record, ...]]:
+    from absint.obligations.ruled import prove
+    from absint.obligations.solving import asked
+    from absint.solver.backend import Backend, SolverError
+    from absint.transfer.families import shipped
+
+    records = {}
+    with counted("operators") as advance, Backend() as backend:
+        for done, operator in enumerate(found):
+            advance(done, len(found), str(operator))
+            try:
+                records[operator] = prove(shipped(), operator, lambda item: asked(item, solver, backend, seconds))
+            except SolverError as error:
+                raise UsageError(str(error)) from error
+    return records
+
+
+def _code(found: Sequence[Ruled], records: Mapping[Ruled, tuple[Record, ...]], named: bool) -> int:
+    from absint.obligations.record import counts
+
+    verdicts = counts(record for each in records.values() for record in each)
+    if verdicts["refuted"]:
+        return NO
+    return UNDECIDED if verdicts["undecided"] or (named and any(not item.specified for item in found)) else FINE
+
+
+__all__ = ["rules"]

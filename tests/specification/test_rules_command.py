@@ -1,0 +1,106 @@
+"""`absint rules`: rules that are proved, refuted, undecided, not specified; names that are none."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+
+import pytest
+
+from absint import Op, Shape, Tensor, rule
+from absint.cli import run
+from absint.obligations.record import counts, status
+from absint.obligations.ruled import prove, ruled
+from absint.obligations.solving import Decision, Solvers, asked
+from absint.report.rules import document, report
+from absint.solver.backend import Backend
+from absint.specification.specs import specified
+from absint.transfer.families import shipped
+
+
+@rule("Relu", inputs="X", complete=True)
+def _wrong(op: Op) -> Tensor:
+    """One more along each axis."""
+    x = op.tensor("X")
+    for dim in x.shape.dims:
+        op.require_equal(dim, 3, "an invented requirement")
+    return Tensor(x.dtype, Shape([dim + 1 for dim in x.shape.dims]))
+
+
+@pytest.mark.parametrize("solver", ["z3", "cvc5", "both"])
+def test_a_rule_that_is_wrong_is_refuted_with_sizes(solver: Solvers) -> None:
+    table = shipped().extended([_wrong])
+    (found,) = ruled(table, ["Relu"])
+    with Backend() as backend:
+        records = {found: prove(table, found, lambda item: asked(item, solver, backend))}
+    lines = [line.text for line in report([found], records, 200, named=True)]
+    assert "exact refuted    necessary refuted    sufficient -" in lines[1]
+    assert "refuted" in lines
+    assert any("axis 0 is" in line and "; not at " in line and " = " in line for line in lines)
+    (operator,) = json.loads(document([found], records, solver))["operators"]
+    assert operator["exact"] == "refuted"
+    assert operator["refuted"][0]["sizes"]
+    assert set(operator["seconds"]) == ({"z3", "cvc5"} if solver == "both" else {solver})
+
+
+def test_solvers_are_weighed() -> None:
+    (found,) = ruled(shipped(), ["Relu"])
+    with Backend() as backend:
+        first = prove(shipped(), found, lambda item: asked(item, "z3", backend))
+    assert status(first, "exact") == "proved"
+    assert status(first, "rejected") is None
+    decided = first[0].decided[0]
+    one = Decision(decided.obligation, "cvc5", "undecided", 0.0)
+    assert replace(decided, decisions=(*decided.decisions, one)).verdict == "proved"
+    assert replace(decided, decisions=(*decided.decisions, replace(one, verdict="refuted"))).verdict == "refuted"
+    assert replace(decided, decisions=(one,)).verdict == "undecided"
+    assert counts(first)["proved"] == counts(first).total() > 0
+
+
+@pytest.mark.parametrize(
+    ("arguments", "code"),
+    [
+        ("Relu", 0),
+        ("Relu --prove", 0),
+        ("Relu --prove --solver cvc5", 0),
+        ("Relu --prove --seconds 0.001", 3),
+        ("Relu com.microsoft::Gelu --prove", 3),
+        ("com.microsoft::Gelu", 0),
+    ],
+)
+def test_exit_codes(arguments: str, code: int, capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(["rules", *arguments.split()]) == code
+    lines = capsys.readouterr().out.splitlines()
+    assert ("undecided" in lines) == ("0.001" in arguments)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "text"),
+    [
+        ("Convv", "no operator with a rule is called 'Convv'; did you mean 'Conv' or 'NhwcConv'?"),
+        ("com.microsoft::Conw", "no operator with a rule is called 'com.microsoft::Conw'; did you mean"),
+        ("quxquux", "no operator with a rule is called 'quxquux'; absint rules lists the operators"),
+        ("Loop", "Loop has no rule: it becomes plain nodes before the analysis"),
+        ("Relu --prove --seconds nan", "--seconds nan: expected a number above 0"),
+    ],
+)
+def test_bad_usage_is_one_line(arguments: str, text: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(["rules", *arguments.split()]) == 2
+    said = capsys.readouterr()
+    assert said.out == ""
+    assert said.err.startswith(f"absint: error: {text}")
+    assert said.err.count("\n") == 1
+
+
+def test_all_operators_are_listed(capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(["rules", "--format", "json"]) == 0
+    operators = json.loads(capsys.readouterr().out)["operators"]
+    assert {(o["domain"], o["operator"]) for o in operators if o["specified"]} == set(specified())
+    assert all(set(o["specified"]) <= set(o["versions"]) for o in operators)
+    assert {(rule.domain, name) for rule in shipped() for name in rule.names} == {
+        (o["domain"], o["operator"]) for o in operators
+    }
+    assert all("exact" not in o for o in operators)
+    assert run(["rules"]) == 0
+    lines = capsys.readouterr().out.splitlines()
+    assert lines[-1] == f"{len(operators)} operators with a rule, {len(specified())} specified"
