@@ -16,4 +16,6 @@ They share no code with the rules, and no analysis imports them: rules are prove
     layout         elements rearranged: reshape, transpose, concat, split, pad, slice
     indexing       elements read or written at given places
     generators     new tensors; quantisation
+    recurrent      layers in time
+    losses         losses; spectra
 """

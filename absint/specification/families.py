@@ -16,6 +16,8 @@ FAMILIES: Final = (
     "generators",
     "pools",
     "images",
+    "recurrent",
+    "losses",
 )
 
 

@@ -32,6 +32,7 @@ MISSING: Final = (
     "No implementation for operator",
     "not a registered",
     "Could not find an implementation",
+    "Batchwise recurrent operations",
 )
 """Failures of a runtime that lacks the operator at this version, form or type."""
 
