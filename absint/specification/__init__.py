@@ -18,4 +18,5 @@ They share no code with the rules, and no analysis imports them: rules are prove
     generators     new tensors; quantisation
     recurrent      layers in time
     losses         losses; spectra
+    learning       classical machine learning: ai.onnx.ml
 """

@@ -18,6 +18,7 @@ FAMILIES: Final = (
     "images",
     "recurrent",
     "losses",
+    "learning",
 )
 
 

@@ -1,0 +1,133 @@
+"""Classical machine learning, the domain ai.onnx.ml: a table with a row for each example, or one row of rank 1."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Final
+
+from absint.specification.formulas import FALSE, TRUE, Term, equal, term
+from absint.specification.node import Node, Output, tensor
+from absint.specification.specs import at, specifies
+
+ML: Final = "ai.onnx.ml"
+
+
+def _count(node: Node, *names: str) -> int:
+    """The length of the list that is given."""
+    for name in names:
+        value = node.attributes.get(name)
+        if isinstance(value, Sequence) and not isinstance(value, str):
+            return len(value)
+    return 0
+
+
+def _features(node: Node) -> Term:
+    """The axis of features: the second one, or that of a vector."""
+    dims = node.input(0).dims
+    node.demand(len(dims) >= 1, "there must be features")
+    return dims[min(len(dims), 2) - 1]
+
+
+def _rows(node: Node) -> Term:
+    dims = node.input(0).dims
+    node.demand(len(dims) in (1, 2), "the input must be a table or a row")
+    return dims[0] if len(dims) == 2 else term(1)
+
+
+@specifies(
+    "Scaler",
+    domain=ML,
+    grid=[
+        at("N F", scale=[2.0], offset=[1.0]),
+        at("N F", scale=[1.0, 2.0, 3.0], offset=[0.0, 1.0, 2.0]),
+        at("F", scale=[1.0, 2.0], offset=[0.0, 1.0]),
+        at("N F H", scale=[1.0, 2.0], offset=[0.0, 1.0]),
+        at("N F", scale=[1.0, 2.0], offset=[0.0]),
+    ],
+)
+@specifies(
+    "Imputer",
+    domain=ML,
+    grid=[
+        at("N F", imputed_value_floats=[2.0]),
+        at("N F", imputed_value_floats=[1.0, 2.0, 3.0]),
+        at("F", imputed_value_floats=[1.0, 2.0]),
+        at("int64: N F", imputed_value_int64s=[1, 2], replaced_value_int64=1),
+    ],
+)
+def by_feature(node: Node) -> Output:
+    """Each feature with a number of its own, or all with one."""
+    names = ("scale",) if node.operator == "Scaler" else ("imputed_value_floats", "imputed_value_int64s")
+    count = _count(node, *names)
+    if node.operator == "Scaler":
+        node.demand(count == _count(node, "offset"), "there must be as many offsets as factors")
+    features = _features(node)
+    if count != 1:
+        runs = TRUE if node.operator == "Imputer" else FALSE
+        node.requires(equal(features, count), "there must be a number for each feature", unless=runs)
+    return tensor(node.input(0).dims)
+
+
+@specifies("Normalizer", domain=ML, grid=[at("N F"), at("N F", norm="L1"), at("F", norm="L2"), at("N F H")])
+def normalizer(node: Node) -> Output:
+    """The shape of a table or a row."""
+    _rows(node)
+    return tensor(node.input(0).dims)
+
+
+@specifies("Binarizer", domain=ML, grid=[at("N F", threshold=0.5), at("N F H"), at("")])
+@specifies(
+    "LabelEncoder",
+    domain=ML,
+    first=2,
+    grid=[
+        at("int64: N F", keys_int64s=[1, 2], values_floats=[1.0, 2.0]),
+        at("int64: N F H", keys_int64s=[1, 2], values_int64s=[3, 4]),
+        at("float:", keys_floats=[1.0], values_int64s=[3]),
+    ],
+)
+def element_wise(node: Node) -> Output:
+    """The shape of the input."""
+    return tensor(node.input(0).dims)
+
+
+@specifies(
+    "OneHotEncoder",
+    domain=ML,
+    grid=[at("int64: N F", cats_int64s=[1, 2, 3]), at("int64: N", cats_int64s=[1]), at("N F", cats_int64s=[1, 2])],
+)
+def one_hot(node: Node) -> Output:
+    """A last axis with a column for each category."""
+    return tensor([*node.input(0).dims, _count(node, "cats_int64s", "cats_strings")])
+
+
+@specifies(
+    "LinearRegressor",
+    domain=ML,
+    grid=[
+        at("N F", coefficients=[1.0, 2.0, 3.0]),
+        at("N F", coefficients=[1.0, 2.0, 3.0, 4.0, 5.0, 6.0], intercepts=[1.0, 2.0], targets=2),
+        at("F", coefficients=[1.0, 2.0, 3.0, 4.0], targets=2),
+    ],
+)
+def linear(node: Node) -> Output:
+    """A column for each target."""
+    targets, rows = node.integer("targets", 1), _rows(node)
+    needed, count = _features(node) * targets, _count(node, "coefficients")
+    reason = "each feature must have a coefficient for each target"
+    node.requires(equal(needed, count), reason, unless=needed <= count)
+    return tensor([rows, targets])
+
+
+@specifies(
+    "ArrayFeatureExtractor",
+    domain=ML,
+    grid=[at("N F", "int64=0: K"), at("F", "int64=0: K"), at("N M F", "int64=0: K"), at("N F", "int64=0: 1 K")],
+)
+def columns(node: Node) -> Output:
+    """The columns of the last axis that are named."""
+    dims, chosen = node.input(0).dims, node.input(1).dims
+    count = chosen[0] if len(chosen) == 1 else chosen[0] * chosen[1]
+    node.requires(count >= 1, "a column must be named")
+    node.requires(dims[-1] >= 1, "every column must exist")
+    return tensor([*(dims[:-1] or (1,)), count])
