@@ -1,8 +1,8 @@
-"""Images and grids: transposed convolutions, columns, regions, samples."""
+"""Images and grids: transposed convolutions, columns, regions, crops, samples."""
 
 from __future__ import annotations
 
-from absint.specification.formulas import Defined, Int, equal, product
+from absint.specification.formulas import Defined, Int, both, either, equal, product
 from absint.specification.layout import numbers
 from absint.specification.node import Node, Output, tensor
 from absint.specification.specs import at, specifies
@@ -80,6 +80,45 @@ def pool_of_regions(node: Node) -> Output:
     """(regions, C, pooled sizes)."""
     x, regions = node.input(0), node.input(1)
     return tensor([regions.dims[0], x.dims[1], *(node.integers("pooled_shape") or [])])
+
+
+@specifies(
+    "RoiAlign",
+    grid=[
+        at("N C H W", "R 4", "int64=0: S", output_height=2, output_width=3),
+        at("N C H W", "R K", "int64=0: S"),
+    ],
+)
+def align_regions(node: Node) -> Output:
+    """(regions, C, output_height, output_width)."""
+    x, regions, batch = node.input(0), node.input(1), node.input(2)
+    corners = equal(regions.dims[1], 4)
+    indices = equal(batch.dims[0], regions.dims[0])
+    node.requires(corners, "a region must have four corners")
+    node.requires(indices, "there must be a batch index for each region")
+    node.requires(either(x.dims[0] >= 1, equal(regions.dims[0], 0)), "every region must name an image")
+    node.limits(both(corners, indices), "onnxruntime may read beyond regions and indices")
+    return tensor([regions.dims[0], x.dims[1], node.integer("output_height", 1), node.integer("output_width", 1)])
+
+
+@specifies(
+    "CenterCropPad",
+    grid=[
+        at("N C", "= n c"),
+        at("N C", "= 3 4"),
+        at("N C H", "= c h", axes=[1, 2]),
+        at("N C H", "= n", axes=[-1]),
+    ],
+)
+def crop_or_pad(node: Node) -> Output:
+    """The given axes, or all, at the sizes of the target."""
+    dims, target, axes = list(node.input(0).dims), node.elements(1) or (), node.integers("axes")
+    chosen = [node.axis(axis, len(dims)) for axis in (range(len(dims)) if axes is None else axes)]
+    node.demand(len(target) == len(chosen), "there must be a size for each axis")
+    for axis, size in zip(chosen, target, strict=True):
+        node.requires(size >= 0, "a size must not be negative")
+        dims[axis] = size
+    return tensor(dims)
 
 
 @specifies("GridSample", grid=[at("N C H W", "M I J 2")])

@@ -68,3 +68,24 @@ def layer_normalisation(node: Node) -> list[Output]:
     node.limits(product(x.dims[axis:]) >= 1, "onnxruntime needs an element on the normalised axes")
     statistics = tensor([*x.dims[:axis], *[1] * (x.rank - axis)])
     return [tensor(x.dims), statistics, statistics][: node.outputs]
+
+
+@specifies(
+    "GroupNormalization",
+    first=21,
+    grid=[
+        at("N 4 H", "C", "D", num_groups=2),
+        at("N C H W", "C", "C", num_groups=3),
+        at("N C H", "D", "E", num_groups=2),
+    ],
+)
+def group_normalisation(node: Node) -> Output:
+    """The shape of X."""
+    x, groups = node.input(0), node.integer("num_groups")
+    node.requires(equal(x.dims[1] % groups, 0), "channels must be a multiple of num_groups")
+    for place, name in enumerate(("scale", "bias"), 1):
+        size = node.input(place).dims[0]
+        node.requires(equal(size, x.dims[1]), f"{name} must have a value for each channel", unless=equal(size, 1))
+    for size in x.dims:
+        node.limits(size >= 1, "onnxruntime cannot reshape an empty X")
+    return tensor(x.dims)
