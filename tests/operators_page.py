@@ -25,6 +25,7 @@ from onnxruntime.capi.onnxruntime_pybind11_state import get_all_opkernel_def
 
 import absint
 from absint.lattices.value import Tensor
+from absint.specification.specs import specification
 from absint.transfer.families import shipped
 from absint.transfer.rule import Rule
 from absint.transfer.training import DOMAIN as TRAINING
@@ -39,7 +40,8 @@ runtimes have. *Versions* are those in which the schema changed. Where an older 
 follow after the versions that it serves. *Requires* lists what a node states as necessary for a run, n for a number.
 *Contents* says whether elements are followed through the operator when those of the inputs are known in part;
 constants are followed besides where no runtime can differ (`absint/shapes/folding.py`). *Run by* says which runtimes
-the tests can execute it with."""
+the tests can execute it with. *Proved* lists the versions whose rule is proved against a specification for all sizes
+(tests/specification; [rules.md](rules.md) says what that means); the others are tested by runs."""
 
 NOT_EXECUTED: Final = """\
 What the rules of these say is held against what onnxruntime infers when it loads a model with them, where it infers
@@ -186,12 +188,19 @@ def operators() -> list[Operator]:
     return sorted(ruled | {("", name) for name in LOWERED})
 
 
+def proved(operator: Operator) -> str:
+    """The versions that have a specification, against which tests/specification proves the rule."""
+    known = versions(operator)
+    found = [version for version in known if specification(*operator, version) is not None]
+    return "all" if found == known else ", ".join(map(str, found))
+
+
 def row(operator: Operator, facts: Facts) -> str:
     """One line of the page."""
     known = ", ".join(map(str, versions(operator)))
     requirements = "; ".join(facts.requirements)
     contents = "yes" if facts.contents else ""
-    cells = (f"`{operator[1]}`", known, words(operator), requirements, contents, run_by(operator))
+    cells = (f"`{operator[1]}`", known, words(operator), requirements, contents, run_by(operator), proved(operator))
     return f"| {' | '.join(cells)} |"
 
 
@@ -203,7 +212,10 @@ def page(facts: Mapping[Operator, Facts]) -> str:
     for domain in dict.fromkeys(domain for domain, _ in operators()):
         chosen = [operator for operator in operators() if operator[0] == domain]
         lines += ["", f"## {domain or 'ai.onnx'} ({len(chosen)})", ""]
-        lines += ["| operator | versions | shapes | requires | contents | run by |", "|---|---|---|---|---|---|"]
+        lines += [
+            "| operator | versions | shapes | requires | contents | run by | proved |",
+            "|---|---|---|---|---|---|---|",
+        ]
         lines += [row(operator, facts.get(operator, Facts())) for operator in chosen]
     lines += ["", "## Not executed", "", NOT_EXECUTED, ""]
     left = [operator for operator in operators() if run_by(operator) == "none"]
