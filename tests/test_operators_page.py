@@ -6,6 +6,8 @@ import re
 
 import pytest
 
+import absint
+from absint.transfer.families import shipped
 from tests.operators_page import PAGE, differences, general, observed, operators, page
 
 
@@ -31,3 +33,9 @@ def test_the_page_is_up_to_date() -> None:
 )
 def test_reasons_are_general(reason: str, text: str) -> None:
     assert general(reason) == text
+
+
+def test_every_rule_says_in_words_what_it_gives() -> None:
+    assert not [str(rule) for rule in shipped() if not rule.summary]
+    assert absint.rule.__doc__ is not None
+    assert absint.rule.__doc__.startswith("Make the decorated function the rule")

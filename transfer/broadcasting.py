@@ -40,7 +40,7 @@ def _binary(
         ramps = combined(op.tensor("A"), op.tensor("B"), result.dtype, result.shape, grow)
         return Tensor(result.dtype, result.shape, result.contents, ramps) if ramps else result
 
-    rule.__doc__ = says
+    transfer.__doc__ = says
     return rule(names, inputs="A B", outputs="C", since=since, complete=True, elements=True, starred=True)(transfer)
 
 
@@ -155,7 +155,7 @@ def _comparison(name: str, test: Comparison, *, since: int = 7) -> Rule:
         contents = elementwise(op, ("A", "B"), lambda a, b: compare(op, dtype, test, a, b), shape)
         return Tensor(DType.BOOL, shape, contents)
 
-    rule.__doc__ = f"A {test.__name__} B, booleans in the broadcast shape."
+    transfer.__doc__ = f"A {test.__name__} B, booleans in the broadcast shape."
     return rule(name, inputs="A B", outputs="C", since=since, complete=True, elements=True, starred=True)(transfer)
 
 
@@ -229,7 +229,7 @@ def _variadic(name: str, says: str, fold: Binary | None) -> Rule:
         inputs = _given(op)
         return _combined(op, inputs, op.broadcast(*(t.shape for t in inputs)), fold)
 
-    rule.__doc__ = says
+    transfer.__doc__ = says
     return rule(name, inputs="data_0*", since=8, complete=True, elements=True, starred=True)(transfer)
 
 

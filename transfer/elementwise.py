@@ -29,7 +29,7 @@ def _unary(names: str, says: str, fold: Unary | None = None, *, gives: DType | N
         contents = None if fold is None or x.contents is None else _folded(op, fold, x)
         return Tensor(x.dtype if gives is None else gives, x.shape, contents)
 
-    rule.__doc__ = says
+    transfer.__doc__ = says
     return rule(names, inputs="X", complete=True, elements=fold is not None, starred=True)(transfer)
 
 

@@ -35,7 +35,7 @@ def _optimiser(name: str, says: str, states: int) -> Rule:
         )
         return tuple(Tensor(old.dtype, shape) for old, shape in results)
 
-    rule.__doc__ = says
+    transfer.__doc__ = says
     return rule(name, inputs="R T inputs*", outputs="outputs*", domain=DOMAIN)(transfer)
 
 
