@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Collection, Iterator, Mapping
 from contextlib import suppress
-from time import perf_counter
+from time import thread_time
 from typing import TYPE_CHECKING, Final
 
 from absint.errors import UsageError
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from absint.solution.analysed import Analysed
 
 EXPLAINED: Final = 1.0
-"""Seconds for derivations; those of outputs come first, and a page without some says so."""
+"""Seconds of processor time for derivations; those of outputs come first, and a page without some says so."""
 
 _LINK: Final = re.compile("\x01(-?[0-9]+)\x02([^\x03]*)\x03")
 """Control characters, which no text of an explanation has."""
@@ -37,7 +37,7 @@ class Derivations:
         self._values = values
         self._nodes = nodes
         self._named = {plain(str(analysed.nodes[number])): number for number in nodes}
-        self._end = perf_counter() + EXPLAINED
+        self._end = thread_time() + EXPLAINED
 
     def of_outputs(self) -> tuple[dict[str, Json], int]:
         """The derivation of each output by its value, and the number of those left out."""
@@ -62,7 +62,7 @@ class Derivations:
         found: dict[str, Json] = {}
         left_out = 0
         for key, (name, axis) in wanted.items():
-            if perf_counter() > self._end:
+            if thread_time() > self._end:
                 left_out += 1
                 continue
             with suppress(UsageError):

@@ -144,7 +144,7 @@ def test_a_node_names_what_it_requires_and_its_values(decoder: Page) -> None:
 
 def test_sizes_that_a_run_decides_stand_out(detector: Page) -> None:
     row = detector.locator("#unknown tbody tr").first
-    expect(row).to_contain_text("_d0")
+    expect(row).to_contain_text("detections")
     expect(row).to_contain_text("NonZero")
     row.locator("button").click()
     expect(detector.locator("#details")).to_contain_text("only a run decides it")
