@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final, Literal
 
 from absint.explain.places import Place, numbers_of
 from absint.explain.reasons import BY_CALLEE, BY_DATA, why_open
-from absint.lattices.contents import element_symbols
+from absint.lattices.contents import Element, element_symbols
 from absint.lattices.terms.expr import Dim, Expr, Symbol, add, const, expr_of, sub
 from absint.lattices.terms.kinds import SymbolKind
 from absint.lattices.terms.normal import maximum, minimum
@@ -77,6 +77,8 @@ class _Finder:
     def __init__(self, analysed: Analysed) -> None:
         self._analysed = analysed
         self._births = {str(shown): born.origin_node for born, shown in analysed.names.items()}
+        self._numbers: dict[int, Mapping[str, Sequence[tuple[Element, int, Place]]]] = {}
+        self._defined: dict[int, Mapping[str, Sequence[Relation]]] = {}
 
     def found(self) -> Iterator[FreshSymbol]:
         seen: set[str] = set()
@@ -119,12 +121,21 @@ class _Finder:
 
     def _slot(self, symbol: Symbol, node: int) -> tuple[int, Place] | None:
         """The first number of the node that has the symbol; one that is the symbol before others."""
-        found: list[tuple[bool, tuple[int, Place]]] = []
+        numbers = self._numbers.get(node)
+        if numbers is None:
+            numbers = self._numbers[node] = self._numbers_of(node)
+        places = numbers.get(symbol.name, ())
+        found = [(number is not expr_of(symbol), (output, place)) for number, output, place in places]
+        return min(found, key=lambda entry: entry[0])[1] if found else None
+
+    def _numbers_of(self, node: int) -> Mapping[str, Sequence[tuple[Element, int, Place]]]:
+        """The numbers of the node's values, by the names of the symbols that they have."""
+        found: dict[str, list[tuple[Element, int, Place]]] = {}
         for output, value in enumerate(self._analysed.states[node]):
             for place, number in numbers_of(value):
-                if any(s.name == symbol.name for s in element_symbols(number)):
-                    found.append((number is not expr_of(symbol), (output, place)))
-        return min(found, key=lambda entry: entry[0])[1] if found else None
+                for name in {symbol.name for symbol in element_symbols(number)}:
+                    found.setdefault(name, []).append((number, output, place))
+        return found
 
     def _does(self, node: int, output: int, place: Place) -> str:
         from absint.explain.flow_sources import FlowSources
@@ -143,10 +154,22 @@ class _Finder:
         analysed = self._analysed
         if not analysed.policy.sound:
             return []
-        back, names = analysed.rounds.originals, analysed.names
-        stated = (s.relation.substitute(back) for s in analysed.last.analysis.statements(node) if s.role == "defined")
-        about = (r for r in stated if any(s.name == symbol.name for s in r.symbols))
+        defined = self._defined.get(node)
+        if defined is None:
+            defined = self._defined[node] = self._defined_by(node)
+        names = analysed.names
+        about = defined.get(symbol.name, ())
         return [r.substitute(names) for r in about if all(s.origin_node is None or s in names for s in r.symbols)]
+
+    def _defined_by(self, node: int) -> Mapping[str, Sequence[Relation]]:
+        """What the node states of what it computes, by the names of the symbols."""
+        found: dict[str, list[Relation]] = {}
+        for statement in self._analysed.last.analysis.statements(node):
+            if statement.role == "defined":
+                relation = statement.relation.substitute(self._analysed.rounds.originals)
+                for name in {symbol.name for symbol in relation.symbols}:
+                    found.setdefault(name, []).append(relation)
+        return found
 
     def _bounds(self, symbol: Symbol, node: int) -> tuple[Dim | None, Dim | None]:
         name = str(self._analysed.names[symbol])
