@@ -22,7 +22,7 @@ class Diagnostic:
     """One finding. `code` is stable and meant for scripts; `where` names the node or value."""
 
     severity: Severity
-    """How bad it is for a run."""
+    """Its consequence for a run."""
     code: str
     """The kind, as `no-rule`; it does not change between versions."""
     where: str

@@ -122,7 +122,7 @@ def _contradict(a: Shape, b: Shape) -> bool:
 
 
 def _said(shape: Shape) -> tuple[bool, int, int, str]:
-    """What a shape says, for a choice that does not depend on the order of operands."""
+    """A key of a shape, for a choice that does not depend on the order of operands."""
     sizes = [*shape.head, *shape.tail]
     exact = sum(isinstance(dim, Expr) for dim in sizes)
     return shape.rank is not None, len(sizes), exact, str(shape)

@@ -79,11 +79,11 @@ class Aligned(NamedTuple):
     """The known dims of operands that broadcast, where a rank is unknown."""
 
     heads: tuple[tuple[Dim, ...], ...]
-    """Those before the variable that the result has; empty if it has another one."""
+    """The dims before the variable that the result has; empty if it has another one."""
     variable: ShapeVariable | None
     """None: the middle of the result is unknown."""
     tails: tuple[tuple[Dim, ...], ...]
-    """Those that lie along the last axes of the result."""
+    """The dims that lie along the last axes of the result."""
 
 
 def aligned(shapes: Sequence[Shape]) -> Aligned:

@@ -53,7 +53,7 @@ class Constraint:
     role: Role
     """`required`, `defined`, `assumed` or `declared`."""
     reason: str
-    """What must be, in words."""
+    """The condition in words."""
     needed: bool = True
     """Some output depends on the node. A run executes others too, but a runtime may drop them: no proof uses those."""
 

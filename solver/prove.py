@@ -308,7 +308,7 @@ class Proof:
     text: str = ""
     """The query as it was asked."""
     given: str = "run"
-    """What was taken for granted: `run`, `inputs` or `declared`."""
+    """The premises that were taken for granted: `run`, `inputs` or `declared`."""
     because: tuple[Constraint, ...] = ()
     """The constraints that a proof used, or that contradict each other."""
     assuming: tuple[Constraint, ...] = ()

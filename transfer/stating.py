@@ -48,7 +48,7 @@ class Stating(Attributes):
 
     @property
     def facts(self) -> Facts:
-        """What holds of the symbols in all runs, beside their bounds."""
+        """Facts about the symbols in all runs, beside their bounds."""
         self.rests_on_facts = True
         return self._facts
 

@@ -1,4 +1,4 @@
-"""What analyses of values tell that of shapes: bounds of elements, facts about symbols, branches that no run takes.
+"""The advice of analyses of values to that of shapes: bounds of elements, facts about symbols, dead branches.
 
 Only forward analyses tell it anything: what they claim holds of each value once it is computed, so it may show that the
 node which reads the value does not fail. What flows backward holds of runs that succeed.
@@ -46,7 +46,7 @@ class Adviser:
 
 
 def begun(lowered: Lowered, facts: Facts, participants: Sequence[Participant]) -> tuple[Companions, Facts]:
-    """What the shape analysis and others tell each other before anything is refined; the facts with what they found."""
+    """The exchange between the shape analysis and others before anything is refined; the facts with their findings."""
 
     def run(advice: Advice) -> Round | None:
         known = advice.with_facts(facts)

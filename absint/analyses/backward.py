@@ -45,14 +45,14 @@ class BackwardAnalysis(ValueAnalysis[T]):
 
     @abstractmethod
     def operator(self, node: int, outputs: Sequence[T]) -> Sequence[T]:
-        """What an operator needs of each input, from what is needed of its outputs. Of one left out it is ignored."""
+        """The needs of an operator of each input, from those of its outputs. For an input left out they are ignored."""
 
     def sink(self, node: int, output: int) -> T:
-        """What is needed of an output of the model."""
+        """The need of an output of the model."""
         return self.domain.top
 
     def control(self, node: int, outputs: Sequence[T]) -> T:
-        """What an If or a loop needs of its conditions and of the limit M, from what is needed of its outputs."""
+        """The needs of an If or a loop of its conditions and of the limit M, from those of its outputs."""
         return self.domain.top
 
     # The solver
@@ -110,7 +110,7 @@ class BackwardAnalysis(ValueAnalysis[T]):
         return (*outputs, *needs[:count], *[self.domain.top] * (count - len(needs)))
 
     def _needed(self, node: int, states: Sequence[tuple[T, ...]]) -> list[T]:
-        """What all users together need of each output."""
+        """The needs of all users together, of each output."""
         join = self.domain.join
         outputs = [self.domain.bottom] * self._widths[node]
         for output, user, place in self._uses[node]:
@@ -124,7 +124,7 @@ class BackwardAnalysis(ValueAnalysis[T]):
         return outputs
 
     def _step(self, node: int, step: Step, outputs: Sequence[T]) -> Iterator[T]:
-        """What a step needs of its operands, then of what its body gives back."""
+        """The needs of a step of its operands, then of what its body gives back."""
         operands, bottom = self.nodes[node].operands, self.domain.bottom
         match step:
             case Gate():
@@ -160,7 +160,7 @@ class BackwardAnalysis(ValueAnalysis[T]):
                 yield from [self.domain.top] * (len(operands) + backs)
 
     def _parts(self, needs: Sequence[T]) -> Iterator[T]:
-        """What is needed of the slices of tensors, or of the whole from its slices; nothing of what nobody needs."""
+        """The need of the slices of tensors, or of the whole from its slices; bottom where nobody needs any."""
         for need in needs:
             yield need if self.elementwise or self._is_bottom(need) else self.domain.top
 

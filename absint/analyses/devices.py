@@ -1,4 +1,4 @@
-"""Where nodes run if an accelerator takes what it can, and which values are copied between it and the host.
+"""The places of nodes if an accelerator takes all that it can, and the values copied between it and the host.
 
 This follows onnxruntime with its CUDA provider, as its sources say; there is no run to hold it against without such a
 device. A node without a kernel runs on the host. Shape and Size give their output there. A node that reads host values
@@ -44,7 +44,7 @@ _NARROW: Final = frozenset(
 
 @record()
 class Placement:
-    """Where an operator runs, and why if it is not the device."""
+    """The place where an operator runs, and the reason if it is not the device."""
 
     node: str
     side: Side
@@ -106,7 +106,7 @@ def devices(analysed: Analysed) -> Devices:
 
 
 class _Value(NamedTuple):
-    """Where a value is."""
+    """The place of a value."""
 
     on_host: bool
     source: Literal["", "constant", "input"] = ""
@@ -183,7 +183,7 @@ class _Placing:
         return reads_host
 
     def _control(self, node: Node) -> None:
-        """What an If or a loop reads: its condition and limit on the host, all else on the device."""
+        """The inputs of an If or a loop: its condition and limit on the host, all else on the device."""
         match node.step:
             case Gate():
                 self._read(node.operands[0], on_host=True, reader=f"If {node.name}")

@@ -168,7 +168,7 @@ class ForwardAnalysis(ValueAnalysis[T]):
         return found
 
     def _from(self, gate: int, operand: Operand, states: Rows[T]) -> T:
-        """What a branch gives back; nothing if no run takes it."""
+        """The results of a branch; bottom if no run takes it."""
         return self.domain.bottom if self.frame.is_closed(gate) else self._at(operand, gate, states)
 
     def _may_be(self, condition: Operand, truth: bool) -> bool:

@@ -1,4 +1,4 @@
-"""What analyses that ran together with that of shapes found."""
+"""The findings of analyses that ran together with that of shapes."""
 
 from __future__ import annotations
 

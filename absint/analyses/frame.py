@@ -1,4 +1,4 @@
-"""What analyses see while they run over one program: its nodes, the findings of the shape analysis, and each other.
+"""The view of analyses that run over one program: its nodes, the findings of the shape analysis, and each other.
 
 A question about a value is answered from one of three states. Of a node that the engine has visited before the one it
 is at, and of one that leads to it: the state of the iteration under way, which is final when the engine leaves the node
@@ -122,7 +122,7 @@ class Frame:
     # The shape analysis
 
     def value(self, operand: Operand) -> Value:
-        """What the shape analysis knows of a value."""
+        """The value as the shape analysis knows it."""
         node, output = operand
         if node < 0:
             return TOP
@@ -184,7 +184,7 @@ class Frame:
     # Each other
 
     def ask(self, query: type[Q], node: int, output: int) -> Q:
-        """What all analyses together know of an output of a node."""
+        """The knowledge of all analyses together about an output of a node."""
         if node < 0:
             return query()
         known = self._by_shapes(query, node, output)
@@ -192,7 +192,7 @@ class Frame:
         return told if known is None else told.meet(cast("Q", known))
 
     def told(self, query: type[Q], node: int, output: int) -> Q:
-        """What the analyses know besides that of shapes."""
+        """The knowledge of the analyses besides that of shapes."""
         answer = query()
         for number in range(len(self.participants)):
             for found in self._told_by(number, query, node, output):
@@ -200,7 +200,7 @@ class Frame:
         return answer
 
     def element_of(self, kind: type[RowAnalysis], node: int, output: int) -> object:
-        """What the first analysis of a class found, in its own domain; None if that is nothing."""
+        """The finding of the first analysis of a class, in its own domain; None without one."""
         for number, participant in enumerate(self.participants):
             if isinstance(participant, kind):
                 return next((one.element for one in self._told_by(number, ElementOf, node, output)), None)
@@ -232,7 +232,7 @@ class Frame:
         return next(number for number, one in enumerate(self.participants) if one is participant)
 
     def _inside(self, body: Body, arguments: Arguments) -> Arguments:
-        """What a body gives back for these arguments."""
+        """The results of a body for these arguments."""
         assert body.program is not None
         call, summaries = Call(body, arguments), self.summaries
         shapes = summaries.shapes.get(body)

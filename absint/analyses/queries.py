@@ -75,7 +75,7 @@ class TripCount(ElementBounds):
 
 @record()
 class ShapeOf:
-    """What the shape analysis knows of a value: its type, shape, and elements if they are few."""
+    """A value as the shape analysis knows it: its type, shape, and elements if they are few."""
 
     value: Value = TOP
 
@@ -101,7 +101,7 @@ class ShapeOf:
 
 @record()
 class ElementOf:
-    """What one analysis found of a value, in its own domain; None if that is nothing."""
+    """The finding of one analysis about a value, in its own domain; None without one."""
 
     element: object = None
 

@@ -50,7 +50,7 @@ class RowAnalysis(ABC):
 
     @abstractmethod
     def meet(self, a: Row, b: Row) -> Row:
-        """What both rows say."""
+        """The row that says what both say."""
 
     @abstractmethod
     def merged(self, node: int, old: Row, new: Row, widen: bool) -> Row:
@@ -62,7 +62,7 @@ class RowAnalysis(ABC):
 
     @abstractmethod
     def arguments(self, node: int, rows: RowsOf) -> Row:
-        """What a folded call gives to its body: of inputs, or backward of outputs."""
+        """The row that a folded call gives to its body: of inputs, or backward of outputs."""
 
     @abstractmethod
     def results(self, body: Body, rows: RowsOf) -> Row:

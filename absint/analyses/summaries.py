@@ -26,7 +26,7 @@ MAX_DEPTH: Final = 32
 """Folded calls in each other; of the innermost nothing is known."""
 
 Arguments = Mapping[int, Row]
-"""What each analysis gives to a body, or what the body gives back to it, by its number."""
+"""The rows that each analysis gives to a body, or gets back from it, by its number."""
 
 
 class Shapes(NamedTuple):
@@ -37,7 +37,7 @@ class Shapes(NamedTuple):
 
 
 class Summary(NamedTuple):
-    """What a body gives back for these arguments, or any below them."""
+    """The results of a body for these arguments, or any below them."""
 
     arguments: Arguments
     results: Arguments

@@ -1,4 +1,4 @@
-"""What analyses of values have in common, forward and backward: a domain, the nodes, and questions to each other."""
+"""The common part of analyses of values, forward and backward: a domain, the nodes, and questions to each other."""
 
 from __future__ import annotations
 
@@ -66,7 +66,7 @@ class ValueAnalysis(Analysis[tuple[T, ...]], Participant):
         return self.frame.nodes
 
     def ask(self, query: type[Q], operand: Operand) -> Q:
-        """What all analyses that run together know of a value, that of shapes among them; sound even if none answers.
+        """The answer of all analyses that run together, that of shapes among them; sound even if none answers.
 
         The answer may be used for the values of the node that is being visited: when it changes, the node is visited
         again. Of values that are computed before it is exact; of others it is what the turn before found.
@@ -74,11 +74,11 @@ class ValueAnalysis(Analysis[tuple[T, ...]], Participant):
         return self.frame.ask(query, *operand)
 
     def element_of(self, analysis: type[ValueAnalysis[U]], operand: Operand) -> U | None:
-        """What another analysis, of this class, found of a value; None if that is nothing, or none was given."""
+        """The finding of another analysis, of this class, about a value; None without one, or if none was given."""
         return cast("U | None", self.frame.element_of(analysis, *operand))
 
     def answers(self, element: T) -> Iterable[Query]:
-        """What an element says to others, as `ElementBounds(0, 7)`. It is not asked of bottom."""
+        """The answers that an element gives to others, as `ElementBounds(0, 7)`. It is not asked of bottom."""
         return ()
 
     def by_name(self, solution: Solution[tuple[T, ...]]) -> dict[str, T]:

@@ -13,7 +13,7 @@ Headline = Literal["same", "compatible", "changed", "undecided"]
 
 @dataclass(frozen=True)
 class Findings:
-    """What was found of a model A beside a model B that is to take its place."""
+    """The comparison of a model A with a model B that is to take its place."""
 
     first: str
     """The path of A, or a word for its origin."""
@@ -26,7 +26,7 @@ class Findings:
     outputs: Ports
     """The outputs of both, paired."""
     contract: Contracts
-    """What is legal in one model alone."""
+    """Sizes that are legal in one model alone."""
     surroundings: Surroundings
     """Opsets, operators without a rule, diagnostics, possible failures."""
     assuming: tuple[str, ...]
@@ -57,7 +57,7 @@ class Findings:
 
     @property
     def broken(self) -> tuple[str, ...]:
-        """What makes B no replacement of A, a few words each; the contract first."""
+        """The reasons why B is no replacement of A, a few words each; the contract first."""
         found = ["the contract narrowed"] if self.contract.narrowed else []
         found += _counted("input", self.inputs, ("gone", "new", "changed", "renamed"))
         found += _counted("output", self.outputs, ("gone", "changed", "renamed"))
@@ -67,7 +67,7 @@ class Findings:
 
     @property
     def undecided(self) -> tuple[str, ...]:
-        """What is not decided, a few words each."""
+        """The undecided points, a few words each."""
         found = ["legal sizes"] if self.contract.undecided else []
         found += _counted("output", self.outputs, ("undecided", "not comparable"))
         return (*found, self.reason) if self.reason else tuple(found)

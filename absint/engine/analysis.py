@@ -109,7 +109,7 @@ class Solution(Generic[S]):
     states: list[S]
     """The state of each node, by node id."""
     visits: dict[int, int]
-    """How often each head of a cycle was visited."""
+    """The visits of each head of a cycle."""
     unfinished: Sequence[int] = ()
     """Nodes that were not reached before `proceed` stopped the iteration, or whose cycle was not yet stable: their
     states say nothing. Without them, the states are a fixpoint.
@@ -123,7 +123,7 @@ class GraphSolution(Generic[N, S]):
     before: Mapping[N, S]
     after: Mapping[N, S]
     visits: Mapping[N, int]
-    """How often each cycle head was visited."""
+    """The visits of each head of a cycle."""
 
     unfinished: Sequence[N] = ()
     """As in `Solution`."""

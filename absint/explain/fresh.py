@@ -150,7 +150,7 @@ class _Finder:
     # Bounds
 
     def _statements(self, symbol: Symbol, node: int) -> list[Relation]:
-        """What the node that introduces a symbol states of it, over symbols that have names."""
+        """The statements of a symbol by the node that introduces it, over symbols that have names."""
         analysed = self._analysed
         if not analysed.policy.sound:
             return []
@@ -162,7 +162,7 @@ class _Finder:
         return [r.substitute(names) for r in about if all(s.origin_node is None or s in names for s in r.symbols)]
 
     def _defined_by(self, node: int) -> Mapping[str, Sequence[Relation]]:
-        """What the node states of what it computes, by the names of the symbols."""
+        """The definitions that the node states, by the names of the symbols."""
         found: dict[str, list[Relation]] = {}
         for statement in self._analysed.last.analysis.statements(node):
             if statement.role == "defined":

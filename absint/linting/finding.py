@@ -1,4 +1,4 @@
-"""What a lint finds: findings, the report of one file, and the result for many."""
+"""The results of a lint: findings, the report of one file, and the result for many."""
 
 from __future__ import annotations
 
@@ -139,7 +139,7 @@ class LintResult:
 
     @property
     def findings(self) -> tuple[Finding, ...]:
-        """Those of all files."""
+        """The findings of all files."""
         return tuple(item for file in self.files for item in file.findings)
 
     @property

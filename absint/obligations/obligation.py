@@ -27,7 +27,7 @@ class Obligation:
 
 @dataclass(frozen=True)
 class Gap:
-    """What a rule leaves open at an instance: a size that it does not know, a failure for which it has no condition."""
+    """Something that a rule leaves open at an instance: an unknown size, a failure for which it has no condition."""
 
     operator: str
     version: int

@@ -49,7 +49,7 @@ def status(records: Iterable[Record], *kinds: Kind) -> Verdict | None:
 
 
 def counts(records: Iterable[Record]) -> Counter[Verdict]:
-    """How many obligations have each verdict."""
+    """The number of obligations with each verdict."""
     return Counter(item.verdict for record in records for item in record.decided)
 
 

@@ -25,7 +25,7 @@ class Ruled:
     versions: tuple[int, ...]
     """The versions at which its schema changed and for which there is a rule, ascending."""
     specified: tuple[int, ...]
-    """Those that have a specification."""
+    """The versions that have a specification."""
     instances: int
     """The nodes at which the newest specified version is compared."""
     complete: bool

@@ -147,7 +147,7 @@ def items(found: Data, line: Callable[[Data], str], title: str = "") -> Iterator
 
 
 def diagnostics(data: Data) -> Iterator[str]:
-    """What the analysis has to say of the model."""
+    """The diagnostics of the model."""
 
     def line(found: Data) -> str:
         kind = "error" if found["severity"] == "error" else ""

@@ -54,9 +54,9 @@ class Profile:
     corners: Box3 | None = None
     """If refused: the nearest sizes at which the least, best and greatest are legal."""
     warnings: tuple[str, ...] = ()
-    """What an engine will accept although it is not legal, and sizes that were moved."""
+    """Sizes that an engine will accept although they are not legal, and sizes that were moved."""
     assuming: tuple[str, ...] = ()
-    """What the caller assumes: only sizes that meet it are shown to be legal."""
+    """The caller's assumption: only sizes that meet it are shown to be legal."""
 
     def __bool__(self) -> bool:
         return not self.refused

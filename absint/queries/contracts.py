@@ -129,7 +129,7 @@ def symbol_facts(analysed: Analysed, name: str, limits: Limits) -> SymbolFacts:
 
 
 def facts_from(analysed: Analysed, name: str, found: Contract) -> SymbolFacts:
-    """What a contract says of a size or element of the inputs."""
+    """A clause of a contract about a size or element of the inputs."""
     mine = tuple(clause for clause in found.clauses if name in clause.relation.free_symbols)
     try:
         return replace(_facts_of(analysed, name, found.clauses, mine), reason=found.reason)

@@ -80,7 +80,7 @@ class Check:
     assuming: tuple[Relation, ...] = ()
     """Relations that the caller assumes."""
     discharged: tuple[Discharged, ...] = ()
-    """What cannot fail, by the analyses that were given to `absint.analyze`."""
+    """The failures that analyses given to `absint.analyze` rule out."""
 
     @property
     def ok(self) -> bool:

@@ -1,4 +1,4 @@
-"""Where nodes run and what is copied, as text and as JSON."""
+"""The places of nodes and the copies between them, as text and as JSON."""
 
 from __future__ import annotations
 

@@ -22,7 +22,7 @@ ASPECTS: Final[Mapping[str, tuple[Kind, ...]]] = {
     "necessary": ("necessary",),
     "sufficient": ("sufficient",),
 }
-"""What is proved of a rule, and the kinds of its obligations."""
+"""The columns of the table, and the kinds of obligations behind each."""
 
 
 def report(found: Sequence[Ruled], records: Records | None, width: int, *, named: bool) -> Iterator[Line]:
@@ -75,7 +75,7 @@ def _decided(records: Sequence[Record], verdict: str) -> Iterator[str]:
 
 
 def _open(records: Sequence[Record]) -> Iterator[str]:
-    """What rules leave open, each once, with the first version of those that do."""
+    """The gaps of rules, each once, with the first version that has it."""
     seen: dict[tuple[str, str, str, str], str] = {}
     for record in records:
         for gap in record.gaps:

@@ -216,7 +216,7 @@ def _folded(rows: Sequence[tuple[str, str]]) -> Iterator[tuple[str, str]]:
 
 
 def _required(analysed: Analysed, texts: Where, width: int) -> Iterator[Line]:
-    """What nodes require of the sizes of the inputs, as it stands; of much the first of it."""
+    """The requirements of nodes on the sizes of the inputs, as they stand; of many the first."""
     found = required(analysed)
     rows = [(brief(needed.relation, texts), _stating(analysed, needed)) for needed in found[:SHOWN_FIRST]]
     if len(found) > SHOWN_FIRST:

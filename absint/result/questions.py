@@ -210,7 +210,7 @@ class Questions(Analysed):
         return explain(self, value, axis)
 
     def found_by(self, analysis: ValueAnalysis[T]) -> dict[str, T]:
-        """What an analysis found that ran in `absint.analyze(model, with_=[analysis])`: its element of each value.
+        """The findings of an analysis that ran in `absint.analyze(model, with_=[analysis])`: its element of each value.
 
         Names are as in the model; in a body or an inlined function, path and name (`loop1/body/x`). Raises UsageError
         for an analysis that did not run.
@@ -220,7 +220,7 @@ class Questions(Analysed):
         return found_by(self, analysis)
 
     def devices(self) -> Devices:
-        """Where nodes run if an accelerator takes what it can, and what is copied between it and the host.
+        """The places of nodes if an accelerator takes all that it can, and the copies between it and the host.
 
         This follows onnxruntime with its CUDA provider, as its sources say; see docs/devices.md.
         """

@@ -28,7 +28,7 @@ class Companions(NamedTuple):
     analyses: tuple[object, ...]
     adviser: Adviser
     advice: Advice
-    """What they told it before anything was refined."""
+    """Their advice before anything was refined."""
 
 
 def interpreter(program: Program, facts: Facts, advice: Advice | None) -> Transfer:

@@ -145,7 +145,7 @@ def run_rounds(
 
 
 def _renewed(rounds: Sequence[Round], look: Look | None, known: Facts) -> FirstRound | None:
-    """What the first round that was run, or else the first look, gives to one under further facts."""
+    """The results that the first round, or else the first look, gives to one under further facts."""
     first = next((found for found in rounds if not found.is_deferred), look)
     if first is None:
         return None

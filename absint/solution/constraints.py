@@ -235,7 +235,7 @@ def recorded(analysed: Analysed) -> Recorded:
 
 
 def found(analysed: Analysed) -> list[Constraint]:
-    """What other analyses found of values, over internal symbols."""
+    """The findings of other analyses about values, over internal symbols."""
     if analysed.companions is None:
         return []
     relations = {finding.relation for finding in analysed.companions.advice.findings}

@@ -30,20 +30,20 @@ class Output(NamedTuple):
 
 
 class Clause(NamedTuple):
-    """What a legal node meets."""
+    """A condition that a legal node meets."""
 
     formula: Formula
     reason: str
 
 
 class Meaning(NamedTuple):
-    """What a node computes, if it is legal."""
+    """The outputs of a node, and the conditions under which it is legal."""
 
     legal: tuple[Clause, ...]
     outputs: tuple[Output, ...]
     """None if the node is illegal at any sizes."""
     limits: tuple[Clause, ...] = ()
-    """What a node must meet besides to run in onnxruntime."""
+    """Conditions that a node must meet besides to run in onnxruntime."""
 
 
 class IllegalError(Exception):

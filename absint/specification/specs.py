@@ -62,7 +62,7 @@ class Specification(NamedTuple):
     grid: tuple[Instance, ...]
 
     def meaning(self, operator: str, version: int, instance: Instance) -> Meaning:
-        """What a node of the instance computes, and when it is legal."""
+        """The meaning of a node of the instance."""
         inputs = [None if argument is None else argument.input() for argument in instance.inputs]
         node = Node(operator, version, inputs, instance.attributes, instance.outputs)
         try:

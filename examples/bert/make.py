@@ -1,4 +1,4 @@
-"""How bert.onnx and traced.onnx were made: a BERT of two layers with random weights, as exporters write it.
+"""Makes bert.onnx and traced.onnx: a BERT of two layers with random weights, as exporters write it.
 
     python examples/bert/make.py [FOLDER]
 

@@ -92,7 +92,7 @@ class Invariants:
     sources: dict[Place, tuple[Place, Dim]] = field(default_factory=dict)
     """A number, the one that it becomes in a trip, and what is added to that."""
     backs: dict[Place, Expr] = field(default_factory=dict)
-    """What a trip makes of numbers that are probed, over the symbols of all of them."""
+    """The step of a trip on numbers that are probed, over the symbols of all of them."""
     lost: set[Place] = field(default_factory=set)
     joined: dict[int, Value] = field(default_factory=dict)
 

@@ -50,7 +50,7 @@ class Orbit(Form):
         return found
 
     def _turn(self, n: Dim, turn: Dim) -> Dim:
-        """What the turns have in common, and a choice of the rest."""
+        """The common part of the turns, and a choice of the rest."""
         grown = self.turns[0][1:]
         if all(differences[1:] == grown for differences in self.turns):
             return add(
