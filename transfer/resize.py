@@ -220,10 +220,7 @@ def _near(op: Op, result: Expr, size: Expr, scaled: Expr, den: int, axis: int) -
 def _sized(op: Op, x: Tensor) -> Tensor:
     sizes = op.integers("sizes")
     if x.shape.is_top or sizes is None:
-        if x.shape.is_top and sizes is not None and _listed_axes(op) is None and _stretches(op):
-            op.may_fail("the sizes must fit X")
-            return Tensor(x.dtype, shape_of(tuple(as_size(d) for d in sizes)))
-        return _kept(op, x)
+        return _kept(op, x)  # an X of unknown rank may have further, empty axes, which onnxruntime keeps
     dims = list(x.shape.dims)
     stretches = _stretches(op)
     if _listed_axes(op) is None and not all(stretches and _is_nonempty(op, size) for size in dims[len(sizes) :]):

@@ -1,4 +1,4 @@
-"""One thing of a node changed at a time: each rank, each size, each integer attribute, each input left out."""
+"""One thing of a node changed at a time: each rank, declared or not, each size and attribute, each input left out."""
 
 from __future__ import annotations
 
@@ -26,6 +26,7 @@ def sweep(operator: Operator, bases: int, seed: int) -> Iterator[NodeDraft]:
             continue
         yield draft
         yield from _ranks(draft)
+        yield from undeclared(draft)
         yield from _sizes(draft)
         yield from _attributes(draft)
         yield from _inputs(draft)
@@ -46,6 +47,21 @@ def _ranks(draft: NodeDraft) -> Iterator[NodeDraft]:
                 more = (1,) * (rank - len(dims))
                 yield with_input(draft, at, reshaped(item, (*more, *dims)))
                 yield with_input(draft, at, reshaped(item, (*dims, *more)))
+
+
+def undeclared(draft: NodeDraft) -> Iterator[NodeDraft]:
+    """An input of unknown rank: the one that the others suggest, and every other, of full and of empty axes."""
+    for at, item in enumerate(draft.inputs):
+        if item is None or item.items is not None or item.is_known:
+            continue
+        dims = tuple(int(d) for d in item.dims)
+        shapes = {dims}
+        for rank in RANKS:
+            kept, missing = dims[:rank], max(rank - len(dims), 0)
+            shapes |= {(*kept, *(size,) * missing) for size in (0, 1)} | {(0,) * rank, (1,) * rank, (2,) * rank}
+            shapes |= {dims[len(dims) - rank :]} if rank < len(dims) else set()
+        for shape in sorted(shapes):
+            yield with_input(draft, at, replace(reshaped(item, shape), ranked=False))
 
 
 def _sizes(draft: NodeDraft) -> Iterator[NodeDraft]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import random
 from collections.abc import Sequence
 
 import numpy as np
@@ -11,8 +12,8 @@ from tests.soundness import node_runs
 from tests.soundness.node_drafts import NodeDraft, as_array
 from tests.soundness.node_runs import Verdict, bindings, examine
 from tests.soundness.node_shrinks import printed, shrunk
-from tests.soundness.node_sources import known, operators
-from tests.soundness.node_sweeps import sweep
+from tests.soundness.node_sources import begin, known, operators
+from tests.soundness.node_sweeps import sweep, undeclared
 from tests.soundness.random_nodes import KINDS, draft, named
 
 SEEDS = range(500_000, 500_240)
@@ -35,6 +36,14 @@ def test_random_nodes(first: int) -> None:
 @pytest.mark.parametrize("name", SWEPT)
 def test_one_thing_changed_at_a_time(name: str) -> None:
     for found in list(sweep(("", name), 1, 0))[:60]:
+        verdict = examine(found)
+        assert not faults(verdict), printed(found)
+
+
+@pytest.mark.parametrize("name", ["Resize", "Expand", "Pad", "Slice", "Tile"])
+def test_ranks_that_other_inputs_do_not_suggest(name: str) -> None:
+    drafts = [begin(random.Random(seed), seed, ("", name)) for seed in range(8)]
+    for found in [one for made in drafts if made is not None for one in undeclared(made)][::3]:
         verdict = examine(found)
         assert not faults(verdict), printed(found)
 

@@ -141,7 +141,12 @@ OTHER = [
         [Arg(["N", "H"], unknown_rank=True), None, None, Arg(elements=["P", 4], dtype=I64)],
         opset=19,
         bindings=sizes(N=[2], H=[3], P=[6]),
-        expect=["[P, 4]"],
+    ),
+    Case(  # onnxruntime keeps empty axes without a size
+        "Resize",
+        [Arg(["N", "H", 0], unknown_rank=True), None, None, Arg(elements=["P", 4], dtype=I64)],
+        opset=19,
+        bindings=sizes(N=[2], H=[3], P=[6]),
     ),
     Case(
         "Resize",
