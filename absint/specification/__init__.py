@@ -19,4 +19,6 @@ They share no code with the rules, and no analysis imports them: rules are prove
     recurrent      layers in time
     losses         losses; spectra
     learning       classical machine learning: ai.onnx.ml
+
+    contents       elements of small tensors of integers and truths
 """
