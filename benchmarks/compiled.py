@@ -1,4 +1,4 @@
-"""What compiling would bring: the same source through Cython, beside the interpreted one.
+"""The gain that compiling would bring: the same source through Cython, beside the interpreted one.
 
     pip install cython setuptools && python benchmarks/compiled.py MODEL [MODEL ...] [--only lattices transfer]
 

@@ -44,7 +44,7 @@ class Engine(NamedTuple):
     """How an engine reads a file, brings a loaded model into the form it wants (not timed), and infers its shapes."""
 
     module: str
-    """What must be importable."""
+    """The modules that must be importable."""
     infer: Callable[[Any], Any]
     shapes: Callable[[Any], Iterator[tuple[str, Dims | None]]]
     script: tuple[str, ...] = ()

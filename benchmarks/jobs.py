@@ -55,7 +55,7 @@ print(*[f"{name} {version(name)}" for name in sys.argv[1:]], sep=", ")
 
 
 def versions(peers: Path) -> str:
-    """What is installed among the peers."""
+    """The peers that are installed."""
     done = subprocess.run([peers / "python", "-c", VERSIONS, *PACKAGES], capture_output=True, text=True, check=True)
     return done.stdout.strip()
 

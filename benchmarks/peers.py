@@ -11,7 +11,7 @@ from typing import Final, NamedTuple
 
 
 class Said(NamedTuple):
-    """What came of one or more commands, each on the file of the one before."""
+    """The result of one or more commands, each on the file of the one before."""
 
     code: int | None
     """The first exit code that is not 0, else 0; None: a command took longer than it may."""

@@ -1,4 +1,4 @@
-"""How long the sizes are that an analysis shows, and how long it takes.
+"""The length of the sizes that an analysis shows, and the time it takes.
 
     python benchmarks/readability.py MODEL [MODEL ...] [--longest N]
 

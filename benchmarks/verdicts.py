@@ -17,7 +17,7 @@ Outputs = Mapping[str, Any]
 
 
 def outputs(model: Path, feeds: Mapping[str, Any]) -> Outputs | str:
-    """What a run gives, or why there is none."""
+    """The outputs of a run, or the reason why there are none."""
     try:
         return run(absint.analyze(model), feeds, isolated=True)
     except RunError as error:
@@ -32,7 +32,7 @@ def feeds(model: Path, sizes: Sizes) -> Mapping[str, Any]:
 
 
 def copy_at(original: Path, copy: Path, sizes: Sizes) -> str:
-    """What a copy is worth at these sizes, beside a run of the original."""
+    """The verdict on a copy at these sizes, beside a run of the original."""
     if not copy.exists():
         return "no file"
     given = feeds(original, sizes)

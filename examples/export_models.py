@@ -1,4 +1,4 @@
-"""How tiny_decoder.onnx and tiny_detector.onnx were made: PyTorch's TorchScript exporter, random weights.
+"""The making of tiny_decoder.onnx and tiny_detector.onnx: PyTorch's TorchScript exporter, random weights.
 
     pip install torch==2.13.0 onnx onnxruntime numpy
     python examples/export_models.py [FOLDER]

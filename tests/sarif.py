@@ -1,4 +1,4 @@
-"""What SARIF 2.1.0 demands of the parts that are written."""
+"""The demands of SARIF 2.1.0 on the parts that are written."""
 
 from __future__ import annotations
 

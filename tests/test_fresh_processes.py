@@ -30,7 +30,7 @@ NOT_FOR_SIZES = (
     "absint.lattices.laws",
     "absint.lattices.text.parser",
 )
-"""What only control flow, operators of others, tests and expressions in a model need."""
+"""Modules that only control flow, operators of others, tests and expressions in a model need."""
 
 
 @dataclass(frozen=True)

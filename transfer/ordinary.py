@@ -143,7 +143,7 @@ def _root(premise: Relation) -> int:
 
 
 def _degree(arg: Operand, counts: Mapping[Atom, int]) -> int:
-    """How many sizes are multiplied at most, by those that its atoms multiply."""
+    """The most sizes that are multiplied, by those that its atoms multiply."""
     if isinstance(arg, Relation):
         return max((_degree(part.expr, counts) for part in arg.comparisons()), default=0)
     return max((sum(counts[atom] for atom in mono) for mono, _ in arg.terms), default=0) if isinstance(arg, Expr) else 0

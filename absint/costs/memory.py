@@ -148,7 +148,7 @@ class Memory:
 
     @property
     def varies(self) -> bool:
-        """What is live depends on conditions, or differs from trip to trip of a loop."""
+        """The live values depend on conditions, or differ from trip to trip of a loop."""
         return self._schedule.varies
 
     def label(self, step: int) -> str:

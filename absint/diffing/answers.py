@@ -54,7 +54,7 @@ class Contracts:
     widening_undecided: tuple[Unmet, ...] = ()
     """Requirements of A of which it is not known if B has them."""
     clauses: tuple[int, int] = (0, 0)
-    """How many clauses each contract has."""
+    """The number of clauses of each contract."""
     possible: tuple[bool | None, bool | None] = (True, True)
     """Some sizes are legal; None if undecided."""
     premises: tuple[str, ...] = ()
@@ -160,7 +160,7 @@ class Meaning(NamedTuple):
     """The opset that introduced its schema in A."""
     second: int
     nodes: int
-    """How many nodes of B are such."""
+    """The number of such nodes in B."""
 
 
 class Inner(NamedTuple):
@@ -176,7 +176,7 @@ class Inner(NamedTuple):
 
 @dataclass(frozen=True)
 class Surroundings:
-    """What else is in the files."""
+    """Other differences between the files."""
 
     nodes: tuple[int, int]
     opsets: Mapping[str, tuple[int | None, int | None]]
@@ -200,7 +200,7 @@ class Figures:
     """Sizes of the numbers, by symbols of A."""
     coverage: tuple[Share, Share] = (Share(0, 0), Share(0, 0))
     uncounted: tuple[str, ...] = ()
-    """What is in no total, one line each."""
+    """The parts that no total counts, one line each."""
 
 
 __all__ = [

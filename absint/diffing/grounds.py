@@ -1,4 +1,4 @@
-"""What holds of the sizes that are compared, and the prover that knows it."""
+"""The facts about the sizes compared, and the prover that knows them."""
 
 from __future__ import annotations
 

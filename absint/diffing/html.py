@@ -58,7 +58,7 @@ _FEW: Final = 20
 
 
 def _tables(diff: Findings) -> Iterator[str]:
-    """What differs, as far as it has columns."""
+    """The differences that fit in columns."""
     contract = diff.contract
     required = [
         *(("B alone", *_unmet(item)) for item in contract.narrowed),

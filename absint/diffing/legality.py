@@ -101,7 +101,7 @@ class Direction:
         return self
 
     def both(self) -> Grounds:
-        """What holds of sizes that are legal in both models."""
+        """The facts about sizes that are legal in both models."""
         return self.grounds.with_more([d.over for d in self._demands() if d.is_placed])
 
     def _demands(self) -> Iterator[_Demand]:
@@ -144,7 +144,7 @@ class Direction:
         self._leave(demand, reason)
 
     def _tried(self, demand: _Demand, sizes: Sizes) -> tuple[Apart | None, str]:
-        """What shows that the source runs at these sizes, which break the requirement; else the reason."""
+        """The evidence that the source runs at these sizes, which break the requirement; else the reason."""
         side = self._source.side
         shown = self._runs.at(side, sizes)
         at = ", ".join(f"{name}={size}" for name, size in sizes.items()) or "any size"
@@ -175,7 +175,7 @@ class Direction:
         self.undecided.append(self._unmet(demand, None, reason))
 
     def _leave_what_is_not_stated(self) -> None:
-        """What has no rule states no requirements."""
+        """A node without a rule states no requirements."""
         target, source = self._target.analysed, self._source.analysed
         found = (target.unruled + target.inferred) - (source.unruled + source.inferred)
         unfinished = target.base.analysis.unfinished
@@ -209,7 +209,7 @@ def contracts(
 
 
 def _provisos(first: Model, second: Model, numbers: Callable[[bool], Numbers]) -> Iterator[str]:
-    """What the clauses of either model leave out."""
+    """The parts of either model that its clauses leave out."""
     if first.contract.beyond or second.contract.beyond:
         yield "as far as sizes of the inputs alone decide what is legal"
     elif first.contract.possible_failures or second.contract.possible_failures:

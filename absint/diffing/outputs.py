@@ -244,7 +244,7 @@ def _with(port: Port, status: PortStatus, *details: str, apart: Apart | None = N
 
 
 def _formal(before: Form, after: Form) -> Iterator[str]:
-    """What of kind, element type and rank differs."""
+    """The differences in kind, element type and rank."""
     if before.kind != after.kind:
         yield f"{before.kind or 'unknown'} -> {after.kind or 'unknown'}"
     if before.dtype is not after.dtype:

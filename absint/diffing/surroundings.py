@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 
 def surroundings(first: Analysed, second: Analysed, contracts: tuple[Contract, Contract]) -> Surroundings:
-    """What differs in the files of two models."""
+    """The differences between the files of two models."""
     opsets, others = _opsets(first), _opsets(second)
     used = _domains(first) | _domains(second)
     rules, other_rules = first.unruled + first.inferred, second.unruled + second.inferred
@@ -51,7 +51,7 @@ def _count(model: Analysed) -> int:
 
 
 def _failures(contract: Contract) -> Iterable[str]:
-    """What may fail on data, without the names of nodes."""
+    """The possible failures on data, without the names of nodes."""
     for failure in contract.possible_failures:
         yield f"{failure.origin.operator}: {failure.reason}"
     for constraint in contract.beyond:

@@ -56,7 +56,7 @@ def _assuming(diff: Findings) -> str:
 
 
 def _how(diff: Findings) -> str:
-    """What is other in a model that works wherever A works."""
+    """The differences of a model that works wherever A works."""
     legal = {"widened": "more sizes are legal", "undecided": "all legal sizes stay legal"}
     found = [legal.get(diff.contract.agreement, "the same sizes are legal")]
     if diff.inputs.of("optional", "widened"):

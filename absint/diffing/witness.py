@@ -63,7 +63,7 @@ class Both:
         return self._runnable[side].runs(sizes)
 
     def at(self, side: Side, sizes: Sizes) -> Shown | None:
-        """What both do at sizes of the symbols of one, on random data, else on zeros or ones; None without a run."""
+        """Runs of both at sizes of the symbols of one, on random data, else on zeros or ones; None without a run."""
         key = side, tuple(sizes.items())
         if key not in self._seen:
             if not self._allowed or self._is_late() or self._is_too_large(side, sizes):

@@ -30,6 +30,7 @@ docs/tutorial.md builds three analyses. `absint.ForwardAnalysis` follows the val
 
 from absint.engine.analysis import (
     DEFAULT_POLICY,
+    STEP,
     Analysis,
     DivergenceError,
     GraphAnalysis,
@@ -39,7 +40,7 @@ from absint.engine.analysis import (
     S,
     Solution,
 )
-from absint.engine.iteration import STEP, fixpoint
+from absint.engine.iteration import fixpoint
 from absint.engine.order import Ordered, WeakTopologicalOrder, order_of, weak_topological_order
 
 __all__ = [

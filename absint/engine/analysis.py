@@ -6,7 +6,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Hashable, Mapping, Sequence
-from typing import Generic, Literal, TypeVar
+from typing import Final, Generic, Literal, TypeVar
 
 from absint.lattices.lattice import Lattice
 from absint.lattices.records import record
@@ -100,6 +100,9 @@ class IterationPolicy:
 
 
 DEFAULT_POLICY = IterationPolicy()
+
+STEP: Final = 64
+"""Nodes visited between two calls of `proceed`."""
 
 
 @record()

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from bisect import bisect_right
 from collections.abc import Callable, Iterable, Mapping
-from typing import TYPE_CHECKING, Final, overload
+from typing import TYPE_CHECKING, overload
 
 from absint.engine.analysis import (
     DEFAULT_POLICY,
+    STEP,
     Analysis,
     DivergenceError,
     GraphAnalysis,
@@ -21,9 +22,6 @@ from absint.engine.order import Ordered, WeakTopologicalOrder, order_of
 
 if TYPE_CHECKING:
     import networkx as nx
-
-STEP: Final = 64
-"""Nodes visited between two calls of `proceed`."""
 
 
 @overload

@@ -13,15 +13,12 @@ from abc import ABC, abstractmethod
 from bisect import bisect_right
 from collections.abc import Callable, Iterable
 from heapq import heappop, heappush
-from typing import Final, Generic
+from typing import Generic
 
-from absint.engine.analysis import Analysis, DivergenceError, IterationPolicy, S
+from absint.engine.analysis import STEP, Analysis, DivergenceError, IterationPolicy, S
 from absint.engine.order import WeakTopologicalOrder
 
 Neighbours = Callable[[int], Iterable[int]]
-
-STEP: Final = 64
-"""Nodes visited between two calls of `proceed`."""
 
 
 def iterate(

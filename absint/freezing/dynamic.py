@@ -1,4 +1,4 @@
-"""What is not fixed in a model: the dims that are no numbers, and the symbols and nodes that they hang on."""
+"""The dims of a model that are not fixed, and the symbols and nodes that they depend on."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ class DynamicValue(NamedTuple):
 
 @dataclass(frozen=True)
 class Dynamic:
-    """What is not fixed."""
+    """The dims that are not fixed."""
 
     outputs: tuple[DynamicValue, ...]
     """Outputs of the model."""

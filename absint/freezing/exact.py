@@ -1,4 +1,4 @@
-"""What every run at given sizes computes: elements of small tensors, branches that are taken, nodes that cannot fail.
+"""The results of every run at given sizes: elements of small tensors, branches that are taken, nodes that cannot fail.
 
 The analysis behind it rests on the sizes alone. It uses no requirement, no assumption of the caller, no numeric premise
 and no declaration that runtimes do not enforce: that two inputs have a dim of one name, say.

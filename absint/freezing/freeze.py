@@ -71,9 +71,9 @@ class Frozen:
     calls: int
     """Calls of the model's own functions in the copy. The bodies of these functions stay as they are."""
     dynamic: Dynamic
-    """What is not fixed in the copy, and the symbols and nodes that it hangs on."""
+    """The dims that are not fixed in the copy, and the symbols and nodes that they depend on."""
     clauses: tuple[Clause, ...]
-    """What the symbols without a size must meet, if there are any."""
+    """The conditions on the symbols without a size, if there are any."""
     possible_failures: tuple[PossibleFailure, ...]
     """Nodes that may fail on some data at these sizes; known if no symbol is left."""
     without_trip: tuple[str, ...] = ()

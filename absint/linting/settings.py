@@ -22,7 +22,7 @@ Value = TypeVar("Value")
 
 @dataclass(frozen=True)
 class Settings:
-    """What a project sets. Patterns and paths are relative to `root`."""
+    """The settings of a project. Patterns and paths are relative to `root`."""
 
     root: Path
     source: str = ""

@@ -21,7 +21,7 @@ _LEAST_HEIGHT: Final = 100
 
 
 def result_html(analysed: Analysed) -> str:
-    """What the table of `absint analyze` says."""
+    """The lines of the table of `absint analyze`."""
     texts, counts = where(analysed), totals(analysed)
     names = (("inputs", analysed.inputs), ("outputs", analysed.outputs))
     known = analysed.values

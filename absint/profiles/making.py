@@ -76,7 +76,7 @@ def _refusal(found: RangeCheck, box: Box3, corners: bool) -> str:
 
 
 def _ties(made: Profile) -> tuple[str, ...]:
-    """What a box cannot say."""
+    """The clauses that a box cannot state."""
     return tuple(
         f"{plain(name)} must be {_multiple(modulus, remainder)}: an engine takes all sizes of a range"
         for name, (modulus, remainder) in (made.steps or {}).items()

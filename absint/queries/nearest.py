@@ -70,7 +70,7 @@ class LegalSizes:
         return requirements(self._analysed, self.symbols)
 
     def ranges(self, extra: Sequence[Relation] = ()) -> dict[str, SizeRange]:
-        """What the requirements say of each symbol alone, if they and the extra relations hold."""
+        """The bounds of each symbol alone that follow from the requirements and the extra relations."""
         facts = Facts([*self.requirements, *extra], tuple(self.symbols))
         found = {}
         for name, symbol in self.symbols.items():

@@ -27,7 +27,7 @@ _SHOWN: Final = 10
 
 
 def report(result: Result, found: Frozen, width: int) -> Iterator[Line]:
-    """What was written, what is gone, and what is still dynamic."""
+    """The file written, the nodes gone, and the sizes still dynamic."""
     at = plain(sizes({**found.given, **found.derived})) or "no symbols"
     yield Line(f"{plain(found.path)}: {plain(result.origin)} at {at}", "bold")
     if found.derived:

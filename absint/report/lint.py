@@ -47,7 +47,7 @@ def rules() -> Iterator[Line]:
 
 
 def explanation(rule: LintRule) -> Iterator[Line]:
-    """What a rule finds, why it matters, and what to do."""
+    """The text of a rule: its findings, why they matter, and what to do."""
     yield Line(f"{rule.code}: {rule.name} ({rule.severity.value})", "bold")
     yield Line("")
     yield Line(rule.summary)

@@ -1,4 +1,4 @@
-"""What documents of SARIF 2.1.0 have in common: the log, the tool, and places in model files.
+"""The parts that all SARIF 2.1.0 documents share: the log, the tool, and places in model files.
 
 A model has no lines. A place is the file, with the line that GitHub's code scanning demands, and a logical location.
 """

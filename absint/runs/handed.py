@@ -15,7 +15,7 @@ class Handed(NamedTuple):
 
     @property
     def size(self) -> int:
-        """How many bytes there are."""
+        """The number of bytes."""
         return len(self.more) + (0 if self.file is None else self.file.size)
 
     def read(self) -> bytes:

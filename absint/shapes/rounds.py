@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from absint.shapes.summaries import State
 
 Run = tuple["ShapeAnalysis", "list[State]"]
-"""What the rules gave, and the values of the nodes."""
+"""Summaries of the rules, and the values of the nodes."""
 
 
 class Learned(NamedTuple):
@@ -49,7 +49,7 @@ class Round:
 
     @property
     def analysis(self) -> ShapeAnalysis:
-        """What the rules of its nodes gave."""
+        """The summaries of its nodes."""
         return self._done()[0]
 
     @property

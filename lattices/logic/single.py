@@ -1,4 +1,4 @@
-"""What a comparison says of a single symbol: bounds, a congruence, that it is positive."""
+"""Facts about a single symbol that follow from a comparison: bounds, a congruence, that it is positive."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What all commands share: several models, standard input, rules of one's own."""
+"""The behaviour that all commands share: several models, standard input, rules of one's own."""
 
 from __future__ import annotations
 

@@ -264,7 +264,7 @@ def test_calls_of_more_nodes_than_the_limit_stay_opaque(monkeypatch: pytest.Monk
 
 
 def test_calls_that_double_at_each_level_are_folded() -> None:
-    """Where the caller limits the nodes, they stay opaque."""
+    """Beyond the caller's limit, nodes stay opaque."""
     functions = [function("F0", ["x"], ["y"], [node("Relu", ["x"], ["y"])])]
     for level in range(1, 30):
         calls = [node(f"F{level - 1}", ["x"], ["t"], domain="my"), node(f"F{level - 1}", ["t"], ["y"], domain="my")]

@@ -1,4 +1,4 @@
-"""What a notebook shows: tables without scripts or ids, whatever the names; and the page in a frame."""
+"""Results in a notebook: tables without scripts or ids, whatever the names; and the page in a frame."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ class Read(HTMLParser):
 
 
 def read(item: object) -> Read:
-    """What a notebook shows of an object, by the name that notebooks look for."""
+    """The form of an object that a notebook shows, by the name that notebooks look for."""
     found = Read(item._repr_html_())  # type: ignore[attr-defined]
     assert found.attributes <= {("scope", "row"), ("scope", "col")}
     return found

@@ -1,4 +1,4 @@
-"""What a result shows is short: the shortest known form, and nothing over the budget without a word about it."""
+"""Results are shown briefly: the shortest known form, and nothing over the budget without a word about it."""
 
 from __future__ import annotations
 

@@ -70,7 +70,7 @@ BEFORE: Final = (
     'rows = Loop (trips, "") <body = inner (int64 j, bool p) => (bool q, float[] r) '
     "{ q = Identity(p) r = ReduceMax <axes = [0], keepdims = 0> (x0) }> x = Concat <axis = 0> (x0, rows)",
 )
-"""What the body sees of outside: `x`."""
+"""The outer value that the body reads: `x`."""
 
 DECLARED: Final = ("float[]", "float[?, ?]", "float[?, 4]", "float[p, 4]", "float[4, ?]", "float[N, 4]")
 

@@ -104,8 +104,15 @@ class Mirror(Form):
         yield from _rounds(number, 2)
 
 
+class _SplitAtZero(Form):
+    """A form that says one thing before the first trip and another after it."""
+
+    def cases(self, number: Symbol) -> Iterator[Expr]:
+        yield from (ZERO_EXPR, following(expr_of(number)))
+
+
 @dataclass(frozen=True)
-class Later(Form):
+class Later(_SplitAtZero):
     """A term of the previous trip, whatever the number was then."""
 
     term: Expr
@@ -114,12 +121,9 @@ class Later(Form):
     def at(self, start: Dim, i: Dim) -> Dim:
         return ite(ge(i, 1), substitute(self.term, {self.number: i - 1}), start)
 
-    def cases(self, number: Symbol) -> Iterator[Expr]:
-        yield from _first_and_later(number)
-
 
 @dataclass(frozen=True)
-class Once(Form):
+class Once(_SplitAtZero):
     """A value that the first iteration computes from the start, and no further one changes."""
 
     term: Expr
@@ -128,9 +132,6 @@ class Once(Form):
 
     def at(self, start: Dim, i: Dim) -> Dim:
         return ite(ge(i, 1), substitute(self.term, {self.symbol: start}), start)
-
-    def cases(self, number: Symbol) -> Iterator[Expr]:
-        yield from _first_and_later(number)
 
 
 @dataclass(frozen=True)
@@ -150,7 +151,7 @@ class Delayed(Form):
 
 
 @dataclass(frozen=True)
-class Remainder(Form):
+class Remainder(_SplitAtZero):
     """(s + step) % divisor, again and again."""
 
     step: Dim
@@ -160,12 +161,9 @@ class Remainder(Form):
         reached = mod(start + mul(i, self.step), self.divisor)
         return reached if mod(start, self.divisor) is start else ite(ge(i, 1), reached, start)
 
-    def cases(self, number: Symbol) -> Iterator[Expr]:
-        yield from _first_and_later(number)
-
 
 @dataclass(frozen=True)
-class Extreme(Form):
+class Extreme(_SplitAtZero):
     """max(s + step, limit) or the min of them, again and again."""
 
     extreme: Callable[..., Dim]
@@ -186,12 +184,9 @@ class Extreme(Form):
         limits = [] if hi is not None and hi <= 0 else [self.limit - self.step + grown]
         return self.extreme(start + grown, self.limit, *limits)
 
-    def cases(self, number: Symbol) -> Iterator[Expr]:
-        yield from _first_and_later(number)
-
 
 @dataclass(frozen=True)
-class Running(Form):
+class Running(_SplitAtZero):
     """max(s + step, f(i)) or the min of them, where the trips' terms, less the steps, go one way: one end decides."""
 
     extreme: Callable[..., Dim]
@@ -206,9 +201,6 @@ class Running(Form):
         grown = ZERO_EXPR if self.last else mul(i - 1, self.step)
         term = add(substitute(self.term, {self.number: trip}), grown)
         return ite(ge(i, 1), self.extreme(add(start, mul(i, self.step)), term), start)
-
-    def cases(self, number: Symbol) -> Iterator[Expr]:
-        yield from _first_and_later(number)
 
 
 @dataclass(frozen=True)
@@ -235,10 +227,6 @@ def _rounds(number: Symbol, period: int) -> Iterator[Expr]:
         case = expr_of(number) * period + k
         assert isinstance(case, Expr)
         yield case
-
-
-def _first_and_later(number: Symbol) -> Iterator[Expr]:
-    yield from (ZERO_EXPR, following(expr_of(number)))
 
 
 def following(e: Expr) -> Expr:

@@ -144,7 +144,7 @@ def is_declared(built: ModelProto, shape: tuple[int, ...]) -> bool:
 
 
 def complaints(pair: Drawn, found: Diff) -> Iterator[str]:
-    """What runs at all small sizes show to be false in the answer about a pair."""
+    """The parts of the answer about a pair that runs at all small sizes refute."""
     first, second = model(pair.first), model(pair.second)
     shapes = every_shape(first)
     a, b = behaviour(first, shapes), behaviour(second, shapes)

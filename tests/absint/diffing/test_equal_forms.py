@@ -115,7 +115,7 @@ def test_random_numbers_are_never_the_same() -> None:
 
 
 def test_sizes_of_the_same_data_are_compared() -> None:
-    """What follows a NonZero of the same value is compared; behind another one, rounding may be why a run differs."""
+    """Values behind a NonZero of the same value are compared; behind another one, rounding may explain it."""
     first = model("(float[N] x) => (int64[] y) { f = NonZero(x)  y = Transpose(f) }")
     reshaped = "(float[N] x) => (int64[] y) <int64[2] to = {-1, 1}> { f = NonZero(x)  y = Reshape(f, to) }"
     assert absint.diff(first, model(reshaped)).verdict == "same"

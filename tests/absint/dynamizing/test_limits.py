@@ -1,4 +1,4 @@
-"""What is not determined, and what cannot be mended: told, and left as it is."""
+"""Sizes that are not determined and faults that cannot be mended are reported and left as they are."""
 
 from __future__ import annotations
 

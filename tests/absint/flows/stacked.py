@@ -179,7 +179,7 @@ def loops_of_keras_in_a_row() -> Flow:
 
 @flow
 def loop_of_keras_that_surely_runs() -> Flow:
-    """What comes later takes an element of the time axis: without a trip it fails."""
+    """A later node takes an element of the time axis: without a trip it fails."""
     last = [
         const("end", [-1]),
         node("Gather", ["y", "end"], ["picked"], axis=1),

@@ -1,4 +1,4 @@
-"""What freezing does to a model: types, constants, branches, files, refusals."""
+"""The effects of freezing on a model: types, constants, branches, files, refusals."""
 
 from __future__ import annotations
 

@@ -211,7 +211,7 @@ def test_json(capsys: pytest.CaptureFixture[str]) -> None:
 
 
 def github_accepts(log: dict[str, object]) -> None:
-    """What code scanning demands of a log beyond the schema."""
+    """The demands of code scanning on a log beyond the schema."""
     (found,) = log["runs"]  # type: ignore[misc, attr-defined]
     rules = found["tool"]["driver"]["rules"]
     assert len({rule["id"] for rule in rules}) == len(rules) < 25_000

@@ -1,4 +1,4 @@
-"""What findings say of sizes is true: against the contract, and against runs."""
+"""The sizes that findings name are right: against the contract, and against runs."""
 
 from __future__ import annotations
 

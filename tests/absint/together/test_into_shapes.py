@@ -1,4 +1,4 @@
-"""What analyses find flows into shapes: bounds of sizes, branches, doubts, proofs; each answer names the analysis."""
+"""Facts of other analyses flow into shapes: sizes, branches, doubts, proofs; each answer names the analysis."""
 
 from __future__ import annotations
 

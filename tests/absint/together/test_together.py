@@ -15,32 +15,9 @@ from onnx import parser
 import absint
 from absint import ElementBounds, ForwardAnalysis, Query, ShapeOf
 from absint.errors import UsageError
+from tests.absint.together.bounds import Intervals, Pair
+from tests.absint.together.needs import Flag
 from tests.runs import with_all_outputs
-
-Pair = tuple[float, float]
-
-
-class Intervals:
-    """Bounds of numbers, both inclusive."""
-
-    bottom: Pair = (inf, -inf)
-    top: Pair = (-inf, inf)
-
-    def leq(self, a: Pair, b: Pair) -> bool:
-        return a[0] > a[1] or (b[0] <= a[0] and a[1] <= b[1])
-
-    def join(self, a: Pair, b: Pair) -> Pair:
-        return (min(a[0], b[0]), max(a[1], b[1]))
-
-    def meet(self, a: Pair, b: Pair) -> Pair:
-        found = (max(a[0], b[0]), min(a[1], b[1]))
-        return found if found[0] <= found[1] else self.bottom
-
-    def widen(self, old: Pair, new: Pair) -> Pair:
-        if old[0] > old[1]:
-            return new
-        return (old[0] if old[0] <= new[0] else -inf, old[1] if new[1] <= old[1] else inf)
-
 
 SAME = ("Identity", "Reshape", "Squeeze", "Unsqueeze", "Transpose", "Slice", "Gather", "ReduceMax", "ReduceMin")
 COMPARED = {("Less", True): -1, ("GreaterOrEqual", False): -1, ("LessOrEqual", True): 0, ("Greater", False): 0}
@@ -253,23 +230,7 @@ class Rounded(Bounds):
 class Doubts(ForwardAnalysis[bool]):
     """Asks of every input, also of what comes later; True: somebody knows a bound of an input."""
 
-    class Truths:
-        bottom = False
-        top = True
-
-        def leq(self, a: bool, b: bool) -> bool:
-            return a <= b
-
-        def join(self, a: bool, b: bool) -> bool:
-            return a or b
-
-        def meet(self, a: bool, b: bool) -> bool:
-            return a and b
-
-        def widen(self, old: bool, new: bool) -> bool:
-            return old or new
-
-    domain = Truths()
+    domain = Flag()
     elementwise = True
 
     def operator(self, node: int, inputs: Sequence[bool | None]) -> list[bool]:

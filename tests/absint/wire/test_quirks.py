@@ -1,4 +1,4 @@
-"""What protobuf makes of unusual encodings, one by one."""
+"""Unusual encodings, read as protobuf reads them, one by one."""
 
 from __future__ import annotations
 
