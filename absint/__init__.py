@@ -35,8 +35,10 @@ if not path.isdir(path.join(path.dirname(__file__), "lattices")):
     )
 
 if TYPE_CHECKING:
+    from absint.analyses.arithmetic import ElementAnalysis as ElementAnalysis
     from absint.analyses.backward import BackwardAnalysis as BackwardAnalysis
     from absint.analyses.forward import ForwardAnalysis as ForwardAnalysis
+    from absint.analyses.handlers import on as on
     from absint.analyses.queries import ElementBounds as ElementBounds
     from absint.analyses.queries import Query as Query
     from absint.analyses.queries import Reachable as Reachable
@@ -86,8 +88,10 @@ if TYPE_CHECKING:
 __version__ = VERSION
 
 _NAMES = """
+absint.analyses.arithmetic: ElementAnalysis
 absint.analyses.backward: BackwardAnalysis
 absint.analyses.forward: ForwardAnalysis
+absint.analyses.handlers: on
 absint.analyses.queries: ElementBounds Query Reachable ShapeOf TripCount
 absint.api: analyze dynamize freeze
 absint.diagnostics: Diagnostic Severity

@@ -2,57 +2,37 @@
 
 python examples/index_bounds.py MODEL N=3 C=5
 
-Indices from ArgMax, NonZero and TopK, and trip numbers of loops, are bounded by sizes: that of shapes is asked.
+Indices from ArgMax, NonZero and TopK are bounded by sizes: that of shapes is asked. What becomes of them, and the trip
+numbers of loops, are the business of `ElementAnalysis`.
 """
 
 import sys
-from collections.abc import Iterable, Sequence
 
 import absint
-from absint import ElementBounds, ShapeOf
 from absint.lattices.domains import INTERVALS, Interval
 
-MOVES = ("Identity", "Gather", "GatherElements", "Slice", "Reshape", "Squeeze", "Unsqueeze", "Transpose", "Expand")
-FOLDS = {"Add": INTERVALS.add, "Sub": INTERVALS.sub, "Mul": INTERVALS.mul, "Min": INTERVALS.min, "Max": INTERVALS.max}
 
-
-class IndexBounds(absint.ForwardAnalysis[Interval]):
+class IndexBounds(absint.ElementAnalysis[Interval]):
     """The least and the greatest element of tensors of integers."""
 
     domain = INTERVALS
-    elementwise = True
 
-    def within(self, bounds: ElementBounds) -> Interval:
-        return bounds.interval
+    @absint.on("ArgMax", "ArgMin")
+    def place(self, node: int, data: Interval) -> Interval:
+        return self.below(node, self.attribute(node, "axis", 0))
 
-    def answers(self, element: Interval) -> Iterable[absint.Query]:
-        yield ElementBounds(*element)
+    @absint.on("NonZero")
+    def places(self, node: int, data: Interval) -> Interval:
+        return self.below(node)
 
-    def operator(self, node: int, inputs: Sequence[Interval | None]) -> list[Interval]:
-        item, known = self.nodes[node], [one or self.domain.top for one in inputs]
-        found = self.domain.top
-        if item.operator in MOVES:
-            found = known[0]
-        elif item.operator in FOLDS and len(known) == 2:
-            exact = FOLDS[item.operator](*known)
-            found = exact if exact.leq(self.ask(ElementBounds, (node, 0)).interval) else found  # else it may overflow
-        elif item.operator in ("ArgMax", "ArgMin", "TopK", "NonZero"):
-            last = -1 if item.operator == "TopK" else 0
-            axis = item.operation.attributes.get("axis", last) if item.operation else last
-            shape = self.ask(ShapeOf, item.operands[0])
-            sizes = shape.shape if item.operator == "NonZero" else [shape.size(axis) if isinstance(axis, int) else None]
-            most = [None if size is None else size.bounds.hi for size in sizes]
-            found = Interval(0, None if None in most else max((n - 1 for n in most if n), default=0))
-        return [*[self.domain.top] * (len(item.outputs) - 1), found]  # of two outputs the indices are the last one
+    @absint.on("TopK", each=True)
+    def best(self, node: int, data: Interval, *count: Interval) -> list[Interval]:
+        return [data, self.below(node, self.attribute(node, "axis", -1))]
 
-    def assume(self, node: int, inputs: Sequence[Interval | None], truth: bool) -> Sequence[Interval | None]:
-        a, b = (one or self.domain.top for one in (inputs[0], inputs[-1]))
-        match self.nodes[node].operator:
-            case "Less":
-                return INTERVALS.assume_less(a, b, truth)
-            case "Greater":
-                return INTERVALS.assume_less(b, a, truth)[::-1]
-        return inputs
+    def below(self, node: int, axis: int | None = None) -> Interval:
+        """From 0 to the last place along an axis of the first input, or along any of them."""
+        most = self.ask(absint.ShapeOf, self.nodes[node].operands[0]).most(axis)
+        return INTERVALS.between(0, max(most - 1, 0))
 
 
 if __name__ == "__main__":

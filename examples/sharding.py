@@ -25,22 +25,18 @@ class Layout(absint.ForwardAnalysis[Axis]):
     domain = AXES
 
     def __init__(self, **given: int) -> None:
-        self.given = given
+        self.given = {name: AXES.constant(axis) for name, axis in given.items()}
 
     def source(self, node: int) -> Axis:
-        name = self.nodes[node].outputs[0]
-        return AXES.constant(self.given[name]) if name in self.given else self.element_of(Wishes, (node, 0)) or AXES.top
+        return self.given.get(self.nodes[node].outputs[0]) or self.element_of(Wishes, (node, 0)) or AXES.top
 
-    def operator(self, node: int, inputs: Sequence[Axis | None]) -> list[Axis]:
-        item, known = self.nodes[node], [AXES.bottom if one is None else one for one in inputs]
-        found = AXES.top
-        if AXES.bottom in known:
-            found = AXES.bottom
-        elif item.operator in SAME and all(one == known[0] for one in known):
-            found = known[0]
-        elif item.operator == "MatMul":
-            found = PRODUCTS.get((known[0], known[1]), COLUMNS if known[1] == COLUMNS else AXES.top)
-        return [found] * len(item.outputs)
+    @absint.on(*SAME)
+    def same(self, node: int, first: Axis, *others: Axis) -> Axis:
+        return first if all(one == first for one in others) else AXES.top
+
+    @absint.on("MatMul")
+    def product(self, node: int, a: Axis, b: Axis) -> Axis:
+        return PRODUCTS.get((a, b), COLUMNS if b == COLUMNS else AXES.top)
 
 
 class Wishes(absint.BackwardAnalysis[Axis]):

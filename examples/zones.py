@@ -2,14 +2,12 @@
 
 python examples/zones.py
 
-A state maps pairs of variables to the interval of their difference; "0" is the number 0. Intervals and maps are there;
-what makes them zones is that differences add up: a - b = (a - c) + (c - b).
+The domain is there: `Zones` maps pairs of variables to the interval of their difference, and adds what follows from
+sums of differences. "0" is the number 0.
 """
 
-from itertools import permutations
-
 import absint
-from absint.lattices.domains import INTERVALS, Interval, Map, Maps
+from absint.lattices.domains import INTERVALS, Interval, Map, Zones
 
 Pair = tuple[str, str]
 State = Map[Pair, Interval]
@@ -21,38 +19,23 @@ PROGRAM: dict[Pair, list[tuple[str, str, str, int]]] = {  # a <= b + c, or a bec
     ("outer", "end"): [("<=", "n", "i", 0)],
 }
 GRAPH = {point: [after for before, after in PROGRAM if before == point] for edge in PROGRAM for point in edge}
+ZONES = Zones[str]()
 
 
-class Zones(absint.GraphAnalysis[str, State]):
-    lattice = Maps[Pair, Interval](INTERVALS)
+class Differences(absint.GraphAnalysis[str, State]):
+    lattice = ZONES
 
     def edge(self, source: str, target: str, state: State) -> State:
         for kind, a, b, c in PROGRAM[source, target]:
             if kind == "<=":
-                state = self.met(state, a, b, Interval(None, c))
-            elif a == b:  # so do its differences
-                signs = {pair: (pair[0] == a) - (pair[1] == a) for pair in state}
-                moved = {pair: INTERVALS.add(known, Interval(*[signs[pair] * c] * 2)) for pair, known in state.items()}
-                state = state if state.whole else self.lattice.of(moved)
+                state = ZONES.assume(state, a, b, c)
             else:
-                kept = {pair: known for pair, known in state.items() if a not in pair}
-                state = state if state.whole else self.lattice.of(kept)
-                state = state if b == "?" else self.met(state, a, b, Interval(c, c))
-        return state
-
-    def met(self, state: State, a: str, b: str, known: Interval) -> State:
-        """The state where a - b is known, with all that follows."""
-        get, put, meet = self.lattice.get, self.lattice.set, INTERVALS.meet
-        state = put(state, (a, b), meet(get(state, (a, b)), known))
-        state = put(state, (b, a), meet(get(state, (b, a)), INTERVALS.neg(known)))
-        for c, x, y in permutations(sorted({name for pair in state for name in pair}), 3):
-            through = INTERVALS.add(get(state, (x, c)), get(state, (c, y)))
-            state = put(state, (x, y), meet(get(state, (x, y)), through))
+                state = ZONES.forget(state, a) if b == "?" else ZONES.assign(state, a, b, c)
         return state
 
 
 if __name__ == "__main__":
-    found = absint.fixpoint(GRAPH, Zones(), entries={"start": Zones.lattice.top})
+    found = absint.fixpoint(GRAPH, Differences(), entries={"start": ZONES.top})
     for point in ("inner", "end"):
         for a, b in (("i", "n"), ("j", "n"), ("j", "i")):
-            print(f"{point:6} {a} - {b} in {INTERVALS.text(Zones.lattice.get(found.before[point], (a, b)))}")
+            print(f"{point:6} {a} - {b} in {INTERVALS.text(ZONES.difference(found.before[point], a, b))}")

@@ -192,7 +192,7 @@ def test_tensors_that_are_split_so_give_parts_of_the_whole() -> None:
 
 def test_zones_hold_whenever_the_program_gets_there() -> None:
     example = of("zones")
-    graph, program, zones = example["GRAPH"], example["PROGRAM"], example["Zones"]()
+    graph, program, zones = example["GRAPH"], example["PROGRAM"], example["Differences"]()
     found = absint.fixpoint(graph, zones, entries={"start": zones.lattice.top})
     chosen = random.Random(0)
     visited = 0

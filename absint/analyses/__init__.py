@@ -1,6 +1,8 @@
 """Analyses of a solved program, run by the engine.
 
 forward        the base class of forward analyses of values; write your own with it
+handlers       `@on`: methods that handle operators
+arithmetic     a forward analysis of elements, for a domain of numbers
 backward       the same backward: what users need of a value
 values         what both have in common
 conditions     the comparisons that a condition is made of

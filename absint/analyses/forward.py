@@ -8,7 +8,6 @@ its outputs, the values that the condition speaks of, as they are where it holds
 
 from __future__ import annotations
 
-from abc import abstractmethod
 from collections.abc import Iterator, Mapping, Sequence
 from functools import cached_property
 from types import MappingProxyType
@@ -16,6 +15,7 @@ from typing import TYPE_CHECKING, cast
 
 from absint.analyses.conditions import parts_of
 from absint.analyses.frame import Frame
+from absint.analyses.handlers import Handler, handlers_of
 from absint.analyses.queries import ElementBounds, Q, TripCount
 from absint.analyses.rows import Row
 from absint.analyses.values import T, ValueAnalysis
@@ -30,7 +30,7 @@ Rows = Sequence[tuple[T, ...]]
 
 
 class ForwardAnalysis(ValueAnalysis[T]):
-    """An element of `domain` for each value of a model: set `domain`, write `operator`, and what else it knows.
+    """An element of `domain` for each value of a model: set `domain`, handle operators, and what else it knows.
 
     Give it to `absint.analyze(model, with_=[...])`, with others that it may `ask`, and read `Result.found_by`; or run
     it alone with `fixpoint(result.graph, analysis)`, and read `by_name`.
@@ -43,9 +43,26 @@ class ForwardAnalysis(ValueAnalysis[T]):
 
     direction = "forward"
 
-    @abstractmethod
     def operator(self, node: int, inputs: Sequence[T | None]) -> Sequence[T]:
-        """An element for each output of an operator. An input is None if it is left out, bottom if not computed yet."""
+        """An element for each output of an operator. An input is None if it is left out, bottom if not computed yet.
+
+        Override it, or mark methods with `@absint.on`, which are called here; nothing is known of other operators. If
+        an input is bottom, so are the outputs. Only if the analysis is `elementwise` the method is called even so.
+        """
+        item = self.nodes[node]
+        handler = self._handlers.get(item.operator)
+        if handler is None:
+            return [self.domain.top] * len(item.outputs)
+        if not self.elementwise and any(one is not None and self._is_bottom(one) for one in inputs):
+            return [self.domain.bottom] * len(item.outputs)
+        found = getattr(self, handler.method)(node, *inputs)
+        return cast("Sequence[T]", found[: len(item.outputs)] if handler.each else [found] * len(item.outputs))
+
+    _handlers: Mapping[str, Handler] = MappingProxyType({})
+
+    def __init_subclass__(cls) -> None:
+        super().__init_subclass__()
+        cls._handlers = handlers_of(cls)
 
     def source(self, node: int) -> T:
         """The element of a graph input or an initialiser; `ask(ShapeOf, (node, 0))` has its shape, and few elements."""

@@ -98,6 +98,14 @@ class ShapeOf:
         rank = self.shape.rank
         return self.shape[axis] if rank is not None and -rank <= axis < rank else None
 
+    def most(self, axis: int | None = None) -> Number:
+        """The greatest size of an axis, or of any axis, which is 1 of a scalar; infinite if it has no bound."""
+        rank = self.shape.rank
+        if axis is None and rank is None:
+            return inf
+        axes = [axis] if axis is not None else range(rank or 0)
+        return max((_most(self.size(one)) for one in axes), default=1)
+
 
 @record()
 class ElementOf:

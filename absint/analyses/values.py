@@ -65,6 +65,12 @@ class ValueAnalysis(Analysis[tuple[T, ...]], Participant):
         """The nodes: `operator`, `operands` and names of `outputs`; of an operator, `operation.attributes`."""
         return self.frame.nodes
 
+    def attribute(self, node: int, name: str, default: int) -> int:
+        """An attribute of an operator that is a number; `default` if it is left out, or is something else."""
+        operation = self.nodes[node].operation
+        found = None if operation is None else operation.attributes.get(name)
+        return found if isinstance(found, int) else default
+
     def ask(self, query: type[Q], operand: Operand) -> Q:
         """The answer of all analyses that run together, that of shapes among them; sound even if none answers.
 

@@ -8,7 +8,9 @@
     bits         bits that are known, of integers in two's complement
     maps         an element for each key
     products     tuples of elements; reduced, by an operator, as STRIDED: intervals and congruences
+    zones        intervals of differences of variables
     plain        what all of them have, for one of your own
+    numbers      what those of numbers have, for `absint.ElementAnalysis`
 
 Each is a `Lattice` with `text(element)`, `why_not_leq`, `allows(element, value)` for `check_laws`, and most have
 `constant(value)`, the least element that allows a value. Those of numbers have the arithmetic that analyses need: an
@@ -26,15 +28,18 @@ from absint.lattices.domains.congruences import CONGRUENCES, Congruences
 from absint.lattices.domains.floats import FLOAT32, FLOAT64, FloatIntervals
 from absint.lattices.domains.intervals import INTERVALS, Intervals
 from absint.lattices.domains.maps import Map, Maps
+from absint.lattices.domains.numbers import NumberDomain
 from absint.lattices.domains.plain import ValueDomain
 from absint.lattices.domains.products import STRIDED, Product, ReducedProduct, StridedIntervals
 from absint.lattices.domains.sets import FLAT, FiniteSets, ValueSet
 from absint.lattices.domains.signs import SIGNS, Signs
+from absint.lattices.domains.zones import Zones
 from absint.lattices.terms.ieee import Span
 from absint.lattices.terms.interval import Congruence, Interval
 
 __all__ = [
     "CONGRUENCES", "FLAT", "FLOAT32", "FLOAT64", "INTERVALS", "SIGNS", "STRIDED", "Congruence", "Congruences",
-    "FiniteSets", "FloatIntervals", "Interval", "Intervals", "KnownBits", "KnownBitsLattice", "Map", "Maps", "Product",
-    "ReducedProduct", "Signs", "Span", "StridedIntervals", "ValueDomain", "ValueSet",
+    "FiniteSets", "FloatIntervals", "Interval", "Intervals", "KnownBits", "KnownBitsLattice", "Map", "Maps",
+    "NumberDomain", "Product", "ReducedProduct", "Signs", "Span", "StridedIntervals", "ValueDomain", "ValueSet",
+    "Zones",
 ]  # fmt: skip

@@ -11,7 +11,8 @@ from collections.abc import Callable, Iterable, Mapping
 from math import ceil, floor, frexp, inf, isinf, isnan, nextafter
 from typing import Final, Literal
 
-from absint.lattices.domains.plain import ValueDomain
+from absint.lattices.domains.numbers import Number, NumberDomain
+from absint.lattices.dtype import DType
 from absint.lattices.terms.ieee import ANYTHING, Span, binary_span, unary_span
 
 Name = Literal["float16", "bfloat16", "float32", "float64"]
@@ -26,7 +27,12 @@ FORMATS: Final[Mapping[Name, tuple[int, int]]] = {
 """Binary digits of the significand, and the exponent of the least normal number."""
 
 
-class FloatIntervals(ValueDomain[Span]):
+FORMAT_OF: Final[Mapping[DType, Name]] = {
+    DType.FLOAT16: "float16", DType.BFLOAT16: "bfloat16", DType.FLOAT: "float32", DType.DOUBLE: "float64",
+}  # fmt: skip
+
+
+class FloatIntervals(NumberDomain[Span]):
     """Intervals of floats by inclusion, each with NaN or without. Widening moves an end to a threshold or to infinity.
 
     An operation allows every result of the operation on values that the operands allow, rounded once to the format.
@@ -58,6 +64,18 @@ class FloatIntervals(ValueDomain[Span]):
     def constant(self, value: float) -> Span:
         """One number, or NaN."""
         return Span(inf, -inf, True) if isnan(value) else Span(value, value)
+
+    def between(self, least: Number, most: Number) -> Span:
+        """The numbers from `least` to `most`; with NaN if both are infinite, which says nothing."""
+        return self.of(least, most, nan=(least, most) == (-inf, inf))
+
+    def ends(self, element: Span) -> tuple[Number, Number]:
+        """The least and the greatest number; infinite ones for an element that allows NaN."""
+        return (-inf, inf) if element.nan else (element.lo, element.hi)
+
+    def held(self, element: Span, dtype: DType) -> Span:
+        """The element, in a tensor of the domain's format."""
+        return element if FORMAT_OF.get(dtype) == self.name else self.top
 
     def allows(self, element: Span, value: object) -> bool:
         if not isinstance(value, float | int):

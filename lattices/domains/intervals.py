@@ -7,15 +7,17 @@ from __future__ import annotations
 
 from bisect import bisect_left, bisect_right
 from collections.abc import Callable, Iterable
+from math import ceil, floor, inf, isfinite
 from typing import Final
 
-from absint.lattices.domains.plain import ValueDomain
+from absint.lattices.domains.numbers import Number, NumberDomain
+from absint.lattices.dtype import INTEGER_RANGES, DType
 from absint.lattices.terms.interval import EMPTY, FULL, ZERO, Bound, Interval
 
 Pair = tuple[Interval, Interval]
 
 
-class Intervals(ValueDomain[Interval]):
+class Intervals(NumberDomain[Interval]):
     """Intervals by inclusion. Widening moves an end that grows to the next threshold, then to infinity.
 
     Operations give the least interval of all results, unless they say otherwise. Numbers are unbounded: `wrapped` gives
@@ -30,6 +32,21 @@ class Intervals(ValueDomain[Interval]):
     def constant(self, value: int) -> Interval:
         """One number."""
         return Interval(value, value)
+
+    def between(self, least: Number, most: Number) -> Interval:
+        """The integers from `least` to `most`, which may be infinite."""
+        return Interval(ceil(least) if isfinite(least) else None, floor(most) if isfinite(most) else None)
+
+    def ends(self, element: Interval) -> tuple[Number, Number]:
+        """The least and the greatest number, perhaps infinite."""
+        return -inf if element.lo is None else element.lo, inf if element.hi is None else element.hi
+
+    def held(self, element: Interval, dtype: DType) -> Interval:
+        """What is left in a type of integers that wraps around: all of the type's if some value does not fit."""
+        if dtype not in INTEGER_RANGES:
+            return self.top
+        limits = Interval(*INTEGER_RANGES[dtype])
+        return element if element.leq(limits) else limits
 
     def allows(self, element: Interval, value: object) -> bool:
         return value in element
@@ -85,6 +102,10 @@ class Intervals(ValueDomain[Interval]):
     def truncdiv(self, a: Interval, b: Interval) -> Interval:
         """Quotients rounded towards 0, as by C and by ONNX's Div; not always the least interval."""
         return self._divided(a, b, Interval.truncdiv)
+
+    def div(self, a: Interval, b: Interval) -> Interval:
+        """As `truncdiv`."""
+        return self.truncdiv(a, b)
 
     def mod(self, a: Interval, b: Interval) -> Interval:
         """Remainders with the sign of the divisor, as by Python and by ONNX's Mod; not always the least interval."""

@@ -7,7 +7,9 @@ from typing import Final, Generic, TypeVar
 
 from absint.lattices.domains.congruences import CONGRUENCES
 from absint.lattices.domains.intervals import INTERVALS
+from absint.lattices.domains.numbers import Number, NumberDomain
 from absint.lattices.domains.plain import ValueDomain
+from absint.lattices.dtype import DType
 from absint.lattices.lattice import first_reason, why_not_leq
 from absint.lattices.terms.interval import EMPTY, Congruence, Interval
 
@@ -82,7 +84,7 @@ def _strided(bounds: Interval, steps: Congruence | None) -> Strided:
     return Interval(lo, hi), steps
 
 
-class StridedIntervals(ReducedProduct[Interval, Congruence | None]):
+class StridedIntervals(ReducedProduct[Interval, Congruence | None], NumberDomain[Strided]):
     """Intervals with a congruence, reduced, with the arithmetic that both have."""
 
     def __init__(self) -> None:
@@ -91,6 +93,20 @@ class StridedIntervals(ReducedProduct[Interval, Congruence | None]):
     def constant(self, value: int) -> Strided:
         """One number."""
         return Interval(value, value), Congruence(0, value)
+
+    def between(self, least: Number, most: Number) -> Strided:
+        """The integers from `least` to `most`, which may be infinite."""
+        return self.of(INTERVALS.between(least, most), CONGRUENCES.top)
+
+    def ends(self, element: Strided) -> tuple[Number, Number]:
+        """The least and the greatest number, perhaps infinite."""
+        return INTERVALS.ends(element[0])
+
+    def held(self, element: Strided, dtype: DType) -> Strided:
+        """What is left in a type of integers that wraps around: all of the type's if some value does not fit."""
+        bounds = INTERVALS.held(element[0], dtype)
+        fits = dtype.is_integer and bounds == element[0]
+        return element if fits else self.of(bounds, CONGRUENCES.top)
 
     def neg(self, a: Strided) -> Strided:
         return self.of(INTERVALS.neg(a[0]), CONGRUENCES.neg(a[1]))
@@ -112,6 +128,10 @@ class StridedIntervals(ReducedProduct[Interval, Congruence | None]):
 
     def truncdiv(self, a: Strided, b: Strided) -> Strided:
         return self.of(INTERVALS.truncdiv(a[0], b[0]), CONGRUENCES.truncdiv(a[1], b[1]))
+
+    def div(self, a: Strided, b: Strided) -> Strided:
+        """As `truncdiv`."""
+        return self.truncdiv(a, b)
 
     def mod(self, a: Strided, b: Strided) -> Strided:
         return self.of(INTERVALS.mod(a[0], b[0]), CONGRUENCES.mod(a[1], b[1]))
