@@ -56,6 +56,7 @@ PUBLIC = {
     *(
         "Analysis",
         "BackwardAnalysis",
+        "ElementAnalysis",
         "ForwardAnalysis",
         "GraphAnalysis",
         "IterationPolicy",
@@ -63,6 +64,7 @@ PUBLIC = {
         "Lattice",
         "LawError",
         "check_laws",
+        "on",
     ),
     *("ElementBounds", "Query", "Reachable", "ShapeOf", "TripCount"),
     *("POLICIES", "Timings", "purge"),

@@ -64,8 +64,9 @@ class ElementAnalysis(ForwardAnalysis[T]):
         return getattr(self.domain, method)(a, b, truth)  # type: ignore[no-any-return]
 
     def _reduced(self, node: int, found: Sequence[T]) -> tuple[T, ...]:
-        elements = super()._reduced(node, found)
-        dtypes = [ShapeOf(self.frame.value((node, output))).dtype for output in range(len(elements))]
+        """Held first: what overflows may lie within the bounds of the type again."""
+        dtypes = [ShapeOf(self.frame.value((node, output))).dtype for output in range(len(found))]
+        elements = super()._reduced(node, list(map(self.domain.held, found, dtypes)))
         return tuple(map(self.domain.held, elements, dtypes))
 
     # Operators

@@ -55,14 +55,16 @@ class ForwardAnalysis(ValueAnalysis[T]):
             return [self.domain.top] * len(item.outputs)
         if not self.elementwise and any(one is not None and self._is_bottom(one) for one in inputs):
             return [self.domain.bottom] * len(item.outputs)
-        found = getattr(self, handler.method)(node, *inputs)
-        return cast("Sequence[T]", found[: len(item.outputs)] if handler.each else [found] * len(item.outputs))
+        found = handler.method(self, node, *inputs)
+        if handler.each:
+            return cast("Sequence[T]", found)[: len(item.outputs)]
+        return [cast("T", found)] * len(item.outputs)
 
     _handlers: Mapping[str, Handler] = MappingProxyType({})
 
     def __init_subclass__(cls) -> None:
         super().__init_subclass__()
-        cls._handlers = handlers_of(cls)
+        cls._handlers = handlers_of(cls, ForwardAnalysis)
 
     def source(self, node: int) -> T:
         """The element of a graph input or an initialiser; `ask(ShapeOf, (node, 0))` has its shape, and few elements."""

@@ -5,15 +5,17 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import NamedTuple, TypeVar
 
+from absint.errors import UsageError
+
 F = TypeVar("F", bound=Callable[..., object])
 
 MARK = "_handles"
 
 
 class Handler(NamedTuple):
-    """The name of a method that handles an operator."""
+    """A method that handles an operator."""
 
-    method: str
+    method: Callable[..., object]
     each: bool
     """It gives an element for each output, not one for all of them."""
 
@@ -23,7 +25,7 @@ def on(*operators: str, each: bool = False) -> Callable[[F], F]:
 
     It is called with the node and an element for each input, None for one that is left out. It gives the element of
     every output, or with `each` a list of one for each. Operators are named as models name them: `MatMul`,
-    `com.microsoft::Gelu`. A subclass may handle an operator anew, by another method too.
+    `com.microsoft::Gelu`. A subclass may handle an operator anew.
     """
 
     def mark(method: F) -> F:
@@ -33,13 +35,18 @@ def on(*operators: str, each: bool = False) -> Callable[[F], F]:
     return mark
 
 
-def handlers_of(kind: type) -> Mapping[str, Handler]:
-    """The methods that handle operators, those of base classes included."""
+def handlers_of(kind: type, base: type) -> Mapping[str, Handler]:
+    """The methods of a class that handle operators, inherited ones too. UsageError if one hides a method of `base`."""
     found: dict[str, Handler] = {}
-    for base in reversed(kind.__mro__):
-        for name, member in vars(base).items():
+    for one in reversed(kind.__mro__):
+        for name, member in vars(one).items():
             operators, each = getattr(member, MARK, ((), False))
-            found.update(dict.fromkeys(operators, Handler(name, each)))
+            if operators and hasattr(base, name):
+                raise UsageError(
+                    f"{one.__name__}.{name} handles {', '.join(operators)}: name it otherwise, since "
+                    f"{base.__name__}.{name} is something else"
+                )
+            found.update(dict.fromkeys(operators, Handler(member, each)))
     return found
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import subprocess
 import sys
 from collections.abc import Sequence
+from functools import reduce
 from itertools import product
 from math import inf, nan
 from pathlib import Path
@@ -35,7 +36,9 @@ from absint.lattices.domains import (
     ReducedProduct,
     ValueDomain,
     ValueSet,
+    Zones,
 )
+from absint.lattices.dtype import DType
 from absint.lattices.laws import LAWS, Domain, check_laws
 
 INTEGERS = range(-12, 13)
@@ -44,6 +47,7 @@ BITS = KnownBitsLattice(16)
 STATES: Maps[str, Interval] = Maps(INTERVALS)
 COLLECTED: Maps[str, Any] = Maps(SIGNS, missing="bottom")
 NUMBERS = FLOAT32
+ZONES = Zones[str]()
 
 bound = st.none() | st.integers(-9, 9)
 intervals = st.builds(lambda a, b: Interval(a, b) if None in (a, b) or a <= b else INTERVALS.bottom, bound, bound)
@@ -69,6 +73,23 @@ bits = st.builds(
 states = st.builds(STATES.of, st.dictionaries(st.sampled_from("xyz"), intervals, max_size=3)) | st.just(STATES.bottom)
 collected = st.builds(COLLECTED.of, st.dictionaries(st.sampled_from("xyz"), signs)) | st.just(COLLECTED.top)
 strided = st.builds(STRIDED.of, intervals, congruences)
+variables = st.sampled_from("xyz")
+pairs = st.tuples(variables, variables).filter(lambda pair: pair[0] != pair[1])
+steps = st.one_of(
+    st.tuples(st.just("assume"), pairs, st.integers(-4, 4)),
+    st.tuples(st.just("assign"), st.tuples(variables, variables), st.integers(-4, 4)),
+    st.tuples(st.just("forget"), pairs, st.just(0)),
+)
+
+
+def stepped(state: Any, step: tuple[str, tuple[str, str], int]) -> Any:
+    kind, (a, b), number = step
+    if kind == "forget":
+        return ZONES.forget(state, a)
+    return ZONES.assume(state, a, b, number) if kind == "assume" else ZONES.assign(state, a, b, number)
+
+
+zones = st.builds(lambda taken: reduce(stepped, taken, ZONES.top), st.lists(steps, max_size=4))
 WIDE = Product(Intervals([-5, 0, 5]), SIGNS)
 
 MAPPINGS = [dict(zip("xyz", v, strict=True)) for v in product((-3, 0, 4), repeat=3)]
@@ -103,6 +124,8 @@ CASES = [
     Case("states", STATES, states, MAPPINGS, lambda n: STATES.of({"x": Interval(0, n), "y": Interval(-n, 1)})),
     Case("collected", COLLECTED, collected, PAIRS),
     Case("product", WIDE, st.tuples(intervals, signs), INTEGERS, lambda n: (Interval(-n, n), SIGNS.top)),
+    Case("zones", ZONES, zones, MAPPINGS,
+         lambda n: ZONES.of({("x", "y"): Interval(0, n), ("y", "x"): Interval(-n, 0)})),
     Case("strided", STRIDED, strided, INTEGERS, lambda n: STRIDED.of(Interval(0, 4 * n), Congruence(4, 0))),
 ]  # fmt: skip
 
@@ -217,3 +240,66 @@ def test_only_those_who_use_it_import_it() -> None:
     code = "import sys, absint; absint.analyze; print([m for m in sys.modules if 'lattices.domains' in m])"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, cwd=Path(__file__).parents[2])
     assert done.stdout.strip() == "[]"
+
+
+@settings(max_examples=200, deadline=None)
+@given(taken=st.lists(steps, max_size=6), data=st.data())
+def test_zones_allow_every_state_that_comes_out(taken: list[Any], data: st.DataObject) -> None:
+    """Any number may come out of `forget`."""
+    values = {name: data.draw(st.integers(-5, 5)) for name in "xyz"}
+    for kind, (a, b), number in taken:
+        if kind == "assume" and values[a] - values[b] > number:
+            return
+        if kind == "assign":
+            values[a] = values[b] + number
+        elif kind == "forget":
+            values[a] = data.draw(st.integers(-9, 9))
+    assert ZONES.allows(reduce(stepped, taken, ZONES.top), values)
+
+
+def test_zones_know_what_follows() -> None:
+    state = ZONES.assume(ZONES.assign(ZONES.top, "y", "x", 2), "z", "y", -1)
+    assert ZONES.difference(state, "z", "x") == Interval(None, 1)
+    moved = ZONES.assign(state, "x", "x", 5)
+    assert (ZONES.difference(moved, "y", "x"), ZONES.difference(moved, "z", "x")) == (
+        Interval(-3, -3),
+        Interval(None, -4),
+    )
+    assert ZONES.difference(ZONES.forget(moved, "y"), "z", "x") == Interval(None, -4)
+    assert ZONES.assume(state, "x", "z", -2) == ZONES.bottom
+    assert ZONES.assign(ZONES.bottom, "x", "x", 1) == ZONES.forget(ZONES.bottom, "x") == ZONES.bottom
+    assert not ZONES.allows(ZONES.bottom, {"x": 0})
+    assert not ZONES.allows(state, {"x": 0, "y": 2})
+
+
+HELD: list[tuple[Any, Any, DType, Any]] = [
+    (INTERVALS, Interval(-3, 127), DType.INT8, Interval(-3, 127)),
+    (INTERVALS, Interval(-3, 128), DType.INT8, Interval(-128, 127)),
+    (INTERVALS, Interval(-1, 4), DType.UINT8, Interval(0, 255)),
+    (INTERVALS, Interval(0, 4), DType.FLOAT, INTERVALS.top),
+    (INTERVALS, Interval(0, 1), DType.BOOL, INTERVALS.top),
+    (STRIDED, STRIDED.of(Interval(0, 8), Congruence(4, 0)), DType.INT8, (Interval(0, 8), Congruence(4, 0))),
+    (STRIDED, STRIDED.of(Interval(0, 200), Congruence(4, 0)), DType.INT8, (Interval(-128, 127), Congruence(1, 0))),
+    (STRIDED, STRIDED.of(Interval(None, None), Congruence(4, 0)), DType.DOUBLE, STRIDED.top),
+    (FLOAT32, FLOAT32.of(0, 1), DType.FLOAT, FLOAT32.of(0, 1)),
+    (FLOAT32, FLOAT32.of(0, 1), DType.DOUBLE, FLOAT32.top),
+    (FLOAT64, FLOAT64.of(0, 1), DType.DOUBLE, FLOAT64.of(0, 1)),
+    (FLOAT64, FLOAT64.of(0, 1), DType.UNDEFINED, FLOAT64.top),
+]
+
+
+@pytest.mark.parametrize(("domain", "element", "dtype", "held"), HELD)
+def test_numbers_in_a_tensor(domain: Any, element: Any, dtype: DType, held: Any) -> None:
+    """Integers wrap around; of other types a domain says nothing."""
+    assert domain.held(element, dtype) == held
+
+
+def test_numbers_between_two() -> None:
+    assert INTERVALS.between(0.5, inf) == Interval(1, None)
+    assert INTERVALS.ends(Interval(None, 3)) == (-inf, 3)
+    assert STRIDED.between(-inf, 2.5) == (Interval(None, 2), Congruence(1, 0))
+    assert STRIDED.ends(STRIDED.constant(4)) == (4, 4)
+    assert FLOAT32.between(-inf, inf) == FLOAT32.top
+    assert not FLOAT32.between(0, inf).nan
+    assert FLOAT32.between(1, 0) == FLOAT32.bottom
+    assert (FLOAT32.ends(FLOAT32.of(0, 1)), FLOAT32.ends(FLOAT32.of(0, 1, nan=True))) == ((0, 1), (-inf, inf))
