@@ -5,6 +5,7 @@ sources   the claims of the author and of an analysis; bodies finds all graphs o
 peers     the claims of other tools, each in a process of its own (peer_process)
 claims    claims as relations between dims
 runs      runs of the model and the shapes that they show (run_process); sampling chooses their sizes
+roots     the first node from which a false claim comes
 judging   proved, refuted by a run, not entailed, unproved
 """
 
@@ -13,8 +14,10 @@ from __future__ import annotations
 from absint.auditing.audit import Audit, Claims, Judged, Judgement, Place
 from absint.auditing.judging import judge
 from absint.auditing.peers import TOOLS, peer
+from absint.auditing.roots import roots
 from absint.auditing.sources import by_policy, by_result, declared
 
 __all__ = [
     "TOOLS", "Audit", "Claims", "Judged", "Judgement", "Place", "by_policy", "by_result", "declared", "judge", "peer",
+    "roots",
 ]  # fmt: skip

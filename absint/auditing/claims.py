@@ -104,6 +104,18 @@ def _names(text: str, names: frozenset[str]) -> frozenset[str]:
     return found.free_symbols if found is not None else frozenset({text})
 
 
+def operands_of(result: Result) -> dict[str, tuple[Operand, str]]:
+    """The values that claims are about, with the paths of their graphs, by the names that sources use."""
+    scopes = result.scopes
+    found: dict[str, tuple[Operand, str]] = {}
+    for body in bodies(result.loaded.outline()):
+        scope = scopes.get(body.path)
+        for name, operand in scope.names.items() if scope is not None else ():
+            if operand[0] >= 0:
+                found.setdefault(body.key(name), (operand, body.path))
+    return found
+
+
 class _Reader:
     def __init__(self, result: Result, claims: Claims) -> None:
         self._result = result
@@ -115,7 +127,7 @@ class _Reader:
         self._relations: dict[tuple[Dim, Expr], Relation] = {}
 
     def read(self) -> Reading:
-        places = self._operands()
+        places = operands_of(self._result)
         found: list[Claim] = []
         stated: list[_Dim] = []
         dims = 0
@@ -136,17 +148,6 @@ class _Reader:
             if known is not None:
                 stated += self._dims(name, shape, known, computed, path)
         return Reading((*found, *self._equalities(stated)), dims, frozenset(resolved))
-
-    def _operands(self) -> dict[str, tuple[Operand, str]]:
-        """The values that claims are about, with their graphs, by the names that sources use."""
-        scopes = self._result.scopes
-        found: dict[str, tuple[Operand, str]] = {}
-        for body in bodies(self._result.loaded.outline()):
-            scope = scopes.get(body.path)
-            for name, operand in scope.names.items() if scope is not None else ():
-                if operand[0] >= 0:
-                    found.setdefault(body.key(name), (operand, body.path))
-        return found
 
     def _value(self, node: int, at: int) -> Value | None:
         state = self._result.states[node]
@@ -217,4 +218,4 @@ def _known(value: Value | None, rank: int) -> tuple[tuple[Dim, ...] | None, Rela
     return (value.shape.dims, TRUE) if value.shape.rank == rank else (None, FALSE)
 
 
-__all__ = ["Claim", "Reading", "names_in", "read_claims", "read_text"]
+__all__ = ["Claim", "Reading", "names_in", "operands_of", "read_claims", "read_text"]

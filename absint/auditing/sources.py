@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from time import perf_counter
 from typing import TYPE_CHECKING
 
@@ -15,6 +15,7 @@ if TYPE_CHECKING:
 
     from absint.model.load import Loaded, ModelLike
     from absint.result import Result
+    from absint.shapes.assumptions import Assumption
 
 
 def declared(model: ModelProto) -> Claims:
@@ -48,12 +49,12 @@ def texts_in(model: ModelProto) -> set[str]:
     return {stated for shape in shapes for stated in shape or () if isinstance(stated, str)}
 
 
-def by_policy(policy: str, model: ModelLike | Loaded) -> Claims:
+def by_policy(policy: str, model: ModelLike | Loaded, assume: Sequence[Assumption] = ()) -> Claims:
     """The shapes that the analysis infers under a unification policy. Raises UsageError for an unknown policy."""
     from absint.api import analyze
 
     start = perf_counter()
-    result = analyze(model, policy=policy)
+    result = analyze(model, assume=assume, policy=policy)
     claims = by_result(result.policy.label or f"policy {policy}", result)
     return Claims(claims.source, claims.shapes, seconds=perf_counter() - start, anonymous=claims.anonymous)
 

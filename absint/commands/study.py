@@ -42,6 +42,14 @@ scheduler_option = click.option(
 @seconds_option
 @scheduler_option
 @click.option("--confirm/--no-confirm", default=True, show_default=True, help="Run the models at counterexamples.")
+@click.option(
+    "--at-least",
+    type=click.IntRange(min=0),
+    default=0,
+    show_default=True,
+    help="Assume that every size of the inputs is at least N.",
+    metavar="N",
+)
 @click.option("--retry", is_flag=True, help="Retry pairs that died, hung or ended in an error.")
 @click.option("--plots", type=click.Choice(["png", "svg", "pdf"]), help="Write plots to --out too.")
 @memory_option
@@ -54,6 +62,7 @@ def study(
     seconds: float,
     scheduler: str | None,
     confirm: bool,
+    at_least: int,
     retry: bool,
     plots: str | None,
     form: str,
@@ -80,6 +89,7 @@ def study(
             jobs=jobs,
             seconds=seconds,
             confirm=confirm,
+            at_least=at_least,
             retry=retry,
             scheduler=scheduler,
             progress=advance,
@@ -105,6 +115,7 @@ def _write(found: Study, out: Path, plots: str | None) -> None:
     table = found.table
     write_file(tables.to_csv(table), out / "table.csv")
     write_file(tables.pairs_csv(found.records), out / "pairs.csv")
+    write_file(tables.causes_csv(found.records), out / "causes.csv")
     write_file(tables.to_json(table, found.records), out / "study.json")
     if plots is not None:
         from absint.study.plots import write_plots

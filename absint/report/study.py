@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from itertools import chain, starmap
+from itertools import chain, groupby, starmap
 from typing import TYPE_CHECKING, Final, cast
 
 from absint.lattices.text.escapes import plain
 from absint.report.relations import plural
 from absint.report.text import Line
 from absint.study.results import Record, by_source
-from absint.study.tables import Row
+from absint.study.tables import Row, causes
 
 if TYPE_CHECKING:
     from rich.table import Table
@@ -19,10 +19,11 @@ if TYPE_CHECKING:
 
 _SHOWN: Final = 3
 _WIDE: Final = 200
+_OPERATORS: Final = 6
 
 _COLUMNS: Final = (
-    "models", "dims", "resolved", "claimed", "proved", "refuted", "confirmed", "open", "failed", "solver_calls",
-    "seconds", "judging",
+    "models", "dims", "resolved", "claimed", "proved", "refuted", "confirmed", "causes", "open", "failed",
+    "solver_calls", "seconds", "judging",
 )  # fmt: skip
 
 
@@ -61,7 +62,11 @@ def notes(found: Study) -> Iterator[Line]:
         were = "was" if found.damaged == 1 else "were"
         yield Line(f"{found.damaged:,} damaged {plural('line', found.damaged)} of the file of results {were} ignored")
     sources = by_source(found.records)
-    for text in (*chain.from_iterable(starmap(_wrong, sources.items())), *starmap(_incomplete, sources.items())):
+    for text in (
+        *chain.from_iterable(starmap(_wrong, sources.items())),
+        *_causes(found.records),
+        *starmap(_incomplete, sources.items()),
+    ):
         if text:
             yield Line(plain(text))
     needy = [r for r in found.records if r.needs]
@@ -85,6 +90,17 @@ def _wrong(source: str, records: Sequence[Record]) -> Iterator[str]:
     more = sum(r.refuted for r in records) - len(false)
     if more:
         yield f"{source} is wrong {more:,} more time{'s' * (more > 1)}"
+
+
+def _causes(records: Sequence[Record]) -> Iterator[str]:
+    """The operators that false claims come from, a line for each source."""
+    for source, items in groupby(causes(records), key=lambda item: item.source):
+        table = list(items)
+        nodes, refuted = sum(item.nodes for item in table), sum(item.refuted for item in table)
+        shown = ", ".join(f"{item.operator} {item.nodes:,}" for item in table[:_OPERATORS])
+        more = f" and {len(table) - _OPERATORS:,} more" * (len(table) > _OPERATORS)
+        claims = plural("claim", refuted)
+        yield f"{source}: {refuted:,} false {claims} from {nodes:,} {plural('node', nodes)}: {shown}{more}"
 
 
 def _incomplete(source: str, records: Sequence[Record]) -> str:

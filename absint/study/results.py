@@ -57,9 +57,11 @@ class Record:
     unproved: int = 0
     solver_calls: int = 0
     refutations: list[dict[str, object]] = field(default_factory=list)
-    """Refuted claims with their counterexamples; a few dozen at most."""
+    """Every refuted claim: the relation, its places, sizes at which it is false, and the node that it comes from."""
     needs: str = ""
     """One line if claims are open because nothing could run the model."""
+    causes: int = 0
+    """Nodes that refuted claims come from."""
 
     @property
     def key(self) -> Key:
@@ -179,7 +181,6 @@ def _parsed(line: bytes) -> Record | None:
         return None
     if not isinstance(found, dict):
         return None
-    found.setdefault("needs", "")  # which earlier versions did not write
     if found.keys() != _FIELDS.keys():
         return None
     if not all(isinstance(found[name], _TYPES.get(kind, list)) for name, kind in _FIELDS.items()):
@@ -202,18 +203,23 @@ def _is_consistent(found: Record) -> bool:
     return (
         found.proved + found.refuted + found.not_entailed + found.unproved == found.claimed
         and found.confirmed <= found.refuted
-        and len(found.refutations) <= found.refuted
+        and len(found.refutations) == found.refuted
+        and bool(found.causes) == bool(found.refuted)
+        and found.causes <= found.refuted
         and found.resolved <= found.dims
         and all(map(_is_refutation, found.refutations))
     )
 
 
+_REFUTATION: Final = {"relation", "places", "counterexample", "confirmed", "operator", "cause"}
+
+
 def _is_refutation(found: object) -> bool:
-    if not isinstance(found, dict) or found.keys() != {"relation", "places", "counterexample", "confirmed"}:
+    if not isinstance(found, dict) or found.keys() != _REFUTATION:
         return False
     sizes = found["counterexample"]
     return (
-        isinstance(found["relation"], str)
+        all(isinstance(found[name], str) for name in ("relation", "operator", "cause"))
         and isinstance(found["places"], list)
         and all(isinstance(place, str) for place in found["places"])
         and isinstance(found["confirmed"], bool)

@@ -54,12 +54,15 @@ def study(
     jobs: int | None = None,
     seconds: float = SECONDS,
     confirm: bool = True,
+    at_least: int = 0,
     retry: bool = False,
     scheduler: str | None = None,
     progress: Progress | None = None,
     perform: str = PERFORM,
 ) -> Study:
     """Judge the claims of each source about each model below a folder.
+
+    With `at_least`, claims are judged under the assumption that every size of the inputs is at least this number.
 
     `sources` are `declared`, names of policies and of tools; by default all that are available. Pairs run in `jobs`
     processes, by default one per core, or on the Dask cluster of a `scheduler`, whose workers see the same files. A
@@ -68,7 +71,7 @@ def study(
 
     Raises UsageError for a folder without models, an unknown source, a scheduler that does not answer.
     """
-    groups = pairs(folder, read_sources(sources), seconds=seconds, confirm=confirm)
+    groups = pairs(folder, read_sources(sources), seconds=seconds, confirm=confirm, at_least=at_least)
     store = Store(Path(out)) if out is not None else None
     try:
         return _studied(groups, store, jobs, scheduler, retry, progress, perform)

@@ -19,14 +19,13 @@ from absint.study.sources import Source, versions
 
 if TYPE_CHECKING:
     from absint.auditing import Audit, Claims, Judged
+    from absint.lattices.logic.relation import Relation
+    from absint.program.graph import Node
     from absint.result import Result
     from absint.runs.pool import Job, Json
 
 PERFORM: Final = "absint.study.tasks:perform"
 """The function that does a pair."""
-
-EXAMPLES: Final = 50
-"""Most refuted claims of a pair that are kept with their counterexample; all are counted."""
 
 _TOOL: Final = 0.4
 _PROVING: Final = 0.25
@@ -50,6 +49,8 @@ class Task:
     """Run counterexamples."""
     runs: Mapping[str, Json] = field(default_factory=dict)
     """Known runs of the model."""
+    at_least: int = 0
+    """Every size of the inputs is assumed to be at least this."""
 
     def to_job(self) -> Job:
         """As a JSON object."""
@@ -63,13 +64,19 @@ class Task:
 
 
 def pairs(
-    folder: str | os.PathLike[str], sources: Sequence[Source], *, seconds: float, confirm: bool = True
+    folder: str | os.PathLike[str],
+    sources: Sequence[Source],
+    *,
+    seconds: float,
+    confirm: bool = True,
+    at_least: int = 0,
 ) -> list[list[Task]]:
     """The pairs of each model below a folder, models in the order of their paths.
 
     Raises UsageError for a path that is no folder or has no model, and for known runs that do not parse.
     """
-    known = {source: versions(source) for source in sources}
+    assumed = f", sizes of at least {at_least}" if at_least else ""
+    known = {source: versions(source) + assumed for source in sources}
     found = []
     runs: dict[Path, Mapping[str, dict[str, Json]]] = {}
     for name, path, digest in models(Path(folder)):
@@ -78,7 +85,7 @@ def pairs(
         own = runs[path.parent].get(path.stem, {})
         found.append(
             [
-                Task(name, str(path), digest, source, known[source] + _runs(own), seconds, confirm, own)
+                Task(name, str(path), digest, source, known[source] + _runs(own), seconds, confirm, own, at_least)
                 for source in sources
             ]
         )
@@ -120,7 +127,11 @@ def digest_of(path: Path) -> str:
 
 def perform(job: Job) -> Json:
     """Judge the claims of the source about the model: counts, and the refuted claims."""
-    return answer(audit(Task.from_job(job)))
+    from absint.auditing import roots
+
+    task = Task.from_job(job)
+    found = audit(task)
+    return answer(found, roots(analysed(task), found.judged))
 
 
 def audit(task: Task) -> Audit:
@@ -133,7 +144,7 @@ def audit(task: Task) -> Audit:
     return judge(result, claims, confirm=task.confirm, runs=runs, budget=task.seconds * _PROVING)
 
 
-_latest: dict[tuple[str, str], Result] = {}
+_latest: dict[tuple[str, str, int], Result] = {}
 """The analysis of the last model: its pairs come one after the other."""
 
 
@@ -141,14 +152,23 @@ def analysed(task: Task) -> Result:
     """The sound analysis of the model."""
     from absint.api import analyze
 
-    key = task.path, task.sha256
+    key = task.path, task.sha256, task.at_least
     if key not in _latest:
         _latest.clear()
         path = Path(task.path)
         if path.is_file() and digest_of(path) != task.sha256:
             raise ModelError(f"{task.path} has changed since the study began")
-        _latest[key] = analyze(task.path)
+        found = analyze(task.path)
+        _latest[key] = analyze(task.path, assume=_assumed(task, found)) if task.at_least else found
     return _latest[key]
+
+
+def _assumed(task: Task, result: Result) -> list[Relation]:
+    """The least sizes."""
+    from absint.lattices.logic.relation import ge
+    from absint.lattices.terms.expr import symbol
+
+    return [ge(symbol(name), task.at_least) for name in result.symbols]
 
 
 def claims_of(task: Task, result: Result) -> Claims:
@@ -159,13 +179,14 @@ def claims_of(task: Task, result: Result) -> Claims:
         case "declared":
             return declared(result.loaded.outline())
         case "policy":
-            return by_policy(task.source.name, task.path)  # its folder may hold external data
+            assume = _assumed(task, result) if task.at_least else ()
+            return by_policy(task.source.name, task.path, assume)  # its folder may hold external data
         case "tool":
             return peer(task.source.name, result.model, Path(task.path), task.seconds * _TOOL)
 
 
-def answer(found: Audit) -> dict[str, Json]:
-    """An audit as a JSON object."""
+def answer(found: Audit, causes: Mapping[str, Node]) -> dict[str, Json]:
+    """An audit as a JSON object, with the nodes that refuted claims come from."""
     from absint.auditing import Judgement
 
     refuted = [claim for claim in found.judged if claim.judgement is Judgement.REFUTED]
@@ -178,20 +199,23 @@ def answer(found: Audit) -> dict[str, Json]:
         "proved": found.counts.get(Judgement.PROVED, 0),
         "refuted": len(refuted),
         "confirmed": sum(claim.confirmed for claim in refuted),
+        "causes": len({id(causes[claim.places[0].value]) for claim in refuted}),
         "not_entailed": found.counts.get(Judgement.NOT_ENTAILED, 0),
         "unproved": found.counts.get(Judgement.UNPROVED, 0),
         "solver_calls": found.solver_calls,
-        "refutations": [_refutation(claim) for claim in refuted[:EXAMPLES]],
+        "refutations": [_refutation(claim, causes[claim.places[0].value]) for claim in refuted],
         "needs": found.needs,
     }
 
 
-def _refutation(claim: Judged) -> Json:
+def _refutation(claim: Judged, cause: Node) -> Json:
     return {
         "relation": claim.relation,
         "places": list(map(str, claim.places)),
         "counterexample": dict(claim.counterexample or {}),
         "confirmed": claim.confirmed,
+        "operator": cause.operator,
+        "cause": str(cause),
     }
 
 

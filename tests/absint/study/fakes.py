@@ -15,8 +15,11 @@ from absint.study.tasks import Task
 
 COUNTS: dict[str, Json] = {
     "failure": "", "tool_seconds": 0.0, "dims": 4, "resolved": 3, "claimed": 5, "proved": 2, "refuted": 1,
-    "confirmed": 1, "not_entailed": 1, "unproved": 1, "solver_calls": 2,
-    "refutations": [{"relation": "y[0] == N", "places": ["y[0]"], "counterexample": {"N": 1}, "confirmed": True}],
+    "confirmed": 1, "causes": 1, "not_entailed": 1, "unproved": 1, "solver_calls": 2,
+    "refutations": [
+        {"relation": "y[0] == N", "places": ["y[0]"], "counterexample": {"N": 1}, "confirmed": True,
+         "operator": "Slice", "cause": "Slice cut"},
+    ],
 }  # fmt: skip
 
 

@@ -40,10 +40,11 @@ def test_a_study(models: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str
     (false,) = pairs["halved.onnx", "declared"]["refutations"]
     assert (false["relation"], false["places"], false["confirmed"]) == ("down[3] == W", ["down[3]"], True)
     assert false["counterexample"]["W"] != 0
+    assert (false["operator"], false["cause"]) == ("MaxPool", "MaxPool pool")
     assert pairs["picked.onnx", "declared"]["refuted"] == 1
     assert {pair["outcome"] for (model, _), pair in pairs.items() if model == "broken.onnx"} == {"unreadable"}
     assert {path.name for path in Path("out").iterdir()} == {
-        "results.jsonl", "table.csv", "pairs.csv", "study.json", "claims.svg", "dims.svg",
+        "results.jsonl", "table.csv", "pairs.csv", "causes.csv", "study.json", "claims.svg", "dims.svg",
     }  # fmt: skip
     assert json.loads(Path("out/study.json").read_text()) == found
 
@@ -52,6 +53,24 @@ def test_a_study(models: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str
     text = capsys.readouterr().out
     assert "24 of 24 results are of an earlier run" in text
     assert "declared is wrong on halved.onnx: down[3] == W is false at " in text
+
+
+def test_sizes_of_at_least_a_number(models: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Without rows, rows of K elements are as many as rows of 4. What is false at all sizes stays false."""
+    for path in models.iterdir():
+        if path.name not in ("folded.onnx", "halved.onnx"):
+            path.unlink()
+    refuted = {}
+    for least in (0, 1, 2):
+        command = ["study", "models", "--jobs", "1", "--source", "declared", "--source", "sound", "--format", "json"]
+        assert run([*command, "--at-least", str(least)]) == 0
+        found = json.loads(capsys.readouterr().out)
+        assert [row["refuted"] for row in found["table"]][1] == 0
+        for pair in found["pairs"]:
+            for claim in pair["refutations"]:
+                assert min(claim["counterexample"].values()) >= least
+                refuted.setdefault(claim["relation"], []).append(least)
+    assert refuted == {"y[1] == 4": [0], "down[3] == W": [0, 1, 2]}
 
 
 class Terminal(io.StringIO):

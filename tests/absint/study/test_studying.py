@@ -273,3 +273,11 @@ def test_bad_usage(options: dict[str, str], message: str, tmp_path: Path) -> Non
         run(models, out, **options)
     assert message in str(error.value)
     assert len(str(error.value).splitlines()) == 1
+
+
+def test_a_study_of_other_sizes_is_another_study(tmp_path: Path) -> None:
+    models, out = folder(tmp_path / "models", {"a.onnx": "fine"}), tmp_path / "out"
+    assert run(models, out).reused == 0
+    assert run(models, out, at_least=1).reused == 0
+    assert run(models, out, at_least=1).reused == 2
+    assert {r.versions.rpartition(", ")[2] for r in run(models, out, at_least=2).records} == {"sizes of at least 2"}
