@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from absint.lattices.contents import Contents
+from absint.lattices.contents import Contents, Element
 from absint.lattices.dtype import DType
 from absint.lattices.logic.relation import UNKNOWN_RELATION, Relation
 from absint.lattices.shape import Shape
 from absint.lattices.terms.expr import Dim, Expr
+from absint.lattices.terms.real import Real
 from absint.lattices.value import Tensor
 from absint.obligations.obligation import Gap, Kind, Obligation
 from absint.solver.smtlib import Script
@@ -156,9 +157,12 @@ def _value(argument: Argument) -> Tensor:
     shape = Shape(list(argument.dims))
     if argument.elements is None:
         return Tensor(dtype, shape)
-    return Tensor(
-        dtype, shape, Contents.of(tuple(int(size) for size in argument.dims), [Dim(part) for part in argument.elements])
-    )
+    sizes = tuple(int(size) for size in argument.dims)
+    return Tensor(dtype, shape, Contents.of(sizes, [_element(dtype, part) for part in argument.elements]))
+
+
+def _element(dtype: DType, part: int | str) -> Element:
+    return Real.constant(part) if dtype.is_float and isinstance(part, int) else Dim(part)
 
 
 __all__ = ["obligations"]

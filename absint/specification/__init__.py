@@ -19,6 +19,7 @@ They share no code with the rules, and no analysis imports them: rules are prove
     recurrent      layers in time
     losses         losses; spectra
     learning       classical machine learning: ai.onnx.ml
+    old_forms      forms before opset 8
 
     contents       elements of small tensors of integers and truths
 """

@@ -19,6 +19,7 @@ FAMILIES: Final = (
     "recurrent",
     "losses",
     "learning",
+    "old_forms",
 )
 
 

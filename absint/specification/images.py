@@ -79,6 +79,7 @@ def columns_to_image(node: Node) -> Output:
 def pool_of_regions(node: Node) -> Output:
     """(regions, C, pooled sizes)."""
     x, regions = node.input(0), node.input(1)
+    node.requires(either(x.dims[0] >= 1, equal(regions.dims[0], 0)), "every region must name an image")
     return tensor([regions.dims[0], x.dims[1], *(node.integers("pooled_shape") or [])])
 
 

@@ -34,6 +34,8 @@ class Clause(NamedTuple):
 
     formula: Formula
     reason: str
+    strict: Formula
+    """The condition without what onnxruntime runs besides."""
 
 
 class Meaning(NamedTuple):
@@ -120,17 +122,17 @@ class Node:
 
     def limits(self, formula: Formula, reason: str) -> None:
         """A node that onnxruntime runs meets this; the specification does not ask for it."""
-        self.limited.append(Clause(formula, reason))
+        self.limited.append(Clause(formula, reason, formula))
 
     def refuse(self, reason: str, *, unless: Formula = FALSE) -> None:
         """No sizes are legal; onnxruntime runs those that meet `unless`."""
         if unless is FALSE:
             raise IllegalError(reason)
-        self.legal.append(Clause(unless, reason))
+        self.legal.append(Clause(unless, reason, FALSE))
 
     def requires(self, formula: Formula, reason: str, *, unless: Formula = FALSE) -> None:
         """A legal node meets this. onnxruntime also runs nodes that meet `unless`: their sizes are specified too."""
-        self.legal.append(Clause(formula if unless is FALSE else either(formula, unless), reason))
+        self.legal.append(Clause(formula if unless is FALSE else either(formula, unless), reason, formula))
 
     def demand(self, holds: bool, reason: str) -> None:
         """A legal node meets this, whatever the sizes."""
@@ -145,7 +147,7 @@ def tensor(dims: Sequence[Int | Defined], elements: Sequence[Int] | None = None)
 
 def illegal(reason: str) -> Meaning:
     """The meaning of a node that is illegal at any sizes."""
-    return Meaning((Clause(FALSE, reason),), ())
+    return Meaning((Clause(FALSE, reason, FALSE),), ())
 
 
 __all__ = ["Attribute", "Clause", "IllegalError", "Input", "Meaning", "Node", "Output", "illegal", "tensor"]

@@ -9,7 +9,7 @@ from absint.specification.specs import at, specifies
 
 
 @specifies(
-    "BatchNormalization", first=7, last=13, grid=[at("N C H", "A", "B", "D", "E"), at("N C", "A", "B", "D", "E")]
+    "BatchNormalization", last=13, grid=[at("N C H", "A", "B", "D", "E"), at("N C", "A", "B", "D", "E")]
 )
 @specifies(
     "BatchNormalization",
@@ -28,7 +28,7 @@ def batch_normalisation(node: Node) -> list[Output]:
     return [tensor(x.dims), tensor([x.dims[1]]), tensor([x.dims[1]])][: node.outputs]
 
 
-@specifies("InstanceNormalization", first=6, grid=[at("N C H", "A", "B"), at("N C H W", "A", "B")])
+@specifies("InstanceNormalization", grid=[at("N C H", "A", "B"), at("N C H W", "A", "B")])
 def instance_normalisation(node: Node) -> Output:
     """The shape of the input."""
     x = node.input(0)

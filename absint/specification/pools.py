@@ -34,7 +34,7 @@ CEILED: Final = [
 @specifies("AveragePool", grid=POOLS)
 @specifies("AveragePool", first=10, grid=[*POOLS, *CEILED])
 @specifies("AveragePool", first=19, grid=[*POOLS, *CEILED, at("N C H", kernel_shape=[3], dilations=[2])])
-@specifies("LpPool", first=2, grid=POOLS)
+@specifies("LpPool", grid=POOLS)
 @specifies("LpPool", first=18, grid=[*POOLS, *CEILED, at("N C H", kernel_shape=[3], dilations=[2])])
 def pool(node: Node) -> list[Output]:
     """N, C, and the positions of the window along each axis; with `ceil_mode` also one that starts inside but ends
@@ -89,7 +89,7 @@ def _limit(node: Node, x: Input) -> None:
 
 
 @specifies("GlobalAveragePool GlobalMaxPool", grid=[at("N C H"), at("N C H W")])
-@specifies("GlobalLpPool", first=2, grid=[at("N C H"), at("N C H W")])
+@specifies("GlobalLpPool", grid=[at("N C H"), at("N C H W")])
 def global_pool(node: Node) -> Output:
     """N, C, and 1 for each spatial axis."""
     x = node.input(0)

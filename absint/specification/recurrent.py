@@ -36,9 +36,9 @@ def _grid(operator: str) -> list[Instance]:
     return found
 
 
-@specifies("RNN", first=7, grid=_grid("RNN"))
-@specifies("GRU", first=7, grid=_grid("GRU"))
-@specifies("LSTM", first=7, grid=_grid("LSTM"))
+@specifies("RNN", grid=_grid("RNN"))
+@specifies("GRU", grid=_grid("GRU"))
+@specifies("LSTM", grid=_grid("LSTM"))
 def recurrent(node: Node) -> list[Output]:
     """Y (time, directions, batch, hidden), and the last states (directions, batch, hidden)."""
     x = node.input(0)

@@ -181,8 +181,12 @@ def lp_pool(
     return (np.abs(moved) ** p).sum(tuple(range(-len(kernel_shape), 0))) ** (1 / p)
 
 
-def rnn(x: Array, w: Array, r: Array, *, hidden_size: int, **_: Any) -> tuple[Array, Array]:
+def rnn(
+    x: Array, w: Array, r: Array, *, hidden_size: int, direction: str = "forward", **_: Any
+) -> tuple[Array, Array]:
     """Forward, from zeros, with tanh."""
+    if direction != "forward":
+        raise NotImplementedError(direction)
     batch, width = x.shape[1:]
     check(w.shape == (1, hidden_size, width) and r.shape == (1, hidden_size, hidden_size), "weights fit")
     states = [np.zeros((batch, hidden_size), x.dtype)]
