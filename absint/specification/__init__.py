@@ -13,7 +13,8 @@ They share no code with the rules, and no analysis imports them: rules are prove
     windows        convolutions; pools: pools
     images         transposed convolutions, columns, regions, samples
     normalisation  normalisations and softmax
-    layout         elements rearranged: reshape, transpose, concat, split, pad, slice
+    layout         elements rearranged: transpose, concat, split, pad, slice
+    reshaping      Reshape
     indexing       elements read or written at given places
     generators     new tensors; quantisation
     recurrent      layers in time

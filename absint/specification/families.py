@@ -11,6 +11,7 @@ FAMILIES: Final = (
     "reductions",
     "products",
     "layout",
+    "reshaping",
     "indexing",
     "normalisation",
     "generators",

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from itertools import combinations
 
 from absint.specification.formulas import (
-    FALSE,
     Defined,
     Formula,
     Term,
@@ -16,69 +15,12 @@ from absint.specification.formulas import (
     equal,
     greatest,
     largest,
-    negated,
     product,
     smallest,
     total,
 )
 from absint.specification.node import Node, Output, tensor
 from absint.specification.specs import at, specifies
-
-
-@specifies(
-    "Reshape",
-    first=5,
-    grid=[
-        at("N C H", "= n c"),
-        at("N C H", "= -1"),
-        at("N C H", "= 0 -1"),
-        at("N C H", "= n -1 4"),
-        at("N 4 H", "= 0 2 2 -1"),
-        at("N C", "="),
-        at("N C", "= n m k l"),
-        at("N C", "= 0 0 1"),
-        at("N C", "= 0 m", first=14, allowzero=1),
-        at("N C", "= n -1", first=14, allowzero=1),
-        at("N C", "= -1 -1"),
-        at("N C", "= 4 -2"),
-    ],
-)
-def reshape(node: Node) -> Output:
-    """As many elements. A 0 copies the size at its place unless `allowzero` is 1; one -1 is what makes it fit."""
-    x, wanted = node.input(0), node.elements(1) or ()
-    numbers = [number(size) for size in wanted]
-    node.demand(numbers.count(-1) <= 1, "at most one size may be -1")
-    node.demand(all(n is None or n >= -1 for n in numbers), "sizes must be -1 or more")
-    copies = not node.integer("allowzero")
-    sizes: list[Term | None] = []
-    for place, (size, known) in enumerate(zip(wanted, numbers, strict=True)):
-        if known == -1:
-            sizes.append(None)
-        elif not copies:
-            sizes.append(size)
-        elif place < x.rank:
-            sizes.append(choice(equal(size, 0), x.dims[place], size))
-        else:
-            node.requires(negated(equal(size, 0)), f"size {place} must not copy an axis that there is not")
-            sizes.append(size)
-    count, rest = product(x.dims), product(size for size in sizes if size is not None)
-    if None not in sizes:
-        node.requires(equal(rest, count), "the elements must be as many as before")
-        return tensor([size for size in sizes if size is not None])
-    # onnxruntime runs 0 beside -1 on a tensor without elements, and leaves every 0 out of both products.
-    count_left, rest_left = _without_zeros(x.dims), _without_zeros(size for size in sizes if size is not None)
-    empty = both(equal(rest, 0), equal(count, 0), equal(count_left % rest_left, 0))
-    unless = FALSE if copies else empty
-    node.requires(rest >= 1, "a size of -1 must be decided by the others", unless=unless)
-    node.requires(both(rest >= 1, equal(count % rest, 0)), "the elements must fill the other sizes", unless=unless)
-    inferred = Defined(
-        lambda q: either(both(rest >= 1, equal(q * rest, count)), both(unless, equal(q * rest_left, count_left)))
-    )
-    return tensor([inferred if size is None else size for size in sizes])
-
-
-def _without_zeros(sizes: Iterable[Term]) -> Term:
-    return product(largest(size, 1) for size in sizes)
 
 
 def number(value: Term) -> int | None:

@@ -58,11 +58,25 @@ SIGNALS = [
 ]
 
 
+@specifies(
+    "DFT",
+    first=17,
+    last=19,
+    grid=[
+        at("B N 1"),
+        at("B N 2", axis=1),
+        at("B N 1", onesided=1),
+        at("B N M 1", axis=2),
+        at("B N 2", ". n"),
+        at("B N 1", ". n", onesided=1),
+    ],
+)
 @specifies("DFT", first=20, grid=SIGNALS)
 def fourier(node: Node) -> Output:
     """The axis becomes `dft_length`, or half of it and one with `onesided`; two numbers for each element."""
     x, given, chosen = node.input(0), node.elements(1), node.elements(2)
-    axis = node.axis(int(str(chosen[0])) if chosen else -2, x.rank)
+    default = node.integer("axis", 1 if node.version < 20 else -2)
+    axis = node.axis(int(str(chosen[0])) if chosen else default, x.rank)
     length = given[0] if given else x.dims[axis]
     one_sided = node.integer("onesided") == 1
     empty = [equal(size, 0) for place, size in enumerate(x.dims[:-1]) if place != axis]

@@ -8,9 +8,7 @@ from absint.specification.products import fits_into
 from absint.specification.specs import at, specifies
 
 
-@specifies(
-    "BatchNormalization", last=13, grid=[at("N C H", "A", "B", "D", "E"), at("N C", "A", "B", "D", "E")]
-)
+@specifies("BatchNormalization", last=13, grid=[at("N C H", "A", "B", "D", "E"), at("N C", "A", "B", "D", "E")])
 @specifies(
     "BatchNormalization",
     first=14,

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Final
-
-from absint.specification.formulas import Defined, Int, Term, both, either, equal, product, total
+from absint.specification.formulas import both, either, equal, total
 from absint.specification.layout import number
 from absint.specification.node import Input, Node, Output, tensor
 from absint.specification.products import fits_into
@@ -128,31 +126,10 @@ def pad(node: Node) -> Output:
     return tensor([size + pads[axis] + pads[x.rank + axis] for axis, size in enumerate(x.dims)])
 
 
-@specifies("Split", last=1, grid=[at("N C", outputs=2, axis=1, split=[3, 4]), at("N C", outputs=2, axis=0, split=[2, 0])])
+@specifies("Split", last=1, grid=[at("N C", outputs=2, axis=1, split=[3, 4]), at("N", outputs=2, axis=0, split=[2, 0])])
 def split(node: Node) -> list[Output]:
     """Parts of the given sizes along the axis."""
     x, parts = node.input(0), node.integers("split") or []
     axis = node.axis(node.integer("axis"), x.rank)
     node.requires(equal(x.dims[axis], total(parts)), "the parts must fill the axis")
     return [tensor([*x.dims[:axis], part, *x.dims[axis + 1 :]]) for part in parts]
-
-
-TARGETS: Final = [[0, -1], [3, -1, 4], [6, 4], [0, 0, 5], [-1], [0, 2, -1, 2]]
-
-
-@specifies("Reshape", last=4, grid=[at("N C H", shape=shape) for shape in TARGETS])
-def reshape(node: Node) -> Output:
-    """As many elements; 0 copies the size at its place, and -1 is what makes it fit."""
-    x, wanted = node.input(0), node.integers("shape") or []
-    sizes: list[Term | int | None] = []
-    for place, size in enumerate(wanted):
-        sizes.append(None if size == -1 else x.dims[place] if size == 0 else size)
-    count, rest = product(x.dims), product(size for size in sizes if size is not None)
-    if None not in sizes:
-        node.requires(equal(rest, count), "the elements must be as many as before")
-        return tensor([size for size in sizes if size is not None])
-    node.requires(rest >= 1, "a size of -1 must be decided by the others")
-    node.requires(both(rest >= 1, equal(count % rest, 0)), "the elements must fill the other sizes")
-    inferred = Defined(lambda q: both(rest >= 1, equal(q * rest, count)))
-    found: list[Int | Defined] = [inferred if size is None else size for size in sizes]
-    return tensor(found)

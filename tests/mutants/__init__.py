@@ -7,7 +7,10 @@
     witnesses   a fault really changes behaviour: one expression, evaluated with it and without
     sound_only  a pytest plugin that switches the precision expectations of rule cases off
     hunting     runs the oracles, without a fault and with one
+    generated   small faults in rules, made from their source: nobody chose them
+    effects     what a fault changes of what rules say of the cases in tests/transfer
+    by_proof    whether the obligations of a rule see a fault, without any run
 
 `python -m tests.mutants [--only NAME] [--jobs N]` runs the catalogue: a fault that no oracle sees is a hole
-in the suite.
+in the suite. `--by-proof` asks the obligations of rules alone.
 """

@@ -1,6 +1,7 @@
 """Plant each fault of the catalogue and see that the suite catches it.
 
 python -m tests.mutants [--only NAME ...] [--jobs N] [--list]
+python -m tests.mutants --by-proof [--generated COUNT [--seed N]] [--only NAME ...] [--jobs N]
 """
 
 from __future__ import annotations
@@ -11,7 +12,9 @@ from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 
 from absint.lattices.text.nearest import did_you_mean
+from tests.mutants import by_proof
 from tests.mutants.catalogue import CATALOGUE
+from tests.mutants.generated import drawn
 from tests.mutants.hunting import hunt, unsound
 from tests.mutants.mutant import Mutant
 
@@ -22,7 +25,14 @@ def main(argv: Sequence[str] | None = None) -> int:
     parser.add_argument("--only", nargs="+", metavar="NAME", default=list(CATALOGUE), help="these mutants alone")
     parser.add_argument("--jobs", type=int, default=1, help="processes at a time")
     parser.add_argument("--list", action="store_true", help="show the catalogue and run nothing")
+    parser.add_argument("--by-proof", action="store_true", help="faults of rules, and what proof alone says of them")
+    parser.add_argument("--generated", type=int, default=0, metavar="COUNT", help="by proof: so many generated faults")
+    parser.add_argument("--seed", type=int, default=0, help="which generated faults are drawn")
     arguments = parser.parse_args(argv)
+    if arguments.by_proof:
+        faults = drawn(arguments.generated, arguments.seed) if arguments.generated else by_proof.rules()
+        chosen = [m for m in faults if arguments.only == list(CATALOGUE) or m.name in arguments.only]
+        return by_proof.check(chosen, max(arguments.jobs, 1))
     for name in arguments.only:
         if name not in CATALOGUE:
             near = did_you_mean(name, CATALOGUE)

@@ -1,22 +1,16 @@
-"""Faults in rules that the proof of a rule alone must see: its obligations, without any run or expectation.
-
-python -m tests.mutants.by_proof [--only NAME ...] [--generated COUNT] [--seed N] [--jobs N]
-"""
+"""Faults in rules that the proof of a rule alone must see: its obligations, without any run or expectation."""
 
 from __future__ import annotations
 
-import argparse
 import pickle
 import signal
-import sys
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from multiprocessing import get_context
 from typing import Final, NamedTuple
 
 from tests.mutants.catalogue import ALL
 from tests.mutants.effects import KINDS, Effect, Kind, Told, effects, told
-from tests.mutants.generated import drawn
 from tests.mutants.mutant import Mutant
 from tests.mutants.planting import plant
 
@@ -122,27 +116,19 @@ def _proof(places: set[Place], without: Plain) -> tuple[str, str]:
     return "", opened
 
 
-def main(argv: Sequence[str] | None = None) -> int:
-    """Run faults of the catalogue, or generated ones; 1 if fewer than 9 of 10 that change a shape are seen."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--only", nargs="+", metavar="NAME", default=[], help="these faults alone")
-    parser.add_argument("--generated", type=int, default=0, metavar="COUNT", help="so many generated faults instead")
-    parser.add_argument("--seed", type=int, default=0, help="which generated faults are drawn")
-    parser.add_argument("--jobs", type=int, default=1, help="processes at a time")
-    arguments = parser.parse_args(argv)
-    if arguments.generated:
-        chosen = drawn(arguments.generated, arguments.seed)
-    else:
-        chosen = [m for m in ALL if all(change.module.startswith("absint.transfer.") for change in m.changes)]
-    if arguments.only:
-        chosen = [mutant for mutant in chosen if mutant.name in arguments.only]
+def rules() -> list[Mutant]:
+    """The faults of the catalogue that are in rules."""
+    return [m for m in ALL if all(change.module.startswith("absint.transfer.") for change in m.changes)]
+
+
+def check(chosen: Sequence[Mutant], jobs: int) -> int:
+    """Print what the proof says of each; 1 if it refutes fewer than 9 of 10 that change a shape."""
     results = []
-    for result in run(chosen, max(arguments.jobs, 1)):
+    for result in run(chosen, jobs):
         results.append(result)
         if line := shown(result):
             print(line, flush=True)
-    print()
-    print("\n".join(summary(results)))
+    print("\n".join(["", *summary(results)]))
     return 0 if share(results, "shape") >= 0.9 else 1
 
 
@@ -190,5 +176,4 @@ def summary(results: Sequence[Seen]) -> Iterator[str]:
         yield f"{kind}: {len(fitting)} faults, {numbers}"
 
 
-if __name__ == "__main__":
-    sys.exit(main())
+__all__ = ["Seen", "check", "rules", "run", "seen", "share", "shown", "summary"]

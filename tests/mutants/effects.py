@@ -54,6 +54,7 @@ def told() -> list[Told]:
 
 
 def _said(case: object) -> Iterator[Said]:
+    from absint.lattices.shape import TOP_SHAPE
     from absint.lattices.value import Tensor
     from absint.testing import Case, apply_case
 
@@ -65,12 +66,13 @@ def _said(case: object) -> Iterator[Said]:
     step = max(len(case.bindings) // BINDINGS, 1)
     for binding in case.bindings[::step][:BINDINGS]:
         required = [s.relation for s in applied.statements if s.role == "required"]
-        tensors = [value if isinstance(value, Tensor) else None for value in applied.outputs]
+        shapes = [value.shape if isinstance(value, Tensor) else TOP_SHAPE for value in applied.outputs]
+        contents = [value.contents if isinstance(value, Tensor) else None for value in applied.outputs]
         legal = applied.rejected is None and all(_number(relation, binding) != 0 for relation in required)
         yield Said(
             legal,
-            tuple([t and (None if t.shape.is_top else _numbers(t.shape.dims, binding)) for t in tensors]),
-            tuple([t and t.contents and _numbers(t.contents.elements, binding) for t in tensors]),
+            tuple([None if shape.is_top else _numbers(shape.dims, binding) for shape in shapes]),
+            tuple([None if known is None else _numbers(known.elements, binding) for known in contents]),
         )
 
 

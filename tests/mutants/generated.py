@@ -1,7 +1,7 @@
 """Small faults in the source of a module, made by rule and not by hand: nobody chose them with the tests in mind.
 
-Each is one edit: a comparison or an operation turned into its neighbour, a number that is one off, a quotient rounded the
-other way, a maximum for a minimum, a truth turned round, a requirement dropped.
+Each is one edit: a comparison or an operation turned into its neighbour, a number that is one off, a quotient rounded
+the other way, a maximum for a minimum, a truth turned round, a requirement dropped.
 """
 
 from __future__ import annotations
@@ -43,8 +43,8 @@ class Edit(NamedTuple):
 def modules(folder: str = "transfer") -> list[str]:
     """The modules of rules for the domains of ONNX, by name."""
     paths = [*sorted((ROOT / folder).glob("*.py")), ROOT / folder / "contrib" / "ai_onnx_ml.py"]
-    names = [path.relative_to(ROOT).with_suffix("").parts for path in paths if path.stem not in (*MACHINERY, "__init__")]
-    return [f"absint.{'.'.join(name)}" for name in names]
+    chosen = [path.relative_to(ROOT).with_suffix("") for path in paths if path.stem not in (*MACHINERY, "__init__")]
+    return [f"absint.{'.'.join(path.parts)}" for path in chosen]
 
 
 def faults(module: str) -> Iterator[Mutant]:

@@ -181,9 +181,7 @@ def lp_pool(
     return (np.abs(moved) ** p).sum(tuple(range(-len(kernel_shape), 0))) ** (1 / p)
 
 
-def rnn(
-    x: Array, w: Array, r: Array, *, hidden_size: int, direction: str = "forward", **_: Any
-) -> tuple[Array, Array]:
+def rnn(x: Array, w: Array, r: Array, *, hidden_size: int, direction: str = "forward", **_: Any) -> tuple[Array, Array]:
     """Forward, from zeros, with tanh."""
     if direction != "forward":
         raise NotImplementedError(direction)
