@@ -17,15 +17,24 @@ if TYPE_CHECKING:
 
 def found_by(analysed: Analysed, analysis: ValueAnalysis[T]) -> dict[str, T]:
     """See `absint.Result.found_by`."""
-    number = next((number for number, one in enumerate(_companions(analysed)) if one is analysis), None)
-    if number is None:
-        raise UsageError(f"{analysis.label} did not run: give it to absint.analyze(model, with_=[...])")
-    rows = analysed.once(_solved)[number]
+    number, solved, _ = solved_rows(analysed, analysis)
+    rows = solved[number]
     before = analysis.enter(Frame(analysed.program, None, (analysis,), run=run))
     try:
         return analysis.named(rows)
     finally:
         analysis.enter(before)
+
+
+def solved_rows(
+    analysed: Analysed, analysis: ValueAnalysis[T]
+) -> tuple[int, dict[int, list[Row]], tuple[Participant, ...]]:
+    """The number of an analysis, the rows of all by their numbers, and all. Raises UsageError if it did not run."""
+    participants = _companions(analysed)
+    number = next((number for number, one in enumerate(participants) if one is analysis), None)
+    if number is None:
+        raise UsageError(f"{analysis.label} did not run: give it to absint.analyze(model, with_=[...])")
+    return number, analysed.once(_solved), participants
 
 
 def _companions(analysed: Analysed) -> tuple[Participant, ...]:
@@ -39,4 +48,4 @@ def _solved(analysed: Analysed) -> dict[int, list[Row]]:
     return solve(analysed.program, shapes, participants, outputs_of(analysed.lowered))
 
 
-__all__ = ["found_by"]
+__all__ = ["found_by", "solved_rows"]

@@ -1,0 +1,268 @@
+"""Ranges of what operators compute, from the ranges of their inputs: a function for each operator.
+
+An end of a range of integers is an integer, so that no digit is lost. A result of floats is rounded outward, and
+functions such as Exp get room for kernels that approximate them. An integer result that may not fit its type is any
+number of the type. A sum of n terms allows for every order of addition. What is not listed is any number of its type.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from math import ceil, inf, isinf, prod
+from typing import Final, Literal, Protocol, TypeVar
+
+from absint.lattices.domains import INTERVALS as INTS
+from absint.lattices.domains import FloatIntervals, Interval, Span
+from absint.lattices.dtype import INTEGER_RANGES, DType
+from absint.lattices.shape import Shape
+
+Kind = Literal["overflow", "division by zero", "outside of domain", "index out of range", "saturation"]
+D = TypeVar("D")
+
+ANY: Final = Span(-inf, inf, True)
+NONE: Final = Span(inf, -inf)
+TRUTHS: Final = Span(0, 1)
+ZERO: Final = Span(0.0, 0.0)
+ONE: Final = Span(1.0, 1.0)
+
+FLOATS: Final = {
+    DType.FLOAT: FloatIntervals("float32"),
+    DType.DOUBLE: FloatIntervals("float64"),
+    DType.FLOAT16: FloatIntervals("float16"),
+    DType.BFLOAT16: FloatIntervals("bfloat16"),
+}
+DIGITS: Final = {DType.FLOAT: 24, DType.DOUBLE: 53, DType.FLOAT16: 11, DType.BFLOAT16: 8}
+
+
+class At(Protocol):
+    """An operator and what is known of it."""
+
+    dtype: DType
+    """The type of the first output."""
+
+    @property
+    def ranges(self) -> Sequence[Span | None]:
+        """The ranges of the inputs; None for one that is left out."""
+        ...
+
+    def attribute(self, name: str, default: D) -> D:
+        """An attribute; the default if it is missing or of another type."""
+        ...
+
+    def has(self, name: str) -> bool:
+        """The attribute is there."""
+        ...
+
+    def shape(self, index: int) -> Shape:
+        """The shape of an input."""
+        ...
+
+    def type(self, index: int) -> DType:
+        """The type of an input."""
+        ...
+
+    def note(self, kind: Kind, found: Span, allowed: Span) -> None:
+        """What a value can be, and what it must be; of a divisor, what it must not be."""
+        ...
+
+
+Rule = Callable[[At], Span]
+
+
+def any_of(dtype: DType) -> Span:
+    """Every number of a type."""
+    if dtype is DType.BOOL:
+        return TRUTHS
+    found = INTEGER_RANGES.get(dtype)
+    return ANY if found is None else Span(*found)
+
+
+def join(*spans: Span) -> Span:
+    found = NONE
+    for span in spans:
+        found = found.join(span)
+    return found
+
+
+def interval(span: Span) -> Interval:
+    return Interval(None if isinf(span.lo) else ceil(span.lo), None if isinf(span.hi) else math.floor(span.hi))
+
+
+def span_of(found: Interval) -> Span:
+    if found.is_empty:
+        return NONE
+    return Span(-inf if found.lo is None else found.lo, inf if found.hi is None else found.hi)
+
+
+def fitted(at: At, found: Interval) -> Span:
+    """Integers in the type of the output: all of its numbers if some does not fit."""
+    limits, span = any_of(at.dtype), span_of(found)
+    at.note("overflow", span, limits)
+    return span if limits.lo <= span.lo and span.hi <= limits.hi else limits
+
+
+def input_of(at: At, index: int, default: Span = ANY) -> Span:
+    found = at.ranges[index] if index < len(at.ranges) else None
+    return default if found is None else found
+
+
+# Sums
+
+
+def upper(shape: Shape, axes: Sequence[int] | None = None) -> float:
+    """The greatest number of elements along the axes."""
+    if shape.rank is None:
+        return inf
+    if axes is not None and not all(-shape.rank <= axis < shape.rank for axis in axes):
+        return inf
+    sizes = [shape[axis].bounds.hi for axis in (range(shape.rank) if axes is None else axes)]
+    return inf if None in sizes else prod(size for size in sizes if size is not None)
+
+
+def size_of(shape: Shape, axis: int) -> float:
+    return upper(shape, (axis,))
+
+
+def total(at: At, term: Span, most: float) -> Span:
+    """The sum of at most so many floats, in any order: with none it is 0."""
+    form = FLOATS[at.dtype]
+    if term.nan or term.is_empty:
+        return ANY
+    unit = 2.0 ** -DIGITS[at.dtype]
+    if most * unit > 0.01 or isinf(most) or isinf(term.lo) or isinf(term.hi):
+        return Span(0.0, inf) if term.lo >= 0 else Span(-inf, 0.0) if term.hi <= 0 else ANY
+    slack = 2 * (most + 8) * unit
+    size = max(abs(term.lo), abs(term.hi)) * most * slack
+    least, greatest = min(0.0, term.lo * most) - size, max(0.0, term.hi * most) + size
+    least, greatest = 0.0 if term.lo >= 0 else least, 0.0 if term.hi <= 0 else greatest
+    found = form.rounded(Span(least, greatest))
+    # Where a part of the sum can be infinite, parts of both signs give NaN.
+    overflows = isinf(found.lo) or isinf(found.hi) or max(-least, greatest) > form.greatest / 2
+    if not overflows:
+        return found
+    return Span(0.0, inf) if term.lo >= 0 else Span(-inf, 0.0) if term.hi <= 0 else ANY
+
+
+def mean(at: At, x: Span, most: float, *, nan: bool) -> Span:
+    """The mean of some elements; `nan` if there may be none."""
+    form = FLOATS[at.dtype]
+    unit = 2.0 ** -DIGITS[at.dtype]
+    size = max(abs(x.lo), abs(x.hi))
+    if x.nan or isinf(size) or most * unit > 0.01 or size * most > form.greatest / 2:
+        return Span(0.0, inf, nan) if x.lo >= 0 and not x.nan else ANY
+    slack = size * 2 * (most + 8) * unit + 1e-37
+    low = 0.0 if x.lo >= 0 else x.lo - slack
+    return form.rounded(Span(low, x.hi + slack, nan))
+
+
+# Elementwise
+
+
+def arithmetic(name: str) -> Rule:
+    def rule(at: At) -> Span:
+        operands = [input_of(at, index) for index in range(len(at.ranges))]
+        if at.dtype in FLOATS:
+            apply = getattr(FLOATS[at.dtype], name)
+            found = operands[0]
+            for operand in operands[1:]:
+                found = apply(found, operand)
+            return found if len(operands) > 1 or name == "add" else apply(found)
+        if at.dtype not in INTEGER_RANGES:
+            return any_of(at.dtype)
+        compute = getattr(INTS, name)
+        numbers = [interval(operand) for operand in operands]
+        return fitted(at, compute(*numbers))
+
+    return rule
+
+
+def division(at: At) -> Span:
+    a, b = input_of(at, 0), input_of(at, 1)
+    at.note("division by zero", b, ZERO)
+    if at.dtype in FLOATS:
+        return FLOATS[at.dtype].div(a, b)
+    if at.dtype not in INTEGER_RANGES or b.has(0):
+        return any_of(at.dtype)
+    x, y = interval(a), interval(b)
+    return fitted(at, INTS.truncdiv(x, y).join(INTS.floordiv(x, y)))
+
+
+def modulo(at: At) -> Span:
+    a, b = input_of(at, 0), input_of(at, 1)
+    at.note("division by zero", b, ZERO)
+    if at.dtype not in INTEGER_RANGES or b.has(0):
+        return any_of(at.dtype)
+    apply = INTS.rem if at.attribute("fmod", 0) else INTS.mod
+    return fitted(at, apply(interval(a), interval(b)))
+
+
+def power(at: At) -> Span:
+    """Of a base that is not negative, or by one whole number."""
+    x, y = input_of(at, 0), input_of(at, 1)
+    whole = y.lo == y.hi and 0 <= y.lo <= 64 and float(y.lo).is_integer() and not y.nan
+    if at.dtype in INTEGER_RANGES:
+        if not whole or at.type(1) not in INTEGER_RANGES or isinf(x.lo) or isinf(x.hi):
+            return any_of(at.dtype)
+        ends = [int(x.lo) ** int(y.lo), int(x.hi) ** int(y.lo)]
+        low = 0 if x.has(0) and y.lo > 0 else min(ends)
+        return fitted(at, Interval(min(low, *ends), max(ends)))
+    if at.dtype not in FLOATS:
+        return ANY
+    if not whole:
+        if not float(y.lo).is_integer() or y.lo != y.hi:
+            at.note("outside of domain", x, Span(0.0, inf))
+        return ANY if x.lo < 0 or x.nan or y.nan else Span(0.0, inf, isinf(x.hi) or isinf(y.lo) or isinf(y.hi))
+    found, form = Span(1.0, 1.0), FLOATS[at.dtype]
+    size = form.abs(x)
+    for _ in range(int(y.lo)):
+        found = form.mul(found, size)
+    found = form.increasing(lambda end: end, found, steps=4)
+    low = max(found.lo, 0.0)
+    if y.lo % 2 == 0 or x.lo >= 0:
+        return Span(low, found.hi, found.nan or x.nan)
+    return Span(-found.hi, found.hi, found.nan or x.nan)
+
+
+def extreme(name: str) -> Rule:
+    pick: Callable[[float, float], float] = max if name == "max" else min
+
+    def rule(at: At) -> Span:
+        found = input_of(at, 0)
+        for index in range(1, len(at.ranges)):
+            found = picked(pick, found, input_of(at, index))
+        return found
+
+    return rule
+
+
+def picked(pick: Callable[[float, float], float], a: Span, b: Span) -> Span:
+    """The greater or the less of both; where one is NaN, a runtime may give the other."""
+    lo, hi = pick(a.lo, b.lo), pick(a.hi, b.hi)
+    if a.is_empty or b.is_empty:
+        lo, hi = inf, -inf
+    found = Span(lo, hi, a.nan or b.nan)
+    found = found.join(b) if a.nan else found
+    return found.join(a) if b.nan else found
+
+
+def is_full(shape: Shape) -> bool:
+    """No size is 0."""
+    return shape.rank is not None and all((shape[axis].bounds.lo or 0) >= 1 for axis in range(shape.rank))
+
+
+def clip(at: At) -> Span:
+    low, high = input_of(at, 1, NONE), input_of(at, 2, NONE)
+    if len(at.ranges) == 1:  # before opset 11
+        least, most = at.attribute("min", -inf), at.attribute("max", inf)
+        low, high = Span(least, least), Span(most, most)
+    found = input_of(at, 0)
+    found = found if low == NONE else picked(max, found, low)
+    return found if high == NONE else picked(min, found, high)
+
+
+__all__ = [
+    "ANY", "DIGITS", "FLOATS", "INTS", "NONE", "ONE", "TRUTHS", "ZERO", "At", "D", "Kind", "Rule", "any_of",
+    "arithmetic", "clip", "division", "extreme", "fitted", "input_of", "interval", "is_full", "join", "mean", "modulo",
+    "picked", "power", "size_of", "span_of", "total", "upper",
+]  # fmt: skip

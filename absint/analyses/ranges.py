@@ -1,0 +1,270 @@
+"""Ranges of the values of tensors, for inputs in given ranges, and what can go wrong with them.
+
+The range of a tensor holds each of its elements: two ends, which may be infinite, and NaN or not. range_rules and
+range_tensors have the operators. A finding says what a node may do with values in these ranges: overflow, divide by 0,
+leave the domain of a function or the axis of an index, or saturate.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from math import inf, isinf, isnan
+from typing import TYPE_CHECKING, Final, Literal
+
+from absint.analyses.forward import ForwardAnalysis
+from absint.analyses.found import solved_rows
+from absint.analyses.frame import Frame, Shapes
+from absint.analyses.queries import ElementBounds, Query, Reachable, ShapeOf
+from absint.analyses.range_rules import ANY, FLOATS, NONE, D, Kind, any_of, size_of
+from absint.analyses.range_tensors import RULES
+from absint.analyses.together import run
+from absint.errors import UsageError
+from absint.lattices.domains import INTERVALS as INTS
+from absint.lattices.domains import FloatIntervals, Interval, Span
+from absint.lattices.dtype import INTEGER_RANGES, DType
+from absint.lattices.records import record
+from absint.lattices.shape import Shape
+from absint.lattices.value import Tensor
+
+if TYPE_CHECKING:
+    from absint.solution.analysed import Analysed
+
+Certainty = Literal["never", "may", "always"]
+Range = tuple[float, float]
+
+_MARKS: Final = (0, 1, -1, 6, 10, 100, 1000, *(end for pair in INTEGER_RANGES.values() for end in pair))
+_COMPARISONS: Final = ("Less", "LessOrEqual", "Greater", "GreaterOrEqual", "Equal")
+
+
+class NumberRanges(FloatIntervals):
+    """Ranges of integers and floats, with NaN or without. An end that is an integer keeps its digits."""
+
+    def __init__(self) -> None:
+        super().__init__("float64", thresholds=_MARKS)
+
+    def allows(self, element: Span, value: object) -> bool:
+        if isinstance(value, float | int):
+            return element.nan if isnan(value) else element.has(value)
+        return element == ANY
+
+    def text(self, element: Span) -> str:
+        if element.is_empty:
+            return "NaN" if element.nan else "no number"
+        ends = (str(end) if isinstance(end, int) else f"{end + 0.0:.9g}" for end in (element.lo, element.hi))
+        return f"[{', '.join(ends)}]{' or NaN' if element.nan else ''}"
+
+
+DOMAIN: Final = NumberRanges()
+
+
+@record()
+class RangeFinding:
+    """What a node does with values in their ranges."""
+
+    node: str
+    kind: Kind
+    certainty: Certainty
+    """`always`: every element does; `may`: it is not ruled out; `never`: it is."""
+
+    found: Span
+    """What the value can be: the exact result, the divisor, the argument, the index, the number before it is cut."""
+
+    allowed: Span
+    """What it must be; of a divisor what it must not be."""
+
+    def __str__(self) -> str:
+        verb = {"never": "never", "may": "may be", "always": "always"}[self.certainty]
+        must = "must not be 0" if self.kind == "division by zero" else f"must be in {DOMAIN.text(self.allowed)}"
+        return f"{self.node}: {self.kind} {verb}: found {DOMAIN.text(self.found)}, {must}"
+
+
+class Ranges(ForwardAnalysis[Span]):
+    """Ranges of values, given those of inputs and constants: `Ranges(x=(-8, 8))`, or by a mapping for any name.
+
+    An element is a `Span` of absint.lattices.domains. Inputs that no range is given for are any number of their type.
+    Raises UsageError for a range whose ends are in no order, or NaN.
+    """
+
+    domain = DOMAIN
+    elementwise = True
+
+    def __init__(self, given: Mapping[str, Range] | None = None, /, **inputs: Range) -> None:
+        super().__init__()
+        self._boxes = {**(given or {}), **inputs}
+        self._named = dict(inputs)
+        for name, (low, high) in self._boxes.items():
+            if not low <= high:
+                raise UsageError(f"{name}: expected a range from its least to its greatest number, found {low}..{high}")
+        self._noted: list[tuple[Kind, Span, Span]] = []
+
+    @property
+    def label(self) -> str:
+        """With the ranges of the inputs that are given as keywords, which answers rest on."""
+        return f"Ranges({', '.join(f'{name} in {DOMAIN.text(Span(*box))}' for name, box in self._named.items())})"
+
+    def source(self, node: int) -> Span:
+        dtype = self.ask(ShapeOf, (node, 0)).dtype
+        name = self.nodes[node].outputs[0]
+        if name not in self._boxes or str(self.nodes[node].path):
+            return any_of(dtype)
+        box = Span(*self._boxes[name])
+        return FLOATS[dtype].rounded(box) if dtype in FLOATS else DOMAIN.meet(box, any_of(dtype))
+
+    def within(self, bounds: ElementBounds) -> Span:
+        least, most = bounds.numbers
+        return Span(least, most, (least, most) == (-inf, inf))
+
+    def answers(self, element: Span) -> Iterable[Query]:
+        if not element.nan:
+            yield ElementBounds(element.lo, element.hi)
+
+    def operator(self, node: int, inputs: Sequence[Span | None]) -> list[Span]:
+        item = self.nodes[node]
+        self._noted = []
+        types = [self.ask(ShapeOf, (node, at)).dtype for at in range(max(1, len(item.outputs)))]
+        if any(span is not None and span == NONE for span in inputs):
+            return [NONE] * len(types)
+        found = [any_of(dtype) for dtype in types]
+        operation = item.operation
+        rule = None if operation is None or operation.domain else RULES.get(operation.op_type)
+        if operation is None:
+            return found
+        at = Seen(self, node, types[0], inputs)
+        if rule is not None and not self._is_old(operation.op_type, operation.version):
+            found[0] = rule(at)
+        if operation.op_type == "Split" and not operation.domain:
+            found = [found[0]] * len(found)
+        if operation.op_type == "TopK" and not operation.domain and len(found) > 1:
+            found = [
+                ANY if inputs[0] is None else inputs[0],
+                Span(0, max(1, size_of(at.shape(0), at.attribute("axis", -1))) - 1),
+            ]
+        if isinstance(self.ask(ShapeOf, (node, 0)).value, Tensor) and self._is_size(node):
+            self._noted = [noted for noted in self._noted if noted[0] != "overflow"]
+        return found
+
+    def _is_old(self, operator: str, version: int) -> bool:
+        """A version whose form differs from what the rules take."""
+        return version < 7
+
+    def _is_size(self, node: int) -> bool:
+        """A computation of sizes, which is taken not to overflow."""
+        value = self.ask(ShapeOf, (node, 0)).value
+        return isinstance(value, Tensor) and value.contents is not None
+
+    def note(self, kind: Kind, found: Span, allowed: Span) -> None:
+        """Keep what an operator says of its values."""
+        self._noted.append((kind, found, allowed))
+
+    def assume(self, node: int, inputs: Sequence[Span | None], truth: bool) -> Sequence[Span | None]:
+        item = self.nodes[node]
+        if item.operator not in _COMPARISONS or len(inputs) != 2 or inputs[0] is None or inputs[1] is None:
+            return inputs
+        dtype = self.ask(ShapeOf, item.operands[0]).dtype
+        is_swapped = item.operator.startswith("Greater")
+        a, b = (inputs[1], inputs[0]) if is_swapped else (inputs[0], inputs[1])
+        if dtype in FLOATS:
+            left, right = self._float_sides(item.operator, a, b, truth)
+        elif dtype in INTEGER_RANGES and not a.is_empty and not b.is_empty:
+            left, right = self._integer_sides(item.operator, a, b, truth)
+        else:
+            return inputs
+        return (right, left) if is_swapped else (left, right)
+
+    def _float_sides(self, operator: str, a: Span, b: Span, truth: bool) -> tuple[Span, Span]:
+        domain = FLOATS[DType.DOUBLE]
+        if operator == "Equal":
+            return domain.assume_equal(a, b, truth)
+        return (domain.assume_less_equal if operator.endswith("OrEqual") else domain.assume_less)(a, b, truth)
+
+    def _integer_sides(self, operator: str, a: Span, b: Span, truth: bool) -> tuple[Span, Span]:
+        x, y = _interval(a), _interval(b)
+        if operator == "Equal":
+            pair = INTS.assume_equal(x, y, truth)
+        else:
+            pair = (INTS.assume_less_equal if operator.endswith("OrEqual") else INTS.assume_less)(x, y, truth)
+        return _span(pair[0]), _span(pair[1])
+
+    # After it ran
+
+    def findings(self, result: Analysed) -> tuple[RangeFinding, ...]:
+        """What can go wrong, and what was ruled out, in execution order; calls that are summarised are left out.
+
+        Raises UsageError if the analysis did not run with the result.
+        """
+        number, rows, participants = solved_rows(result, self)
+        shapes = Shapes(result.analysis, result.states)
+        frame = Frame(result.program, shapes, participants, (number,), rows, run=run)
+        frame.visit(-1, [(row,) for row in rows[number]])
+        before = self.enter(frame)
+        try:
+            return tuple(self._findings())
+        finally:
+            self.enter(before)
+
+    def _findings(self) -> Iterator[RangeFinding]:
+        states = self.frame.rows(self.frame.number_of(self))
+        for number, node in enumerate(self.nodes):
+            if node.operation is None or node.operation.body is not None or not self._is_run(number):
+                continue
+            self.operator(number, self._inputs(number, states))  # type: ignore[arg-type]
+            for kind, found, allowed in dict.fromkeys(self._noted):
+                if not found.is_empty or found.nan:
+                    yield RangeFinding(str(node), kind, _certainty(kind, found, allowed), found, allowed)
+
+    def _is_run(self, node: int) -> bool:
+        return self.ask(Reachable, (node, 0)).possible
+
+
+class Seen:
+    """An operator and what is known of it."""
+
+    def __init__(self, analysis: Ranges, node: int, dtype: DType, ranges: Sequence[Span | None]) -> None:
+        self._analysis, self._node = analysis, analysis.nodes[node]
+        self.dtype = dtype
+        self.ranges = ranges
+
+    def has(self, name: str) -> bool:
+        assert self._node.operation is not None
+        return name in self._node.operation.attributes
+
+    def attribute(self, name: str, default: D) -> D:
+        assert self._node.operation is not None
+        found = self._node.operation.attributes.get(name, default)
+        if isinstance(default, float) and isinstance(found, int):
+            found = float(found)
+        return found if isinstance(found, type(default)) else default
+
+    def shape(self, index: int) -> Shape:
+        return self._known(index).shape
+
+    def type(self, index: int) -> DType:
+        return self._known(index).dtype
+
+    def _known(self, index: int) -> ShapeOf:
+        operands = self._node.operands
+        return self._analysis.ask(ShapeOf, operands[index]) if index < len(operands) else ShapeOf()
+
+    def note(self, kind: Kind, found: Span, allowed: Span) -> None:
+        self._analysis.note(kind, found, allowed)
+
+
+def _certainty(kind: Kind, found: Span, allowed: Span) -> Certainty:
+    if kind == "division by zero":
+        return "always" if found.lo == found.hi == 0 and not found.nan else "may" if found.has(0) else "never"
+    if not found.is_empty and allowed.lo <= found.lo and found.hi <= allowed.hi:
+        return "may" if found.nan and kind in ("overflow", "saturation") else "never"
+    return "always" if (found.hi < allowed.lo or found.lo > allowed.hi) and not found.nan else "may"
+
+
+def _interval(span: Span) -> Interval:
+    return Interval(*(None if isinf(end) else int(end) for end in (span.lo, span.hi)))
+
+
+def _span(found: Interval) -> Span:
+    return (
+        NONE if found.is_empty else Span(-inf if found.lo is None else found.lo, inf if found.hi is None else found.hi)
+    )
+
+
+__all__ = ["DOMAIN", "Certainty", "NumberRanges", "RangeFinding", "Ranges"]
