@@ -37,6 +37,7 @@ GROUPS: Final[Mapping[str, tuple[str, ...]]] = {
         "contract",
         "cost",
         "devices",
+        "ranges",
         "explain",
         "freeze",
         "dynamize",

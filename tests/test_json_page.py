@@ -119,6 +119,7 @@ def printed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.Capt
         f"freeze {DETECTOR} image=1x3x32x32 -o frozen.onnx",
         f"cost {DETECTOR}",
         f"devices {DETECTOR}",
+        f"ranges {DETECTOR}",
         f"audit {DETECTOR}",
         "lint broken.onnx",
         "policies",

@@ -58,7 +58,7 @@ def near(at: At, function: Callable[[float], float], x: Span, lo: float = -inf, 
         except OverflowError:
             value = inf
         ends.append(value if isinf(value) else value + way * slack * (1 + abs(value)))
-    found = form.rounded(Span(*ends))
+    found = form.rounded(Span(ends[0], ends[1]))
     return Span(max(found.lo, lo), min(found.hi, hi), x.nan)
 
 

@@ -62,8 +62,11 @@ class At(Protocol):
         """The type of an input."""
         ...
 
-    def note(self, kind: Kind, found: Span, allowed: Span) -> None:
-        """What a value can be, and what it must be; of a divisor, what it must not be."""
+    def note(self, kind: Kind, found: Span, allowed: Span, *, is_fixed: bool = True) -> None:
+        """What a value can be, and what it must be; of a divisor, what it must not be.
+
+        Unless it `is_fixed`, more may be allowed at some sizes.
+        """
         ...
 
 

@@ -67,7 +67,7 @@ _NOTHING: Final = Tensor(DType.UNDEFINED)
 def scattered(at: At) -> Span:
     """Data with updates in their places."""
     _index(at, 1, at.attribute("axis", 0))
-    if at.attribute("reduction", b"none") not in (b"none", "none"):
+    if at.attribute("reduction", "none") != "none":
         return any_of(at.dtype)
     return join(input_of(at, 0), input_of(at, 2))
 
@@ -82,7 +82,8 @@ def _index(at: At, index: int, axis: int) -> None:
     shape = at.shape(0)
     known = shape.rank is not None and -shape.rank <= axis < shape.rank
     least = (shape[axis].bounds.lo or 0) if known else 0
-    at.note("index out of range", input_of(at, index), Span(-least, least - 1))
+    is_fixed = known and shape[axis].bounds.lo == shape[axis].bounds.hi
+    at.note("index out of range", input_of(at, index), Span(-least, least - 1), is_fixed=is_fixed)
 
 
 def position(at: At) -> Span:
@@ -128,17 +129,20 @@ def largest(at: At) -> Span:
 
 def pooled(at: At) -> Span:
     """A window within the padding has no number."""
-    dilations = at.attribute("dilations", ())
-    is_plain = not at.attribute("ceil_mode", 0) and all(one == 1 for one in dilations or ())
-    return largest(at) if is_plain else any_of(at.dtype)
+    x = input_of(at, 0)
+    is_plain = not at.attribute("ceil_mode", 0) and set(at.attribute("dilations", [1])) == {1}
+    if x.nan or (is_plain and is_full(at.shape(0))):
+        return any_of(at.dtype) if x.nan else x
+    least = any_of(at.dtype).lo
+    return join(x, Span(least, least))
 
 
 def averaged(at: At) -> Span:
     if at.dtype not in FLOATS:
         return ANY
-    kernel = at.attribute("kernel_shape", ())
+    kernel = at.attribute("kernel_shape", [0])
     nan = bool(at.attribute("ceil_mode", 0)) or not is_full(at.shape(0))
-    return mean(at, join(input_of(at, 0), ZERO), prod(kernel) if kernel else inf, nan=nan)
+    return mean(at, join(input_of(at, 0), ZERO), prod(kernel) or inf, nan=nan)
 
 
 def reduced_mean(at: At) -> Span:

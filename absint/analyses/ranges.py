@@ -72,10 +72,16 @@ class RangeFinding:
     allowed: Span
     """What it must be; of a divisor what it must not be."""
 
+    @property
+    def grounds(self) -> str:
+        """What was found, and what must be."""
+        found = DOMAIN.text(self.found)
+        if self.kind == "division by zero":
+            return f"the divisor is in {found}"
+        return f"found {found}, allowed {DOMAIN.text(self.allowed)}"
+
     def __str__(self) -> str:
-        verb = {"never": "never", "may": "may be", "always": "always"}[self.certainty]
-        must = "must not be 0" if self.kind == "division by zero" else f"must be in {DOMAIN.text(self.allowed)}"
-        return f"{self.node}: {self.kind} {verb}: found {DOMAIN.text(self.found)}, {must}"
+        return f"{self.node}: {self.kind}: {self.certainty}, {self.grounds}"
 
 
 class Ranges(ForwardAnalysis[Span]):
@@ -95,7 +101,7 @@ class Ranges(ForwardAnalysis[Span]):
         for name, (low, high) in self._boxes.items():
             if not low <= high:
                 raise UsageError(f"{name}: expected a range from its least to its greatest number, found {low}..{high}")
-        self._noted: list[tuple[Kind, Span, Span]] = []
+        self._noted: list[tuple[Kind, Span, Span, bool]] = []
 
     @property
     def label(self) -> str:
@@ -152,9 +158,9 @@ class Ranges(ForwardAnalysis[Span]):
         value = self.ask(ShapeOf, (node, 0)).value
         return isinstance(value, Tensor) and value.contents is not None
 
-    def note(self, kind: Kind, found: Span, allowed: Span) -> None:
+    def note(self, kind: Kind, found: Span, allowed: Span, is_fixed: bool) -> None:
         """Keep what an operator says of its values."""
-        self._noted.append((kind, found, allowed))
+        self._noted.append((kind, found, allowed, is_fixed))
 
     def assume(self, node: int, inputs: Sequence[Span | None], truth: bool) -> Sequence[Span | None]:
         item = self.nodes[node]
@@ -165,7 +171,9 @@ class Ranges(ForwardAnalysis[Span]):
         a, b = (inputs[1], inputs[0]) if is_swapped else (inputs[0], inputs[1])
         if dtype in FLOATS:
             left, right = self._float_sides(item.operator, a, b, truth)
-        elif dtype in INTEGER_RANGES and not a.is_empty and not b.is_empty:
+        elif a.is_empty or b.is_empty:
+            left, right = NONE, NONE
+        elif dtype in INTEGER_RANGES:
             left, right = self._integer_sides(item.operator, a, b, truth)
         else:
             return inputs
@@ -208,9 +216,9 @@ class Ranges(ForwardAnalysis[Span]):
             if node.operation is None or node.operation.body is not None or not self._is_run(number):
                 continue
             self.operator(number, self._inputs(number, states))  # type: ignore[arg-type]
-            for kind, found, allowed in dict.fromkeys(self._noted):
+            for kind, found, allowed, is_fixed in dict.fromkeys(self._noted):
                 if not found.is_empty or found.nan:
-                    yield RangeFinding(str(node), kind, _certainty(kind, found, allowed), found, allowed)
+                    yield RangeFinding(str(node), kind, _certainty(kind, found, allowed, is_fixed), found, allowed)
 
     def _is_run(self, node: int) -> bool:
         return self.ask(Reachable, (node, 0)).possible
@@ -245,16 +253,16 @@ class Seen:
         operands = self._node.operands
         return self._analysis.ask(ShapeOf, operands[index]) if index < len(operands) else ShapeOf()
 
-    def note(self, kind: Kind, found: Span, allowed: Span) -> None:
-        self._analysis.note(kind, found, allowed)
+    def note(self, kind: Kind, found: Span, allowed: Span, *, is_fixed: bool = True) -> None:
+        self._analysis.note(kind, found, allowed, is_fixed)
 
 
-def _certainty(kind: Kind, found: Span, allowed: Span) -> Certainty:
+def _certainty(kind: Kind, found: Span, allowed: Span, is_fixed: bool) -> Certainty:
     if kind == "division by zero":
         return "always" if found.lo == found.hi == 0 and not found.nan else "may" if found.has(0) else "never"
     if not found.is_empty and allowed.lo <= found.lo and found.hi <= allowed.hi:
         return "may" if found.nan and kind in ("overflow", "saturation") else "never"
-    return "always" if (found.hi < allowed.lo or found.lo > allowed.hi) and not found.nan else "may"
+    return "always" if is_fixed and (found.hi < allowed.lo or found.lo > allowed.hi) and not found.nan else "may"
 
 
 def _interval(span: Span) -> Interval:

@@ -17,6 +17,7 @@ from absint.lattices.limits import MEMORY, RLIMIT
 from absint.lattices.unify import POLICIES, SOUND
 
 if TYPE_CHECKING:
+    from absint.analyses.participant import Participant
     from absint.api import Refine
     from absint.model.load import Loaded
     from absint.program.limits import Progress
@@ -195,6 +196,7 @@ def analysed(
     timings: Timings | None = None,
     settings: Settings = DEFAULT_SETTINGS,
     shows_diagnostics: bool = False,
+    with_: Sequence[Participant] = (),
 ) -> Result:
     """The analysis of the model under the assumptions and at the sizes that are given.
 
@@ -217,6 +219,7 @@ def analysed(
             schema_inference=schema_inference,
             policy=policy,
             timings=timings,
+            with_=with_,
             **settings._asdict(),
         )
     if not shows_diagnostics:

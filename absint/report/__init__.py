@@ -5,8 +5,8 @@ summary        rows and totals of an analysis; text and document render them, tr
 relations      relations and the nodes that state them, in one line each; clauses: those of a contract, in order
 study          the table of a study
 exports        the constraints of a model for other tools
-proofs, contracts, constraints, checks, feeds, classes, costs, devices, profiles, policies, rules, freezing, dynamizing,
-audit, audit_sarif, lint, lint_sarif
+proofs, contracts, constraints, checks, feeds, classes, costs, devices, ranges, profiles, policies, rules, freezing,
+dynamizing, audit, audit_sarif, lint, lint_sarif
                answers of the other commands
 cost_plot      cost and peak memory over a size as a picture
 sarif          what documents in this format share

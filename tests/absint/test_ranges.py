@@ -15,7 +15,9 @@ from onnx import parser
 import absint
 from absint.analyses import range_tensors
 from absint.analyses.range_rules import NONE, At
+from absint.analyses.range_weights import weights
 from absint.analyses.ranges import DOMAIN, RangeFinding, Ranges
+from absint.cli import run
 from absint.errors import UsageError
 from absint.lattices.domains import Span
 from absint.result import Result
@@ -29,10 +31,12 @@ INPUTS = "float[N, 4] x, float[N, 4] p, float[4, 3] w, int64[N, 4] i, int64[N, 4
 EXPRESSIONS = [
     "y = Add(x, p)", "y = Sub(p, x)", "y = Mul(x, x)", "y = Div(x, p)", "y = Div(p, x)", "y = Add(i, j)",
     "y = Sub(i, j)", "y = Mul(i, i)", "y = Div(i, j)", "y = Mod(i, j)", "y = Mod<fmod = 1>(i, j)", "y = Add(q, q)",
-    "y = Mul(q, q)", "y = Neg(q)", "y = Abs(q)", "y = Abs(x)", "y = Relu(x)", "y = Sqrt(p)", "y = Sqrt(x)", "y = Exp(x)",
+    "y = Mul(q, q)", "y = Neg(q)", "y = Abs(q)", "y = Abs(x)", "y = Relu(x)", "y = Sqrt(p)", "y = Sqrt(x)",
+    "y = Exp(x)",
     "y = Log(p)", "y = Log(x)", "y = Reciprocal(x)", "y = Reciprocal(p)", "y = Ceil(x)", "y = Floor(x)", "y = Round(x)",
     "y = Sin(x)", "y = Cos(x)", "y = Tanh(x)", "y = Erf(x)", "y = Atan(x)", "y = Sigmoid(x)", "y = Softplus(x)",
-    "y = Asin(w)", "y = Acos(x)", "y = Acosh(p)", "y = Atanh(w)", "y = LeakyRelu<alpha = 0.25>(x)", "y = HardSigmoid(x)",
+    "y = Asin(w)", "y = Acos(x)", "y = Acosh(p)", "y = Atanh(w)", "y = LeakyRelu<alpha = 0.25>(x)",
+    "y = HardSigmoid(x)",
     "y = HardSwish(x)", "y = Less(x, p)", "y = GreaterOrEqual(i, j)", "y = Equal(i, j)", "y = Not(c)", "y = Max(x, p)",
     "y = Min(x, p, x)", "y = Where(c, x, p)", "k = Constant<value = int64 {3}>() y = Pow(x, k)",
     "k = Constant<value_float = 2.0>() y = Pow(x, k)", "k = Constant<value_float = 3.0>() y = Pow(x, k)",
@@ -74,3 +78,173 @@ def within_boxes(result: Result, sizes: Mapping[str, int], seed: int) -> Mapping
 def test_claims_hold_in_runs(text: str) -> None:
     sizes = [{"N": 1}, {"N": 2}, {"N": 5}]
     check_analysis(Ranges(BOXES), [model_of(text)], DOMAIN.allows, sizes=sizes, feeds=within_boxes, seeds=3, tries=3)
+
+
+NETWORK = parser.parse_model(f"""{HEAD}
+    net (float[N, 2, 8, 8] x) => (float[N, M] y)
+    <float[3, 2, 3, 3] k = {{{", ".join(str((i % 7 - 3) / 4) for i in range(54))}}}, float[3] b = {{-1, 0.5, 2}},
+     float[3] v = {{0.5, 1, 2}}> {{
+        a = Conv<pads = [1, 1, 1, 1]>(x, k, b)
+        n = BatchNormalization(a, b, b, b, v)
+        r = Relu(n)
+        p = MaxPool<kernel_shape = [3, 3], strides = [2, 2], pads = [1, 1, 1, 1]>(r)
+        q = AveragePool<kernel_shape = [2, 2]>(p)
+        g = GlobalAveragePool(q)
+        y = Flatten(g)
+    }}""")
+
+CONTROL = parser.parse_model(f"""{HEAD}
+    net (int64[1] i, int64[1] j, int64 m) => (int64[1] y, int64[1] z) {{
+        less = Less(i, j) flat = Squeeze(less)
+        y = If (flat) <
+            then_branch = t () => (int64[1] a) {{ a = Sub(j, i) }},
+            else_branch = e () => (int64[1] b) {{ b = Sub(i, j) }}>
+        z = Loop (m, , i) <body = l (int64 n, bool go, int64[1] s) => (bool next, int64[1] w) {{
+            next = Identity(go)  d = Abs(s)  w = Min(d, j)
+        }}>
+    }}""")
+
+
+def test_claims_hold_in_a_network_with_weights() -> None:
+    found = weights(absint.analyze(NETWORK).loaded)
+    assert found["b"] == (-1, 2)
+    assert found["k"] == (-0.75, 0.75)
+    ranges = Ranges(found, x=(-3, 5))
+    check_analysis(ranges, [NETWORK], DOMAIN.allows, sizes=[{"N": 1}, {"N": 3}], feeds=within_boxes, seeds=2, tries=2)
+    claims = absint.analyze(NETWORK, with_=[ranges]).found_by(ranges)
+    assert DOMAIN.allows(claims["a"], 69)  # 18 * 5 * 0.75 is 67.5, and 2
+    assert not DOMAIN.allows(claims["a"], 70)
+    assert not claims["n"].nan
+
+
+def test_attributes_count() -> None:
+    """A window of a dilated pool may lie within the padding; updates may be added."""
+    model = model_of("""k = Constant<value = int64[2] {0, 2}>() u = Unsqueeze(x, k)
+        a = MaxPool<kernel_shape = [2, 2], dilations = [2, 2], pads = [1, 1, 1, 1]>(u)
+        b = MaxPool<kernel_shape = [2, 2]>(u)  y = ScatterElements<axis = 1, reduction = "add">(x, i, x)""")
+    ranges = Ranges(x=(1, 2), i=(0, 3))
+    claims = absint.analyze(model, with_=[ranges], bind={"N": 2}).found_by(ranges)
+    assert [DOMAIN.text(claims[name]) for name in "aby"] == ["[-inf, 2]", "[1, 2]", "[-inf, inf] or NaN"]
+
+
+def test_constants_that_a_caller_replaces_have_no_range() -> None:
+    model = onnx.ModelProto()
+    model.CopyFrom(NETWORK)
+    model.graph.input.append(onnx.helper.make_tensor_value_info("b", 1, [3]))
+    assert "b" not in weights(absint.analyze(model).loaded)
+
+
+def test_branches_and_loops_refine() -> None:
+    def feeds(_: Result, __: Mapping[str, int], seed: int) -> Mapping[str, object]:
+        rng = np.random.default_rng(seed)
+        return {"i": rng.integers(-4, 4, 1), "j": rng.integers(1, 10, 1), "m": np.array(rng.integers(0, 5))}
+
+    ranges = Ranges(BOXES)
+    check_analysis(ranges, [CONTROL], DOMAIN.allows, sizes=[{}], feeds=feeds, seeds=12)
+    claims = absint.analyze(CONTROL, with_=[ranges]).found_by(ranges)
+    assert DOMAIN.text(claims["y"]) == "[-2, 13]"
+    assert DOMAIN.text(claims["z"]) == "[-4, 9]"
+
+
+def test_a_wrong_rule_is_caught(monkeypatch: pytest.MonkeyPatch) -> None:
+    def wrong(at: At) -> Span:
+        return at.ranges[0] or NONE
+
+    for name, text in (("Neg", "y = Neg(i)"), ("MatMul", "y = MatMul(x, w)"), ("Exp", "y = Exp(x)")):
+        monkeypatch.setattr(range_tensors, "RULES", {**range_tensors.RULES, name: wrong})
+        monkeypatch.setattr("absint.analyses.ranges.RULES", {**range_tensors.RULES, name: wrong})
+        with pytest.raises(AnalysisError, match="is claimed to be"):
+            check_analysis(Ranges(BOXES), [model_of(text)], DOMAIN.allows, sizes=[{"N": 3}], feeds=within_boxes)
+
+
+def findings(text: str, **boxes: tuple[float, float]) -> list[RangeFinding]:
+    ranges = Ranges(boxes)
+    result = absint.analyze(model_of(text), with_=[ranges])
+    return list(ranges.findings(result))
+
+
+@pytest.mark.parametrize(
+    ("text", "boxes", "expected"),
+    [
+        ("y = Add(q, q)", {"q": (-64, 63)}, "overflow: never, found [-128, 126], allowed [-128, 127]"),
+        ("y = Add(q, q)", {"q": (-64, 64)}, "overflow: may, found [-128, 128], allowed [-128, 127]"),
+        ("y = Add(q, q)", {"q": (64, 70)}, "overflow: always, found [128, 140], allowed [-128, 127]"),
+        ("y = Div(x, p)", {"p": (-1, 1)}, "division by zero: may, the divisor is in [-1, 1]"),
+        ("y = Div(p, x)", {"x": (1, 1)}, "division by zero: never, the divisor is in [1, 1]"),
+        ("y = Mod(i, j)", {"j": (0, 0)}, "division by zero: always, the divisor is in [0, 0]"),
+        ("y = Reciprocal(x)", {"x": (0, 1)}, "division by zero: may, the divisor is in [0, 1]"),
+        ("y = Sqrt(x)", {"x": (0, 1)}, "outside of domain: never, found [0, 1], allowed [0, inf]"),
+        ("y = Sqrt(x)", {"x": (-2, -1)}, "outside of domain: always, found [-2, -1], allowed [0, inf]"),
+        ("y = Acos(x)", {"x": (0, 2)}, "outside of domain: may, found [0, 2], allowed [-1, 1]"),
+        ("y = Gather<axis = 1>(x, i)", {"i": (-4, 3)}, "index out of range: never, found [-4, 3], allowed [-4, 3]"),
+        ("y = Gather<axis = 1>(x, i)", {"i": (4, 5)}, "index out of range: always, found [4, 5], allowed [-4, 3]"),
+        ("y = Cast<to = 3>(x)", {"x": (-200, 5)}, "overflow: may, found [-200, 5], allowed [-128, 127]"),
+        (
+            "s = Constant<value_float = 1.0>() z = Constant<value = int8 {0}>() y = QuantizeLinear(x, s, z)",
+            {"x": (500, 600)},
+            "saturation: always, found [500, 600], allowed [-128, 127]",
+        ),
+    ],
+)
+def test_findings(text: str, boxes: dict[str, tuple[float, float]], expected: str) -> None:
+    (finding,) = findings(text, **boxes)
+    assert str(finding).partition(": ")[2] == expected
+
+
+def test_an_index_is_never_certain_on_an_axis_that_may_be_longer() -> None:
+    (finding,) = findings("y = Gather(x, i)", i=(3, 5))
+    assert finding.certainty == "may"
+
+
+def test_doubts_are_discharged() -> None:
+    model, ranges = model_of("y = Gather<axis = 1>(x, i)"), Ranges(i=(-4, 3))
+    assert "may fail on data" in str(absint.analyze(model).check({"N": 3}))
+    assert str(absint.analyze(model, with_=[ranges]).check({"N": 3})).endswith("(shown by Ranges(i in [-4, 3]))")
+
+
+def test_a_range_is_in_order() -> None:
+    with pytest.raises(UsageError, match=r"x: expected a range from its least to its greatest number, found 2\.\.1"):
+        Ranges(x=(2, 1))
+
+
+def test_the_command(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    path = tmp_path / "model.onnx"
+    onnx.save(model_of("a = Add(q, q) b = Div(x, p) y = Sqrt(b)"), path)
+    assert run(["ranges", str(path), "--input", "q=-9..9", "--input", "p=1..2.5", "--input", "x=-1e1..1"]) == 0
+    text = capsys.readouterr().out
+    assert ": 0 certain, 1 possible, 2 ruled out\n" in text
+    assert "\npossible\n  Sqrt #2  outside of domain: found [-10, 1], allowed [0, inf]\n" in text.replace(
+        ".0000001", ""
+    )
+    assert run(["ranges", str(path), "--all", "--input", "q=7"]) == 0
+    assert "\nruled out\n  Add #0  overflow: found [14, 14]" in capsys.readouterr().out
+    assert run(["ranges", str(path), "--format", "json"]) == 0
+    document = json.loads(capsys.readouterr().out)
+    assert document["schema"] == "absint.ranges/1"
+    assert document["values"][0] == {"value": "x", "least": None, "most": None, "nan": True}
+    assert {one["kind"] for one in document["findings"]} == {"overflow", "division by zero", "outside of domain"}
+
+
+@pytest.mark.parametrize(
+    ("boxes", "message"),
+    [
+        (["x"], "--input x: expected an input and its range, as x=-1..1"),
+        (["u=1..2"], "--input u=1..2: no input has this name; the inputs are x"),
+        (["x=1..2", "x=1"], "--input x=1: x is already given"),
+        (["x=2..1"], "x: expected a range from its least to its greatest number, found 2..1"),
+    ],
+)
+def test_options_that_are_wrong(
+    boxes: list[str], message: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = tmp_path / "model.onnx"
+    onnx.save(model_of("y = Relu(x)"), path)
+    assert run(["ranges", str(path), *(part for box in boxes for part in ("--input", box))]) == 2
+    assert message in capsys.readouterr().err
+
+
+def test_many_findings_are_cut_short(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    path = tmp_path / "many.onnx"
+    onnx.save(model_of(" ".join(f"a{n} = Sqrt(x)" for n in range(25)) + " y = Relu(x)"), path)
+    assert run(["ranges", str(path)]) == 0
+    assert "  and 5 more nodes (all: --all)" in capsys.readouterr().out

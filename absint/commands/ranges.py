@@ -1,0 +1,83 @@
+"""`absint ranges`."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Final
+
+import click
+
+from absint.commands.analysis import Settings, analysed, assume_option, format_option, settings_options
+from absint.commands.codes import FINE
+from absint.commands.models import models_argument, read_model
+from absint.errors import UsageError
+
+if TYPE_CHECKING:
+    from absint.model.load import Loaded
+    from absint.shapes.sizes import Sizes
+
+_NUMBER: Final = r"[+-]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:e[+-]?[0-9]+)?"
+_BOX: Final = re.compile(rf"(.+)=\s*({_NUMBER})\s*(?:\.\.\s*({_NUMBER})\s*)?", re.IGNORECASE)
+
+
+@click.command()
+@click.option("--input", "boxes", metavar="RANGE", multiple=True, help="The range of an input's elements, as x=-1..1.")
+@click.option("--all", "everything", is_flag=True, help="List every value, and what is ruled out.")
+@assume_option
+@settings_options
+@format_option()
+@models_argument()
+def ranges(
+    model: str,
+    settings: Settings,
+    boxes: tuple[str, ...],
+    everything: bool,
+    assume: tuple[str, ...],
+    sizes: Sizes,
+    form: str,
+) -> int:
+    """Show ranges of values, and what can go wrong.
+
+    Each value of MODEL has a least and a greatest element, for inputs in the ranges of --input. Nodes that may
+    overflow, divide by 0, leave the domain of a function or an axis, or saturate are listed. docs/ranges.md says how
+    runtimes may differ.
+    """
+    from absint.analyses.range_weights import weights
+    from absint.analyses.ranges import Ranges
+    from absint.report.ranges import document, report
+
+    loaded = read_model(model)
+    analysis = Ranges(weights(loaded), **_read(boxes, loaded))
+    result = analysed(loaded, assume, sizes, settings=settings, with_=[analysis])
+    if form == "json":
+        click.echo(document(result, analysis))
+    else:
+        from absint.report.text import width_of, write
+
+        write(report(result, analysis, width_of(), everything=everything))
+    return FINE
+
+
+def _read(texts: Sequence[str], loaded: Loaded) -> dict[str, tuple[float, float]]:
+    """The ranges of inputs by name. Raises UsageError for a text that is none, and a name that no input has."""
+    names = [info.name for info in loaded.model.graph.input]
+    found: dict[str, tuple[float, float]] = {}
+    for text in texts:
+        match = _BOX.fullmatch(text)
+        if match is None:
+            raise UsageError(f"--input {text}: expected an input and its range, as x=-1..1")
+        name, low, high = match[1].strip(), match[2], match[3] or match[2]
+        if name not in names:
+            raise UsageError(f"--input {text}: no input has this name; the inputs are {', '.join(names)}")
+        if name in found:
+            raise UsageError(f"--input {text}: {name} is already given")
+        found[name] = (_number(low), _number(high))
+    return found
+
+
+def _number(text: str) -> float:
+    return int(text) if text.lstrip("+-").isdigit() else float(text)
+
+
+__all__ = ["ranges"]
