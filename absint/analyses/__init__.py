@@ -18,7 +18,7 @@ found          what they found, by name
 liveness       when each value dies
 regions        the graphs of a program as a tree: branches and bodies of loops
 devices      where nodes run beside an accelerator, and what is copied; by cuda_kernels, a table
-ranges       ranges of values and what can go wrong; by range_rules (arithmetic), range_functions (of elements),
-             range_tensors (of whole tensors) and range_weights (constants)
+ranges       ranges of values and what can go wrong; by range_rules (arithmetic), range_functions (of elements)
+             and range_tensors (of whole tensors)
 value_sizes    elements and bytes of a value
 """

@@ -43,8 +43,8 @@ def ranges(
     overflow, divide by 0, leave the domain of a function or an axis, or saturate are listed. docs/ranges.md says how
     runtimes may differ.
     """
-    from absint.analyses.range_weights import weights
     from absint.analyses.ranges import Ranges
+    from absint.model.weights import weights
     from absint.report.ranges import document, report
 
     loaded = read_model(model)

@@ -10,7 +10,7 @@ outlines        messages without the data of large tensors; differences between 
 protos          names, domains, captured values and attributes of messages
 declared_types  declared types as abstract values; dtypes: element types of array libraries
 definitions     names of long dims in the metadata of an annotated model
-initialisers    tensors as abstract values; sources: inputs and tensors that no runtime accepts
+initialisers    tensors as abstract values; weights: their ranges; sources: inputs and tensors that no runtime accepts
 schemas         output types and function bodies of operators; signatures: the types that they take and give
 registry        schemas of the installed onnx, read from a table of its version; schema: one of them as data
 inference       types that keep an annotated model from loading
