@@ -195,7 +195,7 @@ ELEMENTWISE: Final[Mapping[str, Rule]] = {
     "Sum": arithmetic("add"), "Div": division, "Mod": modulo, "Pow": power, "Max": extreme("max"), "Min":
     extreme("min"), "Clip": clip, "Relu": relu, "Abs": absolute, "Sqrt": root, "Exp": exponential, "Log":
     logarithm, "Reciprocal": reciprocal, "Ceil": of_form("ceil"), "Floor": of_form("floor"), "Round":
-    of_form("round"), "Sin": wave, "Cos": wave, "Tanh": roughly(math.tanh, -1.0, 1.0), "Erf": roughly(math.erf,
+    of_form("round"), "Sin": wave, "Cos": wave, "Tanh": roughly(math.tanh), "Erf": roughly(math.erf,
     -1.0, 1.0), "Atan": roughly(math.atan), "Sigmoid": roughly(lambda x: 1 / (1 + math.exp(-x)) if x > -700 else
     0.0, 0.0, 1.0), "Softplus": roughly(lambda x: x if x > 700 else math.log1p(math.exp(x)), 0.0), "Asin":
     inverse(-1.0, 1.0, -1.6, 1.6), "Acos": inverse(-1.0, 1.0, -1e-3, 3.2), "Acosh": inverse(1.0, inf, -1e-3,

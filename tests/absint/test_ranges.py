@@ -146,6 +146,15 @@ def test_branches_and_loops_refine() -> None:
     assert DOMAIN.text(claims["z"]) == "[-4, 4]"
 
 
+def test_kernels_may_go_beyond_a_limit() -> None:
+    """Those of onnxruntime give 1.0000002 for Tanh and 1.0000001 for Sigmoid."""
+    ranges = Ranges(x=(-90, 90))
+    claims = absint.analyze(model_of("a = Tanh(x) y = Sigmoid(x)"), with_=[ranges]).found_by(ranges)
+    assert all(DOMAIN.allows(claims["a"], value) for value in (-1.0000002, 1.0000002))
+    assert all(DOMAIN.allows(claims["y"], value) for value in (0, 1.0000001))
+    assert not DOMAIN.allows(claims["y"], -1e-9)
+
+
 def test_a_wrong_rule_is_caught(monkeypatch: pytest.MonkeyPatch) -> None:
     def wrong(at: At) -> Span:
         return at.ranges[0] or NONE
