@@ -62,6 +62,14 @@ def near(at: At, function: Callable[[float], float], x: Span, lo: float = -inf, 
     return Span(max(found.lo, lo), min(found.hi, hi), x.nan)
 
 
+def sigmoid(x: float) -> float:
+    return 1 / (1 + math.exp(-x)) if x > -700 else 0.0
+
+
+def softplus(x: float) -> float:
+    return x if x > 700 else math.log1p(math.exp(x))
+
+
 def exponential(at: At) -> Span:
     return near(at, math.exp, input_of(at, 0), 0.0)
 
@@ -192,17 +200,17 @@ def choice(at: At) -> Span:
 
 ELEMENTWISE: Final[Mapping[str, Rule]] = {
     "Add": arithmetic("add"), "Sub": arithmetic("sub"), "Mul": arithmetic("mul"), "Neg": arithmetic("neg"),
-    "Sum": arithmetic("add"), "Div": division, "Mod": modulo, "Pow": power, "Max": extreme("max"), "Min":
-    extreme("min"), "Clip": clip, "Relu": relu, "Abs": absolute, "Sqrt": root, "Exp": exponential, "Log":
-    logarithm, "Reciprocal": reciprocal, "Ceil": of_form("ceil"), "Floor": of_form("floor"), "Round":
-    of_form("round"), "Sin": wave, "Cos": wave, "Tanh": roughly(math.tanh), "Erf": roughly(math.erf,
-    -1.0, 1.0), "Atan": roughly(math.atan), "Sigmoid": roughly(lambda x: 1 / (1 + math.exp(-x)) if x > -700 else
-    0.0, 0.0, 1.0), "Softplus": roughly(lambda x: x if x > 700 else math.log1p(math.exp(x)), 0.0), "Asin":
-    inverse(-1.0, 1.0, -1.6, 1.6), "Acos": inverse(-1.0, 1.0, -1e-3, 3.2), "Acosh": inverse(1.0, inf, -1e-3,
-    inf), "Atanh": inverse(-1.0, 1.0, -inf, inf), "LeakyRelu": leaky, "HardSigmoid": hard_sigmoid, "HardSwish":
-    bump(-0.38), "Gelu": bump(-0.18), "Less": compared("Less"), "LessOrEqual": compared("LessOrEqual"),
-    "Greater": compared("Greater"), "GreaterOrEqual": compared("GreaterOrEqual"), "Equal": compared("Equal"),
-    "And": conjunction, "Or": disjunction, "Not": negation, "Where": choice,
+    "Sum": arithmetic("add"), "Div": division, "Mod": modulo, "Pow": power, "Max": extreme("max"),
+    "Min": extreme("min"), "Clip": clip, "Relu": relu, "Abs": absolute, "Sqrt": root, "Exp": exponential,
+    "Log": logarithm, "Reciprocal": reciprocal, "Ceil": of_form("ceil"), "Floor": of_form("floor"),
+    "Round": of_form("round"), "Sin": wave, "Cos": wave, "Tanh": roughly(math.tanh), "Erf": roughly(math.erf),
+    "Atan": roughly(math.atan), "Sigmoid": roughly(sigmoid, 0.0), "Softplus": roughly(softplus, 0.0),
+    "Asin": inverse(-1.0, 1.0, -1.6, 1.6), "Acos": inverse(-1.0, 1.0, -1e-3, 3.2),
+    "Acosh": inverse(1.0, inf, -1e-3, inf), "Atanh": inverse(-1.0, 1.0, -inf, inf), "LeakyRelu": leaky,
+    "HardSigmoid": hard_sigmoid, "HardSwish": bump(-0.38), "Gelu": bump(-0.18), "Less": compared("Less"),
+    "LessOrEqual": compared("LessOrEqual"), "Greater": compared("Greater"),
+    "GreaterOrEqual": compared("GreaterOrEqual"), "Equal": compared("Equal"), "And": conjunction,
+    "Or": disjunction, "Not": negation, "Where": choice,
 }  # fmt: skip
 
 __all__ = ["ELEMENTWISE"]
