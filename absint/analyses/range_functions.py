@@ -28,6 +28,7 @@ from absint.analyses.range_rules import (
     interval,
     join,
     modulo,
+    negative,
     picked,
     power,
 )  # fmt: skip
@@ -199,8 +200,8 @@ def choice(at: At) -> Span:
 
 
 ELEMENTWISE: Final[Mapping[str, Rule]] = {
-    "Add": arithmetic("add"), "Sub": arithmetic("sub"), "Mul": arithmetic("mul"), "Neg": arithmetic("neg"),
-    "Sum": arithmetic("add"), "Div": division, "Mod": modulo, "Pow": power, "Max": extreme("max"),
+    "Add": arithmetic("add"), "Sub": arithmetic("sub"), "Mul": arithmetic("mul"), "Neg": negative,
+    "Sum": arithmetic("add", 1), "Div": division, "Mod": modulo, "Pow": power, "Max": extreme("max"),
     "Min": extreme("min"), "Clip": clip, "Relu": relu, "Abs": absolute, "Sqrt": root, "Exp": exponential,
     "Log": logarithm, "Reciprocal": reciprocal, "Ceil": of_form("ceil"), "Floor": of_form("floor"),
     "Round": of_form("round"), "Sin": wave, "Cos": wave, "Tanh": roughly(math.tanh), "Erf": roughly(math.erf),

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
+from functools import reduce
 from math import ceil, inf, isinf, prod
 from typing import Final, Literal, Protocol, TypeVar
 
@@ -162,22 +163,26 @@ def mean(at: At, x: Span, most: float, *, nan: bool) -> Span:
 # Elementwise
 
 
-def arithmetic(name: str) -> Rule:
+def arithmetic(name: Literal["add", "sub", "mul"], least: int = 2) -> Rule:
+    """Of that many operands or more."""
+
     def rule(at: At) -> Span:
-        operands = [input_of(at, index) for index in range(len(at.ranges))]
+        operands = [input_of(at, index) for index in range(max(len(at.ranges), least))]
         if at.dtype in FLOATS:
-            apply = getattr(FLOATS[at.dtype], name)
-            found = operands[0]
-            for operand in operands[1:]:
-                found = apply(found, operand)
-            return found if len(operands) > 1 or name == "add" else apply(found)
+            of_floats: Callable[[Span, Span], Span] = getattr(FLOATS[at.dtype], name)
+            return reduce(of_floats, operands)
         if at.dtype not in INTEGER_RANGES:
             return any_of(at.dtype)
-        compute = getattr(INTS, name)
-        numbers = [interval(operand) for operand in operands]
-        return fitted(at, compute(*numbers))
+        of_integers: Callable[[Interval, Interval], Interval] = getattr(INTS, name)
+        return fitted(at, reduce(of_integers, map(interval, operands)))
 
     return rule
+
+
+def negative(at: At) -> Span:
+    if at.dtype in FLOATS:
+        return FLOATS[at.dtype].neg(input_of(at, 0))
+    return fitted(at, INTS.neg(interval(input_of(at, 0)))) if at.dtype in INTEGER_RANGES else any_of(at.dtype)
 
 
 def division(at: At) -> Span:
@@ -267,5 +272,5 @@ def clip(at: At) -> Span:
 __all__ = [
     "ANY", "DIGITS", "FLOATS", "INTS", "NONE", "ONE", "TRUTHS", "ZERO", "At", "D", "Kind", "Rule", "any_of",
     "arithmetic", "clip", "division", "extreme", "fitted", "input_of", "interval", "is_full", "join", "mean", "modulo",
-    "picked", "power", "size_of", "span_of", "total", "upper",
+    "negative", "picked", "power", "size_of", "span_of", "total", "upper",
 ]  # fmt: skip

@@ -125,17 +125,14 @@ def hold(
 
 def fetched(model: onnx.ModelProto, result: absint.Result) -> onnx.ModelProto:
     """The model, with outputs that cannot be handed out as float."""
-    for at, info in enumerate(list(model.graph.output)):
+    if any(node.op_type == "Loop" for node in model.graph.node):
+        return model
+    for info in model.graph.output:
         value = result.values.get(info.name)
-        if (
-            isinstance(value, Tensor)
-            and int(value.dtype) in UNFETCHED
-            and "Loop" not in {n.op_type for n in model.graph.node}
-        ):
-            model.graph.node.append(
-                helper.make_node("Cast", [info.name], [f"{info.name}_fetched"], to=TensorProto.FLOAT)
-            )
-            model.graph.output[at].name = f"{info.name}_fetched"
+        if isinstance(value, Tensor) and int(value.dtype) in UNFETCHED:
+            name = f"{info.name}_fetched"
+            model.graph.node.append(helper.make_node("Cast", [info.name], [name], to=TensorProto.FLOAT))
+            info.name = name
     return model
 
 
