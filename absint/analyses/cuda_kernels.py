@@ -1,8 +1,10 @@
 """Kernels of onnxruntime's CUDA provider, as data: which operators have one, for which types, and what they keep on
 the host.
 
-Source: docs/OperatorKernels.md of onnxruntime and the registrations of its kernels (`InputMemoryType`), read in
-November 2026. Types are those of the newest version of an operator.
+Source: docs/OperatorKernels.md of github.com/microsoft/onnxruntime at commit 001d12d2623f, section CUDA, and the
+registrations of the kernels (`InputMemoryType`, `OutputMemoryType`) below onnxruntime/core/providers/cuda and
+onnxruntime/contrib_ops/cuda. Types are those of the newest version of an operator. NonMaxSuppression is not in that
+document, but has a registration. What no registration confirms is left out.
 """
 
 from __future__ import annotations
@@ -13,114 +15,159 @@ from typing import Final
 from absint.lattices.dtype import DType
 
 _TYPES: Final[Mapping[str, tuple[DType, ...]]] = {
-    "f": (DType.FLOAT16, DType.BFLOAT16, DType.FLOAT, DType.DOUBLE),
+    "f": (DType.FLOAT16, DType.FLOAT, DType.DOUBLE),
+    "w": (DType.BFLOAT16,),
     "s": (DType.FLOAT,),
+    "z": (DType.FLOAT, DType.DOUBLE),
     "h": (DType.FLOAT16,),
     "i": (DType.INT32,),
     "l": (DType.INT64,),
+    "j": (DType.INT16,),
     "u": (DType.UINT32, DType.UINT64),
+    "v": (DType.UINT64,),
     "b": (DType.INT8, DType.UINT8, DType.INT16, DType.UINT16),
     "c": (DType.INT8,),
     "d": (DType.UINT8,),
+    "q": (DType.INT4, DType.UINT4),
+    "8": (DType.FLOAT8E4M3FN, DType.FLOAT8E5M2),
+    "9": (DType.FLOAT8E4M3FNUZ, DType.FLOAT8E5M2FNUZ),
+    "4": (DType.FLOAT4E2M1,),
     "t": (DType.BOOL,),
+    "x": (DType.STRING,),
 }
 """Letters for groups of types."""
 
-_LIMITED: Final = """
-f     Affine ArgMax ArgMin Attention AveragePool BatchNormalization Ceil Conv ConvTranspose Cos Crop DepthToSpace
-f     Dropout Einsum Elu Erf Exp Floor GRU Gelu Gemm GlobalAveragePool GlobalMaxPool HardSigmoid HardSwish ImageScaler
-f     InstanceNormalization IsInf IsNaN LRN LSTM LayerNormalization LeakyRelu Log LogSoftmax MatMul NonMaxSuppression
-f     PRelu ParametricSoftplus RMSNormalization RNN RandomNormal RandomUniform Reciprocal ReduceLogSum ReduceLogSumExp
-f     ReduceSumSquare Relu RoiAlign RotaryEmbedding Round ScaledTanh Selu Sigmoid SimplifiedLayerNormalization Sin
-f     Softmax Softplus Softsign SpaceToDepth Sqrt Sum Tanh ThresholdedRelu
-s     GridSample
-sh    QuantizeLinear
-t     And Not Or Xor
-fi    ReduceL1 ReduceL2 ReduceMean ReduceProd
-fil   Pow Range ReduceMax ReduceSum Tile TopK
-fild  Where
-filu  CumSum Greater GreaterOrEqual Less LessOrEqual Max Min Mod
-filut Equal
-filcd ReduceMin
-filub Abs Add Div Mul Neg Shrink Sign Sub
-flt   GatherND
-ft    Pad
-fid   Resize Upsample
-fcd   MaxPool
-flcd  Clip
-shl   OneHot
-shildt NonZero
-c     MatMulInteger
-"""
-_ANY: Final = """
-Cast Compress Concat ConcatFromSequence ConstantOfShape DequantizeLinear DynamicSlice Expand EyeLike Flatten Gather
-GatherElements Identity If Loop RandomNormalLike RandomUniformLike Reshape ReverseSequence Scan Scatter ScatterElements
-ScatterND SequenceAt SequenceConstruct SequenceEmpty SequenceErase SequenceInsert SequenceLength Shape Size Slice Split
-Squeeze TensorScatter Transpose Trilu Unsqueeze
-"""
-"""Kernels for every type but strings."""
-
-_CONTRIB: Final = """
-Attention BiasAdd BiasDropout BiasGelu BiasSoftmax BiasSplitGelu BitmaskBiasDropout BitmaskDropout ComplexMul
-ComplexMulConj ConvTransposeWithDynamicPads DecoderAttention DecoderMaskedMultiHeadAttention DecoderMaskedSelfAttention
-DequantizeLinear DequantizeWithOrder DynamicTimeWarping EmbedLayerNormalization FastGelu FusedConv FusedMatMul
-GatedRelativePositionBias GatherBlockQuantized Gelu GemmFloat8 GemmaRotaryEmbedding GridSample GroupNorm
-GroupQueryAttention Inverse Irfft LongformerAttention MatMulBnb4 MatMulNBits MoE MultiHeadAttention NGramRepeatBlock
-NhwcConv PackedAttention PackedMultiHeadAttention PagedAttention QAttention QMoE QOrderedAttention QOrderedGelu
-QOrderedLayerNormalization QOrderedLongformerAttention QOrderedMatMul QuantizeLinear QuantizeWithOrder QuickGelu
-RelativePositionBias RemovePadding RestorePadding Rfft RotaryEmbedding SkipGroupNorm SkipLayerNormalization
-SkipSimplifiedLayerNormalization SparseAttention
+_KERNELS: Final = """
+f       Affine ArgMax ArgMin BatchNormalization Ceil ConvTranspose Cos Crop DepthToSpace Einsum Elu Floor GRU
+f       GlobalAveragePool GlobalMaxPool ImageScaler InstanceNormalization LRN LSTM LeakyRelu Log LogSoftmax PRelu
+f       ParametricSoftplus RNN RandomNormal RandomUniform Reciprocal ReduceLogSum ReduceLogSumExp ReduceSumSquare Round
+f       ScaledTanh Selu Sin Softplus Softsign SpaceToDepth ThresholdedRelu
+fw      AveragePool Conv Dropout Erf Exp Gelu Gemm HardSigmoid HardSwish LayerNormalization MatMul RMSNormalization
+fw      Relu Sigmoid SimplifiedLayerNormalization Softmax Sqrt Sum Tanh
+fw89    IsInf IsNaN
+shw     Attention RotaryEmbedding
+s       GridSample NonMaxSuppression
+z       RoiAlign
+sh      QuantizeLinear
+t       And Not Or Xor
+fi      ReduceL1 ReduceL2 ReduceMean ReduceProd
+fil     ReduceMax TopK
+fwil    Pow ReduceSum Tile
+fwild   Where
+filu    CumSum Greater GreaterOrEqual Less LessOrEqual
+fwilu   Max Min Mod
+filut   Equal
+filcd   ReduceMin
+filub   Shrink
+fwilub  Abs Add Div Mul Sign Sub
+fwjilc  Neg
+fwlt    GatherND
+ft      Pad
+fid     Resize Upsample
+fcd     MaxPool
+flcdv   Clip
+zjil    Range
+shl     OneHot
+shildt  NonZero
+zilv    EyeLike
+cdq8    DequantizeLinear
+c       MatMulInteger
+l       ConstantOfShape
+fwilubt89  Identity Reshape Scan Shape
+fwilubt84  Cast
+fwilubtx   RandomNormalLike RandomUniformLike Size
+fwilubt  Compress Concat ConcatFromSequence DynamicSlice Expand Flatten Gather GatherElements ReverseSequence Scatter
+fwilubt  ScatterElements ScatterND SequenceAt SequenceConstruct SequenceEmpty SequenceErase SequenceInsert
+fwilubt  SequenceLength Slice Split Squeeze TensorScatter Transpose Trilu Unsqueeze
 """
 
-_KERNELS: Final[Mapping[str, frozenset[DType] | None]] = {
-    name: frozenset(dtype for letter in letters for dtype in _TYPES[letter])
-    for letters, names in (line.split(maxsplit=1) for line in _LIMITED.strip().splitlines())
-    for name in names.split()
-} | dict.fromkeys(_ANY.split())
+_CONTRIB_KERNELS: Final = """
+f       BiasSoftmax Inverse Irfft Rfft
+fw      BiasDropout BiasGelu BitmaskBiasDropout BitmaskDropout FastGelu FusedMatMul Gelu QuickGelu TransposeMatMul
+shw     Attention GatherBlockQuantized MatMulBnb4 MatMulNBits MoE MultiHeadAttention RotaryEmbedding
+shw     SkipLayerNormalization SkipSimplifiedLayerNormalization
+shw8    GemmFloat8
+hw      GroupQueryAttention PagedAttention QMoE SparseAttention
+sh      BiasAdd BiasSplitGelu ComplexMul ComplexMulConj DecoderAttention DecoderMaskedMultiHeadAttention
+sh      DecoderMaskedSelfAttention EmbedLayerNormalization GatedRelativePositionBias GroupNorm LongformerAttention
+sh      NhwcConv PackedAttention PackedMultiHeadAttention QuantizeWithOrder RelativePositionBias RemovePadding
+sh      RestorePadding SkipGroupNorm
+s       ConvTransposeWithDynamicPads DynamicTimeWarping FusedConv GemmaRotaryEmbedding GridSample NGramRepeatBlock
+h       DequantizeLinear QuantizeLinear
+c       DequantizeWithOrder QAttention QOrderedAttention QOrderedGelu QOrderedLayerNormalization
+c       QOrderedLongformerAttention QOrderedMatMul
+i       BeamSearch GreedySearch Sampling
+sh      WhisperBeamSearch
+fwilubt   Trilu
+fwilubtx  UnfoldTensor
+"""
 
-_CONTRIB_KERNELS: Final = frozenset(_CONTRIB.split())
 
-_DECIDING: Final[Mapping[str, int]] = {"Where": 1, "OneHot": 2}
+def _table(text: str) -> Mapping[str, frozenset[DType]]:
+    rows = (line.split(maxsplit=1) for line in text.strip().splitlines())
+    return {
+        name: frozenset(dtype for letter in letters for dtype in _TYPES[letter])
+        for letters, names in rows
+        for name in names.split()
+    }
+
+
+_BY_DOMAIN: Final = {"": _table(_KERNELS), "com.microsoft": _table(_CONTRIB_KERNELS)}
+
+_DECIDING: Final[Mapping[tuple[str, str], int]] = {
+    ("", "Where"): 1, ("", "OneHot"): 2, ("com.microsoft", "DequantizeLinear"): 1,
+    ("com.microsoft", "EmbedLayerNormalization"): 2, ("com.microsoft", "GatherBlockQuantized"): 2,
+    ("com.microsoft", "NGramRepeatBlock"): 1,
+}  # fmt: skip
 """The input whose type counts, if it is not the first."""
 
-_HOST_INPUTS: Final[Mapping[str, tuple[int, ...]]] = {
-    "Clip": (1, 2), "ConstantOfShape": (0,), "Dropout": (1, 2), "If": (0,), "Loop": (0, 1),
-    "NonMaxSuppression": (2, 3, 4), "OneHot": (1, 2), "Pad": (1, 2, 3), "Range": (0, 1, 2), "Resize": (1, 2, 3),
-    "SequenceInsert": (2,), "Slice": (1, 2, 3, 4),
-} | dict.fromkeys(
-    ("CumSum", "Expand", "ReduceL1", "ReduceL2", "ReduceLogSum", "ReduceLogSumExp", "ReduceMax", "ReduceMean",
-     "ReduceMin", "ReduceProd", "ReduceSum", "ReduceSumSquare", "Reshape", "SequenceAt", "SequenceErase", "Split",
-     "Squeeze", "Tile", "TopK", "Trilu", "Unsqueeze", "Upsample"), (1,),
-)  # fmt: skip
-
-_CONTRIB_HOST_INPUTS: Final[Mapping[str, tuple[int, ...]]] = {
-    "Attention": (6,), "DecoderMaskedMultiHeadAttention": (7, 8), "DecoderMaskedSelfAttention": (6, 7),
-    "GroupQueryAttention": (6,), "MultiHeadAttention": (8,), "RelativePositionBias": (1, 2), "SparseAttention": (7,),
+_HOST_INPUTS: Final[Mapping[str, Mapping[str, tuple[int, ...]]]] = {
+    "": {
+        "Clip": (1, 2), "ConstantOfShape": (0,), "Dropout": (1, 2), "If": (0,), "Loop": (0, 1),
+        "MatMulInteger": (2, 3), "NonMaxSuppression": (2, 3, 4), "OneHot": (1, 2), "Pad": (1, 2, 3),
+        "Range": (0, 1, 2), "Resize": (1, 2, 3), "Slice": (1, 2, 3, 4),
+    } | dict.fromkeys(
+        ("CumSum", "Expand", "ReduceL1", "ReduceL2", "ReduceLogSum", "ReduceLogSumExp", "ReduceMax", "ReduceMean",
+         "ReduceMin", "ReduceProd", "ReduceSum", "ReduceSumSquare", "Reshape", "Split", "Squeeze", "Tile", "TopK",
+         "Trilu", "Unsqueeze", "Upsample"), (1,),
+    ),
+    "com.microsoft": {
+        "Attention": (6,), "BeamSearch": (0, 1, 2, 3, 4, 5, 6, 9, 10, 11), "BiasDropout": (3, 4),
+        "DecoderMaskedMultiHeadAttention": (7, 8), "DecoderMaskedSelfAttention": (6, 7),
+        "GreedySearch": (0, 1, 2, 3, 6), "GroupQueryAttention": (6,), "MultiHeadAttention": (8,),
+        "QAttention": (3, 4, 6, 7), "QOrderedLayerNormalization": (1, 4),
+        "QOrderedLongformerAttention": (1, 3, 5, 6, 9, 11, 13), "QOrderedMatMul": (1, 3, 4, 7),
+        "RelativePositionBias": (1, 2), "Sampling": (0, 1, 2, 3, 6), "SparseAttention": (7,),
+    },
 }  # fmt: skip
 
-HOST_OUTPUTS: Final = frozenset({"Shape", "Size", "SequenceLength"})
-"""Operators whose kernels give their output on the host."""
+_HOST_OUTPUTS: Final[Mapping[str, frozenset[str]]] = {
+    "": frozenset({"Shape", "Size"}),
+    "com.microsoft": frozenset({"BeamSearch", "GreedySearch", "Sampling"}),
+}
 
 
 def missing_kernel(domain: str, operator: str, types: list[DType]) -> str:
     """The reason why there is no kernel for inputs of these types; empty if there is one."""
-    if DType.STRING in types:
-        return "no CUDA kernel for strings"
-    if domain == "com.microsoft":
-        return "" if operator in _CONTRIB_KERNELS else "no CUDA kernel"
-    if domain or operator not in _KERNELS:
+    allowed = _BY_DOMAIN.get(domain, {}).get(operator)
+    if allowed is None:
         return "no CUDA kernel"
-    allowed = _KERNELS[operator]
-    deciding = _DECIDING.get(operator, 0)
-    if allowed is None or deciding >= len(types) or types[deciding] in (DType.UNDEFINED, *allowed):
+    if DType.STRING in types and DType.STRING not in allowed:
+        return "no CUDA kernel for strings"
+    deciding = _DECIDING.get((domain, operator), 0)
+    if deciding >= len(types) or types[deciding] in (DType.UNDEFINED, *allowed):
         return ""
     return f"no CUDA kernel for {types[deciding].name.lower()}"
 
 
 def host_inputs(domain: str, operator: str) -> tuple[int, ...]:
     """The inputs that a kernel reads on the host, by index."""
-    table = _CONTRIB_HOST_INPUTS if domain == "com.microsoft" else {} if domain else _HOST_INPUTS
-    return table.get(operator, ())
+    return _HOST_INPUTS.get(domain, {}).get(operator, ())
 
 
-__all__ = ["HOST_OUTPUTS", "host_inputs", "missing_kernel"]
+def gives_on_host(domain: str, operator: str) -> bool:
+    """The kernel gives its outputs on the host."""
+    return operator in _HOST_OUTPUTS.get(domain, ())
+
+
+__all__ = ["gives_on_host", "host_inputs", "missing_kernel"]

@@ -16,7 +16,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Final, Literal, NamedTuple
 
-from absint.analyses.cuda_kernels import HOST_OUTPUTS, host_inputs, missing_kernel
+from absint.analyses.cuda_kernels import gives_on_host, host_inputs, missing_kernel
 from absint.analyses.value_sizes import bytes_of, elements_of
 from absint.lattices.dtype import DType
 from absint.lattices.records import record
@@ -155,7 +155,7 @@ class _Placing:
         if not reason and self._stays_on_host(node, types, wanted):
             reason = "reads host values alone"
         self._placements.append(Placement(str(node), "host" if reason else "device", reason))
-        leads = not reason and not domain and operator in HOST_OUTPUTS
+        leads = not reason and gives_on_host(domain, operator)
         leads = leads or (bool(reason) and any(self._at(operand).leads for operand in operands))
         self._values[number] = _Value(bool(reason) or leads, leads=leads)
         for index, operand in enumerate(node.operands):

@@ -5,18 +5,22 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
+import numpy as np
 import onnx
 import pytest
 from onnx import defs, parser
 
 import absint
-from absint.analyses.cuda_kernels import _CONTRIB_KERNELS, _HOST_INPUTS, _KERNELS, host_inputs, missing_kernel
+from absint.analyses.cuda_kernels import _BY_DOMAIN, _HOST_INPUTS, gives_on_host, host_inputs, missing_kernel
 from absint.analyses.devices import Copy, Devices
 from absint.cli import run
 from absint.lattices.dtype import DType
+from absint.runs.run import feeds_for
+from absint.runs.run import run as run_model
 
 HEAD = '<ir_version: 9, opset_import: ["" : 18, "com.microsoft" : 1]>\n'
 EXAMPLE = Path(__file__).parents[2] / "examples" / "tiny_detector.onnx"
+DECODER = EXAMPLE.with_name("tiny_decoder.onnx")
 
 
 def placed(text: str) -> Devices:
@@ -130,20 +134,73 @@ def test_operators_of_the_runtime() -> None:
     assert missing_kernel("com.microsoft", "DynamicQuantizeMatMul", [DType.FLOAT]) == "no CUDA kernel"
     assert missing_kernel("mine", "Relu", [DType.FLOAT]) == "no CUDA kernel"
     assert host_inputs("com.microsoft", "GroupQueryAttention") == (6,)
+    assert missing_kernel("com.microsoft", "DequantizeLinear", [DType.INT8, DType.FLOAT]) == "no CUDA kernel for float"
+    assert missing_kernel("com.microsoft", "DequantizeLinear", [DType.INT8, DType.FLOAT16]) == ""
     assert host_inputs("mine", "Reshape") == ()
+    assert gives_on_host("com.microsoft", "GreedySearch")
+    assert not gives_on_host("", "Gather")
 
 
 def test_the_tables_name_operators_and_inputs_that_there_are() -> None:
     known = {schema.name: schema for schema in defs.get_all_schemas() if not schema.domain}
     gone = {"Affine", "Crop", "DynamicSlice", "ImageScaler", "ParametricSoftplus", "ScaledTanh", "Scatter"}
     gone |= {"SimplifiedLayerNormalization", "Upsample"}
-    assert set(_KERNELS) - set(known) <= gone
-    for name, inputs in _HOST_INPUTS.items():
-        assert name in _KERNELS
+    steps = {"If", "Loop"}
+    assert set(_BY_DOMAIN[""]) - set(known) <= gone
+    for name, inputs in _HOST_INPUTS[""].items():
+        assert name in _BY_DOMAIN[""].keys() | steps
         if name not in gone:
             every = [s for s in defs.get_all_schemas_with_history() if s.name == name and not s.domain]
             assert max(inputs) < max(s.max_input for s in every), name
-    assert len(_CONTRIB_KERNELS) > 50
+    assert set(_HOST_INPUTS["com.microsoft"]) <= set(_BY_DOMAIN["com.microsoft"])
+    assert (len(_BY_DOMAIN[""]), len(_BY_DOMAIN["com.microsoft"])) == (144, 67)
+
+
+@pytest.mark.parametrize("operator", [name for name, types in _BY_DOMAIN[""].items() if types])
+def test_types_of_kernels_are_types_that_the_operator_has(operator: str) -> None:
+    """At least those that the newest version of the schema allows for some input or output, but for old ones."""
+    schemas = [s for s in defs.get_all_schemas_with_history() if s.name == operator and not s.domain]
+    if not schemas:
+        assert operator in {"SimplifiedLayerNormalization", "DynamicSlice", "Affine", "Crop", "ImageScaler"} | {
+            "ParametricSoftplus", "ScaledTanh",
+        }  # fmt: skip
+        return
+    allowed = {text for s in schemas for p in (*s.inputs, *s.outputs) for text in p.types}
+    named = {text.removeprefix("seq(").removeprefix("tensor(").rstrip(")") for text in allowed}
+    own = {"float" if t is DType.FLOAT else t.name.lower() for t in _BY_DOMAIN[""][operator]}
+    assert own - named <= {"bfloat16"}, own - named  # the runtime has some that the schema does not
+
+
+@pytest.mark.parametrize(
+    ("operator", "types", "reason"),
+    [
+        ("Range", [DType.INT16], ""),
+        ("Range", [DType.FLOAT16], "no CUDA kernel for float16"),
+        ("Softplus", [DType.BFLOAT16], "no CUDA kernel for bfloat16"),
+        ("Softmax", [DType.BFLOAT16], ""),
+        ("Neg", [DType.UINT8], "no CUDA kernel for uint8"),
+        ("Size", [DType.STRING], ""),
+        ("Where", [DType.BOOL, DType.STRING, DType.STRING], "no CUDA kernel for strings"),
+        ("Clip", [DType.INT32], "no CUDA kernel for int32"),
+        ("GatherND", [DType.INT32, DType.INT64], "no CUDA kernel for int32"),
+        ("Gather", [DType.UNDEFINED, DType.INT64], ""),
+    ],
+)
+def test_types_decide(operator: str, types: list[DType], reason: str) -> None:
+    assert missing_kernel("", operator, types) == reason
+
+
+def test_values_that_are_called_computations_of_sizes_are() -> None:
+    """Their elements are the same in all runs of one size."""
+    result = absint.analyze(DECODER)
+    placements = {placement.node: placement for placement in result.devices().placements}
+    computed = {name: str(result.nodes[result.producer(name)[0]]) for name in result.values}
+    names = [name for name, node in computed.items() if node in placements and placements[node].side == "host"]
+    assert len(names) >= 5
+    for sizes in result.samples(2).sizes:
+        runs = [run_model(result, feeds_for(result, sizes, seed=seed), names) for seed in range(3)]
+        for name in names:
+            assert all(np.array_equal(runs[0][name], other[name]) for other in runs[1:]), name
 
 
 def test_the_command(capsys: pytest.CaptureFixture[str]) -> None:
