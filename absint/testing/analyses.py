@@ -61,9 +61,9 @@ def check_analysis(
     `allows(element, value)` says if an element describes a value. If the analysis is `elementwise`, that is each
     element of a tensor, as a number or text of Python; otherwise an array, or a list for a sequence. Checked are
 
-    - every value of every run: of onnx.reference, also those in branches and in each trip of a loop, and of
-      onnxruntime, if it is installed, those of the main graph; at `sizes`, or some legal ones, on random data with as
-      many `seeds`, on zeros and on ones;
+    - every value of every run: of onnx.reference, also those in branches, in each trip of a loop and in each call of a
+      function, and of onnxruntime, if it is installed, those of the main graph; at `sizes`, or some legal ones, on
+      random data with as many `seeds`, on zeros and on ones;
     - `operator` and `assume` at each node, `tries` times on greater and on smaller inputs: they must be monotone, and
       give the same again;
     - the laws of the domain on elements and values that were met.

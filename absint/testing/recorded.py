@@ -1,14 +1,17 @@
-"""Runs of a model with all values: those of the main graph, and in onnx.reference those of bodies at each visit."""
+"""Runs of a model with all values: those of the main graph, and in onnx.reference those of bodies and functions at each
+visit.
+"""
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Container, Iterable, Iterator, Mapping
 from importlib.util import find_spec
 from typing import TYPE_CHECKING, Final, NamedTuple, cast
 
 import onnx
 
+from absint.model.protos import domain_of
 from absint.runs.run import RunError, run
 
 if TYPE_CHECKING:
@@ -59,8 +62,8 @@ def _in_reference(result: Result) -> Recorder:
 
     model = onnx.ModelProto()
     model.CopyFrom(result.model)
-    _mark(model.graph)
     scopes = result.scopes
+    _mark(model, scopes)
     seen: list[Recorded] = []
 
     class Evaluator(ReferenceEvaluator):
@@ -89,30 +92,63 @@ def _in_reference(result: Result) -> Recorder:
     return record
 
 
-def _mark(graph: onnx.GraphProto) -> None:
-    """Name the graphs of bodies by their paths, but those whose paths are the same."""
-    bodies = list(_bodies(graph, ""))
-    count = Counter(path for path, _ in bodies)
-    for path, body in bodies:
-        body.name = MARK + path if count[path] == 1 else ""
+def _mark(model: onnx.ModelProto, paths: Container[str]) -> None:
+    """Name bodies by their paths, and let each call have a copy of its function, whose name is the path of the call.
+
+    Bodies whose paths are the same keep no name, and calls whose paths are the same, or are not followed, no copy.
+    """
+    functions = {_key(function.domain, function.name, function.overload): function for function in model.functions}
+    found = list(_bodies(model.graph.node, "", functions, paths))
+    count = Counter(body.path for body in found)
+    for body in reversed(found):  # a copy stands after those that it calls
+        if body.function is not None and count[body.path] == 1:
+            body.function.name = body.call.op_type = MARK + body.path
+            body.function.overload = body.call.overload = ""
+            model.functions.append(body.function)
+        elif body.graph is not None:
+            body.graph.name = MARK + body.path if count[body.path] == 1 else ""
 
 
-def _bodies(graph: onnx.GraphProto, path: str) -> Iterator[tuple[str, onnx.GraphProto]]:
-    """The bodies in a graph, at any depth, with their paths as `Result.scopes` has them."""
-    for number, node in enumerate(graph.node):
+class _Body(NamedTuple):
+    """A body at a path: a graph, or the copy of a function for one call."""
+
+    path: str
+    call: onnx.NodeProto
+    graph: onnx.GraphProto | None = None
+    function: onnx.FunctionProto | None = None
+
+
+def _bodies(
+    nodes: Iterable[onnx.NodeProto],
+    path: str,
+    functions: Mapping[tuple[str, str, str], onnx.FunctionProto],
+    paths: Container[str],
+) -> Iterator[_Body]:
+    """The bodies below some nodes, at any depth, with their paths as `Result.scopes` has them; outer ones first."""
+    for number, node in enumerate(nodes):
         label = node.name or f"{node.op_type}#{number}"
+        inner = f"{path}/{label}" if path else label
+        function = functions.get(_key(node.domain, node.op_type, node.overload))
+        if function is not None and inner in paths:
+            copy = onnx.FunctionProto()
+            copy.CopyFrom(function)
+            yield _Body(inner, node, function=copy)
+            yield from _bodies(copy.node, inner, functions, paths)
         for attribute in node.attribute:
             if attribute.type == onnx.AttributeProto.GRAPH:
-                inner = f"{path}/{label}/{attribute.name}" if path else f"{label}/{attribute.name}"
-                yield inner, attribute.g
-                yield from _bodies(attribute.g, inner)
+                yield _Body(f"{inner}/{attribute.name}", node, graph=attribute.g)
+                yield from _bodies(attribute.g.node, f"{inner}/{attribute.name}", functions, paths)
+
+
+def _key(domain: str, name: str, overload: str) -> tuple[str, str, str]:
+    return domain_of(domain), name, overload
 
 
 def _path(proto: object) -> str | None:
-    """The path of a graph that is evaluated; None for a function, whose calls share it."""
+    """The path of a graph or function that is evaluated; None if it has none, or shares it."""
     if isinstance(proto, onnx.ModelProto):
         return ""
-    if isinstance(proto, onnx.GraphProto) and proto.name.startswith(MARK):
+    if isinstance(proto, onnx.GraphProto | onnx.FunctionProto) and proto.name.startswith(MARK):
         return proto.name.removeprefix(MARK)
     return None
 

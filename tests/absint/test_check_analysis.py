@@ -152,6 +152,42 @@ class Positive(NoUnderflow):
         return frozenset("+")
 
 
+CALLS = onnx.parser.parse_model("""<ir_version: 10, opset_import: ["" : 18, "my" : 1]>
+net (float[N] x, bool c) => (float[N] y) {
+    a = my.turned(x)
+    b = my.scaled<alpha = 2.0>(a)
+    y = If (c) <then_branch = t () => (float[N] p) { p = my.turned(b) },
+                else_branch = e () => (float[N] q) { q = Relu(b) }>
+}
+<domain: "my", opset_import: ["" : 18]> turned (u) => (v) { w = Relu(u) v = Neg(w) }
+<domain: "my", opset_import: ["" : 18, "my" : 1]> scaled <alpha> (u) => (v) {
+    d = my.turned(u) f = Constant<value_float: float = @alpha>() z = Constant<value_float = 0.0>()
+    s = ReduceSum<keepdims = 0>(d) c = Less(s, z)
+    v = If (c) <then_branch = t () => (r) { r = Mul(d, f) }, else_branch = e () => (q) { q = my.turned(d) }>
+}""")
+
+
+def test_values_of_functions_are_recorded_by_call() -> None:
+    result = absint.analyze(CALLS)
+    _, record = next(iter(recorders(result)))
+    values = dict(record({"x": np.array([-1, 2], np.float32), "c": np.array(True)}))
+    turned = ("turned#0", "scaled#1/turned#0", "If#2/then_branch/turned#0")
+    assert set(values) == {
+        "x", "c", "a", "b", "y", "If#2/then_branch/p", *(f"{call}/{name}" for call in turned for name in "uwv"),
+        *(f"scaled#1/{name}" for name in "udfzscv"),
+        *(f"scaled#1/If#5/else_branch/{name}" for name in ("q", "turned#0/u", "turned#0/w", "turned#0/v")),
+    }  # fmt: skip
+    assert np.asarray(values["turned#0/v"]).tolist() == [0, -2]
+    assert np.asarray(values["scaled#1/turned#0/v"]).tolist() == [0, 0]
+    assert set(result.scopes) > {"turned#0", "scaled#1", "scaled#1/If#5/else_branch/turned#0"}
+
+
+def test_a_false_claim_in_a_function() -> None:
+    assert check_analysis(SignAnalysis(), [CALLS], SIGNS.allows) >= 8
+    text = wrong(NegatesNothing(), [CALLS], sizes=[{"N": 3}])
+    assert "value 'turned#0/v' of Neg turned#0/#1 is claimed to be 0 or +, but at N=3, " in text
+
+
 # Methods that are not monotone
 
 
