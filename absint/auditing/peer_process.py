@@ -9,8 +9,10 @@ from __future__ import annotations
 import logging
 import warnings
 from collections.abc import Callable, Mapping
+from contextlib import chdir
 from math import prod
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from time import perf_counter
 from typing import TYPE_CHECKING, Final
 
@@ -37,12 +39,13 @@ def infer(request: object) -> tuple[Shapes, float, str]:
     if folder is not None:
         _read_weights(model, folder)
     ask = _load(tool)
-    start = perf_counter()
-    try:
-        shapes, failure = ask(model), ""
-    except Exception as error:
-        shapes, failure = _left_behind(), f"{type(error).__name__}: {error}"
-    return shapes, perf_counter() - start, failure
+    with TemporaryDirectory() as own, chdir(own):  # some tools write where they run
+        start = perf_counter()
+        try:
+            shapes, failure = ask(model), ""
+        except Exception as error:
+            shapes, failure = _left_behind(), f"{type(error).__name__}: {error}"
+        return shapes, perf_counter() - start, failure
 
 
 def _read_weights(model: ModelProto, folder: str) -> None:

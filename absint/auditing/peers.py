@@ -3,8 +3,10 @@ inner values and outputs, so that all it claims is its own."""
 
 from __future__ import annotations
 
+import atexit
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from functools import cache
 from importlib.metadata import PackageNotFoundError, version
 from importlib.util import find_spec
 from pathlib import Path
@@ -16,13 +18,15 @@ from absint.auditing.bodies import bodies
 from absint.auditing.claims import names_in
 from absint.auditing.sources import texts_in
 from absint.errors import UsageError
-from absint.runs.worker import WorkerError, ask_once, one_line
+from absint.runs.worker import Worker, WorkerError, ask_once, one_line
 
 if TYPE_CHECKING:
     from onnx import ModelProto, ValueInfoProto
 
 SECONDS: Final = 120.0
 """Time limit of a tool."""
+
+_INFER: Final = "absint.auditing.peer_process:infer"
 
 
 @dataclass(frozen=True)
@@ -60,10 +64,21 @@ def is_installed(tool: str) -> bool:
     return find_spec(TOOLS[tool].module) is not None
 
 
-def peer(tool: str, model: ModelProto, path: Path | None = None, timeout: float = SECONDS) -> Claims:
+@cache
+def _process(tool: str) -> Worker:
+    """The process of a tool. It is kept, since importing a tool may take seconds."""
+    found = Worker(_INFER)
+    atexit.register(found.end)
+    return found
+
+
+def peer(
+    tool: str, model: ModelProto, path: Path | None = None, timeout: float = SECONDS, *, keep: bool = False
+) -> Claims:
     """The claims of a tool about a model; if it is not installed, fails or hangs, one line on why.
 
-    Small external data are read from the folder of `path`, the model's file. Raises UsageError for an unknown tool.
+    Small external data are read from the folder of `path`, the model's file. With `keep` the tool's process is kept
+    for further models. Raises UsageError for an unknown tool.
     """
     name = TOOLS[tool].name() if is_installed(tool) else tool
     if not is_installed(tool):
@@ -75,7 +90,8 @@ def peer(tool: str, model: ModelProto, path: Path | None = None, timeout: float 
         return Claims(name, {}, f"the model cannot be handed over: {error}")
     try:
         folder = None if path is None else str(path.resolve().parent)
-        reply = ask_once("absint.auditing.peer_process:infer", (tool, content, folder), timeout)
+        request = (tool, content, folder)
+        reply = _process(tool).ask(request, timeout) if keep else ask_once(_INFER, request, timeout)
     except WorkerError as error:
         return Claims(name, {}, str(error), perf_counter() - start)
     shapes, seconds, failure = cast("tuple[dict[str, tuple[Stated, ...] | None], float, str]", reply)

@@ -182,7 +182,7 @@ def claims_of(task: Task, result: Result) -> Claims:
             assume = _assumed(task, result) if task.at_least else ()
             return by_policy(task.source.name, task.path, assume)  # its folder may hold external data
         case "tool":
-            return peer(task.source.name, result.model, Path(task.path), task.seconds * _TOOL)
+            return peer(task.source.name, result.model, Path(task.path), task.seconds * _TOOL, keep=True)
 
 
 def answer(found: Audit, causes: Mapping[str, Node]) -> dict[str, Json]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from functools import cache
 from importlib.util import find_spec
 from pathlib import Path
 
@@ -10,8 +11,9 @@ import pytest
 
 import absint
 from absint.auditing import TOOLS, Claims, Judgement, judge, peer
-from absint.auditing.peers import is_installed, undeclared
+from absint.auditing.peers import _INFER, is_installed, undeclared
 from absint.errors import UsageError
+from absint.runs.worker import Worker
 from tests.absint.auditing.models import LIE, SUM, model
 
 JOIN = "(float[N] x, float[M] y) => (z) {z = Concat<axis = 0>(x, y) w = Add(z, z)}"
@@ -115,3 +117,25 @@ def test_what_a_tool_leaves_behind_counts() -> None:
     claims = peer("onnxruntime", model("(float[N] x, float[M] y) => (z) {a = Relu(x) z = Add(a, y)}"))
     assert claims.failure == "Exception: Incomplete symbolic shape inference"
     assert claims.shapes["a"] == ("N",)
+
+
+def test_a_kept_process_takes_one_model_after_the_other(builder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Also after one that kills it; files that a tool leaves behind are not there for the next."""
+    monkeypatch.setattr("absint.auditing.peers._process", cache(lambda tool: Worker(_INFER)))
+    run = """
+        import os
+        open("left", "x").close()
+        model.doc_string != "deadly" or os.abort()
+        SHAPES["y"] = (os.getpid(),)
+"""
+    builder.write_text(BUILDER.format(run=run.strip(), shapes={}))
+    proto = model(SUM)
+    proto.graph.node[0].output[0] = "y"
+    numbers = []
+    for doc in ("", "", "deadly", "", ""):
+        proto.doc_string = doc
+        claims = peer("yobx", proto, keep=True)
+        numbers.append(claims.shapes.get("y"))
+        assert claims.failure == ("it ended its process (SIGABRT)" if doc else "")
+    assert numbers[0] == numbers[1] != numbers[3] == numbers[4]
+    assert numbers[2] is None
