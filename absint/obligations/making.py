@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from fractions import Fraction
 
 from absint.lattices.contents import Contents, Element
 from absint.lattices.dtype import DType
@@ -161,8 +162,10 @@ def _value(argument: Argument) -> Tensor:
     return Tensor(dtype, shape, Contents.of(sizes, [_element(dtype, part) for part in argument.elements]))
 
 
-def _element(dtype: DType, part: int | str) -> Element:
-    return Real.constant(part) if dtype.is_float and isinstance(part, int) else Dim(part)
+def _element(dtype: DType, part: int | str | Fraction) -> Element:
+    if isinstance(part, str):
+        return Dim(part)
+    return Real.constant(part) if dtype.is_float else Dim(int(part))
 
 
 __all__ = ["obligations"]

@@ -12,6 +12,7 @@ They share no code with the rules, and no analysis imports them: rules are prove
     products       products of matrices and tensors
     windows        convolutions; pools: pools
     images         transposed convolutions, columns, regions, samples
+    resizing       Resize and Upsample
     normalisation  normalisations and softmax
     layout         elements rearranged: transpose, concat, split, pad, slice
     reshaping      Reshape

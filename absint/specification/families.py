@@ -16,6 +16,7 @@ FAMILIES: Final = (
     "normalisation",
     "generators",
     "pools",
+    "resizing",
     "images",
     "recurrent",
     "losses",

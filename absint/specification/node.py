@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from fractions import Fraction
 from typing import NamedTuple, TypeAlias
 
 from absint.specification.formulas import FALSE, Defined, Formula, Int, Term, either, exactly, term
@@ -100,6 +101,22 @@ class Node:
         value = self.attributes.get(name, default)
         assert isinstance(value, int)
         return value
+
+    def ratio(self, name: str) -> Fraction:
+        """A number, exactly; 1 if it is left out."""
+        value = self.attributes.get(name, 1)
+        assert isinstance(value, int | float)
+        return Fraction(value)
+
+    def ratios(self, name: str) -> list[Fraction]:
+        """A list of numbers, exactly; empty if it is left out."""
+        values = self.attributes.get(name, ())
+        assert not isinstance(values, int | float)
+        return [Fraction(value) for value in values]
+
+    def fractions(self, index: int) -> list[Fraction]:
+        """The known numbers in an input; none if it is left out."""
+        return [Fraction(*map(int, map(str, found.args))) for found in self.elements(index) or ()]
 
     def text(self, name: str, default: str = "") -> str:
         value = self.attributes.get(name, default)

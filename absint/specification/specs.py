@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from fractions import Fraction
 from typing import NamedTuple
 
 from absint.specification.formulas import Term, term, variable
@@ -15,7 +16,8 @@ class Argument(NamedTuple):
     """An input of an instance: its dims, each a number or the name of a variable, and its integers if they matter."""
 
     dims: tuple[int | str, ...]
-    elements: tuple[int | str, ...] | None = None
+    elements: tuple[int | str | Fraction, ...] | None = None
+    """Its numbers, or the names of variables."""
     dtype: str = "float"
     fill: int | None = None
     """The number that all elements are in runs; random numbers without it."""
@@ -114,7 +116,7 @@ def at(*inputs: str | None, outputs: int = 1, first: int = 1, last: int = 1 << 1
     """An instance, its inputs as text; None is left out.
 
     `N C 3` are the dims of a float tensor, `int64: N` of another type, `int64=0: N` of one that is all 0 in runs;
-    `= 1 n -1` is a vector of integers, `=` alone an empty one, `. n` a scalar.
+    `= 1 n -1` is a vector of integers, `=` alone an empty one, `. n` a scalar; `float: = 2 1/2` one of floats.
     """
     return Instance(tuple(map(_argument, inputs)), attributes, outputs, first, last)
 
@@ -126,7 +128,7 @@ def _argument(text: str | None) -> Argument | None:
     dtype, _, fill = kind.strip().partition("=")
     parts = (rest if colon else text).split()
     dtype = dtype if colon else "int64" if parts[:1] in (["="], ["."]) else "float"
-    values = tuple(int(part) if part.lstrip("-").isdigit() else part for part in parts if part not in ("=", "."))
+    values = tuple(_part(part) for part in parts if part not in ("=", "."))
     if parts[:1] == ["="]:
         return Argument((len(values),), values, dtype)
     if parts[:1] == ["."]:
@@ -134,14 +136,26 @@ def _argument(text: str | None) -> Argument | None:
     return Argument(values, None, dtype, int(fill) if colon and fill else None)
 
 
-def _terms(parts: Sequence[int | str]) -> tuple[Term, ...]:
-    return tuple(variable(part) if isinstance(part, str) else term(part) for part in parts)
+def _part(text: str) -> int | str | Fraction:
+    if "/" in text:
+        return Fraction(text)
+    return int(text) if text.lstrip("-").isdigit() else text
+
+
+def _terms(parts: Sequence[int | str | Fraction]) -> tuple[Term, ...]:
+    return tuple(map(_term, parts))
+
+
+def _term(part: int | str | Fraction) -> Term:
+    if isinstance(part, Fraction):
+        return Term("fraction", (part.numerator, part.denominator))
+    return variable(part) if isinstance(part, str) else term(part)
 
 
 def _shown(argument: Argument) -> str:
     if argument.elements is None:
         return f"[{', '.join(map(str, argument.dims))}]"
-    return f"={list(argument.elements)}".replace("'", "")
+    return f"=[{', '.join(map(str, argument.elements))}]"
 
 
 __all__ = ["Argument", "Instance", "Specification", "at", "specification", "specified", "specifies"]

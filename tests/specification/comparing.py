@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import random
 from collections.abc import Iterator, Mapping, Sequence
+from fractions import Fraction
 from typing import Final
 
 import numpy as np
@@ -122,6 +123,7 @@ def _arg(argument: Argument) -> Arg:
     if argument.elements is None:
         data = _probabilities if dtype is DType.FLOAT else None
         return Arg(list(argument.dims), dtype, data=data, low=1)
+    elements = [float(part) if isinstance(part, Fraction) else part for part in argument.elements]
     if argument.dims == ():
-        return Arg([], dtype, elements=argument.elements[0], fed=True)
-    return Arg([len(argument.elements)], dtype, elements=list(argument.elements), fed=True)
+        return Arg([], dtype, elements=elements[0], fed=True)
+    return Arg([len(elements)], dtype, elements=elements, fed=True)

@@ -18,5 +18,5 @@ def _history() -> dict[tuple[str, str], list[int]]:
 
 
 def versions(domain: str, operator: str) -> list[int]:
-    """The versions of an operator, ascending."""
-    return sorted(_history()[domain, operator])
+    """The versions of an operator, ascending; [1] for a domain that `onnx` does not know."""
+    return sorted(_history().get((domain, operator), [1]))

@@ -1,0 +1,114 @@
+"""Resize and Upsample: each axis at a given size, or at its size times a scale, rounded down.
+
+Products are exact here. onnxruntime computes them in float32, which is exact while they need no more than 24 bits.
+"""
+
+from __future__ import annotations
+
+from fractions import Fraction
+
+from absint.specification.formulas import Defined, Int, Term, both, either, equal, greatest
+from absint.specification.node import Node, Output, tensor
+from absint.specification.specs import at, specifies
+
+IMAGE = "N C H W"
+NONE = "float: ="
+"""An empty tensor: left out."""
+
+
+def scaled(size: Term, scale: Fraction) -> Defined:
+    """The greatest integer that is no greater than the product."""
+    return greatest(lambda q: q * scale.denominator <= size * scale.numerator)
+
+
+@specifies(
+    "Upsample",
+    last=6,
+    grid=[at(IMAGE, height_scale=2.0, width_scale=3.0), at(IMAGE, height_scale=1.5, width_scale=1.0), at("N C H")],
+)
+def upsample_images(node: Node) -> Output:
+    """Images, their height and width scaled."""
+    x = node.input(0)
+    node.demand(x.rank == 4, "X must be images")
+    scales = [node.ratio(name) for name in ("height_scale", "width_scale")]
+    return tensor([*x.dims[:2], *[scaled(size, scale) for size, scale in zip(x.dims[2:], scales, strict=True)]])
+
+
+@specifies(
+    "Upsample",
+    first=7,
+    last=8,
+    grid=[
+        at(IMAGE, scales=[1.0, 1.0, 2.0, 2.0]),
+        at("N C", scales=[1.5, 2.0]),
+        at(IMAGE, scales=[1.0, 1.0, 2.5, 3.0], mode="linear"),
+        at("N C", scales=[0.5, 1.0]),
+    ],
+)
+@specifies(
+    "Upsample",
+    first=9,
+    grid=[
+        at(IMAGE, "float: = 1 1 2 2"),
+        at("N C", "float: = 3/2 2"),
+        at(IMAGE, "float: = 1 1 5/2 3", mode="linear"),
+        at("N C", "float: = 1/2 1"),
+        at("N C", "float: = 2"),
+    ],
+)
+def upsample(node: Node) -> Output:
+    """Every axis scaled, none down."""
+    x = node.input(0)
+    scales = node.ratios("scales") or node.fractions(1)
+    node.demand(len(scales) == x.rank, "there must be a scale for each axis")
+    node.demand(all(scale >= 1 for scale in scales), "a scale must be at least 1")
+    return tensor([scaled(size, scale) for size, scale in zip(x.dims, scales, strict=True)])
+
+
+@specifies(
+    "Resize",
+    last=10,
+    grid=[
+        at(IMAGE, "float: = 1 1 2 2"),
+        at("N C", "float: = 1/2 3/4"),
+        at(IMAGE, "float: = 1 1 1/2 3", mode="linear"),
+        at("N C", "float: = 0 1"),
+        at("N", "float: = 2"),
+    ],
+)
+@specifies(
+    "Resize",
+    first=11,
+    grid=[
+        at(IMAGE, None, "float: = 1 1 2 2", first=13),
+        at(IMAGE, NONE, "float: = 1 1 2 2"),
+        at("N C", NONE, "float: = 1/2 3/4"),
+        at(IMAGE, NONE, "float: = 1 1 1/2 3", mode="linear"),
+        at(IMAGE, NONE, "float: = 1 1 5/4 1/4", mode="cubic", coordinate_transformation_mode="align_corners"),
+        at("N C", NONE, "float: = 0 1"),
+        at("N C", NONE, NONE, "= n c"),
+        at(IMAGE, NONE, NONE, "= 1 3 n 7"),
+        at("N C H", None, None, "= n c h", first=13),
+        at(IMAGE, None, "float: = 2 1/2", first=18, axes=[2, 3]),
+        at("N C H", None, "float: = 3/2", first=18, axes=[-1]),
+        at("N C H", None, None, "= n h", first=18, axes=[0, 2]),
+        at("N C", NONE, NONE),
+    ],
+)
+def resize(node: Node) -> Output:
+    """Every axis, or those of `axes`, scaled or at a given size; an axis is empty before and after, or never."""
+    x = node.input(0)
+    place = 1 if node.version < 11 else 2
+    scales, sizes = node.fractions(place), node.elements(3) or ()
+    node.demand(bool(scales) != bool(sizes), "either scales or sizes must be given")
+    axes = [node.axis(axis, x.rank) for axis in node.integers("axes") or range(x.rank)]
+    node.demand(len(scales or sizes) == len(axes), "there must be a scale or a size for each axis")
+    node.demand(all(scale > 0 for scale in scales), "a scale must be positive")
+    found: list[Int | Defined] = list(x.dims)
+    for axis, scale in zip(axes, scales, strict=False):
+        found[axis] = scaled(x.dims[axis], scale)
+    for axis, size in zip(axes, sizes, strict=False):
+        some = both(x.dims[axis] >= 1, size >= 1)
+        node.requires(either(some, equal(x.dims[axis], size)), "an axis must not become empty, or be filled")
+        found[axis] = size
+    return tensor(found)
