@@ -97,9 +97,11 @@ def _heads(op: Op, name: str, attribute: str = "") -> Heads:
 
 
 def _may_run_as_function(op: Op) -> bool:
-    """onnxruntime has no kernel for these types, or for windows: it runs the function that defines the operator."""
+    """onnxruntime has no kernel for these types, for windows, or for version 25: it runs the function that defines the
+    operator.
+    """
     has_window = any(op.integer(f"{side}_window_size", -1) >= 0 for side in ("left", "right"))
-    return has_window or op.dtype("Q") not in (DType.FLOAT, DType.FLOAT16)
+    return op.version >= 25 or has_window or op.dtype("Q") not in (DType.FLOAT, DType.FLOAT16)
 
 
 def _do_agree(op: Op, q: Heads, k: Heads, v: Heads) -> bool:

@@ -21,6 +21,9 @@ They share no code with the rules, and no analysis imports them: rules are prove
     recurrent      layers in time
     losses         losses; spectra
     learning       classical machine learning: ai.onnx.ml
+    attention      attention by heads, positions
+    fused          com.microsoft: operators that fuse or extend those of ONNX
+    quantised      layers on quantised tensors
     old_forms      forms before opset 8
 
     contents       elements of small tensors of integers and truths

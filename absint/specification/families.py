@@ -20,6 +20,9 @@ FAMILIES: Final = (
     "images",
     "recurrent",
     "losses",
+    "attention",
+    "fused",
+    "quantised",
     "learning",
     "old_forms",
 )

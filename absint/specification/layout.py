@@ -19,7 +19,7 @@ from absint.specification.formulas import (
     smallest,
     total,
 )
-from absint.specification.node import Node, Output, tensor
+from absint.specification.node import Input, Node, Output, tensor
 from absint.specification.specs import at, specifies
 
 
@@ -94,7 +94,6 @@ def transpose(node: Node) -> Output:
 def expand(node: Node) -> Output:
     """Broadcast to the given sizes, of which 1 keeps the size."""
     from absint.specification.elementwise import broadcast
-    from absint.specification.node import Input
 
     return tensor(broadcast(node, [node.input(0), Input(node.elements(1) or ())]))
 
@@ -116,13 +115,17 @@ JOINED = [at("N C", "M D", axis=0), at("N C", "M D", "L E", axis=1), at("N", "M"
 @specifies("Concat", first=11, grid=[*JOINED, at("N C", "M D", axis=-1), at("N C", "M D", axis=-3)])
 def concat(node: Node) -> Output:
     """The sum along the axis; all other sizes agree."""
-    first, *rest = node.given()
-    axis = node.axis(node.integer("axis"), first.rank)
-    node.demand(all(other.rank == first.rank for other in rest), "ranks must be equal")
-    inputs = [first, *rest]
+    return joined(node, node.given())
+
+
+def joined(node: Node, inputs: list[Input]) -> Output:
+    """The inputs along the attribute axis."""
+    rank = inputs[0].rank
+    axis = node.axis(node.integer("axis"), rank)
+    node.demand(all(other.rank == rank for other in inputs), "ranks must be equal")
     empty = [equal(product(found.dims), 0) for found in inputs]
     sizes = []
-    for place in range(first.rank):
+    for place in range(rank):
         along = [found.dims[place] for found in inputs]
         if place == axis:
             sizes.append(total(along))
@@ -318,4 +321,4 @@ def trilu(node: Node) -> Output:
     return tensor(x.dims)
 
 
-__all__ = ["number", "numbers"]
+__all__ = ["joined", "number", "numbers"]

@@ -96,3 +96,24 @@ def mel_weights(node: Node) -> Output:
     assert bins
     assert length
     return tensor([greatest(lambda q: (q - 1) * 2 <= length[0]), bins[0]])
+
+
+@specifies(
+    "STFT",
+    grid=[
+        at("B N 1", ". 2", None, ". 4"),
+        at("B N 1", ". 3", "4", onesided=0),
+        at("B N 2", ". 1", "3", ". 3", onesided=0),
+        at("B N 1", ". s", None, ". 3"),
+    ],
+)
+def short_time_fourier(node: Node) -> Output:
+    """(batch, frames that fit the signal one step apart, frequencies, 2)."""
+    signal, window, (step,), given = node.input(0), node.optional(2), node.elements(1) or (), node.elements(3)
+    length = given[0] if given else window.dims[0] if window is not None else signal.dims[1]
+    node.requires(step >= 1, "the step must be positive")
+    node.requires(length <= signal.dims[1], "a frame must fit the signal")
+    node.limits(signal.dims[0] >= 1, "onnxruntime may fail without a signal")
+    frames = greatest(lambda q: (q - 1) * step + length <= signal.dims[1])
+    bins = greatest(lambda q: (q - 1) * 2 <= length) if node.integer("onesided", 1) else length
+    return tensor([signal.dims[0], frames, bins, 2])

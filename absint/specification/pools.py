@@ -95,3 +95,35 @@ def global_pool(node: Node) -> Output:
     x = node.input(0)
     _limit(node, x)
     return tensor([*x.dims[:2], *[1] * (x.rank - 2)])
+
+
+@specifies(
+    "MaxUnpool",
+    grid=[
+        at("N C H", "int64=0: M D K", kernel_shape=[2], strides=[2]),
+        at("N C H W", "int64=0: N C H W", kernel_shape=[3, 2], strides=[2, 3], pads=[1, 0, 0, 1]),
+        at("N C H", "int64=0: N C H", "= n c 9", kernel_shape=[2], strides=[2]),
+    ],
+)
+def unpool(node: Node) -> Output:
+    """stride*(size - 1) + kernel - pads along each axis, or the sizes of input 2."""
+    x, places, wanted = node.input(0), node.input(1), node.elements(2)
+    for size, other in zip(x.dims, places.dims, strict=True):
+        node.requires(equal(size, other), "there must be a place for each element")
+        node.limits(size >= 1, "onnxruntime may refuse an empty X")
+    if wanted is not None:
+        for size, other in zip(wanted, x.dims[:2], strict=False):
+            node.limits(equal(size, other), "batch and channels stay")
+        for size in wanted:
+            node.limits(size <= 9, "small")
+        return tensor(wanted)
+    kernel = node.integers("kernel_shape") or []
+    axes = len(kernel)
+    strides = node.integers("strides") or [1] * axes
+    pads = node.integers("pads") or [0] * 2 * axes
+    sizes = [
+        strides[axis] * (x.dims[2 + axis] - 1) + kernel[axis] - pads[axis] - pads[axes + axis] for axis in range(axes)
+    ]
+    for size in sizes:
+        node.requires(size >= 1, "the output must have an element")
+    return tensor([*x.dims[:2], *sizes])

@@ -25,10 +25,11 @@ from absint.specification.specs import at, specifies
 @specifies("MatMulInteger", grid=[at("int8: N K", "int8: L M"), at("uint8: B N K", "uint8: L M")])
 def matmul(node: Node) -> Output:
     """numpy.matmul: the last two axes are matrices, those before broadcast; a vector is a row or a column that goes."""
-    return tensor(_matmul(node, node.input(0), node.input(1)))
+    return tensor(multiplied(node, node.input(0), node.input(1)))
 
 
-def _matmul(node: Node, a: Input, b: Input) -> list[Defined | Term]:
+def multiplied(node: Node, a: Input, b: Input) -> list[Defined | Term]:
+    """The sizes of a product as numpy.matmul gives it."""
     node.demand(a.rank >= 1 and b.rank >= 1, "a product needs vectors or matrices")
     inner = b.dims[-2] if b.rank > 1 else b.dims[0]
     node.requires(equal(a.dims[-1], inner), "columns of the first must be rows of the second")
@@ -42,9 +43,9 @@ def _matmul(node: Node, a: Input, b: Input) -> list[Defined | Term]:
     "QLinearMatMul",
     grid=[at("uint8: N K", "", "uint8:", "uint8: L M", "", "uint8:", "", "uint8:")],
 )
-def quantised_matmul(node: Node) -> Output:
+def quantisedmultiplied(node: Node) -> Output:
     """MatMul of inputs 0 and 3; scales and zero points of one element here."""
-    return tensor(_matmul(node, node.input(0), node.input(3)))
+    return tensor(multiplied(node, node.input(0), node.input(3)))
 
 
 @specifies(

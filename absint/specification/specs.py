@@ -128,17 +128,17 @@ def _argument(text: str | None) -> Argument | None:
     dtype, _, fill = kind.strip().partition("=")
     parts = (rest if colon else text).split()
     dtype = dtype if colon else "int64" if parts[:1] in (["="], ["."]) else "float"
-    values = tuple(_part(part) for part in parts if part not in ("=", "."))
-    if parts[:1] == ["="]:
-        return Argument((len(values),), values, dtype)
-    if parts[:1] == ["."]:
-        return Argument((), values, dtype)
-    return Argument(values, None, dtype, int(fill) if colon and fill else None)
+    if parts[:1] in (["="], ["."]):
+        values = tuple(map(_part, parts[1:]))
+        return Argument((len(values),) if parts[0] == "=" else (), values, dtype)
+    return Argument(tuple(map(_size, parts)), None, dtype, int(fill) if colon and fill else None)
 
 
 def _part(text: str) -> int | str | Fraction:
-    if "/" in text:
-        return Fraction(text)
+    return Fraction(text) if "/" in text else _size(text)
+
+
+def _size(text: str) -> int | str:
     return int(text) if text.lstrip("-").isdigit() else text
 
 

@@ -31,17 +31,18 @@ CONVOLUTIONS = [
 @specifies("Conv", grid=CONVOLUTIONS)
 def convolution(node: Node) -> Output:
     """X (N, C, axes...) with W (M, C/group, kernel...): N, M, and the positions along each axis."""
-    return _convolution(node)
+    return sliding(node)
 
 
-def _convolution(node: Node) -> Output:
-    x, w, bias = node.input(0), node.input(1), node.optional(2)
+def sliding(node: Node, weight: int = 1, bias: int = 2) -> Output:
+    """The output of a convolution; the places of its inputs are given."""
+    x, w, b = node.input(0), node.input(weight), node.optional(bias)
     node.demand(x.rank == w.rank, "X and W must have one rank")
     group, axes = node.integer("group", 1), x.rank - 2
     node.requires(equal(x.dims[1], w.dims[1] * group), "channels of X must be those of W times group")
     node.requires(equal(w.dims[0] % group, 0), "output channels must be a multiple of group")
-    if bias is not None:
-        node.requires(equal(bias.dims[0], w.dims[0]), "B must have one value for each output channel")
+    if b is not None:
+        node.requires(equal(b.dims[0], w.dims[0]), "B must have one value for each output channel")
     strides = node.integers("strides") or [1] * axes
     dilations = node.integers("dilations") or [1] * axes
     pads = node.integers("pads") or [0] * 2 * axes
@@ -72,4 +73,25 @@ def _convolution(node: Node) -> Output:
 )
 def convolution_of_integers(node: Node) -> Output:
     """As Conv, without bias."""
-    return _convolution(node)
+    return sliding(node)
+
+
+@specifies(
+    "DeformConv",
+    first=19,
+    grid=[
+        at("N C H W", "M D 3 3", "P 18 I J"),
+        at("N C H W", "M D 3 2", "N 12 I J", "B", strides=[2, 1], pads=[1, 0, 2, 1]),
+        at("N C H W", "M D 2 2", "N 8 I J", "M", "N 4 I J", group=2),
+    ],
+)
+def deformed_convolution(node: Node) -> Output:
+    """As Conv; two offsets for each place of the window at each position."""
+    found = sliding(node, bias=3)
+    x, offset = node.input(0), node.input(2)
+    node.requires(equal(offset.dims[0], x.dims[0]), "X and offset must have one batch")
+    for size, defined in zip(offset.dims[2:], found.dims[2:], strict=True):
+        node.requires(defined.condition(size), "there must be an offset at each position")
+    for size in x.dims:
+        node.limits(size >= 1, "onnxruntime may refuse an empty X")
+    return found

@@ -17,6 +17,11 @@ def _history() -> dict[tuple[str, str], list[int]]:
     return found
 
 
+def is_known(domain: str, operator: str) -> bool:
+    """`onnx` has a schema of the operator."""
+    return (domain, operator) in _history()
+
+
 def versions(domain: str, operator: str) -> list[int]:
     """The versions of an operator, ascending; [1] for a domain that `onnx` does not know."""
     return sorted(_history().get((domain, operator), [1]))

@@ -50,6 +50,9 @@ ATTENTION = [
     attend(Q4, ["B", 3, "T", 9], ["B", 3, "T", 8]),
     attend(Q4, ["B", 3, "T", 8], ["B", 3, "P", 8]),
     attend(["P", 3, "S", 8], K4, V4),
+    # Of version 25 onnxruntime runs the function body, which broadcasts heads of size 1.
+    attend(["B", 1, 1, 2], ["B", 1, 1, "T"], ["B", 1, 1, "T"], opset=25),
+    attend(["B", 4, "S", 8], ["B", 2, "T", 8], ["B", 2, "T", 6], opset=25, expect=["[B, 4, S, 6]"]),
     Case(
         "Attention",
         [Arg([2, 3, 4, 8], unknown_rank=True), Arg(K4), Arg(V4)],

@@ -1,0 +1,131 @@
+"""Attention by heads, and positions. A packed tensor is (batch, steps, heads * size), an unpacked one
+(batch, heads, steps, size).
+"""
+
+from __future__ import annotations
+
+from typing import Final, NamedTuple
+
+from absint.specification.formulas import Int, Term, both, equal
+from absint.specification.node import Input, Node, Output, tensor
+from absint.specification.specs import at, specifies
+
+MICROSOFT: Final = "com.microsoft"
+
+
+class Heads(NamedTuple):
+    """The sizes of queries, keys or values."""
+
+    batch: Term
+    heads: Int
+    steps: Term
+    size: Int
+
+
+@specifies(
+    "Attention",
+    first=23,
+    grid=[
+        at("B 2 S 3", "C 2 L 3", "D 2 M 4"),
+        at("B H S E", "B H L E", "B H L E"),
+        at("B 4 S E", "B 2 L F", "B 2 L G"),
+        at("B S 6", "C L 6", "D M 8", q_num_heads=2, kv_num_heads=2),
+        at("B S W", "B L V", "B L V", q_num_heads=4, kv_num_heads=2),
+        at("B 2 S 3", "B 2 L 3", "B 2 L 4", None, "B 2 P 3", "B 2 R 4", outputs=3),
+        at("B 2 S 3", "B 2 L 3", "B 2 L 4", "S L"),
+        at("B 2 S 3", "B 2 L 3", "B 2 L 4", outputs=4),
+    ],
+)
+def attention(node: Node) -> list[Output]:
+    """Y in the form of Q; keys and values of all steps, past ones first; scores (batch, heads, steps, all steps)."""
+    q = _heads(node, node.input(0), "q_num_heads")
+    k, v = (_heads(node, node.input(place), "kv_num_heads") for place in (1, 2))
+    for size, other in ((q.batch, k.batch), (q.batch, v.batch), (k.steps, v.steps)):
+        node.requires(equal(size, other), "batches and steps must agree")
+    node.requires(equal(q.size, k.size), "heads of Q and K must have one size")
+    node.requires(equal(k.heads, v.heads), "K and V must have as many heads")
+    if isinstance(q.heads, int) and isinstance(k.heads, int):
+        node.demand(q.heads % k.heads == 0, "heads of Q must be a multiple of those of K")
+    else:
+        kinds = Term("%", (_term(q.heads), _term(k.heads)))
+        node.requires(both(_term(k.heads) >= 1, equal(kinds, 0)), "heads of Q must be a multiple of those of K")
+    if node.version >= 25:
+        for clause in list(node.legal):
+            node.limits(clause.formula, "onnxruntime runs the function body, which may regroup what does not agree")
+    for size in (q.batch, q.steps, k.steps, _term(q.size), _term(v.size), _term(q.heads), _term(k.heads)):
+        node.limits(size >= 1, "onnxruntime needs axes that are not empty")
+    steps = k.steps
+    past_key, past_value = node.optional(4), node.optional(5)
+    if past_key is not None and past_value is not None:
+        _past(node, past_key, k)
+        _past(node, past_value, v)
+        node.requires(equal(past_key.dims[2], past_value.dims[2]), "past keys and values must have one length")
+        steps = past_key.dims[2] + k.steps
+    packed = node.input(0).rank == 3
+    y: list[Int] = [q.batch, q.steps, _term(q.heads) * v.size] if packed else [q.batch, q.heads, q.steps, v.size]
+    present = [tensor([x.batch, x.heads, steps, x.size]) for x in (k, v)]
+    return [tensor(y), *present, tensor([q.batch, q.heads, q.steps, steps])][: node.outputs]
+
+
+def _term(size: Int) -> Term:
+    return size if isinstance(size, Term) else Term("number", (size,))
+
+
+def _heads(node: Node, x: Input, attribute: str) -> Heads:
+    if x.rank == 4:
+        return Heads(*x.dims)
+    batch, steps, width = x.dims
+    count = node.integer(attribute)
+    node.requires(equal(width % count, 0), "the heads must share the last axis")
+    return Heads(batch, count, steps, width // count)
+
+
+def _past(node: Node, past: Input, new: Heads) -> None:
+    for size, wanted in zip((past.dims[0], past.dims[1], past.dims[3]), (new.batch, new.heads, new.size), strict=True):
+        node.requires(equal(size, wanted), "past and new steps must fit")
+
+
+@specifies(
+    "RotaryEmbedding",
+    first=23,
+    grid=[
+        at("B H S 4", "P 2", "Q 2", "int64=0: B S"),
+        at("B H S 4", "B S 2", "B S 2"),
+        at("B S 8", "P 2", "P 2", "int64=0: B S", num_heads=2),
+        at("B S", "P 2", "P 2"),
+    ],
+)
+@specifies(
+    "RotaryEmbedding",
+    domain=MICROSOFT,
+    grid=[
+        at("B S 8", "int64=0: C T", "P 4", "Q 4"),
+        at("B H S 4", "int64=0: B S", "P 2", "P 2"),
+        at("B S 8", "int64=0: K", "P 4", "P 4"),
+    ],
+)
+def rotary_embedding(node: Node) -> Output:
+    """The shape of X, whose pairs of features turn."""
+    x = node.input(0)
+    node.demand(x.rank in (3, 4), "X must have rank 3 or 4")
+    angles = [node.input(place) for place in ((1, 2) if not _is_microsoft(node) else (2, 3))]
+    for size, other in zip(angles[0].dims, angles[1].dims, strict=True):
+        node.requires(equal(size, other), "cosines and sines must have one shape")
+    places = node.optional(1) if _is_microsoft(node) else node.optional(3)
+    if _is_microsoft(node):
+        node.requires(x.dims[-2] <= angles[0].dims[0], "there must be an angle for each position")
+        assert places is not None
+        if places.rank == 1:
+            node.requires(equal(places.dims[0], 1), "a vector of positions must hold the first one")
+    elif places is not None:
+        node.limits(x.dims[-2] <= angles[0].dims[0], "onnxruntime needs as many angles as steps")
+    if places is not None and places.rank == 2:
+        for size, wanted in zip(places.dims, (x.dims[0], x.dims[-2]), strict=True):
+            node.requires(equal(size, wanted), "there must be a position for each step")
+    for size in x.dims:
+        node.limits(size >= 1, "onnxruntime needs an X that is not empty")
+    return tensor(x.dims)
+
+
+def _is_microsoft(node: Node) -> bool:
+    return node.version < 23
