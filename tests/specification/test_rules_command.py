@@ -64,8 +64,8 @@ def test_solvers_are_weighed() -> None:
         ("Relu --prove", 0),
         ("Relu --prove --solver cvc5", 0),
         ("Relu --prove --seconds 0.001", 3),
-        ("Relu com.microsoft::Gelu --prove", 3),
-        ("com.microsoft::Gelu", 0),
+        ("Relu com.microsoft::Tokenizer --prove", 3),
+        ("com.microsoft::Tokenizer", 0),
     ],
 )
 def test_exit_codes(arguments: str, code: int, capsys: pytest.CaptureFixture[str]) -> None:
