@@ -104,6 +104,11 @@ def fields(data: Data, start: int, end: int, depth: int = 0) -> Iterator[Field]:
 
 def field_at(data: Data, at: int, end: int, depth: int = 0) -> Field:
     """The field that begins at a place, in a message that ends at `end`. Raises as `fields` does."""
+    if at + 1 < end and 8 <= (tag := data[at]) < 128 and (number := data[at + 1]) < 128:  # one byte each
+        if tag & 7 == DELIMITED and at + 2 + number <= end:
+            return Field(tag >> 3, DELIMITED, at, at + 2, at + 2 + number, 0)
+        if tag & 7 == VARINT:
+            return Field(tag >> 3, VARINT, at, at + 1, at + 2, number)
     tag, value_at = varint(data, at, end, _SHORT)
     if not 8 <= tag <= _MAX_TAG:
         raise MalformedError(at, "a field has no number" if tag < 8 else "a field has a number over 2**29")

@@ -85,7 +85,7 @@ class Attribute:
 class Tail:
     """All of a node but its name, inputs and outputs. Nodes with equal bytes there share one."""
 
-    __slots__ = ("attribute", "domain", "is_closed", "op_type", "overload")
+    __slots__ = ("attribute", "domain", "is_closed", "is_kept", "op_type", "overload")
 
     def __init__(self, op_type: str, domain: str, overload: str, attribute: Sequence[Attribute]) -> None:
         self.op_type = op_type
@@ -94,6 +94,8 @@ class Tail:
         self.attribute = attribute
         self.is_closed = not any(item.ref_attr_name for item in attribute)
         """No attribute refers to one of the function around it."""
+        self.is_kept = False
+        """Later nodes with equal bytes have this tail."""
 
 
 class Node:

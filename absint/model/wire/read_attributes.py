@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import struct
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from itertools import count
 from math import prod
 from typing import Final, TypeAlias
@@ -11,11 +11,12 @@ from typing import Final, TypeAlias
 from absint.lattices.contents import MAX_ELEMENTS
 from absint.lattices.terms.kept import Kept
 from absint.model.wire import kinds
-from absint.model.wire.fields import DELIMITED, FIXED32, VARINT, Field
+from absint.model.wire.fields import DELIMITED, FIXED32, VARINT, Field, varint
 from absint.model.wire.graphs import Attribute, Graph, Tail
 from absint.model.wire.read_tensors import read_sparse, read_tensor
 from absint.model.wire.read_types import read_type
 from absint.model.wire.scalars import LARGE, Content, Parts, each, floats, integers, runs_of, signed, signed32, text
+from absint.model.wire.tensors import Tensor
 
 ReadGraph: TypeAlias = Callable[[Content, Parts, int], Graph]
 """Reads a graph at a depth."""
@@ -28,12 +29,6 @@ MAX_TAIL: Final = 1 << 14
 
 KEPT: Final[Kept[bytes, Tail]] = Kept(MAX_KEPT)
 """Tails by their bytes: the fields op_type, attribute, domain and overload in the order of the file."""
-
-MAX_SHARED: Final = 1 << 7
-"""Bytes of the longest attribute that tails share."""
-
-_ATTRIBUTES: Final[Kept[bytes, Attribute]] = Kept(1 << 16)
-"""Short attributes by their bytes: most operators differ in one of several."""
 
 _RUNS: Final = runs_of(floats=(7,), varints=(8,))
 _UNIQUE: Final = count()
@@ -51,27 +46,75 @@ def read_tail(data: Content, found: Sequence[Field], depth: int, read_graph: Rea
     attributes = []
     for field in found:
         if field.number == 5:
-            attributes.append(_shared(data, field, depth + 1, read_graph))
+            attributes.append(_attribute(data, field, depth + 1, read_graph))
         else:
             texts[field.number] = text(data[field.start : field.end])
     tail = Tail(texts[4], texts[7], texts[8], attributes)
     if content and not any(attribute.HasField("g") for attribute in attributes):
+        tail.is_kept = True
         KEPT.add(content, len(content), tail)
     return tail
 
 
-def _shared(data: Content, field: Field, depth: int, read_graph: ReadGraph) -> Attribute:
-    """The attribute in a field; one object for equal bytes if it is short and holds no message."""
-    part = (field.start, field.end)
-    if field.end - field.start > MAX_SHARED:
-        return read_attribute(data, (part,), depth, read_graph)
-    content = data[field.start : field.end]
-    found = _ATTRIBUTES.get(content)
-    if found is None:
-        found = read_attribute(data, (part,), depth, read_graph)
-        if not any(map(found.HasField, ("t", "g", "tp", "sparse_tensor"))):
-            _ATTRIBUTES.add(content, len(content), found)
-    return found
+def _attribute(data: Content, field: Field, depth: int, read_graph: ReadGraph) -> Attribute:
+    found = _usual(data[field.start : field.end], depth) if field.end - field.start <= MAX_TAIL else None
+    return found or read_attribute(data, ((field.start, field.end),), depth, read_graph)
+
+
+def _usual(content: bytes, depth: int) -> Attribute | None:
+    """An attribute of the usual form: a short name, one value, and its type. None for any other."""
+    if content[:1] != _NAME or content[-3:-1] != _TYPE:
+        return None
+    at, end = 2 + content[1], len(content) - 3
+    if content[1] > 127 or at >= end or (content[-1], content[at]) not in _VALUES:
+        return None
+    name, read = _VALUES[content[-1], content[at]]
+    value = read(content, at + 1, end, depth + 1)
+    if value is None:
+        return None
+    attribute = Attribute()
+    attribute.name, attribute.type = text(content[2:at]), content[-1]
+    setattr(attribute, name, value)
+    attribute.keep(content if name != "t" else _identity(attribute, content, ((0, len(content)),)))
+    return attribute
+
+
+def _integer(content: bytes, at: int, end: int, _: int) -> int | None:
+    if content[end - 1] > 127:
+        return None
+    number, after = varint(content, at, end)
+    return signed(number) if after == end else None
+
+
+def _integers(content: bytes, at: int, end: int, _: int) -> list[int] | None:
+    """Of a byte each, after a tag each."""
+    run = content[at - 1 : end]
+    return list(run[1::2]) if run.isascii() and run[::2] == run[:1] * (len(run) // 2) else None
+
+
+def _float(content: bytes, at: int, end: int, _: int) -> float | None:
+    return float(struct.unpack_from("<f", content, at)[0]) if end - at == 4 else None
+
+
+def _text(content: bytes, at: int, end: int, _: int) -> bytes | None:
+    return content[at + 1 : end] if content[at] == end - at - 1 < 128 else None
+
+
+def _tensor(content: bytes, at: int, end: int, depth: int) -> Tensor | None:
+    length, start = varint(content, at, end, 5)
+    return read_tensor(content, ((start, end),), depth) if start + length == end else None
+
+
+_NAME: Final = b"\n"
+_TYPE: Final = b"\xa0\x01"
+_VALUES: Final[Mapping[tuple[int, int], tuple[str, Callable[[bytes, int, int, int], object]]]] = {
+    (kinds.FLOAT, 2 << 3 | FIXED32): ("f", _float),
+    (kinds.INT, 3 << 3 | VARINT): ("i", _integer),
+    (kinds.STRING, 4 << 3 | DELIMITED): ("s", _text),
+    (kinds.TENSOR, 5 << 3 | DELIMITED): ("t", _tensor),
+    (kinds.INTS, 8 << 3 | VARINT): ("ints", _integers),
+}
+"""The field of each type by the tag of the value, and its reader: None for a value of another form."""
 
 
 def read_attribute(data: Content, parts: Parts, depth: int, read_graph: ReadGraph) -> Attribute:

@@ -3,7 +3,7 @@
 Most nodes begin with inputs, outputs and a name, all ASCII and shorter than 128 bytes, and end in a tail that some
 node before had too. If the bytes up to the tail are ASCII, every length among them is a single byte, so a step from one
 field to the next needs no test. Longer and other names are read with a test for each. All other nodes are read field by
-field.
+field, and so are tails that no node before had.
 """
 
 from __future__ import annotations
@@ -11,8 +11,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Final, overload
 
-from absint.model.wire.fields import DELIMITED, Field, MalformedError, varint
-from absint.model.wire.graphs import Node
+from absint.model.wire.fields import DELIMITED, Field, varint
+from absint.model.wire.graphs import Node, Tail
 from absint.model.wire.read_attributes import KEPT, MAX_TAIL, ReadGraph, read_tail
 from absint.model.wire.scalars import Content, Place, each, text
 
@@ -22,6 +22,7 @@ _NAME: Final = 3 << 3 | DELIMITED
 SHORT: Final = 2 * MAX_TAIL
 """Bytes of the longest node that is not read at once."""
 
+_NAMES: Final = frozenset({1, 2, 3})
 _TAIL: Final = frozenset({4, 5, 7, 8})
 """op_type, attribute, domain and overload."""
 
@@ -58,22 +59,25 @@ class Nodes(Sequence[Node]):
 
     def __iter__(self) -> Iterator[Node]:
         for at, item in enumerate(self._items):
-            if isinstance(item, Node):
-                yield item
-            else:
-                yield _usual(item) or _of_any_names(item) or self._at(at)
+            yield item if isinstance(item, Node) else self._read(at, item)
 
     def _at(self, at: int) -> Node:
-        """A node, which is kept: its graphs are the same objects each time."""
+        """A node, which is kept."""
         item = self._items[at]
         if not isinstance(item, Node):
-            found = _usual(item) or _of_any_names(item)
-            item = self._items[at] = found or _any(item, 0, len(item), self._depth, self._read_graph)
+            item = self._items[at] = self._read(at, item)
         return item
 
+    def _read(self, at: int, content: bytes) -> Node:
+        """A node, which is kept if its tail is not: its graphs are the same objects each time."""
+        node = read_node(content, self._depth, self._read_graph)
+        if not node.tail.is_kept:
+            self._items[at] = node
+        return node
 
-def _usual(content: bytes) -> Node | None:
-    """A node of the usual form; None for any other."""
+
+def read_node(content: bytes, depth: int, read_graph: ReadGraph) -> Node:
+    """The node of these bytes. Raises MalformedError if they are damaged."""
     texts = content.decode("latin-1")
     inputs, outputs, name, at = [], [], "", 0
     try:
@@ -92,31 +96,38 @@ def _usual(content: bytes) -> Node | None:
             start = at + 2
             at = start + content[at + 1]
             name = texts[start:at]
-        tail = KEPT.get(content[at:]) or KEPT.get(content[at : _end_of_tail(content, at)])
     except IndexError:
-        return None
-    if tail is None or not (content.isascii() or texts[:at].isascii()):
-        return None
-    return Node(inputs, tuple(outputs), name, tail)
+        at = len(content)
+    if content.isascii() or texts[:at].isascii():
+        tail = KEPT.get(content[at:]) or _tail(content, at, depth, read_graph)
+        if tail is not None:
+            return Node(inputs, tuple(outputs), name, tail)
+    return _of_any_names(content, depth, read_graph) or _any(content, 0, len(content), depth, read_graph)
 
 
-def _of_any_names(content: bytes) -> Node | None:
+def _of_any_names(content: bytes, depth: int, read_graph: ReadGraph) -> Node | None:
     """A node of the usual form but for its names, which may be long and not ASCII; None for any other form."""
     found: dict[int, list[str]] = {_INPUT: [], _OUTPUT: [], _NAME: []}
-    at = 0
-    try:
-        for tag, texts in found.items():
-            while content[at] == tag:
-                length, start = content[at + 1], at + 2
-                if length > 127:
-                    length, start = varint(content, at + 1, len(content), 5)
-                at = start + length
-                texts.append(text(content[start:at]))
-        name = found[_NAME][-1] if found[_NAME] else ""
-        tail = KEPT.get(content[at:]) or KEPT.get(content[at : _end_of_tail(content, at)])
-    except (IndexError, MalformedError):
-        return None
+    at, end = 0, len(content)
+    for tag, texts in found.items():
+        while at < end and content[at] == tag:
+            length, start = varint(content, at + 1, end, 5)
+            at = start + length
+            texts.append(text(content[start:at]))
+    tail = KEPT.get(content[at:]) or _tail(content, at, depth, read_graph)
+    name = found[_NAME][-1] if found[_NAME] else ""
     return None if tail is None else Node(found[_INPUT], tuple(found[_OUTPUT]), name, tail)
+
+
+def _tail(content: bytes, at: int, depth: int, read_graph: ReadGraph) -> Tail | None:
+    """The tail of a node whose names end at a place; None if one of them comes later, or the tail is empty."""
+    kept = KEPT.get(content[at : _end_of_tail(content, at)])
+    if kept is not None:
+        return kept
+    found = [field for field in each(content, ((at, len(content)),), depth) if field.wire == DELIMITED]
+    if not found or any(field.number in _NAMES for field in found):
+        return None
+    return read_tail(content, [field for field in found if field.number in _TAIL], depth, read_graph)
 
 
 def _end_of_tail(content: bytes, at: int) -> int:
@@ -126,7 +137,7 @@ def _end_of_tail(content: bytes, at: int) -> int:
     """
     start = end = at
     tags = _OF_TAIL
-    while at < len(content):
+    while at + 1 < len(content):
         if content[at] not in tags:
             if tags is _TEXTS:
                 return start
@@ -156,4 +167,4 @@ def _any(data: Content, start: int, end: int, depth: int, read_graph: ReadGraph)
     return Node(inputs, tuple(outputs), name, read_tail(data, tail, depth, read_graph))
 
 
-__all__ = ["SHORT", "Nodes"]
+__all__ = ["SHORT", "Nodes", "read_node"]

@@ -90,8 +90,8 @@ def read_tensor(data: Content, parts: Parts, depth: int) -> Tensor:
 
 
 def _usual(data: Content, head: bytes, start: int, end: int) -> Tensor | None:
-    """A tensor of the usual form: its sizes, type and name, before which there may be packed numbers, and behind which
-    raw data, or the place of weights in another file. None for any other form.
+    """A tensor of the usual form: its sizes, type and perhaps a name, before which there may be packed numbers, and
+    behind which raw data, or the place of weights in another file. None for any other form.
     """
     known = _HEADS.get(head) or _read_head(head)
     at, tag = start, data[start]
@@ -99,15 +99,19 @@ def _usual(data: Content, head: bytes, start: int, end: int) -> Tensor | None:
         length, at = _length(data, at + 1, end)
         at += length
         tag = data[at]
-    if tag != _NAME_TAG:
-        return None
-    length, name_at = _length(data, at + 1, end)
-    name_end = name_at + length
-    if name_end > end:
-        return None
+    name_at = name_end = at
+    if tag == _NAME_TAG:
+        length, name_at = _length(data, at + 1, end)
+        name_end = name_at + length
+        if name_end > end:
+            return None
     if known.is_small and at - start + end - name_end <= MAX_REST:
         content = head + data[start:at] + data[name_end:end]
-        rest = _RESTS.get(content) or _read_rest(content)
+        rest = _RESTS.get(content)
+        if rest is None:
+            rest = (at == start and _after_name(data, known, name_end, end)) or _read_rest(content)
+            if rest is not None:
+                _RESTS.add(content, len(content), rest)
     else:
         rest = _after_name(data, known, name_end, end) if at == start else None
     return None if rest is None else Tensor(text(data[name_at:name_end]), rest)
@@ -151,7 +155,7 @@ def _read_rest(content: bytes) -> Rest | None:
     try:
         if any(field.number == _NAME for field in each(content, parts, MAX_DEPTH - 1, _RUNS)):
             return None
-        return _RESTS.add(content, len(content), _any(content, parts, MAX_DEPTH - 1).rest)
+        return _any(content, parts, MAX_DEPTH - 1).rest
     except MalformedError:
         return None
 

@@ -91,7 +91,6 @@ def test_every_field_is_read() -> None:
 def test_what_models_share_is_forgotten() -> None:
     kept = (
         read_attributes.KEPT,
-        read_attributes._ATTRIBUTES,
         read_types._KEPT,
         read_tensors._HEADS,
         read_tensors._RESTS,
