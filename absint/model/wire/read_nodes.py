@@ -58,26 +58,22 @@ class Nodes(Sequence[Node]):
         return [self._at(place) for place in range(len(self))[at]] if isinstance(at, slice) else self._at(at)
 
     def __iter__(self) -> Iterator[Node]:
+        depth, read_graph = self._depth, self._read_graph
         for at, item in enumerate(self._items):
-            yield item if isinstance(item, Node) else self._read(at, item)
+            node = item if isinstance(item, Node) else _read(item, depth, read_graph)
+            if not node.tail.is_kept:
+                self._items[at] = node  # its graphs are the same objects each time
+            yield node
 
     def _at(self, at: int) -> Node:
         """A node, which is kept."""
         item = self._items[at]
         if not isinstance(item, Node):
-            item = self._items[at] = self._read(at, item)
+            item = self._items[at] = _read(item, self._depth, self._read_graph)
         return item
 
-    def _read(self, at: int, content: bytes) -> Node:
-        """A node, which is kept if its tail is not: its graphs are the same objects each time."""
-        node = read_node(content, self._depth, self._read_graph)
-        if not node.tail.is_kept:
-            self._items[at] = node
-        return node
 
-
-def read_node(content: bytes, depth: int, read_graph: ReadGraph) -> Node:
-    """The node of these bytes. Raises MalformedError if they are damaged."""
+def _read(content: bytes, depth: int, read_graph: ReadGraph) -> Node:
     texts = content.decode("latin-1")
     inputs, outputs, name, at = [], [], "", 0
     try:
@@ -167,4 +163,4 @@ def _any(data: Content, start: int, end: int, depth: int, read_graph: ReadGraph)
     return Node(inputs, tuple(outputs), name, read_tail(data, tail, depth, read_graph))
 
 
-__all__ = ["SHORT", "Nodes", "read_node"]
+__all__ = ["SHORT", "Nodes"]
