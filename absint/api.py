@@ -21,6 +21,7 @@ from absint.shapes.inputs import read_inputs
 from absint.shapes.memo.gc_pause import uncollected
 from absint.shapes.refinement import Rounds, run_rounds
 from absint.transfer.families import shipped
+from absint.transfer.semantics import EITHER, SEMANTICS
 from absint.transfer.table import Table
 
 if TYPE_CHECKING:
@@ -36,6 +37,7 @@ if TYPE_CHECKING:
     from absint.shapes.inputs import Inputs
     from absint.shapes.sizes import Sizes
     from absint.shapes.timings import Timings
+    from absint.transfer.semantics import Semantics
 
 Refine = bool | Literal["smt"]
 
@@ -57,6 +59,7 @@ def analyze(
     timings: Timings | None = None,
     defaults: bool = False,
     premises: bool = True,
+    semantics: Semantics = EITHER,
     max_seconds: float | None = None,
     max_nodes: int | None = None,
     on_progress: Progress | None = None,
@@ -90,6 +93,10 @@ def analyze(
     `premises` the analysis assumes that neither happens where this is true of all sizes up to 65,536, records the
     assumption, and shows it with every answer that rests on it; without, whatever needs a premise is unknown.
 
+    `semantics` says which runs the answers are about where onnxruntime differs from the documents of ONNX: those of
+    `"onnx"`, of `"onnxruntime"`, or of `"either"`, in which a node is illegal only where both reject it.
+    docs/runtime-differences.md lists the differences, and `Result.semantics` tells which an answer rests on.
+
     `timings` (an `absint.Timings()`) collects where the time goes.
 
     After `max_seconds`, and beyond the first `max_nodes` operators, the analysis stops between two nodes: what was not
@@ -108,6 +115,8 @@ def analyze(
     Raises ModelError if the model cannot be read, UsageError for an assumption that does not parse or names no symbol,
     LimitError if the analysis is stopped before the model is lowered.
     """
+    if semantics not in SEMANTICS:
+        raise UsageError(f"semantics={semantics!r}: it is one of {', '.join(map(repr, SEMANTICS))}")
     given = Watch(max_seconds, max_nodes, on_progress)
     watch = None if given.is_off else given
     if policy is not SOUND:
@@ -123,13 +132,14 @@ def analyze(
         loaded = load(model)
     lookup = Lookup(table if table is not None else shipped(), plugins=plugins, schema_inference=schema_inference)
     with phase("lower"):
-        lowered = lower(loaded, lookup, defaults=defaults, premises=premises, watch=watch)
+        lowered = lower(loaded, lookup, defaults=defaults, premises=premises, semantics=semantics, watch=watch)
     if trust:
         from absint.declared.trust import trusting
 
         base = analyze(
             loaded, assume=assume, bind=bind, table=table, refine=refine, plugins=plugins,
-            schema_inference=schema_inference, defaults=defaults, premises=premises, policy=policy,
+            schema_inference=schema_inference, defaults=defaults, premises=premises, semantics=semantics,
+            policy=policy,
         )  # fmt: skip
         trusting(base, trust, lowered)
     shapes, relations = _stated_shapes(lowered, bind, assume) if bind or assume else ({}, assume)
@@ -173,7 +183,7 @@ def analyze(
     kept = {name: size for name, size in (bind or {}).items() if name in shapes}
     result.analyze = partial(
         _variant, assume=assume, table=table, refine=refine, plugins=plugins, schema_inference=schema_inference,
-        defaults=defaults, premises=premises, with_=with_, trust=trust, shapes=kept,
+        defaults=defaults, premises=premises, semantics=semantics, with_=with_, trust=trust, shapes=kept,
     )  # fmt: skip
     if trust:
         from absint.declared.trust import check_trust
@@ -213,6 +223,7 @@ def _variant(
     schema_inference: bool,
     defaults: bool,
     premises: bool,
+    semantics: Semantics,
     with_: Sequence[Participant],
     trust: Trust,
     shapes: Sizes,
@@ -220,7 +231,8 @@ def _variant(
     """A variant of a model, analysed as the model was."""
     return analyze(
         loaded, assume=assume, bind={**shapes, **sizes}, table=table, refine=refine, plugins=plugins,
-        schema_inference=schema_inference, defaults=defaults, premises=premises, with_=with_, trust=trust,
+        schema_inference=schema_inference, defaults=defaults, premises=premises, semantics=semantics, with_=with_,
+        trust=trust,
     )  # fmt: skip
 
 

@@ -331,6 +331,8 @@ class Proof:
     """Premises that were sent to Z3."""
     seconds: float = 0.0
     """Time of the answer."""
+    semantics: str = "either"
+    """The runs that the answer is about: those of ONNX's documents, of onnxruntime, or of either."""
 
     def __bool__(self) -> bool:
         return self.verdict is Verdict.PROVED

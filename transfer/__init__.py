@@ -12,6 +12,7 @@ The machinery, from the ground up:
     stating      the statements a rule can make: require, define, assume, may_fail, reject
     op           Op: inputs, attributes, statements, broadcasting; all that a rule sees
     rule         Rule, and the decorator @rule
+    semantics    the runs that an analysis is about: those of ONNX's documents, of onnxruntime, or of either
     application  apply: run a rule on an Op and check what it returns
     table        Table: (domain, operator, version) -> rule
     families     which family has the rules of an operator, and the shipped table

@@ -49,7 +49,7 @@ def attention(op: Op) -> tuple[Tensor, ...]:
         op.require_equal(past_key, past_value, "past_key and past_value must have the same length")
         total = past_key + k.steps
     for size in (q.batch, q.steps, k.steps, q.size, v.size, q.heads, k.heads):
-        op.may_fail("onnxruntime needs axes that are not empty", unless=ge(size, 1))
+        op.runtime_may_fail("onnxruntime needs axes that are not empty", unless=ge(size, 1))
     dtype = op.dtype("Q")
     if rank is None:
         output = Shape(None)

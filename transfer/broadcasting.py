@@ -25,6 +25,7 @@ from absint.transfer.elements.premises import integer
 from absint.transfer.elements.ramps import combined
 from absint.transfer.op import BadNodeError, Op
 from absint.transfer.rule import Rule, rule
+from absint.transfer.semantics import ONNX
 from absint.transfer.stated import Within
 
 
@@ -121,7 +122,7 @@ def _require_nonzero(op: Op, divisor: Dim, shape: Shape) -> None:
     nonzero = rel.ne(divisor, 0)
     empty = rel.eq(shape.size, 0)
     if empty is not FALSE:
-        op.may_fail("no element of the divisor must be 0, even if the result is empty")
+        op.runtime_may_fail("no element of the divisor must be 0, even if the result is empty")
     op.require(rel.disjunction(nonzero, empty), "no element of the divisor must be 0")
 
 
@@ -297,7 +298,14 @@ def choose(op: Op) -> Tensor:
 def parametric_relu(op: Op) -> Tensor:
     """X or slope * X; the spec broadcasts slope to X, onnxruntime both ways, so the shape is that of the broadcast."""
     x, slope = op.tensor("X"), op.tensor("slope")
-    return Tensor(op.common_dtype("X", "slope"), op.broadcast(x.shape, slope.shape))
+    dtype = op.common_dtype("X", "slope")
+    if op.semantics == ONNX and x.shape.rank is not None and slope.shape.rank is not None:
+        if len(slope.shape) > len(x.shape):
+            op.reject(f"slope must broadcast to X, found shapes {slope.shape} and {x.shape}")
+        for axis, (size, wanted) in enumerate(zip(reversed(slope.shape), reversed(x.shape), strict=False), start=1):
+            op.require(rel.disjunction(rel.eq(size, 1), rel.eq(size, wanted)), f"slope must broadcast to axis {-axis}")
+        return Tensor(dtype, x.shape)
+    return Tensor(dtype, op.broadcast(x.shape, slope.shape))
 
 
 @rule("PRelu", inputs="X slope", until=6, starred=True)

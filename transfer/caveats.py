@@ -13,7 +13,7 @@ from absint.transfer.op import Op
 def not_empty(op: Op, reason: str, *shapes: Shape) -> None:
     """The node may fail for the reason unless every one of these tensors has elements."""
     if any(shape.is_top for shape in shapes):
-        op.may_fail(reason)
+        op.runtime_may_fail(reason)
     else:
         positive(op, reason, (size for shape in shapes for size in shape))
 
@@ -21,7 +21,8 @@ def not_empty(op: Op, reason: str, *shapes: Shape) -> None:
 def positive(op: Op, reason: str, sizes: Iterable[Dim]) -> None:
     """The node may fail for the reason unless all of these sizes are at least 1."""
     dims = tuple(dict.fromkeys(sizes))
-    op.may_fail(reason, unless=FALSE if any(d.is_unknown for d in dims) else conjunction(*(ge(d, 1) for d in dims)))
+    all_positive = FALSE if any(d.is_unknown for d in dims) else conjunction(*(ge(d, 1) for d in dims))
+    op.runtime_may_fail(reason, unless=all_positive)
 
 
 def single(op: Op, name: str, *, count: Dim | None = None) -> None:

@@ -19,6 +19,7 @@ from absint.transfer.elements.cases import choose, is_positive
 from absint.transfer.elements.rearrange import elements_of
 from absint.transfer.op import Op
 from absint.transfer.rule import rule
+from absint.transfer.semantics import ONNX
 
 
 @rule("Concat", inputs="inputs*", outputs="concat_result", complete=True, elements=True, starred=True)
@@ -42,7 +43,7 @@ def joined(op: Op, inputs: Sequence[Tensor], axis: int) -> Tensor:
     if not shapes:
         return Tensor(dtype, TOP_SHAPE, _joined_fill(op, inputs, None))
     if len({len(s) for s in shapes}) > 1:
-        if all(is_positive(op, d) for s in shapes for d in s):
+        if op.semantics == ONNX or all(is_positive(op, d) for s in shapes for d in s):
             op.reject(f"inputs must have the same rank, found shapes {', '.join(map(str, shapes))}")
         op.may_fail("inputs must have the same rank")
         return Tensor(dtype, TOP_SHAPE, _joined_fill(op, inputs, None))
@@ -94,6 +95,8 @@ def _common_dim(op: Op, shapes: Sequence[Shape], axis: int, known: bool) -> Dim:
         for other in distinct[:i] if not many else (full or distinct)[-1:]:  # all agree with one that has elements
             if op.is_equal(s[axis], other[axis]) is not YES:
                 agree = disjunction(eq(s[axis], other[axis]), _is_empty(op, s), _is_empty(op, other))
+                if op.semantics == ONNX:
+                    agree = eq(s[axis], other[axis])
                 found = f"{other[axis]} and {s[axis]}" if agree is FALSE else ""
                 if s[axis].is_concrete and other[axis].is_concrete:
                     op.load_risk(f"the inputs must agree on axis {axis}, found {other[axis]} and {s[axis]}")
@@ -102,6 +105,8 @@ def _common_dim(op: Op, shapes: Sequence[Shape], axis: int, known: bool) -> Dim:
         op.may_fail(f"more than {_MAX_PAIRED} inputs must agree on axis {axis}, except empty ones")
     if known and op.policy.equal is not None:
         return op.unified(*(s[axis] for s in shapes))
+    if op.semantics == ONNX:
+        return min((s[axis] for s in distinct), key=_length) if known else UNKNOWN_SIZE
     if filled or not known:
         return min(filled, key=_length) if filled else UNKNOWN_SIZE
     if many:

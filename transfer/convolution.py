@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from absint.lattices.dtype import DType
-from absint.lattices.logic.relation import divisible, eq, ge
+from absint.lattices.logic.relation import FALSE, divisible, eq, ge
 from absint.lattices.logic.truth import YES
 from absint.lattices.shape import TOP_SHAPE, Shape, shape_of
 from absint.lattices.terms.expr import UNKNOWN_SIZE, Dim, Expr, product
@@ -15,6 +15,7 @@ from absint.lattices.value import Tensor
 from absint.transfer.caveats import not_empty, single
 from absint.transfer.op import Op
 from absint.transfer.rule import rule
+from absint.transfer.semantics import ONNX
 from absint.transfer.window import Window, as_size, kernel_of, slides, values_of, windows
 
 
@@ -73,7 +74,7 @@ def _check_group(op: Op, group: int) -> None:
     if group == 0:
         op.reject("group must be positive, found 0")
     if group < 0:
-        op.may_fail(f"group must be positive, found {group}")
+        op.documents_require(FALSE, f"group must be positive, found {group}")
 
 
 def conv_shape(op: Op, x: Shape, w: Shape, bias: Shape | None) -> Shape:
@@ -110,7 +111,7 @@ def _rank(op: Op, x: Shape, w: Shape, kernel: Sequence[Dim] | None) -> int | Non
     if found[0] == 2:
         op.may_fail("X must have a spatial axis")
     if found[0] > 5:
-        op.may_fail("onnxruntime needs one to three spatial axes")
+        op.runtime_may_fail("onnxruntime needs one to three spatial axes")
     return found[0]
 
 
@@ -118,6 +119,8 @@ def _windows(op: Op, kernel: Sequence[Dim]) -> list[Window]:
     for size in kernel:
         if not op.never_empty(size):
             op.may_fail("onnxruntime hangs on a kernel of size 0, unless there is nothing to convolve")
+            if op.semantics == ONNX:
+                op.require(ge(size, 1), "a kernel must not be empty")
     found = windows(op, kernel)
     automatic = op.string("auto_pad", "NOTSET") or "NOTSET"
     if automatic != "NOTSET" and op.ints("pads"):
@@ -126,7 +129,7 @@ def _windows(op: Op, kernel: Sequence[Dim]) -> list[Window]:
         if window.before < 0 or window.after < 0:
             op.load_risk(f"pads must not be negative, found {op.ints('pads')}")
         if window.same and window.dilation != 1:
-            op.may_fail("onnxruntime needs dilations of 1 with SAME padding")
+            op.runtime_may_fail("onnxruntime needs dilations of 1 with SAME padding")
     return found
 
 
@@ -135,7 +138,7 @@ def _require_channels(op: Op, channels: Dim, inputs: Dim, outputs: Dim, group: i
         channels, inputs if group == 1 else inputs * group, "channels of X must equal those of W times group"
     )
     if not op.never_empty(inputs):
-        op.may_fail("onnxruntime may hang on a convolution of no channels", unless=ge(inputs, 1))
+        op.runtime_may_fail("onnxruntime may hang on a convolution of no channels", unless=ge(inputs, 1))
     if group != 1 or outputs.is_unknown:
         op.require(divisible(outputs, group), "output channels must be a multiple of group")
 
@@ -174,7 +177,7 @@ def conv_transpose(op: Op) -> Tensor:
 def _transposed(op: Op, spatial: Sequence[Dim], found: Sequence[Window]) -> list[Dim]:
     extra = _output_padding(op, found)
     for axis, size in enumerate(spatial):
-        op.may_fail(f"onnxruntime needs a spatial axis {axis} that is not empty", unless=ge(size, 1))
+        op.runtime_may_fail(f"onnxruntime needs a spatial axis {axis} that is not empty", unless=ge(size, 1))
     given = values_of(op, "output_shape")
     if given:
         op.may_fail("output_shape must be possible for the input and the window")
@@ -186,6 +189,8 @@ def _transposed(op: Op, spatial: Sequence[Dim], found: Sequence[Window]) -> list
     sizes = []
     for axis, (size, window) in enumerate(zip(spatial, found, strict=True)):
         result = _grown(size, window, extra[axis])
+        if window.same and op.semantics == ONNX:
+            result = as_size(size * window.stride)
         op.require(ge(result, 1), f"the output of spatial axis {axis} must not be empty")
         sizes.append(result)
     return sizes
@@ -208,7 +213,7 @@ def _output_padding(op: Op, found: Sequence[Window]) -> list[int]:
         if not 0 <= value < max(window.stride, window.dilation):
             op.reject(f"output_padding must be from 0 to below stride or dilation, found {value}")
         if value >= window.stride:
-            op.may_fail("onnxruntime needs an output_padding below the stride")
+            op.runtime_may_fail("onnxruntime needs an output_padding below the stride")
     return extra
 
 

@@ -96,7 +96,7 @@ def tf_idf_vectorizer(op: Op) -> Tensor:
         return Tensor(DType.FLOAT)
     if len(shape) > 2:
         op.reject(f"X must have rank 1 or 2, found shape {shape}")
-    op.may_fail("onnxruntime needs a batch that is not empty")
+    op.runtime_may_fail("onnxruntime needs a batch that is not empty")
     return Tensor(DType.FLOAT, shape_of((*shape[:-1], columns)))
 
 

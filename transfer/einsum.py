@@ -68,7 +68,7 @@ def _labels(op: Op, term: str) -> str:
     if labels.count(ELLIPSIS) > 1 or not all(c == ELLIPSIS or (c.isascii() and c.isalpha()) for c in labels):
         op.reject(f"subscripts must be letters and at most one ellipsis, found {term!r}")
     if any(c.isupper() for c in labels):
-        op.may_fail("onnxruntime may refuse upper-case labels")
+        op.runtime_may_fail("onnxruntime may refuse upper-case labels")
     return labels
 
 

@@ -24,6 +24,7 @@ from absint.transfer.elements.rounded import FORMATS, to_integer
 from absint.transfer.elementwise import require_scalar, require_single
 from absint.transfer.op import BadNodeError, Op
 from absint.transfer.rule import rule
+from absint.transfer.semantics import ONNX
 
 # Constants
 
@@ -167,7 +168,7 @@ def _float_count(op: Op, dtype: DType, start: Element, limit: Element, delta: El
     run = ar.ceil(op, DType.DOUBLE, ar.div(op, DType.DOUBLE, wide, step))
     if isinstance(count, Real) and count == run:
         return maximum(count.num, 0)
-    if dtype not in FORMATS:
+    if dtype not in FORMATS or op.semantics == ONNX:
         return UNKNOWN_SIZE
     size = maximum(to_integer(op, DType.DOUBLE, DType.INT64, run), 0)
     return size if isinstance(size, Expr) else Unknown(size.bounds.meet(NATURAL))
@@ -266,19 +267,19 @@ def one_hot(op: Op) -> Tensor:
     found = _sole(op, "depth")
     whole = found.num if isinstance(found, Real) and found.den == 1 else integer(found)
     depth = as_size(op, whole, "depth")
-    op.may_fail("onnxruntime needs a depth of 1 or more", unless=rel.ge(depth, 1))
+    op.runtime_may_fail("onnxruntime needs a depth of 1 or more", unless=rel.ge(depth, 1))
     _require_pair(op, op.tensor("values").shape)
     shape, dtype = op.tensor("indices").shape, op.dtype("values")
     if shape.is_top:
         if not shape.known:
-            op.may_fail("onnxruntime needs indices of rank 1 or more")
+            op.runtime_may_fail("onnxruntime needs indices of rank 1 or more")
         grown = with_axes(shape, [op.integer("axis", -1)], depth)
         if grown is not None:
             return Tensor(dtype, grown)
         op.may_fail("axis must be in range")
         return Tensor(dtype)
     if len(shape) == 0:
-        op.may_fail("onnxruntime needs indices of rank 1 or more")
+        op.runtime_may_fail("onnxruntime needs indices of rank 1 or more")
     axis = op.axis(op.integer("axis", -1), len(shape) + 1)
     result = shape_of((*shape[:axis], depth, *shape[axis:]))
     return Tensor(dtype, result, _hot(op, result, axis))

@@ -5,7 +5,7 @@ from __future__ import annotations
 from itertools import zip_longest
 
 from absint.lattices.dtype import DType
-from absint.lattices.logic.relation import conjunction, disjunction, eq, ne
+from absint.lattices.logic.relation import FALSE, conjunction, disjunction, eq, ne
 from absint.lattices.shape import TOP_SHAPE, Shape, shape_of
 from absint.lattices.starred import last_dims, spliced, with_size, without
 from absint.lattices.terms.expr import UNKNOWN_SIZE, Dim
@@ -87,7 +87,7 @@ def _matrix(op: Op, shape: Shape, name: str, transposed: bool) -> tuple[Dim, Dim
     dims = shape.dims
     if len(dims) == 1 and name == "A":
         # onnxruntime accepts a vector as a matrix of one row; ONNX's own inference rejects it.
-        op.may_fail("A must be a matrix, found a vector")
+        op.documents_require(FALSE, "A must be a matrix, found a vector")
         dims = (Dim(1), dims[0])
     elif len(dims) != 2:
         op.reject(f"{name} must have rank 2, found shape {shape}")
@@ -143,7 +143,7 @@ def _product_of_any_rank(op: Op, a: Shape, b: Shape) -> Shape:
         return TOP_SHAPE
     op.require_equal(left[-1], right[0] if b.rank == 1 else right[-2], "inner dimensions of A and B must agree")
     if b.rank != 2:
-        op.may_fail("onnxruntime may not broadcast a batch of 1 to an empty one")
+        op.runtime_may_fail("onnxruntime may not broadcast a batch of 1 to an empty one")
     if b.rank == 1:
         return without(a, [len(a.known) - 1])
     if b.rank == 2:
@@ -183,7 +183,7 @@ def _note_empty_batches(op: Op, a: tuple[Dim, ...], b: tuple[Dim, ...]) -> None:
     """numpy broadcasts a batch of 1 to an empty one; onnxruntime fails on most such pairs."""
     for left, right in zip_longest(reversed(a), reversed(b), fillvalue=Dim(1)):
         clash = disjunction(conjunction(eq(left, 0), ne(right, 0)), conjunction(ne(left, 0), eq(right, 0)))
-        op.may_fail("onnxruntime may not broadcast a batch of 1 to an empty one", unless=~clash)
+        op.runtime_may_fail("onnxruntime may not broadcast a batch of 1 to an empty one", unless=~clash)
 
 
 __all__ = ["det", "gemm", "gemm_1", "matmul", "matmul_integer", "matmul_shape", "qlinear_matmul"]

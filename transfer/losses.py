@@ -6,6 +6,7 @@ from absint.lattices.shape import SCALAR, TOP_SHAPE, Shape
 from absint.lattices.value import Tensor
 from absint.transfer.op import Op
 from absint.transfer.rule import rule
+from absint.transfer.semantics import ONNX
 
 
 @rule("NegativeLogLikelihoodLoss", inputs="input target weight", outputs="loss")
@@ -34,14 +35,19 @@ def _loss_shape(op: Op, scores: str, labels: str, weights: str) -> Shape:
         op.require_rank(target, len(x) - 1, labels)
         if target.is_top:
             target = Shape([None] * (len(x) - 1))
-        if (x[0], *x[2:]) != target.dims or any(d.is_unknown for d in target):
+        if op.semantics == ONNX:
+            for axis, (size, wanted) in enumerate(zip(target, (x[0], *x[2:]), strict=True)):
+                op.require_equal(size, wanted, f"dim {axis} of {labels} must be that of {scores}")
+        elif (x[0], *x[2:]) != target.dims or any(d.is_unknown for d in target):
             op.may_fail(f"{labels} must have the dims of {scores} without the classes")
     if op.has(weights):
         given = op.tensor(weights).shape
         if given.rank not in (None, 1):
             op.load_risk(f"{weights} must have rank 1, found shape {given}")
         op.may_fail(f"{weights} must have one value for each class")
-        if given.rank != 1 and op.string("reduction", "mean") == "none":
+        if op.semantics == ONNX:
+            op.require_rank(given, 1, weights)
+        if given.rank != 1 and op.semantics != ONNX and op.string("reduction", "mean") == "none":
             target = TOP_SHAPE  # they are gathered at the labels, and the loss broadcasts against the result
     op.may_fail(f"{labels} must be classes")
     return SCALAR if op.string("reduction", "mean") != "none" else target

@@ -13,6 +13,7 @@ from absint.transfer.caveats import not_empty
 from absint.transfer.elements.conversion import type_attribute
 from absint.transfer.op import Op
 from absint.transfer.rule import rule
+from absint.transfer.semantics import ONNX
 
 
 @rule("Softmax LogSoftmax Hardmax", inputs="input", outputs="output", complete=True, starred=True)
@@ -57,9 +58,9 @@ def mean_variance_normalization(op: Op) -> Tensor:
     """(X - mean) / deviation: the shape of X."""
     x = op.tensor("X")
     if x.shape.rank != 4 or op.dtype("X") is not DType.FLOAT:
-        op.may_fail("onnxruntime normalises only float32 images")
+        op.runtime_may_fail("onnxruntime normalises only float32 images")
     elif op.version >= 9 and not _has_image_axes(op.ints("axes")):
-        op.may_fail("onnxruntime normalises over the batch and all spatial axes")
+        op.runtime_may_fail("onnxruntime normalises over the batch and all spatial axes")
     return Tensor(x.dtype, x.shape)
 
 
@@ -72,7 +73,7 @@ def lrn(op: Op) -> Tensor:
     """Local response normalisation across channels: the shape of X, of rank 4 in onnxruntime."""
     x = op.tensor("X")
     if x.shape.rank != 4:
-        op.may_fail("onnxruntime needs X of rank 4")
+        op.runtime_may_fail("onnxruntime needs X of rank 4")
     size = op.integer("size")
     if size is None or size <= 0 or size % 2 == 0:
         op.may_fail("onnxruntime needs a size that is odd and positive")
@@ -114,7 +115,7 @@ def group_normalization(op: Op) -> Tensor:
     for name in ("scale", "bias"):
         _require_by_group(op, name, size)
     dims = x.shape.dims if x.shape.rank else ()
-    if len(dims) > 1 and op.decide(ge(channels, 1)) is not YES:
+    if len(dims) > 1 and op.semantics != ONNX and op.decide(ge(channels, 1)) is not YES:
         # 0 channels may broadcast with scale and bias
         named = ite(ge(channels, 1), channels, op.fresh("channels")) if isinstance(channels, Expr) else UNKNOWN_SIZE
         dims = (dims[0], named, *dims[2:])
@@ -125,7 +126,10 @@ def _require_by_group(op: Op, name: str, size: Dim) -> None:
     """A vector by the specification; onnxruntime runs the operator's function body, which reshapes or broadcasts it."""
     shape = op.tensor(name).shape
     reason = f"{name} must have one value for each channel"
-    if shape.is_top or len(shape) != 1:
+    if op.semantics == ONNX:
+        op.require_rank(shape, 1, name)
+        op.require_equal(UNKNOWN_SIZE if shape.is_top else shape[0], size, reason)
+    elif shape.is_top or len(shape) != 1:
         op.may_fail(reason)
     else:
         op.require(disjunction(eq(shape[0], size), eq(shape[0], 1)), reason)
@@ -143,7 +147,7 @@ def batch_normalization_7(op: Op) -> tuple[Tensor, ...]:
     """Normalised by channel: the shape of X; the optional outputs are statistics in the shape of mean."""
     x = op.tensor("X")
     if op.outputs > 1:
-        op.may_fail("onnxruntime computes no statistics")
+        op.runtime_may_fail("onnxruntime computes no statistics")
     if not x.shape.rank:
         op.may_fail("X must have channels")
     if op.integer("spatial", 1) != 1:
@@ -176,7 +180,7 @@ def batch_normalization(op: Op) -> tuple[Tensor, ...]:
     if op.outputs > 1 and not op.integer("training_mode", 0):
         op.may_fail("running statistics are outputs in training mode only")
     if op.integer("training_mode", 0):
-        op.may_fail("onnxruntime trains only in some builds")
+        op.runtime_may_fail("onnxruntime trains only in some builds")
     names = ("scale", "B", "input_mean", "input_var")
     _require_vectors(op, channels, *names)
     statistics = shape_of((_vector_size(op, channels, *names),))
@@ -243,7 +247,7 @@ def _normalised(op: Op, *parameters: str) -> DType:
     axis = op.axis(op.integer("axis", -1), len(x.shape))
     empty = [size for size in x.shape[axis:] if op.decide(ge(size, 1)) is not YES]
     if empty:
-        op.may_fail("onnxruntime does not normalise over an empty axis")
+        op.runtime_may_fail("onnxruntime does not normalise over an empty axis")
     for name in parameters:
         if op.has(name):
             _require_broadcast_to(op, op.tensor(name).shape, x.shape, name)

@@ -26,6 +26,7 @@ from absint.lattices.terms.normal import broadcast
 from absint.lattices.unify import SOUND, UnificationPolicy
 from absint.lattices.value import Tensor, Value
 from absint.transfer.attributes import AttributeValue
+from absint.transfer.semantics import DOCUMENTED, EITHER, RUNTIME, Semantics
 from absint.transfer.signature import RuleError, Signature, listed
 from absint.transfer.stated import Applied, BadNodeError, Caveat, RefusedError, RejectedError, Statement, Within
 from absint.transfer.stating import Stating
@@ -51,6 +52,7 @@ class Op(Stating):
         policy: UnificationPolicy = SOUND,
         premises: bool = True,
         bounds: Sequence[Within | None] = (),
+        semantics: Semantics = EITHER,
     ) -> None:
         """`premises`: numeric premises may be assumed; see `assume`. `bounds`: what other analyses know of inputs."""
         self.rule = rule
@@ -67,6 +69,7 @@ class Op(Stating):
         self.policy = policy
         self.premises = premises
         self.bounds = bounds
+        self.semantics = semantics if semantics == EITHER or rule.domain in DOCUMENTED else RUNTIME
         self.statements = {}
         self.possible_failures = []
         self.caveats = []

@@ -55,7 +55,7 @@ def _pad(op: Op, pads: Sequence[Dim], axes: Sequence[int] | None) -> Tensor:
         return Tensor(x.dtype, shape, _padded_fill(op, x, pads))
     rank = len(x.shape)
     if rank == 0:
-        op.may_fail("onnxruntime does not pad scalars")
+        op.runtime_may_fail("onnxruntime does not pad scalars")
     _may_refuse_constant(op)
     at = list(range(rank)) if axes is None else [op.axis(axis, rank, "axes") for axis in axes]
     if len(pads) != 2 * len(at):
@@ -109,7 +109,7 @@ def _check_extent(op: Op, axis: int, size: Dim, added: Pads, mode: str) -> None:
     if mode == "reflect":
         unchanged = conjunction(*(eq(pad, 0) for pad in added))
         fits = disjunction(conjunction(*(ge(left - 1, pad) for pad in added)), unchanged)
-        op.may_fail(f"onnxruntime reflects axis {axis} by less than its size", unless=fits)
+        op.runtime_may_fail(f"onnxruntime reflects axis {axis} by less than its size", unless=fits)
 
 
 def _padded_fill(op: Op, x: Tensor, pads: Sequence[Dim] | None) -> Contents | None:
@@ -173,7 +173,7 @@ def center_crop_pad(op: Op) -> Tensor:
         return Tensor(x.dtype, shape_of((UNKNOWN_SIZE,) * len(target)) if known and target else TOP_SHAPE)
     rank = len(x.shape)
     if rank == 0:
-        op.may_fail("onnxruntime does not pad scalars")
+        op.runtime_may_fail("onnxruntime does not pad scalars")
     at = list(range(rank)) if axes is None else [op.axis(axis, rank, "axes") for axis in axes]
     if target is None or len(target) != len(at) or len(set(at)) < len(at):
         op.may_fail("the target must have one size for each axis")

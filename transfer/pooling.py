@@ -11,6 +11,7 @@ from absint.lattices.terms.expr import UNKNOWN_SIZE, Dim, const
 from absint.lattices.value import Tensor
 from absint.transfer.op import Op
 from absint.transfer.rule import rule
+from absint.transfer.semantics import ONNX
 from absint.transfer.window import Window, as_size, pooled, windows
 
 
@@ -38,7 +39,11 @@ def global_pool(op: Op) -> Tensor:
     _check_rank(op, x.shape)
     batch, channels, *spatial = x.shape.dims
     for axis, size in enumerate(spatial):
-        op.require(disjunction(eq(batch, 0), ge(size, 1)), f"spatial axis {axis} must not be empty")
+        relation, reason = disjunction(eq(batch, 0), ge(size, 1)), f"spatial axis {axis} must not be empty"
+        if op.semantics == ONNX:
+            op.may_fail(reason, unless=relation)
+        else:
+            op.require(relation, reason)
     _may_refuse_channels(op, batch, channels)
     return Tensor(x.dtype, shape_of((batch, channels, *(Dim(1) for _ in spatial))))
 
@@ -64,7 +69,8 @@ def pool_shape(op: Op) -> Shape:
     sizes = []
     may_be_empty = not op.never_empty(batch)
     for axis, (size, window) in enumerate(zip(spatial, found, strict=True)):
-        op.require(disjunction(eq(batch, 0), ge(size, 1)), f"spatial axis {axis} must not be empty")
+        if op.semantics != ONNX:
+            op.require(disjunction(eq(batch, 0), ge(size, 1)), f"spatial axis {axis} must not be empty")
         sizes.append(pooled(op, size, window, ceil_mode, axis, may_be_empty=may_be_empty))
     return shape_of((batch, channels, *sizes))
 
@@ -75,27 +81,27 @@ def _check_rank(op: Op, shape: Shape) -> None:
     if len(shape) == 2:
         op.may_fail("X must have a spatial axis")
     if len(shape) > 5:
-        op.may_fail("onnxruntime pools at most three spatial axes")
+        op.runtime_may_fail("onnxruntime pools at most three spatial axes")
 
 
 def _may_refuse_channels(op: Op, batch: Dim, channels: Dim) -> None:
     some = disjunction(ge(channels, 1), eq(batch, 0))
-    op.may_fail("onnxruntime does not pool a tensor without channels", unless=some)
+    op.runtime_may_fail("onnxruntime does not pool a tensor without channels", unless=some)
 
 
 def _may_refuse_pads(op: Op, found: Sequence[Window]) -> None:
     left_out = op.ints("pads") or [] if op.string("auto_pad", "NOTSET") != "NOTSET" else []
     for value, window in zip(left_out, [*found, *found], strict=False):
         if not 0 <= value < int(window.kernel):
-            op.may_fail("onnxruntime pads a pool by less than the kernel, even where auto_pad ignores the pads")
+            op.runtime_may_fail("onnxruntime pads a pool by less than the kernel, even where auto_pad ignores the pads")
     for window in found:
         kernel = int(window.kernel)
         if min(window.before, window.after) < 0:
             op.ill_formed(f"the pads of a pool must not be negative, found {op.ints('pads')}")
         if max(window.before, window.after) >= kernel:
-            op.may_fail("onnxruntime pads a pool by less than the kernel")
+            op.runtime_may_fail("onnxruntime pads a pool by less than the kernel")
         if window.same and kernel < window.stride:
-            op.may_fail("onnxruntime does not crop a pool with SAME padding")
+            op.runtime_may_fail("onnxruntime does not crop a pool with SAME padding")
 
 
 @rule("MaxUnpool", inputs="X I output_shape", outputs="output")

@@ -12,6 +12,7 @@ from absint.lattices.value import Tensor
 from absint.transfer.elements.conversion import type_attribute
 from absint.transfer.op import Op
 from absint.transfer.rule import rule
+from absint.transfer.semantics import ONNX
 
 _FLOATS_OF_8_BITS = (DType.FLOAT8E4M3FN, DType.FLOAT8E4M3FNUZ, DType.FLOAT8E5M2, DType.FLOAT8E5M2FNUZ)
 
@@ -67,6 +68,8 @@ def _require_parameters(op: Op, x: Shape, *names: str) -> None:
         if len(x) == 0:
             op.require_equal(shape[0], 1, f"{name} must be one value")
             continue
+        if op.version < 13 and op.semantics == ONNX:
+            op.require_equal(shape[0], 1, f"{name} must be one value before opset 13")
         axis = op.integer("axis", 1)
         if not -len(x) <= axis < len(x):
             op.require_equal(shape[0], 1, f"{name} must be one value, as axis {axis} is out of range")
@@ -93,7 +96,7 @@ def _may_refuse(op: Op, x: Shape, scale: str, zero_point: str) -> None:
             op.may_fail("scale and zero point must have the same shape", unless=conjunction(first, single))
     dtype = op.dtype("x")
     if (dtype is DType.INT32 or dtype in _FLOATS_OF_8_BITS) and op.has(zero_point) and not _is_zero(op, zero_point):
-        op.may_fail(f"onnxruntime needs a zero point of 0 for {dtype}")
+        op.runtime_may_fail(f"onnxruntime needs a zero point of 0 for {dtype}")
 
 
 def _is_zero(op: Op, name: str) -> bool:

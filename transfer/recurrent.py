@@ -42,9 +42,9 @@ def _recurrent(op: Op, gates: int, states: tuple[str, ...]) -> tuple[Tensor, ...
     directions = DIRECTIONS[direction]
     batch_first = op.integer("layout", 0) == 1
     if op.integer("layout", 0) != 0:
-        op.may_fail("onnxruntime supports layout 0 only")
+        op.runtime_may_fail("onnxruntime supports layout 0 only")
     if op.common_dtype("X", "W", "R") is not DType.FLOAT:
-        op.may_fail("onnxruntime has recurrent layers for float32 only")
+        op.runtime_may_fail("onnxruntime has recurrent layers for float32 only")
     clip = op.number("clip")
     if clip is not None and clip <= 0:
         op.may_fail("onnxruntime needs a positive clip")

@@ -86,7 +86,7 @@ def _of_any_rank(op: Op, x: Tensor, given: Sequence[Dim] | None) -> Shape:
     keep = op.flag("keepdims", default=True)
     if given is not None and not given:
         if x.dtype is DType.BOOL:
-            op.may_fail("onnxruntime does not reduce an empty axis of booleans")
+            op.runtime_may_fail("onnxruntime does not reduce an empty axis of booleans")
         return TOP_SHAPE if keep else SCALAR
     axes = constants_of(given)
     at = None if axes is None else places(x.shape, axes)
@@ -95,7 +95,7 @@ def _of_any_rank(op: Op, x: Tensor, given: Sequence[Dim] | None) -> Shape:
         return TOP_SHAPE
     if x.dtype is DType.BOOL:
         count = product(x.shape.known[i] for i in at)
-        op.may_fail("onnxruntime does not reduce an empty axis of booleans", unless=ge(count, 1))
+        op.runtime_may_fail("onnxruntime does not reduce an empty axis of booleans", unless=ge(count, 1))
     if not keep:
         return without(x.shape, at)
     return x.shape.around(tuple(ONE_EXPR if i in at else d for i, d in enumerate(x.shape.known)))
@@ -115,7 +115,7 @@ def _over(op: Op, fold: Fold | None, x: Tensor, axes: frozenset[int]) -> Tensor:
     keep = op.flag("keepdims", default=True)
     count = product(x.shape[axis] for axis in axes)
     if x.dtype is DType.BOOL:
-        op.may_fail("onnxruntime does not reduce an empty axis of booleans", unless=ge(count, 1))
+        op.runtime_may_fail("onnxruntime does not reduce an empty axis of booleans", unless=ge(count, 1))
     kept = ((i, d) for i, d in enumerate(x.shape) if keep or i not in axes)
     shape = shape_of(tuple(const(1) if i in axes else d for i, d in kept))
     if fold is None or x.contents is None:

@@ -36,6 +36,7 @@ from absint.transfer.elements.cases import choose, is_natural, is_positive, nonz
 from absint.transfer.elements.rearrange import reshaped
 from absint.transfer.op import Op
 from absint.transfer.rule import rule
+from absint.transfer.semantics import ONNX
 
 _MAX_CASES: Final = 16
 
@@ -227,7 +228,10 @@ def _infer(
         needs = dict.fromkeys((part for d in others if not is_positive(op, d) for part in nonzero_parts(d)), _INFERRED)
         return size, {**needs, exact: _DIVISIBLE}
     if any(d.is_concrete for d in maybe_zero):
-        op.may_fail("ONNX forbids -1 beside a 0 that is kept, and onnxruntime rejects it in a constant target")
+        reason = "ONNX forbids -1 beside a 0 that is kept, and onnxruntime rejects it in a constant target"
+        if op.semantics == ONNX:
+            op.reject(reason)
+        op.may_fail(reason)
     whole, rest = _nonzero_product(op, source), _nonzero_product(op, others)
     some_zero = disjunction(*(eq(d, 0) for d in maybe_zero))
     empty = TRUE if all(vanishes_with(count, d) for d in maybe_zero) else eq(count, 0)

@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from fractions import Fraction
 from functools import partial, reduce
 from itertools import compress
-from math import inf, isfinite
+from math import floor, inf, isfinite
 from struct import pack, unpack
 from typing import Final
 
@@ -40,6 +40,7 @@ from absint.transfer.elements.rounded import converted, of_integer, to_integer
 from absint.transfer.op import Op
 from absint.transfer.resize_modes import supported
 from absint.transfer.rule import rule
+from absint.transfer.semantics import ONNX
 from absint.transfer.window import as_size
 
 EXACT: Final = 1 << 24
@@ -150,7 +151,10 @@ def _scaled(op: Op, x: Tensor, scales: Sequence[Element] | None, least: int = 0)
         return _kept(op, x)
     dims = list(x.shape.dims)
     if _listed_axes(op) is None and len(scales) > len(dims):
-        op.note(f"scales must have {len(dims)} values, found {len(scales)}")  # onnxruntime ignores the others
+        reason = f"scales must have {len(dims)} values, found {len(scales)}"
+        if op.semantics == ONNX:
+            op.reject(reason)
+        op.note(reason)  # onnxruntime ignores the others
         return _kept(op, x)
     unchanged: list[Relation] = [TRUE] * len(dims)
     for axis, scale in zip(_axes(op, len(dims), len(scales), "scales"), scales, strict=True):
@@ -165,7 +169,7 @@ def _scale(op: Op, size: Dim, scale: Element, axis: int, least: int) -> Dim:
     """floor(size * scale), computed in float32."""
     if isinstance(scale, Float):
         op.may_fail(f"the scale of axis {axis} must be positive")
-        return _rounded(op, size, scale)
+        return _rounded(op, size, scale) if op.semantics != ONNX else UNKNOWN_SIZE
     if not isinstance(scale, Real):
         op.may_fail(f"the scale of axis {axis} must be positive")
         return UNKNOWN_SIZE
@@ -173,7 +177,7 @@ def _scale(op: Op, size: Dim, scale: Element, axis: int, least: int) -> Dim:
     if value is not None:
         if value <= 0 or value < least:
             op.reject(f"the scale of axis {axis} must be {'at least 1' if least else 'positive'}, found {float(value)}")
-        if isinstance(size, Expr) and size.const is not None:
+        if isinstance(size, Expr) and size.const is not None and op.semantics != ONNX:
             product = float32(float(value) * float32(size.const))
             if product <= MAX_DIM:
                 return Dim(int(product))
@@ -184,6 +188,8 @@ def _scale(op: Op, size: Dim, scale: Element, axis: int, least: int) -> Dim:
     if not isinstance(size, Expr):
         return UNKNOWN_SIZE
     scaled = size * scale.num
+    if op.semantics == ONNX:
+        return as_size(floordiv(scaled, scale.den))
     if not isinstance(scaled, Expr) or not scale.is_dyadic:
         return _rounded(op, size, scale)
     digits = scaled if value is None else size * _odd_part(value.numerator)
@@ -224,9 +230,10 @@ def _sized(op: Op, x: Tensor) -> Tensor:
     dims = list(x.shape.dims)
     stretches = _stretches(op)
     if _listed_axes(op) is None and not all(stretches and _is_nonempty(op, size) for size in dims[len(sizes) :]):
-        op.note(
-            f"sizes must have {len(dims)} values, found {len(sizes)}"
-        )  # onnxruntime takes 0 as the size of the others
+        reason = f"sizes must have {len(dims)} values, found {len(sizes)}"
+        if op.semantics == ONNX and len(sizes) != len(dims):
+            op.reject(reason)
+        op.note(reason)  # onnxruntime takes 0 as the size of the others
         return _kept(op, x)
     axes = _axes(op, len(dims), len(sizes), "sizes")
     old = [dims[axis] for axis in axes]
@@ -262,7 +269,7 @@ def _stretches(op: Op) -> bool:
 
 def _keeping_ratio_where_meant(op: Op, old: Sequence[Dim], sizes: Sequence[Dim]) -> list[Dim]:
     """The sizes at one scale. onnxruntime ignores the size of an axis that `axes` counts from the end, and keeps it."""
-    meant = [axis >= 0 for axis in _listed_axes(op) or [0] * len(old)]
+    meant = [axis >= 0 or op.semantics == ONNX for axis in _listed_axes(op) or [0] * len(old)]
     if not any(meant):
         return list(old)
     chosen = iter(_keeping_ratio(op, [*compress(old, meant)], [*compress(sizes, meant)]))
@@ -276,6 +283,8 @@ def _keeping_ratio(op: Op, old: Sequence[Dim], sizes: Sequence[Dim]) -> list[Dim
     if any(op.decide(ge(size, 1)) is not YES for size in sizes):
         op.may_fail("onnxruntime cannot keep the aspect ratio of empty axes")
         return [UNKNOWN_SIZE] * len(pairs)
+    if op.semantics == ONNX:
+        return _exact_ratio(pairs, smallest)
     reason = "FLOAT division and multiplication return the size itself"
     exact = [op.assume(le(size, EXACT >> 2), reason) for size in sizes]
     if len(set(pairs)) == 1 and all(exact) and not any(d.is_unknown for d in pairs[0]):
@@ -297,6 +306,17 @@ def _keeping_ratio(op: Op, old: Sequence[Dim], sizes: Sequence[Dim]) -> list[Dim
             op.define(ge(bound, 0), "the aspect ratio is kept")
         result.append(kept)
     return result
+
+
+def _exact_ratio(pairs: Sequence[tuple[Dim, Dim]], smallest: bool) -> list[Dim]:
+    """The sizes at one scale by the documents of ONNX, which round no quotient; halves go up."""
+    if len(set(pairs)) == 1 and not any(d.is_unknown for d in pairs[0]):
+        return [pairs[0][1]] * len(pairs)
+    if not all(isinstance(d, Expr) and d.const for pair in pairs for d in pair):
+        return [UNKNOWN_SIZE] * len(pairs)
+    scales = [Fraction(int(size), int(before)) for before, size in pairs]
+    scale = min(scales) if smallest else max(scales)
+    return [Dim(floor(scale * int(before) + Fraction(1, 2))) for before, _ in pairs]
 
 
 def _nearest(op: Op, value: Element) -> Dim:

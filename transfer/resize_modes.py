@@ -39,7 +39,7 @@ def supported(op: Op, rank: int, unchanged: Sequence[Relation]) -> None:
             op.may_fail(f"{name} {value!r} is not known")
     antialias = op.integer("antialias", 0) != 0
     if antialias and mode == "nearest":
-        op.may_fail("onnxruntime does not antialias in nearest mode")
+        op.runtime_may_fail("onnxruntime does not antialias in nearest mode")
     if op.integer("exclude_outside", 0) and mode != "cubic" and not (antialias and mode == "linear"):
         op.may_fail("onnxruntime takes exclude_outside only in cubic mode, or in linear mode with antialias")
     if op.string("coordinate_transformation_mode") == "tf_crop_and_resize":
@@ -59,15 +59,15 @@ def _needs_region(op: Op, rank: int) -> None:
 def _interpolated(op: Op, mode: str, rank: int, unchanged: Sequence[Relation], antialias: bool) -> None:
     """State the limits of linear and cubic interpolation: the inner axes, at a few ranks."""
     if rank not in (_LINEAR_RANKS if mode == "linear" else _CUBIC_RANKS):
-        op.may_fail(f"onnxruntime has no {mode} mode of rank {rank}")
+        op.runtime_may_fail(f"onnxruntime has no {mode} mode of rank {rank}")
         return
     if mode == "cubic" and op.dtype("X") is not DType.FLOAT:
-        op.may_fail("onnxruntime has the cubic mode for float32 only")
+        op.runtime_may_fail("onnxruntime has the cubic mode for float32 only")
     if rank > 3:
         outer = _kept(unchanged[:2])
         if mode == "linear" and rank == 4 and not antialias and op.dtype("X") is DType.FLOAT:
             outer = disjunction(outer, _kept([unchanged[0], unchanged[3]]))
-        op.may_fail(f"onnxruntime scales only the inner axes of rank {rank} in {mode} mode", unless=outer)
+        op.runtime_may_fail(f"onnxruntime scales only the inner axes of rank {rank} in {mode} mode", unless=outer)
 
 
 def _kept(unchanged: Sequence[Relation]) -> Relation:

@@ -24,13 +24,14 @@ from absint.lattices.logic.relation import (
 from absint.lattices.logic.truth import YES
 from absint.lattices.shape import Shape, shape_of
 from absint.lattices.starred import place, with_size, without
-from absint.lattices.terms.expr import ONE_EXPR, ZERO_EXPR, Dim, Expr, Unknown, const, product
+from absint.lattices.terms.expr import MAX_DIM, ONE_EXPR, ZERO_EXPR, Dim, Expr, Unknown, const, product
 from absint.lattices.terms.interval import Interval
 from absint.lattices.terms.normal import minimum
 from absint.lattices.terms.real import Real
 from absint.lattices.value import Tensor
 from absint.transfer.op import Op
 from absint.transfer.rule import rule
+from absint.transfer.semantics import EITHER, ONNX, RUNTIME
 
 _MAX_TERMS = 16
 """The most undecided conditions that one count sums over."""
@@ -46,7 +47,7 @@ def top_k_attribute(op: Op) -> Sequence[Tensor]:
     if k is None or k < 0:
         op.reject(f"attribute k must not be negative, found {'none' if k is None else k}")
     if k == 0:
-        op.may_fail("onnxruntime needs k > 0 before opset 10")
+        op.runtime_may_fail("onnxruntime needs k > 0 before opset 10")
     return _top_k(op, const(k))
 
 
@@ -66,6 +67,9 @@ def top_k(op: Op) -> Sequence[Tensor]:
         k = op.fresh("k")
     else:
         op.require(ge(k, 0), "k must not be negative", found=str(k) if k.const is not None else "")
+        if op.semantics == RUNTIME and op.decide(le(k, MAX_DIM)) is not YES:
+            op.may_fail("k must not be larger than the axis")  # onnxruntime takes its low 32 bits
+            k = op.fresh("k")
     return _top_k(op, k)
 
 
@@ -133,6 +137,8 @@ def non_zero(op: Op) -> Tensor:
 def _coordinate_rows(op: Op, shape: Shape) -> Dim:
     """The rank; for a scalar 0 by the specification, and 1 in onnxruntime."""
     if shape.rank == 0:
+        if op.semantics != EITHER:
+            return const(0 if op.semantics == ONNX else 1)
         op.note("NonZero of a scalar: the spec gives no coordinate, onnxruntime one")
         return Unknown(Interval(0, 1))
     return Unknown(Interval(0, None)) if shape.rank is None else const(shape.rank)

@@ -27,6 +27,7 @@ from absint.transfer.elements.cases import choose
 from absint.transfer.elements.rearrange import moved, reshaped
 from absint.transfer.op import Op
 from absint.transfer.rule import rule
+from absint.transfer.semantics import ONNX
 
 _IN_RANGE: Final = "the position must lie within the sequence"
 
@@ -194,7 +195,7 @@ def split_to_sequence(op: Op) -> Value:
         return _listed(op, x, axis, sizes, keep)
     size = sizes[0] if sizes else UNKNOWN_SIZE
     op.require(ge(size, 1), "a chunk must not be empty", found=str(size))
-    if not keep:
+    if not keep and op.semantics != ONNX:
         op.note("keepdims=0 beside a split: the spec ignores it, onnxruntime removes an axis of size 1")
         single = disjunction(*_at_most_one(extent), *_at_most_one(size))
         op.may_fail("onnxruntime needs chunks of size 1 where keepdims is 0", unless=single)

@@ -14,6 +14,7 @@ from absint.lattices.value import Tensor
 from absint.transfer.elements.rearrange import moved, reshaped, unmoved
 from absint.transfer.op import Op
 from absint.transfer.rule import rule
+from absint.transfer.semantics import ONNX
 
 
 @rule("Shape", inputs="data", outputs="shape", complete=True, elements=True, starred=True)
@@ -90,14 +91,14 @@ def _flat(op: Op, shape: Shape, axis: int) -> Shape:
 @rule("Squeeze", inputs="data", until=12, complete=True, elements=True, starred=True)
 def squeeze_attribute(op: Op) -> Tensor:
     """numpy.squeeze with the axes in an attribute."""
-    return _squeeze(op, op.ints("axes") or [])
+    return _squeeze(op, op.ints("axes"))
 
 
 @rule("Squeeze", inputs="data axes", since=13, complete=True, elements=True, starred=True)
 def squeeze(op: Op) -> Tensor:
     """numpy.squeeze; without axes every dim of size 1 goes."""
     if not op.has("axes"):
-        return _squeeze(op, [])
+        return _squeeze(op, None)
     if op.tensor("axes").shape.rank != 1:
         op.may_fail("onnxruntime needs the axes as a vector")
     axes = op.constants("axes")
@@ -107,9 +108,11 @@ def squeeze(op: Op) -> Tensor:
     return _squeeze_somewhere(op)
 
 
-def _squeeze(op: Op, axes: list[int]) -> Tensor:
-    """An empty list squeezes every 1 in onnxruntime (not in onnx.reference), and a repeated axis counts once."""
+def _squeeze(op: Op, axes: list[int] | None) -> Tensor:
+    """An empty list squeezes every 1 in onnxruntime, and none by the documents; a repeated axis counts once."""
     x = op.tensor("data")
+    if axes == [] and op.semantics == ONNX:
+        return x
     if x.shape.is_top:
         at = places(x.shape, axes) if axes else None
         if at:

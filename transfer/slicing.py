@@ -22,6 +22,7 @@ from absint.transfer.elements.cases import choose, greatest, is_natural_by, leas
 from absint.transfer.elements.rearrange import moved, nothing, unmoved
 from absint.transfer.op import Op, constants_of
 from absint.transfer.rule import rule
+from absint.transfer.semantics import ONNX
 
 
 class Cut(NamedTuple):
@@ -101,7 +102,7 @@ def _slice(
             return moved(x, TOP_SHAPE, unmoved)
         shape = x.shape
         for i, axis in enumerate(axes):
-            cut = Cut(starts[i], ends[i], steps[i] if steps else Dim(1))
+            cut = _cut(op, starts[i], ends[i], steps[i] if steps else Dim(1))
             index = len(shape.known) + axis if axis < 0 else axis
             shape = with_size(shape, index, _cut_size(op, axis, shape.known[index], cut))
         return moved(x, shape, nothing)
@@ -110,7 +111,7 @@ def _slice(
     at = [op.axis(axis, len(x.shape), "axes") for axis in axes]
     if len(set(at)) < len(at):
         op.reject(f"axes must not repeat an axis, found {list(axes)}")
-    cuts = {axis: Cut(starts[i], ends[i], steps[i] if steps else Dim(1)) for i, axis in enumerate(at)}
+    cuts = {axis: _cut(op, starts[i], ends[i], steps[i] if steps else Dim(1)) for i, axis in enumerate(at)}
     dims = tuple(_cut_size(op, i, d, cuts[i]) if i in cuts else d for i, d in enumerate(x.shape))
 
     def pick(block: Block[Element]) -> Block[Element]:
@@ -120,6 +121,13 @@ def _slice(
 
     constant = all(bound.is_concrete for cut in cuts.values() for bound in cut)
     return moved(x, shape_of(dims), pick if constant else nothing)
+
+
+def _cut(op: Op, start: Dim, end: Dim, step: Dim) -> Cut:
+    """The slice. By the documents a far end is clamped, with a negative step to the near end."""
+    if op.semantics == ONNX and end.is_concrete and int(end) in _FAR and not (step.is_concrete and int(step) > 0):
+        end = _BEYOND if step.is_concrete else UNKNOWN_DIM
+    return Cut(start, end, step)
 
 
 def _cut_size(op: Op, axis: int, size: Dim, cut: Cut) -> Dim:
@@ -204,6 +212,10 @@ def _end_from_front(facts: Facts, end: Dim, size: Dim, step: int) -> list[Bound]
 
 
 _FAR: Final = (2**31 - 1, 2**63 - 1)
+"""Ends that mean the far end to onnxruntime."""
+
+_BEYOND: Final = const(2**62)
+"""An end that is no size, and has no meaning of its own."""
 
 
 def _forward(facts: Facts, size: Dim, start: Bound, end: Bound, step: int) -> Dim:

@@ -8,7 +8,7 @@ from typing import Final
 
 from absint.lattices.block import Block
 from absint.lattices.contents import Element
-from absint.lattices.logic.relation import divisible, eq, ge
+from absint.lattices.logic.relation import FALSE, divisible, eq, ge
 from absint.lattices.shape import TOP_SHAPE, Shape, shape_of
 from absint.lattices.starred import place, with_size
 from absint.lattices.terms.expr import UNKNOWN_SIZE, ZERO_EXPR, Dim, Expr
@@ -61,7 +61,7 @@ def split(op: Op) -> list[Tensor]:
         op.may_fail("the split sizes, which are unknown, must be as many as the outputs and add up")
         sizes = [UNKNOWN_SIZE] * op.outputs
     if not sizes:
-        op.may_fail("split must have sizes; onnxruntime takes an empty list as left out")
+        op.documents_require(FALSE, "split must have sizes; onnxruntime takes an empty list as left out")
     return _split(op, sizes or None)
 
 
@@ -124,10 +124,12 @@ def _given_parts(op: Op, total: Dim, sizes: Sequence[Dim]) -> list[Dim]:
 def _rounded_parts(op: Op, total: Dim, count: int) -> list[Dim]:
     """Parts of ceil(total / count), the last ones smaller; onnxruntime (not ONNX) refuses an empty last part."""
     if op.integer("num_outputs") != count:
-        op.may_fail(f"num_outputs must be {count}, the number of outputs, found {op.integer('num_outputs')}")
+        op.documents_require(
+            FALSE, f"num_outputs must be {count}, the number of outputs, found {op.integer('num_outputs')}"
+        )
     size = ceildiv(total, count)
     if not is_positive(op, total - size * (count - 1)):
-        op.may_fail(f"onnxruntime refuses {count} parts of which the last is empty")
+        op.runtime_may_fail(f"onnxruntime refuses {count} parts of which the last is empty")
     if count == 2:
         return [size, total // 2]
     if count > _MAX_PARTS and not total.is_concrete:

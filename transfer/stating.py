@@ -12,6 +12,7 @@ from absint.lattices.shape import Shape
 from absint.lattices.terms.expr import MAX_DIM, Dim, Expr, Symbol, as_dim, expr_of
 from absint.transfer.attributes import Attributes
 from absint.transfer.ordinary import is_ordinary
+from absint.transfer.semantics import EITHER, ONNX, RUNTIME, Semantics
 from absint.transfer.signature import RuleError, Signature
 from absint.transfer.stated import Caveat, RefusedError, RejectedError, Statement
 
@@ -29,6 +30,7 @@ class Stating(Attributes):
         "premises",
         "rests_on_facts",
         "rule",
+        "semantics",
         "statements",
     )
 
@@ -38,6 +40,8 @@ class Stating(Attributes):
     """The rule has looked at the facts: under others it may say something else of the same inputs."""
     premises: bool
     """Numeric premises may be assumed; see `assume`."""
+    semantics: Semantics
+    """The runs that the analysis is about, where onnxruntime differs from the documents of ONNX."""
     statements: dict[Statement, None]
     possible_failures: list[str]
     caveats: list[Caveat]
@@ -139,6 +143,25 @@ class Stating(Attributes):
             caveat = Caveat(unless, reason)
             if caveat not in self.caveats:
                 self.caveats.append(caveat)
+
+    def runtime_may_fail(self, reason: str, *, unless: Relation = FALSE) -> None:
+        """onnxruntime may fail for this reason unless the relation holds; the documents of ONNX allow the node."""
+        if self.semantics != ONNX:
+            self.may_fail(reason, unless=unless)
+
+    def runtime_requires(self, relation: Relation, reason: str) -> None:
+        """onnxruntime fails wherever the relation does not hold; the documents of ONNX allow the node."""
+        if self.semantics == RUNTIME:
+            self.require(relation, reason)
+        elif self.semantics == EITHER:
+            self.may_fail(reason, unless=relation)
+
+    def documents_require(self, relation: Relation, reason: str) -> None:
+        """The documents of ONNX exclude the node where the relation does not hold; onnxruntime runs it."""
+        if self.semantics == ONNX:
+            self.require(relation, reason)
+        elif self.semantics == EITHER:
+            self.may_fail(reason, unless=relation)
 
     def note(self, text: str) -> None:
         """Add a diagnostic about the node, which changes no answer."""

@@ -22,6 +22,7 @@ from absint.lattices.terms.intern import remembered
 from absint.lattices.terms.normal import ceildiv, floordiv, maximum, minimum, truncdiv
 from absint.lattices.terms.sign import nonneg
 from absint.transfer.op import Op
+from absint.transfer.semantics import ONNX
 
 SAME = ("SAME_UPPER", "SAME_LOWER")
 
@@ -106,6 +107,8 @@ def kernel_of(op: Op, weight: Sequence[Dim] | None) -> list[Dim] | None:
 
 def slides(op: Op, size: Dim, window: Window, axis: int) -> Dim:
     """The number of window positions on an axis where the window must fit, as in a convolution."""
+    if op.semantics == ONNX:
+        return _documented(op, size, window, False, axis)
     needed, positions = _slides(size, window)
     op.require(
         needed, f"spatial axis {axis} must not be empty" if window.same else f"the window must fit spatial axis {axis}"
@@ -132,12 +135,31 @@ def pooled(op: Op, size: Dim, window: Window, ceil_mode: bool, axis: int, *, may
 
     onnxruntime divides towards zero: a window up to one stride too long for the axis still has one position.
     """
+    if op.semantics == ONNX:
+        return _documented(op, size, window, ceil_mode, axis)
     found = _pooled(op.facts, size, window, ceil_mode, may_be_empty)
     for need in found.needs:
         op.require(need, f"the window must fit spatial axis {axis}")
     if found.exact is not None and not op.assume(found.exact, f"FLOAT holds the size of spatial axis {axis} exactly"):
         return UNKNOWN_SIZE
     return found.positions
+
+
+def _documented(op: Op, size: Dim, window: Window, ceil_mode: bool, axis: int) -> Dim:
+    """The number of positions by the documents of ONNX, whose formula gives 0 for a window that is just too large."""
+    stride = window.stride
+    if window.same:
+        return as_size(ceildiv(size, stride))
+    slack = size + (window.before + window.after) - window.span
+    reason = f"the window must fit spatial axis {axis}"
+    positions = monotone(slack, lambda e: (ceildiv(e, stride) if ceil_mode else floordiv(e, stride)) + 1)
+    op.require(ge(positions, 0), reason)
+    op.may_fail(reason, unless=ge(slack, 0))
+    if ceil_mode and not nonneg(window.span - (window.after + stride)):
+        # A last window that would start in the padding at the end is dropped.
+        starts = ceildiv(size + window.before, stride)
+        positions = minimum(positions, maximum(positions - 1, starts))
+    return as_size(positions)
 
 
 class _Pooled(NamedTuple):

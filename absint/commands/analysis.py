@@ -15,6 +15,7 @@ from absint.commands.progress import logged, status
 from absint.errors import UsageError
 from absint.lattices.limits import MEMORY, RLIMIT
 from absint.lattices.unify import POLICIES, SOUND
+from absint.transfer.semantics import EITHER, SEMANTICS
 
 if TYPE_CHECKING:
     from absint.analyses.participant import Participant
@@ -25,6 +26,7 @@ if TYPE_CHECKING:
     from absint.result import Result
     from absint.shapes.sizes import Sizes
     from absint.shapes.timings import Timings
+    from absint.transfer.semantics import Semantics
     from absint.transfer.table import Table
 
 _DOING: Final = {"lower": "reading", "analyse": "analysing", "refine": "refining", "settle": "proving"}
@@ -53,6 +55,7 @@ class Settings(NamedTuple):
     table: Table | None = None
     defaults: bool = False
     premises: bool = True
+    semantics: Semantics = EITHER
     max_seconds: float | None = None
     max_nodes: int | None = None
     trust: tuple[str, ...] = ()
@@ -85,6 +88,14 @@ def settings_options(command: Command) -> Command:
         type=bool,
         default=True,
         help="Do not assume that integers never overflow and that floats hold sizes exactly.",
+    )
+    @click.option(
+        "--semantics",
+        type=click.Choice(list(SEMANTICS)),
+        default=EITHER,
+        show_default=True,
+        help="The runs that answers are about, where ONNX's documents and onnxruntime differ: those of the one, of the "
+        "other, or of either.",
     )
     @click.option(
         "--trust",

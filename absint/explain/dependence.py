@@ -119,6 +119,7 @@ class _Trial:
         self.place = place
         self.policy = analysis.policy
         self.premises = analysis.program.premises
+        self.semantics = analysis.program.semantics
         self.left = MAX_TRIALS
 
     # Unchanged
@@ -277,6 +278,7 @@ class _Trial:
             name=operation.op_type,
             policy=self.policy,
             premises=self.premises,
+            semantics=self.semantics,
         )
         try:
             result = apply(operation.rule, op)

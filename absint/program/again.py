@@ -5,24 +5,34 @@ from __future__ import annotations
 from functools import partial
 from typing import TYPE_CHECKING
 
+from absint.program.graph import Program
 from absint.program.lowering import Lowerer
+from absint.transfer.semantics import EITHER
 
 if TYPE_CHECKING:
     from absint.model.load import Loaded
     from absint.program.limits import Watch
     from absint.program.lowered import Lowered
     from absint.rules.lookup import Lookup
+    from absint.transfer.semantics import Semantics
 
 
 def lower(
-    loaded: Loaded, lookup: Lookup, *, defaults: bool = False, premises: bool = True, watch: Watch | None = None
+    loaded: Loaded,
+    lookup: Lookup,
+    *,
+    defaults: bool = False,
+    premises: bool = True,
+    semantics: Semantics = EITHER,
+    watch: Watch | None = None,
 ) -> Lowered:
     """Lower a model, so that `Lowered.lower` lowers others in the same way, without its limits.
 
     Raises ModelError as `Lowerer.run` does.
     """
-    found = Lowerer(loaded, lookup, defaults=defaults, premises=premises, watch=watch).run()
-    found.lower = partial(lower, lookup=lookup, defaults=defaults, premises=premises)
+    program = Program(premises=premises, semantics=semantics)
+    found = Lowerer(loaded, lookup, defaults=defaults, program=program, watch=watch).run()
+    found.lower = partial(lower, lookup=lookup, defaults=defaults, premises=premises, semantics=semantics)
     return found
 
 

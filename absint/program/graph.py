@@ -18,9 +18,11 @@ from absint.lattices.text.escapes import plain
 from absint.lattices.value import Value
 from absint.program.operations import Operation
 from absint.program.steps import LoopBody, Operand, Step
+from absint.transfer.semantics import EITHER
 
 if TYPE_CHECKING:
     from absint.program.digraph import ProgramGraph
+    from absint.transfer.semantics import Semantics
 
 
 class Path:
@@ -97,16 +99,22 @@ class Node:
 class Program:
     """A lowered model."""
 
-    def __init__(self, *, premises: bool = True) -> None:
+    def __init__(self, *, premises: bool = True, semantics: Semantics = EITHER) -> None:
         self.nodes: list[Node] = []
         self.premises = premises
         """Rules may assume numeric premises (`Op.assume`)."""
+        self.semantics = semantics
+        """The runs that rules are about."""
         self.main = Scope()
         self.scopes: dict[str, Scope] = {"": self.main}
         self.read_declared: Callable[[], Mapping[Operand, tuple[Shape, ...]]] = dict
         """Reads the shapes that the file declares for values."""
         self._heads: list[int] = []
         """Of the loops."""
+
+    def alike(self) -> Program:
+        """An empty program for rules that are about the same runs."""
+        return Program(premises=self.premises, semantics=self.semantics)
 
     def add(self, node: Node) -> int:
         """Append a node, which depends on its operands and its gate; its id."""

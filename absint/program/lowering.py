@@ -53,18 +53,18 @@ class Lowerer:
         lookup: Lookup,
         *,
         defaults: bool = False,
-        premises: bool = True,
+        program: Program | None = None,
         watch: Watch | None = None,
         functions: Functions | None = None,
     ) -> None:
-        """`defaults` assumes that no caller replaces an initialiser that is an input too. `functions` are those of the
-        model, if one of them is to be lowered.
+        """`defaults` assumes that no caller replaces an initialiser that is an input too. The nodes go to `program`, a
+        new one by default. `functions` are those of the model, if one of them is to be lowered.
         """
         self.loaded = loaded
         self._lookup = lookup
         self._watch = watch
         self._most = MAX_NODES
-        self.program = Program(premises=premises)
+        self.program = program or Program()
         self._report = Report()
         self._sources = Sources(loaded, self.program, self._report, defaults=defaults)
         self._instances = Instances(lookup, self._report, self._sources.constant)
@@ -113,7 +113,7 @@ class Lowerer:
         sources, diagnostics = self._sources, self._report.diagnostics
         sources.bind_outputs(model.graph)
         while self._called.pending:
-            inner = Lowerer(self.loaded, self._lookup, premises=program.premises, functions=self._called)
+            inner = Lowerer(self.loaded, self._lookup, program=program.alike(), functions=self._called)
             diagnostics += inner.lower_body(*self._called.pending.pop())
         diagnostics += self._lookup.diagnostics
         signature, refused, declaring = sources.signature, sources.refused, self._declaring

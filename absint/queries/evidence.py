@@ -13,6 +13,7 @@ from absint.lattices.logic.relation import FALSE, Relation
 from absint.lattices.terms.expr import Dim
 from absint.lattices.text import TextError, parse_relation
 from absint.lattices.text.syntax import UnresolvedError
+from absint.transfer.semantics import EITHER, ONNX, Semantics
 
 if TYPE_CHECKING:
     from absint.solution.analysed import Analysed
@@ -36,13 +37,20 @@ LEAST_SECONDS: Final = 0.5
 """Seconds that must be left for a run to begin."""
 
 
-def chosen(evidence: Evidence | None, confirm: bool = False) -> Evidence:
+def chosen(evidence: Evidence | None, confirm: bool = False, semantics: Semantics = EITHER) -> Evidence:
     """The choice of the caller; without one, runs if onnxruntime is installed.
 
-    Raises UsageError for another text, and for `run` or `confirm` without onnxruntime.
+    Raises UsageError for another text, for `run` or `confirm` without onnxruntime, and for either of these where the
+    answer is about ONNX's documents: a run of onnxruntime shows nothing of them.
     """
     if evidence not in (None, "run", "none"):
         raise UsageError(f"evidence={evidence!r}: it is 'run' or 'none'")
+    if semantics == ONNX:
+        if confirm or evidence == "run":
+            raise UsageError(
+                "a run of onnxruntime is no evidence of ONNX's documents: leave it out, or semantics='onnx'"
+            )
+        return "none"
     installed = find_spec("onnxruntime") is not None
     if not installed and (confirm or evidence == "run"):
         asked = "confirm=True (--confirm)" if confirm else "evidence='run'"

@@ -81,6 +81,8 @@ class Check:
     """Relations that the caller assumes."""
     discharged: tuple[Discharged, ...] = ()
     """The failures that analyses given to `absint.analyze` rule out."""
+    semantics: str = "either"
+    """The runs that the answer is about: those of ONNX's documents, of onnxruntime, or of either."""
 
     @property
     def ok(self) -> bool:
@@ -134,6 +136,7 @@ class Check:
                 "absint": VERSION,
                 "model": model,
                 "assume": list(map(str, self.assuming)),
+                "semantics": self.semantics,
                 "sizes": dict(self.sizes),
                 "outcome": self.outcome.value,
                 "failure": None
@@ -172,6 +175,8 @@ class RangeCheck:
     reason: str = ""
     assuming: tuple[Relation, ...] = ()
     """Relations that the caller assumes: the answer is about sizes that meet them only."""
+    semantics: str = "either"
+    """The runs that the answer is about: those of ONNX's documents, of onnxruntime, or of either."""
 
     @property
     def ok(self) -> bool:
@@ -226,6 +231,7 @@ class RangeCheck:
                 "absint": VERSION,
                 "model": model,
                 "assume": list(map(str, self.assuming)),
+                "semantics": self.semantics,
                 "box": {name: list(ends) for name, ends in self.box.items()},
                 "outcome": self.outcome.value,
                 "sizes": None if self.sizes is None else dict(self.sizes),

@@ -64,7 +64,7 @@ class Proving:
     ) -> Proof:
         """See `absint.Result.prove`."""
         watch = Stopwatch()
-        runs = chosen(evidence, confirm) == "run"
+        runs = chosen(evidence, confirm, self._analysed.semantics) == "run"
         if given not in ("run", "inputs", "declared"):
             raise UsageError(f"given={given!r}: it is 'run', 'inputs' or 'declared'")
         self._limits = checked(limits)

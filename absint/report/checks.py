@@ -12,7 +12,7 @@ from absint.lattices.text.escapes import plain
 from absint.lattices.value import Tensor
 from absint.program.limits import LIMITED
 from absint.report.relations import failures_by_reason, plural, reason, sizes, stated
-from absint.report.text import Line, aligned, definitions, wrapped
+from absint.report.text import Line, aligned, definitions, semantics, wrapped
 from absint.solution.naming import where
 
 if TYPE_CHECKING:
@@ -27,6 +27,7 @@ _SHOWN: Final = 10
 def check_report(result: Result, check: Check, width: int, *, values: bool = False) -> Iterator[Line]:
     """A check at one size: the shapes of outputs (of all values, if wanted), or the node that fails."""
     at = _at(check)
+    yield from semantics(check.semantics)
     if check.failure is not None:
         yield Line(f"illegal{at}", "bold red")
         yield from _failure(check.failure, width)
@@ -70,6 +71,7 @@ def range_report(check: RangeCheck, texts: Where, width: int) -> Iterator[Line]:
     box = f" for {plain(_box(check.box))}" if check.box else ""
     assuming = f", assuming {plain(' and '.join(map(str, check.assuming)))}" if check.assuming else ""
     box += assuming
+    yield from semantics(check.semantics)
     match check.outcome.value:
         case "fails":
             at = sizes(check.sizes or {})

@@ -10,7 +10,7 @@ from absint.lattices.text.escapes import plain
 from absint.report.checks import listed
 from absint.report.clauses import Row, is_long, meaning, rows
 from absint.report.relations import brief, by_nodes, failures_by_reason, in_short, plural, reason, sizes, stated
-from absint.report.text import Line, definitions, wrapped
+from absint.report.text import Line, definitions, semantics, wrapped
 from absint.solution.naming import where
 
 if TYPE_CHECKING:
@@ -28,6 +28,7 @@ def report(result: Result, contract: Contract, width: int, *, everything: bool =
     names = (*result.symbols, *contract.elements)
     texts = where(result)
     over = f" over {', '.join(map(plain, names))}" if names else ""
+    yield from semantics(contract.semantics)
     if contract.possible is False:
         yield Line(f"{plain(result.origin)}: no size of the inputs is legal, this model can never run", "bold red")
     elif not contract.clauses:

@@ -17,8 +17,9 @@ def head(schema: str, model: str) -> dict[str, Json]:
 
 
 def head_of(schema: str, analysed: Analysed) -> dict[str, Json]:
-    """The same, with sizes and assumptions that the caller has given, as relations."""
-    return {**head(schema, analysed.origin), "assume": [str(relation) for relation in analysed.assumptions]}
+    """The same, with sizes and assumptions that the caller has given, as relations, and the runs that it is about."""
+    given: list[Json] = [str(relation) for relation in analysed.assumptions]
+    return {**head(schema, analysed.origin), "assume": given, "semantics": analysed.semantics}
 
 
 __all__ = ["head", "head_of"]

@@ -21,6 +21,7 @@ from absint.report.summary import computed, first_unknown, required, totals
 from absint.solution.claimed import claims
 from absint.solution.described import described
 from absint.solution.naming import where
+from absint.transfer.semantics import EITHER, ONNX
 
 if TYPE_CHECKING:
     from absint.explain.fresh import FreshSymbol
@@ -123,8 +124,15 @@ def report(
         yield from _timings(timings, width)
 
 
+def semantics(name: str) -> Iterator[Line]:
+    """The runs that an answer is about; nothing for those of either semantics."""
+    if name != EITHER:
+        yield Line(f"of runs {'by the documents of ONNX' if name == ONNX else 'in onnxruntime'} alone")
+
+
 def assumed(analysed: Analysed, width: int, more: Sequence[str] = ()) -> Iterator[Line]:
-    """The sizes and relations that the caller has given; nothing without any."""
+    """The sizes and relations that the caller has given, and the runs; nothing without any."""
+    yield from semantics(analysed.semantics)
     if analysed.assumptions or more:
         text = f"assuming {', '.join(map(str, (*analysed.assumptions, *more)))}"
         yield from map(Line, wrapped(plain(text), width, 2))
@@ -364,6 +372,7 @@ __all__ = [
     "definitions",
     "diagnostics",
     "report",
+    "semantics",
     "table",
     "width_of",
     "wrapped",

@@ -9,6 +9,7 @@ from absint.lattices.limits import LONG, MEMORY, RLIMIT, SECONDS, Limits
 from absint.lattices.logic.relation import Relation
 from absint.shapes.assumptions import Assumption
 from absint.solution.analysed import Analysed
+from absint.transfer.semantics import EITHER
 
 if TYPE_CHECKING:
     from absint.analyses.devices import Devices
@@ -32,10 +33,17 @@ if TYPE_CHECKING:
     from absint.solver.prove import Proof
 
 T = TypeVar("T")
+A = TypeVar("A", "Check", "RangeCheck", "Contract", "Proof")
 
 
 class Questions(Analysed):
     """An analysis that can be asked. Limits of time, of Z3's steps and of its memory are keywords."""
+
+    def _about(self, answer: A) -> A:
+        """The answer, with the runs that it is about."""
+        from dataclasses import replace
+
+        return answer if self.semantics == EITHER else replace(answer, semantics=self.semantics)
 
     def prove(
         self,
@@ -71,7 +79,7 @@ class Questions(Analysed):
         """
         from absint.queries.prove import prove
 
-        return prove(
+        proof = prove(
             self,
             query,
             given=given,
@@ -80,6 +88,7 @@ class Questions(Analysed):
             evidence=evidence,
             limits=Limits(seconds, rlimit, memory),
         )
+        return self._about(proof)
 
     def equal_dims(self, *, seconds: float = LONG, rlimit: int = RLIMIT, memory: int = MEMORY) -> Equalities[Place]:
         """Every axis of every value of the main graph, in classes of equal size in all runs that succeed.
@@ -114,7 +123,7 @@ class Questions(Analysed):
         """
         from absint.queries.contracts import contract
 
-        return contract(self, Limits(seconds, rlimit, memory), samples)
+        return self._about(contract(self, Limits(seconds, rlimit, memory), samples))
 
     def symbol(self, name: str, *, seconds: float = LONG, rlimit: int = RLIMIT, memory: int = MEMORY) -> SymbolFacts:
         """Facts about an input symbol in every run that succeeds: range, congruence, finite set, solved value, origins.
@@ -134,7 +143,7 @@ class Questions(Analysed):
         """
         from absint.queries.size_checks import check
 
-        return check(self, binding)
+        return self._about(check(self, binding))
 
     def nearest(self, sizes: Sizes, *, seconds: float = SECONDS, rlimit: int = RLIMIT, memory: int = MEMORY) -> Nearest:
         """The legal sizes nearest to given ones: of all symbols together, and of each alone, above and below.
@@ -166,7 +175,7 @@ class Questions(Analysed):
         """
         from absint.queries.size_boxes import check_range
 
-        return check_range(self, box, Limits(seconds, rlimit, memory))
+        return self._about(check_range(self, box, Limits(seconds, rlimit, memory)))
 
     def profile(
         self,

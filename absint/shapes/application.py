@@ -147,10 +147,13 @@ def _ruled(
         return _called(run, node, operation.body, inputs, facts, count)
     if rule is None:
         return name_unknowns(_unknown(operation, inputs), possible_failures=("no rule for the operator",))
-    version, name, premises = operation.version, operation.op_type, run.program.premises
+    version, name, program = operation.version, operation.op_type, run.program
     if facts is run.facts and facts.narrows_only:  # the inputs show them, unlike those below a gate
         facts = NO_FACTS  # functions remember what they gave without facts
-    op = Op(rule, inputs, operation.attributes, version, count, facts, name, run.policy, premises, bounds)
+    op = Op(
+        rule, inputs, operation.attributes, version, count, facts, name, run.policy, program.premises, bounds,
+        program.semantics,
+    )  # fmt: skip
     try:
         result = apply(rule, op)
     except Exception as error:  # a faulty rule, perhaps a user's, must not end the analysis

@@ -25,6 +25,7 @@ from absint.shapes.memo.known_facts import assuming
 from absint.shapes.memo.reuse import FirstRound
 from absint.shapes.summaries import RuleSummary, State, name_unknowns, own_symbols
 from absint.transfer.op import Caveat, Statement
+from absint.transfer.semantics import EITHER
 
 if TYPE_CHECKING:
     from absint.shapes.loops.invariants import Invariants
@@ -132,9 +133,9 @@ class Interpretation:
         """Summaries of folded calls, in the body of one."""
 
     def _setting(self) -> object:
-        if self.policy.sound and self.program.premises:
+        if self.policy.sound and self.program.premises and self.program.semantics == EITHER:
             return None
-        return self.policy, self.program.premises
+        return self.policy, self.program.premises, self.program.semantics
 
     def _under(self) -> object:
         if self.simplify is not None:

@@ -32,6 +32,7 @@ if TYPE_CHECKING:
     from absint.shapes.inputs import Inputs
     from absint.shapes.refinement import Round, Rounds
     from absint.shapes.summaries import State
+    from absint.transfer.semantics import Semantics
 
 T = TypeVar("T")
 
@@ -193,6 +194,11 @@ class Analysed:
     def policy(self) -> UnificationPolicy:
         """The choice between two dims. Under an unsound policy all shapes are claims."""
         return self.base.analysis.policy
+
+    @property
+    def semantics(self) -> Semantics:
+        """The runs that every claim is about: those of ONNX's documents, of onnxruntime, or of either."""
+        return self.program.semantics
 
     def require_sound(self, what: str) -> None:
         """Raises UsageError if the policy is unsound: `what` needs a result that holds in every run."""

@@ -17,6 +17,7 @@ from absint.transfer.application import apply
 from absint.transfer.families import shipped
 from absint.transfer.op import Applied, Op
 from absint.transfer.rule import Rule, RuleError
+from absint.transfer.semantics import EITHER, Semantics
 from absint.transfer.table import Table
 
 if TYPE_CHECKING:
@@ -121,10 +122,11 @@ def _with(rule: Rule, case: Case, inputs: Sequence[Value | None], what: str) -> 
     return applied
 
 
-def apply_case(case: Case, table: Table | None = None) -> Applied:
+def apply_case(case: Case, table: Table | None = None, semantics: Semantics = EITHER) -> Applied:
     """Apply the rule of a table, of the shipped one unless it is given, symbolically."""
     rule = _rule_of(case, table)
-    return apply(rule, _op(rule, case, [None if arg is None else arg.value() for arg in case.inputs]))
+    inputs = [None if arg is None else arg.value() for arg in case.inputs]
+    return apply(rule, _op(rule, case, inputs, semantics))
 
 
 def run_case(case: Case, table: Table | None = None) -> int:
@@ -143,8 +145,8 @@ def _rule_of(case: Case, table: Table | None) -> Rule:
     return rule
 
 
-def _op(rule: Rule, case: Case, inputs: Sequence[Value | None]) -> Op:
-    return Op(rule, inputs, case.decoded(), version=case.opset, outputs=case.outputs, name=case.op)
+def _op(rule: Rule, case: Case, inputs: Sequence[Value | None], semantics: Semantics = EITHER) -> Op:
+    return Op(rule, inputs, case.decoded(), version=case.opset, outputs=case.outputs, name=case.op, semantics=semantics)
 
 
 def _applied(rule: Rule, case: Case, inputs: Sequence[Value | None], what: object = "") -> Applied:

@@ -60,6 +60,8 @@ class Contract:
     """Legal sizes, as many as were asked for, or all that were found."""
     fewer: str = ""
     """The reason why there are fewer samples than were asked for."""
+    semantics: str = "either"
+    """The runs whose sizes are legal: those of ONNX's documents, of onnxruntime, or of either."""
 
     def __str__(self) -> str:
         lines = [str(clause) for clause in self.clauses]
@@ -119,6 +121,7 @@ class Contract:
                 "schema": "absint.contract/1",
                 "absint": VERSION,
                 "model": model,
+                "semantics": self.semantics,
                 "possible": self.possible,
                 "reason": self.reason,
                 "clauses": [

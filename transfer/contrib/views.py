@@ -33,6 +33,7 @@ def restate(
         facts=op.facts,
         policy=op.policy,
         premises=op.premises,
+        semantics=op.semantics,
     )
     inner.statements, inner.possible_failures, inner.notes = op.statements, op.possible_failures, op.notes
     inner.caveats = op.caveats
