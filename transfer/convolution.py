@@ -119,8 +119,6 @@ def _windows(op: Op, kernel: Sequence[Dim]) -> list[Window]:
     for size in kernel:
         if not op.never_empty(size):
             op.may_fail("onnxruntime hangs on a kernel of size 0, unless there is nothing to convolve")
-            if op.semantics == ONNX:
-                op.require(ge(size, 1), "a kernel must not be empty")
     found = windows(op, kernel)
     automatic = op.string("auto_pad", "NOTSET") or "NOTSET"
     if automatic != "NOTSET" and op.ints("pads"):
@@ -177,7 +175,7 @@ def conv_transpose(op: Op) -> Tensor:
 def _transposed(op: Op, spatial: Sequence[Dim], found: Sequence[Window]) -> list[Dim]:
     extra = _output_padding(op, found)
     for axis, size in enumerate(spatial):
-        op.runtime_may_fail(f"onnxruntime needs a spatial axis {axis} that is not empty", unless=ge(size, 1))
+        op.may_fail(f"onnxruntime needs a spatial axis {axis} that is not empty", unless=ge(size, 1))
     given = values_of(op, "output_shape")
     if given:
         op.may_fail("output_shape must be possible for the input and the window")

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from absint.lattices.logic.relation import eq
 from absint.lattices.shape import TOP_SHAPE, Shape, shape_of
 from absint.lattices.terms.expr import Dim
 from absint.lattices.value import Tensor
 from absint.transfer.caveats import not_empty
 from absint.transfer.op import Op
 from absint.transfer.rule import rule
+from absint.transfer.semantics import ONNX
 
 ELLIPSIS = "…"
 """The one label for the axes of an ellipsis."""
@@ -90,6 +92,10 @@ def _label_sizes(op: Op, terms: Sequence[str], shapes: Sequence[Shape]) -> dict[
         for label, dims in _split(op, term, shape).items():
             found.setdefault(label, []).append(dims)
     _require_one_width(op, found.get(ELLIPSIS, ()))
+    if op.semantics == ONNX:
+        for label, (first, *others) in found.items():
+            for (size,) in others if label != ELLIPSIS else ():
+                op.may_fail(f"dims of label {label!r} must agree", unless=eq(size, first[0]))
     return {label: op.broadcast_dims(*dims) for label, dims in found.items() if label not in hidden}
 
 

@@ -19,6 +19,7 @@ from absint.transfer.elements.premises import representable
 from absint.transfer.elements.ramps import within
 from absint.transfer.op import BadNodeError, Op
 from absint.transfer.rule import Rule, rule
+from absint.transfer.semantics import ONNX
 
 
 def _unary(names: str, says: str, fold: Unary | None = None, *, gives: DType | None = None) -> Rule:
@@ -162,6 +163,8 @@ def clip(op: Op) -> Tensor:
     for name in ("min", "max"):
         if op.has(name):
             require_scalar(op, name)
+            if op.semantics == ONNX:
+                op.require_rank(op.tensor(name).shape, 0, name)
     x = Tensor(op.common_dtype("X", "min", "max"), x.shape, x.contents)
     return _clipped(op, x, _end(op, "min"), _end(op, "max"))
 

@@ -267,7 +267,7 @@ def one_hot(op: Op) -> Tensor:
     found = _sole(op, "depth")
     whole = found.num if isinstance(found, Real) and found.den == 1 else integer(found)
     depth = as_size(op, whole, "depth")
-    op.runtime_may_fail("onnxruntime needs a depth of 1 or more", unless=rel.ge(depth, 1))
+    op.may_fail("onnxruntime needs a depth of 1 or more", unless=rel.ge(depth, 1))
     _require_pair(op, op.tensor("values").shape)
     shape, dtype = op.tensor("indices").shape, op.dtype("values")
     if shape.is_top:

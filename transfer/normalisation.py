@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from absint.lattices.dtype import DType
-from absint.lattices.logic.relation import disjunction, divisible, eq, ge, ite
+from absint.lattices.logic.relation import FALSE, disjunction, divisible, eq, ge, ite
 from absint.lattices.logic.truth import YES
 from absint.lattices.shape import TOP_SHAPE, Shape, shape_of
 from absint.lattices.starred import place, with_size
@@ -32,7 +32,7 @@ def softmax(op: Op) -> Tensor:
         op.load_risk(reason)
     elif not -len(x.shape) <= axis < len(x.shape):
         # onnxruntime returns an empty input before it looks at the axis.
-        empty = disjunction(*(eq(size, 0) for size in x.shape))
+        empty = FALSE if op.semantics == ONNX else disjunction(*(eq(size, 0) for size in x.shape))
         op.require(empty, f"axis {axis} must be in range for rank {len(x.shape)} unless the input is empty")
         op.load_risk(f"axis {axis} is out of range for rank {len(x.shape)}")
     return Tensor(x.dtype, x.shape)
@@ -110,6 +110,8 @@ def group_normalization(op: Op) -> Tensor:
         op.may_fail("X must have a batch and channels")
     not_empty(op, "onnxruntime cannot reshape an empty X", x.shape)
     empty = [eq(size, 0) for size in x.shape if not size.is_unknown] if not x.shape.is_top else []
+    if op.semantics == ONNX:
+        empty = []
     op.require(disjunction(divisible(channels, groups), *empty), "channels must be a multiple of num_groups")
     size = channels if op.version >= 21 else Dim(groups)
     for name in ("scale", "bias"):

@@ -224,14 +224,15 @@ def _infer(
     size = floordiv(count, rest)
     exact = divisible(count, rest)
     maybe_zero = [d for d in others if not is_positive(op, d)] if keep_zero else []
+    if op.semantics == ONNX:
+        for d in maybe_zero:
+            op.require(ne(d, 0), "no size beside a -1 may be a 0 that is kept")
+        maybe_zero = []
     if not maybe_zero:
         needs = dict.fromkeys((part for d in others if not is_positive(op, d) for part in nonzero_parts(d)), _INFERRED)
         return size, {**needs, exact: _DIVISIBLE}
     if any(d.is_concrete for d in maybe_zero):
-        reason = "ONNX forbids -1 beside a 0 that is kept, and onnxruntime rejects it in a constant target"
-        if op.semantics == ONNX:
-            op.reject(reason)
-        op.may_fail(reason)
+        op.may_fail("ONNX forbids -1 beside a 0 that is kept, and onnxruntime rejects it in a constant target")
     whole, rest = _nonzero_product(op, source), _nonzero_product(op, others)
     some_zero = disjunction(*(eq(d, 0) for d in maybe_zero))
     empty = TRUE if all(vanishes_with(count, d) for d in maybe_zero) else eq(count, 0)

@@ -110,7 +110,9 @@ def arg_extreme(op: Op) -> Tensor:
     axis = op.axis(given, len(shape))
     rest = (*shape[:axis], *shape[axis + 1 :])
     relation = disjunction(ge(shape[axis], 1), eq(product(rest), 0))
-    if given >= 0:
+    if op.semantics == ONNX:
+        op.may_fail(f"axis {axis} must not be empty", unless=ge(shape[axis], 1))
+    elif given >= 0:
         op.require(relation, f"axis {axis} must not be empty")
     else:  # onnxruntime runs an empty input with a negative axis, and reduces nothing
         op.may_fail(f"axis {axis} must not be empty", unless=relation)

@@ -19,6 +19,7 @@ from absint.transfer.elements.conversion import whole_numbers
 from absint.transfer.elements.rearrange import moved, nothing, unmoved
 from absint.transfer.op import Op
 from absint.transfer.rule import rule
+from absint.transfer.semantics import ONNX
 
 
 @rule("Split", inputs="input split", outputs="outputs*", until=1, elements=True)
@@ -130,6 +131,8 @@ def _rounded_parts(op: Op, total: Dim, count: int) -> list[Dim]:
     size = ceildiv(total, count)
     if not is_positive(op, total - size * (count - 1)):
         op.runtime_may_fail(f"onnxruntime refuses {count} parts of which the last is empty")
+    if op.semantics == ONNX:
+        op.may_fail("the last part must not be negative", unless=ge(total, size * (count - 1)))
     if count == 2:
         return [size, total // 2]
     if count > _MAX_PARTS and not total.is_concrete:
