@@ -52,14 +52,7 @@ def differences(spec: Specification, operator: str, version: int, instance: Inst
     for binding in bindings(instance, meaning):
         if any(not clause.formula.holds(binding) for clause in meaning.limits):
             continue  # it may also hang
-        case = Case(
-            operator,
-            [None if argument is None else _arg(argument) for argument in instance.inputs],
-            dict(instance.attributes),
-            outputs=instance.outputs,
-            opset=version if is_known(spec.domain, operator) else NEWEST,
-            domain=spec.domain,
-        )
+        case = case_of(spec, operator, version, instance)
         outputs, failure = _run(case, binding)
         at = f"{operator}-{version} {instance} at {dict(binding)}"
         legal = all(clause.formula.holds(binding) for clause in meaning.legal)
@@ -81,6 +74,13 @@ def differences(spec: Specification, operator: str, version: int, instance: Inst
                 numbers = [element.value(binding) for element in output.elements]
                 if np.asarray(array).ravel().tolist() != numbers:
                     yield f"{at}: output {place} is {np.asarray(array).ravel().tolist()}, specified is {numbers}"
+
+
+def case_of(spec: Specification, operator: str, version: int, instance: Instance) -> Case:
+    """The instance as a case that runs."""
+    inputs = [None if argument is None else _arg(argument) for argument in instance.inputs]
+    opset = version if is_known(spec.domain, operator) else NEWEST
+    return Case(operator, inputs, dict(instance.attributes), instance.outputs, opset=opset, domain=spec.domain)
 
 
 def _is_to_run(case: Case, meaning: Meaning, binding: Mapping[str, int]) -> bool:

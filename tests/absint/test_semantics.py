@@ -1,0 +1,108 @@
+"""Which runs an analysis is about: those of ONNX's documents, of onnxruntime, or of either."""
+
+from __future__ import annotations
+
+import itertools
+import json
+from pathlib import Path
+
+import onnx
+import pytest
+from onnx import parser
+
+import absint
+from absint.cli import run
+from absint.errors import UsageError
+from absint.transfer.semantics import SEMANTICS, Semantics
+
+HEADER = '<ir_version: 9, opset_import: ["": 18, "local": 1]>'
+POOL = f"""{HEADER} pool (float[1, 3, H] x) => (y, z) {{
+    y = MaxPool<kernel_shape=[2], strides=[2]>(x)
+    z = Shape(y)
+}}"""
+CALL = f"""{HEADER} calls (float[1, 3, H] x) => (y) {{ y = local.pool(x) }}
+<domain: "local", opset_import: ["": 18]> pool (a) => (b) {{ b = MaxPool<kernel_shape=[2], strides=[2]>(a) }}"""
+JOIN = f"{HEADER} join (float[N, C] a, float[M, D] b) => (y) {{ y = Concat<axis=0>(a, b) }}"
+SIZES = {"either": "[1, 3, max(H//2, 1)]", "onnx": "[1, 3, H//2]", "onnxruntime": "[1, 3, max(H//2, 1)]"}
+
+
+@pytest.fixture
+def pool(tmp_path: Path) -> str:
+    path = tmp_path / "pool.onnx"
+    onnx.save(parser.parse_model(POOL), path)
+    return str(path)
+
+
+@pytest.mark.parametrize("order", itertools.permutations(SEMANTICS), ids=" ".join)
+def test_analyses_of_one_process_do_not_mix(order: tuple[str, ...]) -> None:
+    absint.purge()
+    for semantics in (*order, *order):
+        for text in (POOL, CALL):
+            result = absint.analyze(parser.parse_model(text), semantics=semantics)  # type: ignore[arg-type]
+            assert result.semantics == semantics
+            assert str(result.shapes["y"]) == SIZES[semantics]
+            assert not result.verify()
+
+
+@pytest.mark.parametrize("semantics", SEMANTICS)
+def test_questions_are_about_the_same_runs(semantics: Semantics) -> None:
+    result = absint.analyze(parser.parse_model(POOL), semantics=semantics)
+    at = result.check({"H": 1})
+    assert at.semantics == result.contract().semantics == result.prove("H >= 0").semantics == semantics
+    assert result.check_range({"H": (2, 8)}).semantics == semantics
+    assert at.shapes["y"] == (1, 3, 0 if semantics == "onnx" else 1)
+    proof = result.prove("y[2] == max(H // 2, 1)", evidence="none")
+    assert proof.verdict.value == ("not entailed" if semantics == "onnx" else "proved")
+    assert json.loads(at.to_json())["semantics"] == semantics
+    assert json.loads(result.contract().to_json())["semantics"] == semantics
+
+
+def test_a_requirement_is_that_of_the_runs() -> None:
+    clauses = {
+        semantics: {
+            str(c.relation) for c in absint.analyze(parser.parse_model(JOIN), semantics=semantics).contract().clauses
+        }
+        for semantics in SEMANTICS
+    }
+    assert clauses["onnx"] == {"C == D"}
+    assert clauses["either"] == clauses["onnxruntime"] != clauses["onnx"]
+
+
+def test_a_variant_keeps_the_semantics() -> None:
+    result = absint.analyze(parser.parse_model(POOL), semantics="onnx")
+    assert result.again(result.loaded, {"H": 1}).semantics == "onnx"
+
+
+def test_it_is_one_of_three() -> None:
+    with pytest.raises(UsageError, match="semantics='torch': it is one of 'either', 'onnx', 'onnxruntime'"):
+        absint.analyze(parser.parse_model(POOL), semantics="torch")  # type: ignore[arg-type]
+
+
+def test_a_run_is_no_evidence_of_documents() -> None:
+    result = absint.analyze(parser.parse_model(POOL), semantics="onnx")
+    with pytest.raises(UsageError, match="a run of onnxruntime is no evidence of ONNX's documents"):
+        result.prove("y[2] >= 1", confirm=True)
+    assert result.prove("y[2] >= 1").evidence != "run"
+
+
+@pytest.mark.parametrize(
+    ("command", "rest"),
+    [("analyze", []), ("contract", []), ("check", ["H=4"]), ("prove", ["y[2] <= H"]), ("check", ["H=2..4"])],
+)
+def test_commands_say_it(pool: str, command: str, rest: list[str], capsys: pytest.CaptureFixture[str]) -> None:
+    for semantics, line in (
+        ("onnx", "of runs by the documents of ONNX alone"),
+        ("onnxruntime", "of runs in onnxruntime alone"),
+    ):
+        run([command, pool, *rest, "--semantics", semantics])
+        assert line in capsys.readouterr().out.splitlines()
+        run([command, pool, *rest, "--semantics", semantics, "--format", "json"])
+        assert json.loads(capsys.readouterr().out)["semantics"] == semantics
+    run([command, pool, *rest])
+    assert "of runs" not in capsys.readouterr().out
+
+
+def test_where_a_size_comes_from_is_explained_under_it(pool: str) -> None:
+    result = absint.analyze(pool, semantics="onnx")
+    assert "H//2" in str(result.explain("y", 2))
+    assert "max" not in str(result.explain("y", 2))
