@@ -18,7 +18,7 @@ from absint.testing.runs import arrays_of
 from tests.differences.outcomes import NO_KERNEL, NOT_WRITTEN, documented, in_onnxruntime, in_reference, outcome
 from tests.differences.rows import FOUND
 from tests.specification.comparing import bindings, case_of
-from tests.specification.operators import versions
+from tests.specification.operators import is_known, versions
 
 SECONDS: Final = 20.0
 """A node that runs longer hangs."""
@@ -66,7 +66,7 @@ class Found(NamedTuple):
 def search() -> None:
     """Look for rows, and write them."""
     by_pattern: dict[tuple[str, ...], list[Found]] = defaultdict(list)
-    for domain, operator in specified():
+    for domain, operator in filter(lambda found: is_known(*found), specified()):
         for version in versions(domain, operator):
             for node in nodes(domain, operator, version):
                 if (pattern := node.pattern) is not None:
