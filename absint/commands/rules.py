@@ -39,7 +39,7 @@ def rules(names: tuple[str, ...], prove: bool, solver: Solvers, seconds: float, 
     fixed rank and attributes, for all sizes at once: docs/rules.md.
 
     \b
-    exact       a size that the rule gives is the specified one
+    exact       a size or an element that the rule gives is the specified one
     necessary   a node that is legal meets each requirement of the rule
     sufficient  a node that meets them all is legal, if the rule says that it is complete
 

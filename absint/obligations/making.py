@@ -14,7 +14,8 @@ from absint.lattices.terms.real import Real
 from absint.lattices.value import Tensor
 from absint.obligations.obligation import Gap, Kind, Obligation
 from absint.solver.smtlib import Script
-from absint.specification.formulas import Defined, Formula, both, equal, negated, variable
+from absint.specification.contents import elements
+from absint.specification.formulas import Defined, Formula, Term, both, equal, negated, variable
 from absint.specification.node import Clause, Meaning, Output
 from absint.specification.specs import Argument, Instance, Specification
 from absint.transfer.application import apply
@@ -33,6 +34,7 @@ class _Making:
     def __init__(self, rule: Rule, spec: Specification, operator: str, version: int, instance: Instance) -> None:
         self.rule, self.operator, self.version, self.instance = rule, operator, version, instance
         self.meaning: Meaning = spec.meaning(operator, version, instance)
+        self.elements = elements(instance.node(operator, version)) if not spec.domain else (None,) * instance.outputs
         self.applied: Applied = apply(rule, _op(rule, operator, version, instance))
 
     def all(self) -> Iterator[Obligation | Gap]:
@@ -83,6 +85,22 @@ class _Making:
         for axis, (defined, dim) in enumerate(zip(output.dims, dims, strict=True)):
             where = f"output {place}, axis {axis}"
             yield from self._size(where, defined, dim)
+        if value.contents is not None and not value.contents.is_fill:
+            yield from self._elements(place, output, value.contents.elements)
+
+    def _elements(self, place: int, output: Output, found: Sequence[Element]) -> Iterator[Obligation]:
+        """Elements that the rule and the specification both know."""
+        specified = output.elements or self.elements[place]
+        for number, (element, wanted) in enumerate(zip(found, specified or (), strict=bool(specified))):
+            script = self._script([self.legal])
+            if isinstance(element, Expr) and isinstance(wanted, Term):
+                text = script.script.dim(element)
+            elif isinstance(element, Relation) and element is not UNKNOWN_RELATION and isinstance(wanted, Formula):
+                text = script.script.relation(element)
+            else:
+                continue
+            script.commands(f"(assert (not (= {text} {wanted.smtlib()})))")
+            yield self._made("content", f"output {place}, element {number} is {element}", script)
 
     def _size(self, where: str, defined: Defined, dim: Dim) -> Iterator[Obligation | Gap]:
         if not isinstance(dim, Expr):

@@ -5,10 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal
 
-Kind = Literal["exact", "unique", "necessary", "sufficient", "rejected"]
-"""exact: the rule's size is the specified one. unique: only one size is as specified. necessary: a legal node meets the
-rule's requirement. sufficient: a node that meets all requirements of a complete rule is legal. rejected: the rule
-rejects the node just where the specification does."""
+Kind = Literal["exact", "unique", "content", "necessary", "sufficient", "rejected"]
+"""exact: the rule's size is the specified one. unique: only one size is as specified. content: an element that the rule
+gives is the specified one. necessary: a legal node meets the rule's requirement. sufficient: a node that meets all
+requirements of a complete rule is legal. rejected: the rule rejects the node just where the specification does."""
 
 
 @dataclass(frozen=True)

@@ -62,9 +62,8 @@ def obligations_of(table: Table, domain: str, operator: str, version: int) -> It
     spec, rule = specification(domain, operator, version), table.lookup(domain, operator, version)
     if spec is None or rule is None:
         return
-    for instance in spec.grid:
-        if instance.first <= version <= instance.last:
-            yield from obligations(rule, spec, operator, version, instance)
+    for instance in spec.instances(operator, version):
+        yield from obligations(rule, spec, operator, version, instance)
 
 
 def record(

@@ -83,7 +83,7 @@ def _ruled(table: Table, domain: str, operator: str) -> Ruled:
 
 def _instances(domain: str, operator: str, version: int) -> int:
     spec = specification(domain, operator, version)
-    return 0 if spec is None else sum(instance.first <= version <= instance.last for instance in spec.grid)
+    return 0 if spec is None else len(spec.instances(operator, version))
 
 
 __all__ = ["Ruled", "prove", "ruled"]

@@ -18,7 +18,7 @@ SCHEMA = "absint.rules/1"
 Records = Mapping[Ruled, tuple[Record, ...]]
 
 ASPECTS: Final[Mapping[str, tuple[Kind, ...]]] = {
-    "exact": ("exact", "unique", "rejected"),
+    "exact": ("exact", "unique", "content", "rejected"),
     "necessary": ("necessary",),
     "sufficient": ("sufficient",),
 }

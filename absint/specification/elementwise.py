@@ -79,6 +79,9 @@ def _pairs(dtype: str) -> list[tuple[str, str]]:
 @specifies("Where", grid=[at("bool: N C", "M D", "L E"), at("bool: N", "M D", ""), at("bool:", "N", "N")])
 def broadcasting(node: Node) -> Output:
     """The shape after broadcasting."""
+    if node.operator in ("Div", "Mod"):
+        for divisor in node.input(1).elements or ():
+            node.requires(negated(equal(divisor, 0)), "an integer must not be divided by 0")
     return tensor(broadcast(node, node.given()))
 
 

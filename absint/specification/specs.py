@@ -47,6 +47,11 @@ class Instance(NamedTuple):
                     names |= {part: None} if isinstance(part, str) else {}
         return tuple(names)
 
+    def node(self, operator: str, version: int) -> Node:
+        """The instance as a node of an operator."""
+        inputs = [None if argument is None else argument.input() for argument in self.inputs]
+        return Node(operator, version, inputs, self.attributes, self.outputs)
+
     def __str__(self) -> str:
         inputs = ", ".join("-" if a is None else _shown(a) for a in self.inputs)
         attributes = "".join(f" {name}={value}" for name, value in self.attributes.items())
@@ -63,10 +68,16 @@ class Specification(NamedTuple):
     function: Function
     grid: tuple[Instance, ...]
 
+    def instances(self, operator: str, version: int) -> list[Instance]:
+        """The nodes at which a version of an operator is compared."""
+        from absint.specification.followed import FOLLOWED
+
+        known = FOLLOWED.get(operator, []) if not self.domain else []
+        return [instance for instance in (*self.grid, *known) if instance.first <= version <= instance.last]
+
     def meaning(self, operator: str, version: int, instance: Instance) -> Meaning:
         """The meaning of a node of the instance."""
-        inputs = [None if argument is None else argument.input() for argument in instance.inputs]
-        node = Node(operator, version, inputs, instance.attributes, instance.outputs)
+        node = instance.node(operator, version)
         try:
             found = self.function(node)
         except IllegalError as error:

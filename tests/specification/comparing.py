@@ -11,6 +11,8 @@ import numpy as np
 import onnxruntime as ort
 
 from absint.lattices.dtype import DType
+from absint.specification.contents import elements
+from absint.specification.formulas import Term
 from absint.specification.node import Meaning
 from absint.specification.specs import Argument, Instance, Specification
 from absint.testing import Arg, Case
@@ -70,8 +72,9 @@ def differences(spec: Specification, operator: str, version: int, instance: Inst
             shape = tuple(defined.value(binding) for defined in output.dims)
             if isinstance(array, np.ndarray | np.generic) and array.shape != shape:
                 yield f"{at}: output {place} has shape {array.shape}, specified is {shape}"
-            if output.elements is not None:
-                numbers = [element.value(binding) for element in output.elements]
+            specified = output.elements or (None if spec.domain else elements(instance.node(operator, version))[place])
+            if specified is not None:
+                numbers = [item.value(binding) if isinstance(item, Term) else item.holds(binding) for item in specified]
                 if np.asarray(array).ravel().tolist() != numbers:
                     yield f"{at}: output {place} is {np.asarray(array).ravel().tolist()}, specified is {numbers}"
 
