@@ -25,6 +25,7 @@ FAMILIES: Final = (
     "quantised",
     "learning",
     "old_forms",
+    "followed",
 )
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Final
 
-from absint.specification.specs import Instance, at
+from absint.specification.specs import Instance, at, follows
 
 PAIRS: Final = [at("= a b", "= c d", first=7), at("= a -3", ". 2", first=7), at("= a", "= b 4 c", first=7)]
 FOUR: Final = "= a b c d"
@@ -54,5 +54,7 @@ FOLLOWED: Final[Mapping[str, list[Instance]]] = {
     "Size": [at("N 3 C")],
 }
 """By operator of ai.onnx."""
+
+follows(FOLLOWED)
 
 __all__ = ["FOLLOWED"]

@@ -70,9 +70,7 @@ class Specification(NamedTuple):
 
     def instances(self, operator: str, version: int) -> list[Instance]:
         """The nodes at which a version of an operator is compared."""
-        from absint.specification.followed import FOLLOWED
-
-        known = FOLLOWED.get(operator, []) if not self.domain else []
+        known = () if self.domain else _FOLLOWED.get(operator, ())
         return [instance for instance in (*self.grid, *known) if instance.first <= version <= instance.last]
 
     def meaning(self, operator: str, version: int, instance: Instance) -> Meaning:
@@ -87,6 +85,7 @@ class Specification(NamedTuple):
 
 
 _SPECIFICATIONS: dict[tuple[str, str], list[Specification]] = {}
+_FOLLOWED: dict[str, tuple[Instance, ...]] = {}
 
 
 def specifies(
@@ -102,6 +101,11 @@ def specifies(
         return function
 
     return register
+
+
+def follows(instances: Mapping[str, Sequence[Instance]]) -> None:
+    """Compare operators of ai.onnx at these nodes too, whose inputs have known elements."""
+    _FOLLOWED.update({operator: tuple(found) for operator, found in instances.items()})
 
 
 def specification(domain: str, operator: str, version: int) -> Specification | None:
@@ -169,4 +173,4 @@ def _shown(argument: Argument) -> str:
     return f"=[{', '.join(map(str, argument.elements))}]"
 
 
-__all__ = ["Argument", "Instance", "Specification", "at", "specification", "specified", "specifies"]
+__all__ = ["Argument", "Instance", "Specification", "at", "follows", "specification", "specified", "specifies"]
