@@ -54,6 +54,7 @@ def _first(rules: tuple[Rule, ...], a: Expr, b: Expr) -> Dim | None:
 @lru_cache(maxsize=1 << 14)
 @states("a // b -> 0", when="a == 0")
 @states("a // b -> a", when="b == 1")
+@states("a // m -> k", when="m >= 1 and m * k <= a and a <= m * k + m - 1")
 def floordiv(a: Dim | int, b: Dim | int) -> Dim:
     """a divided by b, rounded towards minus infinity. Undefined at b = 0."""
     a, b = as_dim(a), as_dim(b)
@@ -64,7 +65,12 @@ def floordiv(a: Dim | int, b: Dim | int) -> Dim:
     if a.const is not None and b.const is not None:
         return const(a.const // b.const)
     result = _first(FLOORDIV_RULES, a, b)
-    return expr_of(atom("floordiv", (a, b), a.bounds.floordiv(b.bounds))) if result is None else result
+    if result is not None:
+        return result
+    bounds = a.bounds.floordiv(b.bounds)
+    if bounds.lo is not None and bounds.lo == bounds.hi and b.const is not None:
+        return const(bounds.lo)
+    return expr_of(atom("floordiv", (a, b), bounds))
 
 
 def _unknown_quotient(a: Dim, b: Dim) -> Dim:

@@ -9,7 +9,9 @@ import re
 import pytest
 
 from absint.lattices.logic.relation import UNKNOWN_RELATION
-from absint.lattices.terms.expr import Expr
+from absint.lattices.terms.expr import Expr, Symbol, const, expr_of
+from absint.lattices.terms.normal import floordiv
+from absint.lattices.terms.substitution import substitute
 from tests import reference
 from tests.lattices.rewrites import REWRITES
 from tests.reference import NoValueError, Tree
@@ -112,3 +114,11 @@ def held_against_its_meaning(tree: Tree) -> int:
 @pytest.mark.parametrize("text", BEFORE)
 def test_instances_have_their_value(text: str) -> None:
     assert sum(map(held_against_its_meaning, instances(text))) >= INSTANCES
+
+
+def test_a_quotient_that_bounds_decide_is_a_constant() -> None:
+    """The same, whether the bounds are known at first or come by substitution."""
+    wide, narrow = Symbol("N", 1), expr_of(Symbol("n", 1, 2))
+    assert floordiv(narrow + 1, 2) is const(1)
+    assert substitute(floordiv(expr_of(wide) + 1, 2), {wide: narrow}) is const(1)
+    assert str(floordiv(narrow + 1, 3)) == "(n + 1)//3"
