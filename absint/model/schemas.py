@@ -85,6 +85,22 @@ class Form(NamedTuple):
     single: tuple[tuple[int, str], ...]
     """Required inputs."""
 
+    def departures(self, attributes: Mapping[str, int]) -> Departures:
+        """Faults in the attributes of a node.
+
+        `attributes` are their types, as numbers of AttributeProto; 0 where a file leaves one out.
+        """
+        if attributes.items() <= self.attributes.items() and attributes.keys() >= {*self.required}:
+            return _NONE
+        missing = [f"required attribute {a} of {self.name} is missing" for a in self.required if a not in attributes]
+        unknown = [f"{self.name} has no attribute {a}" for a in attributes if a not in self.attributes]
+        wrong = [
+            f"attribute {a} of {self.name} must be {_kind(expected)}, found {_kind(kind)}"
+            for a, kind in attributes.items()
+            if (expected := self.attributes.get(a, kind)) != kind and kind
+        ]
+        return Departures((*missing, *wrong), tuple(unknown)) if missing or wrong or unknown else _NONE
+
     def refused_arity(self, given: Sequence[object], outputs: int) -> str | None:
         """The reason why no runtime loads a node with these inputs (None: left out) and this number of outputs."""
         count = len(given)
@@ -248,23 +264,9 @@ _UNBOUNDED: Final = (1 << 31) - 1
 
 
 def departures(domain: str, name: str, version: int, attributes: Mapping[str, int]) -> Departures:
-    """Faults in the attributes of a node, by the schema in force at an opset version.
-
-    `attributes` are their types, as numbers of AttributeProto; 0 where a file leaves one out.
-    """
+    """Faults in the attributes of a node, by the schema in force at an opset version; `attributes` as for a Form."""
     found = form(domain, name, version)
-    if found is None:
-        return _without_schema(domain, name, version)
-    if attributes.items() <= found.attributes.items() and attributes.keys() >= {*found.required}:
-        return _NONE
-    missing = [f"required attribute {a} of {found.name} is missing" for a in found.required if a not in attributes]
-    unknown = [f"{found.name} has no attribute {a}" for a in attributes if a not in found.attributes]
-    wrong = [
-        f"attribute {a} of {found.name} must be {_kind(expected)}, found {_kind(kind)}"
-        for a, kind in attributes.items()
-        if (expected := found.attributes.get(a, kind)) != kind and kind
-    ]
-    return Departures((*missing, *wrong), tuple(unknown)) if missing or wrong or unknown else _NONE
+    return without_schema(domain, name, version) if found is None else found.departures(attributes)
 
 
 _KINDS: Final = (
@@ -278,7 +280,8 @@ def _kind(number: int) -> str:
     return _KINDS[number] if 0 <= number < len(_KINDS) else str(number)
 
 
-def _without_schema(domain: str, name: str, version: int) -> Departures:
+def without_schema(domain: str, name: str, version: int) -> Departures:
+    """The faults of a node whose operator has no schema in force at an opset version."""
     opset = f"opset {version} of {domain or 'ai.onnx'}"
     if is_deprecated(domain, name, version):
         return Departures(harmless=(f"{name} is deprecated in {opset}",))

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Sequence
+from collections.abc import Callable, Hashable, Mapping, Sequence
 from functools import lru_cache
 from typing import TYPE_CHECKING
 
 from absint.lattices.records import NamedTuple
 from absint.lattices.value import Tensor
 from absint.model import schemas
-from absint.model.protos import decode_attribute, domain_of, is_elsewhere
+from absint.model.protos import decode_attribute, is_elsewhere
 from absint.program.operations import INTERNED, MAX_OPERATIONS, Operation
 from absint.program.report import Report
 from absint.rules.lookup import Lookup, newer_opset
@@ -17,8 +17,8 @@ from absint.transfer.families import shipped
 from absint.transfer.op import AttributeValue
 
 if TYPE_CHECKING:
-    from absint.model.messages import AttributeMessage, NodeMessage, TensorMessage
-    from absint.model.schemas import Form
+    from absint.model.messages import AttributeMessage, TensorMessage
+    from absint.model.schemas import Departures, Form
     from absint.model.signatures import Signature
     from absint.transfer.rule import Rule
 
@@ -35,6 +35,12 @@ class _Operator(NamedTuple):
     is_function: bool = False
     """It has no rule, and a function as its body."""
 
+    def departures(self, operator: tuple[str, str, int], attributes: Mapping[str, int]) -> Departures:
+        """Faults in the attributes of an instance, given by their types."""
+        if self.form is not None and self.has_schema:
+            return self.form.departures(attributes)
+        return schemas.without_schema(*operator)
+
 
 class Instances:
     """Gives operator instances their operations."""
@@ -42,64 +48,65 @@ class Instances:
     def __init__(self, lookup: Lookup, report: Report, constant: Callable[[TensorMessage], Tensor]) -> None:
         """`constant` reads a tensor of the file."""
         self._lookup = lookup
+        self._is_shipped = lookup.table is shipped()
         self._report = report
         self._constant = constant
         self._operators: dict[tuple[str, str, int], _Operator] = {}
 
     def operation(
         self,
-        node: NodeMessage,
+        operator: tuple[str, str, int],
         attributes: Sequence[AttributeMessage],
-        version: int,
+        outputs: int,
         key: Hashable,
         place: Callable[[], str],
     ) -> Operation | None:
         """The operation of an instance; None if the operator has no rule, and a function as its body.
 
-        `key` is all that its operation depends on, except the version.
+        `operator` is its domain, name and version, and `key` all that its operation depends on, except the version.
         """
-        is_shipped = self._lookup.table is shipped()
-        identity = (version, key)
-        interned = INTERNED.find(identity) if is_shipped else None
+        identity = (operator[2], key)
+        interned = INTERNED.find(identity) if self._is_shipped else None
         if interned is not None:
             return interned
-        said = len(self._report.diagnostics)
-        operation = self._made(node, attributes, version, place)
+        said, given = len(self._report.diagnostics), list(attributes)
+        operation = self._made(operator, given, outputs, place)
         if (
-            is_shipped
+            self._is_shipped
             and operation is not None
             and operation.is_standard
             and len(self._report.diagnostics) == said
-            and not any(map(is_elsewhere, attributes))
+            and not any(map(is_elsewhere, given))
         ):
             INTERNED.intern(identity, operation)
         return operation
 
     def _made(
-        self, node: NodeMessage, attributes: Sequence[AttributeMessage], version: int, place: Callable[[], str]
+        self,
+        operator: tuple[str, str, int],
+        attributes: Sequence[AttributeMessage],
+        outputs: int,
+        place: Callable[[], str],
     ) -> Operation | None:
-        domain, op_type = domain_of(node.domain), node.op_type
-        known = self._operators.get((domain, op_type, version))
+        known = self._operators.get(operator)
         if known is None:
-            known = self._operators[domain, op_type, version] = self._operator(domain, op_type, version)
-        rule, types, outputs = known.rule, known.types, len(node.output)
+            known = self._operators[operator] = self._operator(*operator)
+        rule, types = known.rule, known.types
         if rule is None:
             if known.is_function:
                 return None
-            rule = self._lookup.last_resort(domain, op_type, version, attributes)
+            rule = self._lookup.last_resort(*operator, attributes)
             types = types if rule is None or rule.inferred else None
-        decoded = self.decoded(attributes) if attributes else {}
+        decoded = self.decoded(attributes)
         if not known.is_standard:
-            return Operation(domain, op_type, version, rule, decoded, outputs, types=types)
-        fatal, harmless = schemas.departures(domain, op_type, version, {a.name: a.type for a in attributes})
+            return Operation(*operator, rule, decoded, outputs, types=types)
+        fatal, harmless = known.departures(operator, {a.name: a.type for a in attributes})
         for text in () if known.has_schema else fatal:
             self._report.warn("malformed-node", place(), f"{text}; runtimes refuse it")
         for text in harmless:
             self._report.note("node-form", place(), text)
         return Operation(
-            domain,
-            op_type,
-            version,
+            *operator,
             rule,
             decoded,
             outputs,
@@ -111,7 +118,7 @@ class Instances:
         )
 
     def _operator(self, domain: str, op_type: str, version: int) -> _Operator:
-        if self._lookup.table is shipped() and schemas.is_of_onnx(domain):
+        if self._is_shipped and schemas.is_of_onnx(domain):
             known = _standard(domain, op_type, version)
             if known is not None:
                 return known

@@ -246,12 +246,12 @@ class Lowerer:
         operation = INTERNED.under(frame.versions).get(key) if self._shares else None
         if operation is not None:
             return operation
-        domain = domain_of(node.domain)
-        if self._function(node) is not None or (not domain and node.op_type in LOWERED):
+        domain, op_type, outputs = domain_of(node.domain), node.op_type, len(node.output)
+        if self._function(node) is not None or (not domain and op_type in LOWERED):
             return None
-        version, place = frame.imports.get(domain, 1), partial(place_of, node, number, frame)
-        whole = self._key(node, attributes, len(node.output)) if isinstance(node, ReadNode) else key
-        operation = self._instances.operation(node, attributes, version, whole, place)
+        operator, place = (domain, op_type, frame.imports.get(domain, 1)), partial(place_of, node, number, frame)
+        whole = self._key(node, attributes, outputs) if isinstance(node, ReadNode) else key
+        operation = self._instances.operation(operator, attributes, outputs, whole, place)
         if self._shares and operation is not None and operation.is_interned:
             INTERNED.add(frame.versions, key, operation)
         return operation

@@ -281,7 +281,7 @@ MUTANTS: Final[tuple[Mutant, ...]] = (
         "shared-operation-without-version",
         "an operation of another analysis serves whatever its opset",
         "absint.program.instances",
-        "identity = (version, key)",
+        "identity = (operator[2], key)",
         "identity = (0, key)",
         "str([module('absint').analyze(module('tests.absint.test_memo').limited(version)).diagnostics "
         "for version in (6, 13)])",
@@ -309,7 +309,7 @@ MUTANTS: Final[tuple[Mutant, ...]] = (
         "shared-operation-with-a-file",
         "what a tensor of one model's file holds serves another model",
         "absint.program.instances",
-        "and not any(map(is_elsewhere, attributes))",
+        "and not any(map(is_elsewhere, given))",
         "and True",
         "str([module('absint').analyze(module('tests.absint.test_memo').saved(module('pathlib').Path("
         "module('tempfile').mkdtemp(), 'm'), (rows, -1))).shapes['y'] for rows in (2, 3)])",
