@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from math import prod
 from typing import TYPE_CHECKING
 
+from absint.lattices.contents import MAX_ELEMENTS
 from absint.lattices.dtype import DType
 from absint.lattices.terms.expr import Expr
 from absint.lattices.value import Tensor, Value
@@ -53,10 +55,16 @@ def _data_fault(tensor: TensorMessage, value: Tensor) -> str:
 def _fault(tensor: TensorMessage, value: Tensor) -> str:
     if value.dtype is DType.UNDEFINED:
         return f"the initialiser must have an element type, found {tensor.data_type}"
-    if value.contents is None and lacks_data(tensor):
+    if value.contents is None and _is_small(value) and lacks_data(tensor):
         wanted = f"{value.dtype}{list(tensor.dims)}"
         return f"the initialiser must have the data of {wanted}, found another length"
     return ""
+
+
+def _is_small(value: Tensor) -> bool:
+    """Elements may have been wanted: of most weights they are not."""
+    sizes = value.shape.concrete
+    return sizes is not None and prod(sizes) <= MAX_ELEMENTS
 
 
 def _fits(stated: Tensor, value: Tensor) -> bool:

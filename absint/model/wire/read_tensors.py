@@ -101,7 +101,9 @@ def _usual(data: Content, head: bytes, start: int, end: int) -> Tensor | None:
         tag = data[at]
     name_at = name_end = at
     if tag == _NAME_TAG:
-        length, name_at = _length(data, at + 1, end)
+        length, name_at = data[at + 1], at + 2
+        if length > 127:
+            length, name_at = varint(data, at + 1, end, 5)
         name_end = name_at + length
         if name_end > end:
             return None
