@@ -130,6 +130,7 @@ def printed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.Capt
         "diff broken.onnx sizes.onnx --values",
         "diff pooled.onnx sliced.onnx --values",
         "diff sliced.onnx pooled.onnx --evidence none",
+        "explain opaque.onnx y",
         f"explain {DETECTOR} boxes",
         f"explain {DETECTOR} /Resize_output_0",
     ):

@@ -89,6 +89,8 @@ def profile(
 
 
 def _code(found: Profile, corners: bool) -> int:
+    if found.without_shape:
+        return NO
     if found.checked.outcome.value in ("unknown", "may fail on data") and not (corners and found):
         return UNDECIDED
     return FINE if found else NO

@@ -140,6 +140,8 @@ class Derived:
     """`steps[k].id` is k."""
     left_out: int = 0
     """Sources that were not followed because the limit was reached."""
+    note: str = ""
+    """The reason why there is no number to explain; empty if there is one."""
     label: str = ""
     """The unsound policy that the numbers are claims of; empty for a sound result."""
     assume: tuple[Relation, ...] = ()

@@ -30,6 +30,8 @@ def document(explanation: Derived) -> str:
         "claims": list(explanation.claims),
         "left_out": explanation.left_out,
     }
+    if explanation.note:
+        head["note"] = explanation.note
     if explanation.label:
         head["policy"] = explanation.label
     steps = ",\n  ".join(json_text(_step(step, texts)) for step in explanation.steps)

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Final, Literal
 from absint.explain.places import Place, numbers_of
 from absint.explain.reasons import BY_CALLEE, BY_DATA, why_open
 from absint.lattices.contents import Element, element_symbols
-from absint.lattices.terms.expr import Dim, Expr, Symbol, add, const, expr_of, sub
+from absint.lattices.terms.expr import Dim, Expr, Symbol, add, const, expr_of, sole_atom, sub
 from absint.lattices.terms.kinds import SymbolKind
 from absint.lattices.terms.normal import maximum, minimum
 from absint.lattices.terms.substitution import substitute
@@ -83,7 +83,7 @@ class _Finder:
     def found(self) -> Iterator[FreshSymbol]:
         seen: set[str] = set()
         for symbol, shown in self._analysed.names.items():
-            name, node = str(shown), symbol.origin_node
+            name, node = _name_of(shown), symbol.origin_node
             if name in seen or node is None:
                 continue
             seen.add(name)
@@ -94,12 +94,16 @@ class _Finder:
                 item.name,
                 item.operator,
                 str(item.path),
-                *self._bounds(symbol, node),
+                *(self._bounds(symbol, node) if symbol.is_number else (None, None)),
             )
 
     def _cause(self, symbol: Symbol, node: int, item: Node) -> tuple[Cause, str]:
         if item.value is not None:
             return "declaration", "the declaration of the input leaves it open"
+        if not symbol.is_number:
+            operation = item.operation
+            missing = operation is not None and not operation.has_rule
+            return ("no rule", _NO_RULE) if missing else ("open", _NO_RANK)
         slot = self._slot(symbol, node)
         if item.step is not None:
             does = "" if slot is None else self._does(node, *slot)
@@ -209,6 +213,12 @@ class _Finder:
         return found
 
 
+def _name_of(shown: Dim) -> str:
+    """The name of a symbol in a result; of a list of sizes as it stands in shapes, `*_s0`."""
+    atom = sole_atom(shown) if isinstance(shown, Expr) else None
+    return atom.name if isinstance(atom, Symbol) and not atom.is_number else str(shown)
+
+
 def _solved(relation: Relation, name: str) -> tuple[Dim | None, Dim | None]:
     """The bounds that a comparison gives a symbol, where it stands alone."""
     found = _alone(relation.expr, name) if relation.op in (">=", "==") else None
@@ -251,6 +261,9 @@ def _joined(bounds: Iterable[Dim], extreme: Callable[..., Dim], given: AbstractS
         return joined
     return min(own, key=lambda bound: bound.size)
 
+
+_NO_RULE: Final = "the operator has no rule"
+_NO_RANK: Final = "sizes whose number is unknown"
 
 _BRANCHES: Final = 2
 _OPEN: Final = 1 << 30

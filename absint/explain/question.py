@@ -8,12 +8,14 @@ from typing import TYPE_CHECKING, Final
 from absint.errors import UnknownNameError, UsageError
 from absint.explain.explanation import Explanation
 from absint.explain.flow_sources import Slot
+from absint.explain.fresh import fresh_symbols
 from absint.explain.places import Place, number_at, numbers_of
 from absint.explain.steps import Steps
 from absint.lattices.value import BOTTOM, TOP, AnyTensor
 from absint.program.steps import ABSENT, Operand
 
 if TYPE_CHECKING:
+    from absint.lattices.shape import Shape
     from absint.solution.analysed import Analysed
 
 MAX_ELEMENTS: Final = 16
@@ -28,11 +30,30 @@ def explain(
     `element` explains one element instead, by its row-major index. `path` names the subgraph or inlined function
     (`loop1/body`) of the value. A negative axis counts from the back.
 
+    Of a value of unknown rank the `note` says where it begins; no size is explained.
+
     Raises UsageError for a value, axis or element that does not exist, or of which nothing is known.
     """
     operand = _found(analysed, value, path)
+    found = analysed.value_of(operand)
+    if element is None and isinstance(found, AnyTensor) and found.shape.rank is None:
+        return Steps(analysed).explanation(value, path, operand, (), _no_rank(analysed, operand, found.shape))
     slots = _slots(analysed, value, operand, axis, element)
     return Steps(analysed).explanation(value, path, operand, slots)
+
+
+def _no_rank(analysed: Analysed, operand: Operand, shape: Shape) -> str:
+    """The reason why a value has no axes to explain."""
+    variable, reason = shape.variable, "its rank is unknown, so there is no size to explain"
+    given = ((name, analysed.value_of((node, 0))) for name, node in analysed.input_nodes.items())
+    for name, value in given:
+        if isinstance(value, AnyTensor) and value.shape.variable is variable is not None:
+            return f"{reason}: {variable.name} is the list of sizes of input {name!r}; state them, as {name}=2x3"
+    for symbol in fresh_symbols(analysed):
+        if variable is not None and symbol.name == variable.name:
+            why = "" if symbol.cause == "open" else f", {symbol.why}"
+            return f"{reason}: {symbol.name} is a list of sizes that begins at {symbol.label}{why}"
+    return f"{reason}; it is computed by {analysed.nodes[operand[0]]}"
 
 
 # What is asked for
@@ -68,11 +89,7 @@ def _slots(analysed: Analysed, value: str, operand: Operand, axis: int | None, e
             raise UsageError(f"nothing is known of element {element} of {value!r}: it is {found!r}")
         return [Slot(*operand, place)]
     rank = found.shape.rank
-    if rank is None:
-        raise UsageError(
-            f"the rank of {value!r} is unknown, so it has no dim to explain (it is computed by "
-            f"{analysed.nodes[operand[0]]})"
-        )
+    assert rank is not None
     if axis is not None:
         if not -rank <= axis < rank:
             raise UsageError(f"axis {axis} of {value!r} is out of range: it has rank {rank}, shape {found.shape}")

@@ -57,8 +57,10 @@ class Steps:
         taken = {name for scope in self._scopes.values() for name in scope.names}.union(analysed.parameters)
         self._letters = [name for name in _VARIABLES if name not in taken]
 
-    def explanation(self, value: str, path: str, operand: Operand, slots: Sequence[Slot]) -> Explanation:
-        """The explanation of these numbers of a value."""
+    def explanation(
+        self, value: str, path: str, operand: Operand, slots: Sequence[Slot], note: str = ""
+    ) -> Explanation:
+        """The explanation of these numbers of a value, with a note if there is none."""
         found, result = self._found, self._analysed
         found.follow(slots)
         numbers = {slot: at for at, slot in enumerate(found.origins)}
@@ -68,7 +70,7 @@ class Steps:
         shown = result.value_of(operand)
         label, names = result.policy.label, naming(result)
         return Explanation(
-            result.origin, value, path, shown, claims, steps, found.left_out, label, result.assumptions, names
+            result.origin, value, path, shown, claims, steps, found.left_out, note, label, result.assumptions, names
         )
 
     def _symbols(self) -> Iterator[Symbol]:

@@ -115,6 +115,8 @@ class _Text:
         where = f"  (in {plain(explanation.path)})" if explanation.path else ""
         label = f"  ({explanation.label})" if explanation.label else ""
         yield f"{plain(explanation.value)}: {_cut(plain(described(explanation.shown, self.where)))}{where}{label}"
+        if explanation.note:
+            yield from wrap(f"  {plain(explanation.note)}", _WIDTH, subsequent_indent="  ", break_long_words=False)
         for claim in explanation.claims:
             entry = self.entry_of[claim]
             asked = replace(self.steps[claim].at, value=explanation.value, path="")

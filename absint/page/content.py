@@ -10,6 +10,7 @@ from absint.costs.cost import Cost
 from absint.costs.memory import Memory
 from absint.declared.diagnostics import diagnostics
 from absint.lattices.limits import Limits
+from absint.lattices.shape import Shape
 from absint.lattices.terms.expr import MAX_DIM, Dim
 from absint.lattices.text.escapes import Json, plain
 from absint.lattices.value import BOTTOM, AnyTensor, Tensor, Value
@@ -142,11 +143,15 @@ class Content:
             self._value_rows.append({"name": plain(name), "by": operand[0], **self._described(name, value)})
         return self._values[operand]
 
+    def _open(self, shape: Shape) -> dict[str, Json]:
+        """The dims of an unknown rank that has a name, and the name at its place."""
+        return {} if shape.variable is None else {"open": list(shape.listed(self._dim, plain))}
+
     def _described(self, name: str, value: Value) -> dict[str, Json]:
         if not isinstance(value, AnyTensor):
             return {"type": "never computed" if value is BOTTOM else plain(described(value, self._texts)), "dims": None}
         if value.shape.rank is None:
-            return {"type": plain(str(value.dtype)), "dims": None}
+            return {"type": plain(str(value.dtype)), "dims": None, **self._open(value.shape)}
         if name in self.analysed.operands:
             for axis, dim in enumerate(value.shape.dims):
                 if not dim.is_concrete:

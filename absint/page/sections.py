@@ -66,7 +66,11 @@ def _row(data: Data, at: int) -> str:
 
 
 def _shape(data: Data, value: Data) -> str:
-    return "" if value["dims"] is None else f"[{', '.join(str(data['dims'][at][0]) for at in value['dims'])}]"
+    """The sizes, and the name of those of an unknown rank."""
+    dims = value.get("open") if value["dims"] is None else value["dims"]
+    return (
+        "" if dims is None else f"[{', '.join(at if isinstance(at, str) else str(data['dims'][at][0]) for at in dims)}]"
+    )
 
 
 def _value(at: int | None, name: str) -> str:

@@ -33,7 +33,12 @@ def profile(analysed: Analysed, wanted: WantedSizes, *, corners: bool = False, l
     limits = checked(limits or Limits(LONG))
     every = LegalSizes(analysed, (*analysed.symbols, *analysed.elements), limits)
     box = read_corners(analysed, wanted, every)
-    _require_tensors(analysed)
+    without = _of_unknown_rank(analysed)
+    if without:
+        names = ", ".join(f"{plain(name)!r}" for name in without)
+        hint = f"assume one, as shape({plain(without[0])}) == [N, 4]"
+        reason = f"an engine needs the rank of every input, and none is declared of {names}: {hint}"
+        return Profile(box, (), check_range(analysed, ends_of(box), limits), reason, without_shape=without)
     legal = LegalSizes(analysed, box, limits)
     boxes = Boxes(legal, limits)
     found = check_range(analysed, ends_of(box), limits)
@@ -113,14 +118,16 @@ def _open(found: RangeCheck) -> tuple[str, ...]:
 # Inputs
 
 
-def _require_tensors(analysed: Analysed) -> None:
-    """Raises UsageError for an input that no engine takes: one without a declared rank, or no tensor."""
+def _of_unknown_rank(analysed: Analysed) -> tuple[str, ...]:
+    """The inputs without a declared rank. Raises UsageError for an input that is no tensor, which no engine takes."""
+    found = []
     for name, node in analysed.input_nodes.items():
         value = analysed.base.states[node][0]
         if not isinstance(value, Tensor):
             raise UsageError(f"input {name!r} is no tensor: a profile has shapes of tensors alone")
         if value.shape.rank is None:
-            raise UsageError(f"input {name!r} is declared without a shape: a profile needs its rank")
+            found.append(name)
+    return tuple(found)
 
 
 def _inputs(analysed: Analysed, box: Box3, boxes: Boxes) -> tuple[InputProfile, ...]:

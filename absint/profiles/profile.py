@@ -55,6 +55,8 @@ class Profile:
     """If refused: the nearest sizes at which the least, best and greatest are legal."""
     warnings: tuple[str, ...] = ()
     """Sizes that an engine will accept although they are not legal, and sizes that were moved."""
+    without_shape: tuple[str, ...] = ()
+    """If refused: inputs of unknown rank, which an engine needs."""
     assuming: tuple[str, ...] = ()
     """The caller's assumption: only sizes that meet it are shown to be legal."""
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Final
 
@@ -63,13 +64,28 @@ def node_diagnostics(analysed: Analysed) -> Iterator[Diagnostic]:
     failed = {text: node for node, text in reversed(analysed.analysis.crashes.items())}
     for text, node in reversed(failed.items()):
         yield Diagnostic(Severity.WARNING, "rule-failed", str(analysed.nodes[node]), f"{text}; its outputs are unknown")
+    trusting = _trusting(analysed)
     for operator, count in analysed.unruled.items():
-        yield Diagnostic(
-            Severity.WARNING, "no-rule", operator, f"no transfer rule ({_times(count)}); outputs are unknown"
-        )
+        text = f"no transfer rule ({_times(count)}); {_unknown(count, trusting[operator])}"
+        yield Diagnostic(Severity.WARNING, "no-rule", operator, text)
     for operator, count in analysed.inferred.items():
         text = f"no transfer rule ({_times(count)}); inferred by its onnx schema, not checked by absint"
         yield Diagnostic(Severity.WARNING, "schema-inference", operator, text)
+
+
+def _trusting(analysed: Analysed) -> Counter[str]:
+    """Operators without a rule some of whose outputs are as declared, on trust, and the number of their nodes."""
+    operations = (node.operation for node in analysed.nodes)
+    return Counter(k.operator for k in operations if k is not None and k.rule is not None and k.rule.is_missing)
+
+
+def _unknown(count: int, trusting: int) -> str:
+    """The knowledge of the outputs of so many nodes without a rule, some of which have declarations on trust."""
+    if not trusting:
+        return "outputs are unknown"
+    if trusting == count:
+        return "outputs are known only as declared, which is taken on trust"
+    return f"outputs are unknown, but those of {_times(trusting)} are as declared, which is taken on trust"
 
 
 def default_diagnostics(analysed: Analysed) -> Iterator[Diagnostic]:

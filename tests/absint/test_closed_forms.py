@@ -27,7 +27,7 @@ from absint.shapes.loops.forms import (
     Turns,
 )
 from absint.shapes.loops.orbits import Orbit
-from tests.soundness.random_recurrences import KINDS, Program, held
+from tests.soundness.random_recurrences import HELD, KINDS, Program, held
 
 TRIP: Final = Symbol("i")
 N, K = symbol("N"), symbol("K")
@@ -135,6 +135,13 @@ EXACT: Mapping[str, float] = {
     "remainders": 0.6,
 }
 """The least share of exact claims; of other kinds most have no form that the language can express."""
+
+
+def test_bounds_by_the_start_hold() -> None:
+    before = HELD[True]
+    for seed in range(40):
+        list(held(KINDS["one way"](random.Random(seed)), seed))
+    assert HELD[True] - before >= 1000
 
 
 @pytest.mark.parametrize("kind", KINDS)

@@ -26,13 +26,16 @@ PROVED = [
     ("loop_shrinks", "y[0] <= N"),
     ("if_in_a_loop", "y[0] >= N"),
     ("loop_grows_by_one_a_dim_many_times", "y[0] >= T"),
+    ("loop_doubles", "y[0] >= N"),
+    ("loop_halves_an_unknown_number_of_times", "y[0] <= N and y[0] <= v[0]"),
 ]
 OPEN = [
     ("if_by_data", "z[0] == N"),
     ("if_by_an_input", "z[0] == N"),
     ("if_nested", "y[0] >= N"),
     ("loop_shrinks", "y[0] == N"),
-    ("loop_doubles", "y[0] >= N"),
+    ("loop_halves_an_unknown_number_of_times", "N == 0 or y[0] < N"),
+    ("loop_doubles", "y[0] <= N"),
 ]
 
 

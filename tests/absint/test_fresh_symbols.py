@@ -27,7 +27,7 @@ def _told(name: str) -> list[str]:
         ("if_with_sizes_born_in_a_branch", "0 <= _d1: the branch that is taken, If #0"),
         ("loop_doubles", "0 <= _d0: the number of the trip, from 0, Loop #0"),
         ("loop_doubles", "0 <= _d1: carried: its value at the start of one trip, Loop #0"),
-        ("loop_doubles", "0 <= _d2: after max(m, 0) trips, Loop #0"),
+        ("loop_doubles", "N <= _d2: after max(m, 0) trips, Loop #0"),
         ("if_squeeze_pattern_is_flattened", "0 <= _d0: the rank of its input data is unknown, Reshape #7"),
     ],
 )

@@ -249,8 +249,13 @@ def test_unproved_extremes_are_those_of_intervals(monkeypatch: pytest.MonkeyPatc
 
 def test_inputs_that_no_engine_takes() -> None:
     save("rankless.onnx", [node("Relu", ["x"], ["y"])], [value("x", FLOAT, None)], [value("y", FLOAT, None)])
-    with pytest.raises(absint.UsageError, match="input 'x' is declared without a shape: a profile needs its rank"):
-        absint.analyze("rankless.onnx").profile({})
+    refused = absint.analyze("rankless.onnx").profile({})
+    assert not refused
+    assert refused.refused == (
+        "an engine needs the rank of every input, and none is declared of 'x': assume one, as shape(x) == [N, 4]"
+    )
+    assert run(["profile", "rankless.onnx"]) == 1
+    assert absint.analyze("rankless.onnx", assume=["shape(x) == [2, 4]"]).profile({}).inputs[0].max == (2, 4)
     sequence = helper.make_tensor_sequence_value_info("x", FLOAT, ["N"])
     save("listed.onnx", [node("SequenceLength", ["x"], ["y"])], [sequence], [value("y", INT64, [])])
     with pytest.raises(absint.UsageError, match="input 'x' is no tensor"):

@@ -224,3 +224,28 @@ def test_a_rule_that_knows_nothing_of_variables_sees_an_unknown_rank() -> None:
     result = absint.analyze(made, table=absint.TABLE.extended([custom, aware]))
     assert seen == ["?"]
     assert (str(result.shapes["Custom"]), str(result.shapes["Aware"])) == ("[*_s0]", "[*X]")
+
+
+def test_an_explanation_says_where_a_list_of_sizes_begins(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """It is an answer, of an axis too: there is no size to explain."""
+    result = absint.analyze(model())
+    none = "its rank is unknown, so there is no size to explain: "
+    assert result.explain("a").note == f"{none}*X is the list of sizes of input 'X'; state them, as X=2x3"
+    assert result.explain("e", 1).note == f"{none}*_s0 is a list of sizes that begins at Add #7"
+    assert str(result.explain("e")).splitlines()[0] == "e: FLOAT [*_s0]"
+    (listed,) = [found for found in result.fresh_symbols if found.name == "*_s0"]
+    assert str(listed) == "*_s0: sizes whose number is unknown, Add #7"
+    path = tmp_path / "m.onnx"
+    onnx.save(model(), path)
+    assert run(["explain", str(path), "a[0]"]) == 0
+    assert f"a: FLOAT [*X]\n  {none}*X is the list" in capsys.readouterr().out
+    assert run(["explain", str(path), "a", "--format", "json"]) == 0
+    assert json.loads(capsys.readouterr().out)["note"].startswith(none)
+    assert result.explain("K").note == ""
+
+
+def test_the_page_shows_the_names_of_unknown_ranks(tmp_path: Path) -> None:
+    absint.analyze(model()).report(tmp_path / "page.html")
+    page = (tmp_path / "page.html").read_text("utf-8")
+    assert '"dims":null,"open":["*X"]' in page.replace(" ", "")
+    assert "[*_s0]" in page

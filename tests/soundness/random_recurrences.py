@@ -16,7 +16,7 @@ from typing import Final
 
 from onnx import ModelProto, NodeProto, TensorProto
 
-from absint import analyze
+from absint import Result, analyze
 from absint.lattices.terms.expr import Dim, Expr
 from absint.lattices.value import Tensor
 from tests.absint.flows.build import const, floats, loop_body, model, node
@@ -181,6 +181,13 @@ def _halving(rng: random.Random) -> Program:
     )
 
 
+def _one_way(rng: random.Random) -> Program:
+    """Never larger, or never smaller, unless it is negative, which these are not."""
+    second = rng.choice([("Min", "t", _plain(rng), "r"), ("Sub", "a", "t", "r"), ("Mul", "t", "one", "r")])
+    steps = (("Div", "a", rng.choice(["two", "three"]), "t"), second, ("Max", "b", "a", "u"))
+    return Program(steps, {"a": "r", "b": "u"}, {"a": _start(rng), "b": _start(rng)})
+
+
 def _remainder(rng: random.Random) -> Program:
     steps = [("Add", "a", rng.choice([_plain(rng), "j"]), "t"), ("Mod", "t", rng.choice(["two", "three"]), "r")]
     return Program((*steps, ("Add", "b", "a", "u")), {"a": "r", "b": "u"}, {"a": _start(rng), "b": _start(rng)})
@@ -199,6 +206,7 @@ KINDS: Final[Mapping[str, Callable[[random.Random], Program]]] = {
     "by the number of the trip": _by_the_trip,
     "several together": _together,
     "division": _halving,
+    "one way": _one_way,
     "remainders": _remainder,
     "products": _product,
     "anything": lambda rng: Program.drawn(rng.randrange(1 << 30)),
@@ -209,6 +217,7 @@ def held(program: Program, label: object) -> Iterator[bool]:
     """For each number of a program: its claim is exact. Raises AssertionError for a claim that a run breaks."""
     result = analyze(program.model())
     result.verify()
+    held_on_its_side(result, program, label)
     for name in program.starts:
         value = result[f"{name}_last"]
         assert isinstance(value, Tensor)
@@ -225,6 +234,31 @@ def held(program: Program, label: object) -> Iterator[bool]:
         yield is_exact
 
 
+def held_on_its_side(result: Result, program: Program, label: object) -> None:
+    """Hold what is stated of numbers that no trip makes larger, or none smaller, against the recurrence."""
+    names = {}
+    for name in program.starts:
+        node, output = result.producer(f"{name}_last")
+        value = result.states[node][output]
+        assert isinstance(value, Tensor)
+        for claimed in value.contents.elements if value.contents is not None else ():
+            if isinstance(claimed, Expr) and len(claimed.free_symbols) == 1:
+                names[next(iter(claimed.symbols))] = name
+    stated = [s for node in range(len(result.nodes)) for s in result.analysis.statements(node)]
+    for relation in [s.relation for s in stated if s.reason.startswith("no trip makes it ")]:
+        inside = {symbol: name for symbol, name in names.items() if symbol in relation.symbols}
+        for n, k, trips in product((0, 1, 2, 5), (0, 1, 3), (0, 1, 2, 3, 4, 5, 7, 8, 11, 13)):
+            numbers = program.run(n, k, trips)
+            sizes = {"N": n, "K": k, "T": trips, **{symbol.name: numbers[name] for symbol, name in inside.items()}}
+            if all(abs(number) < LARGEST for number in numbers.values()) and relation.free_symbols <= sizes.keys():
+                HELD[relation.evaluate(sizes)] += 1
+                assert relation.evaluate(sizes), (label, str(relation), n, k, trips)
+
+
+HELD: Final[Counter[bool]] = Counter()
+"""The statements about sides that were held against a recurrence."""
+
+
 def main(count: int = 40, first: int = 0) -> None:
     """Print the share of exact claims, by kind."""
     totals = Counter[str]()
@@ -236,6 +270,7 @@ def main(count: int = 40, first: int = 0) -> None:
         ]
         totals.update(exact=sum(found), numbers=len(found))
         print(f"{kind:<28}{sum(found):>6} of {len(found):>5}", flush=True)
+    print(f"{'bounded by their start':<28}{HELD[True]:>6} times")
     print(f"{'all':<28}{totals['exact']:>6} of {totals['numbers']:>5}, 0 wrong")
 
 

@@ -25,7 +25,8 @@ function formula(at) {
 }
 
 function shapeText(value, one = dimText) {
-  return value.dims === null ? "unknown rank" : `[${value.dims.map(one).join(", ")}]`;
+  const dims = value.dims === null ? value.open : value.dims;
+  return dims ? `[${dims.map((at) => (typeof at === "string" ? at : one(at))).join(", ")}]` : "unknown rank";
 }
 
 function isOpen(value) {

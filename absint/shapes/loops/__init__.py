@@ -10,6 +10,7 @@ trip_counts    the number of iterations of a Loop
 invariants     claims about a carried value that hold in every iteration
 closed_forms   recurrences solved by one of the forms; polynomials: exact quotients of them
 orbits         numbers that are carried together, solved from their first trips
+one_sided      numbers that no trip makes larger, or none smaller
 unrolling      a loop of few trips, interpreted trip by trip
 premises       numeric premises of a body, for all trips
 inferred_ranks ranks of body values that type inference alone fixes

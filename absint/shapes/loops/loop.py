@@ -45,6 +45,7 @@ from absint.shapes.loops.head_values import counter, going, rank_of
 from absint.shapes.loops.inferred_ranks import agree, inferred
 from absint.shapes.loops.invariants import Invariants
 from absint.shapes.loops.no_trip import Inference
+from absint.shapes.loops.one_sided import OneSided
 from absint.shapes.loops.premises import premises
 from absint.shapes.loops.trip_counts import trips_by_condition
 from absint.shapes.loops.unrolling import Unrolled, is_vague, unrolled
@@ -165,9 +166,16 @@ def leave_loop(run: Interpretation, node: int, item: Node, states: Sequence[Stat
         if value is BOTTOM or (without is None and not _has_rank(run, item, step, states, k)):
             value = Tensor(value.dtype) if isinstance(value, Tensor) else TOP
         outputs.append(stacked(body, str(step.count + k), value, trips, 0, without))
-    if not never and (not isinstance(trips, Constant) or any(map(is_vague, outputs))):
-        found = _trip_by_trip(run, item, step, loop, states, trips)
-        if found is not None:
+    if not never:
+        is_short = not isinstance(trips, Constant) or any(map(is_vague, outputs))
+        found = _trip_by_trip(run, item, step, loop, states, trips) if is_short else None
+        if found is None:
+            one_sided = OneSided(body, run.facts_at(step.head))
+            backs = values[3 + 2 * step.count : 3 + 3 * step.count]
+            for k, (start, inside, back) in enumerate(zip(values[2 : 2 + step.count], finals, backs, strict=True)):
+                outputs[k] = one_sided.named(k, start, inside, back, outputs[k])
+            statements += one_sided.statements
+        else:
             trips, outputs = const(found.trips), [*found.finals, *found.scans]
             agree = (Statement(r, _ONE_SIZE, "required") for r in found.agree if r not in (TRUE, UNKNOWN_RELATION))
             statements = [*agree, *found.premises]

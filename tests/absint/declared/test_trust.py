@@ -144,3 +144,22 @@ def test_the_command_line(tmp_path: Path, capsys: pytest.CaptureFixture[str]) ->
     assert found["trusted"] == [{"where": "value_info 'y'", "shape": ["N", 8]}]
     assert run(["prove", path, "w[0] == 2*N", "--trust", "y"]) == 0
     assert "assuming" in capsys.readouterr().out
+
+
+def test_the_diagnostic_says_what_is_on_trust() -> None:
+    """All outputs of the operator, some of them, none."""
+    twice = _model(
+        "(float[N, 4] x) => (float[A, B] z, float[K, 8] w) <float[N, 8] y> { y = my.Fold(x) z = my.Fold(y) }"
+    )
+    texts = {
+        trust: [d.message for d in absint.analyze(twice, trust=trust).diagnostics if d.code == "no-rule"]
+        for trust in ("custom", "y", None)
+    }
+    assert texts == {
+        "y": [
+            "no transfer rule (2 nodes); outputs are unknown, but those of 1 node are as declared, which is taken on "
+            "trust"
+        ],
+        None: ["no transfer rule (2 nodes); outputs are unknown"],
+        "custom": ["no transfer rule (2 nodes); outputs are known only as declared, which is taken on trust"],
+    }
