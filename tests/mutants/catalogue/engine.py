@@ -297,6 +297,15 @@ MUTANTS: Final[tuple[Mutant, ...]] = (
         "pytest tests/absint/test_memo.py",
     ),
     mutant(
+        "memo-without-semantics",
+        "what runs in onnxruntime is what the documents of ONNX say",
+        "absint.shapes.interpretation",
+        "        return self.policy, self.program.premises, self.program.semantics",
+        "        return None",
+        "module('tests.absint.test_semantics').sizes()",
+        "pytest tests/absint/test_semantics.py",
+    ),
+    mutant(
         "operators-without-overload",
         "a domain can pass for a domain with an overload",
         "absint.program.lowering",
