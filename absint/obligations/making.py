@@ -35,7 +35,7 @@ class _Making:
         self.rule, self.operator, self.version, self.instance = rule, operator, version, instance
         self.meaning: Meaning = spec.meaning(operator, version, instance)
         self.elements = elements(instance.node(operator, version)) if not spec.domain else (None,) * instance.outputs
-        self.applied: Applied = apply(rule, _op(rule, operator, version, instance))
+        self.applied: Applied = applied(rule, operator, version, instance)
 
     def all(self) -> Iterator[Obligation | Gap]:
         if not self.meaning.outputs:
@@ -166,9 +166,11 @@ class _Script:
         return "\n".join([self.script.text, *self._commands])
 
 
-def _op(rule: Rule, operator: str, version: int, instance: Instance) -> Op:
+def applied(rule: Rule, operator: str, version: int, instance: Instance) -> Applied:
+    """What the rule says of the instance."""
     inputs = [None if argument is None else _value(argument) for argument in instance.inputs]
-    return Op(rule, inputs, dict(instance.attributes), version=version, outputs=instance.outputs, name=operator)
+    attributes = dict(instance.attributes)
+    return apply(rule, Op(rule, inputs, attributes, version=version, outputs=instance.outputs, name=operator))
 
 
 def _value(argument: Argument) -> Tensor:
@@ -186,4 +188,4 @@ def _element(dtype: DType, part: int | str | Fraction) -> Element:
     return Real.constant(part) if dtype.is_float else Dim(int(part))
 
 
-__all__ = ["obligations"]
+__all__ = ["applied", "obligations"]

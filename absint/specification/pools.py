@@ -14,6 +14,12 @@ POOLS: Final = [
     at("N C H W", kernel_shape=[3, 2], strides=[2, 3], pads=[1, 0, 1, 1]),
     at("N C H", kernel_shape=[2], auto_pad="VALID", strides=[2]),
     at("N C H", kernel_shape=[3], auto_pad="SAME_UPPER", strides=[2]),
+    at("N C H", kernel_shape=[4], strides=[2]),
+    at("N C H", kernel_shape=[2], strides=[3]),
+    at("N C H", kernel_shape=[5], strides=[3], pads=[2, 1]),
+    at("N C H", kernel_shape=[3], strides=[3], pads=[2, 2]),
+    at("N C H", kernel_shape=[4], strides=[3], auto_pad="SAME_LOWER"),
+    at("N C 7", kernel_shape=[2], strides=[2]),
     at("N C", kernel_shape=[2]),
     at("N C H", kernel_shape=[2, 2]),
 ]
@@ -22,6 +28,14 @@ CEILED: Final = [
     at("N C H", kernel_shape=[3], strides=[2], ceil_mode=1),
     at("N C H", kernel_shape=[2], strides=[3], pads=[1, 1], ceil_mode=1),
     at("N C H W", kernel_shape=[3, 3], strides=[2, 2], pads=[1, 1, 1, 1], ceil_mode=1),
+    at("N C H", kernel_shape=[4], strides=[3], pads=[0, 2], ceil_mode=1),
+    at("N C H", kernel_shape=[2], strides=[2], auto_pad="SAME_UPPER", ceil_mode=1),
+]
+
+
+DILATED: Final = [
+    at("N C H", kernel_shape=[3], dilations=[2]),
+    at("N C H", kernel_shape=[2], dilations=[3], strides=[2], pads=[1, 0]),
 ]
 
 
@@ -29,13 +43,18 @@ CEILED: Final = [
 @specifies(
     "MaxPool",
     first=10,
-    grid=[*POOLS, *CEILED, at("N C H", kernel_shape=[3], dilations=[2]), at("N C H", kernel_shape=[2], outputs=2)],
+    grid=[
+        *POOLS,
+        *CEILED,
+        *DILATED,
+        at("N C H", kernel_shape=[2], outputs=2),
+    ],
 )
 @specifies("AveragePool", grid=POOLS)
 @specifies("AveragePool", first=10, grid=[*POOLS, *CEILED])
-@specifies("AveragePool", first=19, grid=[*POOLS, *CEILED, at("N C H", kernel_shape=[3], dilations=[2])])
+@specifies("AveragePool", first=19, grid=[*POOLS, *CEILED, *DILATED])
 @specifies("LpPool", grid=POOLS)
-@specifies("LpPool", first=18, grid=[*POOLS, *CEILED, at("N C H", kernel_shape=[3], dilations=[2])])
+@specifies("LpPool", first=18, grid=[*POOLS, *CEILED, *DILATED])
 def pool(node: Node) -> list[Output]:
     """N, C, and the positions of the window along each axis; with `ceil_mode` also one that starts inside but ends
     beyond the padded axis.

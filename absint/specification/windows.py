@@ -24,6 +24,12 @@ CONVOLUTIONS = [
     at("N C H W", "M D 3 3", strides=[2, 3], kernel_shape=[3, 3]),
     at("N C H", "M D 3", auto_pad="VALID", strides=[2]),
     at("N C H", "M D 3", auto_pad="SAME_UPPER", strides=[2]),
+    at("N C H", "M D 3", auto_pad="SAME_LOWER", strides=[3]),
+    at("N C H", "M D 4", strides=[3], pads=[2, 1]),
+    at("N C H W D", "M E 1 2 3", strides=[1, 2, 3], pads=[0, 1, 2, 3, 2, 1], dilations=[1, 2, 1]),
+    at("N 6 H", "8 2 3", "B", group=3),
+    at("N 6 H", "8 3 3", group=2),
+    at("N C H", "M D K", kernel_shape=[3]),
     at("N C H", "M D 2 3"),
 ]
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Final
 
 import pytest
 
@@ -16,9 +15,7 @@ from absint.solver.backend import Backend
 from absint.specification.specs import at, specification, specified
 from absint.transfer.families import shipped
 from tests.specification.operators import versions
-
-UNDECIDED: Final = {("Reshape", "[N, C, H], =[n, -1, 4]")}
-"""A product of three variables divided by a fourth: neither solver decides all of its obligations."""
+from tests.specification.undecided import UNDECIDED
 
 
 @pytest.fixture(scope="module")

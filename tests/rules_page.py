@@ -1,0 +1,116 @@
+"""The lists in docs/rules.md: operators without an aspect, undecided claims, operators that are proved at every rank.
+
+python -m tests.rules_page [--check]
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterable, Iterator, Sequence
+from pathlib import Path
+from textwrap import fill
+from typing import Final, NamedTuple
+
+from absint.obligations.obligation import Gap
+from absint.obligations.record import obligations_of
+from absint.specification.specs import specification, specified
+from absint.transfer.families import shipped
+from tests.specification.operators import versions
+from tests.specification.ranks import BOUND, FAMILIES
+from tests.specification.undecided import UNDECIDED
+
+PAGE: Final = Path(__file__).parents[1] / "docs" / "rules.md"
+START: Final = "<!-- The rest of this page is written by python -m tests.rules_page -->\n"
+
+
+class Aspects(NamedTuple):
+    """What the obligations of an operator are about, over all versions and instances."""
+
+    name: str
+    versions: tuple[int, ...]
+    obligations: int
+    kinds: frozenset[str]
+    complete: bool
+    may_fail: tuple[str, ...]
+    """Failures that a complete rule leaves open."""
+    has_clauses: bool
+    """Some sizes are illegal at ranks and attributes that are legal."""
+
+
+def aspects() -> Iterator[Aspects]:
+    """The aspects of each specified operator."""
+    for domain, operator in specified():
+        known = [v for v in versions(domain, operator) if specification(domain, operator, v) is not None]
+        items = [item for v in known for item in obligations_of(shipped(), domain, operator, v)]
+        rules = [shipped().lookup(domain, operator, v) for v in known]
+        gaps = [item.reason for item in items if isinstance(item, Gap)]
+        yield Aspects(
+            f"{domain}::{operator}" if domain else operator,
+            tuple(known),
+            len(items) - len(gaps),
+            frozenset(item.kind for item in items if not isinstance(item, Gap)),
+            all(rule is not None and rule.complete for rule in rules),
+            tuple(dict.fromkeys(reason for reason in gaps if reason.startswith("may fail"))),
+            _has_clauses(domain, operator, known),
+        )
+
+
+def _has_clauses(domain: str, operator: str, known: Iterable[int]) -> bool:
+    for version in known:
+        spec = specification(domain, operator, version)
+        assert spec is not None
+        meanings = [spec.meaning(operator, version, instance) for instance in spec.instances(operator, version)]
+        if any(meaning.legal for meaning in meanings if meaning.outputs):
+            return True
+    return False
+
+
+def section() -> str:
+    """The generated part of the page."""
+    found = list(aspects())
+    without = [item for item in found if "necessary" not in item.kinds]
+    lacking = [item for item in found if "sufficient" not in item.kinds]
+    free = [item for item in lacking if not item.has_clauses]
+    incomplete = [item for item in lacking if item.has_clauses and not item.complete]
+    open_ = [item for item in lacking if item.has_clauses and item.complete]
+    count = sum(item.obligations for item in found)
+    parts = [
+        START,
+        "## How much is specified\n",
+        f"{len(found)} operators in {sum(len(item.versions) for item in found)} versions; {count:,} obligations.\n",
+        "## Operators without an aspect\n",
+        _list(f"*Necessary*: the rule states no requirement, so there is nothing to prove ({len(without)}):", without),
+        _list(f"*Sufficient*: rank and attributes decide what is legal, and no size does ({len(free)}):", free),
+        _list(f"*Sufficient*: the rule promises no more than necessity ({len(incomplete)}):", incomplete),
+        "*Sufficient*: the rule is complete, but leaves a failure open at every instance:\n",
+        *[f"- {item.name}: {item.may_fail[0].removeprefix('may fail: ')}" for item in open_],
+        "",
+        "## Claims that no solver decides\n",
+        "Each is evaluated at small sizes instead.\n",
+        *[f"- {operator} {instance}: {reason}" for (operator, instance), reason in UNDECIDED.items()],
+        "",
+        "## Operators proved at every rank\n",
+        f"[The argument](theory.md#all-ranks) rests on a comparison of formulas up to rank {BOUND}.\n",
+        _names(dict.fromkeys(name for names, _, _ in FAMILIES for name in names.split())),
+    ]
+    return "\n".join(parts).rstrip() + "\n"
+
+
+def _list(head: str, items: Sequence[Aspects]) -> str:
+    return f"{head}\n\n{_names(item.name for item in items)}"
+
+
+def _names(names: Iterable[str]) -> str:
+    return fill(", ".join(sorted(names)), 120, break_long_words=False, break_on_hyphens=False) + ".\n"
+
+
+def page(old: str) -> str:
+    """The page with its generated part anew."""
+    return old[: old.index(START)] + section()
+
+
+if __name__ == "__main__":
+    new = page(PAGE.read_text("utf-8"))
+    if "--check" in sys.argv:
+        sys.exit(0 if new == PAGE.read_text("utf-8") else "run python -m tests.rules_page")
+    PAGE.write_text(new, "utf-8")
