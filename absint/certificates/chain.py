@@ -1,0 +1,203 @@
+"""The chain of a certificate: steps in execution order, round by round, so that each rests on earlier ones alone."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING, Final
+
+from absint.certificates.claims import NOTHING, Claim, Claims
+from absint.certificates.lemma import Problem
+from absint.certificates.proving import Part, Proved, Proving
+from absint.certificates.step import By, Given, Place, Step
+from absint.certificates.terms import Terms, symbols
+from absint.lattices.logic.relation import TRUE, Relation
+from absint.lattices.terms.expr import MAX_DIM
+from absint.lattices.terms.interval import Interval
+from absint.lattices.value import BOTTOM, Value
+from absint.program.constructs import Gate
+from absint.program.steps import ABSENT, Operand
+from absint.shapes.names import invented, more_names
+from absint.solution.constraints import all_names
+
+if TYPE_CHECKING:
+    from absint.lattices.terms.expr import Dim, Symbol
+    from absint.program.graph import Node
+    from absint.shapes.rounds import Round
+    from absint.solution.analysed import Analysed
+
+SIZES: Final = Interval(0, MAX_DIM)
+"""The sizes that ONNX's tools can hold, taken for granted of every tensor."""
+
+
+class Chain:
+    """The steps so far, and what they claim."""
+
+    def __init__(self, analysed: Analysed, proving: Proving, progress: Callable[[int, int], None]) -> None:
+        self.analysed = analysed
+        self.proving = proving
+        self.progress = progress
+        self.terms = Terms()
+        self.names: Mapping[Symbol, Dim] = more_names(
+            invented(analysed.base.states), all_names(analysed), analysed.taken
+        )
+        """The printed names of invented symbols."""
+        self.steps: list[Step] = []
+        self.premises: list[str] = []
+        """What is declared or assumed of the input symbols."""
+        self.places: dict[tuple[int, int], Place] = {}
+        """The newest claim of each output of a node."""
+        self.facts: dict[str, Place] = {}
+        """The relations of the premises, and of nodes of every run."""
+        self.introduced: set[str] = set()
+        """The symbols that occur so far."""
+        self.inputs: list[str] = []
+        """Those of the premises."""
+
+    def run(self) -> Chain:
+        """Make all steps."""
+        claims = Claims(self.terms, self.names)
+        for relation in (*self.analysed.declared_premises, *self.analysed.assumptions):
+            formula = claims.relation(relation)
+            if formula is not None and formula not in self.facts:
+                self.facts[formula] = Place(-1, len(self.premises))
+                self.premises.append(formula)
+        self.inputs += dict.fromkeys(symbol for formula in self.premises for symbol in symbols(formula))
+        self.introduced.update(self.inputs)
+        rounds = self.analysed.rounds.rounds
+        for number, current in enumerate(rounds):
+            _Round(self, number, current).run()
+        return self
+
+    def claim(self, place: Place) -> Claim:
+        """The claim at a place."""
+        return self.steps[place.step].claims[place.index]
+
+
+class _Round:
+    """The steps of one round."""
+
+    def __init__(self, chain: Chain, number: int, current: Round) -> None:
+        self._chain = chain
+        self._number = number
+        self._analysis, self._states = current.analysis, current.states
+        facts = current.analysis.facts
+        self._restored = facts.restored if facts.originals else None
+        self._originals = facts.originals
+        self._claims = Claims(chain.terms, chain.names)
+        self._values: dict[Value, Claim] = {}
+
+    def run(self) -> None:
+        """Add the steps to the chain."""
+        analysed = self._chain.analysed
+        inputs = set(analysed.input_nodes.values())
+        for number, node in enumerate(analysed.nodes):
+            self._chain.progress(number, len(analysed.nodes))
+            state = (analysed.base.states if number in inputs else self._states)[number]
+            if not any(value is BOTTOM for value in state):
+                self._node(number, node, tuple(map(self._claim, state)))
+
+    def _claim(self, value: Value) -> Claim:
+        found = self._values.get(value)
+        if found is None:
+            whole = value.replace(self._originals) if self._originals else value
+            found = self._values[value] = self._claims.of(whole)
+        return found
+
+    def _relations(self, number: int) -> Iterator[Given]:
+        """What the node states; in later rounds what it has not stated before."""
+        known = set(self._chain.facts) if self._number else set()
+        for statement in self._analysis.statements(number):
+            for part in _parts(statement.relation):
+                whole = part.map(self._restored) if self._restored is not None else part
+                formula = None if whole is TRUE else self._claims.relation(whole)
+                if formula is not None and formula not in known and statement.role != "claimed":
+                    known.add(formula)
+                    yield Given(formula, statement.role, statement.reason, "rule")
+
+    def _node(self, number: int, node: Node, claims: tuple[Claim, ...]) -> None:
+        chain, relations = self._chain, list(self._relations(number))
+        before = [chain.places.get((number, index)) for index in range(len(claims))]
+        known = [None if place is None else chain.claim(place) for place in before]
+        if not relations and (known == list(claims) or isinstance(node.step, Gate)):
+            return
+        parts = [part for index, claim in enumerate(claims) for part in map(Part._make, claim.formulas(index))]
+        wanted = [given for given in relations if given.role != "assumed"]
+        parts += [Part(f"relation{at}", given.formula) for at, given in enumerate(wanted)]
+        introduced = self._introduced(parts)
+        found = self._proved(node, parts, introduced)
+        proved = {part.name for part in found.parts}
+        by: By = "lemma" if found.lemma is not None else "model" if _is_given(node) else "rule"
+        stated = [given._replace(by="lemma") for at, given in enumerate(wanted) if f"relation{at}" in proved]
+        stated += [given for at, given in enumerate(wanted) if f"relation{at}" not in proved]
+        stated += [given for given in relations if given.role == "assumed"]
+        step = Step(
+            str(node),
+            "" if node.operation is None else f"{node.operation.operator}-{node.operation.version}",
+            node.outputs,
+            self._number,
+            by,
+            "" if by == "model" else found.reason,
+            tuple(chain.places.get(operand) for operand in node.operands),
+            claims,
+            frozenset(part.name for part in parts if part.name not in proved) if by == "lemma" else frozenset(),
+            tuple(stated),
+            found.lemma,
+            tuple(chain.facts[fact] for fact in found.facts),
+            introduced,
+        )
+        self._add(number, node, step)
+
+    def _add(self, number: int, node: Node, step: Step) -> None:
+        chain, place = self._chain, len(self._chain.steps)
+        chain.steps.append(step)
+        chain.introduced.update(step.introduces)
+        for index in range(len(step.claims)):
+            chain.places[number, index] = Place(place, index)
+        if node.gate < 0 and chain.analysed.needed[number]:
+            for index, given in enumerate(step.relations):
+                chain.facts.setdefault(given.formula, Place(place, index))
+
+    def _introduced(self, parts: Sequence[Part]) -> dict[str, str]:
+        """The symbols that occur here first, each with the size that it names, if it names one."""
+        found: dict[str, str] = {}
+        for part in parts:
+            for symbol in symbols(part.formula):
+                if "@" not in symbol and symbol not in self._chain.introduced:
+                    found.setdefault(symbol, "")
+                    is_size = "@e" not in part.name and self._chain.terms.bounds.get(symbol) == SIZES
+                    if not found[symbol] and is_size and part.formula == f"(= {part.name} {symbol})":
+                        found[symbol] = part.name
+        return found
+
+    def _proved(self, node: Node, parts: Sequence[Part], introduced: Mapping[str, str]) -> Proved:
+        chain = self._chain
+        if node.operation is None:
+            return Proved(None, (), reason="" if node.step is None else "control flow")
+        if _is_given(node):
+            return Proved(None, ())
+        inputs = [None if operand == ABSENT else self._input(operand) for operand in node.operands]
+        while inputs and inputs[-1] is None:
+            inputs.pop()
+        bounds = chain.terms.bounds
+        named = {symbol: place for symbol, place in introduced.items() if place}
+        problem = Problem(node.operation, tuple(inputs), named)
+        return chain.proving.prove(problem, parts, bounds, chain.facts)
+
+    def _input(self, operand: Operand) -> Claim:
+        place = self._chain.places.get(operand)
+        return NOTHING if place is None else self._chain.claim(place)
+
+
+def _is_given(node: Node) -> bool:
+    """The file says what it is: an input, an initialiser, a constant."""
+    operation = node.operation
+    if operation is None:
+        return node.step is None
+    return operation.op_type == "Constant" and not operation.domain
+
+
+def _parts(relation: Relation) -> tuple[Relation, ...]:
+    return relation.parts if relation.op == "and" else (relation,)
+
+
+__all__ = ["SIZES", "Chain"]

@@ -1,0 +1,340 @@
+#!/usr/bin/env python3
+"""Check a certificate: the files of this folder, their chain, and with a solver each lemma.
+
+    python check.py                        cvc5 or z3, as a program or as a module of Python
+    python check.py --solver "z3 -T:60"    any program that reads SMT-LIB 2 from a file and prints unsat
+    python check.py --model MODEL          the model is the one that was certified
+
+It needs nothing but Python's own library and a solver. What it shows: each claim of manifest.json follows from the
+specification that its lemma writes down, from what the file of the model says, and from claims of earlier steps. What
+rests on the word of absint is counted. That a lemma writes the specification of its operator down rightly is for you
+to read. Exit code: 0 if all is well, 1 if something is wrong, 2 if it cannot be checked.
+"""
+
+from __future__ import annotations
+
+import argparse
+import hashlib
+import importlib.util
+import json
+import re
+import shlex
+import shutil
+import subprocess
+import sys
+from collections import Counter
+from pathlib import Path
+from typing import Any
+
+SCHEMA = "absint.certificate/1"
+DEFINED = re.compile(r"\(define-fun (\S+) \(\) (?:Int|Bool) (.*)\)$")
+DECLARED = re.compile(r"\(declare-const (\S+) (?:Int|Bool)\)$")
+ASSERTED = re.compile(r"\(assert (.*)\)$")
+TOKEN = re.compile(r"\|[^|]*\||[^\s()]+")
+WORDS = frozenset("+ - * div mod ite not and or => = <= >= true false".split())
+SIZE = "(<= 0 {} 2147483647)"
+
+
+class Wrong(Exception):
+    """A part of the certificate is not as it should be."""
+
+
+class Lemma:
+    """A lemma, read: its definitions by name, its declared names, and its facts, bounds and claims."""
+
+    def __init__(self, text: str) -> None:
+        self.defined: dict[str, str] = {}
+        self.declared: set[str] = set()
+        asserted: list[str] = []
+        commands = [line.split(" ; ")[0] for line in text.splitlines() if line and line[0] != ";"]
+        if commands[0] != "(set-logic ALL)" or commands[-1] != "(check-sat)":
+            raise Wrong("it must begin with set-logic and end with check-sat")
+        for command in commands[1:-1]:
+            if found := DEFINED.match(command):
+                self._new(found[1])
+                self.defined[found[1]] = found[2]
+            elif found := DECLARED.match(command):
+                self._new(found[1])
+                self.declared.add(found[1])
+            elif found := ASSERTED.match(command):
+                asserted.append(found[1])
+            else:
+                raise Wrong(f"odd command {command}")
+        self.facts, self.bounds, self.claims = map(self._numbered, ("fact", "bound", "claim"))
+        claims = " ".join(f"claim{at}" for at in range(len(self.claims)))
+        if asserted[-1:] != [f"(not (and {claims}))"]:
+            raise Wrong("its last assertion must be that some claim is false")
+        for formula in asserted[:-1]:
+            if formula not in self.defined and "$" in formula:
+                raise Wrong("its specification must speak of the node alone")
+        for name, body in self.defined.items():
+            if name.startswith("out") and "$" in body:
+                raise Wrong("its specification must speak of the node alone")
+
+    def _new(self, name: str) -> None:
+        if name in self.defined or name in self.declared:
+            raise Wrong(f"{name} has two meanings")
+
+    def _numbered(self, kind: str) -> list[str]:
+        count = sum(re.fullmatch(rf"{kind}\d+", name) is not None for name in self.defined)
+        return [self.defined[f"{kind}{at}"] for at in range(count)]
+
+
+class Chain:
+    """The steps of a certificate, checked one after the other."""
+
+    def __init__(self, manifest: dict[str, Any], lemmas: dict[str, Lemma]) -> None:
+        self.manifest, self.lemmas = manifest, lemmas
+        self.steps: list[dict[str, Any]] = manifest["steps"]
+        self.bounds: dict[str, str] = manifest["symbols"]
+        self.known: set[str] = set()
+        """Symbols that were introduced."""
+        self.trusted: list[frozenset[int]] = []
+        """For each step the steps whose word it rests on."""
+        self.counts: Counter[str] = Counter()
+
+    def step(self, number: int) -> None:
+        """Check one step, which may rest on earlier ones alone."""
+        step = self.steps[number]
+        by, rests = step["by"], frozenset[int]()
+        if by == "lemma":
+            rests = self.by_lemma(number, step, self.lemmas[step["lemma"]])
+        elif by == "size":
+            self.by_size(number, step)
+        elif by not in ("model", "rule"):
+            raise Wrong(f"nobody is called {by!r}")
+        new = step.get("introduces", {})
+        if self.known & new.keys():
+            raise Wrong(f"it introduces {min(self.known & new.keys())} again")
+        self.known |= new.keys()
+        for text in (*terms(step), *(given["formula"] for given in step.get("relations", ()))):
+            if unknown := symbols(text) - self.known:
+                raise Wrong(f"nobody has introduced {min(unknown)}")
+        takes = [self.trusted[place[0]] for place in filter(None, step.get("takes", ()))]
+        own = frozenset({number}) if by == "rule" or step.get("on_trust") else frozenset[int]()
+        rests = rests.union(own, *takes)
+        self.trusted.append(rests)
+        self.count(step, rests)
+
+    def count(self, step: dict[str, Any], rests: frozenset[int]) -> None:
+        """Count the claims by what they rest on."""
+        best = "resting" if rests else "certified"
+        trusted = step.get("on_trust", ())
+        for at, claim in enumerate(step.get("gives", ()) if step["by"] != "model" else ()):
+            for axis, dim in enumerate(claim.get("dims") or ()):
+                on_trust = step["by"] == "rule" or f"out{at}@{axis}" in trusted
+                self.counts["sizes", "on trust" if on_trust else best] += dim is not None
+        for given in step.get("relations", ()):
+            kind = {"required": "requirements", "query": "queries"}.get(given["role"])
+            if kind is not None:
+                self.counts[kind, "on trust" if given["by"] == "rule" else best] += 1
+
+    def by_lemma(self, number: int, step: dict[str, Any], lemma: Lemma) -> frozenset[int]:
+        """The lemma, with terms for its symbols, says what the step claims of what it takes."""
+        names: dict[str, str] = step.get("names", {})
+
+        def local(text: str) -> str:
+            return TOKEN.sub(lambda found: names.get(found[0], found[0]), text)
+
+        new: dict[str, str] = step.get("introduces", {})
+        for name in names:
+            if name in lemma.declared:
+                if not symbols(names[name]) <= self.known:
+                    raise Wrong(f"{name} stands for what nobody has introduced")
+            elif lemma.defined.get(name) != new.get(names[name]) or self.bounds[names[name]] != SIZE.format(names[name]):
+                raise Wrong(f"{names[name]} is not the name of a size")
+        if missing := {name for name in (*lemma.declared, *lemma.defined) if name[0] == "$"} - names.keys():
+            raise Wrong(f"{min(missing)} stands for nothing")
+        for bound in map(local, lemma.bounds):
+            if not any(bound == self.bounds[symbol] for symbol in symbols(bound)):
+                raise Wrong(f"the manifest does not bound {bound}")
+        self.inputs(number, step, lemma, local)
+        rests = [self.relation(number, place) for place in step.get("facts", ())]
+        if list(map(local, lemma.facts)) != [formula for formula, _ in rests]:
+            raise Wrong("its facts are not those of the steps it names")
+        expected = [*claimed(step), *(g["formula"] for g in step.get("relations", ()) if g["by"] == "lemma")]
+        found = list(map(local, lemma.claims))
+        if found[len(found) - len(expected) :] != expected:
+            odd = next((f"{a}, proved is {b}" for a, b in zip(expected, found[-len(expected) :]) if a != b), "too much")
+            raise Wrong(f"it claims {odd}")
+        return frozenset[int]().union(*(trusted for _, trusted in rests))
+
+    def inputs(self, number: int, step: dict[str, Any], lemma: Lemma, local: Any) -> None:
+        """What the lemma says of its inputs is what their steps claim."""
+        said = {name for name in (*lemma.defined, *lemma.declared) if name.startswith("in")}
+        for at, place in enumerate(step["takes"]):
+            own = {name for name in said if name.startswith(f"in{at}@")}
+            said -= own
+            if place is None or not own:
+                if own:
+                    raise Wrong(f"input {at} is left out")
+                continue
+            claim = self.claim(number, place)
+            parts = {f"in{at}@rank": str(len(claim["dims"]))} if claim.get("dims") is not None else {}
+            parts |= {f"in{at}@{axis}": dim for axis, dim in enumerate(claim.get("dims") or ())}
+            parts |= {f"in{at}@e{place}": item for place, item in enumerate(claim.get("elements") or ())}
+            if own != parts.keys():
+                raise Wrong(f"input {at} has another form in its lemma")
+            for name in own - lemma.declared:
+                if local(lemma.defined[name]) != parts[name]:
+                    raise Wrong(f"{name} is {local(lemma.defined[name])} in its lemma, claimed is {parts[name]}")
+        if said:
+            raise Wrong(f"it has no input {min(said)}")
+
+    def by_size(self, number: int, step: dict[str, Any]) -> None:
+        """A size that is claimed is not negative."""
+        (place,), (given,) = step["takes"], step["relations"]
+        if given["formula"] not in [f"(<= 0 {dim})" for dim in self.claim(number, place)["dims"]]:
+            raise Wrong(f"{given['formula']} is about no size of its input")
+
+    def claim(self, number: int, place: list[int]) -> dict[str, Any]:
+        step, output = place
+        if not 0 <= step < number:
+            raise Wrong("it rests on a later step")
+        claim: dict[str, Any] = self.steps[step]["gives"][output]
+        return claim
+
+    def relation(self, number: int, place: list[int]) -> tuple[str, frozenset[int]]:
+        step, index = place
+        if step == -1:
+            return self.manifest["premises"][index], frozenset()
+        if not 0 <= step < number:
+            raise Wrong("it rests on a later step")
+        given = self.steps[step]["relations"][index]
+        own = frozenset({step}) if given["by"] == "rule" else frozenset[int]()
+        return given["formula"], self.trusted[step] | own
+
+
+def claimed(step: dict[str, Any]) -> list[str]:
+    """The claims about outputs that a lemma must prove, as formulas."""
+    found = {}
+    for at, claim in enumerate(step.get("gives", ())):
+        if claim.get("dims") is not None:
+            found[f"out{at}@rank"] = str(len(claim["dims"]))
+            found |= {f"out{at}@{axis}": dim for axis, dim in enumerate(claim["dims"])}
+            found |= {f"out{at}@e{place}": item for place, item in enumerate(claim.get("elements") or ())}
+    trusted = step.get("on_trust", ())
+    return [f"(= {name} {term})" for name, term in found.items() if term is not None and name not in trusted]
+
+
+def terms(step: dict[str, Any]) -> list[str]:
+    """The sizes and elements that a step claims."""
+    parts = [part for claim in step.get("gives", ()) for key in ("dims", "elements") for part in claim.get(key) or ()]
+    return [part for part in parts if part is not None]
+
+
+def symbols(text: str) -> set[str]:
+    """The symbols of the model in a term."""
+    return {t for t in TOKEN.findall(text) if t not in WORDS and not t.isdecimal() and "@" not in t.split("|")[0]}
+
+
+class Solver:
+    """A program, or a module of Python."""
+
+    def __init__(self, name: str, seconds: float) -> None:
+        words = shlex.split(name)
+        self.seconds, self.module = seconds, ""
+        self.command = [*words, "--incremental"] if words == ["cvc5"] else words
+        if shutil.which(words[0]) is None:
+            self.module = words[0]
+            if importlib.util.find_spec(self.module) is None or self.module not in ("cvc5", "z3"):
+                raise LookupError(f"{name} is neither a program nor one of the modules cvc5 and z3")
+
+    def answer(self, path: Path) -> str:
+        """sat, unsat, unknown, or what went wrong."""
+        if self.module == "z3":
+            import z3
+
+            solver = z3.Solver()
+            solver.set("timeout", round(self.seconds * 1000))
+            solver.add(z3.parse_smt2_string(path.read_text("utf-8").replace("(check-sat)", "")))
+            return str(solver.check())
+        if self.module == "cvc5":
+            import cvc5
+
+            cvc = cvc5.Solver()
+            cvc.setOption("tlimit-per", str(round(self.seconds * 1000)))
+            parser = cvc5.InputParser(cvc)
+            parser.setStringInput(cvc5.InputLanguage.SMT_LIB_2_6, path.read_text("utf-8"), path.name)
+            answer, names = "", parser.getSymbolManager()
+            while not (command := parser.nextCommand()).isNull():
+                answer = command.invoke(cvc, names).strip() or answer
+            return answer
+        try:
+            done = subprocess.run([*self.command, path], capture_output=True, text=True, timeout=self.seconds, check=False)
+        except subprocess.TimeoutExpired:
+            return f"no answer in {self.seconds:g} s"
+        return (done.stdout.strip() or done.stderr.strip() or "no answer").splitlines()[-1]
+
+
+def chosen(name: str, seconds: float) -> Solver:
+    """The solver of this name, or the first that is there."""
+    for candidate in [name] if name else ["cvc5", "z3"]:
+        try:
+            return Solver(candidate, seconds)
+        except LookupError as error:
+            problem = str(error)
+    raise LookupError(problem if name else "there is no solver: install cvc5 or z3, or name one with --solver")
+
+
+def read(folder: Path, manifest: dict[str, Any], problems: list[str]) -> dict[str, Lemma]:
+    """The lemmas whose files are those that the manifest names."""
+    lemmas = {}
+    for name, digest in manifest["lemmas"].items():
+        try:
+            content = (folder / "lemmas" / f"{name}.smt2").read_bytes()
+            if hashlib.sha256(content).hexdigest() != digest:
+                raise Wrong("the file is not the one that was certified: its hash differs")
+            lemmas[name] = Lemma(content.decode())
+        except (OSError, Wrong) as problem:
+            problems.append(f"lemmas/{name}.smt2: {problem}")
+    return lemmas
+
+
+def main() -> int:
+    """The exit code."""
+    parser = argparse.ArgumentParser(description="Check a certificate of absint.")
+    parser.add_argument("--solver", default="", help="a program, or cvc5 or z3 as a module (default: what is there)")
+    parser.add_argument("--seconds", type=float, default=60, help="time limit of a lemma (default: 60)")
+    parser.add_argument("--model", type=Path, help="the model, to compare its hash")
+    options = parser.parse_args()
+    folder = Path(__file__).resolve().parent
+    manifest = json.loads((folder / "manifest.json").read_text("utf-8"))
+    if manifest.get("schema") != SCHEMA:
+        print(f"manifest.json: not of {SCHEMA}")
+        return 2
+    problems: list[str] = []
+    if options.model and hashlib.sha256(options.model.read_bytes()).hexdigest() != manifest["model"]["sha256"]:
+        problems.append(f"{options.model}: not the model that was certified: its hash differs")
+    lemmas = read(folder, manifest, problems)
+    chain = Chain(manifest, lemmas)
+    chain.known.update(manifest["inputs"])
+    for number, step in enumerate(chain.steps):
+        try:
+            chain.step(number)
+        except (Wrong, LookupError, TypeError, ValueError) as problem:
+            problems.append(f"step {number}, {step.get('node', '?')}: {problem or type(problem).__name__}")
+            break
+    try:
+        solver = chosen(options.solver, options.seconds)
+    except LookupError as error:
+        print(error)
+        return 2
+    for name in lemmas:
+        answer = solver.answer(folder / "lemmas" / f"{name}.smt2")
+        if answer != "unsat":
+            problems.append(f"lemmas/{name}.smt2: {answer}, must be unsat")
+    for problem in problems:
+        print(problem)
+    steps = Counter(step["by"] for step in chain.steps)
+    print(f"{len(lemmas)} lemmas for {steps['lemma']} steps; {steps['model']} are read from the model, {steps['rule']} on trust")
+    for kind in ("sizes", "requirements", "queries"):
+        certified, resting, on_trust = (chain.counts[kind, how] for how in ("certified", "resting", "on trust"))
+        if certified or resting or on_trust:
+            print(f"{kind}: {certified} certified, {resting} certified but for what is on trust, {on_trust} on trust")
+    print("wrong" if problems else "fine")
+    return 1 if problems else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,171 @@
+"""Lemmas: one node, the sizes of its inputs, and the claims about its outputs, as a script that must have no model.
+
+A lemma is about any numbers that its symbols `$0`, `$1`, ... stand for, so many nodes share one. It hangs on nothing
+else: the specification of the node, what is claimed of its inputs, and facts that are claimed elsewhere.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import Final, Literal, NamedTuple
+
+from absint.certificates.claims import Claim
+from absint.certificates.meanings import Meaning, meaning
+from absint.certificates.terms import literal, number_of, replaced, symbols
+from absint.lattices.terms.interval import Interval
+from absint.program.operations import Operation
+
+Generality = Literal["any sizes", "any terms", "these terms"]
+GENERALITIES: Final[tuple[Generality, ...]] = ("any sizes", "any terms", "these terms")
+"""What the symbols of a lemma stand for: sizes other than 0 and 1; sizes that are no numbers; symbols of the model."""
+
+
+class Problem(NamedTuple):
+    """What is to be proved of a node."""
+
+    operation: Operation
+    inputs: tuple[Claim | None, ...]
+    introduced: Mapping[str, str]
+    """Symbols that are names for sizes of this node's outputs, each with the size: `{"_d0": "out0@1"}`."""
+
+
+class Lemma(NamedTuple):
+    """A script, and what its symbols stand for at a node."""
+
+    title: str
+    script: str
+    """SMT-LIB 2 up to and with `check-sat`. It has no model if the claims hold."""
+    names: Mapping[str, str]
+    """A term of the model for each symbol of the script."""
+    hypotheses: str
+    """The script without the negated claims. It has a model, or else the lemma is empty."""
+
+
+class Stage:
+    """A node at one generality, for which lemmas can be written. Raises NotSpecifiedError."""
+
+    def __init__(self, problem: Problem, generality: Generality, bounds: Mapping[str, Interval]) -> None:
+        self._problem = problem
+        self._bounds = bounds
+        self._general = _general(problem, generality)
+        self._means: Meaning = meaning(problem.operation, problem.inputs, self._general)
+        self.places = self._means.places
+        """The names of sizes and elements that the specification speaks of."""
+
+    def lemma(self, claims: Sequence[str], facts: Sequence[str] = ()) -> Lemma:
+        """The lemma that the node has these claims, each a formula over `out0@1` and symbols of the model."""
+        problem, names = self._problem, _Names(self._general)
+        given = list(_given(problem.inputs, names.local))
+        defined = [f"(define-fun {names.local(name)} () Int {size})" for name, size in problem.introduced.items()]
+        stated = list(map(names.local, facts))
+        goals = [*(["domain"] if self._means.domain else []), *map(names.local, claims)]
+        own = {names.used[name] for name in problem.introduced}
+        bounded = [within(name, self._bounds[symbol]) for symbol, name in names.used.items() if name not in own]
+        title = f"{problem.operation.op_type}-{self._means.version}"
+        head = [
+            f"; {title}: the sizes of its outputs from those of its inputs, for any numbers $0, $1, ...",
+            "(set-logic ALL)",
+            *[f"(declare-const {name} Int)" for name in names.terms if name not in own],
+            *_hypotheses("bound", [text for text in bounded if text]),
+            "; what is claimed of the inputs",
+            *given,
+            *_specification(self._means),
+            *(["; new names", *defined] if defined else []),
+            *(["; facts that are claimed elsewhere", *_hypotheses("fact", stated)] if stated else []),
+        ]
+        tail = [
+            "; the claims",
+            *[f"(define-fun claim{at} () Bool {goal})" for at, goal in enumerate(goals)],
+            f"(assert (not (and {' '.join(f'claim{at}' for at in range(len(goals)))})))",
+            "(check-sat)",
+        ]
+        text = "\n".join(head)
+        return Lemma(title, "\n".join([text, *tail, ""]), names.terms, text)
+
+
+class _Names:
+    """The symbols of a lemma."""
+
+    def __init__(self, general: Mapping[str, str]) -> None:
+        self._general = general
+        self.used: dict[str, str] = {}
+        """For a symbol of the model that of the lemma."""
+
+    @property
+    def terms(self) -> Mapping[str, str]:
+        """For a symbol of the lemma the term of the model."""
+        return {name: term for term, name in (*self._general.items(), *self.used.items())}
+
+    def local(self, text: str) -> str:
+        """A term of the model with the symbols of the lemma."""
+        general = text if "@rank " in text else replaced(text, self._general)
+        for symbol in symbols(general):
+            if symbol[0] != "$" and symbol not in self.used and not _is_place(symbol):
+                self.used[symbol] = f"${len(self._general) + len(self.used)}"
+        return replaced(general, self.used)
+
+
+def _general(problem: Problem, generality: Generality) -> dict[str, str]:
+    """The terms that the lemma has a symbol for, as if they were any numbers."""
+    if generality == "these terms":
+        return {}
+    found: dict[str, str] = {}
+    for claim in problem.inputs:
+        if claim is None:
+            continue
+        for dim in claim.dims or ():
+            number = None if dim is None else number_of(dim)
+            if dim is not None and (number is None or (generality == "any sizes" and number not in (0, 1))):
+                found.setdefault(dim, f"${len(found)}")
+        for element in () if claim.truths else claim.elements or ():
+            if element is not None and number_of(element) is None:
+                found.setdefault(element, f"${len(found)}")
+    return found
+
+
+def _given(inputs: Sequence[Claim | None], local: Callable[[str], str]) -> Iterator[str]:
+    for place, claim in enumerate(inputs):
+        if claim is None:
+            continue
+        yield f"(define-fun in{place}@rank () Int {len(claim.dims or ())})"
+        for axis, dim in enumerate(claim.dims or ()):
+            name = f"in{place}@{axis}"
+            yield f"(declare-const {name} Int)" if dim is None else f"(define-fun {name} () Int {local(dim)})"
+            yield f"(assert (<= 0 {name}))"
+        sort = "Bool" if claim.truths else "Int"
+        for at, element in enumerate(claim.elements or ()):
+            name = f"in{place}@e{at}"
+            unknown = f"(declare-const {name} {sort})"
+            yield unknown if element is None else f"(define-fun {name} () {sort} {local(element)})"
+
+
+def _specification(means: Meaning) -> Iterator[str]:
+    yield "; the specification"
+    yield from means.declared
+    if means.domain:
+        yield "; it speaks of numbers that are sizes, and -1"
+        yield f"(define-fun domain () Bool (and {' '.join(means.domain)}))"
+    for formula, reason in means.specified:
+        whole = f"(=> domain {formula})" if means.domain else formula
+        yield f"(assert {whole}) ; {reason}"
+
+
+def _hypotheses(kind: str, formulas: Sequence[str]) -> Iterator[str]:
+    for at, formula in enumerate(formulas):
+        yield f"(define-fun {kind}{at} () Bool {formula})"
+        yield f"(assert {kind}{at})"
+
+
+def within(name: str, bounds: Interval) -> str:
+    """The formula that bounds a number; empty if there are no bounds."""
+    parts = [*([] if bounds.lo is None else [literal(bounds.lo)]), name]
+    parts += [] if bounds.hi is None else [literal(bounds.hi)]
+    return f"(<= {' '.join(parts)})" if len(parts) > 1 else ""
+
+
+def _is_place(name: str) -> bool:
+    """It is a name of the lemma itself: `out0@1`."""
+    return "@" in name and not name.startswith("|")
+
+
+__all__ = ["GENERALITIES", "Generality", "Lemma", "Problem", "Stage", "within"]

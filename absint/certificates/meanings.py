@@ -1,0 +1,164 @@
+"""The specification of one node, over names for the sizes of its inputs and outputs: `in0@1`, `out0@2`, `in1@e0`."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Final, NamedTuple
+
+from absint.certificates.claims import Claim
+from absint.certificates.terms import number_of
+from absint.lattices.terms.expr import Expr
+from absint.lattices.value import Tensor
+from absint.model.schemas import since
+from absint.program.operations import Operation
+from absint.specification.contents import Elements, elements
+from absint.specification.formulas import Formula, Term, term, variable
+from absint.specification.node import Attribute, IllegalError, Input, Node, Output
+from absint.specification.specs import specification
+from absint.transfer.attributes import AttributeValue
+
+SIGNED: Final = frozenset({"Slice", "Pad", "Range", "ConstantOfShape", "OneHot", "CenterCropPad", "AffineGrid"})
+"""Operators whose specification covers numbers of any sign; those of others read each as a size, unless it is -1."""
+
+
+class Meaning(NamedTuple):
+    """The meaning of a node as text of SMT-LIB."""
+
+    version: int
+    """The opset that introduced or last changed the operator."""
+    domain: tuple[str, ...]
+    """What must hold of the inputs for the specification to speak of them."""
+    declared: tuple[str, ...]
+    """Commands that declare or define the names of the outputs."""
+    specified: tuple[tuple[str, str], ...]
+    """Formulas that hold of each run of the node, with the reason."""
+
+    @property
+    def places(self) -> frozenset[str]:
+        """The names of the outputs' sizes and elements."""
+        return frozenset(command.split()[1] for command in self.declared)
+
+
+class NotSpecifiedError(Exception):
+    """Nothing is specified of a node; the text says why."""
+
+
+class _Reading(Node):
+    """A node that notes which inputs its specification reads elements of."""
+
+    def __init__(
+        self,
+        operator: str,
+        version: int,
+        inputs: Sequence[Input | None],
+        attributes: Mapping[str, Attribute],
+        outputs: int,
+    ) -> None:
+        super().__init__(operator, version, inputs, attributes, outputs)
+        self.read: set[int] = set()
+
+    def elements(self, index: int) -> tuple[Term, ...] | None:
+        self.read.add(index)
+        return super().elements(index)
+
+
+def meaning(operation: Operation, inputs: Sequence[Claim | None], names: Mapping[str, str]) -> Meaning:
+    """The meaning of a node whose inputs are as claimed; `names` says which terms stand for any number.
+
+    Raises NotSpecifiedError.
+    """
+    version = since(operation.domain, operation.op_type, operation.version) or operation.version
+    spec = specification(operation.domain, operation.op_type, version)
+    if spec is None:
+        raise NotSpecifiedError("no specification")
+    given = [None if claim is None else _input(place, claim, names) for place, claim in enumerate(inputs)]
+    node = _Reading(operation.op_type, version, given, _attributes(operation.attributes), operation.outputs)
+    try:
+        found = spec.function(node)
+    except IllegalError as error:
+        raise NotSpecifiedError(f"the specification allows no run: {error}") from None
+    except LookupError:
+        raise NotSpecifiedError("it hangs on elements that are not known") from None
+    except (AssertionError, TypeError, ValueError):
+        raise NotSpecifiedError("the specification does not cover this form") from None
+    outputs = (found,) if isinstance(found, Output) else tuple(found)
+    contents = elements(node) if not operation.domain else (None,) * len(outputs)
+    declared, specified = [], [(clause.formula.smtlib(), clause.reason) for clause in node.legal]
+    for place, output in enumerate(outputs):
+        known = output.elements or (contents[place] if place < len(contents) else None)
+        _output(place, output, known, declared, specified)
+    return Meaning(version, tuple(_domain(node)), tuple(declared), tuple(specified))
+
+
+def _domain(node: _Reading) -> list[str]:
+    if node.operator in SIGNED:
+        return []
+    found = []
+    for place in sorted(node.read):
+        given = node.optional(place)
+        for element in () if given is None or given.elements is None else given.elements:
+            if element.op != "number":
+                found.append((element >= 0).smtlib())
+    return found
+
+
+def _output(
+    place: int, output: Output, known: Elements | None, declared: list[str], specified: list[tuple[str, str]]
+) -> None:
+    declared.append(f"(define-fun out{place}@rank () Int {len(output.dims)})")
+    for axis, defined in enumerate(output.dims):
+        size = variable(f"out{place}@{axis}")
+        declared.append(f"(declare-const {size} Int)")
+        specified.append(((size >= defined.least).smtlib(), "a size"))
+        specified.append((defined.condition(size).smtlib(), f"the size of axis {axis}"))
+    for at, element in enumerate(known or ()):
+        sort = "Bool" if isinstance(element, Formula) else "Int"
+        declared.append(f"(define-fun out{place}@e{at} () {sort} {element.smtlib()})")
+
+
+def _input(place: int, claim: Claim, names: Mapping[str, str]) -> Input:
+    if claim.dims is None:
+        raise NotSpecifiedError(f"the rank of input {place} is not known")
+    keeps = claim.elements is not None  # the places of elements hang on the sizes
+    dims = [_part(f"in{place}@{axis}", dim, {} if keeps else names) for axis, dim in enumerate(claim.dims)]
+    found: list[Term] | None = None
+    if claim.elements is not None:
+        found = [_element(f"in{place}@e{at}", part, names, claim.truths) for at, part in enumerate(claim.elements)]
+    return Input(tuple(dims), None if found is None else tuple(found))
+
+
+def _part(name: str, text: str | None, names: Mapping[str, str]) -> Term:
+    """The number, or the name of one that is not known or may be any."""
+    number = None if text is None or text in names else number_of(text)
+    return variable(name) if number is None else term(number)
+
+
+def _element(name: str, text: str | None, names: Mapping[str, str], is_truth: bool) -> Term:
+    return Formula("variable", (name,)) if is_truth else _part(name, text, names)  # type: ignore[return-value]
+
+
+def _attributes(attributes: Mapping[str, AttributeValue]) -> Mapping[str, Attribute]:
+    found: dict[str, Attribute] = {}
+    for name, value in attributes.items():
+        if isinstance(value, bytes):
+            found[name] = value.decode("utf-8", "replace")
+        elif isinstance(value, int | float | str | list):
+            found[name] = value
+        elif isinstance(value, Tensor):
+            numbers = _numbers(value)
+            if numbers is not None:
+                found[name] = numbers
+    return found
+
+
+def _numbers(value: Tensor) -> list[int] | None:
+    """The integers in a tensor."""
+    block = None if value.contents is None else value.contents.block(value.shape.concrete)
+    if block is None:
+        return None
+    found = [item.const if isinstance(item, Expr) else None for item in block.elements]
+    known = [number for number in found if number is not None]
+    return known if len(known) == len(found) else None
+
+
+__all__ = ["SIGNED", "Meaning", "NotSpecifiedError", "meaning"]

@@ -1,0 +1,61 @@
+"""The steps of a certificate: each gives claims, from earlier ones and from a lemma, the model, or a rule's word."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Literal, NamedTuple
+
+from absint.certificates.claims import Claim
+from absint.certificates.lemma import Lemma
+
+By = Literal["lemma", "model", "rule"]
+"""lemma: proved from the specification of the node. model: read from the file, or declared there of an input. rule: the
+word of absint, since nothing is specified or proved."""
+
+
+class Place(NamedTuple):
+    """A claim: of an output of a step, or a relation of it."""
+
+    step: int
+    index: int
+
+
+class Given(NamedTuple):
+    """A relation that a step gives."""
+
+    formula: str
+    role: str
+    """required, defined, or assumed: a numeric premise of the rule."""
+    reason: str
+    by: By
+
+
+class Step(NamedTuple):
+    """What one node gives."""
+
+    node: str
+    """In words of the model: `MatMul layer0/mm`."""
+    operator: str
+    values: tuple[str, ...]
+    """The names of the outputs."""
+    round: int
+    """The round of the analysis whose claims these are. Later ones rest on facts from earlier ones."""
+    by: By
+    reason: str
+    """The reason why a rule's word is all there is."""
+    takes: tuple[Place | None, ...]
+    """The claims of the inputs, which come from earlier steps."""
+    claims: tuple[Claim, ...]
+    """One for each output."""
+    on_trust: frozenset[str]
+    """Parts of the claims that the lemma does not prove: `out0@1`."""
+    relations: tuple[Given, ...] = ()
+    """Those that the lemma proves come first."""
+    lemma: Lemma | None = None
+    facts: tuple[Place, ...] = ()
+    """Relations of earlier steps that the lemma takes for granted."""
+    introduces: Mapping[str, str] = {}
+    """Symbols that occur here first; for one that is a name of a size, which size: `{"_d0": "out0@1"}`."""
+
+
+__all__ = ["By", "Given", "Place", "Step"]
