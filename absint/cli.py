@@ -47,6 +47,7 @@ GROUPS: Final[Mapping[str, tuple[str, ...]]] = {
         "diff",
         "lint",
         "prove",
+        "certify",
         "equal",
         "audit",
         "schema",

@@ -29,12 +29,13 @@ ORDER: Final = tuple(
     absint.shapes.loops.invariants absint.shapes.interpretation absint.shapes.branches absint.shapes.loops absint.shapes
     absint.solution absint.analyses absint.runs absint.queries absint.profiles
     absint.declared absint.freezing absint.dynamizing absint.costs.operators absint.costs absint.explain
+    absint.specification absint.certificates
     absint.report.relations absint.report.summary absint.report.tracing absint.report.text
     absint.page
     absint.result absint.api absint.ir
     absint.diffing
     absint.auditing absint.study absint.linting
-    absint.specification absint.obligations
+    absint.obligations
     absint.testing absint.report absint.commands absint.cli absint.__main__ absint.pytest_plugin absint
     """.split()  # noqa: SIM905
 )

@@ -151,6 +151,7 @@ def test_documents_about_every_model(command: str, capsys: pytest.CaptureFixture
         ("freeze branches.onnx", "freeze"),
         ("freeze unet.onnx H=3 W=2 -o out.onnx", "freeze"),
         ("freeze unet.onnx H=3 -o out.onnx", "freeze"),
+        ("certify sizes.onnx -o certificate --prove N==1", "certify"),
         ("policies", "policies"),
         ("rules", "rules"),
         ("rules Gather com.microsoft::Gelu --prove", "rules"),
@@ -182,6 +183,13 @@ def test_several_models_are_a_list_with_an_error_where_one_cannot_be_read(capsys
     assert documents[1]["error"] == "gone.onnx does not exist"
     assert said.err == "absint: error: gone.onnx does not exist\n"
     assert run(["contract", "free.onnx", "never.onnx", "--format", "json"]) == 1
+
+
+@pytest.mark.usefixtures("models")
+@pytest.mark.parametrize("model", ["sizes", "loop", "branches", "product"])
+def test_the_manifest_of_a_certificate_has_a_schema(model: str) -> None:
+    found = absint.analyze(f"{model}.onnx").certify(["1 <= 2"])
+    assert check(json.loads(found.manifest())) == "certificate"
 
 
 @pytest.mark.usefixtures("models")

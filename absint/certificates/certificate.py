@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Final, Literal
 
 from absint.certificates.claims import Claim
+from absint.certificates.folder import MANIFEST, write_folder
 from absint.certificates.lemma import Lemma
 from absint.certificates.step import Place, Step
 from absint.lattices.text.escapes import Json
@@ -48,6 +49,8 @@ class Certificate:
     """What is declared or assumed of the inputs, as formulas."""
     steps: tuple[Step, ...]
     """In an order in which each rests on earlier ones alone."""
+    unproved: tuple[str, ...] = ()
+    """The relations that were asked for and do not follow."""
 
     @cached_property
     def lemmas(self) -> Mapping[str, Lemma]:
@@ -63,12 +66,12 @@ class Certificate:
         """For each step the steps whose word its claims rest on."""
         found: list[frozenset[int]] = []
         for number, step in enumerate(self.steps):
-            rests: set[int] = {number} if step.by == "rule" or step.on_trust else set()
+            rests = {number} if step.is_on_trust else set[int]()
             rests.update(*(found[place.step] for place in step.takes if place is not None))
             for place in step.facts:
                 if place.step >= 0:
                     rests |= found[place.step]
-                    if self.steps[place.step].relations[place.index].by == "rule":
+                    if self.steps[place.step].relations[place.at].by == "rule":
                         rests.add(place.step)
             found.append(frozenset(rests))
         return tuple(found)
@@ -106,24 +109,16 @@ class Certificate:
     @property
     def on_trust(self) -> Counter[tuple[str, str]]:
         """The steps that are the word of absint, wholly or in part, by operator and reason."""
-        found = ((step.operator, step.reason) for step in self.steps if step.by == "rule" or step.on_trust)
+        found = ((step.operator, step.reason) for step in self.steps if step.is_on_trust)
         return Counter(found)
 
     def write(self, folder: str | os.PathLike[str]) -> int:
-        """Write manifest.json, check.py and the lemmas to a folder; the number of bytes."""
-        root = Path(folder)
-        texts = {
-            "manifest.json": self.manifest(),
-            "check.py": Path(__file__).with_name("check.py").read_text("utf-8"),
-            **{f"lemmas/{name}.smt2": lemma.script for name, lemma in self.lemmas.items()},
-        }
-        (root / "lemmas").mkdir(parents=True, exist_ok=True)
-        for old in (root / "lemmas").glob("*.smt2"):
-            if f"lemmas/{old.name}" not in texts:
-                old.unlink()
-        for name, text in texts.items():
-            (root / name).write_text(text, "utf-8", newline="\n")
-        return sum(len(text.encode()) for text in texts.values())
+        """Write manifest.json, check.py and the lemmas to a folder; the number of bytes.
+
+        Raises UsageError for a file, and for a folder with something in it that is no certificate.
+        """
+        texts = {MANIFEST: self.manifest(), "check.py": Path(__file__).with_name("check.py").read_text("utf-8")}
+        return write_folder(folder, texts, {f"{name}.smt2": lemma.script for name, lemma in self.lemmas.items()})
 
     def manifest(self) -> str:
         """The document that names all steps and lemmas, as JSON with one line for each."""
@@ -163,15 +158,15 @@ def document(step: Step) -> dict[str, Json]:
         "takes": [None if place is None else _place(place) for place in step.takes],
         "facts": list(map(_place, step.facts)),
         "introduces": dict(step.introduces),
-        "gives": [_claim(name, claim) for name, claim in zip(step.values, step.claims, strict=True)],
-        "on_trust": sorted(step.on_trust),
+        "gives": [_claim(step.name_of(at), claim) for at, claim in enumerate(step.claims)],
+        "on_trust": list[Json](sorted(step.on_trust)),
         "relations": [dict(given._asdict()) for given in step.relations],
     }
     return {key: value for key, value in whole.items() if key in ("node", "by", "takes") or value}
 
 
 def _place(place: Place) -> Json:
-    return [place.step, place.index]
+    return [place.step, place.at]
 
 
 def _claim(name: str, claim: Claim) -> dict[str, Json]:
@@ -184,4 +179,4 @@ def _listed(key: str, items: Mapping[str, str]) -> str:
     return f" {json.dumps(key)}: {{\n{lines}\n }}" if lines else f" {json.dumps(key)}: {{}}"
 
 
-__all__ = ["PREMISES", "SCHEMA", "Certificate", "Standing"]
+__all__ = ["PREMISES", "SCHEMA", "Certificate", "Standing", "file_of"]

@@ -6,10 +6,12 @@ from collections.abc import Callable, Sequence
 from hashlib import sha256
 from typing import TYPE_CHECKING
 
+from absint.certificates.asked import certify_query
 from absint.certificates.certificate import Certificate
 from absint.certificates.chain import Chain
 from absint.certificates.lemma import within
 from absint.certificates.proving import Proving
+from absint.queries.text import read_relation
 from absint.solver.backend import Backend
 
 if TYPE_CHECKING:
@@ -26,12 +28,16 @@ def certify(
     """See `absint.Result.certify`. `progress` gets the nodes that are done, and all."""
     analysed.require_sound("a certificate")
     with Backend() as backend:
-        chain = Chain(analysed, Proving(backend, seconds), progress).run()
+        chain = Chain(analysed, Proving(backend, seconds), progress)
+        for text in prove:
+            read_relation(analysed, text)  # report a mistake in the last one before the work begins
+        chain.run()
+        unproved = tuple(text for text in prove if not certify_query(chain, text))
     with analysed.loaded.opened() as opened:
         digest = sha256(opened.data).hexdigest()
     bounds = {symbol: within(symbol, found) for symbol, found in chain.terms.bounds.items()}
     return Certificate(
-        analysed.origin, digest, tuple(chain.inputs), bounds, tuple(chain.premises), tuple(chain.steps)
+        analysed.origin, digest, tuple(chain.inputs), bounds, tuple(chain.premises), tuple(chain.steps), unproved
     )
 
 

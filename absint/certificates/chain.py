@@ -10,11 +10,11 @@ from absint.certificates.lemma import Problem
 from absint.certificates.proving import Part, Proved, Proving
 from absint.certificates.step import By, Given, Place, Step
 from absint.certificates.terms import Terms, symbols
+from absint.lattices.dtype import INTEGER_RANGES, DType
 from absint.lattices.logic.relation import TRUE, Relation
 from absint.lattices.terms.expr import MAX_DIM
 from absint.lattices.terms.interval import Interval
 from absint.lattices.value import BOTTOM, Value
-from absint.program.constructs import Gate
 from absint.program.steps import ABSENT, Operand
 from absint.shapes.names import invented, more_names
 from absint.solution.constraints import all_names
@@ -27,6 +27,9 @@ if TYPE_CHECKING:
 
 SIZES: Final = Interval(0, MAX_DIM)
 """The sizes that ONNX's tools can hold, taken for granted of every tensor."""
+
+INTEGERS: Final = tuple(Interval(*INTEGER_RANGES[dtype]) for dtype in (DType.INT32, DType.INT64))
+"""The elements of tensors of integers."""
 
 
 class Chain:
@@ -70,7 +73,11 @@ class Chain:
 
     def claim(self, place: Place) -> Claim:
         """The claim at a place."""
-        return self.steps[place.step].claims[place.index]
+        return self.steps[place.step].claims[place.at]
+
+    def is_of_every_run(self, number: int) -> bool:
+        """Every run computes the node, and some output depends on it."""
+        return self.analysed.nodes[number].gate < 0 and bool(self.analysed.needed[number])
 
 
 class _Round:
@@ -118,13 +125,15 @@ class _Round:
         chain, relations = self._chain, list(self._relations(number))
         before = [chain.places.get((number, index)) for index in range(len(claims))]
         known = [None if place is None else chain.claim(place) for place in before]
-        if not relations and (known == list(claims) or isinstance(node.step, Gate)):
+        if not relations and known == list(claims):
             return
         parts = [part for index, claim in enumerate(claims) for part in map(Part._make, claim.formulas(index))]
         wanted = [given for given in relations if given.role != "assumed"]
         parts += [Part(f"relation{at}", given.formula) for at, given in enumerate(wanted)]
+        if not parts and not relations:
+            return
         introduced = self._introduced(parts)
-        found = self._proved(node, parts, introduced)
+        found = self._proved(node, claims, parts, introduced)
         proved = {part.name for part in found.parts}
         by: By = "lemma" if found.lemma is not None else "model" if _is_given(node) else "rule"
         stated = [given._replace(by="lemma") for at, given in enumerate(wanted) if f"relation{at}" in proved]
@@ -153,23 +162,26 @@ class _Round:
         chain.introduced.update(step.introduces)
         for index in range(len(step.claims)):
             chain.places[number, index] = Place(place, index)
-        if node.gate < 0 and chain.analysed.needed[number]:
+        if chain.is_of_every_run(number):
             for index, given in enumerate(step.relations):
                 chain.facts.setdefault(given.formula, Place(place, index))
 
     def _introduced(self, parts: Sequence[Part]) -> dict[str, str]:
-        """The symbols that occur here first, each with the size that it names, if it names one."""
+        """The symbols that occur here first, each with the size or element that it names, if it names one."""
         found: dict[str, str] = {}
         for part in parts:
             for symbol in symbols(part.formula):
-                if "@" not in symbol and symbol not in self._chain.introduced:
+                if symbol not in self._chain.introduced:
                     found.setdefault(symbol, "")
-                    is_size = "@e" not in part.name and self._chain.terms.bounds.get(symbol) == SIZES
-                    if not found[symbol] and is_size and part.formula == f"(= {part.name} {symbol})":
+                    allowed = INTEGERS if "@e" in part.name else (SIZES,)
+                    is_name = part.formula == f"(= {part.name} {symbol})"
+                    if not found[symbol] and is_name and self._chain.terms.bounds.get(symbol) in allowed:
                         found[symbol] = part.name
         return found
 
-    def _proved(self, node: Node, parts: Sequence[Part], introduced: Mapping[str, str]) -> Proved:
+    def _proved(
+        self, node: Node, claims: tuple[Claim, ...], parts: Sequence[Part], introduced: Mapping[str, str]
+    ) -> Proved:
         chain = self._chain
         if node.operation is None:
             return Proved(None, (), reason="" if node.step is None else "control flow")
@@ -180,7 +192,7 @@ class _Round:
             inputs.pop()
         bounds = chain.terms.bounds
         named = {symbol: place for symbol, place in introduced.items() if place}
-        problem = Problem(node.operation, tuple(inputs), named)
+        problem = Problem(node.operation, tuple(inputs), claims, named)
         return chain.proving.prove(problem, parts, bounds, chain.facts)
 
     def _input(self, operand: Operand) -> Claim:

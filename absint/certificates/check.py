@@ -23,6 +23,7 @@ import shutil
 import subprocess
 import sys
 from collections import Counter
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -31,11 +32,12 @@ DEFINED = re.compile(r"\(define-fun (\S+) \(\) (?:Int|Bool) (.*)\)$")
 DECLARED = re.compile(r"\(declare-const (\S+) (?:Int|Bool)\)$")
 ASSERTED = re.compile(r"\(assert (.*)\)$")
 TOKEN = re.compile(r"\|[^|]*\||[^\s()]+")
-WORDS = frozenset("+ - * div mod ite not and or => = <= >= true false".split())
+WORDS = frozenset(["+", "-", "*", "div", "mod", "ite", "not", "and", "or", "=>", "=", "<=", ">=", "true", "false"])
 SIZE = "(<= 0 {} 2147483647)"
+INTEGERS = ("(<= (- 2147483648) {} 2147483647)", "(<= (- 9223372036854775808) {} 9223372036854775807)")
 
 
-class Wrong(Exception):
+class WrongError(Exception):
     """A part of the certificate is not as it should be."""
 
 
@@ -48,7 +50,7 @@ class Lemma:
         asserted: list[str] = []
         commands = [line.split(" ; ")[0] for line in text.splitlines() if line and line[0] != ";"]
         if commands[0] != "(set-logic ALL)" or commands[-1] != "(check-sat)":
-            raise Wrong("it must begin with set-logic and end with check-sat")
+            raise WrongError("it must begin with set-logic and end with check-sat")
         for command in commands[1:-1]:
             if found := DEFINED.match(command):
                 self._new(found[1])
@@ -59,21 +61,21 @@ class Lemma:
             elif found := ASSERTED.match(command):
                 asserted.append(found[1])
             else:
-                raise Wrong(f"odd command {command}")
+                raise WrongError(f"odd command {command}")
         self.facts, self.bounds, self.claims = map(self._numbered, ("fact", "bound", "claim"))
         claims = " ".join(f"claim{at}" for at in range(len(self.claims)))
         if asserted[-1:] != [f"(not (and {claims}))"]:
-            raise Wrong("its last assertion must be that some claim is false")
+            raise WrongError("its last assertion must be that some claim is false")
         for formula in asserted[:-1]:
             if formula not in self.defined and "$" in formula:
-                raise Wrong("its specification must speak of the node alone")
+                raise WrongError("its specification must speak of the node alone")
         for name, body in self.defined.items():
             if name.startswith("out") and "$" in body:
-                raise Wrong("its specification must speak of the node alone")
+                raise WrongError("its specification must speak of the node alone")
 
     def _new(self, name: str) -> None:
         if name in self.defined or name in self.declared:
-            raise Wrong(f"{name} has two meanings")
+            raise WrongError(f"{name} has two meanings")
 
     def _numbered(self, kind: str) -> list[str]:
         count = sum(re.fullmatch(rf"{kind}\d+", name) is not None for name in self.defined)
@@ -91,27 +93,26 @@ class Chain:
         """Symbols that were introduced."""
         self.trusted: list[frozenset[int]] = []
         """For each step the steps whose word it rests on."""
-        self.counts: Counter[str] = Counter()
+        self.counts: Counter[tuple[str, str]] = Counter()
 
     def step(self, number: int) -> None:
         """Check one step, which may rest on earlier ones alone."""
         step = self.steps[number]
-        by, rests = step["by"], frozenset[int]()
+        by, rests, new = step["by"], frozenset[int](), step.get("introduces", {})
+        if self.known & new.keys():
+            raise WrongError(f"it introduces {min(self.known & new.keys())} again")
+        odd = [symbol for symbol, place in new.items() if by == "lemma" and not place]
+        self.known.update(odd)  # on the word of the rule
         if by == "lemma":
             rests = self.by_lemma(number, step, self.lemmas[step["lemma"]])
-        elif by == "size":
-            self.by_size(number, step)
         elif by not in ("model", "rule"):
-            raise Wrong(f"nobody is called {by!r}")
-        new = step.get("introduces", {})
-        if self.known & new.keys():
-            raise Wrong(f"it introduces {min(self.known & new.keys())} again")
+            raise WrongError(f"nobody is called {by!r}")
         self.known |= new.keys()
         for text in (*terms(step), *(given["formula"] for given in step.get("relations", ()))):
             if unknown := symbols(text) - self.known:
-                raise Wrong(f"nobody has introduced {min(unknown)}")
+                raise WrongError(f"nobody has introduced {min(unknown)}")
         takes = [self.trusted[place[0]] for place in filter(None, step.get("takes", ()))]
-        own = frozenset({number}) if by == "rule" or step.get("on_trust") else frozenset[int]()
+        own = frozenset({number} if by == "rule" or step.get("on_trust") or odd else ())
         rests = rests.union(own, *takes)
         self.trusted.append(rests)
         self.count(step, rests)
@@ -140,26 +141,32 @@ class Chain:
         for name in names:
             if name in lemma.declared:
                 if not symbols(names[name]) <= self.known:
-                    raise Wrong(f"{name} stands for what nobody has introduced")
-            elif lemma.defined.get(name) != new.get(names[name]) or self.bounds[names[name]] != SIZE.format(names[name]):
-                raise Wrong(f"{names[name]} is not the name of a size")
+                    raise WrongError(f"{name} stands for what nobody has introduced")
+            elif lemma.defined.get(name) != new.get(names[name]) or not self.may_name(names[name], lemma.defined[name]):
+                raise WrongError(f"{names[name]} is not the name of a size or an element")
         if missing := {name for name in (*lemma.declared, *lemma.defined) if name[0] == "$"} - names.keys():
-            raise Wrong(f"{min(missing)} stands for nothing")
+            raise WrongError(f"{min(missing)} stands for nothing")
         for bound in map(local, lemma.bounds):
             if not any(bound == self.bounds[symbol] for symbol in symbols(bound)):
-                raise Wrong(f"the manifest does not bound {bound}")
+                raise WrongError(f"the manifest does not bound {bound}")
         self.inputs(number, step, lemma, local)
         rests = [self.relation(number, place) for place in step.get("facts", ())]
         if list(map(local, lemma.facts)) != [formula for formula, _ in rests]:
-            raise Wrong("its facts are not those of the steps it names")
+            raise WrongError("its facts are not those of the steps it names")
         expected = [*claimed(step), *(g["formula"] for g in step.get("relations", ()) if g["by"] == "lemma")]
         found = list(map(local, lemma.claims))
         if found[len(found) - len(expected) :] != expected:
-            odd = next((f"{a}, proved is {b}" for a, b in zip(expected, found[-len(expected) :]) if a != b), "too much")
-            raise Wrong(f"it claims {odd}")
+            pairs = zip(expected, found[-len(expected) :], strict=False)
+            odd = next((f"{a}, its lemma proves {b}" for a, b in pairs if a != b), "more than its lemma proves")
+            raise WrongError(f"it claims {odd}")
         return frozenset[int]().union(*(trusted for _, trusted in rests))
 
-    def inputs(self, number: int, step: dict[str, Any], lemma: Lemma, local: Any) -> None:
+    def may_name(self, symbol: str, place: str) -> bool:
+        """A symbol for a size or an element may be bounded as these are, and no closer."""
+        forms = INTEGERS if "@e" in place else (SIZE,)
+        return self.bounds[symbol] in [form.format(symbol) for form in forms]
+
+    def inputs(self, number: int, step: dict[str, Any], lemma: Lemma, local: Callable[[str], str]) -> None:
         """What the lemma says of its inputs is what their steps claim."""
         said = {name for name in (*lemma.defined, *lemma.declared) if name.startswith("in")}
         for at, place in enumerate(step["takes"]):
@@ -167,30 +174,24 @@ class Chain:
             said -= own
             if place is None or not own:
                 if own:
-                    raise Wrong(f"input {at} is left out")
+                    raise WrongError(f"input {at} is left out")
                 continue
             claim = self.claim(number, place)
             parts = {f"in{at}@rank": str(len(claim["dims"]))} if claim.get("dims") is not None else {}
             parts |= {f"in{at}@{axis}": dim for axis, dim in enumerate(claim.get("dims") or ())}
             parts |= {f"in{at}@e{place}": item for place, item in enumerate(claim.get("elements") or ())}
             if own != parts.keys():
-                raise Wrong(f"input {at} has another form in its lemma")
+                raise WrongError(f"input {at} has another form in its lemma")
             for name in own - lemma.declared:
                 if local(lemma.defined[name]) != parts[name]:
-                    raise Wrong(f"{name} is {local(lemma.defined[name])} in its lemma, claimed is {parts[name]}")
+                    raise WrongError(f"{name} is {local(lemma.defined[name])} in its lemma, claimed is {parts[name]}")
         if said:
-            raise Wrong(f"it has no input {min(said)}")
-
-    def by_size(self, number: int, step: dict[str, Any]) -> None:
-        """A size that is claimed is not negative."""
-        (place,), (given,) = step["takes"], step["relations"]
-        if given["formula"] not in [f"(<= 0 {dim})" for dim in self.claim(number, place)["dims"]]:
-            raise Wrong(f"{given['formula']} is about no size of its input")
+            raise WrongError(f"it has no input {min(said)}")
 
     def claim(self, number: int, place: list[int]) -> dict[str, Any]:
         step, output = place
         if not 0 <= step < number:
-            raise Wrong("it rests on a later step")
+            raise WrongError("it rests on a later step")
         claim: dict[str, Any] = self.steps[step]["gives"][output]
         return claim
 
@@ -199,7 +200,7 @@ class Chain:
         if step == -1:
             return self.manifest["premises"][index], frozenset()
         if not 0 <= step < number:
-            raise Wrong("it rests on a later step")
+            raise WrongError("it rests on a later step")
         given = self.steps[step]["relations"][index]
         own = frozenset({step}) if given["by"] == "rule" else frozenset[int]()
         return given["formula"], self.trusted[step] | own
@@ -207,7 +208,7 @@ class Chain:
 
 def claimed(step: dict[str, Any]) -> list[str]:
     """The claims about outputs that a lemma must prove, as formulas."""
-    found = {}
+    found: dict[str, str | None] = {}
     for at, claim in enumerate(step.get("gives", ())):
         if claim.get("dims") is not None:
             found[f"out{at}@rank"] = str(len(claim["dims"]))
@@ -225,7 +226,7 @@ def terms(step: dict[str, Any]) -> list[str]:
 
 def symbols(text: str) -> set[str]:
     """The symbols of the model in a term."""
-    return {t for t in TOKEN.findall(text) if t not in WORDS and not t.isdecimal() and "@" not in t.split("|")[0]}
+    return {t for t in TOKEN.findall(text) if t not in WORDS and not t.isdecimal() and ("@" not in t or t[0] == "|")}
 
 
 class Solver:
@@ -261,7 +262,8 @@ class Solver:
                 answer = command.invoke(cvc, names).strip() or answer
             return answer
         try:
-            done = subprocess.run([*self.command, path], capture_output=True, text=True, timeout=self.seconds, check=False)
+            command = [*self.command, path]
+            done = subprocess.run(command, capture_output=True, text=True, timeout=self.seconds, check=False)
         except subprocess.TimeoutExpired:
             return f"no answer in {self.seconds:g} s"
         return (done.stdout.strip() or done.stderr.strip() or "no answer").splitlines()[-1]
@@ -284,9 +286,9 @@ def read(folder: Path, manifest: dict[str, Any], problems: list[str]) -> dict[st
         try:
             content = (folder / "lemmas" / f"{name}.smt2").read_bytes()
             if hashlib.sha256(content).hexdigest() != digest:
-                raise Wrong("the file is not the one that was certified: its hash differs")
+                raise WrongError("the file is not the one that was certified: its hash differs")
             lemmas[name] = Lemma(content.decode())
-        except (OSError, Wrong) as problem:
+        except (OSError, WrongError) as problem:
             problems.append(f"lemmas/{name}.smt2: {problem}")
     return lemmas
 
@@ -312,7 +314,7 @@ def main() -> int:
     for number, step in enumerate(chain.steps):
         try:
             chain.step(number)
-        except (Wrong, LookupError, TypeError, ValueError) as problem:
+        except (WrongError, LookupError, TypeError, ValueError) as problem:
             problems.append(f"step {number}, {step.get('node', '?')}: {problem or type(problem).__name__}")
             break
     try:
@@ -324,14 +326,14 @@ def main() -> int:
         answer = solver.answer(folder / "lemmas" / f"{name}.smt2")
         if answer != "unsat":
             problems.append(f"lemmas/{name}.smt2: {answer}, must be unsat")
-    for problem in problems:
-        print(problem)
+    for line in problems:
+        print(line)
     steps = Counter(step["by"] for step in chain.steps)
-    print(f"{len(lemmas)} lemmas for {steps['lemma']} steps; {steps['model']} are read from the model, {steps['rule']} on trust")
+    print(f"{len(lemmas)} lemmas for {steps['lemma']} steps; {steps['model']} read from the model")
     for kind in ("sizes", "requirements", "queries"):
         certified, resting, on_trust = (chain.counts[kind, how] for how in ("certified", "resting", "on trust"))
         if certified or resting or on_trust:
-            print(f"{kind}: {certified} certified, {resting} certified but for what is on trust, {on_trust} on trust")
+            print(f"{kind}: {certified} certified, {resting} rest on what is on trust, {on_trust} on trust")
     print("wrong" if problems else "fine")
     return 1 if problems else 0
 

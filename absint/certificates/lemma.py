@@ -19,14 +19,18 @@ Generality = Literal["any sizes", "any terms", "these terms"]
 GENERALITIES: Final[tuple[Generality, ...]] = ("any sizes", "any terms", "these terms")
 """What the symbols of a lemma stand for: sizes other than 0 and 1; sizes that are no numbers; symbols of the model."""
 
+_DOMAIN: Final = "domain@0"
+"""The name of the condition under which a specification speaks of the inputs."""
+
 
 class Problem(NamedTuple):
     """What is to be proved of a node."""
 
     operation: Operation
     inputs: tuple[Claim | None, ...]
+    outputs: tuple[Claim, ...]
     introduced: Mapping[str, str]
-    """Symbols that are names for sizes of this node's outputs, each with the size: `{"_d0": "out0@1"}`."""
+    """Symbols that name a size or an element of this node's outputs, each with the place: `{"_d0": "out0@1"}`."""
 
 
 class Lemma(NamedTuple):
@@ -48,39 +52,62 @@ class Stage:
         self._problem = problem
         self._bounds = bounds
         self._general = _general(problem, generality)
-        self._means: Meaning = meaning(problem.operation, problem.inputs, self._general)
+        self._means: Meaning = meaning(problem.operation, problem.inputs, problem.outputs, self._general)
         self.places = self._means.places
         """The names of sizes and elements that the specification speaks of."""
 
     def lemma(self, claims: Sequence[str], facts: Sequence[str] = ()) -> Lemma:
         """The lemma that the node has these claims, each a formula over `out0@1` and symbols of the model."""
         problem, names = self._problem, _Names(self._general)
-        given = list(_given(problem.inputs, names.local))
-        defined = [f"(define-fun {names.local(name)} () Int {size})" for name, size in problem.introduced.items()]
-        stated = list(map(names.local, facts))
-        goals = [*(["domain"] if self._means.domain else []), *map(names.local, claims)]
-        own = {names.used[name] for name in problem.introduced}
-        bounded = [within(name, self._bounds[symbol]) for symbol, name in names.used.items() if name not in own]
         title = f"{problem.operation.op_type}-{self._means.version}"
-        head = [
-            f"; {title}: the sizes of its outputs from those of its inputs, for any numbers $0, $1, ...",
-            "(set-logic ALL)",
-            *[f"(declare-const {name} Int)" for name in names.terms if name not in own],
-            *_hypotheses("bound", [text for text in bounded if text]),
-            "; what is claimed of the inputs",
-            *given,
-            *_specification(self._means),
-            *(["; new names", *defined] if defined else []),
-            *(["; facts that are claimed elsewhere", *_hypotheses("fact", stated)] if stated else []),
-        ]
-        tail = [
-            "; the claims",
-            *[f"(define-fun claim{at} () Bool {goal})" for at, goal in enumerate(goals)],
-            f"(assert (not (and {' '.join(f'claim{at}' for at in range(len(goals)))})))",
-            "(check-sat)",
-        ]
-        text = "\n".join(head)
-        return Lemma(title, "\n".join([text, *tail, ""]), names.terms, text)
+        goals = [*([_DOMAIN] if self._means.domain else []), *claims]
+        head = f"; {title}: the sizes of its outputs from those of its inputs, for any numbers $0, $1, ..."
+        said = list(_specification(self._means))
+        return _lemma(title, head, names, problem.inputs, said, problem.introduced, facts, goals, self._bounds)
+
+
+def entailment(inputs: Sequence[Claim], claim: str, bounds: Mapping[str, Interval], facts: Sequence[str] = ()) -> Lemma:
+    """The lemma that sizes of values, as claimed, meet a formula over them."""
+    head = "; sizes of values, for any numbers $0, $1, ..."
+    return _lemma("query", head, _Names({}), inputs, [], {}, facts, [claim], bounds)
+
+
+def _lemma(
+    title: str,
+    head: str,
+    names: _Names,
+    inputs: Sequence[Claim | None],
+    specification: Sequence[str],
+    introduced: Mapping[str, str],
+    facts: Sequence[str],
+    claims: Sequence[str],
+    bounds: Mapping[str, Interval],
+) -> Lemma:
+    given = list(_given(inputs, names.local))
+    defined = [f"(define-fun {names.local(name)} () Int {size})" for name, size in introduced.items()]
+    stated = list(map(names.local, facts))
+    goals = list(map(names.local, claims))
+    own = {names.used[name] for name in introduced}
+    bounded = [within(name, bounds[symbol]) for symbol, name in names.used.items() if name not in own]
+    commands = [
+        head,
+        "(set-logic ALL)",
+        *[f"(declare-const {name} Int)" for name in names.terms if name not in own],
+        *_hypotheses("bound", [text for text in bounded if text]),
+        "; what is claimed of the inputs",
+        *given,
+        *specification,
+        *(["; new names", *defined] if defined else []),
+        *(["; facts that are claimed elsewhere", *_hypotheses("fact", stated)] if stated else []),
+    ]
+    tail = [
+        "; the claims",
+        *[f"(define-fun claim{at} () Bool {goal})" for at, goal in enumerate(goals)],
+        f"(assert (not (and {' '.join(f'claim{at}' for at in range(len(goals)))})))",
+        "(check-sat)",
+    ]
+    text = "\n".join(commands)
+    return Lemma(title, "\n".join([text, *tail, ""]), names.terms, text)
 
 
 class _Names:
@@ -100,7 +127,7 @@ class _Names:
         """A term of the model with the symbols of the lemma."""
         general = text if "@rank " in text else replaced(text, self._general)
         for symbol in symbols(general):
-            if symbol[0] != "$" and symbol not in self.used and not _is_place(symbol):
+            if symbol[0] != "$" and symbol not in self.used:
                 self.used[symbol] = f"${len(self._general) + len(self.used)}"
         return replaced(general, self.used)
 
@@ -144,9 +171,9 @@ def _specification(means: Meaning) -> Iterator[str]:
     yield from means.declared
     if means.domain:
         yield "; it speaks of numbers that are sizes, and -1"
-        yield f"(define-fun domain () Bool (and {' '.join(means.domain)}))"
+        yield f"(define-fun {_DOMAIN} () Bool (and {' '.join(means.domain)}))"
     for formula, reason in means.specified:
-        whole = f"(=> domain {formula})" if means.domain else formula
+        whole = f"(=> {_DOMAIN} {formula})" if means.domain else formula
         yield f"(assert {whole}) ; {reason}"
 
 
@@ -163,9 +190,4 @@ def within(name: str, bounds: Interval) -> str:
     return f"(<= {' '.join(parts)})" if len(parts) > 1 else ""
 
 
-def _is_place(name: str) -> bool:
-    """It is a name of the lemma itself: `out0@1`."""
-    return "@" in name and not name.startswith("|")
-
-
-__all__ = ["GENERALITIES", "Generality", "Lemma", "Problem", "Stage", "within"]
+__all__ = ["GENERALITIES", "Generality", "Lemma", "Problem", "Stage", "entailment", "within"]

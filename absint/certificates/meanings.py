@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Final, NamedTuple
 
-from absint.certificates.claims import Claim
+from absint.certificates.claims import NOTHING, Claim
 from absint.certificates.terms import number_of
 from absint.lattices.terms.expr import Expr
 from absint.lattices.value import Tensor
@@ -62,10 +62,12 @@ class _Reading(Node):
         return super().elements(index)
 
 
-def meaning(operation: Operation, inputs: Sequence[Claim | None], names: Mapping[str, str]) -> Meaning:
+def meaning(
+    operation: Operation, inputs: Sequence[Claim | None], outputs: Sequence[Claim], names: Mapping[str, str]
+) -> Meaning:
     """The meaning of a node whose inputs are as claimed; `names` says which terms stand for any number.
 
-    Raises NotSpecifiedError.
+    Elements of the outputs that are claimed and not specified are any integers. Raises NotSpecifiedError.
     """
     version = since(operation.domain, operation.op_type, operation.version) or operation.version
     spec = specification(operation.domain, operation.op_type, version)
@@ -81,25 +83,25 @@ def meaning(operation: Operation, inputs: Sequence[Claim | None], names: Mapping
         raise NotSpecifiedError("it hangs on elements that are not known") from None
     except (AssertionError, TypeError, ValueError):
         raise NotSpecifiedError("the specification does not cover this form") from None
-    outputs = (found,) if isinstance(found, Output) else tuple(found)
-    contents = elements(node) if not operation.domain else (None,) * len(outputs)
-    declared, specified = [], [(clause.formula.smtlib(), clause.reason) for clause in node.legal]
-    for place, output in enumerate(outputs):
+    results = (found,) if isinstance(found, Output) else tuple(found)
+    contents = elements(node) if not operation.domain else (None,) * len(results)
+    declared: list[str] = []
+    specified = [(clause.formula.smtlib(), clause.reason) for clause in node.legal]
+    for place, output in enumerate(results):
         known = output.elements or (contents[place] if place < len(contents) else None)
         _output(place, output, known, declared, specified)
+        claim = outputs[place] if place < len(outputs) else NOTHING
+        if known is None and not claim.truths:
+            declared += [f"(declare-const out{place}@e{at} Int)" for at in range(len(claim.elements or ()))]
     return Meaning(version, tuple(_domain(node)), tuple(declared), tuple(specified))
 
 
 def _domain(node: _Reading) -> list[str]:
     if node.operator in SIGNED:
         return []
-    found = []
-    for place in sorted(node.read):
-        given = node.optional(place)
-        for element in () if given is None or given.elements is None else given.elements:
-            if element.op != "number":
-                found.append((element >= 0).smtlib())
-    return found
+    read = [node.optional(place) for place in sorted(node.read)]
+    items = [element for given in read if given is not None for element in given.elements or ()]
+    return [(element >= 0).smtlib() for element in items if element.op != "number"]
 
 
 def _output(

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Final, NamedTuple
 
+from absint.certificates.claims import Claim
 from absint.certificates.lemma import GENERALITIES, Lemma, Problem, Stage
 from absint.certificates.meanings import NotSpecifiedError
 from absint.certificates.terms import symbols
@@ -63,7 +64,7 @@ class Proving:
         for stage in stages:
             if exact.places <= stage.places and self._holds(found := stage.lemma(formulas)):
                 return self._kept(found, spoken, (), missing)
-        known = _about(facts, formulas, problem)
+        known = about(facts, formulas, problem.inputs)
         if known and self._holds(exact.lemma(formulas, known)):
             return self._with_facts(exact, spoken, known, missing)
         single = [part for part in spoken if self._holds(exact.lemma([part.formula], known))]
@@ -73,12 +74,22 @@ class Proving:
 
     def _with_facts(self, stage: Stage, parts: Sequence[Part], facts: Sequence[str], reason: str) -> Proved:
         """Without the facts that are not needed."""
-        formulas, kept = [part.formula for part in parts], list(facts)
+        formulas = [part.formula for part in parts]
+        found = self.least(lambda chosen: stage.lemma(formulas, chosen), facts)
+        if found is None:
+            return Proved(None, (), reason=reason)
+        return self._kept(found[0], parts, tuple(found[1]), reason)
+
+    def least(self, lemma: Callable[[list[str]], Lemma], facts: Sequence[str]) -> tuple[Lemma, list[str]] | None:
+        """The lemma that these facts prove, with those that it needs; None if there is no proof."""
+        kept = list(facts)
+        if not self._holds(lemma(kept)):
+            return None
         for fact in facts:
             rest = [other for other in kept if other is not fact]
-            if self._holds(stage.lemma(formulas, rest)):
+            if self._holds(lemma(rest)):
                 kept = rest
-        return self._kept(stage.lemma(formulas, kept), parts, tuple(kept), reason)
+        return lemma(kept), kept
 
     def _kept(self, found: Lemma, parts: Sequence[Part], facts: tuple[str, ...], reason: str) -> Proved:
         if self._asked(found.hypotheses) == "unsat":
@@ -117,12 +128,21 @@ def _is_spoken_of(part: Part, places: frozenset[str]) -> bool:
     return "@" not in part.name or part.name in places
 
 
-def _about(facts: Iterable[str], formulas: Sequence[str], problem: Problem) -> list[str]:
-    """The facts whose symbols all occur in the problem."""
-    texts = [*formulas, *(term for claim in problem.inputs if claim is not None for term in claim.terms)]
+def about(
+    facts: Iterable[str], formulas: Sequence[str], inputs: Iterable[Claim | None], *, closed: bool = False
+) -> list[str]:
+    """The facts whose symbols all occur in formulas or inputs; if `closed`, those that share a symbol, and so on."""
+    texts = [*formulas, *(term for claim in inputs if claim is not None for term in claim.terms)]
     known = {symbol for text in texts for symbol in symbols(text)}
-    found = [fact for fact in facts if known.issuperset(symbols(fact))]
-    return sorted(found, key=len)[:MOST_FACTS]
+    left = [(fact, set(symbols(fact))) for fact in sorted(facts, key=len)]
+    found = [fact for fact, inside in left if inside <= known]
+    while closed and len(found) < MOST_FACTS:
+        more = [(fact, inside) for fact, inside in left if fact not in found and inside & known]
+        if not more:
+            break
+        found += [fact for fact, _ in more]
+        known |= set().union(*(inside for _, inside in more))
+    return found[:MOST_FACTS]
 
 
-__all__ = ["RLIMIT", "Part", "Proved", "Proving"]
+__all__ = ["RLIMIT", "Part", "Proved", "Proving", "about"]

@@ -17,7 +17,8 @@ class Place(NamedTuple):
     """A claim: of an output of a step, or a relation of it."""
 
     step: int
-    index: int
+    """-1 for the premises."""
+    at: int
 
 
 class Given(NamedTuple):
@@ -25,7 +26,7 @@ class Given(NamedTuple):
 
     formula: str
     role: str
-    """required, defined, or assumed: a numeric premise of the rule."""
+    """required, defined, query, or assumed: a numeric premise of the rule."""
     reason: str
     by: By
 
@@ -55,7 +56,21 @@ class Step(NamedTuple):
     facts: tuple[Place, ...] = ()
     """Relations of earlier steps that the lemma takes for granted."""
     introduces: Mapping[str, str] = {}
-    """Symbols that occur here first; for one that is a name of a size, which size: `{"_d0": "out0@1"}`."""
+    """Symbols that occur here first; for one that names a size or an element, which: `{"_d0": "out0@1"}`."""
+
+    @property
+    def is_on_trust(self) -> bool:
+        """Wholly or in part."""
+        return self.by == "rule" or bool(self.on_trust) or (self.by == "lemma" and "" in self.introduces.values())
+
+    def name_of(self, output: int) -> str:
+        """The name of an output; empty if it has none."""
+        return self.values[output] if output < len(self.values) else ""
+
+    @staticmethod
+    def of_query(takes: tuple[Place, ...], asked: Given, lemma: Lemma, facts: tuple[Place, ...]) -> Step:
+        """The step of a relation that somebody asks about."""
+        return Step(asked.reason, "", (), 0, "lemma", "", takes, (), frozenset(), (asked,), lemma, facts)
 
 
 __all__ = ["By", "Given", "Place", "Step"]

@@ -170,13 +170,14 @@ def _replaced(tree: Tree, names: Mapping[str, str]) -> Tree:
 
 
 def symbols(text: str) -> list[str]:
-    """The symbols of a term in order of appearance, each once."""
+    """The symbols of a term in order of appearance, each once; names of places (`out0@1`) are none."""
     return list(dict.fromkeys(_symbols(text)))
 
 
 def _symbols(text: str) -> Iterator[str]:
     for token in _TOKENS.findall(text):
-        if token not in _WORDS and token not in "()" and not token.isdecimal():
+        is_place = "@" in token and token[0] != "|"
+        if not is_place and token not in _WORDS and token not in "()" and not token.isdecimal():
             yield token
 
 

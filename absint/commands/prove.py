@@ -19,11 +19,15 @@ from absint.commands.analysis import (
 )
 from absint.commands.codes import FINE, NO, UNDECIDED, worst
 from absint.commands.models import models_argument
+from absint.errors import UsageError
 from absint.lattices.limits import SECONDS
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from absint.queries.evidence import Evidence
     from absint.queries.provers import Given
+    from absint.result import Result
     from absint.shapes.sizes import Sizes
     from absint.solver.prove import Proof
 
@@ -54,6 +58,11 @@ if TYPE_CHECKING:
     help="Run the model where the rules do not show that a counterexample runs, or never.  [default: run, if "
     "onnxruntime is installed]",
 )
+@click.option(
+    "--certificate",
+    metavar="FILE",
+    help="Write what the one RELATION follows from as SMT-LIB, for any solver: docs/certificates.md.",
+)
 @limit_options(SECONDS)
 @click.option("--verbose", is_flag=True, help="Show what decided each relation, and how long it took.")
 @memory_option
@@ -69,6 +78,7 @@ def prove(
     sizes: Sizes,
     confirm: bool,
     evidence: Evidence | None,
+    certificate: str | None,
     limits: SolverLimits,
     verbose: bool,
     form: str,
@@ -90,6 +100,8 @@ def prove(
     """
     from absint.queries.text import Query
 
+    if certificate is not None:
+        _check_certificate(model, certificate, relation, given, assume)
     warm_up(limits)
     result = analysed(model, (), sizes, settings=settings)
     query = Query(result)
@@ -121,7 +133,31 @@ def prove(
     else:
         write(report.summary(proofs))
         write(definitions(texts, width_of()))
+    if certificate is not None and proofs[0]:
+        _certify(result, relation[0], certificate)
     return worst(map(_code, proofs))
+
+
+def _check_certificate(model: str, path: str, relations: Sequence[str], given: Given, assume: Sequence[str]) -> None:
+    from absint.model.writing import check_target
+
+    if len(relations) > 1:
+        raise UsageError("--certificate holds one answer: give one RELATION; absint certify takes several")
+    if given != "run" or assume:
+        raise UsageError("--certificate is about every run that succeeds: leave out --given and --assume")
+    check_target(model, path)
+
+
+def _certify(result: Result, relation: str, path: str) -> None:
+    from absint.certificates.single import single
+    from absint.commands.messages import tell
+    from absint.model.writing import write_text
+
+    found = result.certify([relation])
+    if found.unproved:
+        tell(f"warning: {path} is not written: {relation} does not follow from what is certified")
+    else:
+        write_text(single(found), result.loaded.outline(), result.origin, path)
 
 
 def _code(proof: Proof) -> int:

@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from absint.analyses.devices import Devices
     from absint.analyses.liveness import InputPolicy, ViewPolicy
     from absint.analyses.values import ValueAnalysis
+    from absint.certificates.certificate import Certificate
     from absint.costs.cost import Cost
     from absint.costs.memory import Memory
     from absint.explain.explanation import Explanation
@@ -89,6 +90,17 @@ class Questions(Analysed):
             limits=Limits(seconds, rlimit, memory),
         )
         return self._about(proof)
+
+    def certify(self, prove: Sequence[str] = (), *, seconds: float = SECONDS) -> Certificate:
+        """Lemmas from which the shapes follow, one for each kind of node, that any solver of SMT-LIB can check.
+
+        The relations of `prove`, as texts, are certified too, if they follow. `seconds` is for each lemma, which Z3
+        proves first. Write the answer with `Certificate.write(folder)`; see docs/certificates.md. Raises UsageError for
+        a relation that cannot be read, and for the result of an unsound policy.
+        """
+        from absint.certificates.certify import certify
+
+        return certify(self, prove, seconds=seconds)
 
     def equal_dims(self, *, seconds: float = LONG, rlimit: int = RLIMIT, memory: int = MEMORY) -> Equalities[Place]:
         """Every axis of every value of the main graph, in classes of equal size in all runs that succeed.

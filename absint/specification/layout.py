@@ -50,18 +50,30 @@ SQUEEZED = ["N 1 H 1", "1 C 1", "N C H"]
 
 @specifies("Squeeze", last=12, grid=[at(x, axes=a) for x in SQUEEZED for a in ([0], [1], [0, 2])])
 @specifies("Squeeze", first=11, last=12, grid=[at(x, axes=[-1]) for x in SQUEEZED])
-@specifies("Squeeze", first=13, grid=[at(x, f"= {a}") for x in SQUEEZED for a in ("0", "1", "0 2", "-1", "3")])
+@specifies(
+    "Squeeze",
+    first=13,
+    grid=[at("1 3 1"), *[at(x, f"= {a}") for x in SQUEEZED for a in ("0", "1", "0 2", "-1", "3")]],
+)
 def squeeze(node: Node) -> Output:
-    """Without the given axes, which must have size 1."""
-    x = node.input(0)
-    chosen = {node.axis(axis, x.rank) for axis in _axes(node)}
+    """Without the given axes, which must have size 1; without any given, all of size 1 go."""
+    x, axes = node.input(0), _axes(node)
+    if axes is None:
+        sizes = [number(size) for size in x.dims]
+        if None in sizes:
+            raise LookupError("which axes go hangs on sizes that are not known")
+        axes = [axis for axis, size in enumerate(sizes) if size == 1]
+    chosen = {node.axis(axis, x.rank) for axis in axes}
     for axis in chosen:
         node.requires(equal(x.dims[axis], 1), f"axis {axis} must have size 1")
     return tensor([size for axis, size in enumerate(x.dims) if axis not in chosen])
 
 
-def _axes(node: Node) -> list[int]:
-    return node.integers("axes") or [] if len(node.inputs) == 1 else numbers(node.elements(1))
+def _axes(node: Node) -> list[int] | None:
+    """None if they are left out."""
+    if node.optional(1) is not None:
+        return numbers(node.elements(1))
+    return node.integers("axes")
 
 
 @specifies("Unsqueeze", last=12, grid=[at("N C", axes=a) for a in ([0], [2], [0, 3], [1, 2])])
@@ -71,7 +83,7 @@ def _axes(node: Node) -> list[int]:
 )
 def unsqueeze(node: Node) -> Output:
     """With axes of size 1 at the given places of the output."""
-    x, axes = node.input(0), _axes(node)
+    x, axes = node.input(0), _axes(node) or []
     rank = x.rank + len(axes)
     chosen = {node.axis(axis, rank) for axis in axes}
     node.demand(len(chosen) == len(axes), "axes must differ")

@@ -1,0 +1,67 @@
+"""`absint certify`."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import click
+
+from absint.commands.analysis import Settings, analysed, assume_option, format_option, settings_options
+from absint.commands.codes import FINE, UNDECIDED
+from absint.commands.models import models_argument
+from absint.commands.progress import counted
+
+if TYPE_CHECKING:
+    from absint.shapes.sizes import Sizes
+
+
+@click.command(epilog="Recheck with cvc5 or z3, without absint: python DIR/check.py")
+@models_argument(several=False)
+@click.option("-o", "--output", metavar="DIR", required=True, help="The folder to write; one that is there is renewed.")
+@click.option(
+    "--prove", "relations", metavar="RELATION", multiple=True, help="Certify a relation too, as 'logits[1] == seq'."
+)
+@click.option("--seconds", type=float, default=10.0, show_default=True, help="Time limit of one lemma.")
+@assume_option
+@settings_options
+@format_option()
+def certify(
+    model: str,
+    settings: Settings,
+    sizes: Sizes,
+    output: str,
+    relations: tuple[str, ...],
+    seconds: float,
+    assume: tuple[str, ...],
+    form: str,
+) -> int:
+    """Write lemmas from which the shapes of MODEL follow, for solvers to check.
+
+    A lemma is an SMT-LIB file about one node: from the specification of its operator and the claims about its inputs
+    follow the claims about its outputs, and what the node requires. Equal ones are written once. manifest.json names
+    the lemma of each node and the claims that it takes; check.py, which needs Python and a solver and no absint, checks
+    the lemmas and the chain. What no lemma shows is on trust: it is listed and counted.
+
+    Exit code: 0 if DIR is written and every RELATION is certified; 3 if one is not.
+    """
+    from absint.certificates.certify import certify as certified
+    from absint.certificates.folder import check_folder
+    from absint.commands.study import check_seconds
+
+    check_seconds(seconds)
+    check_folder(output)
+    result = analysed(model, assume, sizes, settings=settings)
+    with counted("nodes") as advance:
+        found = certified(result, relations, seconds=seconds, progress=lambda done, total: advance(done, total, ""))
+    size = found.write(output)
+    from absint.report import certificates as report
+    from absint.report.text import width_of, write
+
+    if form == "json":
+        click.echo(report.document(result, found, output, size))
+    else:
+        write(report.report(found, output, width_of()))
+    return UNDECIDED if found.unproved else FINE
+
+
+__all__ = ["certify"]
