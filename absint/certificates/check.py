@@ -15,6 +15,7 @@ from __future__ import annotations
 
 import argparse
 import hashlib
+import importlib
 import importlib.util
 import json
 import re
@@ -244,15 +245,13 @@ class Solver:
     def answer(self, path: Path) -> str:
         """sat, unsat, unknown, or what went wrong."""
         if self.module == "z3":
-            import z3
-
+            z3: Any = importlib.import_module(self.module)
             solver = z3.Solver()
             solver.set("timeout", round(self.seconds * 1000))
             solver.add(z3.parse_smt2_string(path.read_text("utf-8").replace("(check-sat)", "")))
             return str(solver.check())
         if self.module == "cvc5":
-            import cvc5
-
+            cvc5: Any = importlib.import_module(self.module)
             cvc = cvc5.Solver()
             cvc.setOption("tlimit-per", str(round(self.seconds * 1000)))
             parser = cvc5.InputParser(cvc)

@@ -35,7 +35,7 @@ def certify(
     assume: tuple[str, ...],
     form: str,
 ) -> int:
-    """Write lemmas from which the shapes of MODEL follow, for solvers to check.
+    """Write lemmas that show the shapes of MODEL, for any solver.
 
     A lemma is an SMT-LIB file about one node: from the specification of its operator and the claims about its inputs
     follow the claims about its outputs, and what the node requires. Equal ones are written once. manifest.json names

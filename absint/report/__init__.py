@@ -6,7 +6,7 @@ relations      relations and the nodes that state them, in one line each; clause
 study          the table of a study
 exports        the constraints of a model for other tools
 proofs, contracts, constraints, checks, feeds, classes, costs, devices, ranges, profiles, policies, rules, freezing,
-dynamizing, audit, audit_sarif, lint, lint_sarif
+dynamizing, certificates, audit, audit_sarif, lint, lint_sarif
                answers of the other commands
 cost_plot      cost and peak memory over a size as a picture
 sarif          what documents in this format share
