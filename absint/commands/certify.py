@@ -35,7 +35,7 @@ def certify(
     assume: tuple[str, ...],
     form: str,
 ) -> int:
-    """Write lemmas that show the shapes of MODEL, for any solver.
+    """Write lemmas that prove the shapes of MODEL.
 
     A lemma is an SMT-LIB file about one node: from the specification of its operator and the claims about its inputs
     follow the claims about its outputs, and what the node requires. Equal ones are written once. manifest.json names
