@@ -21,10 +21,11 @@ from absint.lattices.logic.single import positive_factors
 from absint.lattices.logic.solving import solve
 from absint.lattices.logic.truth import UNKNOWN
 from absint.lattices.records import NamedTuple
-from absint.lattices.terms.expr import Atom, Expr, Symbol, expr_of
+from absint.lattices.terms.expr import Atom, Dim, Expr, Symbol, expr_of
 from absint.lattices.terms.intern import remembered
 from absint.lattices.terms.kinds import SymbolKind
 from absint.lattices.terms.normal import sole_atom
+from absint.lattices.terms.substitution import Substitution
 from absint.lattices.value import Tensor
 from absint.program.limits import ANALYSE, CHECK, REFINE
 from absint.program.lowered import Lowered
@@ -149,23 +150,25 @@ def _renewed(rounds: Sequence[Round], look: Look | None, known: Facts) -> FirstR
     first = next((found for found in rounds if not found.is_deferred), look)
     if first is None:
         return None
-    mapping = dict(known.mapping)
+    more: dict[Symbol, Dim] = {}
     for symbol, dim in first.analysis.facts.mapping.items():
-        now = mapping.get(symbol)
+        now = known.mapping.get(symbol)
         if now is dim or dim.is_concrete:
             continue
         narrowed = sole_atom(dim) if isinstance(dim, Expr) else None
         if now is None or not isinstance(narrowed, Symbol):
             return None
-        mapping[narrowed] = now
-    return FirstRound(SHARED.reuse(mapping), first.analysis.applied, first.states)
+        if known.mapping.get(narrowed) is not now:
+            more[narrowed] = now
+    replaced = Substitution({**known.mapping, **more}) if more else known.replaced
+    return FirstRound(SHARED.reuse(replaced), first.analysis.applied, first.states)
 
 
-EARLY: Final = 96
-"""Most nodes of the first look for facts."""
+EARLY: Final = 80
+"""Most nodes of the first look for facts. Where it finds some, their rules are applied twice."""
 
-SHARE: Final = 10
-"""The first look is at most at one node of so many, so that it costs little where it finds nothing."""
+SHARE: Final = 6
+"""The first look is at most at one node of so many."""
 
 FEWEST: Final = 3
 """A first look at fewer nodes is not worth its while."""
@@ -193,13 +196,22 @@ def _look(lowered: Lowered, facts: Facts) -> Look | None:
 
 
 def _early(lowered: Lowered, look: Look, order: Sequence[str]) -> tuple[Facts, dict[Relation, Learned]] | None:
-    """Bounds of symbols that the first nodes require, if these change values."""
+    """Bounds of symbols that the first nodes require, if these change values and are likely to be the last ones."""
     learned = {item.relation: item for item in teachings(look.analysis, lowered) if item.relation.op == ">="}
     known = facts_of(tuple(learned), order)
     if known.contradiction or not known.mapping or not known.narrows_only:
         return None
+    if any(map(_rises, known.mapping.items())):
+        return None
     is_strong = any((dim.bounds.lo or 0) > 1 for dim in known.mapping.values())
     return (known, learned) if is_strong or _worthwhile(known, Open.of(look.states)) else None
+
+
+def _rises(narrowed: tuple[Symbol, Dim]) -> bool:
+    """A node raises a bound that an earlier one stated: in a pyramid of windows, later ones will raise it further."""
+    symbol, dim = narrowed
+    least = symbol.bounds.lo
+    return least is not None and least > 0 and dim.bounds.lo != least
 
 
 def solved(lowered: Lowered, analysis: ShapeAnalysis, phase: str) -> list[State] | None:

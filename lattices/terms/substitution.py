@@ -16,11 +16,12 @@ from absint.lattices.terms.normal import CONSTRUCTORS
 class Substitution:
     """Replaces symbols in many expressions, simultaneously, and renormalises; each atom is rebuilt once."""
 
-    __slots__ = ("_mapping", "_values")
+    __slots__ = ("_values", "mapping")
 
     def __init__(self, mapping: Mapping[Symbol, Dim]) -> None:
         """Symbols that are not in the mapping stay."""
-        self._mapping = mapping
+        self.mapping = mapping
+        """Symbols -> what replaces them."""
         self._values: dict[Atom, Dim] = {}
 
     def __len__(self) -> int:
@@ -29,7 +30,7 @@ class Substitution:
 
     def __call__(self, expr: Expr) -> Dim:
         """The expression over the new symbols."""
-        values, mapping = self._values, self._mapping
+        values, mapping = self._values, self.mapping
         if mapping.keys().isdisjoint(expr.symbols):
             return expr
         new = [atom for mono, _ in expr.terms for atom in mono if atom not in values]

@@ -226,12 +226,12 @@ def test_a_reuse_that_has_grown_is_dropped(monkeypatch: pytest.MonkeyPatch) -> N
     """Facts such as `seq >= 1` are those of many models."""
     result = absint.analyze(EXAMPLES[0])
     facts = result.last.analysis.facts
-    reuse = cache.SHARED.reuse(facts.mapping)
+    reuse = cache.SHARED.reuse(facts.replaced)
     for summary in result.base.analysis.applied.values():
         reuse.summary(summary)
-    assert cache.SHARED.reuse(facts.mapping) is reuse
+    assert cache.SHARED.reuse(facts.replaced) is reuse
     monkeypatch.setattr(cache, "MAX_SUMMARIES", len(reuse) - 1)
-    assert len(cache.SHARED.reuse(facts.mapping)) == 0
+    assert len(cache.SHARED.reuse(facts.replaced)) == 0
 
 
 def test_threads_may_share() -> None:

@@ -406,6 +406,7 @@ def both_ways(model: ModelProto | Path, monkeypatch: pytest.MonkeyPatch) -> tupl
     """The analysis with a look at the first nodes, and without one."""
     monkeypatch.setattr(refinement, "EARLY", 1 << 20)
     monkeypatch.setattr(refinement, "SHARE", 1)
+    monkeypatch.setattr(refinement, "_rises", lambda _: False)
     early = absint.analyze(model)
     monkeypatch.setattr(refinement, "EARLY", 0)
     return early, absint.analyze(model)
@@ -430,3 +431,21 @@ def test_round_0_is_run_when_somebody_asks(monkeypatch: pytest.MonkeyPatch) -> N
     assert clauses(early) == clauses(late) == {"L >= 8"}
     assert not early.rounds.rounds[0].is_deferred
     assert early.check({"N": 1, "L": 7}).outcome is Outcome.FAILS
+
+
+@pytest.mark.parametrize(("windows", "rounds"), [((4, 1), 2), ((4, 2), 1)])
+def test_bounds_that_still_rise_are_not_the_last(
+    windows: tuple[int, int], rounds: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A look that finds `L >= 4` begins anew with it, one that finds `L >= 4` and then `L >= 8` goes on."""
+    monkeypatch.setattr(refinement, "SHARE", 1)
+    monkeypatch.setattr(refinement, "FEWEST", 1)
+    first, then = windows
+    convolutions = [
+        node("Conv", ["x", "w"], ["y"], strides=[first]),
+        node("Conv", ["y", "v"], ["z"], strides=[2]),
+    ]
+    given = {"w": ones(1, 1, first), "v": ones(1, 1, then)}
+    result = absint.analyze(model(convolutions, [floats("x", "N", 1, "L")], ["z"], **given))
+    assert len(result.rounds.rounds) == rounds
+    assert clauses(result) == {f"L >= {first * then}"}

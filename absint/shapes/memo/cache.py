@@ -7,12 +7,11 @@ operations last as long as their program. The number of results is bounded.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from typing import Final
 from weakref import WeakKeyDictionary
 
 from absint.lattices.terms import kept
-from absint.lattices.terms.expr import Dim, Symbol
+from absint.lattices.terms.substitution import Substitution
 from absint.lattices.text import printer
 from absint.program.graph import Program
 from absint.program.operations import INTERNED, Operation
@@ -54,14 +53,14 @@ class Cache:
         if len(results) == 1:  # those of a program from before a purge stay its own
             self._results[operation] = results
 
-    def reuse(self, mapping: Mapping[Symbol, Dim]) -> Reuse:
+    def reuse(self, replaced: Substitution) -> Reuse:
         """First-round results under facts that do no more than replace symbols."""
-        key = frozenset(mapping.items())
+        key = frozenset(replaced.mapping.items())
         found = self._reuses.get(key)
         if found is None or len(found) > MAX_SUMMARIES:
             if len(self._reuses) >= MAX_REUSES:
                 self._reuses = {}
-            found = self._reuses[key] = Reuse(mapping)
+            found = self._reuses[key] = Reuse(replaced)
         return found
 
     def purge(self) -> None:

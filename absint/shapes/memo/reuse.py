@@ -14,7 +14,7 @@ from typing import Final, cast
 from absint.lattices.contents import MAX_ELEMENTS, Contents, Element, element_symbols, replace_in
 from absint.lattices.logic.relation import FALSE, TRUE, UNKNOWN_RELATION, Relation
 from absint.lattices.shape import shape_of
-from absint.lattices.terms.expr import Constant, Dim, Expr, Symbol, postorder
+from absint.lattices.terms.expr import Constant, Dim, Expr, postorder
 from absint.lattices.terms.floats import Float
 from absint.lattices.terms.intern import remembered
 from absint.lattices.terms.real import Real
@@ -32,9 +32,8 @@ FORMED: Final = frozenset({"broadcast", "int", "int32", "int64", "ite", "max", "
 class Reuse:
     """Rule summaries of a first round over the symbols of another one, by the replacements of symbols."""
 
-    def __init__(self, mapping: Mapping[Symbol, Dim]) -> None:
-        self._replaced = Substitution(mapping)
-        self._mapping = mapping
+    def __init__(self, replaced: Substitution) -> None:
+        self._replaced = replaced
         self.summaries: dict[int, tuple[RuleSummary, RuleSummary | None]] = {}
         """Summaries so far, by the identity of the first-round summary, which is kept beside them."""
         self._values: dict[Value, Value | None] = {}
@@ -60,7 +59,7 @@ class Reuse:
             or summary.notes
             or summary.rejected is not None
             or summary.refusal
-            or any(self._relation(caveat.relation) is not TRUE for caveat in summary.caveats)
+            or (summary.caveats and any(self._relation(caveat.relation) is not TRUE for caveat in summary.caveats))
         ):
             return None
         outputs = tuple(map(self._value, summary.outputs))
@@ -86,10 +85,13 @@ class Reuse:
             return None
         shape = value.shape
         if shape.open or shape.has_unknown:
-            dims = tuple([dim if type(dim) is Constant else self._dim(dim) for dim in shape.dims])
-            if None in dims:
-                return None
-            shape = shape_of(cast("tuple[Dim, ...]", dims))
+            dims: list[Dim] = []
+            for dim in shape.dims:
+                new = dim if type(dim) is Constant else self._dim(dim)
+                if new is None:
+                    return None
+                dims.append(new)
+            shape = shape_of(tuple(dims))
             if value.dtype.is_integer and shape.concrete is not None and prod(shape.concrete) <= MAX_ELEMENTS:
                 return None  # the rule may know the elements now
         if value.contents is None or not value.contents.open:
@@ -127,7 +129,7 @@ class Reuse:
         return shortened(self._replaced(dim)) if isinstance(dim, Expr) else dim
 
     def _short_element(self, element: Element) -> Element:
-        return self._short(element) if isinstance(element, Dim) else replace_in(element, self._mapping)
+        return self._short(element) if isinstance(element, Dim) else replace_in(element, self._replaced.mapping)
 
     def _dim(self, dim: Dim) -> Dim | None:
         """The dim over the new symbols; None if a rule may know a better form."""
