@@ -23,8 +23,9 @@ from absint.transfer.window import Window, as_size, kernel_of, slides, values_of
 def conv(op: Op) -> Tensor:
     """N, M and the positions of the window: X (N, C, ...) with W (M, C/group, kernel...)."""
     x, w, bias = op.tensor("X"), op.tensor("W"), op.optional("B")
-    dtype = op.same_dtype(x.dtype, w.dtype, *([] if bias is None else [bias.dtype]))
-    return Tensor(dtype, conv_shape(op, x.shape, w.shape, None if bias is None else bias.shape))
+    if bias is None:
+        return Tensor(op.same_dtype(x.dtype, w.dtype), conv_shape(op, x.shape, w.shape, None))
+    return Tensor(op.same_dtype(x.dtype, w.dtype, bias.dtype), conv_shape(op, x.shape, w.shape, bias.shape))
 
 
 @rule("ConvInteger", inputs="x w x_zero_point w_zero_point", outputs="y", complete=True)
@@ -86,33 +87,34 @@ def conv_shape(op: Op, x: Shape, w: Shape, bias: Shape | None) -> Shape:
     if rank is None or kernel is None:
         op.may_fail("X, W and the window must agree")
         return TOP_SHAPE
-    batch, channels, *spatial = x.dims if not x.is_top else (UNKNOWN_SIZE,) * rank
-    outputs, inputs, *_ = w.dims if not w.is_top else (UNKNOWN_SIZE,) * 2
+    batch, channels, *spatial = (UNKNOWN_SIZE,) * rank if x.is_top else x.dims
+    outputs, inputs, *_ = (UNKNOWN_SIZE,) * 2 if w.is_top else w.dims
     _require_channels(op, channels, inputs, outputs, group)
     if bias is not None:
         outputs = _with_bias(op, bias, outputs)
-    sizes = [
-        slides(op, size, window, i) for i, (size, window) in enumerate(zip(spatial, _windows(op, kernel), strict=True))
-    ]
+    sizes = [slides(op, spatial[axis], window, axis) for axis, window in enumerate(_windows(op, kernel))]
     return shape_of((batch, outputs, *sizes))
 
 
 def _rank(op: Op, x: Shape, w: Shape, kernel: Sequence[Dim] | None) -> int | None:
     """The rank of X, from X, W or the kernel."""
-    found = [r for r in (x.rank, w.rank, None if kernel is None else len(kernel) + 2) if r is not None]
+    found = {x.rank, w.rank, None if kernel is None else len(kernel) + 2}
+    found.discard(None)
     if not found:
         return None
-    if len(set(found)) > 1:
+    if len(found) > 1:
         op.reject(
             f"X and W must have 2 axes more than the window, found shapes {x} and {w}, {len(kernel or ())} kernel sizes"
         )
-    if found[0] < 2:
+    rank = found.pop()
+    assert rank is not None
+    if rank < 2:
         op.reject(f"X must have rank 3 or more, found {x}")
-    if found[0] == 2:
+    if rank == 2:
         op.may_fail("X must have a spatial axis")
-    if found[0] > 5:
+    if rank > 5:
         op.runtime_may_fail("onnxruntime needs one to three spatial axes")
-    return found[0]
+    return rank
 
 
 def _windows(op: Op, kernel: Sequence[Dim]) -> list[Window]:

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Final
 
 from absint.lattices.block import Block
 from absint.lattices.contents import Element
-from absint.lattices.dtype import DType
+from absint.lattices.dtype import CONFLICT, DType
 from absint.lattices.logic import relation as rel
 from absint.lattices.logic.facts import NO_FACTS, Facts
 from absint.lattices.logic.piecewise import given
@@ -95,8 +95,10 @@ class Op(Stating):
 
         Raises BadNodeError if a required input is left out.
         """
-        inputs, index = self.inputs, self.rule.places.get(name, _NOWHERE)
-        value = inputs[index] if index < len(inputs) else self.value(name)
+        try:
+            value = self.inputs[self.rule.places[name]]
+        except LookupError:
+            value = self.value(name)
         if isinstance(value, Tensor):
             return value
         if value is None:
@@ -138,6 +140,8 @@ class Op(Stating):
 
     def same_dtype(self, *dtypes: DType) -> DType:
         """The element type that all of these must be; a conflict is noted and gives UNDEFINED."""
+        if dtypes and dtypes.count(dtypes[0]) == len(dtypes) and dtypes[0] is not CONFLICT:
+            return dtypes[0]
         known = {*dtypes}
         known.discard(DType.UNDEFINED)
         if len(known) > 1 or DType.CONFLICT in known:
@@ -292,9 +296,6 @@ def _unknown_size() -> Dim:
 
 
 _LONGEST_VECTOR: Final = 64
-
-_NOWHERE: Final = 1 << 30
-"""No node has so many inputs."""
 
 ANY_TENSOR: Final = Tensor(DType.UNDEFINED)
 """A tensor of unknown type and rank."""

@@ -14,7 +14,7 @@ from collections.abc import Callable, Sequence
 from typing import cast
 
 from absint.lattices.logic.facts import Facts
-from absint.lattices.logic.relation import Relation, ge
+from absint.lattices.logic.relation import TRUE, Relation, ge
 from absint.lattices.logic.truth import YES
 from absint.lattices.records import NamedTuple
 from absint.lattices.terms.expr import NATURAL, UNKNOWN_SIZE, Dim, Expr, Unknown, add, const, expr_of, sub
@@ -51,22 +51,21 @@ def _span(kernel: Dim, dilation: int) -> Dim:
 def windows(op: Op, kernel: Sequence[Dim]) -> list[Window]:
     """One window for each spatial axis, from the attributes strides, dilations, pads and auto_pad."""
     rank = len(kernel)
-    strides = _positive(op, "strides", rank)
-    dilations = _positive(op, "dilations", rank)
+    strides, dilations = _positive(op, "strides", rank), _positive(op, "dilations", rank)
     auto_pad = op.string("auto_pad", "NOTSET") or "NOTSET"
-    if auto_pad not in ("NOTSET", "VALID", *SAME):
-        op.reject(f"auto_pad must be NOTSET, VALID, SAME_UPPER or SAME_LOWER, found {auto_pad!r}")
-    pads = [0] * (2 * rank)
-    given = values_of(op, "pads")
-    if auto_pad != "NOTSET" and given and len(given) != 2 * rank:
-        op.load_risk(f"pads must have {2 * rank} values, found {len(given)}")
-    if auto_pad == "NOTSET":
-        pads = given or pads
-        if len(pads) < 2 * rank:
-            op.reject(f"pads must have {2 * rank} values, found {len(pads)}")
-        if len(pads) > 2 * rank:
-            op.may_fail(f"pads must have {2 * rank} values, found {len(pads)}, of which Conv takes the first")
     same = auto_pad in SAME
+    if not same and auto_pad not in ("NOTSET", "VALID"):
+        op.reject(f"auto_pad must be NOTSET, VALID, SAME_UPPER or SAME_LOWER, found {auto_pad!r}")
+    pads = values_of(op, "pads")
+    if auto_pad != "NOTSET":
+        if pads and len(pads) != 2 * rank:
+            op.load_risk(f"pads must have {2 * rank} values, found {len(pads)}")
+        pads = []
+    elif pads and len(pads) < 2 * rank:
+        op.reject(f"pads must have {2 * rank} values, found {len(pads)}")
+    elif len(pads) > 2 * rank:
+        op.may_fail(f"pads must have {2 * rank} values, found {len(pads)}, of which Conv takes the first")
+    pads = pads or [0] * (2 * rank)
     return [Window(kernel[i], strides[i], dilations[i], pads[i], pads[i + rank], same) for i in range(rank)]
 
 
@@ -79,14 +78,16 @@ def values_of(op: Op, name: str) -> list[int]:
 
 
 def _positive(op: Op, name: str, rank: int) -> list[int]:
-    values = values_of(op, name) or [1] * rank
+    values = values_of(op, name)
+    if not values:
+        return [1] * rank
     if len(values) < rank:
         op.reject(f"{name} must have {rank} values, found {len(values)}")
     if len(values) > rank:
         op.may_fail(f"{name} must have {rank} values, found {len(values)}")
-    if min(values, default=1) <= 0:
+    if min(values) <= 0:
         op.reject(f"{name} must be positive, found {next(value for value in values if value <= 0)}")
-    return values[:rank]
+    return values
 
 
 def kernel_of(op: Op, weight: Sequence[Dim] | None) -> list[Dim] | None:
@@ -94,15 +95,16 @@ def kernel_of(op: Op, weight: Sequence[Dim] | None) -> list[Dim] | None:
     given = values_of(op, "kernel_shape")
     if not given:
         return None if weight is None else list(weight)
+    kernel: list[Dim] = [const(size) for size in given]
     if weight is not None:
-        if len(weight) != len(given):
+        if len(weight) != len(kernel):
             op.reject(f"kernel_shape must have {len(weight)} values as the weight has spatial axes, found {len(given)}")
-        for axis, (size, dim) in enumerate(zip(given, weight, strict=True)):
-            if dim is not const(size):
+        for axis, (size, dim) in enumerate(zip(kernel, weight, strict=True)):
+            if dim is not size:
                 op.require_equal(dim, size, f"kernel_shape[{axis}] must be the size of the weight")
     if min(given) <= 0:
         op.reject(f"kernel_shape must be positive, found {given}")
-    return [const(size) for size in given]
+    return kernel
 
 
 def slides(op: Op, size: Dim, window: Window, axis: int) -> Dim:
@@ -110,9 +112,9 @@ def slides(op: Op, size: Dim, window: Window, axis: int) -> Dim:
     if op.semantics == ONNX:
         return _documented(op, size, window, False, axis)
     needed, positions = _slides(size, window)
-    op.require(
-        needed, f"spatial axis {axis} must not be empty" if window.same else f"the window must fit spatial axis {axis}"
-    )
+    if needed is not TRUE:
+        what = f"spatial axis {axis} must not be empty" if window.same else f"the window must fit spatial axis {axis}"
+        op.require(needed, what)
     return positions
 
 

@@ -101,6 +101,12 @@ class Form(NamedTuple):
         ]
         return Departures((*missing, *wrong), tuple(unknown)) if missing or wrong or unknown else _NONE
 
+    def fits(self, given: Sequence[object], outputs: int) -> bool:
+        """Neither of the following has anything to say of a node with these inputs and this number of outputs."""
+        if None in given or not self.least_inputs <= len(given) <= self.max_inputs:
+            return False
+        return self.min_inputs <= len(given) and self.min_outputs <= outputs <= self.max_outputs
+
     def refused_arity(self, given: Sequence[object], outputs: int) -> str | None:
         """The reason why no runtime loads a node with these inputs (None: left out) and this number of outputs."""
         count = len(given)

@@ -8,14 +8,14 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from functools import cache
+from itertools import chain, repeat
 from typing import Final
 
-from absint.lattices.dtype import DType
+from absint.lattices.dtype import UNDEFINED, DType
 from absint.lattices.records import NamedTuple
 from absint.lattices.value import (
     BOTTOM,
     TOP,
-    AnyTensor,
     Container,
     MapOf,
     OptionalOf,
@@ -122,6 +122,22 @@ class Signature(NamedTuple):
     required: tuple[int, ...] = ()
     """Required inputs of an operator without a schema."""
 
+    def takes(self, values: Sequence[Value | None]) -> bool:
+        """The inputs are tensors of known types that the operator takes; where they are not, `wrong_input` decides."""
+        types: dict[str, DType] = {}
+        formals: Iterable[Formal] = self.inputs
+        if len(values) > len(self.inputs):
+            if not self.repeats_input:
+                return False
+            formals = chain(formals, repeat(self.inputs[-1]))
+        for value, (_, variable, allowed) in zip(values, formals, strict=False):
+            if not isinstance(value, Tensor):
+                return False
+            dtype = value.dtype
+            if dtype not in allowed.elements or (variable and types.setdefault(variable, dtype) is not dtype):
+                return False
+        return True
+
     def wrong_input(self, values: Sequence[Value | None]) -> str | None:
         """The violation of the types by inputs (None: left out), in words; empty if there is none."""
         formals, last = self.inputs, len(self.inputs) - 1
@@ -132,7 +148,7 @@ class Signature(NamedTuple):
             if value is None or value is TOP:
                 continue
             _, variable, allowed = formals[at if at < last else last]
-            dtype = value.dtype if isinstance(value, Tensor) else DType.UNDEFINED
+            dtype = value.dtype if isinstance(value, Tensor) else UNDEFINED
             if dtype not in allowed.elements and not allowed.has(value):
                 return f"input {self._name(at)} is {type_text(value)}; {self.operator} takes {allowed}"
             if variable:
@@ -140,7 +156,7 @@ class Signature(NamedTuple):
                 other = values[first]
                 if first != at and other is not value and other is not None and not agree(other, value):
                     return self._disagreement(first, at, other, value)
-                if dtype is not DType.UNDEFINED:
+                if dtype is not UNDEFINED:
                     bound[variable] = at
         return None
 
@@ -148,11 +164,10 @@ class Signature(NamedTuple):
         """The violation of the types by outputs, as by an attribute that asks for a type, in words; empty if there is
         none.
         """
-        formals, last = self.outputs, len(self.outputs) - 1
-        for at, value in enumerate(values):
-            if at > last and not self.repeats_output:
-                break
-            name, _, allowed = formals[at if at < last else last]
+        formals: Iterable[Formal] = self.outputs
+        if self.repeats_output:
+            formals = chain(formals, repeat(self.outputs[-1]))
+        for value, (name, _, allowed) in zip(values, formals, strict=False):
             if not (isinstance(value, Tensor) and value.dtype in allowed.elements) and not allowed.has(value):
                 return f"output {name} would be {type_text(value)}; {self.operator} gives {allowed}"
         return None
@@ -173,7 +188,9 @@ def agree(a: Value, b: Value) -> bool:
         return True
     if type(a) is not type(b):
         return False
-    if isinstance(a, AnyTensor) and isinstance(b, AnyTensor):
+    if isinstance(a, Tensor) and isinstance(b, Tensor):
+        return _may_equal(a.dtype, b.dtype)
+    if isinstance(a, SparseTensor) and isinstance(b, SparseTensor):
         return _may_equal(a.dtype, b.dtype)
     if isinstance(a, MapOf) and isinstance(b, MapOf) and not _may_equal(a.key, b.key):
         return False
@@ -181,7 +198,7 @@ def agree(a: Value, b: Value) -> bool:
 
 
 def _may_equal(a: DType, b: DType) -> bool:
-    return a is b or a is DType.UNDEFINED or b is DType.UNDEFINED
+    return a is b or a is UNDEFINED or b is UNDEFINED
 
 
 def type_text(value: Value) -> str:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from absint.lattices.dtype import DType
+from absint.lattices.dtype import UNDEFINED, DType
 from absint.lattices.logic.facts import NO_FACTS, Facts
 from absint.lattices.logic.relation import FALSE
 from absint.lattices.shape import Shape
@@ -113,7 +113,7 @@ def _checked(
     types = operation.types
     if types is None:
         return _ruled(run, node, operation, inputs, facts, bounds)
-    wrong = types.wrong_input(inputs)
+    wrong = None if types.takes(inputs) else types.wrong_input(inputs)
     if wrong is not None:
         summary = _ruled(run, -1, operation, inputs, facts)
         run.crashes.pop(-1, None)
@@ -138,7 +138,8 @@ def _ruled(
 ) -> RuleSummary:
     """Run the rule. A failure is recorded at the node."""
     count, form, rule = operation.outputs, operation.form, operation.rule
-    if form is not None:
+    fits = form is None or form.fits(inputs, count)
+    if form is not None and (operation.malformed or not fits):
         wrong = operation.malformed[0] if operation.malformed else form.refused_arity(inputs, count)
         if wrong is not None:  # no runtime loads the node, whatever its inputs
             refused = Statement(FALSE, wrong, "required")
@@ -178,9 +179,10 @@ def _ruled(
             refused = Statement(FALSE, too_large, "required")
             return name_unknowns(outputs, (refused,), rejected=too_large, conditional=conditional)
     possible_failures += operation.possible_failures
-    wrong = form.wrong_arity(inputs, count) if form is not None and rejected is None else None
-    if wrong is not None:
-        possible_failures, notes = (*possible_failures, wrong), notes or (wrong,)
+    if not fits and form is not None and rejected is None:
+        wrong = form.wrong_arity(inputs, count)
+        if wrong is not None:
+            possible_failures, notes = (*possible_failures, wrong), notes or (wrong,)
     said = statements, possible_failures, notes, rejected, caveats, refusal, load_risks, conditional
     if not op.has_fresh and (plain or all(map(is_named, outputs))):
         return RuleSummary(outputs, (), *said)
@@ -189,7 +191,7 @@ def _ruled(
 
 def is_plain(output: Value) -> bool:
     """It can be the output of a node as it is: its type is known, its sizes are named, readable and not too large."""
-    if not isinstance(output, Tensor) or output.dtype is DType.UNDEFINED or not _fits(output.shape, output.dtype):
+    if not isinstance(output, Tensor) or output.dtype is UNDEFINED or not _fits(output.shape, output.dtype):
         return False
     contents = output.contents
     return is_named(output) and (contents is None or not contents.open or is_readable(output))
@@ -219,7 +221,7 @@ def _called(run: Interpretation, node: int, body: Callee, inputs: Inputs, facts:
 def typed(operation: Operation, inputs: Inputs, outputs: State) -> State:
     """The outputs; unknown types are filled in from the schema."""
     for output in outputs:
-        if output is TOP or (isinstance(output, Tensor) and output.dtype is DType.UNDEFINED):
+        if output is TOP or (isinstance(output, Tensor) and output.dtype is UNDEFINED):
             break
     else:
         return outputs
