@@ -43,7 +43,6 @@ class Facts:
     """An immutable set of relations that hold, indexed for use. `contradiction` is set when they cannot all hold."""
 
     __slots__ = (
-        "_binds",
         "_congruences",
         "_key",
         "_mapping",
@@ -71,19 +70,22 @@ class Facts:
         self._mapping: dict[Symbol, Dim] = {}
         self._mentions: dict[Symbol, dict[Symbol, None]] = {}
         """For a symbol in the replacements of others: those others."""
-        self._binds = 0
+        self.replaced = Substitution(self._mapping)
         for _ in range(_MAX_PASSES):
             # A later relation may solve a symbol of an earlier one: learn again until nothing new is bound.
-            bound = self._binds
+            replaced = self.replaced
             self._premises: list[Expr] = []
             self._sets: dict[Symbol, frozenset[int]] = {}
             self._congruences: dict[Symbol, Congruence] = {}
+            is_shown = True
             for relation in self.relations:
                 on_time()
-                self._learn(relation)
-            if bound == self._binds:
+                found = relation.map(self.replaced) if self._mapping else relation
+                is_shown = is_shown and found is TRUE
+                self._learn(found)
+            if replaced is self.replaced:
+                self._narrows_only = is_shown
                 break
-        self.replaced = Substitution(self._mapping)
 
     def __bool__(self) -> bool:
         return bool(self.relations)
@@ -98,7 +100,6 @@ class Facts:
         return self if len(kept) == len(self.relations) else Facts(kept, self.order)
 
     def _learn(self, relation: Relation) -> None:
-        relation = relation.substitute(self._mapping) if self._mapping else relation
         if relation is FALSE:
             self.contradiction = True
         elif relation.op == "==":
@@ -191,12 +192,14 @@ class Facts:
             self._bind(symbol, expr_of(symbol.within(*narrowed)))
 
     def _bind(self, symbol: Symbol, value: Dim) -> None:
-        self._binds += 1
-        step = {symbol: value}
         for other in self._mentions.pop(symbol, ()):
             now = self._mapping[other]
-            self._put(other, substitute(now, step) if isinstance(now, Expr) else now)
+            if now is expr_of(symbol):
+                self._put(other, value)
+            elif isinstance(now, Expr):
+                self._put(other, substitute(now, {symbol: value}))
         self._put(symbol, value)
+        self.replaced = Substitution(self._mapping)
 
     def _put(self, symbol: Symbol, value: Dim) -> None:
         self._mapping[symbol] = value

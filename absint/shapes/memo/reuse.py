@@ -37,7 +37,7 @@ class Reuse:
         self.summaries: dict[int, tuple[RuleSummary, RuleSummary | None]] = {}
         """Summaries so far, by the identity of the first-round summary, which is kept beside them."""
         self._values: dict[Value, Value | None] = {}
-        self._dims: dict[Dim, Dim | None] = {}
+        self._dims: dict[Expr, Dim] = {}
         self._plain: dict[Value, Value] = {}
         self._relations: dict[Relation, Relation] = {}
 
@@ -126,17 +126,21 @@ class Reuse:
         return self._plain[first] == now
 
     def _short(self, dim: Dim) -> Dim:
-        return shortened(self._replaced(dim)) if isinstance(dim, Expr) else dim
+        """The dim over the new symbols."""
+        if not isinstance(dim, Expr):
+            return dim
+        found = self._dims.get(dim)
+        if found is None:
+            found = self._dims[dim] = shortened(self._replaced(dim))
+        return found
 
     def _short_element(self, element: Element) -> Element:
         return self._short(element) if isinstance(element, Dim) else replace_in(element, self._replaced.mapping)
 
     def _dim(self, dim: Dim) -> Dim | None:
         """The dim over the new symbols; None if a rule may know a better form."""
-        if dim not in self._dims:
-            new = shortened(self._replaced(dim)) if isinstance(dim, Expr) else dim
-            self._dims[dim] = new if isinstance(new, Expr) and _is_closed(new) else None
-        return self._dims[dim]
+        new = self._short(dim)
+        return new if isinstance(new, Expr) and _is_closed(new) else None
 
     def _relation(self, relation: Relation) -> Relation:
         found = self._relations.get(relation)
