@@ -21,7 +21,7 @@ from absint.shapes.calls import summary_of
 from absint.shapes.folding import EXACT, evaluated
 from absint.shapes.interpretation import Calls, Interpretation
 from absint.shapes.readability import is_final, is_readable, readable
-from absint.shapes.summaries import RuleSummary, State, is_named, name_unknowns
+from absint.shapes.summaries import RuleSummary, State, has_names, is_named, name_unknowns
 from absint.transfer.application import apply
 from absint.transfer.op import Op, Statement
 
@@ -191,16 +191,20 @@ def _ruled(
 
 def is_plain(output: Value) -> bool:
     """It can be the output of a node as it is: its type is known, its sizes are named, readable and not too large."""
-    if not isinstance(output, Tensor) or output.dtype is UNDEFINED or not _fits(output.shape, output.dtype):
+    if not isinstance(output, Tensor) or output.dtype is UNDEFINED:
         return False
     contents = output.contents
-    return is_named(output) and (contents is None or not contents.open or is_readable(output))
+    if contents is None or not contents.open:
+        return _fits(output.shape, output.dtype, contents is None)
+    return _fits(output.shape, output.dtype, False) and is_named(output) and is_readable(output)
 
 
 @remembered
-def _fits(shape: Shape, dtype: DType) -> bool:
-    """A tensor of this shape and type is readable and not too large."""
-    return all(map(is_final, shape.open)) and (not shape.rank or too_many(shape, dtype.bits) is None)
+def _fits(shape: Shape, dtype: DType, is_open: bool) -> bool:
+    """A tensor of this shape and type is as `is_plain` wants it, its elements aside; `is_open`: they are unknown."""
+    if not all(map(is_final, shape.open)) or (shape.rank and too_many(shape, dtype.bits) is not None):
+        return False
+    return is_named(Tensor(dtype, shape)) if is_open else has_names(shape)
 
 
 def _unknown(operation: Operation, inputs: Inputs) -> State:

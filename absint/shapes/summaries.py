@@ -56,14 +56,18 @@ def is_named(value: Value) -> bool:
     if not isinstance(value, Tensor):
         return value is TOP or value is BOTTOM
     shape, contents = value.shape, value.contents
-    rank = shape.rank
-    if rank and shape.has_unknown:
-        return False
-    if rank is None and shape.is_top and (shape.variable is None or any(d.is_unknown for d in shape.known)):
+    if not has_names(shape):
         return False
     if contents is None:
-        return rank is None or rank > 1 or value.dtype not in _NAMED_TYPES
+        return shape.rank is None or shape.rank > 1 or value.dtype not in _NAMED_TYPES
     return not contents.open or contents.is_fill or not contents.has_unknown
+
+
+def has_names(shape: Shape) -> bool:
+    """No size is left without a name, nor an unknown rank without a variable."""
+    if shape.rank is not None:
+        return not shape.has_unknown
+    return not shape.is_top or (shape.variable is not None and not any(d.is_unknown for d in shape.known))
 
 
 _NAMED_TYPES: Final = frozenset({DType.INT64, DType.INT32, DType.BOOL})
