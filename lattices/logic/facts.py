@@ -47,12 +47,12 @@ class Facts:
         "_key",
         "_mapping",
         "_mentions",
-        "_narrows_only",
         "_originals",
         "_premises",
         "_restored",
         "_sets",
         "contradiction",
+        "narrows_only",
         "order",
         "relations",
         "replaced",
@@ -62,7 +62,8 @@ class Facts:
         """`order` lists symbols by priority: an equality is solved for a symbol that is not in it, or late in it."""
         self.order = order
         self._key: frozenset[Relation] | None = None
-        self._narrows_only: bool | None = None
+        self.narrows_only = False
+        """The replacements carry every fact: bounds show all others."""
         self._originals: Mapping[Symbol, Dim] | None = None
         self._restored: Substitution | None = None
         self.relations: tuple[Relation, ...] = tuple(dict.fromkeys(_flat(relations)))
@@ -84,7 +85,7 @@ class Facts:
                 is_shown = is_shown and found is TRUE
                 self._learn(found)
             if replaced is self.replaced:
-                self._narrows_only = is_shown
+                self.narrows_only = is_shown
                 break
 
     def __bool__(self) -> bool:
@@ -212,13 +213,6 @@ class Facts:
         if self._key is None:
             self._key = frozenset(self.relations)
         return self._key
-
-    @property
-    def narrows_only(self) -> bool:
-        """The replacements carry every fact: bounds show all others."""
-        if self._narrows_only is None:
-            self._narrows_only = all(relation.map(self.replaced) is TRUE for relation in self.relations)
-        return self._narrows_only
 
     @property
     def mapping(self) -> Mapping[Symbol, Dim]:
