@@ -1,0 +1,87 @@
+"""Exported queries, asked of several provers: which claims each proves, and in what time.
+
+    absint export-queries MODELS --out QUERIES
+    python benchmarks/provers.py QUERIES [--python torch=PATH] [--python jax=PATH] [--seconds 10]
+
+A query whose status is unsat is a claim that holds, one whose status is sat is a claim that does not. `--python` names
+the interpreter of an environment that has a prover; absint, Z3 and cvc5 are asked here. JAX takes every size for at
+least 1.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import statistics
+import subprocess
+import sys
+from collections import Counter
+from collections.abc import Sequence
+from pathlib import Path
+from time import perf_counter
+
+from markdown import table
+
+HERE = Path(__file__).parent
+ROOT = HERE.parent
+
+
+def asked(prover: str, python: str, files: Sequence[str], seconds: float) -> dict[str, tuple[str, float]]:
+    """The verdicts of a prover; a file that ended its process is asked no more."""
+    found: dict[str, tuple[str, float]] = {}
+    rest = list(files)
+    while rest:
+        command = [python, str(HERE / "asking.py"), prover, str(seconds), *rest]
+        done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
+        for line in done.stdout.splitlines():
+            file, verdict, time = json.loads(line)
+            found[file] = verdict, time
+        missing = [file for file in rest if file not in found]
+        if missing:
+            last = done.stderr.strip().splitlines()[-1:] or [""]
+            found[missing[0]] = f"failed: ended its process: {last[0][:100]}", 0.0
+        rest = missing[1:]
+    return found
+
+
+def row(prover: str, found: dict[str, tuple[str, float]], wanted: dict[str, str]) -> list[str]:
+    """How many claims that hold are proved, how many that do not, and the times of the questions."""
+    counts = Counter((wanted[file], verdict.split(":")[0]) for file, (verdict, _) in found.items())
+    times = sorted(time for _, time in found.values())
+    others = Counter(verdict.split(":")[0] for verdict, _ in found.values())
+    return [
+        prover,
+        str(counts["unsat", "proved"]),
+        str(counts["sat", "proved"]),
+        *(str(others[name]) for name in ("no form", "no time", "failed")),
+        f"{1e3 * statistics.median(times):.1f}",
+        f"{1e3 * times[-1]:.0f}",
+        f"{sum(times):.1f}",
+    ]
+
+
+def main() -> None:
+    """Read the command line."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("queries", type=Path, help="a folder that export-queries wrote")
+    parser.add_argument("--python", action="append", default=[], metavar="PROVER=PATH")
+    parser.add_argument("--seconds", type=float, default=10.0, help="for one question")
+    options = parser.parse_args()
+    wanted = {str(path.resolve()): path.name.partition("-")[0] for path in sorted(options.queries.glob("*/*.smt2"))}
+    others = dict(text.split("=", 1) for text in options.python)
+    statuses = Counter(wanted.values())
+    rows = []
+    for prover in ("absint", "z3", "cvc5", *others):
+        start = perf_counter()
+        found = asked(prover, others.get(prover, sys.executable), list(wanted), options.seconds)
+        rows.append(row(prover, found, wanted))
+        print(f"{prover}: {perf_counter() - start:.0f} s", file=sys.stderr, flush=True)
+        for reason in Counter(verdict for verdict, _ in found.values() if verdict.startswith("failed")).most_common(3):
+            print(f"  {reason}", file=sys.stderr)
+    heads = ["prover", f"proved of {statuses['unsat']}", f"of {statuses['sat']} that do not hold", "no form", "no time",
+             "failed", "ms, median", "ms, most", "s, all"]  # fmt: skip
+    print(table(heads, rows))
+
+
+if __name__ == "__main__":
+    main()
