@@ -37,7 +37,7 @@ class Variant(NamedTuple):
 @contextmanager
 def without_closed_forms() -> Iterator[None]:
     """No guess at a recurrence is tried."""
-    with patch("absint.shapes.loops.invariants.candidates", lambda *_: iter(())):
+    with patch("absint.shapes.loops.invariants.Invariant.try_forms", lambda *_: False):
         yield
 
 

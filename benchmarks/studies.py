@@ -118,14 +118,16 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("out", type=Path, help="the folder of the results")
     parser.add_argument("--set", action="append", default=[], metavar="NAME=FOLDER", help="a set of models")
+    parser.add_argument("--adversarial", action=argparse.BooleanOptionalAction, default=True, help="study these too")
     parser.add_argument("--jobs", type=int, help="parallel processes; one per core by default")
     parser.add_argument(
         "--source", action="append", default=[], help="declared, sound and all installed tools by default"
     )
     options = parser.parse_args()
     folders = {name: Path(folder) for name, _, folder in (text.partition("=") for text in options.set)}
-    folders["adversarial"] = options.out / "adversarial"
-    write_adversarial([str(folders["adversarial"])])
+    if options.adversarial:
+        folders["adversarial"] = options.out / "adversarial"
+        write_adversarial([str(folders["adversarial"])])
     sources = options.source or ["declared", "sound", *installed()]
     sets = {name: studied(name, folder, options.out, sources, options.jobs) for name, folder in folders.items()}
     false = refuted(sets, folders)

@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 import json
+import shutil
 import subprocess
 import sys
 from pathlib import Path
 
+import onnx
 import pytest
+
+from tests.absint.flows import FLOWS
 
 ROOT = Path(__file__).parents[1]
 MODEL = "examples/tiny_decoder.onnx"
@@ -48,6 +52,97 @@ def test_big_files_are_measured(tmp_path: Path) -> None:
 )
 def test_others_run(script: str, arguments: list[str], told: str) -> None:
     assert told in output(script, *arguments)
+
+
+QUERIES = {
+    "unsat-halves": """
+        (declare-const x0 Int) (declare-const x1 Int)
+        (assert (<= 0 x0 2147483647)) (assert (<= 0 x1 2147483647))
+        (define-fun $1 () Int (+ (div x0 2) (div (+ x0 1) 2)))
+        (assert (= x1 (* 2 x0)))
+        (assert (not (and (= $1 x0) (>= x1 x0))))""",
+    "unsat-broadcast": """
+        (declare-const x0 Int) (declare-const x1 Int)
+        (assert (<= 1 x0 2147483647)) (assert (<= 1 x1 2147483647))
+        (assert (or (= x0 x1) (= x0 1)))
+        (assert (not (= (ite (= x0 1) x1 x0) x1)))""",
+    "sat-halves": """
+        (declare-const x0 Int)
+        (assert (<= 0 x0 2147483647))
+        (assert (not (= (* 2 (div x0 2)) x0)))""",
+    "sat-strict": """
+        (declare-const x0 Int) (declare-const x1 Int)
+        (assert (<= 0 x0 2147483647)) (assert (<= 0 x1 2147483647)) (assert (< x0 x1))
+        (assert (>= x0 (- x1 1)))""",
+}
+
+
+def test_provers_are_asked_the_same(tmp_path: Path) -> None:
+    (tmp_path / "QF_LIA").mkdir()
+    for name, text in QUERIES.items():
+        script = f'(set-info :notes "a ""text"" (assert")\n(set-logic QF_LIA){text}\n(check-sat)\n(exit)\n'
+        (tmp_path / "QF_LIA" / f"{name}.smt2").write_text(script)
+    told = output("provers.py", str(tmp_path)).splitlines()
+    assert told[0].startswith("| prover | proved of 2 | of 2 that do not hold | no form | no time | failed |")
+    rows = [[cell.strip() for cell in line.strip("|").split("|")] for line in told[2:] if line]
+    assert [row[:6] for row in rows] == [[name, "2", "0", "0", "0", "0"] for name in ("absint", "z3", "cvc5")]
+
+
+def test_what_jax_can_be_told() -> None:
+    sys.path.insert(0, str(ROOT / "benchmarks"))
+    try:
+        import asking
+    finally:
+        sys.path.pop(0)
+    query = asking.Query(QUERIES["unsat-halves"])
+    assert query.names == ["x0", "x1"]
+    parts = [asking.comparison(part) for part in asking.conjuncts(asking.negation_of(query))]
+    assert parts == [("=", "$1", "x0"), (">=", "x1", "x0")]
+    plain = {"x0": 7, "x1": 14}
+    assert asking.Language(plain, query.defined).read("$1") == 7
+    broadcast = asking.Query(QUERIES["unsat-broadcast"])
+    with pytest.raises(asking.NoFormError):
+        asking.Language(plain, {}).read(asking.negation_of(broadcast))
+    strict = asking.Query(QUERIES["sat-strict"])
+    assert asking.comparison(asking.negation_of(strict)) == ("<", "x0", ["-", "x1", "1"])
+
+
+def test_parts_of_the_analysis_are_worth_something(tmp_path: Path) -> None:
+    onnx.save(FLOWS["loop_counts_down"]().model, tmp_path / "loop.onnx")
+    told = output("ablations.py", f"one={tmp_path}", "--runs", "1")
+    rows = [
+        [cell.strip() for cell in line.strip("|").split("|")] for line in told.splitlines() if line.startswith("| ")
+    ]
+    known = {row[0]: int(row[1]) for row in rows[2:]}
+    assert known["everything"] == known["without the memo"] > known["without closed forms of loops"]
+
+
+def test_studies_of_a_set_for_least_sizes(tmp_path: Path) -> None:
+    models = tmp_path / "models"
+    models.mkdir()
+    shutil.copy(ROOT / MODEL, models)
+    out = tmp_path / "out"
+    told = output("studies.py", str(out), "--set", f"tiny={models}", "--no-adversarial", "--jobs", "1",
+                  "--source", "sound", "--source", "declared")  # fmt: skip
+    assert "### tiny: 1 models" in told
+    lines = [line for line in told.splitlines() if line.startswith("| policy sound")]
+    assert [line.split(" | ")[-3:] for line in lines] == [["0", "0", "0 |"]]
+    assert json.loads((out / "refuted.json").read_text()) == []
+    assert {path.name for path in out.iterdir()} == {"refuted.json", "tiny-0", "tiny-1", "tiny-2"}
+
+
+def test_windows_larger_than_the_axis_are_told_apart(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.syspath_prepend(ROOT / "benchmarks")
+    from windows import by_a_large_window
+
+    pool = "MaxPool <kernel_shape = [3], strides = [2], pads = [1, 0]>"
+    head = '<ir_version: 10, opset_import: ["": 18]> graph (float[1, 1, L] x) => (float[1, 1, M] y)'
+    text = f"{head} {{[p] y = {pool} (x)}}"
+    onnx.save(onnx.parser.parse_model(text), tmp_path / "m.onnx")
+    claim = {"operator": "MaxPool", "cause": "MaxPool p"}
+    found = [by_a_large_window(tmp_path / "m.onnx", {**claim, "counterexample": {"L": size}}) for size in (0, 1, 2, 3)]
+    assert found == [True, True, False, False]
+    assert not by_a_large_window(tmp_path / "m.onnx", {**claim, "operator": "Slice", "counterexample": {"L": 1}})
 
 
 def test_jobs_beside_other_tools_names_every_job() -> None:
