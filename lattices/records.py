@@ -51,16 +51,17 @@ def _initialiser(
     defaults: Mapping[str, object],
     after: Callable[[object], None] | None,
 ) -> Callable[..., None]:
+    every = dict.fromkeys(names).keys()
+
     def initialise(self: object, *values: object, **named: object) -> None:
         given = dict(zip(placed, values, strict=False))
-        wrong = [name for name in named if name in given or name not in names]
-        missing = [name for name in names if name not in given and name not in named and name not in defaults]
-        if wrong or missing or len(values) > len(placed):
+        fields = {**defaults, **given, **named}
+        if fields.keys() != every or len(values) > len(placed) or not given.keys().isdisjoint(named):
+            wrong = [name for name in named if name in given or name not in names]
+            missing = [name for name in names if name not in fields]
             found = f"missing {', '.join(missing)}" if missing else f"unexpected {', '.join(wrong) or 'values'}"
             raise TypeError(f"{title}: {found}")
-        self.__dict__.update(defaults)
-        self.__dict__.update(given)
-        self.__dict__.update(named)
+        self.__dict__.update(fields)
         if after is not None:
             after(self)
 

@@ -183,8 +183,8 @@ class Lowerer:
             inputs: Sequence[str]
             key: Hashable
             if isinstance(node, ReadNode) and (formals is None or node.tail.is_closed):
-                inputs, outputs, attributes = node.input, node.output, node.tail.attribute
-                key = (node.tail, len(outputs))
+                inputs, outputs, tail = node.input, node.output, node.tail
+                attributes, key = tail.attribute, (tail, len(outputs))
             else:  # one slice of protobuf is faster than single reads
                 inputs, outputs, attributes = node.input[:], tuple(node.output[:]), node.attribute
                 if attributes or functions:

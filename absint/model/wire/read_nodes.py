@@ -2,8 +2,8 @@
 
 Most nodes begin with inputs, outputs and a name, all ASCII and shorter than 128 bytes, and end in a tail that some
 node before had too. If the bytes up to the tail are ASCII, every length among them is a single byte, so a step from one
-field to the next needs no test. Longer and other names are read with a test for each. All other nodes are read field by
-field, and so are tails that no node before had.
+field to the next needs no test. Longer and other names are read with a test for each. New tails, and nodes whose fields
+come in another order, are read field by field.
 """
 
 from __future__ import annotations
@@ -58,22 +58,27 @@ class Nodes(Sequence[Node]):
         return [self._at(place) for place in range(len(self))[at]] if isinstance(at, slice) else self._at(at)
 
     def __iter__(self) -> Iterator[Node]:
-        depth, read_graph = self._depth, self._read_graph
         for at, item in enumerate(self._items):
-            node = item if isinstance(item, Node) else _read(item, depth, read_graph)
-            if not node.tail.is_kept:
-                self._items[at] = node  # its graphs are the same objects each time
-            yield node
+            yield item if isinstance(item, Node) else _usual(item) or self._read(at, item)
 
     def _at(self, at: int) -> Node:
         """A node, which is kept."""
         item = self._items[at]
         if not isinstance(item, Node):
-            item = self._items[at] = _read(item, self._depth, self._read_graph)
+            item = self._items[at] = _usual(item) or self._read(at, item)
         return item
 
+    def _read(self, at: int, content: bytes) -> Node:
+        """A node of another form; kept if its tail is not, since its graphs are the same objects each time."""
+        depth, read_graph = self._depth, self._read_graph
+        node = _of_any_names(content, depth, read_graph) or _any(content, 0, len(content), depth, read_graph)
+        if not node.tail.is_kept:
+            self._items[at] = node
+        return node
 
-def _read(content: bytes, depth: int, read_graph: ReadGraph) -> Node:
+
+def _usual(content: bytes) -> Node | None:
+    """A node of the usual form; None for any other."""
     texts = content.decode("latin-1")
     inputs, outputs, name, at = [], [], "", 0
     try:
@@ -93,16 +98,15 @@ def _read(content: bytes, depth: int, read_graph: ReadGraph) -> Node:
             at = start + content[at + 1]
             name = texts[start:at]
     except IndexError:
-        at = len(content)
-    if content.isascii() or texts[:at].isascii():
-        tail = KEPT.get(content[at:]) or _tail(content, at, depth, read_graph)
-        if tail is not None:
-            return Node(inputs, tuple(outputs), name, tail)
-    return _of_any_names(content, depth, read_graph) or _any(content, 0, len(content), depth, read_graph)
+        return None
+    tail = KEPT.get(content[at:]) or KEPT.get(content[at : _end_of_tail(content, at)])
+    if tail is None or not (content.isascii() or texts[:at].isascii()):
+        return None
+    return Node(inputs, tuple(outputs), name, tail)
 
 
 def _of_any_names(content: bytes, depth: int, read_graph: ReadGraph) -> Node | None:
-    """A node of the usual form but for its names, which may be long and not ASCII; None for any other form."""
+    """A node that begins with its names, which may be long and not ASCII; None for any other form."""
     found: dict[int, list[str]] = {_INPUT: [], _OUTPUT: [], _NAME: []}
     at, end = 0, len(content)
     for tag, texts in found.items():
@@ -110,14 +114,14 @@ def _of_any_names(content: bytes, depth: int, read_graph: ReadGraph) -> Node | N
             length, start = varint(content, at + 1, end, 5)
             at = start + length
             texts.append(text(content[start:at]))
-    tail = KEPT.get(content[at:]) or _tail(content, at, depth, read_graph)
+    tail = _tail(content, at, depth, read_graph)
     name = found[_NAME][-1] if found[_NAME] else ""
     return None if tail is None else Node(found[_INPUT], tuple(found[_OUTPUT]), name, tail)
 
 
 def _tail(content: bytes, at: int, depth: int, read_graph: ReadGraph) -> Tail | None:
     """The tail of a node whose names end at a place; None if one of them comes later, or the tail is empty."""
-    kept = KEPT.get(content[at : _end_of_tail(content, at)])
+    kept = KEPT.get(content[at:]) or KEPT.get(content[at : _end_of_tail(content, at)])
     if kept is not None:
         return kept
     found = [field for field in each(content, ((at, len(content)),), depth) if field.wire == DELIMITED]

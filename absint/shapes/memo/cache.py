@@ -11,6 +11,7 @@ from typing import Final
 from weakref import WeakKeyDictionary
 
 from absint.lattices.terms import kept
+from absint.lattices.terms.intern import release
 from absint.lattices.terms.substitution import Substitution
 from absint.lattices.text import printer
 from absint.program.graph import Program
@@ -108,6 +109,7 @@ def purge() -> None:
     printer.forget()
     kept.forget()
     known_facts.forget()
+    release()
 
 
 __all__ = ["MAX_MEMO", "SHARED", "Cache", "Memo", "memo_of", "purge"]
