@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from absint.specification.formulas import Defined, Int, both, either, equal, product
+from absint.specification.formulas import Defined, Int, both, either, equal, product, smallest
 from absint.specification.layout import numbers
 from absint.specification.node import Node, Output, tensor
 from absint.specification.specs import at, specifies
@@ -18,6 +18,10 @@ from absint.specification.specs import at, specifies
         at("N C H", "D M 3", group=2),
         at("N C H", "D M 3", output_shape=[9], strides=[2]),
         at("N C H", "D M 3", strides=[2], auto_pad="SAME_UPPER"),
+        at("N C H", "D M 2", strides=[3], auto_pad="SAME_LOWER"),
+        at("N C H", "D M 2", strides=[3], auto_pad="VALID"),
+        at("N C H", "D M K"),
+        at("N 6 H", "6 M 3", "B", group=3, strides=[3], dilations=[2], output_padding=[2]),
     ],
 )
 def transposed_convolution(node: Node) -> Output:
@@ -40,12 +44,14 @@ def transposed_convolution(node: Node) -> Output:
         size, kernel = x.dims[2 + axis], w.dims[2 + axis]
         span = dilations[axis] * (kernel - 1) + 1
         node.requires(size >= 1, "the axis must have an element")
+        node.limits(kernel >= 1, "onnxruntime refuses a kernel without elements")
         if wanted is not None:
             room = strides[axis] * (size - 1) + extra[axis] + span
             node.limits(room >= wanted[axis], "onnxruntime only crops to output_shape")
             sizes.append(wanted[axis])
         elif node.text("auto_pad", "NOTSET").startswith("SAME"):
-            sizes.append(size * strides[axis])
+            # The padding that would make it longer than the kernels reach is none in onnxruntime.
+            sizes.append(smallest(size * strides[axis], strides[axis] * (size - 1) + extra[axis] + span))
         else:
             full = strides[axis] * (size - 1) + extra[axis] + span - pads[axis] - pads[axes + axis]
             node.requires(full >= 1, "the output must have an element")

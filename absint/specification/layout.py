@@ -17,6 +17,7 @@ from absint.specification.formulas import (
     largest,
     product,
     smallest,
+    term,
     total,
 )
 from absint.specification.node import Input, Node, Output, tensor
@@ -111,7 +112,9 @@ def expand(node: Node) -> Output:
 
 
 @specifies(
-    "Tile", first=6, grid=[at("N C", "= n c"), at("N C", "= 2 3"), at("N", "= 0"), at("N C", "= 2"), at("", "=")]
+    "Tile",
+    first=6,
+    grid=[at("N C", "= n c"), at("N C", "= 2 3"), at("N", "= 0"), at("N C", "= n+1 2"), at("N C", "= 2"), at("", "=")],
 )
 def tile(node: Node) -> Output:
     """Each size times its number of repeats."""
@@ -120,7 +123,14 @@ def tile(node: Node) -> Output:
     return tensor([size * count for size, count in zip(x.dims, repeats, strict=True)])
 
 
-JOINED = [at("N C", "M D", axis=0), at("N C", "M D", "L E", axis=1), at("N", "M", axis=0), at("N C H", "M D G", axis=2)]
+JOINED = [
+    at("N C", "M D", axis=0),
+    at("0 C", "M D", axis=1),
+    at("N C", "M+1 D+1", axis=1),
+    at("N C", "M D", "L E", axis=1),
+    at("N", "M", axis=0),
+    at("N C H", "M D G", axis=2),
+]
 
 
 @specifies("Concat", grid=[*JOINED, at("N C", "M D", axis=2)])
@@ -165,6 +175,8 @@ def joined(node: Node, inputs: list[Input]) -> Output:
     grid=[
         at("N C", outputs=3, axis=1, num_outputs=3),
         at("N C", "= 3 4", outputs=2),
+        at("N C", "= n-1 2", outputs=2),
+        at("N C+2", outputs=4, axis=1, num_outputs=4),
         at("N C", outputs=2, axis=-1, num_outputs=2),
         at("N C", "= 3 4 1", outputs=2),
     ],
@@ -174,10 +186,14 @@ def split(node: Node) -> list[Output]:
     x = node.input(0)
     axis = node.axis(node.integer("axis"), x.rank)
     size, count = x.dims[axis], node.outputs
-    given = node.elements(1) if len(node.inputs) > 1 else node.integers("split")
+    listed = node.integers("split")
+    by_attribute = None if listed is None else tuple(map(term, listed))
+    given = node.elements(1) if len(node.inputs) > 1 else by_attribute
     if given is not None:
         node.demand(len(given) == count, "there must be a size for each output")
         node.requires(equal(total(given), size), "the parts must fill the axis")
+        for part in given:
+            node.requires(part >= 0, "a part must not be negative")
         parts: Sequence[Term | int | Defined] = given
     elif node.version < 18:
         node.requires(equal(size % count, 0), "the parts must be equal")
@@ -288,6 +304,12 @@ SLICES = [
         at("N C", "= a", "= b", "= 0"),
         at("N C", "= a", "= b", "= 1", "= 2"),
         at("N C", "= a", "= 5", "= 0"),
+        at("N+3 C", "= 1", "= 3", "= 0"),
+        at("N+3 C", "= -2", "= -1", "= 0"),
+        at("N C", "= n+1", "= 9", "= 0"),
+        at("N C", "= n-1", "= m-2", "= 0"),
+        at("N C", "= n", "= 2*n+1", "= 1", "= 2"),
+        at("N+2 C", "= -1", "= n-1", "= 0", "= -1"),
         at("N C", "= 2", "= b", "= -2"),
         at("N C", "= -3", "= b", "= 0"),
         at("N C", "= a", "= -1", "= 1", "= 3"),

@@ -26,10 +26,11 @@ def batch_normalisation(node: Node) -> list[Output]:
     return [tensor(x.dims), tensor([x.dims[1]]), tensor([x.dims[1]])][: node.outputs]
 
 
-@specifies("InstanceNormalization", grid=[at("N C H", "A", "B"), at("N C H W", "A", "B")])
+@specifies("InstanceNormalization", grid=[at("N C H", "A", "B"), at("N C H W", "A", "B"), at("N C", "A", "B")])
 def instance_normalisation(node: Node) -> Output:
     """The shape of the input."""
     x = node.input(0)
+    node.demand(x.rank >= 3, "the input must have a spatial axis")
     for place in (1, 2):
         node.requires(equal(node.input(place).dims[0], x.dims[1]), "there must be a value for each channel")
     return tensor(x.dims)

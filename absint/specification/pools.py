@@ -20,6 +20,9 @@ POOLS: Final = [
     at("N C H", kernel_shape=[3], strides=[3], pads=[2, 2]),
     at("N C H", kernel_shape=[4], strides=[3], auto_pad="SAME_LOWER"),
     at("N C 7", kernel_shape=[2], strides=[2]),
+    at("N C H+3", kernel_shape=[3], strides=[2]),
+    at("N C H+1", kernel_shape=[4], strides=[2]),
+    at("N+1 C+1 H", kernel_shape=[3], strides=[2]),
     at("N C", kernel_shape=[2]),
     at("N C H", kernel_shape=[2, 2]),
 ]
@@ -30,6 +33,8 @@ CEILED: Final = [
     at("N C H W", kernel_shape=[3, 3], strides=[2, 2], pads=[1, 1, 1, 1], ceil_mode=1),
     at("N C H", kernel_shape=[4], strides=[3], pads=[0, 2], ceil_mode=1),
     at("N C H", kernel_shape=[2], strides=[2], auto_pad="SAME_UPPER", ceil_mode=1),
+    at("N C H+2", kernel_shape=[2], strides=[2], pads=[1, 1], ceil_mode=1),
+    at("N C H", kernel_shape=[3], strides=[4], pads=[2, 2], ceil_mode=1),
 ]
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from fractions import Fraction
 from typing import NamedTuple
@@ -44,7 +45,7 @@ class Instance(NamedTuple):
         for argument in self.inputs:
             if argument is not None:
                 for part in (*argument.dims, *(argument.elements or ())):
-                    names |= {part: None} if isinstance(part, str) else {}
+                    names |= {_sum(part)[1]: None} if isinstance(part, str) else {}
         return tuple(names)
 
     def node(self, operator: str, version: int) -> Node:
@@ -130,7 +131,7 @@ def _load() -> None:
 def at(*inputs: str | None, outputs: int = 1, first: int = 1, last: int = 1 << 16, **attributes: Attribute) -> Instance:
     """An instance, its inputs as text; None is left out.
 
-    `N C 3` are the dims of a float tensor, `int64: N` of another type, `int64=0: N` of one that is all 0 in runs;
+    `N C+1 3` are the dims of a float tensor, `int64: N` of another type, `int64=0: N` of one that is all 0 in runs;
     `= 1 n -1` is a vector of integers, `=` alone an empty one, `. n` a scalar; `float: = 2 1/2` one of floats.
     """
     return Instance(tuple(map(_argument, inputs)), attributes, outputs, first, last)
@@ -164,7 +165,18 @@ def _terms(parts: Sequence[int | str | Fraction]) -> tuple[Term, ...]:
 def _term(part: int | str | Fraction) -> Term:
     if isinstance(part, Fraction):
         return Term("fraction", (part.numerator, part.denominator))
-    return variable(part) if isinstance(part, str) else term(part)
+    if not isinstance(part, str):
+        return term(part)
+    factor, name, added = _sum(part)
+    multiple = variable(name) if factor == 1 else variable(name) * factor
+    return multiple if added == 0 else multiple + added
+
+
+def _sum(text: str) -> tuple[int, str, int]:
+    """The numbers and the variable of `2*n-1`."""
+    found = re.fullmatch(r"(?:(\d+)\*)?([A-Za-z]\w*)([+-]\d+)?", text)
+    assert found is not None, text
+    return int(found[1] or 1), found[2], int(found[3] or 0)
 
 
 def _shown(argument: Argument) -> str:

@@ -31,6 +31,8 @@ CONVOLUTIONS = [
     at("N 6 H", "8 3 3", group=2),
     at("N C H", "M D K", kernel_shape=[3]),
     at("N C H", "M D 2 3"),
+    at("N C", "M D"),
+    at("N C H+2", "M D 3", strides=[2]),
 ]
 
 
@@ -43,7 +45,7 @@ def convolution(node: Node) -> Output:
 def sliding(node: Node, weight: int = 1, bias: int = 2) -> Output:
     """The output of a convolution; the places of its inputs are given."""
     x, w, b = node.input(0), node.input(weight), node.optional(bias)
-    node.demand(x.rank == w.rank, "X and W must have one rank")
+    node.demand(x.rank == w.rank >= 3, "X and W must have one rank, 3 or more")
     group, axes = node.integer("group", 1), x.rank - 2
     node.requires(equal(x.dims[1], w.dims[1] * group), "channels of X must be those of W times group")
     node.requires(equal(w.dims[0] % group, 0), "output channels must be a multiple of group")
