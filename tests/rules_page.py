@@ -28,7 +28,6 @@ class Aspects(NamedTuple):
 
     name: str
     versions: tuple[int, ...]
-    obligations: int
     kinds: frozenset[str]
     complete: bool
     may_fail: tuple[str, ...]
@@ -47,7 +46,6 @@ def aspects() -> Iterator[Aspects]:
         yield Aspects(
             f"{domain}::{operator}" if domain else operator,
             tuple(known),
-            len(items) - len(gaps),
             frozenset(item.kind for item in items if not isinstance(item, Gap)),
             all(rule is not None and rule.complete for rule in rules),
             tuple(dict.fromkeys(reason for reason in gaps if reason.startswith("may fail"))),
@@ -73,11 +71,10 @@ def section() -> str:
     free = [item for item in lacking if not item.has_clauses]
     incomplete = [item for item in lacking if item.has_clauses and not item.complete]
     open_ = [item for item in lacking if item.has_clauses and item.complete]
-    count = sum(item.obligations for item in found)
     parts = [
         START,
         "## How much is specified\n",
-        f"{len(found)} operators in {sum(len(item.versions) for item in found)} versions; {count:,} obligations.\n",
+        f"{len(found)} operators in {sum(len(item.versions) for item in found)} versions.\n",
         "## Operators without an aspect\n",
         _list(f"*Necessary*: the rule states no requirement, so there is nothing to prove ({len(without)}):", without),
         _list(f"*Sufficient*: rank and attributes decide what is legal, and no size does ({len(free)}):", free),
