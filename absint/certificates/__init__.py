@@ -12,6 +12,7 @@ asked        the step of a relation that somebody asks about
 proving      the most general lemma that Z3 proves
 lemma        a lemma as a script
 meanings     the specification of one node over names for sizes
+branches     the specification of an If
 claims       claims about values as terms
 terms        dims and relations as terms of SMT-LIB
 """

@@ -109,7 +109,7 @@ class Certificate:
     @property
     def on_trust(self) -> Counter[tuple[str, str]]:
         """The steps that are the word of absint, wholly or in part, by operator and reason."""
-        found = ((step.operator, step.reason) for step in self.steps if step.is_on_trust)
+        found = ((step.operator, step.reason) for step in self.steps if step.has_word_of_rule)
         return Counter(found)
 
     def write(self, folder: str | os.PathLike[str]) -> int:

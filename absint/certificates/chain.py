@@ -15,6 +15,7 @@ from absint.lattices.logic.relation import TRUE, Relation
 from absint.lattices.terms.expr import MAX_DIM
 from absint.lattices.terms.interval import Interval
 from absint.lattices.value import BOTTOM, Value
+from absint.program.constructs import IfJoin
 from absint.program.steps import ABSENT, Operand
 from absint.shapes.names import invented, more_names
 from absint.solution.constraints import all_names
@@ -148,7 +149,7 @@ class _Round:
             "" if by == "model" else found.reason,
             tuple(chain.places.get(operand) for operand in node.operands),
             claims,
-            frozenset(part.name for part in parts if part.name not in proved) if by == "lemma" else frozenset(),
+            frozenset(part.name for part in parts if "@" in part.name and part.name not in proved and by == "lemma"),
             tuple(stated),
             found.lemma,
             tuple(chain.facts[fact] for fact in found.facts),
@@ -183,7 +184,7 @@ class _Round:
         self, node: Node, claims: tuple[Claim, ...], parts: Sequence[Part], introduced: Mapping[str, str]
     ) -> Proved:
         chain = self._chain
-        if node.operation is None:
+        if node.operation is None and not isinstance(node.step, IfJoin):
             return Proved(None, (), reason="" if node.step is None else "control flow")
         if _is_given(node):
             return Proved(None, ())

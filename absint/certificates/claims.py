@@ -7,12 +7,16 @@ from typing import Final, NamedTuple
 
 from absint.certificates.terms import Terms
 from absint.lattices.contents import Element
+from absint.lattices.dtype import DType
 from absint.lattices.logic.relation import Relation
 from absint.lattices.terms.expr import Dim, Symbol
 from absint.lattices.value import Tensor, Value
 
 MOST_ELEMENTS: Final = 64
 """Elements of a tensor that are claimed one by one."""
+
+COUNTED: Final = frozenset({DType.INT32, DType.INT64})
+"""Types of tensors whose elements decide sizes."""
 
 
 class Claim(NamedTuple):
@@ -71,8 +75,10 @@ class Claims:
             return NOTHING
         dims = tuple(self._terms.dim(dim) for dim in value.shape.dims)
         sizes = value.shape.concrete
+        if sizes is not None and 0 in sizes and value.dtype in COUNTED:
+            return Claim(dims, ())
         block = None if value.contents is None or sizes is None else value.contents.block(sizes)
-        if block is None or not 0 < len(block.elements) <= MOST_ELEMENTS:
+        if block is None or len(block.elements) > MOST_ELEMENTS:
             return Claim(dims)
         found = tuple(map(self._element, block.elements))
         if all(element is None for element in found):

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Final, Literal, NamedTuple
 
+from absint.certificates.branches import joined
 from absint.certificates.claims import Claim
 from absint.certificates.meanings import Meaning, meaning
 from absint.certificates.terms import literal, number_of, replaced, symbols
@@ -26,7 +27,8 @@ _DOMAIN: Final = "domain@0"
 class Problem(NamedTuple):
     """What is to be proved of a node."""
 
-    operation: Operation
+    operation: Operation | None
+    """None for the node that joins the branches of an If."""
     inputs: tuple[Claim | None, ...]
     outputs: tuple[Claim, ...]
     introduced: Mapping[str, str]
@@ -52,14 +54,18 @@ class Stage:
         self._problem = problem
         self._bounds = bounds
         self._general = _general(problem, generality)
-        self._means: Meaning = meaning(problem.operation, problem.inputs, problem.outputs, self._general)
+        if problem.operation is None:
+            self._title, self._means = "If", joined(problem.inputs)
+        else:
+            self._means = meaning(problem.operation, problem.inputs, problem.outputs, self._general)
+            self._title = f"{problem.operation.op_type}-{self._means.version}"
         self.places = self._means.places
         """The names of sizes and elements that the specification speaks of."""
 
     def lemma(self, claims: Sequence[str], facts: Sequence[str] = ()) -> Lemma:
         """The lemma that the node has these claims, each a formula over `out0@1` and symbols of the model."""
         problem, names = self._problem, _Names(self._general)
-        title = f"{problem.operation.op_type}-{self._means.version}"
+        title = self._title
         goals = [*([_DOMAIN] if self._means.domain else []), *claims]
         head = f"; {title}: the sizes of its outputs from those of its inputs, for any numbers $0, $1, ..."
         said = list(_specification(self._means))
@@ -83,7 +89,7 @@ def _lemma(
     claims: Sequence[str],
     bounds: Mapping[str, Interval],
 ) -> Lemma:
-    given = list(_given(inputs, names.local))
+    given = list(_given(inputs, names.local, are_computed=title != "If"))
     defined = [f"(define-fun {names.local(name)} () Int {size})" for name, size in introduced.items()]
     stated = list(map(names.local, facts))
     goals = list(map(names.local, claims))
@@ -150,7 +156,7 @@ def _general(problem: Problem, generality: Generality) -> dict[str, str]:
     return found
 
 
-def _given(inputs: Sequence[Claim | None], local: Callable[[str], str]) -> Iterator[str]:
+def _given(inputs: Sequence[Claim | None], local: Callable[[str], str], *, are_computed: bool) -> Iterator[str]:
     for place, claim in enumerate(inputs):
         if claim is None:
             continue
@@ -158,7 +164,8 @@ def _given(inputs: Sequence[Claim | None], local: Callable[[str], str]) -> Itera
         for axis, dim in enumerate(claim.dims or ()):
             name = f"in{place}@{axis}"
             yield f"(declare-const {name} Int)" if dim is None else f"(define-fun {name} () Int {local(dim)})"
-            yield f"(assert (<= 0 {name}))"
+            if are_computed:
+                yield f"(assert (<= 0 {name}))"
         sort = "Bool" if claim.truths else "Int"
         for at, element in enumerate(claim.elements or ()):
             name = f"in{place}@e{at}"

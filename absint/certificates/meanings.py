@@ -7,6 +7,8 @@ from typing import Final, NamedTuple
 
 from absint.certificates.claims import NOTHING, Claim
 from absint.certificates.terms import number_of
+from absint.lattices.contents import Element
+from absint.lattices.logic.relation import FALSE, TRUE
 from absint.lattices.terms.expr import Expr
 from absint.lattices.value import Tensor
 from absint.model.schemas import since
@@ -154,13 +156,17 @@ def _attributes(attributes: Mapping[str, AttributeValue]) -> Mapping[str, Attrib
 
 
 def _numbers(value: Tensor) -> list[int] | None:
-    """The integers in a tensor."""
+    """The integers or truths in a tensor."""
     block = None if value.contents is None else value.contents.block(value.shape.concrete)
     if block is None:
         return None
-    found = [item.const if isinstance(item, Expr) else None for item in block.elements]
+    found = [item is TRUE if item in (TRUE, FALSE) else _constant(item) for item in block.elements]
     known = [number for number in found if number is not None]
     return known if len(known) == len(found) else None
+
+
+def _constant(item: Element) -> int | None:
+    return item.const if isinstance(item, Expr) else None
 
 
 __all__ = ["SIGNED", "Meaning", "NotSpecifiedError", "meaning"]

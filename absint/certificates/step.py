@@ -59,8 +59,13 @@ class Step(NamedTuple):
     """Symbols that occur here first; for one that names a size or an element, which: `{"_d0": "out0@1"}`."""
 
     @property
+    def has_word_of_rule(self) -> bool:
+        """Some claim or requirement is the word of absint."""
+        return self.is_on_trust or any(given.role == "required" and given.by == "rule" for given in self.relations)
+
+    @property
     def is_on_trust(self) -> bool:
-        """Wholly or in part."""
+        """Some claim about an output is the word of absint."""
         return self.by == "rule" or bool(self.on_trust) or (self.by == "lemma" and "" in self.introduces.values())
 
     def name_of(self, output: int) -> str:

@@ -14,6 +14,8 @@ import numpy as np
 import numpy.typing as npt
 
 from absint.specification.formulas import (
+    FALSE,
+    TRUE,
     Formula,
     Term,
     both,
@@ -368,9 +370,13 @@ def _tiled(_: Node, given: list[Array]) -> Array:
 
 @_computes("ConstantOfShape")
 def _constant(node: Node, given: list[Array]) -> Array:
-    """The attribute `value` has one integer."""
-    sizes, (value,) = _bounded(_numbers(given[0])), node.integers("value") or []
-    return _filled(sizes, [term(value)] * int(np.prod(sizes, dtype=int)))
+    """The attribute `value` has one integer or truth."""
+    sizes, value = _bounded(_numbers(given[0])), node.attributes.get("value")
+    assert isinstance(value, Sequence)
+    (item,) = value
+    assert isinstance(item, int)
+    filler = (TRUE if item else FALSE) if isinstance(item, bool) else term(item)
+    return _filled(sizes, [filler] * int(np.prod(sizes, dtype=int)))
 
 
 @_computes("Range")

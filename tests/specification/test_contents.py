@@ -71,6 +71,7 @@ CASES: list[tuple[str, int, list[np.ndarray], int, dict[str, object]]] = [
     ("Expand", 13, [DATA[0, :1], vector()], 1, {}),
     ("Tile", 13, [DATA, vector(2, 1)], 1, {}),
     ("ConstantOfShape", 13, [vector(2, 3)], 0, {"value": [4]}),
+    ("ConstantOfShape", 13, [vector()], 0, {"value": [True]}),
     *[("Range", 13, [np.array(a), np.array(b), np.array(c)], 0, {}) for a, b, c in ((2, 9, 3), (5, 0, -2), (3, 3, 1))],
 ]
 
