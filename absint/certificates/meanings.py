@@ -14,6 +14,7 @@ from absint.lattices.value import Tensor
 from absint.model.schemas import since
 from absint.program.operations import Operation
 from absint.specification.contents import Elements, elements
+from absint.specification.data_dependent import bounded
 from absint.specification.formulas import Formula, Term, term, variable
 from absint.specification.node import Attribute, IllegalError, Input, Node, Output
 from absint.specification.specs import specification
@@ -73,12 +74,13 @@ def meaning(
     """
     version = since(operation.domain, operation.op_type, operation.version) or operation.version
     spec = specification(operation.domain, operation.op_type, version)
-    if spec is None:
+    function = bounded(operation.domain, operation.op_type) if spec is None else spec.function
+    if function is None:
         raise NotSpecifiedError("no specification")
     given = [None if claim is None else _input(place, claim, names) for place, claim in enumerate(inputs)]
     node = _Reading(operation.op_type, version, given, _attributes(operation.attributes), operation.outputs)
     try:
-        found = spec.function(node)
+        found = function(node)
     except IllegalError as error:
         raise NotSpecifiedError(f"the specification allows no run: {error}") from None
     except LookupError:

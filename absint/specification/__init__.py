@@ -27,5 +27,6 @@ They share no code with the rules, and no analysis imports them: rules are prove
     old_forms      forms before opset 8
 
     contents       elements of small tensors of integers and truths
+    data_dependent sizes that hang on data: bounds
     followed       the instances at which elements are compared
 """

@@ -1,0 +1,64 @@
+"""Operators whose sizes hang on the data: what is true of each size, which does not decide it.
+
+Rules are not proved exact against these; certificates take from them that a size is within its bounds.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Final
+
+from absint.specification.formulas import Defined, Int, both, product
+from absint.specification.node import Node, Output, tensor
+
+Function = Callable[[Node], Output]
+
+
+def _at_most(*bounds: Int) -> Defined:
+    """Any size up to each of the bounds."""
+    return Defined(lambda q: both(*[q <= bound for bound in bounds]))
+
+
+def _non_zero(node: Node) -> Output:
+    """A row for each axis, a column for each element that is not 0."""
+    x = node.input(0)
+    if x.rank == 0:
+        raise LookupError("runtimes differ on a scalar")
+    return tensor([x.rank, _at_most(product(x.dims))])
+
+
+def _non_max_suppression(node: Node) -> Output:
+    """A row for each box that is chosen: batch, class, box."""
+    boxes, scores = node.input(0), node.input(1)
+    node.demand(boxes.rank == scores.rank == 3, "boxes and scores must have rank 3")
+    return tensor([_at_most(product(scores.dims)), 3])
+
+
+def _compress(node: Node) -> Output:
+    """What the condition selects: slices along the axis, or elements of the flattened input."""
+    x, condition = node.input(0), node.input(1)
+    node.demand(condition.rank == 1, "the condition must be a vector")
+    if "axis" not in node.attributes:
+        return tensor([_at_most(product(x.dims), condition.dims[0])])
+    axis = node.axis(node.integer("axis"), x.rank)
+    return tensor([*x.dims[:axis], _at_most(x.dims[axis], condition.dims[0]), *x.dims[axis + 1 :]])
+
+
+_BOUNDED: Final[dict[str, Function]] = {
+    "NonZero": _non_zero,
+    "NonMaxSuppression": _non_max_suppression,
+    "Compress": _compress,
+}
+
+
+def bounded(domain: str, operator: str) -> Function | None:
+    """What is true of the sizes of an operator, if they hang on its data and something is written here."""
+    return None if domain else _BOUNDED.get(operator)
+
+
+def operators() -> list[str]:
+    """The operators of ai.onnx that are written here."""
+    return sorted(_BOUNDED)
+
+
+__all__ = ["Function", "bounded", "operators"]
