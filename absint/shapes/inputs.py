@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Container, Iterable, Iterator, Mapping
+from collections.abc import Collection, Container, Iterator, Mapping
 from functools import cached_property
 
 from absint.diagnostics import Diagnostic, Severity
 from absint.lattices.logic.relation import Relation, ge, ne
 from absint.lattices.records import NamedTuple
 from absint.lattices.shape import TOP_SHAPE, Shape
+from absint.lattices.terms.atoms import Atom
 from absint.lattices.terms.expr import UNKNOWN_SIZE, Dim, Expr, Symbol, Unknown, postorder, symbol
 from absint.lattices.terms.kinds import SymbolKind
 from absint.lattices.terms.normal import sole_atom
@@ -101,25 +102,37 @@ class _Stated(NamedTuple):
 class _Dims:
     """The declared dims of all inputs; each is read once."""
 
-    def __init__(self, dims: Iterable[Expr]) -> None:
+    def __init__(self, dims: Collection[Expr]) -> None:
         """`dims` are those that are no numbers."""
-        self._alone = {only.name for dim in dims if isinstance(only := sole_atom(dim), Symbol)}
+        self._dims = dims
         self.names = {name for dim in dims for name in dim.free_symbols}
         """All names that are taken."""
         self._stated: dict[Expr, _Stated] = {}
+
+    @cached_property
+    def _alone(self) -> frozenset[str]:
+        """The names that are a whole dim of some input."""
+        return frozenset(only.name for dim in self._dims if isinstance(only := sole_atom(dim), Symbol))
 
     def stated(self, dim: Expr) -> _Stated:
         """The dim as it is meant: it may be an expression over names that stand alone on some input."""
         found = self._stated.get(dim)
         if found is None:
-            stated: Dim = dim
-            hint, only = None, sole_atom(dim)
-            if isinstance(only, Symbol):
-                others = () if reads_as_name(only.name) else self._alone - {only.name}
-                stated, hint = read_dim_param(only.name, others, total=True)
-            names = tuple(sorted(stated.free_symbols))
-            found = self._stated[dim] = _Stated(stated, hint, names, tuple(_definedness(stated)))
+            only = sole_atom(dim)
+            if isinstance(only, Symbol) and reads_as_name(only.name):
+                found = _Stated(symbol(only.name), None, (only.name,), ())
+            else:
+                found = self._read(dim, only)
+            self._stated[dim] = found
         return found
+
+    def _read(self, dim: Expr, only: Atom | None) -> _Stated:
+        """A dim that is no plain name."""
+        stated: Dim = dim
+        hint = None
+        if isinstance(only, Symbol):
+            stated, hint = read_dim_param(only.name, self._alone - {only.name}, total=True)
+        return _Stated(stated, hint, tuple(sorted(stated.free_symbols)), tuple(_definedness(stated)))
 
 
 def _open(value: Value | None) -> tuple[Expr, ...]:

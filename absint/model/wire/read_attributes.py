@@ -37,8 +37,8 @@ _UNIQUE: Final = count()
 def read_tail(data: Content, found: Sequence[Field], depth: int, read_graph: ReadGraph) -> Tail:
     """The tail that these fields of a node make; `depth` is that of the node."""
     content = b""
-    if sum(field.end - field.tag for field in found) <= MAX_TAIL:
-        content = b"".join(data[field.tag : field.end] for field in found)
+    if sum([field.end - field.tag for field in found]) <= MAX_TAIL:
+        content = b"".join([data[field.tag : field.end] for field in found])
         kept = KEPT.get(content)
         if kept is not None:
             return kept
@@ -66,9 +66,10 @@ def _usual(content: bytes, depth: int) -> Attribute | None:
     if content[:1] != _NAME or content[-3:-1] != _TYPE:
         return None
     at, end = 2 + content[1], len(content) - 3
-    if content[1] > 127 or at >= end or (content[-1], content[at]) not in _VALUES:
+    found = _VALUES.get((content[-1], content[at])) if at < end and content[1] < 128 else None
+    if found is None:
         return None
-    name, read = _VALUES[content[-1], content[at]]
+    name, read = found
     value = read(content, at + 1, end, depth + 1)
     if value is None:
         return None

@@ -124,10 +124,13 @@ def _tail(content: bytes, at: int, depth: int, read_graph: ReadGraph) -> Tail | 
     kept = KEPT.get(content[at:]) or KEPT.get(content[at : _end_of_tail(content, at)])
     if kept is not None:
         return kept
-    found = [field for field in each(content, ((at, len(content)),), depth) if field.wire == DELIMITED]
-    if not found or any(field.number in _NAMES for field in found):
-        return None
-    return read_tail(content, [field for field in found if field.number in _TAIL], depth, read_graph)
+    found = []
+    for field in each(content, ((at, len(content)),), depth):
+        if field.wire == DELIMITED and field.number in _NAMES:
+            return None
+        if field.wire == DELIMITED and field.number in _TAIL:
+            found.append(field)
+    return read_tail(content, found, depth, read_graph) if found else None
 
 
 def _end_of_tail(content: bytes, at: int) -> int:
