@@ -61,8 +61,9 @@ TABLE = "(float[2] x) => (float[2] y) <float[2] t = {3, 4}> {y = Add(x, t)}"
 BROKEN = "(float[N] x, int64[N] s) => (float[N] y) <float[3] u> {y = Add(x, s)  u = my.Nothing(x)}"
 PLACES = "(float[N] x) => (int64[A, B] y) {y = NonZero(x)}"
 OPAQUE = "(float[N] x) => (float[N] y) {y = my.Nothing(x)}"
-MODELS = {"opaque": OPAQUE, "sizes": SIZES, "places": PLACES, "broken": BROKEN, "eighths": EIGHTHS, "pooled": POOLED,
-          "sliced": SLICED, "still": STILL, "table": TABLE}  # fmt: skip
+RANKS = "(float[N] x, int64[K] t) => (float[A] y) {y = Reshape(x, t)}"
+MODELS = {"opaque": OPAQUE, "ranks": RANKS, "sizes": SIZES, "places": PLACES, "broken": BROKEN, "eighths": EIGHTHS,
+          "pooled": POOLED, "sliced": SLICED, "still": STILL, "table": TABLE}  # fmt: skip
 
 
 def keys(data: object, below: str = "") -> Iterator[str]:
@@ -131,7 +132,7 @@ def printed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.Capt
         "diff broken.onnx sizes.onnx --values",
         "diff pooled.onnx sliced.onnx --values",
         "diff sliced.onnx pooled.onnx --evidence none",
-        "explain opaque.onnx y",
+        "explain ranks.onnx y",
         f"explain {DETECTOR} boxes",
         f"explain {DETECTOR} /Resize_output_0",
     ):
