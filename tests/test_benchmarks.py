@@ -46,6 +46,7 @@ def test_big_files_are_measured(tmp_path: Path) -> None:
     ("script", "arguments", "told"),
     [
         ("floor.py", [MODEL], "absint, remembered"),
+        ("checkouts.py", [".", ".", "--models", MODEL, "--rounds", "1"], "all remembered"),
         ("readability.py", [MODEL], "tiny_decoder"),
         ("queries.py", ["--queries", "3", "--layers", "1"], "queries"),
     ],

@@ -85,6 +85,44 @@ def linted(text: str) -> str:
     return str(absint.lint(graph(text)))
 
 
+def integers(text: str) -> str:
+    """The bounds that an analysis of integers finds in a model as for `graph`, and its shapes with them."""
+    import onnx.parser
+
+    import absint
+    from tests.absint.together.test_arithmetic import Integers
+
+    analysis = Integers()
+    model = onnx.parser.parse_model(f'<ir_version: 10, opset_import: ["" : 20]> agraph {text}')
+    result = absint.analyze(model, with_=[analysis])
+    return f"{sorted(result.found_by(analysis).items())} {said(result)}"
+
+
+def needed(text: str, output: str) -> str:
+    """The values that an output of a model as for `graph` needs."""
+    import onnx.parser
+
+    import absint
+    from tests.absint.together.needs import Needs
+
+    analysis = Needs(output)
+    model = onnx.parser.parse_model(f'<ir_version: 10, opset_import: ["" : 20]> agraph {text}')
+    return str(sorted(absint.analyze(model, with_=[analysis]).found_by(analysis).items()))
+
+
+def doubled(levels: int) -> str:
+    """The bounds behind folded calls in each other, which start from two different numbers."""
+    import absint
+    import absint.program.folded as folded
+    from tests.absint.together.bounds import Scalars
+    from tests.absint.together.test_into_shapes import doubling
+
+    for name in ("LARGE", "LARGE_INSIDE", "ALIKE"):
+        setattr(folded, name, 0)
+    analysis = Scalars()
+    return str(absint.analyze(doubling(levels), with_=[analysis]).found_by(analysis))
+
+
 def counting() -> str:
     """The states of a loop that counts to 100."""
     from absint.engine import fixpoint

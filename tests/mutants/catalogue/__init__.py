@@ -6,6 +6,7 @@ inputs          elements of small inputs as symbols
 reading         messages of files
 writing         annotated files
 expressions     normal forms, relations, facts, intervals
+together        analyses of values, their domains, each other
 engine          control flow, summaries and their memo, rounds
 solving         proofs, checks, contracts, exports, costs
 comparing       two models side by side
@@ -31,6 +32,7 @@ from tests.mutants.catalogue import (
     rules,
     sizing,
     solving,
+    together,
     writing,
 )
 from tests.mutants.mutant import Mutant
@@ -43,6 +45,7 @@ ALL: Final = (
     *writing.MUTANTS,
     *expressions.MUTANTS,
     *engine.MUTANTS,
+    *together.MUTANTS,
     *solving.MUTANTS,
     *comparing.MUTANTS,
     *sizing.MUTANTS,
