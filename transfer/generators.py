@@ -24,7 +24,7 @@ from absint.transfer.elements.rounded import FORMATS, to_integer
 from absint.transfer.elementwise import require_scalar, require_single
 from absint.transfer.op import BadNodeError, Op
 from absint.transfer.rule import rule
-from absint.transfer.semantics import ONNX
+from absint.transfer.semantics import ONNX, RUNTIME
 
 # Constants
 
@@ -267,7 +267,10 @@ def one_hot(op: Op) -> Tensor:
     found = _sole(op, "depth")
     whole = found.num if isinstance(found, Real) and found.den == 1 else integer(found)
     depth = as_size(op, whole, "depth")
-    op.may_fail("onnxruntime needs a depth of 1 or more", unless=rel.ge(depth, 1))
+    if op.semantics == RUNTIME:
+        op.require(rel.ge(depth, 1), "onnxruntime needs a depth of 1 or more")
+    else:
+        op.may_fail("onnxruntime needs a depth of 1 or more", unless=rel.ge(depth, 1))
     _require_pair(op, op.tensor("values").shape)
     shape, dtype = op.tensor("indices").shape, op.dtype("values")
     if shape.is_top:

@@ -13,6 +13,7 @@ from absint.lattices.value import Tensor
 from absint.transfer.caveats import single
 from absint.transfer.op import Op
 from absint.transfer.rule import rule
+from absint.transfer.semantics import EITHER, RUNTIME
 
 
 @rule("MatMul", inputs="A B", complete=True, starred=True)
@@ -87,7 +88,10 @@ def _matrix(op: Op, shape: Shape, name: str, transposed: bool) -> tuple[Dim, Dim
     dims = shape.dims
     if len(dims) == 1 and name == "A":
         # onnxruntime accepts a vector as a matrix of one row; ONNX's own inference rejects it.
-        op.documents_require(FALSE, "A must be a matrix, found a vector")
+        if op.semantics == RUNTIME:
+            op.load_risk("A must be a matrix, found a vector")
+        else:
+            op.documents_require(FALSE, "A must be a matrix, found a vector")
         dims = (Dim(1), dims[0])
     elif len(dims) != 2:
         op.reject(f"{name} must have rank 2, found shape {shape}")
@@ -142,8 +146,8 @@ def _product_of_any_rank(op: Op, a: Shape, b: Shape) -> Shape:
         op.may_fail("inner dimensions of A and B must agree")
         return TOP_SHAPE
     op.require_equal(left[-1], right[0] if b.rank == 1 else right[-2], "inner dimensions of A and B must agree")
-    if b.rank != 2:
-        op.runtime_may_fail("onnxruntime may not broadcast a batch of 1 to an empty one")
+    if b.rank != 2 and op.semantics == EITHER:
+        op.may_fail("onnxruntime may not broadcast a batch of 1 to an empty one")
     if b.rank == 1:
         return without(a, [len(a.known) - 1])
     if b.rank == 2:
@@ -180,10 +184,12 @@ def _right_matrix(op: Op, shape: Shape) -> tuple[tuple[Dim, ...], tuple[Dim, ...
 
 
 def _note_empty_batches(op: Op, a: tuple[Dim, ...], b: tuple[Dim, ...]) -> None:
-    """numpy broadcasts a batch of 1 to an empty one; onnxruntime fails on most such pairs."""
+    """numpy broadcasts a batch of 1 to an empty one; onnxruntime before 1.32 fails on most such pairs."""
+    if op.semantics != EITHER:
+        return
     for left, right in zip_longest(reversed(a), reversed(b), fillvalue=Dim(1)):
         clash = disjunction(conjunction(eq(left, 0), ne(right, 0)), conjunction(ne(left, 0), eq(right, 0)))
-        op.runtime_may_fail("onnxruntime may not broadcast a batch of 1 to an empty one", unless=~clash)
+        op.may_fail("onnxruntime may not broadcast a batch of 1 to an empty one", unless=~clash)
 
 
 __all__ = ["det", "gemm", "gemm_1", "matmul", "matmul_integer", "matmul_shape", "qlinear_matmul"]

@@ -86,7 +86,7 @@ def _check_rank(op: Op, shape: Shape) -> None:
 
 def _may_refuse_channels(op: Op, batch: Dim, channels: Dim) -> None:
     some = disjunction(ge(channels, 1), eq(batch, 0))
-    op.runtime_may_fail("onnxruntime does not pool a tensor without channels", unless=some)
+    op.runtime_requires(some, "onnxruntime does not pool a tensor without channels")
 
 
 def _may_refuse_pads(op: Op, found: Sequence[Window]) -> None:

@@ -90,6 +90,8 @@ def resize(op: Op) -> Tensor:
     if sizes is YES or scales is NO:
         return _sized(op, x)
     if scales is YES or sizes is NO:
+        if op.has("sizes"):
+            op.runtime_requires(FALSE, "onnxruntime needs sizes to be left out, even if empty, where scales are given")
         if not _stretches(op):
             op.load_risk("keep_aspect_ratio_policy must be stretch where scales are given")
         return _scaled(op, x, _scale_elements(op))

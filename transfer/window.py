@@ -110,6 +110,8 @@ def kernel_of(op: Op, weight: Sequence[Dim] | None) -> list[Dim] | None:
 def slides(op: Op, size: Dim, window: Window, axis: int) -> Dim:
     """The number of window positions on an axis where the window must fit, as in a convolution."""
     if op.semantics == ONNX:
+        if window.same:
+            op.may_fail(f"spatial axis {axis} must not be empty", unless=ge(size, 1))
         return _documented(op, size, window, False, axis)
     needed, positions = _slides(size, window)
     if needed is not TRUE:

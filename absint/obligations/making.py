@@ -21,21 +21,39 @@ from absint.specification.specs import Argument, Instance, Specification
 from absint.transfer.application import apply
 from absint.transfer.op import Applied, Op
 from absint.transfer.rule import Rule
+from absint.transfer.semantics import EITHER, ONNX, Semantics
 
 
 def obligations(
-    rule: Rule, spec: Specification, operator: str, version: int, instance: Instance
+    rule: Rule,
+    spec: Specification,
+    operator: str,
+    version: int,
+    instance: Instance,
+    semantics: Semantics = EITHER,
 ) -> Iterator[Obligation | Gap]:
-    """All obligations of the rule at the instance, and what it leaves open."""
-    return _Making(rule, spec, operator, version, instance).all()
+    """All obligations of the rule at the instance, and what it leaves open.
+
+    With the semantics `onnx` a node is legal if the documents alone say so.
+    """
+    return _Making(rule, spec, operator, version, instance, semantics).all()
 
 
 class _Making:
-    def __init__(self, rule: Rule, spec: Specification, operator: str, version: int, instance: Instance) -> None:
+    def __init__(
+        self,
+        rule: Rule,
+        spec: Specification,
+        operator: str,
+        version: int,
+        instance: Instance,
+        semantics: Semantics,
+    ) -> None:
+        self.semantics = semantics
         self.rule, self.operator, self.version, self.instance = rule, operator, version, instance
         self.meaning: Meaning = spec.meaning(operator, version, instance)
         self.elements = elements(instance.node(operator, version)) if not spec.domain else (None,) * instance.outputs
-        self.applied: Applied = applied(rule, operator, version, instance)
+        self.applied: Applied = applied(rule, operator, version, instance, semantics)
 
     def all(self) -> Iterator[Obligation | Gap]:
         if not self.meaning.outputs:
@@ -64,6 +82,8 @@ class _Making:
 
     @property
     def legal(self) -> Formula:
+        if self.semantics == ONNX:
+            return both(*[clause.strict for clause in self.meaning.legal])
         return both(*[clause.formula for clause in (*self.meaning.legal, *self.meaning.limits)])
 
     def _illegal(self) -> Iterator[Obligation | Gap]:
@@ -129,7 +149,7 @@ class _Making:
             yield from self._entailed(required, clause)
 
     def _entailed(self, required: Sequence[Relation], clause: Clause) -> Iterator[Obligation | Gap]:
-        script = self._script([negated(clause.formula)])
+        script = self._script([negated(clause.strict if self.semantics == ONNX else clause.formula)])
         for relation in required:
             script.commands(f"(assert {script.script.relation(relation)})")
         yield self._made("sufficient", f"the requirements imply: {clause.reason}", script)
@@ -166,11 +186,12 @@ class _Script:
         return "\n".join([self.script.text, *self._commands])
 
 
-def applied(rule: Rule, operator: str, version: int, instance: Instance) -> Applied:
+def applied(rule: Rule, operator: str, version: int, instance: Instance, semantics: Semantics = EITHER) -> Applied:
     """What the rule says of the instance."""
     inputs = [None if argument is None else _value(argument) for argument in instance.inputs]
-    attributes = dict(instance.attributes)
-    return apply(rule, Op(rule, inputs, attributes, version=version, outputs=instance.outputs, name=operator))
+    attributes, outputs = dict(instance.attributes), instance.outputs
+    op = Op(rule, inputs, attributes, version=version, outputs=outputs, name=operator, semantics=semantics)
+    return apply(rule, op)
 
 
 def _value(argument: Argument) -> Tensor:

@@ -14,7 +14,8 @@ from absint.obligations.solving import Decision, by_cvc5, by_z3, decided
 from absint.solver.backend import Backend
 from absint.specification.specs import at, specification, specified
 from absint.transfer.families import shipped
-from tests.specification.operators import versions
+from absint.transfer.semantics import ONNX
+from tests.specification.operators import is_known, versions
 from tests.specification.undecided import UNDECIDED
 
 
@@ -35,6 +36,28 @@ def test_rules_meet_their_specification(domain: str, operator: str, backend: Bac
                 where = f"{operator}-{version} {item.instance}: {item.claim}, {decision.sizes}"
                 assert decision.verdict != "refuted", where
                 assert decision.verdict == "proved" or (operator, item.instance) in UNDECIDED, where
+
+
+@pytest.mark.parametrize(
+    ("domain", "operator"), [found for found in specified() if is_known(*found)], ids=lambda part: part
+)
+def test_the_documents_alone_decide(domain: str, operator: str, backend: Backend) -> None:
+    """Under the semantics of the documents, as far as that asks for anything else."""
+    seen = set()
+    for version in versions(domain, operator):
+        spec, found = specification(domain, operator, version), shipped().lookup(domain, operator, version)
+        assert found is not None
+        for instance in spec.grid if spec is not None else ():
+            if not instance.first <= version <= instance.last:
+                continue
+            node = (found, spec, operator, version, instance)
+            both = {item.script for item in obligations(*node) if isinstance(item, Obligation)}
+            for item in obligations(*node, ONNX):
+                if isinstance(item, Obligation) and item.script not in both | seen:
+                    seen.add(item.script)
+                    decision = decided(item, backend)
+                    where = f"{item.instance}: {item.claim}, {decision.sizes}"
+                    assert decision.verdict == "proved" or (operator, item.instance) in UNDECIDED, where
 
 
 def test_solvers_agree(backend: Backend) -> None:
