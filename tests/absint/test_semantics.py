@@ -112,3 +112,12 @@ def test_where_a_size_comes_from_is_explained_under_it(pool: str) -> None:
     result = absint.analyze(pool, semantics="onnx")
     assert "H//2" in str(result.explain("y", 2))
     assert "max" not in str(result.explain("y", 2))
+
+
+def test_type_inference_is_a_part_of_onnxruntime() -> None:
+    """It refuses a vector as A of Gemm, which kernels take for a row, if it sees the rank."""
+    text = f"{HEADER} gemm (float[K] a, float[K, M] b) => (y) {{ y = Gemm(a, b) }}"
+    found = {s: absint.analyze(parser.parse_model(text), semantics=s).check({"K": 1, "M": 3}) for s in SEMANTICS}
+    assert found["either"].outcome.value == "holds"
+    assert {found["onnx"].outcome.value, found["onnxruntime"].outcome.value} == {"fails"}
+    assert "type inference refuses it" in str(found["onnxruntime"])

@@ -5,7 +5,8 @@ from __future__ import annotations
 import pytest
 from onnx import TensorProto
 
-from tests.transfer.harness import Arg, Case, run_case, sizes
+from absint.transfer.semantics import ONNX, RUNTIME
+from tests.transfer.harness import Arg, Case, apply_case, run_case, sizes
 
 I64 = TensorProto.INT64
 HW = sizes(N=[0, 1, 2], H=[0, 1, 2, 5, 16], W=[1, 7])
@@ -175,3 +176,16 @@ OTHER = [
 @pytest.mark.parametrize("case", SCALES + SIZES + ROUNDED + SYMBOLIC_ROUNDED + UPSAMPLE + OTHER, ids=str)
 def test_runs_agree(case: Case) -> None:
     run_case(case)
+
+
+@pytest.mark.parametrize("opset", [13, 18, 19])
+def test_empty_sizes_beside_scales(opset: int) -> None:
+    """onnxruntime refuses them, and takes empty scales beside sizes."""
+    none, scales = Arg(elements=[], dtype=TensorProto.INT64), Arg(elements=[1.0, 2.0])
+    case = Case("Resize", [Arg(["N", "H"]), None, scales, none], opset=opset, bindings=sizes(N=[1], H=[3]))
+    assert run_case(case) == 0
+    assert apply_case(case).possible_failures
+    assert apply_case(case, semantics=RUNTIME).rejected is not None
+    assert str(apply_case(case, semantics=ONNX).outputs[0].shape) == "[N, 2*H]"
+    both = Case("Resize", [Arg(["N", "H"]), None, Arg(elements=[]), Arg(elements=[1, 6], dtype=7)], opset=opset)
+    assert not apply_case(both).possible_failures
