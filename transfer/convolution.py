@@ -11,6 +11,7 @@ from absint.lattices.shape import TOP_SHAPE, Shape, shape_of
 from absint.lattices.terms.expr import UNKNOWN_SIZE, Dim, Expr, product
 from absint.lattices.terms.intern import remembered
 from absint.lattices.terms.normal import exact_quotient, floordiv, maximum
+from absint.lattices.terms.sign import nonneg
 from absint.lattices.value import Tensor
 from absint.transfer.caveats import not_empty, single
 from absint.transfer.op import Op
@@ -189,8 +190,8 @@ def _transposed(op: Op, spatial: Sequence[Dim], found: Sequence[Window]) -> list
     sizes = []
     for axis, (size, window) in enumerate(zip(spatial, found, strict=True)):
         result = _grown(size, window, extra[axis])
-        if window.same and op.semantics == ONNX:
-            result = as_size(size * window.stride)
+        if window.same and op.semantics == ONNX and not nonneg(window.span + (extra[axis] - window.stride)):
+            result = UNKNOWN_SIZE  # the documents, and onnx's own inference, differ on a window below the stride
         op.require(ge(result, 1), f"the output of spatial axis {axis} must not be empty")
         sizes.append(result)
     return sizes

@@ -137,7 +137,7 @@ def others() -> list[Row]:
             [11, 22],
             [Arg([1, 1, 3]), Arg([1, 1, 1])],
             {"auto_pad": "SAME_UPPER", "strides": [2]},
-            "[1, 1, 6]",
+            "open: [1, 1, 6] by the text of auto_pad, [1, 1, 5] by inference",
         ),
         _row(
             "MaxPool",
