@@ -39,7 +39,7 @@ def joined(inputs: Sequence[Claim | None]) -> Meaning:
                 specified.append((f"(=> {taken} (= out{place}@{part} in{at}@{part}))", "what the branch gives"))
     if not specified:
         raise NotSpecifiedError("no shape of a branch is known")
-    return Meaning(0, (), tuple(declared), tuple(specified))
+    return Meaning("If", (), tuple(declared), tuple(specified), are_computed=False)
 
 
 def _condition(claim: Claim | None) -> str:

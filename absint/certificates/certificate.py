@@ -22,7 +22,7 @@ from absint.version import VERSION
 SCHEMA: Final = "absint.certificate/1"
 PREMISES: Final = (
     "A run succeeds: the claims are about no other.",
-    "Sizes are from 0 to 2147483647, and integers of tensors are numbers: nothing overflows.",
+    "Sizes are from 0 to 2147483647, trips of a loop at most 2147418112, and integers are numbers: nothing overflows.",
     "Each lemma writes the specification of its operator down rightly.",
     "What the steps by 'model' say is read from the file: types of inputs, shapes and small contents of constants.",
 )
@@ -64,17 +64,26 @@ class Certificate:
     @cached_property
     def rests_on(self) -> tuple[frozenset[int], ...]:
         """For each step the steps whose word its claims rest on."""
-        found: list[frozenset[int]] = []
+        words: list[set[int]] = []
+        needs: list[set[int]] = []
         for number, step in enumerate(self.steps):
-            rests = {number} if step.is_on_trust else set[int]()
-            rests.update(*(found[place.step] for place in step.takes if place is not None))
+            word = {number} if step.is_on_trust else set[int]()
+            need = {place.step for place in step.takes if place is not None}
             for place in step.facts:
                 if place.step >= 0:
-                    rests |= found[place.step]
+                    need.add(place.step)
                     if self.steps[place.step].relations[place.at].by == "rule":
-                        rests.add(place.step)
-            found.append(frozenset(rests))
-        return tuple(found)
+                        word.add(place.step)
+            words.append(word)
+            needs.append(need)
+            if step.closes >= 0:
+                needs[step.closes].add(number)  # every trip rests on the induction
+        while True:
+            before = sum(map(len, words))
+            for word, need in zip(words, needs, strict=True):
+                word.update(*(words[step] for step in need))
+            if sum(map(len, words)) == before:
+                return tuple(map(frozenset, words))
 
     @cached_property
     def sizes(self) -> Counter[Standing]:
@@ -157,12 +166,17 @@ def document(step: Step) -> dict[str, Json]:
         "names": {} if step.lemma is None else dict(step.lemma.names),
         "takes": [None if place is None else _place(place) for place in step.takes],
         "facts": list(map(_place, step.facts)),
+        "closes": [] if step.closes < 0 else [step.closes],
         "introduces": dict(step.introduces),
         "gives": [_claim(step.name_of(at), claim) for at, claim in enumerate(step.claims)],
         "on_trust": list[Json](sorted(step.on_trust)),
         "relations": [dict(given._asdict()) for given in step.relations],
     }
-    return {key: value for key, value in whole.items() if key in ("node", "by", "takes") or value}
+    return {
+        key: value
+        for key, value in whole.items()
+        if key in ("node", "by", "takes") or value or (key == "closes" and value == 0)
+    }
 
 
 def _place(place: Place) -> Json:

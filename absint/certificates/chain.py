@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from functools import partial
 from typing import TYPE_CHECKING, Final
 
 from absint.certificates.claims import NOTHING, Claim, Claims
+from absint.certificates.control import Head, head, problem_of, takes
 from absint.certificates.lemma import Problem
+from absint.certificates.meanings import meaning
 from absint.certificates.proving import Part, Proved, Proving
 from absint.certificates.step import By, Given, Place, Step
 from absint.certificates.terms import Terms, symbols
@@ -15,7 +18,7 @@ from absint.lattices.logic.relation import TRUE, Relation
 from absint.lattices.terms.expr import MAX_DIM
 from absint.lattices.terms.interval import Interval
 from absint.lattices.value import BOTTOM, Value
-from absint.program.constructs import IfJoin
+from absint.program.constructs import LoopHead
 from absint.program.steps import ABSENT, Operand
 from absint.shapes.names import invented, more_names
 from absint.solution.constraints import all_names
@@ -28,6 +31,9 @@ if TYPE_CHECKING:
 
 SIZES: Final = Interval(0, MAX_DIM)
 """The sizes that ONNX's tools can hold, taken for granted of every tensor."""
+
+TRIPS: Final = Interval(0, MAX_DIM - (1 << 16))
+"""The numbers of trips, taken for granted of every loop."""
 
 INTEGERS: Final = tuple(Interval(*INTEGER_RANGES[dtype]) for dtype in (DType.INT32, DType.INT64))
 """The elements of tensors of integers."""
@@ -93,16 +99,22 @@ class _Round:
         self._originals = facts.originals
         self._claims = Claims(chain.terms, chain.names)
         self._values: dict[Value, Claim] = {}
+        self._closing: dict[int, list[tuple[Step, list[Operand]]]] = {}
+        """By the last node of a loop the step about its next trip, and what that takes."""
 
     def run(self) -> None:
         """Add the steps to the chain."""
         analysed = self._chain.analysed
         inputs = set(analysed.input_nodes.values())
+        self._closing.clear()
         for number, node in enumerate(analysed.nodes):
             self._chain.progress(number, len(analysed.nodes))
             state = (analysed.base.states if number in inputs else self._states)[number]
             if not any(value is BOTTOM for value in state):
                 self._node(number, node, tuple(map(self._claim, state)))
+            for step, operands in self._closing.pop(number, ()):
+                takes = tuple(self._chain.places.get(operand) for operand in operands)
+                self._chain.steps.append(step._replace(takes=takes))
 
     def _claim(self, value: Value) -> Claim:
         found = self._values.get(value)
@@ -133,8 +145,13 @@ class _Round:
         parts += [Part(f"relation{at}", given.formula) for at, given in enumerate(wanted)]
         if not parts and not relations:
             return
-        introduced = self._introduced(parts)
-        found = self._proved(node, claims, parts, introduced)
+        introduced = self._introduced(node, parts)
+        closing: Head | None = None
+        if isinstance(node.step, LoopHead):
+            closing = self._head(node, node.step, claims, parts, introduced)
+            found = closing.first
+        else:
+            found = self._proved(node, claims, parts, introduced)
         proved = {part.name for part in found.parts}
         by: By = "lemma" if found.lemma is not None else "model" if _is_given(node) else "rule"
         stated = [given._replace(by="lemma") for at, given in enumerate(wanted) if f"relation{at}" in proved]
@@ -147,14 +164,18 @@ class _Round:
             self._number,
             by,
             "" if by == "model" else found.reason,
-            tuple(chain.places.get(operand) for operand in node.operands),
+            tuple(chain.places.get(operand) for operand in takes(node)),
             claims,
             frozenset(part.name for part in parts if "@" in part.name and part.name not in proved and by == "lemma"),
             tuple(stated),
             found.lemma,
             tuple(chain.facts[fact] for fact in found.facts),
-            introduced,
+            introduces=introduced,
         )
+        if closing is not None and closing.next is not None and isinstance(node.step, LoopHead):
+            facts = tuple(chain.facts[fact] for fact in closing.facts)
+            after = Step.of_next_trip(step, len(chain.steps), closing.next, facts)
+            self._closing.setdefault(node.step.last, []).insert(0, (after, [(number, 0), *node.step.back]))
         self._add(number, node, step)
 
     def _add(self, number: int, node: Node, step: Step) -> None:
@@ -167,7 +188,7 @@ class _Round:
             for index, given in enumerate(step.relations):
                 chain.facts.setdefault(given.formula, Place(place, index))
 
-    def _introduced(self, parts: Sequence[Part]) -> dict[str, str]:
+    def _introduced(self, node: Node, parts: Sequence[Part]) -> dict[str, str]:
         """The symbols that occur here first, each with the size or element that it names, if it names one."""
         found: dict[str, str] = {}
         for part in parts:
@@ -175,6 +196,8 @@ class _Round:
                 if symbol not in self._chain.introduced:
                     found.setdefault(symbol, "")
                     allowed = INTEGERS if "@e" in part.name else (SIZES,)
+                    if isinstance(node.step, LoopHead) and part.name == "out0@e0":
+                        allowed = (TRIPS,)
                     is_name = part.formula == f"(= {part.name} {symbol})"
                     if not found[symbol] and is_name and self._chain.terms.bounds.get(symbol) in allowed:
                         found[symbol] = part.name
@@ -183,18 +206,33 @@ class _Round:
     def _proved(
         self, node: Node, claims: tuple[Claim, ...], parts: Sequence[Part], introduced: Mapping[str, str]
     ) -> Proved:
-        chain = self._chain
-        if node.operation is None and not isinstance(node.step, IfJoin):
-            return Proved(None, (), reason="" if node.step is None else "control flow")
+        operation = node.operation
         if _is_given(node):
             return Proved(None, ())
-        inputs = [None if operand == ABSENT else self._input(operand) for operand in node.operands]
+        inputs = [None if operand == ABSENT else self._input(operand) for operand in takes(node)]
+        named = {symbol: place for symbol, place in introduced.items() if place}
+        if operation is None:
+            problem = problem_of(node, inputs, named)
+            return Proved(None, (), reason="control flow") if problem is None else self._prove(problem, parts)
         while inputs and inputs[-1] is None:
             inputs.pop()
-        bounds = chain.terms.bounds
-        named = {symbol: place for symbol, place in introduced.items() if place}
-        problem = Problem(node.operation, tuple(inputs), claims, named)
-        return chain.proving.prove(problem, parts, bounds, chain.facts)
+        return self._prove(Problem(tuple(inputs), partial(meaning, operation, inputs, claims), named), parts)
+
+    def _head(
+        self,
+        node: Node,
+        step: LoopHead,
+        claims: tuple[Claim, ...],
+        parts: Sequence[Part],
+        introduced: Mapping[str, str],
+    ) -> Head:
+        inputs = [None if operand == ABSENT else self._input(operand) for operand in node.operands]
+        back = [self._claim(self._states[result][at]) if result >= 0 else NOTHING for result, at in step.back]
+        return head(node, claims, inputs, back, parts, introduced, self._prove)
+
+    def _prove(self, problem: Problem, parts: Sequence[Part]) -> Proved:
+        chain = self._chain
+        return chain.proving.prove(problem, parts, chain.terms.bounds, chain.facts)
 
     def _input(self, operand: Operand) -> Claim:
         place = self._chain.places.get(operand)

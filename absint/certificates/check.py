@@ -35,6 +35,7 @@ ASSERTED = re.compile(r"\(assert (.*)\)$")
 TOKEN = re.compile(r"\|[^|]*\||[^\s()]+")
 WORDS = frozenset(["+", "-", "*", "div", "mod", "ite", "not", "and", "or", "=>", "=", "<=", ">=", "true", "false"])
 SIZE = "(<= 0 {} 2147483647)"
+TRIP = "(<= 0 {} 2147418111)"
 INTEGERS = ("(<= (- 2147483648) {} 2147483647)", "(<= (- 9223372036854775808) {} 9223372036854775807)")
 
 
@@ -92,33 +93,51 @@ class Chain:
         self.bounds: dict[str, str] = manifest["symbols"]
         self.known: set[str] = set()
         """Symbols that were introduced."""
-        self.trusted: list[frozenset[int]] = []
-        """For each step the steps whose word it rests on."""
+        self.words: list[set[int]] = []
+        """For each step the steps on whose word it rests."""
+        self.needs: list[set[int]] = []
+        """For each step those whose claims it takes; for the head of a loop that of its next trip too."""
+        self.opened: set[int] = set()
+        """Heads of loops whose next trip is not shown yet."""
         self.counts: Counter[tuple[str, str]] = Counter()
 
     def step(self, number: int) -> None:
         """Check one step, which may rest on earlier ones alone."""
         step = self.steps[number]
-        by, rests, new = step["by"], frozenset[int](), step.get("introduces", {})
+        by, new = step["by"], step.get("introduces", {})
+        self.words.append(set())
+        self.needs.append({place[0] for place in step["takes"] if place is not None})
+        if any(need >= number for need in self.needs[number]):
+            raise WrongError("it rests on a later step")
         if self.known & new.keys():
             raise WrongError(f"it introduces {min(self.known & new.keys())} again")
         odd = [symbol for symbol, place in new.items() if by == "lemma" and not place]
         self.known.update(odd)  # on the word of the rule
         if by == "lemma":
-            rests = self.by_lemma(number, step, self.lemmas[step["lemma"]])
+            self.by_lemma(number, step, self.lemmas[step["lemma"]])
         elif by not in ("model", "rule"):
             raise WrongError(f"nobody is called {by!r}")
         self.known |= new.keys()
         for text in (*terms(step), *(given["formula"] for given in step.get("relations", ()))):
             if unknown := symbols(text) - self.known:
                 raise WrongError(f"nobody has introduced {min(unknown)}")
-        takes = [self.trusted[place[0]] for place in filter(None, step.get("takes", ()))]
-        own = frozenset({number} if by == "rule" or step.get("on_trust") or odd else ())
-        rests = rests.union(own, *takes)
-        self.trusted.append(rests)
-        self.count(step, rests)
+        if by == "rule" or step.get("on_trust") or odd:
+            self.words[number].add(number)
 
-    def count(self, step: dict[str, Any], rests: frozenset[int]) -> None:
+    def end(self) -> None:
+        """Check that the loops are closed, and count the claims by what they rest on."""
+        if self.opened:
+            raise WrongError(f"the loop of step {min(self.opened)} is not shown to go on")
+        while True:
+            before = sum(map(len, self.words))
+            for words, needs in zip(self.words, self.needs, strict=True):
+                words.update(*(self.words[step] for step in needs))
+            if sum(map(len, self.words)) == before:
+                break
+        for step, words in zip(self.steps, self.words, strict=True):
+            self.count(step, words)
+
+    def count(self, step: dict[str, Any], rests: set[int]) -> None:
         """Count the claims by what they rest on."""
         best = "resting" if rests else "certified"
         trusted = step.get("on_trust", ())
@@ -131,19 +150,22 @@ class Chain:
             if kind is not None:
                 self.counts[kind, "on trust" if given["by"] == "rule" else best] += 1
 
-    def by_lemma(self, number: int, step: dict[str, Any], lemma: Lemma) -> frozenset[int]:
+    def by_lemma(self, number: int, step: dict[str, Any], lemma: Lemma) -> None:
         """The lemma, with terms for its symbols, says what the step claims of what it takes."""
         names: dict[str, str] = step.get("names", {})
+        head = self.head(number, step, lemma)
 
         def local(text: str) -> str:
             return TOKEN.sub(lambda found: names.get(found[0], found[0]), text)
 
-        new: dict[str, str] = step.get("introduces", {})
+        new: dict[str, str] = head.get("introduces", {})
         for name in names:
             if name in lemma.declared:
+                if head is not step and names[name] in new and any(name in TOKEN.findall(c) for c in lemma.claims):
+                    raise WrongError(f"its claims must be about {names[name]} of the next trip")
                 if not symbols(names[name]) <= self.known:
                     raise WrongError(f"{name} stands for what nobody has introduced")
-            elif lemma.defined.get(name) != new.get(names[name]) or not self.may_name(names[name], lemma.defined[name]):
+            elif lemma.defined.get(name) != new.get(names[name]) or not self.may_name(names[name], name, lemma):
                 raise WrongError(f"{names[name]} is not the name of a size or an element")
         if missing := {name for name in (*lemma.declared, *lemma.defined) if name[0] == "$"} - names.keys():
             raise WrongError(f"{min(missing)} stands for nothing")
@@ -151,20 +173,35 @@ class Chain:
             if not any(bound == self.bounds[symbol] for symbol in symbols(bound)):
                 raise WrongError(f"the manifest does not bound {bound}")
         self.inputs(number, step, lemma, local)
-        rests = [self.relation(number, place) for place in step.get("facts", ())]
-        if list(map(local, lemma.facts)) != [formula for formula, _ in rests]:
+        facts = [self.relation(number, place) for place in step.get("facts", ())]
+        if list(map(local, lemma.facts)) != facts:
             raise WrongError("its facts are not those of the steps it names")
-        expected = [*claimed(step), *(g["formula"] for g in step.get("relations", ()) if g["by"] == "lemma")]
+        expected = [*claimed(head), *(g["formula"] for g in step.get("relations", ()) if g["by"] == "lemma")]
         found = list(map(local, lemma.claims))
         if found[len(found) - len(expected) :] != expected:
             pairs = zip(expected, found[-len(expected) :], strict=False)
             odd = next((f"{a}, its lemma proves {b}" for a, b in pairs if a != b), "more than its lemma proves")
             raise WrongError(f"it claims {odd}")
-        return frozenset[int]().union(*(trusted for _, trusted in rests))
 
-    def may_name(self, symbol: str, place: str) -> bool:
-        """A symbol for a size or an element may be bounded as these are, and no closer."""
-        forms = INTEGERS if "@e" in place else (SIZE,)
+    def head(self, number: int, step: dict[str, Any], lemma: Lemma) -> dict[str, Any]:
+        """The step whose claims the lemma is about: itself, or the head of a loop, of which it shows the next trip."""
+        if "start@0" in lemma.defined:
+            self.opened.add(number)
+        if not step.get("closes"):
+            return step
+        (head,) = step["closes"]
+        if head not in self.opened or "next@0" not in lemma.defined:
+            raise WrongError("it closes no loop")
+        self.opened.remove(head)
+        self.needs[head].add(number)
+        found: dict[str, Any] = self.steps[head]
+        return found
+
+    def may_name(self, symbol: str, name: str, lemma: Lemma) -> bool:
+        """A symbol for a size, an element or the number of a trip may be bounded as these are, and no closer."""
+        place = lemma.defined[name]
+        is_trip = place == "out0@e0" and {"start@0", "next@0"} & lemma.defined.keys()
+        forms = (TRIP,) if is_trip else INTEGERS if "@e" in place else (SIZE,)
         return self.bounds[symbol] in [form.format(symbol) for form in forms]
 
     def inputs(self, number: int, step: dict[str, Any], lemma: Lemma, local: Callable[[str], str]) -> None:
@@ -177,7 +214,7 @@ class Chain:
                 if own:
                     raise WrongError(f"input {at} is left out")
                 continue
-            claim = self.claim(number, place)
+            claim = self.claim(place)
             parts = {f"in{at}@rank": str(len(claim["dims"]))} if claim.get("dims") is not None else {}
             parts |= {f"in{at}@{axis}": dim for axis, dim in enumerate(claim.get("dims") or ())}
             parts |= {f"in{at}@e{place}": item for place, item in enumerate(claim.get("elements") or ())}
@@ -189,22 +226,21 @@ class Chain:
         if said:
             raise WrongError(f"it has no input {min(said)}")
 
-    def claim(self, number: int, place: list[int]) -> dict[str, Any]:
+    def claim(self, place: list[int]) -> dict[str, Any]:
         step, output = place
-        if not 0 <= step < number:
-            raise WrongError("it rests on a later step")
         claim: dict[str, Any] = self.steps[step]["gives"][output]
         return claim
 
-    def relation(self, number: int, place: list[int]) -> tuple[str, frozenset[int]]:
+    def relation(self, number: int, place: list[int]) -> str:
         step, index = place
         if step == -1:
-            return self.manifest["premises"][index], frozenset()
+            return str(self.manifest["premises"][index])
         if not 0 <= step < number:
             raise WrongError("it rests on a later step")
         given = self.steps[step]["relations"][index]
-        own = frozenset({step}) if given["by"] == "rule" else frozenset[int]()
-        return given["formula"], self.trusted[step] | own
+        self.needs[number].add(step)
+        self.words[number] |= {step} if given["by"] == "rule" else set()
+        return str(given["formula"])
 
 
 def claimed(step: dict[str, Any]) -> list[str]:
@@ -292,6 +328,20 @@ def read(folder: Path, manifest: dict[str, Any], problems: list[str]) -> dict[st
     return lemmas
 
 
+def chain_problems(chain: Chain) -> list[str]:
+    """What is wrong with the first step that does not follow, if there is one."""
+    for number, step in enumerate(chain.steps):
+        try:
+            chain.step(number)
+        except (WrongError, LookupError, TypeError, ValueError) as problem:
+            return [f"step {number}, {step.get('node', '?')}: {problem or type(problem).__name__}"]
+    try:
+        chain.end()
+    except (WrongError, LookupError, TypeError, ValueError) as problem:
+        return [str(problem)]
+    return []
+
+
 def main() -> int:
     """The exit code."""
     parser = argparse.ArgumentParser(description="Check a certificate of absint.")
@@ -310,12 +360,8 @@ def main() -> int:
     lemmas = read(folder, manifest, problems)
     chain = Chain(manifest, lemmas)
     chain.known.update(manifest["inputs"])
-    for number, step in enumerate(chain.steps):
-        try:
-            chain.step(number)
-        except (WrongError, LookupError, TypeError, ValueError) as problem:
-            problems.append(f"step {number}, {step.get('node', '?')}: {problem or type(problem).__name__}")
-            break
+    if not problems:
+        problems += chain_problems(chain)
     try:
         solver = chosen(options.solver, options.seconds)
     except LookupError as error:

@@ -9,12 +9,10 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Final, Literal, NamedTuple
 
-from absint.certificates.branches import joined
 from absint.certificates.claims import Claim
-from absint.certificates.meanings import Meaning, meaning
+from absint.certificates.meanings import Meaning
 from absint.certificates.terms import literal, number_of, replaced, symbols
 from absint.lattices.terms.interval import Interval
-from absint.program.operations import Operation
 
 Generality = Literal["any sizes", "any terms", "these terms"]
 GENERALITIES: Final[tuple[Generality, ...]] = ("any sizes", "any terms", "these terms")
@@ -27,10 +25,9 @@ _DOMAIN: Final = "domain@0"
 class Problem(NamedTuple):
     """What is to be proved of a node."""
 
-    operation: Operation | None
-    """None for the node that joins the branches of an If."""
     inputs: tuple[Claim | None, ...]
-    outputs: tuple[Claim, ...]
+    means: Callable[[Mapping[str, str]], Meaning]
+    """Its specification; for terms of the model that may be any number, their names."""
     introduced: Mapping[str, str]
     """Symbols that name a size or an element of this node's outputs, each with the place: `{"_d0": "out0@1"}`."""
 
@@ -54,55 +51,44 @@ class Stage:
         self._problem = problem
         self._bounds = bounds
         self._general = _general(problem, generality)
-        if problem.operation is None:
-            self._title, self._means = "If", joined(problem.inputs)
-        else:
-            self._means = meaning(problem.operation, problem.inputs, problem.outputs, self._general)
-            self._title = f"{problem.operation.op_type}-{self._means.version}"
+        self._means = problem.means(self._general)
         self.places = self._means.places
         """The names of sizes and elements that the specification speaks of."""
 
     def lemma(self, claims: Sequence[str], facts: Sequence[str] = ()) -> Lemma:
         """The lemma that the node has these claims, each a formula over `out0@1` and symbols of the model."""
         problem, names = self._problem, _Names(self._general)
-        title = self._title
-        goals = [*([_DOMAIN] if self._means.domain else []), *claims]
-        head = f"; {title}: the sizes of its outputs from those of its inputs, for any numbers $0, $1, ..."
-        said = list(_specification(self._means))
-        return _lemma(title, head, names, problem.inputs, said, problem.introduced, facts, goals, self._bounds)
+        return _lemma(self._means, names, problem.inputs, problem.introduced, facts, claims, self._bounds)
 
 
 def entailment(inputs: Sequence[Claim], claim: str, bounds: Mapping[str, Interval], facts: Sequence[str] = ()) -> Lemma:
     """The lemma that sizes of values, as claimed, meet a formula over them."""
-    head = "; sizes of values, for any numbers $0, $1, ..."
-    return _lemma("query", head, _Names({}), inputs, [], {}, facts, [claim], bounds)
+    return _lemma(Meaning("query", (), (), ()), _Names({}), inputs, {}, facts, [claim], bounds)
 
 
 def _lemma(
-    title: str,
-    head: str,
+    means: Meaning,
     names: _Names,
     inputs: Sequence[Claim | None],
-    specification: Sequence[str],
     introduced: Mapping[str, str],
     facts: Sequence[str],
     claims: Sequence[str],
     bounds: Mapping[str, Interval],
 ) -> Lemma:
-    given = list(_given(inputs, names.local, are_computed=title != "If"))
+    given = list(_given(inputs, names.local, are_computed=means.are_computed))
     defined = [f"(define-fun {names.local(name)} () Int {size})" for name, size in introduced.items()]
     stated = list(map(names.local, facts))
-    goals = list(map(names.local, claims))
+    goals = [*([_DOMAIN] if means.domain else []), *map(names.local, claims)]
     own = {names.used[name] for name in introduced}
     bounded = [within(name, bounds[symbol]) for symbol, name in names.used.items() if name not in own]
     commands = [
-        head,
+        f"; {means.title}, for any numbers $0, $1, ...",
         "(set-logic ALL)",
         *[f"(declare-const {name} Int)" for name in names.terms if name not in own],
         *_hypotheses("bound", [text for text in bounded if text]),
         "; what is claimed of the inputs",
         *given,
-        *specification,
+        *_specification(means),
         *(["; new names", *defined] if defined else []),
         *(["; facts that are claimed elsewhere", *_hypotheses("fact", stated)] if stated else []),
     ]
@@ -113,7 +99,7 @@ def _lemma(
         "(check-sat)",
     ]
     text = "\n".join(commands)
-    return Lemma(title, "\n".join([text, *tail, ""]), names.terms, text)
+    return Lemma(means.title, "\n".join([text, *tail, ""]), names.terms, text)
 
 
 class _Names:
@@ -174,7 +160,8 @@ def _given(inputs: Sequence[Claim | None], local: Callable[[str], str], *, are_c
 
 
 def _specification(means: Meaning) -> Iterator[str]:
-    yield "; the specification"
+    if means.declared:
+        yield "; the specification"
     yield from means.declared
     if means.domain:
         yield "; it speaks of numbers that are sizes, and -1"

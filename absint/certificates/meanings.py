@@ -27,14 +27,16 @@ SIGNED: Final = frozenset({"Slice", "Pad", "Range", "ConstantOfShape", "OneHot",
 class Meaning(NamedTuple):
     """The meaning of a node as text of SMT-LIB."""
 
-    version: int
-    """The opset that introduced or last changed the operator."""
+    title: str
+    """The operator with the opset that introduced or last changed it."""
     domain: tuple[str, ...]
     """What must hold of the inputs for the specification to speak of them."""
     declared: tuple[str, ...]
     """Commands that declare or define the names of the outputs."""
     specified: tuple[tuple[str, str], ...]
     """Formulas that hold of each run of the node, with the reason."""
+    are_computed: bool = True
+    """Every run computes all inputs, so that their sizes are natural numbers."""
 
     @property
     def places(self) -> frozenset[str]:
@@ -97,7 +99,7 @@ def meaning(
         claim = outputs[place] if place < len(outputs) else NOTHING
         if known is None and not claim.truths:
             declared += [f"(declare-const out{place}@e{at} Int)" for at in range(len(claim.elements or ()))]
-    return Meaning(version, tuple(_domain(node)), tuple(declared), tuple(specified))
+    return Meaning(f"{operation.op_type}-{version}", tuple(_domain(node)), tuple(declared), tuple(specified))
 
 
 def _domain(node: _Reading) -> list[str]:

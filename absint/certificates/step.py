@@ -55,6 +55,8 @@ class Step(NamedTuple):
     lemma: Lemma | None = None
     facts: tuple[Place, ...] = ()
     """Relations of earlier steps that the lemma takes for granted."""
+    closes: int = -1
+    """The step of the head of a loop whose claims the lemma shows of the next trip."""
     introduces: Mapping[str, str] = {}
     """Symbols that occur here first; for one that names a size or an element, which: `{"_d0": "out0@1"}`."""
 
@@ -71,6 +73,12 @@ class Step(NamedTuple):
     def name_of(self, output: int) -> str:
         """The name of an output; empty if it has none."""
         return self.values[output] if output < len(self.values) else ""
+
+    @staticmethod
+    def of_next_trip(head: Step, number: int, lemma: Lemma, facts: tuple[Place, ...]) -> Step:
+        """The step that shows the claims of a loop's head, which is step `number`, of the next trip."""
+        name = f"{head.node}, next trip"
+        return Step(name, "", (), head.round, "lemma", "", (), (), frozenset(), (), lemma, facts, number)
 
     @staticmethod
     def of_query(takes: tuple[Place, ...], asked: Given, lemma: Lemma, facts: tuple[Place, ...]) -> Step:

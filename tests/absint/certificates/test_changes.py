@@ -41,13 +41,7 @@ def chain_of(folder: Path, manifest: Manifest) -> check.Chain:
 
 def problem(folder: Path, manifest: Manifest) -> str:
     """The first error of the chain; empty if it holds."""
-    chain = chain_of(folder, manifest)
-    for number in range(len(chain.steps)):
-        try:
-            chain.step(number)
-        except (check.WrongError, LookupError, TypeError, ValueError) as error:
-            return str(error) or type(error).__name__
-    return ""
+    return "".join(check.chain_problems(chain_of(folder, manifest)))
 
 
 def numbers(manifest: Manifest) -> list[tuple[int, int, int]]:
@@ -201,6 +195,36 @@ def test_a_chain_that_is_changed_breaks(written: Path, change: Callable[[Manifes
     assert problem(written, manifest)
 
 
+def never_closed(manifest: Manifest) -> None:
+    manifest["steps"] = [step for step in manifest["steps"] if "closes" not in step]
+
+
+def closes_another(manifest: Manifest) -> None:
+    find(manifest, lambda step: "closes" in step)["closes"] = [0]
+
+
+def of_this_trip(manifest: Manifest) -> None:
+    names = find(manifest, lambda step: "closes" in step)["names"]
+    term = next(name for name, term in names.items() if term == "N")
+    names[term] = "_d0"
+
+
+@pytest.mark.parametrize(
+    ("change", "told"),
+    [
+        (never_closed, "is not shown to go on"),
+        (closes_another, "it closes no loop"),
+        (of_this_trip, "its claims must be about _d0 of the next trip"),
+    ],
+)
+def test_an_induction_that_is_changed_breaks(change: Callable[[Manifest], None], told: str, tmp_path: Path) -> None:
+    certificate_of(MODELS["growing"]).write(tmp_path)
+    manifest = manifest_of(tmp_path)
+    assert problem(tmp_path, manifest) == ""
+    change(manifest)
+    assert told in problem(tmp_path, manifest)
+
+
 LEMMA = """; a comment
 (set-logic ALL)
 (declare-const $0 Int)
@@ -239,9 +263,11 @@ def test_bounds_must_be_those_of_the_manifest(written: Path) -> None:
 def test_a_name_of_a_size_may_have_no_closer_bounds() -> None:
     manifest: Manifest = {"steps": [], "symbols": {"s": "(<= 0 s 2147483647)", "t": "(<= 1 t 5)"}}
     chain = check.Chain(manifest, {})
-    assert chain.may_name("s", "out0@1")
-    assert not chain.may_name("s", "out0@e1")
-    assert not chain.may_name("t", "out0@1")
+    lemma = check.Lemma(LEMMA.replace("(declare-const $0 Int)", "(define-fun $0 () Int out0@1)"))
+    assert chain.may_name("s", "$0", lemma)
+    assert not chain.may_name("t", "$0", lemma)
+    lemma.defined["$0"] = "out0@e1"
+    assert not chain.may_name("s", "$0", lemma)
 
 
 def test_a_solver_that_is_not_there_is_told(written: Path) -> None:
