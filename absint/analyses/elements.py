@@ -14,7 +14,10 @@ from absint.lattices.value import Tensor, Value
 
 
 def bounds_of(value: Value) -> ElementBounds:
-    """Bounds of all elements; those of the element type where they are not known."""
+    """Bounds of all elements; those of the element type where they are not known.
+
+    A term of data that may not fit the type wraps around. Sizes are taken to fit: they have no greatest.
+    """
     if not isinstance(value, Tensor):
         return ElementBounds()
     by_type = ElementBounds(0, 1) if value.dtype is DType.BOOL else ElementBounds(*INTEGER_RANGES.get(value.dtype, ()))
@@ -24,11 +27,17 @@ def bounds_of(value: Value) -> ElementBounds:
     elements = list(dict.fromkeys(contents.elements))
     least, most = _of(elements[0])
     if len(elements) == 1 and isinstance(least, Dim):
-        return ElementBounds(least, most)
+        return by_type if _wraps(ElementBounds(least, most), by_type) else ElementBounds(least, most)
     if len(elements) > 1:
         ends = [ElementBounds(*_of(element)).numbers for element in elements]
         least, most = min(low for low, _ in ends), max(high for _, high in ends)
-    return ElementBounds(least, most).meet(by_type)
+    found = ElementBounds(least, most)
+    return by_type if _wraps(found, by_type) else found.meet(by_type)
+
+
+def _wraps(found: ElementBounds, by_type: ElementBounds) -> bool:
+    (least, most), (low, high) = found.numbers, by_type.numbers
+    return -inf < least < low or high < most < inf
 
 
 def _of(element: Element) -> tuple[Bound, Bound]:
