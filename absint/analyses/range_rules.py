@@ -11,7 +11,7 @@ import math
 from collections.abc import Callable, Sequence
 from functools import reduce
 from math import ceil, inf, isinf, prod
-from typing import Final, Literal, Protocol, TypeVar
+from typing import Final, Literal, Protocol, TypeVar, runtime_checkable
 
 from absint.lattices.domains import INTERVALS as INTS
 from absint.lattices.domains import FloatIntervals, Interval, Span
@@ -34,6 +34,26 @@ FLOATS: Final = {
     DType.BFLOAT16: FloatIntervals("bfloat16"),
 }
 DIGITS: Final = {DType.FLOAT: 24, DType.DOUBLE: 53, DType.FLOAT16: 11, DType.BFLOAT16: 8}
+
+
+LARGEST: Final = 2.0**63
+"""No axis is longer."""
+
+Sums = Sequence[tuple[float, float]]
+"""Sums of positive and of negative numbers, at each of some places."""
+
+
+@runtime_checkable
+class Summed(Protocol):
+    """Ranges of weights, and what they add up to."""
+
+    def get(self, name: str, /) -> tuple[float, float] | None:
+        """The range of a weight, None for a name that is none."""
+        ...
+
+    def sums(self, name: str, axes: Sequence[int]) -> Sums | None:
+        """What the positive and the negative numbers along some axes add up to; None for what is no weight."""
+        ...
 
 
 class At(Protocol):
@@ -61,6 +81,10 @@ class At(Protocol):
 
     def type(self, index: int) -> DType:
         """The type of an input."""
+        ...
+
+    def sums(self, index: int, axes: Sequence[int]) -> Sums | None:
+        """What the positive and the negative numbers of an input add up to along some axes, if it is a weight."""
         ...
 
     def note(self, kind: Kind, found: Span, allowed: Span, *, is_fixed: bool = True) -> None:
@@ -129,33 +153,54 @@ def size_of(shape: Shape, axis: int) -> float:
 
 
 def total(at: At, term: Span, most: float) -> Span:
-    """The sum of at most so many floats, in any order: with none it is 0."""
-    form = FLOATS[at.dtype]
+    """The sum of at most so many floats, in any order: with none it is 0.
+
+    The exact sum S lies between `most` times the ends of a term and 0. A computed one is at most `n u` times the sum of
+    the absolute values away from it, in any order, without a limit on n (Jeannerod and Rump 2013, for rounding to the
+    nearest; u is half the distance of 1 and the next number). Here it is twice that, and 8 terms more.
+    """
     if term.nan or term.is_empty:
         return ANY
-    unit = 2.0 ** -DIGITS[at.dtype]
-    if most * unit > 0.01 or isinf(most) or isinf(term.lo) or isinf(term.hi):
+    most = min(most, LARGEST)
+    size = max(abs(term.lo), abs(term.hi)) * most
+    found = _computed(at, Span(min(0.0, term.lo * most), max(0.0, term.hi * most)), size, most)
+    # Terms of one sign never give the other, nor NaN where the sum is infinite.
+    if found == ANY:
         return Span(0.0, inf) if term.lo >= 0 else Span(-inf, 0.0) if term.hi <= 0 else ANY
-    slack = 2 * (most + 8) * unit
-    size = max(abs(term.lo), abs(term.hi)) * most * slack
-    least, greatest = min(0.0, term.lo * most) - size, max(0.0, term.hi * most) + size
-    least, greatest = 0.0 if term.lo >= 0 else least, 0.0 if term.hi <= 0 else greatest
-    found = form.rounded(Span(least, greatest))
-    # Where a part of the sum can be infinite, parts of both signs give NaN.
-    overflows = isinf(found.lo) or isinf(found.hi) or max(-least, greatest) > form.greatest / 2
-    if not overflows:
-        return found
-    return Span(0.0, inf) if term.lo >= 0 else Span(-inf, 0.0) if term.hi <= 0 else ANY
+    return Span(0.0 if term.lo >= 0 else found.lo, 0.0 if term.hi <= 0 else found.hi)
+
+
+def weighed(at: At, x: Span, sums: Sums, most: float) -> Span:
+    """Sums of at most so many products of elements and weights, where the sums of the weights are known.
+
+    A place whose positive weights add up to p and whose negative ones to q gives at least `p lo + q hi` and at most
+    `p hi + q lo`. Rounding is as in `total`, with a product in each term; p and q are off by a share of n * 2**-53.
+    With `lo <= 0 <= hi` the sum of any part of the terms lies there as well.
+    """
+    if x.nan or x.is_empty or isinf(x.lo) or isinf(x.hi):
+        return ANY
+    size = max((p - q for p, q in sums), default=0.0) * max(abs(x.lo), abs(x.hi))
+    low = min((p * x.lo + q * x.hi for p, q in sums), default=0.0)
+    high = max((p * x.hi + q * x.lo for p, q in sums), default=0.0)
+    return _computed(at, Span(low, high), size, min(most, LARGEST))
+
+
+def _computed(at: At, exact: Span, size: float, most: float) -> Span:
+    """What a kernel computes for a sum whose terms have absolute values that add up to `size`."""
+    form = FLOATS[at.dtype]
+    slack = (2.0 ** (2 - DIGITS[at.dtype]) * size + form.next(0.0, down=False)) * (most + 8)
+    if not size + slack < form.greatest / 2:
+        return ANY  # where a part of the sum is infinite, parts of both signs give NaN
+    return form.rounded(Span(exact.lo - slack, exact.hi + slack))
 
 
 def mean(at: At, x: Span, most: float, *, nan: bool) -> Span:
-    """The mean of some elements; `nan` if there may be none."""
+    """The mean of some elements, rounded as in `total`; `nan` if there may be none."""
     form = FLOATS[at.dtype]
-    unit = 2.0 ** -DIGITS[at.dtype]
-    size = max(abs(x.lo), abs(x.hi))
-    if x.nan or isinf(size) or most * unit > 0.01 or size * most > form.greatest / 2:
+    size, most = max(abs(x.lo), abs(x.hi)), min(most, LARGEST)
+    slack = (2.0 ** (2 - DIGITS[at.dtype]) * size + form.next(0.0, down=False)) * (most + 8)
+    if x.nan or isinf(size) or not (size + slack) * most < form.greatest / 2:
         return Span(0.0, inf, nan) if x.lo >= 0 and not x.nan else ANY
-    slack = size * 2 * (most + 8) * unit + 1e-37
     low = 0.0 if x.lo >= 0 else x.lo - slack
     return form.rounded(Span(low, x.hi + slack, nan))
 
@@ -270,7 +315,7 @@ def clip(at: At) -> Span:
 
 
 __all__ = [
-    "ANY", "DIGITS", "FLOATS", "INTS", "NONE", "ONE", "TRUTHS", "ZERO", "At", "D", "Kind", "Rule", "any_of",
-    "arithmetic", "clip", "division", "extreme", "fitted", "input_of", "interval", "is_full", "join", "mean", "modulo",
-    "negative", "picked", "power", "size_of", "span_of", "total", "upper",
+    "ANY", "DIGITS", "FLOATS", "INTS", "LARGEST", "NONE", "ONE", "TRUTHS", "ZERO", "At", "D", "Kind", "Rule", "Summed",
+    "Sums", "any_of", "arithmetic", "clip", "division", "extreme", "fitted", "input_of", "interval", "is_full", "join",
+    "mean", "modulo", "negative", "picked", "power", "size_of", "span_of", "total", "upper", "weighed",
 ]  # fmt: skip

@@ -26,11 +26,15 @@ from absint.analyses.range_rules import (
     span_of,
     total,
     upper,
+    weighed,
 )  # fmt: skip
 from absint.lattices.domains import INTERVALS as INTS
 from absint.lattices.domains import Interval, Span
 from absint.lattices.dtype import INTEGER_RANGES, DType
 from absint.lattices.value import Tensor
+
+Side = tuple[int, tuple[int, ...]]
+"""The number of an input, and axes of it."""
 
 
 def same(at: At) -> Span:
@@ -179,36 +183,61 @@ def softmax(at: At) -> Span:
 
 def product(at: At) -> Span:
     left, right = at.shape(0), at.shape(1)
-    most = min(size_of(left, -1), size_of(right, -1 if right.rank == 1 else -2))
-    return _dot(at, input_of(at, 0), input_of(at, 1), most)
+    inner = -1 if right.rank == 1 else -2
+    most = min(size_of(left, -1), size_of(right, inner))
+    return _dot(at, (0, (-1,)), (1, (inner,)), most)
 
 
-def _dot(at: At, a: Span, b: Span, most: float) -> Span:
-    if at.dtype in FLOATS:
-        return total(at, FLOATS[at.dtype].mul(a, b), most)
+def _dot(at: At, left: Side, right: Side, most: float) -> Span:
+    """Sums of products of elements of two inputs along some axes of theirs, of at most so many."""
+    a, b = input_of(at, left[0]), input_of(at, right[0])
+    if at.dtype not in FLOATS:
+        return _dots(at, a, b, most)
+    found = total(at, FLOATS[at.dtype].mul(a, b), most)
+    for x, (index, axes) in ((a, right), (b, left)):
+        sums = at.sums(index, axes)
+        if sums is not None:
+            found = narrower(found, weighed(at, x, sums, most))
+    return found
+
+
+def _dots(at: At, a: Span, b: Span, most: float) -> Span:
+    """Sums of products of integers."""
     return _sum(at, span_of(INTS.mul(interval(a), interval(b))), most) if at.dtype in INTEGER_RANGES else ANY
+
+
+def narrower(a: Span, b: Span) -> Span:
+    """What both allow."""
+    return Span(max(a.lo, b.lo), min(a.hi, b.hi), a.nan and b.nan)
 
 
 def gemm(at: At) -> Span:
     alpha, beta = at.attribute("alpha", 1.0), at.attribute("beta", 1.0)
-    most = size_of(at.shape(0), 0 if at.attribute("transA", 0) else 1)
+    left, right = (0 if at.attribute("transA", 0) else 1), (1 if at.attribute("transB", 0) else 0)
     if at.dtype not in FLOATS:
         return any_of(at.dtype)
     form = FLOATS[at.dtype]
     scale, weight = form.rounded(Span(alpha, alpha)), form.rounded(Span(beta, beta))
     # A kernel may scale an operand or the sum.
-    found = form.mul(_dot(at, input_of(at, 0), input_of(at, 1), most), scale)
+    most = min(size_of(at.shape(0), left), size_of(at.shape(1), right))
+    found = form.mul(_dot(at, (0, (left,)), (1, (right,)), most), scale)
     if alpha != 1.0:
         found = _loose(at, found)
     return _loose(at, form.add(found, form.mul(input_of(at, 2, ZERO), weight)))
 
 
 def convolved(at: At) -> Span:
+    """Of the padding, products are 0."""
     weights = at.shape(1)
-    axes = None if weights.rank is None else range(1, weights.rank)
-    most = upper(weights, axes) if weights.rank is not None else inf
-    found = _dot(at, join(input_of(at, 0), Span(0, 0)), input_of(at, 1), most)
-    return _loose(at, FLOATS[at.dtype].add(found, input_of(at, 2, ZERO))) if at.dtype in FLOATS else found
+    if at.dtype not in FLOATS or weights.rank is None:
+        return any_of(at.dtype)
+    axes = tuple(range(1, weights.rank))
+    x, most = join(input_of(at, 0), ZERO), upper(weights, axes)
+    found = total(at, FLOATS[at.dtype].mul(x, input_of(at, 1)), most)
+    sums = at.sums(1, axes)
+    if sums is not None:
+        found = narrower(found, weighed(at, x, sums, most))
+    return _loose(at, FLOATS[at.dtype].add(found, input_of(at, 2, ZERO)))
 
 
 def normalized(at: At) -> Span:
@@ -240,14 +269,14 @@ def integer_product(at: At) -> Span:
     a, b = (_shifted(input_of(at, at_), input_of(at, at_ + 2, Span(0, 0))) for at_ in (0, 1))
     left, right = at.shape(0), at.shape(1)
     most = min(size_of(left, -1), size_of(right, -1 if right.rank == 1 else -2))
-    return _dot(at, a, b, most)
+    return _dots(at, a, b, most)
 
 
 def integer_convolved(at: At) -> Span:
     a, b = (_shifted(input_of(at, at_), input_of(at, at_ + 2, Span(0, 0))) for at_ in (0, 1))
     weights = at.shape(1)
     most = inf if weights.rank is None else upper(weights, range(1, weights.rank))
-    return _dot(at, join(a, Span(0, 0)), b, most)
+    return _dots(at, join(a, Span(0, 0)), b, most)
 
 
 def _shifted(x: Span, zero: Span) -> Span:

@@ -15,7 +15,7 @@ from absint.analyses.forward import ForwardAnalysis
 from absint.analyses.found import solved_rows
 from absint.analyses.frame import Frame, Shapes
 from absint.analyses.queries import ElementBounds, Query, Reachable, ShapeOf
-from absint.analyses.range_rules import ANY, FLOATS, NONE, D, Kind, any_of, size_of
+from absint.analyses.range_rules import ANY, FLOATS, NONE, D, Kind, Summed, Sums, any_of, size_of
 from absint.analyses.range_tensors import RULES
 from absint.analyses.together import run
 from absint.errors import UsageError
@@ -25,6 +25,7 @@ from absint.lattices.dtype import INTEGER_RANGES, DType
 from absint.lattices.records import record
 from absint.lattices.shape import Shape
 from absint.lattices.value import Tensor
+from absint.program.steps import Operand
 
 if TYPE_CHECKING:
     from absint.solution.analysed import Analysed
@@ -88,15 +89,18 @@ class Ranges(ForwardAnalysis[Span]):
     """Ranges of values, given those of inputs and constants: `Ranges(x=(-8, 8))`, or by a mapping for any name.
 
     An element is a `Span` of absint.lattices.domains. Inputs that no range is given for are any number of their type.
+    With `Ranges(Weights(result.loaded), x=(-8, 8))`, of absint.model.weights, initialisers are read too, and what they
+    add up to.
     Raises UsageError for a range whose ends are in no order, or NaN.
     """
 
     domain = DOMAIN
     elementwise = True
 
-    def __init__(self, given: Mapping[str, Range] | None = None, /, **inputs: Range) -> None:
+    def __init__(self, given: Mapping[str, Range] | Summed | None = None, /, **inputs: Range) -> None:
         super().__init__()
-        self._boxes = {**(given or {}), **inputs}
+        self._weights = given if isinstance(given, Summed) else None
+        self._boxes = {**({} if given is None or isinstance(given, Summed) else given), **inputs}
         self._named = dict(inputs)
         for name, (low, high) in self._boxes.items():
             if not low <= high:
@@ -111,10 +115,33 @@ class Ranges(ForwardAnalysis[Span]):
     def source(self, node: int) -> Span:
         dtype = self.ask(ShapeOf, (node, 0)).dtype
         name = self.nodes[node].outputs[0]
-        if name not in self._boxes or str(self.nodes[node].path):
+        ends = None if str(self.nodes[node].path) else self._ends(name)
+        if ends is None:
             return any_of(dtype)
-        box = Span(*self._boxes[name])
+        box = Span(*ends)
         return FLOATS[dtype].rounded(box) if dtype in FLOATS else DOMAIN.meet(box, any_of(dtype))
+
+    def _ends(self, name: str) -> Range | None:
+        return (
+            self._weights.get(name) if self._weights is not None and name not in self._boxes else self._boxes.get(name)
+        )
+
+    def sums(self, operand: Operand, axes: Sequence[int]) -> Sums | None:
+        """What is added up along some axes of a weight: its positive and its negative numbers at each place."""
+        item = self.nodes[operand[0]] if operand[0] >= 0 else None
+        if item is None or self._weights is None or item.step is not None:
+            return None
+        if item.operation is None:
+            name = item.outputs[operand[1]]
+            return None if str(item.path) or name in self._boxes else self._weights.sums(name, axes)
+        if item.operator == "Identity":
+            return self.sums(item.operands[0], axes)
+        if item.operator == "Transpose":
+            rank = self.ask(ShapeOf, operand).shape.rank
+            order = item.operation.attributes.get("perm", list(reversed(range(rank or 0))))
+            if rank and isinstance(order, list) and all(-rank <= axis < rank for axis in axes):
+                return self.sums(item.operands[0], [order[axis] for axis in axes])
+        return None
 
     def within(self, bounds: ElementBounds) -> Span:
         least, most = bounds.numbers
@@ -252,6 +279,10 @@ class Seen:
     def _known(self, index: int) -> ShapeOf:
         operands = self._node.operands
         return self._analysis.ask(ShapeOf, operands[index]) if index < len(operands) else ShapeOf()
+
+    def sums(self, index: int, axes: Sequence[int]) -> Sums | None:
+        operands = self._node.operands
+        return self._analysis.sums(operands[index], axes) if index < len(operands) else None
 
     def note(self, kind: Kind, found: Span, allowed: Span, *, is_fixed: bool = True) -> None:
         self._analysis.note(kind, found, allowed, is_fixed)

@@ -44,11 +44,11 @@ def ranges(
     runtimes may differ.
     """
     from absint.analyses.ranges import Ranges
-    from absint.model.weights import weights
+    from absint.model.weights import Weights
     from absint.report.ranges import document, report
 
     loaded = read_model(model)
-    analysis = Ranges(weights(loaded), **_read(boxes, loaded))
+    analysis = Ranges(Weights(loaded), **_read(boxes, loaded))
     result = analysed(loaded, assume, sizes, settings=settings, with_=[analysis])
     if form == "json":
         click.echo(document(result, analysis))

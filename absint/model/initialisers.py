@@ -169,9 +169,15 @@ def _fit(dtype: DType, numbers: Sequence[int | float]) -> bool:
 
 def _external_bytes(tensor: TensorMessage, size: int, folder: str | None) -> bytes | None:
     """The bytes of a small external tensor, or None where the file cannot be read; never from outside `folder`."""
+    place = None if folder is None else external_place(tensor)
+    return None if folder is None or place is None else read_beside(folder, *place, size)
+
+
+def external_place(tensor: TensorMessage) -> tuple[str, int] | None:
+    """The location of external data, and their offset; None for what is none."""
     entries: dict[str, object] = {entry.key: entry.value for entry in tensor.external_data}
     location, offset = entries.get("location"), entries.get("offset", "0")
     # Protobuf gives what is not valid UTF-8 as bytes.
-    if folder is None or not isinstance(location, str) or not isinstance(offset, str):
+    if not isinstance(location, str) or not isinstance(offset, str) or not _OFFSET.fullmatch(offset):
         return None
-    return read_beside(folder, location, int(offset), size) if _OFFSET.fullmatch(offset) else None
+    return location, int(offset)

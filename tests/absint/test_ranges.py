@@ -19,7 +19,7 @@ from absint.analyses.ranges import DOMAIN, RangeFinding, Ranges
 from absint.cli import run
 from absint.errors import UsageError
 from absint.lattices.domains import Span
-from absint.model.weights import weights
+from absint.model.weights import Weights
 from absint.result import Result
 from absint.testing import AnalysisError, check_analysis
 
@@ -106,7 +106,7 @@ CONTROL = parser.parse_model(f"""{HEAD}
 
 
 def test_claims_hold_in_a_network_with_weights() -> None:
-    found = weights(absint.analyze(NETWORK).loaded)
+    found = Weights(absint.analyze(NETWORK).loaded)
     assert found["b"] == (-1, 2)
     assert found["k"] == (-0.75, 0.75)
     ranges = Ranges(found, x=(-3, 5))
@@ -131,7 +131,7 @@ def test_constants_that_a_caller_replaces_have_no_range() -> None:
     model = onnx.ModelProto()
     model.CopyFrom(NETWORK)
     model.graph.input.append(onnx.helper.make_tensor_value_info("b", 1, [3]))
-    assert "b" not in weights(absint.analyze(model).loaded)
+    assert "b" not in Weights(absint.analyze(model).loaded)
 
 
 def test_branches_and_loops_refine() -> None:

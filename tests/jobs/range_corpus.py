@@ -27,7 +27,7 @@ from absint.analyses.range_rules import NONE
 from absint.analyses.ranges import DOMAIN, Ranges
 from absint.errors import AbsintError
 from absint.lattices.domains import Span
-from absint.model.weights import weights
+from absint.model.weights import Weights
 from absint.runs.run import feeds_for, run, with_outputs
 
 HERE = Path(__file__).resolve().parents[2]
@@ -122,7 +122,7 @@ def examine(path: Path, bindings: Sequence[Mapping[str, int]], seeds: int, total
         plain = absint.analyze(path)
         # The runtime applies no function to NaN or infinite inputs here: boxes are finite.
         all_feeds = [feeds_in(plain, binding, seed, box) for binding in bindings for seed in range(seeds)]
-        ranges = Ranges({**weights(plain.loaded), **boxes_of(all_feeds, box)})
+        ranges = Ranges(Weights(plain.loaded), **boxes_of(all_feeds, box))
         result = absint.analyze(path, with_=[ranges])
         found = result.found_by(ranges)
         bounded |= {name for name, claim in found.items() if is_bounded(claim)}

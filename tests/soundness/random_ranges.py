@@ -25,7 +25,7 @@ import absint
 from absint.analyses.ranges import DOMAIN, Ranges
 from absint.lattices.domains import Span
 from absint.lattices.value import Tensor
-from absint.model.weights import weights
+from absint.model.weights import Weights
 from absint.queries.outcomes import Outcome
 from tests.soundness import limits
 from tests.soundness.node_drafts import TooLargeError
@@ -96,7 +96,7 @@ def examine(found: Boxed) -> Verdict:
 def examined(found: Boxed) -> Verdict:
     verdict, plain = Verdict(), found.draft.model()
     loaded = absint.analyze(plain).loaded
-    ranges = Ranges({**weights(loaded), **found.boxes})
+    ranges = Ranges(Weights(loaded), **found.boxes)
     result = absint.analyze(plain, with_=[ranges])
     claims = result.found_by(ranges)
     runnable = fetched(found.draft.model(declared=found.draft.looped), result)
