@@ -7,6 +7,8 @@ from collections.abc import Callable, Mapping
 from math import inf, isinf
 from typing import Final
 
+from absint.analyses.range_norms import own
+from absint.analyses.range_origins import LEAST, own_inverse_root, own_root, without_nan
 from absint.analyses.range_rules import (
     ANY,
     DIGITS,
@@ -28,6 +30,7 @@ from absint.analyses.range_rules import (
     interval,
     join,
     modulo,
+    narrower,
     negative,
     picked,
     power,
@@ -93,6 +96,25 @@ def root(at: At) -> Span:
     return Span(max(found.lo, 0.0), found.hi, found.nan) if not found.is_empty else found
 
 
+def quotient(at: At) -> Span:
+    """Of a number by the root of the mean of squares, its own among them, what range_norms says."""
+    found = division(at)
+    most = own_root(at, at.operand(1), at.operand(0))
+    return found if most is None else narrower(found, own(at, input_of(at, 0), most, LEAST, centred=False))
+
+
+def times(at: At) -> Span:
+    found = _PRODUCT(at)
+    for index in (0, 1):
+        most = own_inverse_root(at, at.operand(1 - index), at.operand(index))
+        if most is not None:
+            found = narrower(found, own(at, input_of(at, index), most, LEAST, centred=False))
+    return found
+
+
+_PRODUCT: Final = arithmetic("mul")
+
+
 def reciprocal(at: At) -> Span:
     x = input_of(at, 0)
     at.note("division by zero", x, ZERO)
@@ -129,9 +151,68 @@ def bump(least: float) -> Rule:
 
     def rule(at: At) -> Span:
         x = input_of(at, 0)
-        return Span(least, max(0.0, x.hi) + 1e-6 * max(1.0, abs(x.hi)), x.nan or isinf(x.lo) or isinf(x.hi))
+        return bumped(at, x, least)
 
     return rule
+
+
+def bumped(at: At, x: Span, least: float) -> Span:
+    if at.dtype not in FLOATS or x.is_empty:
+        return ANY
+    slack = max(1e-6, 2.0 ** (4 - DIGITS[at.dtype]))
+    return Span(least, max(0.0, x.hi) + slack * max(1.0, abs(x.hi)), x.nan or isinf(x.lo) or isinf(x.hi))
+
+
+def swish(at: At) -> Span:
+    """A number times the sigmoid of its multiple: at least -0.2785 by the factor."""
+    factor = at.attribute("alpha", 1.0)
+    return bumped(at, input_of(at, 0), -0.28 / factor - 1e-3) if factor > 1e-3 else ANY
+
+
+def elu(at: At) -> Span:
+    factor = at.attribute("alpha", 1.0)
+    if not 0 <= factor < inf:
+        return ANY
+    return near(at, lambda end: end if end > 0 else factor * math.expm1(end), input_of(at, 0), -factor * 1.001 - 1e-6)
+
+
+def softsign(at: At) -> Span:
+    x = input_of(at, 0)
+    return Span(-1.00001, 1.00001, x.nan or isinf(x.lo) or isinf(x.hi))
+
+
+def sloped(at: At) -> Span:
+    """PRelu: a factor for numbers below 0."""
+    x, slope = input_of(at, 0), input_of(at, 1)
+    if at.dtype not in FLOATS or x.is_empty:
+        return any_of(at.dtype)
+    below = FLOATS[at.dtype].mul(Span(min(x.lo, 0.0), min(x.hi, 0.0)), slope)
+    return join(Span(max(x.lo, 0.0), max(x.hi, 0.0), x.nan), below)
+
+
+def thresholded(at: At) -> Span:
+    return join(input_of(at, 0), ZERO)
+
+
+def sign(at: At) -> Span:
+    x = input_of(at, 0)
+    ends = [0 if end == 0 or x.is_empty else math.copysign(1, end) for end in (x.lo, x.hi)]
+    found = join(Span(int(ends[0]), int(ends[1])), Span(0, 0) if x.nan else NONE)
+    return Span(found.lo, found.hi, x.nan) if at.dtype in FLOATS else found
+
+
+def truth(_: At) -> Span:
+    return TRUTHS
+
+
+def is_nan(at: At) -> Span:
+    x = input_of(at, 0)
+    return TRUTHS if x.nan else Span(0, 0)
+
+
+def dropped(at: At) -> Span:
+    """Dropout, where nothing is dropped: it is not trained, or the input that says so is left out."""
+    return input_of(at, 0) if len(at.ranges) < 3 or at.ranges[2] is None else any_of(at.dtype)
 
 
 def hard_sigmoid(at: At) -> Span:
@@ -196,22 +277,26 @@ def negation(at: At) -> Span:
 
 def choice(at: At) -> Span:
     condition, yes, no = input_of(at, 0), input_of(at, 1), input_of(at, 2)
+    branch = without_nan(at)
+    yes, no = Span(yes.lo, yes.hi, yes.nan and branch != 1), Span(no.lo, no.hi, no.nan and branch != 2)
     return yes if condition.lo >= 1 else no if condition.hi <= 0 else yes.join(no)
 
 
 ELEMENTWISE: Final[Mapping[str, Rule]] = {
-    "Add": arithmetic("add"), "Sub": arithmetic("sub"), "Mul": arithmetic("mul"), "Neg": negative,
-    "Sum": arithmetic("add", 1), "Div": division, "Mod": modulo, "Pow": power, "Max": extreme("max"),
+    "Add": arithmetic("add"), "Sub": arithmetic("sub"), "Mul": times, "Neg": negative,
+    "Sum": arithmetic("add", 1), "Div": quotient, "Mod": modulo, "Pow": power, "Max": extreme("max"),
     "Min": extreme("min"), "Clip": clip, "Relu": relu, "Abs": absolute, "Sqrt": root, "Exp": exponential,
     "Log": logarithm, "Reciprocal": reciprocal, "Ceil": of_form("ceil"), "Floor": of_form("floor"),
     "Round": of_form("round"), "Sin": wave, "Cos": wave, "Tanh": roughly(math.tanh), "Erf": roughly(math.erf),
     "Atan": roughly(math.atan), "Sigmoid": roughly(sigmoid, 0.0), "Softplus": roughly(softplus, 0.0),
     "Asin": inverse(-1.0, 1.0, -1.6, 1.6), "Acos": inverse(-1.0, 1.0, -1e-3, 3.2),
     "Acosh": inverse(1.0, inf, -1e-3, inf), "Atanh": inverse(-1.0, 1.0, -inf, inf), "LeakyRelu": leaky,
-    "HardSigmoid": hard_sigmoid, "HardSwish": bump(-0.38), "Gelu": bump(-0.18), "Less": compared("Less"),
+    "HardSigmoid": hard_sigmoid, "HardSwish": bump(-0.38), "Gelu": bump(-0.18), "Mish": bump(-0.32), "Swish": swish,
+    "Elu": elu, "Softsign": softsign, "PRelu": sloped, "ThresholdedRelu": thresholded, "Sign": sign,
+    "IsNaN": is_nan, "IsInf": truth, "Dropout": dropped, "Asinh": roughly(math.asinh), "Less": compared("Less"),
     "LessOrEqual": compared("LessOrEqual"), "Greater": compared("Greater"),
     "GreaterOrEqual": compared("GreaterOrEqual"), "Equal": compared("Equal"), "And": conjunction,
     "Or": disjunction, "Not": negation, "Where": choice,
 }  # fmt: skip
 
-__all__ = ["ELEMENTWISE"]
+__all__ = ["ELEMENTWISE", "bumped"]

@@ -8,15 +8,17 @@ number of the type. A sum of n terms allows for every order of addition. What is
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import reduce
 from math import ceil, inf, isinf, prod
-from typing import Final, Literal, Protocol, TypeVar, runtime_checkable
+from typing import Final, Literal, NamedTuple, Protocol, TypeVar, runtime_checkable
 
 from absint.lattices.domains import INTERVALS as INTS
 from absint.lattices.domains import FloatIntervals, Interval, Span
+from absint.lattices.domains.floats import FORMATS
 from absint.lattices.dtype import INTEGER_RANGES, DType
 from absint.lattices.shape import Shape
+from absint.program.steps import Operand
 
 Kind = Literal["overflow", "division by zero", "outside of domain", "index out of range", "saturation"]
 D = TypeVar("D")
@@ -27,11 +29,24 @@ TRUTHS: Final = Span(0, 1)
 ZERO: Final = Span(0.0, 0.0)
 ONE: Final = Span(1.0, 1.0)
 
+
+class Floats(FloatIntervals):
+    """Floats whose ends are rounded outward, but not to infinity where the nearest number is the greatest one."""
+
+    def rounded(self, a: Span) -> Span:
+        limit = self.greatest
+        half = limit * 2.0 ** (-1 - DIGITS_OF[self.name])
+        lo = -limit if -limit - half < a.lo < -limit else a.lo
+        hi = limit if limit < a.hi < limit + half else a.hi
+        return super().rounded(Span(lo, hi, a.nan))
+
+
+DIGITS_OF: Final = {name: digits for name, (digits, _) in FORMATS.items()}
 FLOATS: Final = {
-    DType.FLOAT: FloatIntervals("float32"),
-    DType.DOUBLE: FloatIntervals("float64"),
-    DType.FLOAT16: FloatIntervals("float16"),
-    DType.BFLOAT16: FloatIntervals("bfloat16"),
+    DType.FLOAT: Floats("float32"),
+    DType.DOUBLE: Floats("float64"),
+    DType.FLOAT16: Floats("float16"),
+    DType.BFLOAT16: Floats("bfloat16"),
 }
 DIGITS: Final = {DType.FLOAT: 24, DType.DOUBLE: 53, DType.FLOAT16: 11, DType.BFLOAT16: 8}
 
@@ -54,6 +69,15 @@ class Summed(Protocol):
     def sums(self, name: str, axes: Sequence[int]) -> Sums | None:
         """What the positive and the negative numbers along some axes add up to; None for what is no weight."""
         ...
+
+
+class Origin(NamedTuple):
+    """The operator that computes a value."""
+
+    operator: str
+    version: int
+    attributes: Mapping[str, object]
+    operands: Sequence[Operand]
 
 
 class At(Protocol):
@@ -81,6 +105,30 @@ class At(Protocol):
 
     def type(self, index: int) -> DType:
         """The type of an input."""
+        ...
+
+    def ends(self) -> tuple[float, float] | None:
+        """The range that was read of the output, a constant."""
+        ...
+
+    def integers(self, index: int) -> Sequence[int] | None:
+        """The elements of an input of integers, where all are known."""
+        ...
+
+    def operand(self, index: int) -> Operand | None:
+        """The value that an input is."""
+        ...
+
+    def origin(self, operand: Operand | None) -> Origin | None:
+        """The operator of ai.onnx that computes a value; None for other values."""
+        ...
+
+    def bounds(self, operand: Operand) -> tuple[float, float]:
+        """The least and the greatest element of a value by the analysis of shapes, which knows small constants."""
+        ...
+
+    def shape_of(self, operand: Operand) -> Shape:
+        """The shape of a value."""
         ...
 
     def sums(self, index: int, axes: Sequence[int]) -> Sums | None:
@@ -153,50 +201,54 @@ def size_of(shape: Shape, axis: int) -> float:
 
 
 def total(at: At, term: Span, most: float) -> Span:
-    """The sum of at most so many floats, in any order: with none it is 0.
-
-    The exact sum S lies between `most` times the ends of a term and 0. A computed one is at most `n u` times the sum of
-    the absolute values away from it, in any order, without a limit on n (Jeannerod and Rump 2013, for rounding to the
-    nearest; u is half the distance of 1 and the next number). Here it is twice that, and 8 terms more.
-    """
+    """The sum of at most so many floats, in any order: with none it is 0."""
     if term.nan or term.is_empty:
         return ANY
     most = min(most, LARGEST)
     size = max(abs(term.lo), abs(term.hi)) * most
-    found = _computed(at, Span(min(0.0, term.lo * most), max(0.0, term.hi * most)), size, most)
+    found = computed(at, Span(min(0.0, term.lo * most), max(0.0, term.hi * most)), size, most)
     # Terms of one sign never give the other, nor NaN where the sum is infinite.
     if found == ANY:
         return Span(0.0, inf) if term.lo >= 0 else Span(-inf, 0.0) if term.hi <= 0 else ANY
     return Span(0.0 if term.lo >= 0 else found.lo, 0.0 if term.hi <= 0 else found.hi)
 
 
-def weighed(at: At, x: Span, sums: Sums, most: float) -> Span:
-    """Sums of at most so many products of elements and weights, where the sums of the weights are known.
+def weighed(x: Span, sums: Sums) -> tuple[Span, float]:
+    """Sums of products of elements with weights that have these sums: the exact result, and the sum of absolute values.
 
     A place whose positive weights add up to p and whose negative ones to q gives at least `p lo + q hi` and at most
-    `p hi + q lo`. Rounding is as in `total`, with a product in each term; p and q are off by a share of n * 2**-53.
-    With `lo <= 0 <= hi` the sum of any part of the terms lies there as well.
+    `p hi + q lo`. With `lo <= 0 <= hi` the sum of any part of the terms lies there as well.
     """
-    if x.nan or x.is_empty or isinf(x.lo) or isinf(x.hi):
-        return ANY
-    size = max((p - q for p, q in sums), default=0.0) * max(abs(x.lo), abs(x.hi))
     low = min((p * x.lo + q * x.hi for p, q in sums), default=0.0)
     high = max((p * x.hi + q * x.lo for p, q in sums), default=0.0)
-    return _computed(at, Span(low, high), size, min(most, LARGEST))
+    return Span(low, high), max((p - q for p, q in sums), default=0.0) * max(abs(x.lo), abs(x.hi))
 
 
-def _computed(at: At, exact: Span, size: float, most: float) -> Span:
-    """What a kernel computes for a sum whose terms have absolute values that add up to `size`."""
+def computed(at: At, exact: Span, size: float, most: float) -> Span:
+    """What a kernel computes for a sum of at most so many terms, whose absolute values add up to at most `size`.
+
+    In any order it is at most `n u size` away from the exact sum, without a limit on n (Jeannerod and Rump 2013, for
+    rounding to the nearest; u is half the distance of 1 and the next number). Here it is four times that, and 8 terms
+    more: for products, which are rounded as well, and may be too small for the format; for a scale and a bias; and for
+    sums of weights, which are off by n * 2**-53. Where a part of the sum can be infinite, parts of both signs give NaN.
+    """
     form = FLOATS[at.dtype]
     slack = (2.0 ** (2 - DIGITS[at.dtype]) * size + form.next(0.0, down=False)) * (most + 8)
-    if not size + slack < form.greatest / 2:
-        return ANY  # where a part of the sum is infinite, parts of both signs give NaN
+    if isinf(exact.lo) or isinf(exact.hi) or not size + slack < form.greatest / 2:
+        return ANY
     return form.rounded(Span(exact.lo - slack, exact.hi + slack))
 
 
+def narrower(a: Span, b: Span) -> Span:
+    """What both allow."""
+    return Span(max(a.lo, b.lo), min(a.hi, b.hi), a.nan and b.nan)
+
+
 def mean(at: At, x: Span, most: float, *, nan: bool) -> Span:
-    """The mean of some elements, rounded as in `total`; `nan` if there may be none."""
+    """The mean of some elements, rounded as in `computed`; `nan` if there may be none."""
     form = FLOATS[at.dtype]
+    if x.is_empty:
+        return Span(inf, -inf, True)
     size, most = max(abs(x.lo), abs(x.hi)), min(most, LARGEST)
     slack = (2.0 ** (2 - DIGITS[at.dtype]) * size + form.next(0.0, down=False)) * (most + 8)
     if x.nan or isinf(size) or not (size + slack) * most < form.greatest / 2:
@@ -315,7 +367,8 @@ def clip(at: At) -> Span:
 
 
 __all__ = [
-    "ANY", "DIGITS", "FLOATS", "INTS", "LARGEST", "NONE", "ONE", "TRUTHS", "ZERO", "At", "D", "Kind", "Rule", "Summed",
-    "Sums", "any_of", "arithmetic", "clip", "division", "extreme", "fitted", "input_of", "interval", "is_full", "join",
-    "mean", "modulo", "negative", "picked", "power", "size_of", "span_of", "total", "upper", "weighed",
+    "ANY", "DIGITS", "FLOATS", "INTS", "LARGEST", "NONE", "ONE", "TRUTHS", "ZERO", "At", "D", "Kind", "Origin", "Rule",
+    "Summed", "Sums", "any_of", "arithmetic", "clip", "computed", "division", "extreme", "fitted", "input_of",
+    "interval", "is_full", "join", "mean", "modulo", "narrower", "negative", "picked", "power", "size_of", "span_of",
+    "total", "upper", "weighed",
 ]  # fmt: skip

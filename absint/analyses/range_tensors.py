@@ -1,40 +1,34 @@
-"""Ranges of what operators on whole tensors compute: parts and stacks, sums of products, indices, quantised numbers."""
+"""Ranges of what operators on whole tensors compute: parts and stacks, indices, other types, quantised numbers."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from math import inf, isinf, prod, trunc
+from math import inf, isinf, trunc
 from typing import Final
 
 from absint.analyses.elements import bounds_of
-from absint.analyses.range_functions import ELEMENTWISE
 from absint.analyses.range_rules import (
     ANY,
     FLOATS,
+    LARGEST,
     TRUTHS,
     ZERO,
     At,
     Rule,
     any_of,
+    computed,
     fitted,
     input_of,
     interval,
-    is_full,
     join,
-    mean,
     size_of,
     span_of,
-    total,
     upper,
-    weighed,
 )  # fmt: skip
 from absint.lattices.domains import INTERVALS as INTS
 from absint.lattices.domains import Interval, Span
 from absint.lattices.dtype import INTEGER_RANGES, DType
 from absint.lattices.value import Tensor
-
-Side = tuple[int, tuple[int, ...]]
-"""The number of an input, and axes of it."""
 
 
 def same(at: At) -> Span:
@@ -58,7 +52,9 @@ def constant(at: At) -> Span:
     """Few elements; what the analysis of shapes knows of others is met with this."""
     found = at.attribute("value", _NOTHING)
     least, most = bounds_of(found).numbers
-    return any_of(at.dtype) if found is _NOTHING else Span(least, most, (least, most) == (-inf, inf))
+    known = any_of(at.dtype) if found is _NOTHING else Span(least, most, (least, most) == (-inf, inf))
+    read = at.ends()
+    return known if read is None else Span(*read)
 
 
 def filled(at: At) -> Span:
@@ -69,9 +65,23 @@ _NOTHING: Final = Tensor(DType.UNDEFINED)
 
 
 def scattered(at: At) -> Span:
-    """Data with updates in their places."""
+    """Data with updates in their places; one place may get all of them."""
     _index(at, 1, at.attribute("axis", 0))
-    if at.attribute("reduction", "none") != "none":
+    data, updates = input_of(at, 0), input_of(at, 2)
+    reduction = at.attribute("reduction", "none")
+    if reduction in ("none", "min", "max"):
+        return join(data, updates)
+    most = min(upper(at.shape(2)), LARGEST)
+    if reduction != "add" or at.dtype not in FLOATS or ANY in (data, updates) or updates.is_empty or data.is_empty:
+        return any_of(at.dtype)
+    exact = Span(data.lo + min(0.0, updates.lo * most), data.hi + max(0.0, updates.hi * most))
+    size = max(abs(data.lo), abs(data.hi)) + max(abs(updates.lo), abs(updates.hi)) * most
+    return ANY if data.nan or updates.nan else computed(at, exact, size, most)
+
+
+def scattered_parts(at: At) -> Span:
+    """ScatterND, whose indices speak of several axes."""
+    if at.attribute("reduction", "none") not in ("none", "min", "max"):
         return any_of(at.dtype)
     return join(input_of(at, 0), input_of(at, 2))
 
@@ -120,167 +130,6 @@ def counted(at: At) -> Span:
         return ANY
     start, limit = input_of(at, 0), input_of(at, 1)
     return start.join(limit)
-
-
-# Reductions
-
-
-def largest(at: At) -> Span:
-    """Of no elements, the least number of the type or its greatest."""
-    x = input_of(at, 0)
-    return any_of(at.dtype) if x.nan or not is_full(at.shape(0)) else x
-
-
-def pooled(at: At) -> Span:
-    """A window within the padding has no number."""
-    x = input_of(at, 0)
-    is_plain = not at.attribute("ceil_mode", 0) and set(at.attribute("dilations", [1])) == {1}
-    if x.nan or (is_plain and is_full(at.shape(0))):
-        return any_of(at.dtype) if x.nan else x
-    least = any_of(at.dtype).lo
-    return join(x, Span(least, least))
-
-
-def averaged(at: At) -> Span:
-    if at.dtype not in FLOATS:
-        return ANY
-    kernel = at.attribute("kernel_shape", [0])
-    nan = bool(at.attribute("ceil_mode", 0)) or not is_full(at.shape(0))
-    return mean(at, join(input_of(at, 0), ZERO), prod(kernel) or inf, nan=nan)
-
-
-def reduced_mean(at: At) -> Span:
-    if at.dtype not in FLOATS:
-        return any_of(at.dtype)
-    return mean(at, input_of(at, 0), upper(at.shape(0)), nan=not is_full(at.shape(0)))
-
-
-def summed(at: At) -> Span:
-    x = input_of(at, 0)
-    return _sum(at, x, upper(at.shape(0)))
-
-
-def _sum(at: At, term: Span, most: float) -> Span:
-    if at.dtype in FLOATS:
-        return total(at, term, most)
-    if at.dtype not in INTEGER_RANGES:
-        return any_of(at.dtype)
-    return fitted(at, INTS.mul(interval(term), Interval(0, None if isinf(most) else int(most))))
-
-
-def squares(at: At) -> Span:
-    x = input_of(at, 0)
-    return Span(0.0, inf, x.nan) if at.dtype in FLOATS else any_of(at.dtype)
-
-
-def softmax(at: At) -> Span:
-    x = input_of(at, 0)
-    return Span(0.0, 1.0, x.nan or isinf(x.lo) or isinf(x.hi))
-
-
-# Sums of products
-
-
-def product(at: At) -> Span:
-    left, right = at.shape(0), at.shape(1)
-    inner = -1 if right.rank == 1 else -2
-    most = min(size_of(left, -1), size_of(right, inner))
-    return _dot(at, (0, (-1,)), (1, (inner,)), most)
-
-
-def _dot(at: At, left: Side, right: Side, most: float) -> Span:
-    """Sums of products of elements of two inputs along some axes of theirs, of at most so many."""
-    a, b = input_of(at, left[0]), input_of(at, right[0])
-    if at.dtype not in FLOATS:
-        return _dots(at, a, b, most)
-    found = total(at, FLOATS[at.dtype].mul(a, b), most)
-    for x, (index, axes) in ((a, right), (b, left)):
-        sums = at.sums(index, axes)
-        if sums is not None:
-            found = narrower(found, weighed(at, x, sums, most))
-    return found
-
-
-def _dots(at: At, a: Span, b: Span, most: float) -> Span:
-    """Sums of products of integers."""
-    return _sum(at, span_of(INTS.mul(interval(a), interval(b))), most) if at.dtype in INTEGER_RANGES else ANY
-
-
-def narrower(a: Span, b: Span) -> Span:
-    """What both allow."""
-    return Span(max(a.lo, b.lo), min(a.hi, b.hi), a.nan and b.nan)
-
-
-def gemm(at: At) -> Span:
-    alpha, beta = at.attribute("alpha", 1.0), at.attribute("beta", 1.0)
-    left, right = (0 if at.attribute("transA", 0) else 1), (1 if at.attribute("transB", 0) else 0)
-    if at.dtype not in FLOATS:
-        return any_of(at.dtype)
-    form = FLOATS[at.dtype]
-    scale, weight = form.rounded(Span(alpha, alpha)), form.rounded(Span(beta, beta))
-    # A kernel may scale an operand or the sum.
-    most = min(size_of(at.shape(0), left), size_of(at.shape(1), right))
-    found = form.mul(_dot(at, (0, (left,)), (1, (right,)), most), scale)
-    if alpha != 1.0:
-        found = _loose(at, found)
-    return _loose(at, form.add(found, form.mul(input_of(at, 2, ZERO), weight)))
-
-
-def convolved(at: At) -> Span:
-    """Of the padding, products are 0."""
-    weights = at.shape(1)
-    if at.dtype not in FLOATS or weights.rank is None:
-        return any_of(at.dtype)
-    axes = tuple(range(1, weights.rank))
-    x, most = join(input_of(at, 0), ZERO), upper(weights, axes)
-    found = total(at, FLOATS[at.dtype].mul(x, input_of(at, 1)), most)
-    sums = at.sums(1, axes)
-    if sums is not None:
-        found = narrower(found, weighed(at, x, sums, most))
-    return _loose(at, FLOATS[at.dtype].add(found, input_of(at, 2, ZERO)))
-
-
-def normalized(at: At) -> Span:
-    """In one of two forms: as a runtime that combines the constants computes it, or as it is written."""
-    if at.dtype not in FLOATS or at.attribute("training_mode", 0) or len(at.ranges) < 5:
-        return ANY
-    form, epsilon = FLOATS[at.dtype], at.attribute("epsilon", 1e-5)
-    x, scale, bias, middle, variance = (input_of(at, index) for index in range(5))
-    deviation = form.increasing(lambda end: end, form.sqrt(form.add(variance, form.rounded(Span(epsilon, epsilon)))))
-    if deviation.nan or deviation.lo <= 0:
-        return ANY
-    factor = form.div(scale, deviation)
-    shift = form.mul(middle, factor)
-    combined = form.add(form.mul(x, factor), form.sub(bias, shift))
-    written = form.add(form.mul(form.sub(x, middle), factor), bias)
-    return _loose(at, join(combined, written, form.mul(x, factor), shift, form.neg(shift)))
-
-
-def _loose(at: At, found: Span) -> Span:
-    """With room for a sum in another order."""
-    if found.is_empty or isinf(found.lo) or isinf(found.hi):
-        return found
-    form = FLOATS[at.dtype]
-    slack = max(abs(found.lo), abs(found.hi)) * 1e-5 if at.dtype in (DType.FLOAT, DType.DOUBLE) else inf
-    return form.rounded(Span(found.lo - slack, found.hi + slack, found.nan)) if slack < inf else ANY
-
-
-def integer_product(at: At) -> Span:
-    a, b = (_shifted(input_of(at, at_), input_of(at, at_ + 2, Span(0, 0))) for at_ in (0, 1))
-    left, right = at.shape(0), at.shape(1)
-    most = min(size_of(left, -1), size_of(right, -1 if right.rank == 1 else -2))
-    return _dots(at, a, b, most)
-
-
-def integer_convolved(at: At) -> Span:
-    a, b = (_shifted(input_of(at, at_), input_of(at, at_ + 2, Span(0, 0))) for at_ in (0, 1))
-    weights = at.shape(1)
-    most = inf if weights.rank is None else upper(weights, range(1, weights.rank))
-    return _dots(at, join(a, Span(0, 0)), b, most)
-
-
-def _shifted(x: Span, zero: Span) -> Span:
-    return span_of(INTS.sub(interval(x), interval(zero)))
 
 
 # Types
@@ -333,21 +182,42 @@ def dequantized(at: At) -> Span:
     return form.mul(form.rounded(span_of(INTS.sub(interval(x), interval(zero)))), scale)
 
 
+def one_hot(at: At) -> Span:
+    """Two values."""
+    return input_of(at, 2)
+
+
+def selected(at: At) -> Span:
+    """NonMaxSuppression: numbers of a batch, a class and a box."""
+    boxes, scores = at.shape(0), at.shape(1)
+    sizes = [
+        inf if s.rank is None else upper(s, [axis]) for s in (boxes, scores) for axis in range(min(s.rank or 0, 3))
+    ]
+    return Span(0, max([1, *sizes]) - 1) if boxes.rank and scores.rank else any_of(at.dtype)
+
+
+def step(at: At) -> Span:
+    """The scale of DynamicQuantizeLinear: the range of the input and 0, by 255 steps."""
+    x = join(input_of(at, 0), ZERO)
+    form = FLOATS[at.dtype]
+    if x.nan or x.is_empty:
+        return ANY
+    found = form.div(form.sub(Span(x.hi, x.hi), Span(x.lo, x.lo)), Span(255.0, 255.0))
+    return Span(0.0, found.hi, found.nan)
+
+
 _SAME: Final = (
     "Identity", "Reshape", "Squeeze", "Unsqueeze", "Transpose", "Flatten", "Expand", "Tile", "Slice", "Split",
-    "DepthToSpace", "SpaceToDepth", "ReverseSequence", "GatherND", "Compress",
+    "DepthToSpace", "SpaceToDepth", "ReverseSequence", "GatherND", "Compress", "SequenceAt", "SplitToSequence",
+    "ConcatFromSequence", "SequenceErase", "Unique",
 )  # fmt: skip
 
-RULES: Final[Mapping[str, Rule]] = {
-    **ELEMENTWISE, **dict.fromkeys(_SAME, same), "Concat": joined, "Trilu": with_zero, "Pad": padded,
+PARTS: Final[Mapping[str, Rule]] = {
+    **dict.fromkeys(_SAME, same), "Concat": joined, "SequenceConstruct": joined, "Trilu": with_zero, "Pad": padded,
     "Constant": constant, "ConstantOfShape": filled, "Gather": gathered, "GatherElements": gathered,
-    "ScatterElements": scattered, "ArgMax": position, "ArgMin": position, "NonZero": places, "Shape": shape_of,
-    "Size": count_of, "Range": counted, "ReduceMax": largest, "ReduceMin": largest, "GlobalMaxPool": largest,
-    "MaxPool": pooled, "AveragePool": averaged, "GlobalAveragePool": reduced_mean, "ReduceMean": reduced_mean,
-    "ReduceSum": summed, "ReduceSumSquare": squares, "ReduceL1": squares, "ReduceL2": squares, "Softmax":
-    softmax, "BatchNormalization": normalized, "MatMul": product, "Gemm": gemm, "Conv": convolved,
-    "MatMulInteger": integer_product, "ConvInteger": integer_convolved, "Cast": cast, "QuantizeLinear":
-    quantized, "DequantizeLinear": dequantized,
+    "ScatterElements": scattered, "ScatterND": scattered_parts, "ArgMax": position, "ArgMin": position,
+    "NonZero": places, "NonMaxSuppression": selected, "OneHot": one_hot, "Shape": shape_of, "Size": count_of,
+    "Range": counted, "Cast": cast, "QuantizeLinear": quantized, "DequantizeLinear": dequantized,
 }  # fmt: skip
 
-__all__ = ["RULES"]
+__all__ = ["PARTS", "step"]

@@ -1,7 +1,7 @@
 """Ranges of the values of tensors, for inputs in given ranges, and what can go wrong with them.
 
-The range of a tensor holds each of its elements: two ends, which may be infinite, and NaN or not. range_rules and
-range_tensors have the operators. A finding says what a node may do with values in these ranges: overflow, divide by 0,
+The range of a tensor holds each of its elements: two ends, which may be infinite, and NaN or not. `range_table` has
+the operators. A finding says what a node may do with values in these ranges: overflow, divide by 0,
 leave the domain of a function or the axis of an index, or saturate.
 """
 
@@ -15,8 +15,8 @@ from absint.analyses.forward import ForwardAnalysis
 from absint.analyses.found import solved_rows
 from absint.analyses.frame import Frame, Shapes
 from absint.analyses.queries import ElementBounds, Query, Reachable, ShapeOf
-from absint.analyses.range_rules import ANY, FLOATS, NONE, D, Kind, Summed, Sums, any_of, size_of
-from absint.analyses.range_tensors import RULES
+from absint.analyses.range_rules import ANY, FLOATS, NONE, D, Kind, Origin, Summed, Sums, any_of
+from absint.analyses.range_table import FURTHER, RULES
 from absint.analyses.together import run
 from absint.errors import UsageError
 from absint.lattices.domains import INTERVALS as INTS
@@ -24,7 +24,9 @@ from absint.lattices.domains import FloatIntervals, Interval, Span
 from absint.lattices.dtype import INTEGER_RANGES, DType
 from absint.lattices.records import record
 from absint.lattices.shape import Shape
+from absint.lattices.terms.expr import Dim
 from absint.lattices.value import Tensor
+from absint.program.graph import Node
 from absint.program.steps import Operand
 
 if TYPE_CHECKING:
@@ -114,17 +116,18 @@ class Ranges(ForwardAnalysis[Span]):
 
     def source(self, node: int) -> Span:
         dtype = self.ask(ShapeOf, (node, 0)).dtype
-        name = self.nodes[node].outputs[0]
-        ends = None if str(self.nodes[node].path) else self._ends(name)
+        ends = self.ends(self.nodes[node])
         if ends is None:
             return any_of(dtype)
         box = Span(*ends)
         return FLOATS[dtype].rounded(box) if dtype in FLOATS else DOMAIN.meet(box, any_of(dtype))
 
-    def _ends(self, name: str) -> Range | None:
-        return (
-            self._weights.get(name) if self._weights is not None and name not in self._boxes else self._boxes.get(name)
-        )
+    def ends(self, node: Node) -> Range | None:
+        """The range that is given or read of an input, an initialiser or a constant of the main graph."""
+        if str(node.path):
+            return None
+        found = self._boxes.get(node.outputs[0])
+        return self._weights.get(node.outputs[0]) if found is None and self._weights is not None else found
 
     def sums(self, operand: Operand, axes: Sequence[int]) -> Sums | None:
         """What is added up along some axes of a weight: its positive and its negative numbers at each place."""
@@ -159,24 +162,17 @@ class Ranges(ForwardAnalysis[Span]):
             return [NONE] * len(types)
         found = [any_of(dtype) for dtype in types]
         operation = item.operation
-        rule = None if operation is None or operation.domain else RULES.get(operation.op_type)
-        if operation is None:
+        if operation is None or (not operation.domain and self._is_old(operation.version)):
             return found
-        at = Seen(self, node, types[0], inputs)
-        if rule is not None and not self._is_old(operation.op_type, operation.version):
-            found[0] = rule(at)
-        if operation.op_type == "Split" and not operation.domain:
-            found = [found[0]] * len(found)
-        if operation.op_type == "TopK" and not operation.domain and len(found) > 1:
-            found = [
-                ANY if inputs[0] is None else inputs[0],
-                Span(0, max(1, size_of(at.shape(0), at.attribute("axis", -1))) - 1),
-            ]
-        if isinstance(self.ask(ShapeOf, (node, 0)).value, Tensor) and self._is_size(node):
+        for at, dtype in enumerate(types):
+            rule = RULES.get(item.operator) if at == 0 else FURTHER.get((item.operator, at))
+            if rule is not None:
+                found[at] = rule(Seen(self, node, dtype, inputs))
+        if self._is_size(node):
             self._noted = [noted for noted in self._noted if noted[0] != "overflow"]
         return found
 
-    def _is_old(self, operator: str, version: int) -> bool:
+    def _is_old(self, version: int) -> bool:
         """A version whose form differs from what the rules take."""
         return version < 7
 
@@ -279,6 +275,32 @@ class Seen:
     def _known(self, index: int) -> ShapeOf:
         operands = self._node.operands
         return self._analysis.ask(ShapeOf, operands[index]) if index < len(operands) else ShapeOf()
+
+    def ends(self) -> tuple[float, float] | None:
+        return self._analysis.ends(self._node)
+
+    def integers(self, index: int) -> Sequence[int] | None:
+        operand = self.operand(index)
+        value = None if operand is None else self._analysis.ask(ShapeOf, operand).value
+        elements = value.contents.elements if isinstance(value, Tensor) and value.contents is not None else None
+        found = [int(one) for one in elements or () if isinstance(one, Dim) and one.is_concrete]
+        return found if elements is not None and len(found) == len(elements) else None
+
+    def operand(self, index: int) -> Operand | None:
+        operands = self._node.operands
+        return operands[index] if index < len(operands) and operands[index][0] >= 0 else None
+
+    def origin(self, operand: Operand | None) -> Origin | None:
+        item = None if operand is None else self._analysis.nodes[operand[0]]
+        if operand is None or item is None or item.operation is None or item.operation.body is not None or operand[1]:
+            return None
+        return Origin(item.operator, item.operation.version, item.operation.attributes, item.operands)
+
+    def bounds(self, operand: Operand) -> tuple[float, float]:
+        return (-inf, inf) if operand[0] < 0 else self._analysis.ask(ElementBounds, operand).numbers
+
+    def shape_of(self, operand: Operand) -> Shape:
+        return (ShapeOf() if operand[0] < 0 else self._analysis.ask(ShapeOf, operand)).shape
 
     def sums(self, index: int, axes: Sequence[int]) -> Sums | None:
         operands = self._node.operands

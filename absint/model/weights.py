@@ -39,10 +39,10 @@ _WIDE: Final[Mapping[int, type]] = {TensorProto.BFLOAT16: np.float64, TensorProt
 
 
 class Weights(Mapping[str, tuple[float, float]]):
-    """The least and the greatest element of each initialiser of the main graph that callers cannot replace.
+    """The least and the greatest element of each initialiser that callers cannot replace, and each constant.
 
-    Those of other types, damaged ones, and those without numbers or with NaN are left out. Raises ModelError for a
-    model that protobuf does not read.
+    They are those of the main graph. Those of other types, damaged ones, and those without numbers or with NaN are left
+    out. Raises ModelError for a model that protobuf does not read.
     """
 
     def __init__(self, loaded: Loaded) -> None:
@@ -50,6 +50,9 @@ class Weights(Mapping[str, tuple[float, float]]):
         inputs = {info.name for info in graph.input}
         self._folder = loaded.folder
         self._tensors = {tensor.name: tensor for tensor in graph.initializer if tensor.name not in inputs}
+        for node in graph.node:
+            if node.op_type == "Constant" and not node.domain and node.output and node.attribute:
+                self._tensors.update((node.output[0], one.t) for one in node.attribute if one.name == "value")
         self._ends: dict[str, tuple[float, float] | None] = {}
         self._sums: dict[tuple[str, tuple[int, ...]], Sums | None] = {}
 

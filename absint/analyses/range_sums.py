@@ -1,0 +1,298 @@
+"""Ranges of sums of products: matrices, convolutions, reductions. `range_rules` says how sums are rounded."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from math import inf, isinf, sqrt
+from typing import Final
+
+from absint.analyses.range_origins import is_share
+from absint.analyses.range_rules import (
+    ANY,
+    DIGITS,
+    FLOATS,
+    LARGEST,
+    ZERO,
+    At,
+    Rule,
+    any_of,
+    computed,
+    fitted,
+    input_of,
+    interval,
+    join,
+    mean,
+    narrower,
+    size_of,
+    span_of,
+    total,
+    upper,
+    weighed,
+)  # fmt: skip
+from absint.lattices.domains import INTERVALS as INTS
+from absint.lattices.domains import Interval, Span
+from absint.lattices.dtype import INTEGER_RANGES, DType
+
+Side = tuple[int, tuple[int, ...]]
+"""The number of an input, and the axes of it that are summed over."""
+
+WIDE: Final = FLOATS[DType.DOUBLE]
+
+
+def dot(at: At, left: Side, right: Side, most: float, factor: float = 1.0, bias: Span = ZERO) -> Span:
+    """Sums of at most so many products of elements of two inputs, times a factor, and a bias.
+
+    A kernel may scale an operand or the sum, and begin with the bias.
+    """
+    a, b = input_of(at, left[0]), input_of(at, right[0])
+    if a.is_empty or b.is_empty or bias.is_empty:
+        return ANY
+    most, form = min(most, LARGEST), FLOATS[at.dtype]
+    term = WIDE.mul(a, b)
+    if not _is_finite(term) or not _is_finite(bias):
+        signs = form.mul(form.mul(a, b), Span(factor, factor))
+        return Span(0.0, inf) if signs.lo >= 0 and bias.lo >= 0 and not (signs.nan or bias.nan) else ANY
+    found = computed(at, *_biased(*_added(term, most), factor, bias), most)
+    for x, (index, axes) in ((a, right), (b, left)):
+        sums = at.sums(index, axes)
+        if sums is not None:
+            found = narrower(found, computed(at, *_biased(*weighed(x, sums), factor, bias), most))
+    return found
+
+
+def _is_finite(x: Span) -> bool:
+    return not (x.nan or isinf(x.lo) or isinf(x.hi))
+
+
+def _added(term: Span, most: float) -> tuple[Span, float]:
+    """At most so many terms: their sum, and that of their absolute values."""
+    return Span(min(0.0, term.lo * most), max(0.0, term.hi * most)), max(abs(term.lo), abs(term.hi)) * most
+
+
+def _biased(exact: Span, size: float, factor: float, bias: Span) -> tuple[Span, float]:
+    ends = sorted((exact.lo * factor, exact.hi * factor))
+    return Span(ends[0] + bias.lo, ends[1] + bias.hi), size * abs(factor) + max(abs(bias.lo), abs(bias.hi))
+
+
+def dots(at: At, a: Span, b: Span, most: float) -> Span:
+    """Sums of products of integers."""
+    return added(at, span_of(INTS.mul(interval(a), interval(b))), most)
+
+
+def added(at: At, term: Span, most: float) -> Span:
+    """The sum of at most so many numbers."""
+    if at.dtype in FLOATS:
+        return total(at, term, most)
+    if at.dtype not in INTEGER_RANGES:
+        return any_of(at.dtype)
+    return fitted(at, INTS.mul(interval(term), Interval(0, None if isinf(most) else int(most))))
+
+
+# Matrices
+
+
+def product(at: At) -> Span:
+    left, right = at.shape(0), at.shape(1)
+    inner = -1 if right.rank == 1 else -2
+    most = min(size_of(left, -1), size_of(right, inner))
+    if at.dtype not in FLOATS:
+        return dots(at, input_of(at, 0), input_of(at, 1), most)
+    found = dot(at, (0, (-1,)), (1, (inner,)), most)
+    return narrower(found, _shared(at, most)) if is_share(at, 0) else found
+
+
+def _shared(at: At, most: float) -> Span:
+    """By numbers of a Softmax: none is negative, and a row of n adds up to at most 1, and n roundings."""
+    shares, x, most = input_of(at, 0), join(input_of(at, 1), ZERO), min(most, LARGEST)
+    if shares.nan or shares.is_empty or not _is_finite(x):
+        return ANY
+    row = 1 + (most + 8) * 2.0 ** (2 - DIGITS[at.dtype])
+    return computed(at, *weighed(x, [(row, 0.0)]), most)
+
+
+def scaled_product(at: At) -> Span:
+    """FusedMatMul."""
+    left, right = (-2 if at.attribute(name, 0) else -1 for name in ("transA", "transB"))
+    right = -3 - right
+    if at.dtype not in FLOATS or at.attribute("transBatchA", 0) or at.attribute("transBatchB", 0):
+        return any_of(at.dtype)
+    if at.shape(0).rank in (None, 1) or at.shape(1).rank in (None, 1):
+        return ANY
+    most = min(size_of(at.shape(0), left), size_of(at.shape(1), right))
+    return dot(at, (0, (left,)), (1, (right,)), most, at.attribute("alpha", 1.0))
+
+
+def gemm(at: At) -> Span:
+    left, right = (0 if at.attribute("transA", 0) else 1), (1 if at.attribute("transB", 0) else 0)
+    most = min(size_of(at.shape(0), left), size_of(at.shape(1), right))
+    if at.dtype not in FLOATS:
+        return any_of(at.dtype)
+    beta = at.attribute("beta", 1.0)
+    bias = WIDE.mul(input_of(at, 2, ZERO), Span(beta, beta))
+    return dot(at, (0, (left,)), (1, (right,)), most, at.attribute("alpha", 1.0), bias)
+
+
+def einsum(at: At) -> Span:
+    """Products of an element of each operand, added up over the letters that the result lacks."""
+    terms, arrow, result = at.attribute("equation", "").replace(" ", "").replace("...", "").partition("->")
+    operands, most = terms.split(","), 1.0
+    if at.dtype not in FLOATS or len(operands) != len(at.ranges) or not re.fullmatch("[A-Za-z,]*", terms):
+        return any_of(at.dtype)
+    if not arrow:
+        result = "".join(letter for letter in terms if terms.count(letter) == 1)
+    for letter in set(terms.replace(",", "")) - set(result):
+        most *= min(_sizes_of(at, operands, letter))
+    found = ZERO if not operands else input_of(at, 0)
+    for index in range(1, len(operands)):
+        found = WIDE.mul(found, input_of(at, index))
+    if not _is_finite(found) or found.is_empty:
+        return ANY
+    most = min(most, LARGEST)
+    return computed(at, *_added(found, most), most + len(operands) ** 2)
+
+
+def _sizes_of(at: At, operands: Sequence[str], letter: str) -> Iterator[float]:
+    yield LARGEST
+    for index, letters in enumerate(operands):
+        shape, is_plain = at.shape(index), "..." not in at.attribute("equation", "")
+        if letter in letters and is_plain and shape.rank == len(letters):
+            yield size_of(shape, letters.index(letter))
+
+
+# Convolutions
+
+
+def convolved(at: At) -> Span:
+    """Products with the padding are 0."""
+    weights = at.shape(1)
+    if weights.rank is None:
+        return any_of(at.dtype)
+    return _kernels(at, tuple(range(1, weights.rank)))
+
+
+def spread(at: At) -> Span:
+    """ConvTranspose: of each channel, at most all numbers of a kernel add to an element."""
+    weights = at.shape(1)
+    if weights.rank is None:
+        return any_of(at.dtype)
+    return _kernels(at, (0, *range(2, weights.rank)))
+
+
+def _kernels(at: At, axes: tuple[int, ...]) -> Span:
+    most, bias = upper(at.shape(1), axes), input_of(at, 2, ZERO)
+    x = join(input_of(at, 0), ZERO)
+    if at.dtype not in FLOATS or not (_is_finite(x) and _is_finite(bias)) or bias.is_empty:
+        return any_of(at.dtype)
+    term, most = WIDE.mul(x, input_of(at, 1)), min(most, LARGEST)
+    found = ANY if not _is_finite(term) else computed(at, *_biased(*_added(term, most), 1.0, bias), most)
+    sums = at.sums(1, axes)
+    return found if sums is None else narrower(found, computed(at, *_biased(*weighed(x, sums), 1.0, bias), most))
+
+
+# Integers
+
+
+def integer_product(at: At) -> Span:
+    a, b = _shifted_inputs(at)
+    left, right = at.shape(0), at.shape(1)
+    return dots(at, a, b, min(size_of(left, -1), size_of(right, -1 if right.rank == 1 else -2)))
+
+
+def integer_convolved(at: At) -> Span:
+    a, b = _shifted_inputs(at)
+    weights = at.shape(1)
+    most = inf if weights.rank is None else upper(weights, range(1, weights.rank))
+    return dots(at, join(a, Span(0, 0)), b, most)
+
+
+def _shifted_inputs(at: At) -> tuple[Span, Span]:
+    a, b = (INTS.sub(interval(input_of(at, i)), interval(input_of(at, i + 2, Span(0, 0)))) for i in (0, 1))
+    return span_of(a), span_of(b)
+
+
+# Reductions
+
+
+def reduced_axes(at: At) -> Sequence[int] | None:
+    """The axes of a reduction; None for all, and where they are not known."""
+    if at.has("axes"):
+        return at.attribute("axes", [0]) or None
+    return at.integers(1) or None
+
+
+def is_some(at: At) -> bool:
+    """A reduction of no elements gives no element either."""
+    shape, axes = at.shape(0), reduced_axes(at)
+    if shape.rank is None or any(not -shape.rank <= axis < shape.rank for axis in axes or ()):
+        return False
+    # Axes that are not known may be none, which is as good as one element.
+    return all((shape[axis].bounds.lo or 0) >= 1 for axis in (range(shape.rank) if axes is None else axes))
+
+
+def _most(at: At) -> float:
+    return upper(at.shape(0), reduced_axes(at))
+
+
+def largest(at: At) -> Span:
+    """Of no elements, the least number of the type or its greatest."""
+    x = input_of(at, 0)
+    return any_of(at.dtype) if x.nan or not is_some(at) else x
+
+
+def reduced_mean(at: At) -> Span:
+    return mean(at, input_of(at, 0), _most(at), nan=not is_some(at)) if at.dtype in FLOATS else any_of(at.dtype)
+
+
+def pooled_mean(at: At) -> Span:
+    """GlobalAveragePool."""
+    shape = at.shape(0)
+    if at.dtype not in FLOATS or shape.rank is None:
+        return any_of(at.dtype)
+    axes = range(2, shape.rank)
+    return mean(at, input_of(at, 0), upper(shape, axes), nan=any((shape[axis].bounds.lo or 0) < 1 for axis in axes))
+
+
+def summed(at: At) -> Span:
+    return added(at, input_of(at, 0), _most(at))
+
+
+def cumulated(at: At) -> Span:
+    """CumSum."""
+    axes = at.integers(1)
+    return added(at, input_of(at, 0), size_of(at.shape(0), axes[0]) if axes else upper(at.shape(0)))
+
+
+def absolute_sum(at: At) -> Span:
+    x = input_of(at, 0)
+    return added(at, FLOATS[at.dtype].abs(x), _most(at)) if at.dtype in FLOATS else any_of(at.dtype)
+
+
+def squares(at: At) -> Span:
+    """The sum of squares."""
+    x = input_of(at, 0)
+    if at.dtype not in FLOATS:
+        return any_of(at.dtype)
+    size = WIDE.abs(x)
+    return Span(0.0, inf, True) if x.nan or x.is_empty else added(at, WIDE.mul(size, size), _most(at))
+
+
+def length(at: At) -> Span:
+    """The root of the sum of squares; a kernel may scale first."""
+    if at.dtype not in FLOATS:
+        return any_of(at.dtype)
+    found, x = squares(at), input_of(at, 0)
+    if found.nan or isinf(found.hi):
+        return Span(0.0, inf, found.nan)
+    size = max(abs(x.lo), abs(x.hi))
+    return FLOATS[at.dtype].rounded(Span(0.0, 1.001 * sqrt(found.hi) + 1e-6 * size + 1e-18))
+
+
+SUMS: Final[Mapping[str, Rule]] = {
+    "MatMul": product, "Gemm": gemm, "Einsum": einsum, "Conv": convolved, "ConvTranspose": spread,
+    "MatMulInteger": integer_product, "ConvInteger": integer_convolved, "ReduceMax": largest, "ReduceMin": largest,
+    "ReduceMean": reduced_mean, "GlobalAveragePool": pooled_mean, "ReduceSum": summed, "CumSum": cumulated,
+    "ReduceSumSquare": squares, "ReduceL1": absolute_sum, "ReduceL2": length,
+}  # fmt: skip
+
+__all__ = ["SUMS", "dot", "scaled_product"]

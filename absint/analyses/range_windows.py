@@ -1,0 +1,93 @@
+"""Ranges of pools and of images in other sizes."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from math import inf, isinf, prod
+from typing import Final
+
+from absint.analyses.range_rules import (
+    ANY,
+    FLOATS,
+    ZERO,
+    At,
+    Rule,
+    any_of,
+    input_of,
+    join,
+    mean,
+)  # fmt: skip
+from absint.lattices.domains import Span
+from absint.lattices.dtype import INTEGER_RANGES
+
+
+def reaches_an_element(at: At) -> bool:
+    """No window lies within the padding: both pads of an axis together are less than the kernel.
+
+    A window then begins before the end of the axis and ends after its start; an axis without elements has no window.
+    """
+    kernel, pads = at.attribute("kernel_shape", [0]), at.attribute("pads", [0])
+    if at.attribute("ceil_mode", 0) or set(at.attribute("dilations", [1])) != {1} or min(kernel) < 1:
+        return False
+    if at.attribute("auto_pad", "NOTSET") != "NOTSET" or not at.has("pads"):
+        return True
+    rank = len(kernel)
+    if len(pads) != 2 * rank or min(pads) < 0:
+        return False
+    return all(before + after < size for before, after, size in zip(pads[:rank], pads[rank:], kernel, strict=True))
+
+
+def pooled(at: At) -> Span:
+    """A window within the padding has the least number of the type."""
+    x, least = input_of(at, 0), any_of(at.dtype).lo
+    if x.nan:
+        return any_of(at.dtype)
+    return x if reaches_an_element(at) else join(x, Span(least, least))
+
+
+def pooled_globally(at: At) -> Span:
+    """GlobalMaxPool."""
+    x, shape, least = input_of(at, 0), at.shape(0), any_of(at.dtype).lo
+    if x.nan or shape.rank is None:
+        return any_of(at.dtype)
+    is_some = all((shape[axis].bounds.lo or 0) >= 1 for axis in range(2, shape.rank))
+    return x if is_some else join(x, Span(least, least))
+
+
+def averaged(at: At) -> Span:
+    """AveragePool, of an image with a border of zeros."""
+    if at.dtype not in FLOATS:
+        return any_of(at.dtype)
+    kernel = at.attribute("kernel_shape", [0])
+    return mean(at, join(input_of(at, 0), ZERO), prod(kernel) or inf, nan=not reaches_an_element(at))
+
+
+def resized(at: At) -> Span:
+    """Nearest and linear give what lies between elements, and outside a value of their own."""
+    mode = at.attribute("mode", "nearest")
+    beyond = at.attribute("extrapolation_value", 0.0)
+    x = join(input_of(at, 0), Span(beyond, beyond))
+    if at.attribute("coordinate_transformation_mode", "half_pixel") != "tf_crop_and_resize":
+        x = input_of(at, 0)
+    if mode == "nearest" or x.is_empty:
+        return x
+    if mode != "linear" or x.nan or isinf(x.lo) or isinf(x.hi):
+        return any_of(at.dtype)
+    size = max(abs(x.lo), abs(x.hi))
+    if at.dtype in INTEGER_RANGES:
+        limits = any_of(at.dtype)
+        step = 1 + int(size * 1e-5)
+        return Span(max(limits.lo, int(x.lo) - step), min(limits.hi, int(x.hi) + step))
+    if at.dtype not in FLOATS:
+        return ANY
+    # Weights of up to 2**4 corners, each of them rounded; with a filter up to some hundred.
+    slack = size * max(1e-4, 64 * FLOATS[at.dtype].next(1.0, down=False) - 64)
+    return FLOATS[at.dtype].rounded(Span(x.lo - slack, x.hi + slack))
+
+
+WINDOWS: Final[Mapping[str, Rule]] = {
+    "MaxPool": pooled, "GlobalMaxPool": pooled_globally, "AveragePool": averaged, "Resize": resized,
+    "Upsample": resized,
+}  # fmt: skip
+
+__all__ = ["WINDOWS"]
