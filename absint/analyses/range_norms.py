@@ -57,13 +57,13 @@ def own(at: At, x: Span, most: float, epsilon: float, *, centred: bool) -> Span:
 
 
 def scaled(at: At, x: Span, scale: Span, bias: Span) -> Span:
-    """A scale and a bias, each step rounded."""
+    """A scale and a bias, each step rounded; parts that are infinite may give NaN."""
     form = FLOATS[at.dtype]
     product = form.mul(x, scale)
     found = form.add(product, bias)
-    if found.is_empty or isinf(found.lo) or isinf(found.hi):
-        return found
     size = max(abs(product.lo), abs(product.hi)) + max(abs(bias.lo), abs(bias.hi))
+    if found.is_empty or product.is_empty or bias.is_empty or not size < form.greatest / 8:
+        return ANY
     slack = 16 * unit_of(at) * size
     return form.rounded(Span(found.lo - slack, found.hi + slack, found.nan))
 
@@ -90,23 +90,25 @@ def root_mean_square(at: At) -> Span:
     return scaled(at, found, input_of(at, 1), ZERO)
 
 
-def instance(at: At) -> Span:
-    shape = at.shape(0)
-    if at.dtype not in FLOATS or shape.rank is None:
-        return ANY
-    most = upper(shape, range(2, shape.rank))
-    found = own(at, input_of(at, 0), most, at.attribute("epsilon", 1e-5), centred=True)
-    return scaled(at, found, input_of(at, 1), input_of(at, 2))
+def of_channels(first: int) -> Rule:
+    """InstanceNormalization and GroupNormalization, of the axes from `first` on, or of a part of them.
 
+    A runtime may combine the constants: an element times a factor, less the mean times this factor. Both are rounded,
+    and are at most the greatest element by the root of epsilon.
+    """
 
-def group(at: At) -> Span:
-    """A group has some of the channels, so the root of all is more."""
-    shape = at.shape(0)
-    if at.dtype not in FLOATS or shape.rank is None:
-        return ANY
-    most = upper(shape, range(1, shape.rank))
-    found = own(at, input_of(at, 0), most, at.attribute("epsilon", 1e-5), centred=True)
-    return scaled(at, found, input_of(at, 1), input_of(at, 2))
+    def rule(at: At) -> Span:
+        shape, x, epsilon = at.shape(0), input_of(at, 0), at.attribute("epsilon", 1e-5)
+        if at.dtype not in FLOATS or shape.rank is None or not epsilon > 0 or x.is_empty:
+            return ANY
+        found = own(at, x, upper(shape, range(first, shape.rank)), epsilon, centred=True)
+        parts = max(abs(x.lo), abs(x.hi)) / sqrt(epsilon) * 1.001
+        slack = 16 * unit_of(at) * parts
+        if not parts < sqrt(FLOATS[at.dtype].greatest):
+            return ANY
+        return scaled(at, Span(found.lo - slack, found.hi + slack, found.nan), input_of(at, 1), input_of(at, 2))
+
+    return rule
 
 
 def batch(at: At) -> Span:
@@ -196,7 +198,8 @@ def gated(at: At) -> Span:
 
 NORMS: Final[Mapping[str, Rule]] = {
     "LayerNormalization": layer, "RMSNormalization": root_mean_square, "SimplifiedLayerNormalization":
-    root_mean_square, "InstanceNormalization": instance, "GroupNormalization": group, "BatchNormalization": batch,
+    root_mean_square, "InstanceNormalization": of_channels(2), "GroupNormalization": of_channels(1),
+    "BatchNormalization": batch,
     "Softmax": softmax, "LogSoftmax": log_softmax, "LSTM": recurrent, "RNN": recurrent, "GRU": gated,
 }  # fmt: skip
 

@@ -197,13 +197,13 @@ def selected(at: At) -> Span:
 
 
 def step(at: At) -> Span:
-    """The scale of DynamicQuantizeLinear: the range of the input and 0, by 255 steps."""
+    """The scale of DynamicQuantizeLinear: the range of the input and 0, by 255 steps; of zeros, a runtime says 1."""
     x = join(input_of(at, 0), ZERO)
     form = FLOATS[at.dtype]
     if x.nan or x.is_empty:
         return ANY
     found = form.div(form.sub(Span(x.hi, x.hi), Span(x.lo, x.lo)), Span(255.0, 255.0))
-    return Span(0.0, found.hi, found.nan)
+    return Span(0.0, max(1.0, found.hi), found.nan)
 
 
 _SAME: Final = (

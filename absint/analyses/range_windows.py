@@ -27,12 +27,12 @@ def reaches_an_element(at: At) -> bool:
     A window then begins before the end of the axis and ends after its start; an axis without elements has no window.
     """
     kernel, pads = at.attribute("kernel_shape", [0]), at.attribute("pads", [0])
-    if at.attribute("ceil_mode", 0) or set(at.attribute("dilations", [1])) != {1} or min(kernel) < 1:
+    if at.attribute("ceil_mode", 0) or set(at.attribute("dilations", [1])) != {1} or min(kernel, default=0) < 1:
         return False
     if at.attribute("auto_pad", "NOTSET") != "NOTSET" or not at.has("pads"):
         return True
     rank = len(kernel)
-    if len(pads) != 2 * rank or min(pads) < 0:
+    if len(pads) != 2 * rank or min(pads, default=0) < 0:
         return False
     return all(before + after < size for before, after, size in zip(pads[:rank], pads[rank:], kernel, strict=True))
 

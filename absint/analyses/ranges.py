@@ -162,7 +162,7 @@ class Ranges(ForwardAnalysis[Span]):
             return [NONE] * len(types)
         found = [any_of(dtype) for dtype in types]
         operation = item.operation
-        if operation is None or (not operation.domain and self._is_old(operation.version)):
+        if operation is None or operation.malformed or (not operation.domain and self._is_old(operation.version)):
             return found
         for at, dtype in enumerate(types):
             rule = RULES.get(item.operator) if at == 0 else FURTHER.get((item.operator, at))

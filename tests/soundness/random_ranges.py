@@ -22,6 +22,7 @@ import onnx
 from onnx import TensorProto, helper
 
 import absint
+from absint.analyses.range_table import FURTHER, RULES
 from absint.analyses.ranges import DOMAIN, Ranges
 from absint.lattices.domains import Span
 from absint.lattices.value import Tensor
@@ -54,9 +55,11 @@ class Verdict:
 
 def operators() -> list[tuple[str, str]]:
     """The operators with a rule for ranges."""
-    from absint.analyses.range_tensors import RULES
+    return [found for found in node_operators() if is_followed(*found)]
 
-    return [found for found in node_operators() if not found[0] and found[1] in {*RULES, "Split", "TopK"}]
+
+def is_followed(domain: str, name: str) -> bool:
+    return (f"{domain}::{name}" if domain else name) in RULES or (not domain and any(name == one for one, _ in FURTHER))
 
 
 def seeded(seed: int, only: Sequence[tuple[str, str]]) -> Boxed:
@@ -156,7 +159,7 @@ def fetched(model: onnx.ModelProto, result: absint.Result) -> onnx.ModelProto:
 
 
 def drafts(args: argparse.Namespace) -> Iterator[Boxed]:
-    only = [one for one in named(args.operator) if not one[0]] if args.operator else operators()
+    only = [one for one in named(args.operator) if is_followed(*one)] if args.operator else operators()
     for number in range(args.count):
         seed = args.seed + number
         yield seeded(seed, [only[seed % len(only)]])
@@ -181,9 +184,10 @@ def main() -> int:
         name = found.draft.operator
         try:
             verdict = examine(found)
-        except Exception:
+        except Exception as error:
             print(printed(found.draft), found.boxes, flush=True)
-            raise
+            print(f"the rule failed: {type(error).__name__}: {error}")
+            verdict = Verdict(wrong=["the rule failed"])
         totals.update(nodes=1, ran=bool(verdict.ran), runs=verdict.ran, failed=verdict.failed, held=verdict.held)
         totals.update(bounded=verdict.bounded, violations=len(verdict.wrong))
         ran[name] += bool(verdict.ran)

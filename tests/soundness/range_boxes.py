@@ -118,8 +118,8 @@ def _integers(
     if high - low < 1 << 40:
         numbers = data.integers(low, high, MOST_NUMBERS, dtype=np.int64 if low < 0 else np.uint64, endpoint=True)
     else:
-        numbers = np.array([low, high, low + 1, high - 1, *range(-5, 6)], dtype)
-        numbers = numbers[(numbers >= low) & (numbers <= high)]
+        inner = [low, high, low + 1, high - 1, *range(-5, 6)]
+        numbers = np.array([number for number in inner if low <= number <= high], dtype)
     return numbers.astype(dtype), (low, high)
 
 
