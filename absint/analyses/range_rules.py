@@ -317,7 +317,7 @@ def power(at: At) -> Span:
     if not whole:
         if not float(y.lo).is_integer() or y.lo != y.hi:
             at.note("outside of domain", x, Span(0.0, inf))
-        return ANY if x.lo < 0 or x.nan or y.nan else Span(0.0, inf, isinf(x.hi) or isinf(y.lo) or isinf(y.hi))
+        return _real_power(at, x, y)
     found, form = Span(1.0, 1.0), FLOATS[at.dtype]
     size = form.abs(x)
     for _ in range(int(y.lo)):
@@ -327,6 +327,21 @@ def power(at: At) -> Span:
     if y.lo % 2 == 0 or x.lo >= 0:
         return Span(low, found.hi, found.nan or x.nan)
     return Span(-found.hi, found.hi, found.nan or x.nan)
+
+
+def _real_power(at: At, x: Span, y: Span) -> Span:
+    """Of a base that is not negative; by one exponent it rises or falls."""
+    if x.lo < 0 or x.nan or y.nan or x.is_empty or y.is_empty:
+        return ANY
+    found = Span(0.0, inf, isinf(x.hi) or isinf(y.lo) or isinf(y.hi))
+    if y.lo != y.hi or found.nan or (x.lo == 0 and y.lo <= 0) or at.type(1) not in FLOATS:
+        return found
+    slack = max(2.0 ** (5 - DIGITS[at.dtype]), 1e-6)
+    try:
+        low, high = sorted(float(end) ** float(y.lo) for end in (x.lo, x.hi))
+    except OverflowError:
+        return found
+    return FLOATS[at.dtype].rounded(Span(max(0.0, low * (1 - slack) - slack), high * (1 + slack) + slack))
 
 
 def extreme(name: str) -> Rule:
