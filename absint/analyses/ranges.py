@@ -8,21 +8,21 @@ leave the domain of a function or the axis of an index, or saturate.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from math import inf, isinf, isnan
-from typing import TYPE_CHECKING, Final, Literal
+from math import inf, isinf
+from typing import TYPE_CHECKING, Final
 
 from absint.analyses.forward import ForwardAnalysis
 from absint.analyses.found import solved_rows
 from absint.analyses.frame import Frame, Shapes
 from absint.analyses.queries import ElementBounds, Query, Reachable, ShapeOf
-from absint.analyses.range_rules import ANY, FLOATS, NONE, D, Kind, Origin, Summed, Sums, any_of
+from absint.analyses.range_findings import DOMAIN, Certainty, Noted, NumberRanges, RangeFinding, is_known
+from absint.analyses.range_rules import FLOATS, NONE, D, Kind, Origin, Summed, Sums, any_of
 from absint.analyses.range_table import FURTHER, RULES
 from absint.analyses.together import run
 from absint.errors import UsageError
 from absint.lattices.domains import INTERVALS as INTS
-from absint.lattices.domains import FloatIntervals, Interval, Span
+from absint.lattices.domains import Interval, Span
 from absint.lattices.dtype import INTEGER_RANGES, DType
-from absint.lattices.records import record
 from absint.lattices.shape import Shape
 from absint.lattices.terms.expr import Dim
 from absint.lattices.value import Tensor
@@ -32,59 +32,9 @@ from absint.program.steps import Operand
 if TYPE_CHECKING:
     from absint.solution.analysed import Analysed
 
-Certainty = Literal["never", "may", "always"]
 Range = tuple[float, float]
 
-_MARKS: Final = (0, 1, -1, 6, 10, 100, 1000, *(end for pair in INTEGER_RANGES.values() for end in pair))
 _COMPARISONS: Final = ("Less", "LessOrEqual", "Greater", "GreaterOrEqual", "Equal")
-
-
-class NumberRanges(FloatIntervals):
-    """Ranges of integers and floats, with NaN or without. An end that is an integer keeps its digits."""
-
-    def __init__(self) -> None:
-        super().__init__("float64", thresholds=_MARKS)
-
-    def allows(self, element: Span, value: object) -> bool:
-        if isinstance(value, float | int):
-            return element.nan if isnan(value) else element.has(value)
-        return element == ANY
-
-    def text(self, element: Span) -> str:
-        if element.is_empty:
-            return "NaN" if element.nan else "no number"
-        ends = (str(end) if isinstance(end, int) else f"{end + 0.0:.9g}" for end in (element.lo, element.hi))
-        return f"[{', '.join(ends)}]{' or NaN' if element.nan else ''}"
-
-
-DOMAIN: Final = NumberRanges()
-
-
-@record()
-class RangeFinding:
-    """What a node does with values in their ranges."""
-
-    node: str
-    kind: Kind
-    certainty: Certainty
-    """`always`: every element does; `may`: it is not ruled out; `never`: it is."""
-
-    found: Span
-    """What the value can be: the exact result, the divisor, the argument, the index, the number before it is cut."""
-
-    allowed: Span
-    """What it must be; of a divisor what it must not be."""
-
-    @property
-    def grounds(self) -> str:
-        """What was found, and what must be."""
-        found = DOMAIN.text(self.found)
-        if self.kind == "division by zero":
-            return f"the divisor is in {found}"
-        return f"found {found}, allowed {DOMAIN.text(self.allowed)}"
-
-    def __str__(self) -> str:
-        return f"{self.node}: {self.kind}: {self.certainty}, {self.grounds}"
 
 
 class Ranges(ForwardAnalysis[Span]):
@@ -107,7 +57,7 @@ class Ranges(ForwardAnalysis[Span]):
         for name, (low, high) in self._boxes.items():
             if not low <= high:
                 raise UsageError(f"{name}: expected a range from its least to its greatest number, found {low}..{high}")
-        self._noted: list[tuple[Kind, Span, Span, bool]] = []
+        self._noted: list[Noted] = []
 
     @property
     def label(self) -> str:
@@ -124,10 +74,14 @@ class Ranges(ForwardAnalysis[Span]):
 
     def ends(self, node: Node) -> Range | None:
         """The range that is given or read of an input, an initialiser or a constant of the main graph."""
-        if str(node.path):
+        if str(node.path) or node.step is not None or not node.outputs:
             return None
         found = self._boxes.get(node.outputs[0])
         return self._weights.get(node.outputs[0]) if found is None and self._weights is not None else found
+
+    def is_given(self, operand: Operand | None) -> bool:
+        """It is an input or a constant whose range is given or read."""
+        return operand is not None and operand[0] >= 0 and self.ends(self.nodes[operand[0]]) is not None
 
     def sums(self, operand: Operand, axes: Sequence[int]) -> Sums | None:
         """What is added up along some axes of a weight: its positive and its negative numbers at each place."""
@@ -169,7 +123,7 @@ class Ranges(ForwardAnalysis[Span]):
             if rule is not None:
                 found[at] = rule(Seen(self, node, dtype, inputs))
         if self._is_size(node):
-            self._noted = [noted for noted in self._noted if noted[0] != "overflow"]
+            self._noted = [noted for noted in self._noted if noted.kind != "overflow"]
         return found
 
     def _is_old(self, version: int) -> bool:
@@ -181,9 +135,9 @@ class Ranges(ForwardAnalysis[Span]):
         value = self.ask(ShapeOf, (node, 0)).value
         return isinstance(value, Tensor) and value.contents is not None
 
-    def note(self, kind: Kind, found: Span, allowed: Span, is_fixed: bool) -> None:
+    def note(self, noted: Noted) -> None:
         """Keep what an operator says of its values."""
-        self._noted.append((kind, found, allowed, is_fixed))
+        self._noted.append(noted)
 
     def assume(self, node: int, inputs: Sequence[Span | None], truth: bool) -> Sequence[Span | None]:
         item = self.nodes[node]
@@ -239,9 +193,9 @@ class Ranges(ForwardAnalysis[Span]):
             if node.operation is None or node.operation.body is not None or not self._is_run(number):
                 continue
             self.operator(number, self._inputs(number, states))  # type: ignore[arg-type]
-            for kind, found, allowed, is_fixed in dict.fromkeys(self._noted):
-                if not found.is_empty or found.nan:
-                    yield RangeFinding(str(node), kind, _certainty(kind, found, allowed, is_fixed), found, allowed)
+            for noted in dict.fromkeys(self._noted):
+                if not noted.found.is_empty or noted.found.nan:
+                    yield RangeFinding(str(node), noted.kind, noted.certainty, noted.found, noted.allowed)
 
     def _is_run(self, node: int) -> bool:
         return self.ask(Reachable, (node, 0)).possible
@@ -307,15 +261,11 @@ class Seen:
         return self._analysis.sums(operands[index], axes) if index < len(operands) else None
 
     def note(self, kind: Kind, found: Span, allowed: Span, *, is_fixed: bool = True) -> None:
-        self._analysis.note(kind, found, allowed, is_fixed)
-
-
-def _certainty(kind: Kind, found: Span, allowed: Span, is_fixed: bool) -> Certainty:
-    if kind == "division by zero":
-        return "always" if found.lo == found.hi == 0 and not found.nan else "may" if found.has(0) else "never"
-    if not found.is_empty and allowed.lo <= found.lo and found.hi <= allowed.hi:
-        return "may" if found.nan and kind in ("overflow", "saturation") else "never"
-    return "always" if is_fixed and (found.hi < allowed.lo or found.lo > allowed.hi) and not found.nan else "may"
+        ranges = [(index, span) for index, span in enumerate(self.ranges) if span is not None]
+        operands = [
+            (span, self.type(index)) for index, span in ranges if not self._analysis.is_given(self.operand(index))
+        ]
+        self._analysis.note(Noted(kind, found, allowed, is_fixed, is_known(kind, found, allowed, operands)))
 
 
 def _interval(span: Span) -> Interval:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Final
 import click
 
 from absint.commands.analysis import Settings, analysed, assume_option, format_option, settings_options
-from absint.commands.codes import FINE
+from absint.commands.codes import FINE, NO
 from absint.commands.models import models_argument, read_model
 from absint.errors import UsageError
 
@@ -23,7 +23,7 @@ _BOX: Final = re.compile(rf"(.+)=\s*({_NUMBER})\s*(?:\.\.\s*({_NUMBER})\s*)?", r
 
 @click.command()
 @click.option("--input", "boxes", metavar="RANGE", multiple=True, help="The range of an input's elements, as x=-1..1.")
-@click.option("--all", "everything", is_flag=True, help="List every value, and what is ruled out.")
+@click.option("--all", "everything", is_flag=True, help="List every value, what is unknown, and what is ruled out.")
 @assume_option
 @settings_options
 @format_option()
@@ -40,8 +40,8 @@ def ranges(
     """Show ranges of values, and what can go wrong.
 
     Each value of MODEL has a least and a greatest element, for inputs in the ranges of --input. Nodes that may
-    overflow, divide by 0, leave the domain of a function or an axis, or saturate are listed. docs/ranges.md says how
-    runtimes may differ.
+    overflow, divide by 0, leave the domain of a function or an axis, or saturate are listed. The exit code is 1 if one
+    is certain to. docs/ranges.md says how runtimes may differ.
     """
     from absint.analyses.ranges import Ranges
     from absint.model.weights import Weights
@@ -56,7 +56,7 @@ def ranges(
         from absint.report.text import width_of, write
 
         write(report(result, analysis, width_of(), everything=everything))
-    return FINE
+    return NO if any(finding.certainty == "always" for finding in analysis.findings(result)) else FINE
 
 
 def _read(texts: Sequence[str], loaded: Loaded) -> dict[str, tuple[float, float]]:

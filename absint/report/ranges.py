@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from math import isinf
 from typing import TYPE_CHECKING, Final
 
@@ -13,18 +13,24 @@ from absint.report.relations import plural
 from absint.report.text import Line, aligned, assumed, wrapped
 
 if TYPE_CHECKING:
-    from absint.analyses.ranges import RangeFinding, Ranges
+    from absint.analyses.ranges import Certainty, RangeFinding, Ranges
     from absint.lattices.domains import Span
     from absint.result import Result
 
 _SHOWN: Final = 20
+_TITLES: Final[Mapping[Certainty, str]] = {
+    "always": "certain",
+    "may": "possible",
+    "unknown": "unknown",
+    "never": "ruled out",
+}
 
 
 def report(result: Result, analysis: Ranges, width: int, *, everything: bool = False) -> Iterator[Line]:
     """How much can go wrong, the ranges of the outputs, and the findings, those that are certain first."""
     findings = analysis.findings(result)
     counts = Counter(finding.certainty for finding in findings)
-    total = f"{counts['always']} certain, {counts['may']} possible, {counts['never']} ruled out"
+    total = ", ".join(f"{counts[certainty]} {title}" for certainty, title in _TITLES.items())
     yield from map(Line, wrapped(f"{plain(result.origin)}: {total}", width, 2))
     yield from assumed(result, width)
     values = result.found_by(analysis)
@@ -32,11 +38,12 @@ def report(result: Result, analysis: Ranges, width: int, *, everything: bool = F
     yield Line("")
     yield Line("values" if everything else "outputs", "bold")
     yield from map(Line, aligned([(plain(name), analysis.domain.text(span)) for name, span in outputs.items()], width))
-    for certainty in ("always", "may", *(("never",) if everything else ())):
+    shown: tuple[Certainty, ...] = tuple(_TITLES) if everything else ("always", "may")
+    for certainty in shown:
         group = [finding for finding in findings if finding.certainty == certainty]
         if group:
             yield Line("")
-            yield Line({"always": "certain", "may": "possible", "never": "ruled out"}[certainty], "bold")
+            yield Line(_TITLES[certainty], "bold")
             yield from _group(group, width, everything)
 
 

@@ -217,7 +217,25 @@ def test_findings(text: str, boxes: dict[str, tuple[float, float]], expected: st
 
 def test_an_index_is_never_certain_on_an_axis_that_may_be_longer() -> None:
     (finding,) = findings("y = Gather(x, i)", i=(3, 5))
-    assert finding.certainty == "may"
+    assert finding.certainty == "unknown"
+
+
+@pytest.mark.parametrize(
+    ("text", "boxes", "certainty"),
+    [
+        ("y = Add(q, q)", {}, "may"),  # small types are used to their ends
+        ("y = Mul(i, i)", {}, "unknown"),
+        ("y = Mul(i, i)", {"i": (0, 1 << 40)}, "may"),
+        ("y = Sqrt(x)", {}, "unknown"),
+        ("y = Div(p, x)", {}, "unknown"),
+        ("y = Div(p, x)", {"x": (-5, 0)}, "may"),
+    ],
+)
+def test_what_is_not_known_speaks_for_no_fault(
+    text: str, boxes: dict[str, tuple[float, float]], certainty: str
+) -> None:
+    (finding,) = findings(text, **boxes)
+    assert finding.certainty == certainty
 
 
 def test_doubts_are_discharged() -> None:
@@ -236,12 +254,14 @@ def test_the_command(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None
     onnx.save(model_of("a = Add(q, q) b = Div(x, p) y = Sqrt(b)"), path)
     assert run(["ranges", str(path), "--input", "q=-9..9", "--input", "p=1..2.5", "--input", "x=-1e1..1"]) == 0
     text = capsys.readouterr().out
-    assert ": 0 certain, 1 possible, 2 ruled out\n" in text
+    assert ": 0 certain, 1 possible, 0 unknown, 2 ruled out\n" in text
     assert "\npossible\n  Sqrt #2  outside of domain: found [-10, 1], allowed [0, inf]\n" in text.replace(
         ".0000001", ""
     )
     assert run(["ranges", str(path), "--all", "--input", "q=7"]) == 0
     assert "\nruled out\n  Add #0  overflow: found [14, 14]" in capsys.readouterr().out
+    assert run(["ranges", str(path), "--input", "q=99"]) == 1
+    assert "\ncertain\n  Add #0  overflow: found [198, 198]" in capsys.readouterr().out
     assert run(["ranges", str(path), "--format", "json"]) == 0
     document = json.loads(capsys.readouterr().out)
     assert document["schema"] == "absint.ranges/1"
@@ -270,5 +290,5 @@ def test_options_that_are_wrong(
 def test_many_findings_are_cut_short(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     path = tmp_path / "many.onnx"
     onnx.save(model_of(" ".join(f"a{n} = Sqrt(x)" for n in range(25)) + " y = Relu(x)"), path)
-    assert run(["ranges", str(path)]) == 0
+    assert run(["ranges", str(path), "--input", "x=-1..1"]) == 0
     assert "  and 5 more nodes (all: --all)" in capsys.readouterr().out
