@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Final, cast, overload
+from typing import Final, overload
 
 from absint.lattices.value import Tensor
 from absint.transfer.stated import BadNodeError
@@ -64,9 +64,9 @@ class Attributes:
         value = self.attributes.get(name)
         if value is None:
             return None
-        if not isinstance(value, (list, tuple)) or not {*map(type, value)} <= _INTEGERS:
+        if not isinstance(value, (list, tuple)) or not _INTEGERS.issuperset(map(type, value)):
             raise BadNodeError(f"attribute {name} must be a list of integers")
-        return list(cast("list[int]", value))
+        return [*value]
 
     def attribute_tensor(self, name: str) -> Tensor | None:
         """A tensor attribute, as an abstract value."""

@@ -117,22 +117,24 @@ class ShapeAnalysis(Interpretation, Analysis[State]):
                 else:
                     states[node] = self.transfer(node, states)
                 continue
-            found = None if first is None or item.gate >= 0 else first.summary(node, item.operands)
-            is_again = found is None
-            if found is None:
-                inputs: Inputs = tuple([states[p][i] if p >= 0 else None for p, i in item.operands])
-                if item.gate >= 0:
-                    found = applied_at(self, node, item, operation, inputs, states)
-                else:
-                    results = memo[operation]
-                    found = results.get(inputs)
-                    if under is not None and (found is None or not self.holds(found)):
-                        found = results.get((inputs, under))
-                    if found is None:
-                        found = ruled(self, node, operation, inputs, self.facts, under)
+            if first is not None and item.gate < 0:
+                renewed = first.summary(node, item.operands)
+                if renewed is not None:
+                    applied[node] = renewed
+                    states[node] = renewed.outputs
+                    continue
+            inputs: Inputs = tuple([states[p][i] if p >= 0 else None for p, i in item.operands])
+            if item.gate >= 0:
+                found = applied_at(self, node, item, operation, inputs, states)
+            else:
+                results = memo[operation]
+                known = results.get(inputs)
+                if under is not None and (known is None or not self.holds(known)):
+                    known = results.get((inputs, under))
+                found = ruled(self, node, operation, inputs, self.facts, under) if known is None else known
             applied[node] = found
             state = states[node] = self.outputs(node, found) if found.holes else found.outputs
-            if is_again and first is not None:
+            if first is not None:
                 first.visited(node, state)
 
     def merge(self, node: int, old: State, new: State, widen: bool) -> State:

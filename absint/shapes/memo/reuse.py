@@ -173,13 +173,13 @@ class FirstRound:
         self._changed: set[int] = set()
 
     def summary(self, node: int, operands: Sequence[Operand]) -> RuleSummary | None:
-        """The node's summary over the new symbols; None if its rule has to run."""
-        first, changed = self._applied.get(node), self._changed
+        """The node's summary over the new symbols, which has no holes; None if its rule has to run."""
+        first = self._applied.get(node)
         if first is None:
             return None
-        if changed:
+        if self._changed:
             for source, _ in operands:
-                if source in changed:
+                if source in self._changed:
                     return None
         found = self._known.get(id(first))
         return self._reuse.summary(first) if found is None else found[1]
