@@ -103,8 +103,8 @@ def memo_of(program: Program) -> Memo | None:
 
 
 def purge() -> None:
-    """Forget the results of earlier analyses, texts and types, and the terms that nobody holds any more. It costs nothing
-    but the time to compute them again.
+    """Forget the results of earlier analyses, texts and types, and drop the entries of terms that nobody holds any more.
+    It costs nothing but the time to compute them again.
     """
     INTERNED.purge()
     SHARED.purge()
