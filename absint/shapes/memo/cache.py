@@ -103,7 +103,7 @@ def memo_of(program: Program) -> Memo | None:
 
 
 def purge() -> None:
-    """Forget the results of earlier analyses, texts and types, and drop the entries of terms that nobody holds any more.
+    """Forget the results of earlier analyses, texts and types, and drop the entries of terms that nobody holds.
     It costs nothing but the time to compute them again.
     """
     INTERNED.purge()
