@@ -19,6 +19,21 @@ def apply(rule: Rule, op: Op) -> Applied:
 
     Raises RuleError unless the rule returns one value for each output, and whatever the rule itself raises.
     """
+    outputs, rejected, refusal = outcome(rule, op)
+    return Applied(
+        outputs,
+        tuple(op.statements),
+        tuple(op.possible_failures),
+        tuple(op.notes),
+        rejected,
+        tuple(op.caveats),
+        refusal,
+        tuple(op.load_risks),
+    )
+
+
+def outcome(rule: Rule, op: Op) -> tuple[tuple[Value, ...], str | None, str]:
+    """The outputs, the reason why the node cannot run, and the code of a refusal (see `Applied`)."""
     rejected, refusal = None, ""
     outputs: tuple[Value, ...] = ()
     if not rule.starred:
@@ -37,16 +52,7 @@ def apply(rule: Rule, op: Op) -> Applied:
         op.may_fail(str(error))
     if len(outputs) != op.outputs:
         outputs = outputs[: op.outputs] + (TOP,) * (op.outputs - len(outputs))
-    return Applied(
-        outputs,
-        tuple(op.statements),
-        tuple(op.possible_failures),
-        tuple(op.notes),
-        rejected,
-        tuple(op.caveats),
-        refusal,
-        tuple(op.load_risks),
-    )
+    return outputs, rejected, refusal
 
 
 def without_variables(value: Value) -> Value:
@@ -102,4 +108,4 @@ def _check_value(value: object) -> None:
 _WANTED: Final = "an output must be Tensor(dtype, Shape([...])), with the dtype of an input or one of DType"
 
 
-__all__ = ["apply", "outputs_of"]
+__all__ = ["apply", "outcome", "outputs_of"]

@@ -22,7 +22,7 @@ from absint.shapes.folding import EXACT, evaluated
 from absint.shapes.interpretation import Calls, Interpretation
 from absint.shapes.readability import is_final, is_readable, readable
 from absint.shapes.summaries import RuleSummary, State, has_names, is_named, name_unknowns
-from absint.transfer.application import apply
+from absint.transfer.application import outcome
 from absint.transfer.op import Op, Statement
 
 if TYPE_CHECKING:
@@ -156,11 +156,12 @@ def _ruled(
         program.semantics,
     )  # fmt: skip
     try:
-        result = apply(rule, op)
+        outputs, rejected, refusal = outcome(rule, op)
     except Exception as error:  # a faulty rule, perhaps a user's, must not end the analysis
         run.crashes[node] = rule.failure(error)
         return name_unknowns(_unknown(operation, inputs), possible_failures=("its rule failed",))
-    outputs, statements, possible_failures, notes, rejected, caveats, refusal, load_risks = result
+    notes = tuple(op.notes)
+    possible_failures = (*op.possible_failures, *operation.possible_failures)
     if name in EXACT and rejected is None:
         outputs = evaluated(operation, inputs, typed(operation, inputs, outputs))
     conditional = op.rests_on_facts
@@ -178,11 +179,11 @@ def _ruled(
         if too_large is not None:
             refused = Statement(FALSE, too_large, "required")
             return name_unknowns(outputs, (refused,), rejected=too_large, conditional=conditional)
-    possible_failures += operation.possible_failures
     if not fits and form is not None and rejected is None:
         wrong = form.wrong_arity(inputs, count)
         if wrong is not None:
             possible_failures, notes = (*possible_failures, wrong), notes or (wrong,)
+    statements, caveats, load_risks = tuple(op.statements), tuple(op.caveats), tuple(op.load_risks)
     said = statements, possible_failures, notes, rejected, caveats, refusal, load_risks, conditional
     if not op.has_fresh and (plain or all(map(is_named, outputs))):
         return RuleSummary(outputs, (), *said)
