@@ -6,9 +6,11 @@ import itertools
 import json
 from pathlib import Path
 
+import numpy as np
 import onnx
+import onnxruntime
 import pytest
-from onnx import parser
+from onnx import TensorProto, helper, parser
 
 import absint
 from absint.cli import run
@@ -121,3 +123,33 @@ def test_type_inference_is_a_part_of_onnxruntime() -> None:
     assert found["either"].outcome.value == "holds"
     assert {found["onnx"].outcome.value, found["onnxruntime"].outcome.value} == {"fails"}
     assert "type inference refuses it" in str(found["onnxruntime"])
+
+
+def scan(batch: str | int) -> onnx.ModelProto:
+    """A Scan of opset 8 over sequences of three rows."""
+    row = [helper.make_tensor_value_info(name, TensorProto.FLOAT, [2]) for name in "io"]
+    body = helper.make_graph([helper.make_node("Relu", ["i"], ["o"])], "body", row[:1], row[1:])
+    node = helper.make_node("Scan", ["", "x"], ["y"], body=body, num_scan_inputs=1)
+    x = helper.make_tensor_value_info("x", TensorProto.FLOAT, [batch, 3, 2])
+    graph = helper.make_graph([node], "scan", [x], [onnx.ValueInfoProto(name="y")])
+    return helper.make_model(graph, opset_imports=[helper.make_opsetid("", 8)], ir_version=3)
+
+
+def test_a_scan_over_no_batch_has_another_rank_in_onnxruntime() -> None:
+    model = scan("B")
+    shapes = {s: absint.analyze(model, semantics=s).shapes["y"] for s in SEMANTICS}
+    assert str(shapes["either"]) == str(shapes["onnx"]) == "[B, 3, 2]"
+    assert shapes["onnxruntime"].is_top
+    assert str(absint.analyze(model, assume=["B >= 1"], semantics="onnxruntime").shapes["y"]) == "[B, 3, 2]"
+    assert str(absint.analyze(scan(4), semantics="onnxruntime").shapes["y"]) == "[4, 3, 2]"
+    session = onnxruntime.InferenceSession(model.SerializeToString(), quiet())
+    for batch, shape in ((0, (3, 2)), (2, (2, 3, 2))):
+        (y,) = session.run(None, {"x": np.zeros((batch, 3, 2), np.float32)})
+        assert y.shape == shape
+
+
+def quiet() -> onnxruntime.SessionOptions:
+    """Options without warnings."""
+    options = onnxruntime.SessionOptions()
+    options.log_severity_level = 4
+    return options

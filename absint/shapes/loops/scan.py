@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from typing import Final
 
 from absint.lattices.logic.facts import Facts
-from absint.lattices.logic.relation import FALSE, TRUE, UNKNOWN_RELATION, eq, ge
+from absint.lattices.logic.relation import FALSE, TRUE, UNKNOWN_RELATION, conjunction, eq, ge
 from absint.lattices.logic.truth import YES
 from absint.lattices.shape import TOP_SHAPE, Shape, shape_of
 from absint.lattices.terms.expr import UNKNOWN_SIZE, Dim, Expr
@@ -22,6 +22,7 @@ from absint.shapes.loops.loop import CERTAIN, returned, slices_may_differ, stack
 from absint.shapes.loops.premises import premises
 from absint.shapes.summaries import State
 from absint.transfer.op import Statement
+from absint.transfer.semantics import RUNTIME
 
 
 def enter_scan(run: Interpretation, node: int, item: Node, states: Sequence[State]) -> State:
@@ -112,6 +113,10 @@ def leave_scan(run: Interpretation, node: int, item: Node, states: Sequence[Stat
     outputs = [*_handed_through(item, step, values, outputs)]
     if s.batched:
         outputs = [_batched(inputs, v) for v in outputs]
+        some = conjunction(ge(trips, 1), *(ge(axis_size(v, 0), 1) for v in inputs[s.states :]))
+        if run.program.semantics == RUNTIME and run.facts_at(item.gate).decide(some) is not YES:
+            # Without a trip, of no batch too, it gives the sizes that the body declares.
+            outputs = [Tensor(v.dtype) if isinstance(v, Tensor) else v for v in outputs]
     run.trips[step.head] = UNKNOWN_SIZE if s.batched else trips
     possible_failures = _possible_failures(run.facts_at(item.gate), body, s, values, sizes)
     inside = (*states[step.head], *values[2 * s.states + s.scans :])
