@@ -44,11 +44,11 @@ def explain(
 
 def _no_rank(analysed: Analysed, operand: Operand, shape: Shape) -> str:
     """The reason why a value has no axes to explain."""
-    variable, reason = shape.variable, "its rank is unknown, so there is no size to explain"
+    variable, reason = shape.variable, "its rank is unknown, so no axis is explained"
     given = ((name, analysed.value_of((node, 0))) for name, node in analysed.input_nodes.items())
     for name, value in given:
         if isinstance(value, AnyTensor) and value.shape.variable is variable is not None:
-            return f"{reason}: {variable.name} is the list of sizes of input {name!r}; state them, as {name}=2x3"
+            return f"{reason}: {variable.name} is a list of sizes of input {name!r}; state them, as {name}=2x3"
     for symbol in fresh_symbols(analysed):
         if variable is not None and symbol.name == variable.name:
             why = "" if symbol.cause == "open" else f", {symbol.why}"

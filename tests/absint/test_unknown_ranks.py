@@ -227,10 +227,10 @@ def test_a_rule_that_knows_nothing_of_variables_sees_an_unknown_rank() -> None:
 
 
 def test_an_explanation_says_where_a_list_of_sizes_begins(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """It is an answer, of an axis too: there is no size to explain."""
+    """It is an answer, of an axis too."""
     result = absint.analyze(model())
-    none = "its rank is unknown, so there is no size to explain: "
-    assert result.explain("a").note == f"{none}*X is the list of sizes of input 'X'; state them, as X=2x3"
+    none = "its rank is unknown, so no axis is explained: "
+    assert result.explain("a").note == f"{none}*X is a list of sizes of input 'X'; state them, as X=2x3"
     assert result.explain("e", 1).note == f"{none}*_s0 is a list of sizes that begins at Add #7"
     assert str(result.explain("e")).splitlines()[0] == "e: FLOAT [*_s0]"
     (listed,) = [found for found in result.fresh_symbols if found.name == "*_s0"]
@@ -238,7 +238,7 @@ def test_an_explanation_says_where_a_list_of_sizes_begins(tmp_path: Path, capsys
     path = tmp_path / "m.onnx"
     onnx.save(model(), path)
     assert run(["explain", str(path), "a[0]"]) == 0
-    assert f"a: FLOAT [*X]\n  {none}*X is the list" in capsys.readouterr().out
+    assert f"a: FLOAT [*X]\n  {none}*X is a list" in capsys.readouterr().out
     assert run(["explain", str(path), "a", "--format", "json"]) == 0
     assert json.loads(capsys.readouterr().out)["note"].startswith(none)
     assert result.explain("K").note == ""
