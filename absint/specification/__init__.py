@@ -24,6 +24,7 @@ They share no code with the rules, and no analysis imports them: rules are prove
     attention      attention by heads, positions
     fused          com.microsoft: operators that fuse or extend those of ONNX
     quantised      layers on quantised tensors
+    extended       com.microsoft: operators of ONNX, packed products, embeddings; images of old
     old_forms      forms before opset 8
 
     contents       elements of small tensors of integers and truths: arithmetic; placing: elements at other places

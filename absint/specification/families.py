@@ -23,6 +23,7 @@ FAMILIES: Final = (
     "attention",
     "fused",
     "quantised",
+    "extended",
     "learning",
     "old_forms",
     "followed",

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import Final
 
 from absint.specification.formulas import FALSE, TRUE, Term, equal, term
-from absint.specification.node import Node, Output, tensor
+from absint.specification.node import Attribute, Node, Output, tensor
 from absint.specification.specs import at, specifies
 
 ML: Final = "ai.onnx.ml"
@@ -131,3 +131,70 @@ def columns(node: Node) -> Output:
     node.requires(count >= 1, "a column must be named")
     node.requires(dims[-1] >= 1, "every column must exist")
     return tensor([*(dims[:-1] or (1,)), count])
+
+
+CLASSES: Final[dict[str, Attribute]] = {"classlabels_ints": [1, 2, 3], "intercepts": [0.0, 1.0, 2.0]}
+
+
+@specifies(
+    "LinearClassifier",
+    domain=ML,
+    grid=[
+        at("N F", outputs=2)._replace(attributes={"coefficients": [1.0, 2.0, 3.0, 4.0, 5.0, 6.0], **CLASSES}),
+        at("F", outputs=2)._replace(attributes={"coefficients": [1.0, 2.0, 3.0], **CLASSES}),
+        at("N F", outputs=2, coefficients=[1.0, 2.0], classlabels_ints=[0, 1], intercepts=[1.0]),
+    ],
+)
+def linear_classes(node: Node) -> list[Output]:
+    """A label for each row, and a score for each class, of which there are two at least."""
+    classes, rows, count = _count(node, "intercepts"), _rows(node), _count(node, "coefficients")
+    reason = "each feature must have a coefficient for each class"
+    node.requires(equal(_features(node) * classes, count), reason)
+    node.limits(equal(_features(node) * classes, count), "onnxruntime may read beyond the coefficients")
+    return [tensor([rows]), tensor([rows, max(classes, 2)])]
+
+
+TREE: Final[dict[str, Attribute]] = {
+    "nodes_treeids": [0, 0, 0],
+    "nodes_nodeids": [0, 1, 2],
+    "nodes_featureids": [1, 0, 0],
+    "nodes_values": [0.5, 0.0, 0.0],
+    "nodes_modes": ["BRANCH_LEQ", "LEAF", "LEAF"],
+    "nodes_truenodeids": [1, 0, 0],
+    "nodes_falsenodeids": [2, 0, 0],
+}
+
+
+def _leaves(kind: str, ids: Sequence[int]) -> dict[str, Attribute]:
+    return {
+        f"{kind}_treeids": [0, 0],
+        f"{kind}_nodeids": [1, 2],
+        f"{kind}_ids": ids,
+        f"{kind}_weights": [1.0, 2.0],
+    }
+
+
+@specifies(
+    "TreeEnsembleRegressor",
+    domain=ML,
+    grid=[
+        at("N F", n_targets=1)._replace(attributes={"n_targets": 1, **TREE, **_leaves("target", [0, 0])}),
+        at("N F")._replace(attributes={"n_targets": 2, **TREE, **_leaves("target", [0, 1])}),
+    ],
+)
+@specifies(
+    "TreeEnsembleClassifier",
+    domain=ML,
+    grid=[
+        at("N F", outputs=2)._replace(attributes={"classlabels_int64s": [0, 1, 2], **TREE, **_leaves("class", [0, 2])}),
+    ],
+)
+def trees(node: Node) -> list[Output]:
+    """A number for each row and target; or a label for each row, and a score for each class."""
+    rows, features = _rows(node), _features(node)
+    node.requires(features >= 2, "every feature that a tree reads must be there")
+    node.limits(features >= 2, "onnxruntime may read beyond the features")
+    labels = _count(node, "classlabels_int64s", "classlabels_strings")
+    if node.operator == "TreeEnsembleClassifier":
+        return [tensor([rows]), tensor([rows, labels])]
+    return [tensor([rows, node.integer("n_targets")])]

@@ -26,7 +26,7 @@ SIZES: Final = (0, 1, 2, 3, 5)
 MOST: Final = 24
 """Bindings that an instance is tried at."""
 
-NEWEST: Final = 20
+NEWEST: Final = 9
 """The opset of operators that `onnx` does not know."""
 
 OLDEST: Final = 7
