@@ -141,22 +141,19 @@ class _Round:
         if not relations and known == list(claims):
             return
         parts = [part for index, claim in enumerate(claims) for part in map(Part._make, claim.formulas(index))]
-        wanted = [given for given in relations if given.role != "assumed"]
-        parts += [Part(f"relation{at}", given.formula) for at, given in enumerate(wanted)]
+        required = [Part(f"relation{at}", given.formula) for at, given in enumerate(_wanted(relations))]
         if not parts and not relations:
             return
-        introduced = self._introduced(node, parts)
+        introduced = self._introduced(node, [*parts, *required])
         closing: Head | None = None
+        apart: Proved | None = None
         if isinstance(node.step, LoopHead):
-            closing = self._head(node, node.step, claims, parts, introduced)
+            closing = self._head(node, node.step, claims, [*parts, *required], introduced)
             found = closing.first
         else:
-            found = self._proved(node, claims, parts, introduced)
+            found, apart = self._proved(node, claims, parts, required, introduced)
         proved = {part.name for part in found.parts}
         by: By = "lemma" if found.lemma is not None else "model" if _is_given(node) else "rule"
-        stated = [given._replace(by="lemma") for at, given in enumerate(wanted) if f"relation{at}" in proved]
-        stated += [given for at, given in enumerate(wanted) if f"relation{at}" not in proved]
-        stated += [given for given in relations if given.role == "assumed"]
         step = Step(
             str(node),
             "" if node.operation is None else f"{node.operation.operator}-{node.operation.version}",
@@ -167,7 +164,7 @@ class _Round:
             tuple(chain.places.get(operand) for operand in takes(node)),
             claims,
             frozenset(part.name for part in parts if "@" in part.name and part.name not in proved and by == "lemma"),
-            tuple(stated),
+            () if apart is not None else _stated(relations, found),
             found.lemma,
             tuple(chain.facts[fact] for fact in found.facts),
             introduces=introduced,
@@ -177,6 +174,22 @@ class _Round:
             after = Step.of_next_trip(step, len(chain.steps), closing.next, facts)
             self._closing.setdefault(node.step.last, []).insert(0, (after, [(number, 0), *node.step.back]))
         self._add(number, node, step)
+        if apart is not None:
+            self._add(number, node, self._apart(step, relations, apart))
+
+    def _apart(self, step: Step, relations: Sequence[Given], found: Proved) -> Step:
+        """A step of its own for what a node requires."""
+        return step._replace(
+            by="lemma" if found.lemma is not None else "rule",
+            reason=found.reason,
+            values=(),
+            claims=(),
+            on_trust=frozenset(),
+            relations=_stated(relations, found),
+            lemma=found.lemma,
+            facts=tuple(self._chain.facts[fact] for fact in found.facts),
+            introduces={},
+        )
 
     def _add(self, number: int, node: Node, step: Step) -> None:
         chain, place = self._chain, len(self._chain.steps)
@@ -204,19 +217,35 @@ class _Round:
         return found
 
     def _proved(
-        self, node: Node, claims: tuple[Claim, ...], parts: Sequence[Part], introduced: Mapping[str, str]
-    ) -> Proved:
+        self,
+        node: Node,
+        claims: tuple[Claim, ...],
+        parts: Sequence[Part],
+        required: Sequence[Part],
+        introduced: Mapping[str, str],
+    ) -> tuple[Proved, Proved | None]:
+        """What is proved of a node; a second lemma is about what it requires, if that makes the first one general."""
         operation = node.operation
         if _is_given(node):
-            return Proved(None, ())
+            return Proved(None, ()), None
         inputs = [None if operand == ABSENT else self._input(operand) for operand in takes(node)]
         named = {symbol: place for symbol, place in introduced.items() if place}
         if operation is None:
             problem = problem_of(node, inputs, named)
-            return Proved(None, (), reason="control flow") if problem is None else self._prove(problem, parts)
+            if problem is None:
+                return Proved(None, (), reason="control flow"), None
+            return self._prove(problem, [*parts, *required]), None
         while inputs and inputs[-1] is None:
             inputs.pop()
-        return self._prove(Problem(tuple(inputs), partial(meaning, operation, inputs, claims), named), parts)
+        problem = Problem(tuple(inputs), partial(meaning, operation, inputs, claims), named)
+        if parts and required and not introduced:
+            whole = self._prove(problem, [*parts, *required], general=True)
+            if whole.lemma is not None:
+                return whole, None
+            sizes = self._prove(problem, parts, general=True)
+            if sizes.lemma is not None:
+                return sizes, self._prove(problem, required)
+        return self._prove(problem, [*parts, *required]), None
 
     def _head(
         self,
@@ -230,9 +259,9 @@ class _Round:
         back = [self._claim(self._states[result][at]) if result >= 0 else NOTHING for result, at in step.back]
         return head(node, claims, inputs, back, parts, introduced, self._prove)
 
-    def _prove(self, problem: Problem, parts: Sequence[Part]) -> Proved:
+    def _prove(self, problem: Problem, parts: Sequence[Part], *, general: bool = False) -> Proved:
         chain = self._chain
-        return chain.proving.prove(problem, parts, chain.terms.bounds, chain.facts)
+        return chain.proving.prove(problem, parts, chain.terms.bounds, chain.facts, general=general)
 
     def _input(self, operand: Operand) -> Claim:
         place = self._chain.places.get(operand)
@@ -245,6 +274,19 @@ def _is_given(node: Node) -> bool:
     if operation is None:
         return node.step is None
     return operation.op_type == "Constant" and not operation.domain
+
+
+def _wanted(relations: Sequence[Given]) -> list[Given]:
+    """Those that a lemma may prove: not numeric premises."""
+    return [given for given in relations if given.role != "assumed"]
+
+
+def _stated(relations: Sequence[Given], found: Proved) -> tuple[Given, ...]:
+    """The relations with those first that a lemma proves."""
+    names, wanted = {part.name for part in found.parts}, _wanted(relations)
+    proved = [at for at in range(len(wanted)) if f"relation{at}" in names]
+    rest = [given for at, given in enumerate(wanted) if at not in proved]
+    return (*[wanted[at]._replace(by="lemma") for at in proved], *rest, *[g for g in relations if g.role == "assumed"])
 
 
 def _parts(relation: Relation) -> tuple[Relation, ...]:
