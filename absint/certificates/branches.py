@@ -60,10 +60,9 @@ def _parts(claim: Claim) -> Iterator[str]:
 
 def _elements(place: int, claims: Sequence[Claim]) -> Iterator[str]:
     """Elements of outputs, where all branches have as many of one type."""
-    forms = {(len(claim.elements or ()), claim.truths) for claim in claims}
-    count, truths = max(forms)
+    count, sort = max((len(claim.elements or ()), claim.sort) for claim in claims)
     for at in range(count):
-        yield f"(declare-const out{place}@e{at} {'Bool' if truths else 'Int'})"
+        yield f"(declare-const out{place}@e{at} {sort})"
 
 
 __all__ = ["TAKEN", "joined"]

@@ -111,7 +111,8 @@ class _Round:
             self._chain.progress(number, len(analysed.nodes))
             state = (analysed.base.states if number in inputs else self._states)[number]
             if not any(value is BOTTOM for value in state):
-                self._node(number, node, tuple(map(self._claim, state)))
+                claims = tuple(map(self._claim, state))
+                self._node(number, node, claims if _is_given(node) else tuple(claim.computed for claim in claims))
             for step, operands in self._closing.pop(number, ()):
                 takes = tuple(self._chain.places.get(operand) for operand in operands)
                 self._chain.steps.append(step._replace(takes=takes))
@@ -138,7 +139,9 @@ class _Round:
         chain, relations = self._chain, list(self._relations(number))
         before = [chain.places.get((number, index)) for index in range(len(claims))]
         known = [None if place is None else chain.claim(place) for place in before]
-        if not relations and known == list(claims):
+        if known == list(claims):
+            claims = ()  # an earlier round has shown them
+        if not relations and not claims:
             return
         parts = [part for index, claim in enumerate(claims) for part in map(Part._make, claim.formulas(index))]
         required = [Part(f"relation{at}", given.formula) for at, given in enumerate(_wanted(relations))]
@@ -147,7 +150,7 @@ class _Round:
         introduced = self._introduced(node, [*parts, *required])
         closing: Head | None = None
         apart: Proved | None = None
-        if isinstance(node.step, LoopHead):
+        if isinstance(node.step, LoopHead) and claims:
             closing = self._head(node, node.step, claims, [*parts, *required], introduced)
             found = closing.first
         else:

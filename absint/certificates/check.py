@@ -29,11 +29,11 @@ from pathlib import Path
 from typing import Any
 
 SCHEMA = "absint.certificate/1"
-DEFINED = re.compile(r"\(define-fun (\S+) \(\) (?:Int|Bool) (.*)\)$")
-DECLARED = re.compile(r"\(declare-const (\S+) (?:Int|Bool)\)$")
+DEFINED = re.compile(r"\(define-fun (\S+) \(\) (?:Int|Bool|Real) (.*)\)$")
+DECLARED = re.compile(r"\(declare-const (\S+) (?:Int|Bool|Real)\)$")
 ASSERTED = re.compile(r"\(assert (.*)\)$")
 TOKEN = re.compile(r"\|[^|]*\||[^\s()]+")
-WORDS = frozenset(["+", "-", "*", "div", "mod", "ite", "not", "and", "or", "=>", "=", "<=", ">=", "true", "false"])
+WORDS = frozenset(["+", "-", "*", "/", "div", "mod", "ite", "not", "and", "or", "=>", "=", "<=", ">=", "true", "false"])
 SIZE = "(<= 0 {} 2147483647)"
 TRIP = "(<= 0 {} 2147418111)"
 INTEGERS = ("(<= (- 2147483648) {} 2147483647)", "(<= (- 9223372036854775808) {} 9223372036854775807)")
@@ -263,7 +263,7 @@ def terms(step: dict[str, Any]) -> list[str]:
 
 def symbols(text: str) -> set[str]:
     """The symbols of the model in a term."""
-    return {t for t in TOKEN.findall(text) if t not in WORDS and not t.isdecimal() and ("@" not in t or t[0] == "|")}
+    return {t for t in TOKEN.findall(text) if t not in WORDS and not t[0].isdecimal() and ("@" not in t or t[0] == "|")}
 
 
 class Solver:

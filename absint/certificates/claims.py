@@ -2,21 +2,25 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Mapping
-from typing import Final, NamedTuple
+from fractions import Fraction
+from typing import Final, Literal, NamedTuple
 
 from absint.certificates.terms import Terms
 from absint.lattices.contents import Element
-from absint.lattices.dtype import DType
 from absint.lattices.logic.relation import Relation
 from absint.lattices.terms.expr import Dim, Symbol
+from absint.lattices.terms.real import Real
 from absint.lattices.value import Tensor, Value
 
 MOST_ELEMENTS: Final = 64
 """Elements of a tensor that are claimed one by one."""
 
-COUNTED: Final = frozenset({DType.INT32, DType.INT64})
-"""Types of tensors whose elements decide sizes."""
+MOST_RATIOS: Final = 8
+"""Constant floats of a vector, such as the scales of a Resize, that are claimed one by one."""
+
+Sort = Literal["Int", "Bool", "Real"]
 
 
 class Claim(NamedTuple):
@@ -25,9 +29,19 @@ class Claim(NamedTuple):
     dims: tuple[str | None, ...] | None = None
     """The sizes; None if the rank is unknown, or it is no tensor."""
     elements: tuple[str | None, ...] | None = None
-    """Integers or truths in row-major order."""
-    truths: bool = False
-    """The elements are truths."""
+    """Integers or truths in row-major order, or constant floats as ratios."""
+    sort: Sort = "Int"
+    """The sort of the elements in SMT-LIB."""
+
+    @property
+    def truths(self) -> bool:
+        """The elements are truths."""
+        return self.sort == "Bool"
+
+    @property
+    def computed(self) -> Claim:
+        """The claim about a value that a node computes: no lemma is about floats."""
+        return Claim(self.dims) if self.sort == "Real" and self.elements else self
 
     def formulas(self, output: int) -> Iterator[tuple[str, str]]:
         """The claim in parts, each with its name: `out0@rank`, `out0@1`, `out0@e2`."""
@@ -75,15 +89,19 @@ class Claims:
             return NOTHING
         dims = tuple(self._terms.dim(dim) for dim in value.shape.dims)
         sizes = value.shape.concrete
-        if sizes is not None and 0 in sizes and value.dtype in COUNTED:
+        if sizes is not None and 0 in sizes:
             return Claim(dims, ())
         block = None if value.contents is None or sizes is None else value.contents.block(sizes)
         if block is None or len(block.elements) > MOST_ELEMENTS:
             return Claim(dims)
+        if all(isinstance(item, Real) for item in block.elements):
+            ratios = [_ratio(item.fraction) for item in block.elements if isinstance(item, Real)]
+            few = len(ratios) <= MOST_RATIOS and len(dims) == 1 and None not in ratios
+            return Claim(dims, tuple(ratios), "Real") if few else Claim(dims)
         found = tuple(map(self._element, block.elements))
         if all(element is None for element in found):
             return Claim(dims)
-        return Claim(dims, found, any(isinstance(item, Relation) for item in block.elements))
+        return Claim(dims, found, "Bool" if any(isinstance(item, Relation) for item in block.elements) else "Int")
 
     def _element(self, element: Element) -> str | None:
         if isinstance(element, Dim):
@@ -91,4 +109,17 @@ class Claims:
         return self._terms.relation(element) if isinstance(element, Relation) else None
 
 
-__all__ = ["MOST_ELEMENTS", "NOTHING", "Claim", "Claims"]
+def _ratio(value: Fraction | None) -> str | None:
+    if value is None:
+        return None
+    sign = f"(- {-value.numerator}.0)" if value < 0 else f"{value.numerator}.0"
+    return f"(/ {sign} {value.denominator}.0)"
+
+
+def ratio_of(text: str) -> Fraction:
+    """The constant float that a term is."""
+    numerator, denominator = re.findall(r"\d+(?=\.0)", text)
+    return Fraction(int(numerator), int(denominator)) * (-1 if "(- " in text else 1)
+
+
+__all__ = ["MOST_ELEMENTS", "MOST_RATIOS", "NOTHING", "Claim", "Claims", "Sort", "ratio_of"]

@@ -136,7 +136,7 @@ def _general(problem: Problem, generality: Generality) -> dict[str, str]:
             number = None if dim is None else number_of(dim)
             if dim is not None and (number is None or (generality == "any sizes" and number not in (0, 1))):
                 found.setdefault(dim, f"${len(found)}")
-        for element in () if claim.truths else claim.elements or ():
+        for element in claim.elements or () if claim.sort == "Int" else ():
             if element is not None and number_of(element) is None:
                 found.setdefault(element, f"${len(found)}")
     return found
@@ -152,7 +152,7 @@ def _given(inputs: Sequence[Claim | None], local: Callable[[str], str], *, are_c
             yield f"(declare-const {name} Int)" if dim is None else f"(define-fun {name} () Int {local(dim)})"
             if are_computed:
                 yield f"(assert (<= 0 {name}))"
-        sort = "Bool" if claim.truths else "Int"
+        sort = claim.sort
         for at, element in enumerate(claim.elements or ()):
             name = f"in{place}@e{at}"
             unknown = f"(declare-const {name} {sort})"

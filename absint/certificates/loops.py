@@ -117,7 +117,7 @@ def _truth(name: str, place: int, claim: Claim | None) -> str:
 
 
 def _has_number(claim: Claim | None) -> bool:
-    return claim is not None and not claim.truths and claim.elements is not None and len(claim.elements) == 1
+    return claim is not None and claim.sort == "Int" and claim.elements is not None and len(claim.elements) == 1
 
 
 def _parts(claim: Claim | None) -> Iterator[tuple[str, str]]:
@@ -126,7 +126,7 @@ def _parts(claim: Claim | None) -> Iterator[tuple[str, str]]:
         return
     yield "rank", "Int"
     yield from ((str(axis), "Int") for axis in range(len(claim.dims)))
-    yield from ((f"e{at}", "Bool" if claim.truths else "Int") for at in range(len(claim.elements or ())))
+    yield from ((f"e{at}", claim.sort) for at in range(len(claim.elements or ())))
 
 
 __all__ = ["ended", "goes_on", "started"]

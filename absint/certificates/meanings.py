@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Final, NamedTuple
 
-from absint.certificates.claims import NOTHING, Claim
+from absint.certificates.claims import NOTHING, Claim, Sort, ratio_of
 from absint.certificates.terms import number_of
 from absint.lattices.contents import Element
 from absint.lattices.logic.relation import FALSE, TRUE
@@ -90,7 +90,7 @@ def meaning(
     except (AssertionError, TypeError, ValueError):
         raise NotSpecifiedError("the specification does not cover this form") from None
     results = (found,) if isinstance(found, Output) else tuple(found)
-    contents = elements(node) if not operation.domain else (None,) * len(results)
+    contents = _contents(operation, inputs, node)
     declared: list[str] = []
     specified = [(clause.formula.smtlib(), clause.reason) for clause in node.legal]
     for place, output in enumerate(results):
@@ -102,12 +102,19 @@ def meaning(
     return Meaning(f"{operation.op_type}-{version}", tuple(_domain(node)), tuple(declared), tuple(specified))
 
 
+def _contents(operation: Operation, inputs: Sequence[Claim | None], node: Node) -> tuple[Elements | None, ...]:
+    """The elements of the outputs; none where an input has floats."""
+    if operation.domain or any(claim is not None and claim.sort == "Real" for claim in inputs):
+        return (None,) * node.outputs
+    return elements(node)
+
+
 def _domain(node: _Reading) -> list[str]:
     if node.operator in SIGNED:
         return []
     read = [node.optional(place) for place in sorted(node.read)]
     items = [element for given in read if given is not None for element in given.elements or ()]
-    return [(element >= 0).smtlib() for element in items if element.op != "number"]
+    return [(element >= 0).smtlib() for element in items if element.op not in ("number", "fraction")]
 
 
 def _output(
@@ -131,7 +138,7 @@ def _input(place: int, claim: Claim, names: Mapping[str, str]) -> Input:
     dims = [_part(f"in{place}@{axis}", dim, {} if keeps else names) for axis, dim in enumerate(claim.dims)]
     found: list[Term] | None = None
     if claim.elements is not None:
-        found = [_element(f"in{place}@e{at}", part, names, claim.truths) for at, part in enumerate(claim.elements)]
+        found = [_element(f"in{place}@e{at}", part, names, claim.sort) for at, part in enumerate(claim.elements)]
     return Input(tuple(dims), None if found is None else tuple(found))
 
 
@@ -141,8 +148,11 @@ def _part(name: str, text: str | None, names: Mapping[str, str]) -> Term:
     return variable(name) if number is None else term(number)
 
 
-def _element(name: str, text: str | None, names: Mapping[str, str], is_truth: bool) -> Term:
-    return Formula("variable", (name,)) if is_truth else _part(name, text, names)  # type: ignore[return-value]
+def _element(name: str, text: str | None, names: Mapping[str, str], sort: Sort) -> Term:
+    if sort == "Real" and text is not None:
+        ratio = ratio_of(text)
+        return Term("fraction", (ratio.numerator, ratio.denominator))
+    return Formula("variable", (name,)) if sort == "Bool" else _part(name, text, names)  # type: ignore[return-value]
 
 
 def _attributes(attributes: Mapping[str, AttributeValue]) -> Mapping[str, Attribute]:

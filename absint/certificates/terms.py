@@ -134,7 +134,7 @@ def number_of(text: str) -> int | None:
 
 _NUMBER: Final = re.compile(r"\d+|\(- (\d+)\)")
 _TOKENS: Final = re.compile(r"[()]|\|[^|]*\||[^\s()]+")
-_WORDS: Final = frozenset("+ - * div mod ite not and or => = <= >= true false".split())  # noqa: SIM905
+_WORDS: Final = frozenset("+ - * / div mod ite not and or => = <= >= true false".split())  # noqa: SIM905
 
 
 @lru_cache(1 << 14)
@@ -177,7 +177,7 @@ def symbols(text: str) -> list[str]:
 def _symbols(text: str) -> Iterator[str]:
     for token in _TOKENS.findall(text):
         is_place = "@" in token and token[0] != "|"
-        if not is_place and token not in _WORDS and token not in "()" and not token.isdecimal():
+        if not is_place and token not in _WORDS and token not in "()" and not token[0].isdecimal():
             yield token
 
 

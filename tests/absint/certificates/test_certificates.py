@@ -68,6 +68,8 @@ MODELS = {
             d = Identity(c)
             z = Loop(trips, go, a) <body = e (int64 j, bool f, float[T, 3] h) => (bool g, float[U, 3] k)
                 {g = Identity(f)  k = Relu(h)}> }> }""",
+    "scaled": """(float[N, C, H, W] x) => (float[A, B, D, E] y) <float[4] scales = {1.0, 1.0, 2.0, 1.5}> {
+        y = Resize(x, , scales) }""",
     "symbols": """(float[s0, s1] x, float[s1, odd] w) => (float[A, B] y) { y = MatMul(x, w) }""",
 }
 
@@ -208,9 +210,12 @@ def test_one_answer_is_one_file() -> None:
     assert "Gather" not in text  # it is not on the way
 
 
-def test_the_example_is_certified_whole(tmp_path: Path) -> None:
-    model = ROOT / "examples" / "tiny_decoder.onnx"
-    found = absint.analyze(model).certify(["logits[1] == input_ids[1]"])
+@pytest.mark.parametrize(
+    ("name", "query"), [("tiny_decoder", "logits[1] == input_ids[1]"), ("tiny_detector", "boxes[1] == 4")]
+)
+def test_the_examples_are_certified_whole(name: str, query: str, tmp_path: Path) -> None:
+    model = ROOT / "examples" / f"{name}.onnx"
+    found = absint.analyze(model).certify([query])
     assert not found.on_trust
     assert found.queries == Counter({"certified": 1})
     found.write(tmp_path)
