@@ -16,6 +16,7 @@ from absint.lattices.terms.kept import Kept
 from absint.model.wire.fields import DELIMITED, MAX_DEPTH, VARINT, Field, MalformedError, varint
 from absint.model.wire.scalars import (
     LARGE,
+    RUN,
     Content,
     Parts,
     each,
@@ -143,8 +144,8 @@ def _after_name(data: Content, head: _Head, at: int, end: int) -> Rest | None:
 
 
 def _read_head(content: bytes) -> _Head:
-    found = _any(content, ((0, len(content)),), 0).rest
-    data_type, dims = found.data_type, found.dims
+    sizes = Field(_DIMS, RUN, 0, 0, len(content) - 2, 0)
+    dims, data_type = tuple(map(signed, integers(content, [sizes]))), content[-1]
     head = _Head(_is_small(dims), Rest(data_type, dims, b""), Rest(data_type, dims, None, EXTERNAL))
     return _HEADS.add(content, len(content), head)
 
