@@ -17,6 +17,9 @@ from tests.mutants.planting import plant
 SECONDS: Final = 300
 """For one mutant."""
 
+PATIENCE: Final = 60
+"""Seconds for one obligation; Z3's own budget ends most of them sooner."""
+
 Place = tuple[str, str]
 """Domain and operator."""
 
@@ -110,7 +113,7 @@ def _proof(places: set[Place], without: Plain) -> tuple[str, str]:
                             opened = opened or f"{where}: {item.reason}"
                     elif item.script not in known:
                         known.add(item.script)
-                        decision = decided(item, backend, 3)
+                        decision = decided(item, backend, PATIENCE)
                         if decision.verdict == "refuted":
                             return f"{where}: {item.kind}: {item.claim}; not at {decision.sizes}", opened
     return "", opened
