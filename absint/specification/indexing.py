@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from absint.specification.formulas import Term, either, equal, product
+from absint.specification.formulas import Term, both, either, equal, product
 from absint.specification.layout import number
 from absint.specification.node import Node, Output, tensor
 from absint.specification.specs import at, specifies
@@ -18,14 +18,31 @@ from absint.specification.specs import at, specifies
         at("N C", "int64=0:", axis=1),
         at("N", "int64=0: I"),
         at("N C", "int64=0: I", axis=2),
+        at("N C", "= 3"),
+        at("N C", ". i", axis=1),
     ],
 )
-@specifies("Gather", first=11, grid=[at("N C", "int64=0: I", axis=-1)])
+@specifies(
+    "Gather",
+    first=11,
+    grid=[
+        at("N C", "int64=0: I", axis=-1),
+        at("N C H", "int64=0: I", axis=1),
+        at("N C", "= 3"),
+        at("N C", "= -2 1", axis=1),
+        at("N C", "= i j"),
+        at("N C", ". i-2", axis=1),
+        at("N C", ". -1"),
+    ],
+)
 def gather(node: Node) -> Output:
     """The axis becomes the shape of the indices."""
     data, indices = node.input(0), node.input(1)
     axis = node.axis(node.integer("axis"), data.rank)
     _requires_places(node, data.dims[axis], indices.dims)
+    for index in indices.elements or ():
+        inside = both(-data.dims[axis] <= index, index < data.dims[axis])
+        node.requires(inside, "every index must lie within the axis")
     return tensor([*data.dims[:axis], *indices.dims, *data.dims[axis + 1 :]])
 
 
