@@ -331,10 +331,10 @@ def power(at: At) -> Span:
 
 def _real_power(at: At, x: Span, y: Span) -> Span:
     """Of a base that is not negative; by one exponent it rises or falls."""
-    if x.lo < 0 or x.nan or y.nan or x.is_empty or y.is_empty:
-        return ANY
+    if x.lo < 0 or x.nan or y.nan or x.is_empty or y.is_empty or (x.lo == 0 and y.lo < 0):
+        return ANY  # by an odd exponent below 0, -0 gives -inf
     found = Span(0.0, inf, isinf(x.hi) or isinf(y.lo) or isinf(y.hi))
-    if y.lo != y.hi or found.nan or (x.lo == 0 and y.lo <= 0) or at.type(1) not in FLOATS:
+    if y.lo != y.hi or found.nan or (x.lo == 0 and y.lo == 0) or at.type(1) not in FLOATS:
         return found
     slack = max(2.0 ** (5 - DIGITS[at.dtype]), 1e-6)
     try:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Mapping
+from math import inf
 from pathlib import Path
 
 import numpy as np
@@ -148,6 +149,13 @@ def test_constants_that_a_caller_replaces_have_no_range() -> None:
     model.CopyFrom(NETWORK)
     model.graph.input.append(onnx.helper.make_tensor_value_info("b", 1, [3]))
     assert "b" not in Weights(absint.analyze(model).loaded)
+
+
+def test_zero_has_a_sign() -> None:
+    """(-0) ** -1 is -inf."""
+    ranges = Ranges(x=(-0.0, 0.0), p=(-1, 1))
+    claims = absint.analyze(model_of("y = Pow(x, p)"), with_=[ranges]).found_by(ranges)
+    assert DOMAIN.allows(claims["y"], -inf)
 
 
 def test_branches_and_loops_refine() -> None:

@@ -122,7 +122,7 @@ def examined(found: Boxed) -> Verdict:
             verdict.ran += 1
             outputs = dict(zip(names, map(typed, reply, arrays), strict=True))
             nodes, values = inside(runnable), {**constants(runnable), **feeds, **outputs}
-            if not limits.deviates(nodes, values) and not limits.joins_ranks(nodes, values) and legal(result, binding):
+            if not limits.miscomputes(nodes, values) and legal(result, binding):
                 hold(verdict, claims, outputs, binding)
     return verdict
 
