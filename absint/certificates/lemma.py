@@ -144,10 +144,10 @@ def _general(problem: Problem, generality: Generality) -> dict[str, str]:
 
 def _given(inputs: Sequence[Claim | None], local: Callable[[str], str], *, are_computed: bool) -> Iterator[str]:
     for place, claim in enumerate(inputs):
-        if claim is None:
+        if claim is None or claim.dims is None:
             continue
-        yield f"(define-fun in{place}@rank () Int {len(claim.dims or ())})"
-        for axis, dim in enumerate(claim.dims or ()):
+        yield f"(define-fun in{place}@rank () Int {len(claim.dims)})"
+        for axis, dim in enumerate(claim.dims):
             name = f"in{place}@{axis}"
             yield f"(declare-const {name} Int)" if dim is None else f"(define-fun {name} () Int {local(dim)})"
             if are_computed:

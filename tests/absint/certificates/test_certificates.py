@@ -44,6 +44,9 @@ MODELS = {
     "chosen": """(float[N, 4] x, bool c) => (float[A, B] y) {
         y = If (c) <then_branch = t () => (float[P, 4] a) {a = Relu(x)},
                     else_branch = e () => (float[Q, 4] b) {b = Abs(x)}> }""",
+    "one branch": """(float[N, 4] x) => (float[A, B] y) <bool c = {1}> {
+        y = If (c) <then_branch = t () => (float[P, 4] a) {a = Relu(x)},
+                    else_branch = e () => (float[Q, 4] b) {b = Abs(x)}> }""",
     "sizes of branches": """(float[N, M] x) => (float[A, B] y, float[C] z) <int64 four = {4}, int64 zero = {0},
         int64[1] all = {-1}, int64[4] pads = {-4, 0, 0, 0}> {
         s = Shape(x)  n = Gather(s, zero)  c = Less(n, four)
