@@ -81,7 +81,9 @@ def gather_nd(node: Node) -> Output:
     assert depth is not None
     node.demand(depth <= data.rank - batch, "indices must not be longer than the data has axes")
     for axis in range(batch):
-        node.requires(equal(data.dims[axis], indices.dims[axis]), "batch axes must agree")
+        agree = equal(data.dims[axis], indices.dims[axis])
+        node.requires(agree, "batch axes must agree")
+        node.limits(agree, "onnxruntime shares indices of other batches out")
     for axis in range(batch, batch + depth):
         _requires_places(node, data.dims[axis], [*indices.dims[:-1], *data.dims[batch + depth :]])
     return tensor([*indices.dims[:-1], *data.dims[batch + depth :]])

@@ -110,10 +110,16 @@ def follows(instances: Mapping[str, Sequence[Instance]]) -> None:
 
 
 def specification(domain: str, operator: str, version: int) -> Specification | None:
-    """The specification of a version of an operator."""
+    """The specification of a version of an operator: of several that fit, the one that begins last, compared at the
+    instances of all that have its function.
+    """
     _load()
     fitting = [s for s in _SPECIFICATIONS.get((domain, operator), ()) if s.first <= version <= s.last]
-    return fitting[-1] if fitting else None
+    if not fitting:
+        return None
+    newest = max(fitting, key=lambda found: found.first)
+    grids = [found.grid for found in fitting if found.function is newest.function]
+    return newest._replace(grid=tuple({repr(instance): instance for grid in grids for instance in grid}.values()))
 
 
 def specified() -> list[tuple[str, str]]:

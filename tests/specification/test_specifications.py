@@ -49,3 +49,16 @@ def test_the_greatest_is_unique() -> None:
     assert [halves.value({"N": number}) for number in range(5)] == [0, 0, 1, 1, 2]
     with pytest.raises(ValueError, match="no size up to 9"):
         Defined(lambda q: both(q >= 3, q < 3)).value({}, limit=9)
+
+
+def test_a_later_form_is_specified_apart() -> None:
+    """Also where an earlier form fits too, and is registered last."""
+    newest, older = specification("", "MaxPool", 12), specification("", "MaxPool", 8)
+    assert newest is not None
+    assert older is not None
+    assert any("ceil_mode" in instance.attributes for instance in newest.grid)
+    assert not any("ceil_mode" in instance.attributes for instance in older.grid)
+    flatten = specification("", "Flatten", 13)
+    assert flatten is not None
+    axes = {instance.attributes.get("axis") for instance in flatten.grid}
+    assert {-1, 0, None} <= axes
