@@ -151,6 +151,24 @@ def test_constants_that_a_caller_replaces_have_no_range() -> None:
     assert "b" not in Weights(absint.analyze(model).loaded)
 
 
+def test_weights_beside_the_model_are_read(tmp_path: Path) -> None:
+    array = np.arange(-6, 6, dtype=np.float32).reshape(3, 4)
+    model = parser.parse_model(f"{HEAD} net (float[N, 3] x) => (float[N, 4] y) {{ y = MatMul(x, w) }}")
+    model.graph.initializer.append(onnx.numpy_helper.from_array(array, "w"))
+    path = tmp_path / "model.onnx"
+    onnx.save(model, path, save_as_external_data=True, size_threshold=0, location="w.bin")
+    found = Weights(absint.analyze(path).loaded)
+    assert found["w"] == (-6, 5)
+    assert found.sums("w", [0]) == [(2, -8), (3, -6), (4, -4), (6, -3)]
+    assert found.sums("w", [5]) is None
+    ranges = Ranges(found, x=(-1, 2))
+    claim = absint.analyze(path, with_=[ranges]).found_by(ranges)["y"]
+    assert claim.lo == pytest.approx(-2 * 8 - 2, abs=1e-3)
+    assert claim.hi == pytest.approx(6 * 2 + 3, abs=1e-3)
+    (tmp_path / "w.bin").unlink()
+    assert "w" not in Weights(absint.analyze(path).loaded)
+
+
 def test_zero_has_a_sign() -> None:
     """(-0) ** -1 is -inf."""
     ranges = Ranges(x=(-0.0, 0.0), p=(-1, 1))
