@@ -65,9 +65,13 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("queries", type=Path, help="a folder that export-queries wrote")
     parser.add_argument("--python", action="append", default=[], metavar="PROVER=PATH")
+    parser.add_argument("--every", type=int, default=1, help="ask every Nth query alone")
     parser.add_argument("--seconds", type=float, default=10.0, help="for one question")
     options = parser.parse_args()
-    wanted = {str(path.resolve()): path.name.partition("-")[0] for path in sorted(options.queries.glob("*/*.smt2"))}
+    wanted = {
+        str(path.resolve()): path.name.partition("-")[0]
+        for path in sorted(options.queries.glob("*/*.smt2"))[:: options.every]
+    }
     others = dict(text.split("=", 1) for text in options.python)
     statuses = Counter(wanted.values())
     rows = []
