@@ -147,7 +147,7 @@ class _Round:
         required = [Part(f"relation{at}", given.formula) for at, given in enumerate(_wanted(relations))]
         if not parts and not relations:
             return
-        introduced = self._introduced(node, [*parts, *required])
+        introduced = self._introduced(node, [*parts, *(Part("", given.formula) for given in relations)])
         closing: Head | None = None
         apart: Proved | None = None
         if isinstance(node.step, LoopHead) and claims:
