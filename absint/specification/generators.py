@@ -103,7 +103,8 @@ def quantise(node: Node) -> Output:
         single = both(*[equal(found.dims[0], 1) for found in alike])
         for found in alike:
             fits = equal(found.dims[0], x.dims[axis])
-            node.requires(fits, "there must be one for each place of the axis", unless=single)
+            # A vector of one is one value, as in onnx.reference.
+            node.requires(either(fits, single), "there must be one for each place of the axis")
     return tensor(x.dims)
 
 
