@@ -327,6 +327,7 @@ def test_json(small: str, capsys: pytest.CaptureFixture[str]) -> None:
         "absint": absint.__version__,
         "model": "small.onnx",
         "assume": [],
+        "semantics": "either",
         "can_run": True,
         "policy": {"name": "sound", "sound": True, "summary": "claims what every run shows"},
         "symbols": ["N"],

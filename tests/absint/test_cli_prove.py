@@ -205,6 +205,7 @@ def test_json(capsys: pytest.CaptureFixture[str]) -> None:
         "absint": absint.__version__,
         "model": "product.onnx",
         "assume": [],
+        "semantics": "either",
         "proofs": [
             {
                 "query": "x[1] == w[0]",
