@@ -1,4 +1,4 @@
-"""What parts of the analysis are worth: dims that stay known without them, and time.
+"""The worth of parts of the analysis: dims that stay known without them, and time.
 
     python benchmarks/ablations.py NAME=FOLDER [NAME=FOLDER ...] [--runs 3]
 
@@ -51,7 +51,7 @@ VARIANTS = (
 
 
 class Found(NamedTuple):
-    """What a variant gives for a model."""
+    """The result of a variant for a model."""
 
     dims: int
     known: int

@@ -45,7 +45,7 @@ def asked(prover: str, python: str, files: Sequence[str], seconds: float) -> dic
 
 
 def row(prover: str, found: dict[str, tuple[str, float]], wanted: dict[str, str]) -> list[str]:
-    """How many claims that hold are proved, how many that do not, and the times of the questions."""
+    """The numbers of true and of false claims proved, and the times of the questions."""
     counts = Counter((wanted[file], verdict.split(":")[0]) for file, (verdict, _) in found.items())
     times = sorted(time for _, time in found.values())
     others = Counter(verdict.split(":")[0] for verdict, _ in found.values())

@@ -50,7 +50,7 @@ def studied(name: str, folder: Path, out: Path, sources: Sequence[str], jobs: in
 
 
 def claims(found: Studies) -> str:
-    """What each source says, and how much of it is false."""
+    """The claims of each source, and the number of false ones."""
     heads = ["source", "models", "failed", "dims", "resolved", "claims", *(f"false, {SIZES[least]}" for least in LEAST)]
     first = found[0].table
     rows = {least: {row.source: row for row in item.table} for least, item in found.items()}

@@ -30,7 +30,7 @@ from architectures.structure import digest
 RECORDED: Final = Path(__file__).parent / "architectures" / "digests.json"
 SIZES: Final = "sizes.json"
 PACKAGES: Final = ("torch", "transformers", "onnx", "onnxscript")
-"""What a structure depends on."""
+"""The parts that a structure depends on."""
 
 ALL: Final[tuple[Architecture, ...]] = (
     tiny.DECODER, tiny.DETECTOR, *language.LANGUAGE, *pictures.PICTURES, *sounds.SOUNDS, *mixed.MIXED,

@@ -101,7 +101,23 @@ def query(premises: Mapping[str, Relation], goal: Relation) -> str:
     return script.text
 
 
-class _Text:
+class Formulas:
+    """Formulas as text, in any algebra of SMT-LIB."""
+
+    def compare(self, op: Comparison, a: str, b: str) -> str:
+        return f"(>= {a} {b})" if op == ">=" else f"(= {a} {b})" if op == "==" else f"(not (= {a} {b}))"
+
+    def truth(self, value: bool) -> str:
+        return "true" if value else "false"
+
+    def conjunction(self, parts: Sequence[str]) -> str:
+        return f"(and {' '.join(parts)})"
+
+    def disjunction(self, parts: Sequence[str]) -> str:
+        return f"(or {' '.join(parts)})"
+
+
+class _Text(Formulas):
     """SMT-LIB's terms as an algebra."""
 
     def __init__(self) -> None:
@@ -157,18 +173,6 @@ class _Text:
 
     def choice(self, condition: str, a: str, b: str) -> str:
         return f"(ite {condition} {a} {b})"
-
-    def compare(self, op: Comparison, a: str, b: str) -> str:
-        return f"(>= {a} {b})" if op == ">=" else f"(= {a} {b})" if op == "==" else f"(not (= {a} {b}))"
-
-    def truth(self, value: bool) -> str:
-        return "true" if value else "false"
-
-    def conjunction(self, parts: Sequence[str]) -> str:
-        return f"(and {' '.join(parts)})"
-
-    def disjunction(self, parts: Sequence[str]) -> str:
-        return f"(or {' '.join(parts)})"
 
     def share_term(self, term: str) -> str:
         return self._define(term, "Int")
@@ -264,4 +268,4 @@ def _barred(text: str) -> str:
     return text if _PLAIN.fullmatch(text.removeprefix("?")) else f"|{text}|"
 
 
-__all__ = ["Script", "query", "quote", "quote_label", "unquote"]
+__all__ = ["Formulas", "Script", "query", "quote", "quote_label", "unquote"]

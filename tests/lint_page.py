@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Final
 
 from absint.linting.codes import RULES
+from tests.pages import settle
 
 PAGE: Final = Path(__file__).parents[1] / "docs" / "lint.md"
 BEGIN: Final = "<!-- begin rules: python -m tests.lint_page -->\n"
@@ -49,11 +50,7 @@ def page() -> str:
 
 def main(arguments: list[str]) -> int:
     """Write the page, or say if it would change."""
-    new = page()
-    if "--check" in arguments:
-        return int(new != PAGE.read_text("utf-8"))
-    PAGE.write_text(new, "utf-8")
-    return 0
+    return settle(PAGE, page(), check="--check" in arguments)
 
 
 if __name__ == "__main__":

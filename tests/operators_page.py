@@ -9,7 +9,7 @@ import re
 import sys
 import warnings
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import cache
 from importlib import import_module
@@ -29,6 +29,7 @@ from absint.specification.specs import specification
 from absint.transfer.families import shipped
 from absint.transfer.rule import Rule
 from absint.transfer.training import DOMAIN as TRAINING
+from tests.pages import settle
 from tests.soundness.models import Variant, node_tests
 from tests.transfer.harness import Case, apply_case
 
@@ -239,21 +240,10 @@ def why_not_run(operator: Operator) -> str:
     return "its kernels are for other devices than the CPU"
 
 
-def differences(old: str, new: str) -> Iterable[str]:
-    """The lines of the new page that the old one has not."""
-    return [line for line in new.splitlines() if line not in set(old.splitlines())]
-
-
 def main() -> int:
     """Write the page; with --check, 1 if it is not up to date."""
     warnings.simplefilter("ignore")
-    text = page(observed())
-    if "--check" in sys.argv[1:]:
-        changed = differences(PAGE.read_text("utf-8"), text)
-        print("\n".join(changed))
-        return int(bool(changed))
-    PAGE.write_text(text, "utf-8")
-    return 0
+    return settle(PAGE, page(observed()), check="--check" in sys.argv[1:])
 
 
 if __name__ == "__main__":

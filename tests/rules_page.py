@@ -15,6 +15,7 @@ from absint.obligations.obligation import Gap
 from absint.obligations.record import obligations_of
 from absint.specification.specs import specification, specified
 from absint.transfer.families import shipped
+from tests.pages import settle
 from tests.specification.operators import versions
 from tests.specification.ranks import BOUND, FAMILIES
 from tests.specification.undecided import UNDECIDED
@@ -24,7 +25,7 @@ START: Final = "<!-- The rest of this page is written by python -m tests.rules_p
 
 
 class Aspects(NamedTuple):
-    """What the obligations of an operator are about, over all versions and instances."""
+    """The subjects of the obligations of an operator, over all versions and instances."""
 
     name: str
     versions: tuple[int, ...]
@@ -107,7 +108,4 @@ def page(old: str) -> str:
 
 
 if __name__ == "__main__":
-    new = page(PAGE.read_text("utf-8"))
-    if "--check" in sys.argv:
-        sys.exit(0 if new == PAGE.read_text("utf-8") else "run python -m tests.rules_page")
-    PAGE.write_text(new, "utf-8")
+    sys.exit(settle(PAGE, page(PAGE.read_text("utf-8")), check="--check" in sys.argv[1:]))

@@ -193,8 +193,15 @@ MAPPED = sorted(
 )
 """`absint` lists public names; `absint.commands` has a file for each command."""
 
+FOLDERS = {"absint", "benchmarks", "docs", "examples", "lattices", "solver", "tests", "transfer"}
+OUTPUTS = {"build", "dist", "htmlcov", "site"}
 LONGEST = 400
 """Lines of a file."""
+
+
+def test_nothing_strays_into_the_top_of_the_repository() -> None:
+    inside = {path.parent.name for path in ROOT.glob("*/*") if path.suffix in (".py", ".md", ".onnx", ".json")}
+    assert {name for name in inside if not name.startswith(".")} - OUTPUTS == FOLDERS
 
 
 def test_no_file_is_long() -> None:

@@ -8,7 +8,8 @@ import pytest
 
 import absint
 from absint.transfer.families import shipped
-from tests.operators_page import PAGE, differences, general, observed, operators, page
+from tests.operators_page import PAGE, general, observed, operators, page
+from tests.pages import differences
 
 
 @pytest.mark.filterwarnings("ignore")

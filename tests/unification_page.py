@@ -10,6 +10,7 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 
+from tests.pages import settle
 from tests.unification.page import PAGE, page, read_study, study_part
 
 COMMAND = "absint study DIR --format json > RESULTS.json"
@@ -32,13 +33,7 @@ def main(arguments: Sequence[str]) -> int:
     except (OSError, ValueError) as error:
         print(f"{options.study}: {error}", file=sys.stderr)
         return 2
-    new = page(study)
-    if options.check:
-        changed = [line for line in new.splitlines() if line not in set(old.splitlines())]
-        print("\n".join(changed))
-        return int(old != new)
-    PAGE.write_text(new, "utf-8")
-    return 0
+    return settle(PAGE, page(study), check=options.check)
 
 
 if __name__ == "__main__":

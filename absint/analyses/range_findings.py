@@ -1,4 +1,4 @@
-"""What a node may do with values in their ranges: overflow, divide by 0, leave a domain or an axis, or saturate."""
+"""Faults of a node on values in their ranges: it may overflow, divide by 0, leave a domain or an axis, or saturate."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ DOMAIN: Final = NumberRanges()
 
 @record()
 class RangeFinding:
-    """What a node does with values in their ranges."""
+    """The kind of fault of a node on values in their ranges."""
 
     node: str
     kind: Kind
@@ -49,14 +49,14 @@ class RangeFinding:
     but nothing that is known speaks for it; `never`: it is ruled out."""
 
     found: Span
-    """What the value can be: the exact result, the divisor, the argument, the index, the number before it is cut."""
+    """The range of the value: the exact result, the divisor, the argument, the index, the number before it is cut."""
 
     allowed: Span
-    """What it must be; of a divisor what it must not be."""
+    """The allowed range; of a divisor the forbidden one."""
 
     @property
     def grounds(self) -> str:
-        """What was found, and what must be."""
+        """The range found, and the one allowed."""
         found = DOMAIN.text(self.found)
         if self.kind == "division by zero":
             return f"the divisor is in {found}"
@@ -68,7 +68,7 @@ class RangeFinding:
 
 @record()
 class Noted:
-    """What a rule says of a value, and whether it depends on sizes that are not known."""
+    """The range that a rule gives a value, and whether it depends on unknown sizes."""
 
     kind: Kind
     found: Span
@@ -93,7 +93,7 @@ class Noted:
 
 
 def is_known(kind: Kind, found: Span, allowed: Span, operands: Collection[tuple[Span, DType]]) -> bool:
-    """What speaks for a fault is an end of a range that is not merely the end of a type, nor of what a size can be.
+    """Evidence for a fault is an end of a range that is not merely the end of a type, nor the largest size.
 
     `operands` are those whose ranges are not given.
     """

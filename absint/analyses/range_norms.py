@@ -69,7 +69,7 @@ def scaled(at: At, x: Span, scale: Span, bias: Span) -> Span:
 
 
 def last_axes(at: At) -> float:
-    """How many elements are normalised together, from an axis on."""
+    """The number of elements normalised together, from an axis on."""
     shape, axis = at.shape(0), at.attribute("axis", -1)
     if shape.rank is None or not -shape.rank <= axis < shape.rank:
         return inf
@@ -159,7 +159,7 @@ def is_plain(at: At) -> bool:
 
 
 def gates(at: At) -> bool:
-    """What goes into the activations is finite."""
+    """The arguments of the activations are finite."""
     w, r, bias = (input_of(at, index) for index in (1, 2, 3))
     bias = ZERO if len(at.ranges) <= 3 or at.ranges[3] is None else bias
     form = FLOATS[at.dtype]

@@ -1,4 +1,4 @@
-"""What an input of an operator was computed from, where a range of its own says too little: shares, own roots, NaN."""
+"""The origins of an operator's inputs, where their ranges alone say too little: shares, own roots, NaN."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ def without_nan(at: At) -> int | None:
 
 
 def own_root(at: At, divisor: Operand | None, dividend: Operand | None) -> float | None:
-    """How many squares of the dividend are averaged under the root that it is divided by, with a constant above 0."""
+    """The number of squares of the dividend averaged under the root that divides it, with a constant above 0."""
     root = at.origin(divisor)
     return _under_root(at, root.operands[0], dividend) if root is not None and root.operator == "Sqrt" else None
 

@@ -67,7 +67,7 @@ class Summed(Protocol):
         ...
 
     def sums(self, name: str, axes: Sequence[int]) -> Sums | None:
-        """What the positive and the negative numbers along some axes add up to; None for what is no weight."""
+        """The sums of the positive and of the negative numbers along some axes; None for a value that is no weight."""
         ...
 
 
@@ -132,11 +132,11 @@ class At(Protocol):
         ...
 
     def sums(self, index: int, axes: Sequence[int]) -> Sums | None:
-        """What the positive and the negative numbers of an input add up to along some axes, if it is a weight."""
+        """The sums of the positive and of the negative numbers of an input along some axes, if it is a weight."""
         ...
 
     def note(self, kind: Kind, found: Span, allowed: Span, *, is_fixed: bool = True) -> None:
-        """What a value can be, and what it must be; of a divisor, what it must not be.
+        """Record the range of a value and the allowed one; of a divisor, the forbidden one.
 
         Unless it `is_fixed`, more may be allowed at some sizes.
         """
@@ -225,7 +225,7 @@ def weighed(x: Span, sums: Sums) -> tuple[Span, float]:
 
 
 def computed(at: At, exact: Span, size: float, most: float) -> Span:
-    """What a kernel computes for a sum of at most so many terms, whose absolute values add up to at most `size`.
+    """The range that a kernel computes for a sum of at most `most` terms of absolute sum at most `size`.
 
     In any order it is at most `n u size` away from the exact sum, without a limit on n (Jeannerod and Rump 2013, for
     rounding to the nearest; u is half the distance of 1 and the next number). Here it is four times that, and 8 terms
@@ -240,7 +240,7 @@ def computed(at: At, exact: Span, size: float, most: float) -> Span:
 
 
 def narrower(a: Span, b: Span) -> Span:
-    """What both allow."""
+    """The intersection."""
     return Span(max(a.lo, b.lo), min(a.hi, b.hi), a.nan and b.nan)
 
 

@@ -84,7 +84,7 @@ class Ranges(ForwardAnalysis[Span]):
         return operand is not None and operand[0] >= 0 and self.ends(self.nodes[operand[0]]) is not None
 
     def sums(self, operand: Operand, axes: Sequence[int]) -> Sums | None:
-        """What is added up along some axes of a weight: its positive and its negative numbers at each place."""
+        """The sums along some axes of a weight: of its positive and of its negative numbers at each place."""
         item = self.nodes[operand[0]] if operand[0] >= 0 else None
         if item is None or self._weights is None or item.step is not None:
             return None
@@ -173,7 +173,7 @@ class Ranges(ForwardAnalysis[Span]):
     # After it ran
 
     def findings(self, result: Analysed) -> tuple[RangeFinding, ...]:
-        """What can go wrong, and what was ruled out, in execution order; calls that are summarised are left out.
+        """Faults that can occur or were ruled out, in execution order; calls that are summarised are left out.
 
         Raises UsageError if the analysis did not run with the result.
         """

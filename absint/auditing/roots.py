@@ -52,7 +52,7 @@ def _sources(result: Result, false: frozenset[Operand]) -> dict[int, int]:
 
 
 def _carries(result: Result, operand: Operand, false: frozenset[Operand]) -> bool:
-    """What is wrong before a value may be wrong after it too."""
+    """An error before a value may persist after it."""
     node, output = operand
     if operand in false or result.nodes[node].step is not None:
         return True

@@ -26,7 +26,7 @@ PREMISES: Final = (
     "Each lemma writes the specification of its operator down rightly.",
     "What the steps by 'model' say is read from the file: types of inputs, shapes and small contents of constants.",
 )
-"""What a certificate takes for granted, whatever the model."""
+"""Assumptions of every certificate, whatever the model."""
 
 Standing = Literal["certified", "resting", "trusted"]
 """certified: follows from specifications and the file. resting: follows from those and from claims on trust. trusted:
@@ -46,7 +46,7 @@ class Certificate:
     bounds: Mapping[str, str]
     """For each symbol a formula that bounds it; empty for one without bounds."""
     premises: tuple[str, ...]
-    """What is declared or assumed of the inputs, as formulas."""
+    """The declarations and assumptions about the inputs, as formulas."""
     steps: tuple[Step, ...]
     """In an order in which each rests on earlier ones alone."""
     unproved: tuple[str, ...] = ()
@@ -99,7 +99,7 @@ class Certificate:
 
     @property
     def requirements(self) -> Counter[Standing]:
-        """What nodes require, by standing."""
+        """The requirements of nodes, by standing."""
         return self._relations("required")
 
     @property

@@ -53,7 +53,7 @@ class Chain:
         """The printed names of invented symbols."""
         self.steps: list[Step] = []
         self.premises: list[str] = []
-        """What is declared or assumed of the input symbols."""
+        """The declarations and assumptions about the input symbols."""
         self.places: dict[tuple[int, int], Place] = {}
         """The newest claim of each output of a node."""
         self.facts: dict[str, Place] = {}
@@ -125,7 +125,7 @@ class _Round:
         return found
 
     def _relations(self, number: int) -> Iterator[Given]:
-        """What the node states; in later rounds what it has not stated before."""
+        """The statements of the node; in later rounds those that are new."""
         known = set(self._chain.facts) if self._number else set()
         for statement in self._analysis.statements(number):
             for part in _parts(statement.relation):
@@ -227,7 +227,7 @@ class _Round:
         required: Sequence[Part],
         introduced: Mapping[str, str],
     ) -> tuple[Proved, Proved | None]:
-        """What is proved of a node; a second lemma is about what it requires, if that makes the first one general."""
+        """The lemmas of a node: one, or a second about its requirements if that makes the first one general."""
         operation = node.operation
         if _is_given(node):
             return Proved(None, ()), None

@@ -205,7 +205,7 @@ class Chain:
         return self.bounds[symbol] in [form.format(symbol) for form in forms]
 
     def inputs(self, number: int, step: dict[str, Any], lemma: Lemma, local: Callable[[str], str]) -> None:
-        """What the lemma says of its inputs is what their steps claim."""
+        """The lemma assumes of its inputs exactly the claims of their steps."""
         said = {name for name in (*lemma.defined, *lemma.declared) if name.startswith("in")}
         for at, place in enumerate(step["takes"]):
             own = {name for name in said if name.startswith(f"in{at}@")}
@@ -329,7 +329,7 @@ def read(folder: Path, manifest: dict[str, Any], problems: list[str]) -> dict[st
 
 
 def chain_problems(chain: Chain) -> list[str]:
-    """What is wrong with the first step that does not follow, if there is one."""
+    """The fault of the first step that does not follow, if there is one."""
     for number, step in enumerate(chain.steps):
         try:
             chain.step(number)

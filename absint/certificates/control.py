@@ -35,7 +35,7 @@ def problem_of(node: Node, inputs: Sequence[Claim | None], introduced: Mapping[s
 
 
 class Head(NamedTuple):
-    """What is proved of the head of a loop."""
+    """The lemma about the head of a loop."""
 
     first: Proved
     """At the start of the first trip."""

@@ -16,14 +16,14 @@ from absint.lattices.terms.interval import Interval
 
 Generality = Literal["any sizes", "any terms", "these terms"]
 GENERALITIES: Final[tuple[Generality, ...]] = ("any sizes", "any terms", "these terms")
-"""What the symbols of a lemma stand for: sizes other than 0 and 1; sizes that are no numbers; symbols of the model."""
+"""The meanings of the symbols of a lemma: sizes other than 0 and 1; sizes that are no numbers; symbols of the model."""
 
 _DOMAIN: Final = "domain@0"
 """The name of the condition under which a specification speaks of the inputs."""
 
 
 class Problem(NamedTuple):
-    """What is to be proved of a node."""
+    """The statement to be proved about a node."""
 
     inputs: tuple[Claim | None, ...]
     means: Callable[[Mapping[str, str]], Meaning]

@@ -76,7 +76,7 @@ def _carried(
     declared: list[str],
     specified: list[tuple[str, str]],
 ) -> None:
-    """What the body gave last; what it started with if there was no trip."""
+    """The last values of the body; the initial ones if there was no trip."""
     sides = [("(= trips@0 0)", first, dict(_parts(start))), ("(<= 1 trips@0)", last, dict(_parts(result)))]
     sorts = sides[0][2] | sides[1][2]
     for part, sort in sorts.items():

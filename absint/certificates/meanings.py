@@ -30,7 +30,7 @@ class Meaning(NamedTuple):
     title: str
     """The operator with the opset that introduced or last changed it."""
     domain: tuple[str, ...]
-    """What must hold of the inputs for the specification to speak of them."""
+    """Conditions on the inputs under which the specification speaks of them."""
     declared: tuple[str, ...]
     """Commands that declare or define the names of the outputs."""
     specified: tuple[tuple[str, str], ...]

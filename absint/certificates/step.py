@@ -32,7 +32,7 @@ class Given(NamedTuple):
 
 
 class Step(NamedTuple):
-    """What one node gives."""
+    """The outcome of one node."""
 
     node: str
     """In words of the model: `MatMul layer0/mm`."""

@@ -22,8 +22,8 @@ from typing import Final, TypeAlias
 from absint.lattices.logic.relation import Relation
 from absint.lattices.terms.expr import Dim, Symbol
 from absint.lattices.terms.interval import Interval
-from absint.solver.smtlib import quote
-from absint.solver.translate import Comparison, Translator
+from absint.solver.smtlib import Formulas, quote
+from absint.solver.translate import Translator
 
 LONGEST: Final = 4000
 """Characters of the longest term that is written."""
@@ -65,7 +65,7 @@ class Terms:
             return None
 
 
-class _Written:
+class _Written(Formulas):
     """The algebra of texts, in which nothing is shared."""
 
     def __init__(self) -> None:
@@ -95,18 +95,6 @@ class _Written:
 
     def choice(self, condition: str, a: str, b: str) -> str:
         return _checked(f"(ite {condition} {a} {b})")
-
-    def compare(self, op: Comparison, a: str, b: str) -> str:
-        return f"(>= {a} {b})" if op == ">=" else f"(= {a} {b})" if op == "==" else f"(not (= {a} {b}))"
-
-    def truth(self, value: bool) -> str:
-        return "true" if value else "false"
-
-    def conjunction(self, parts: Sequence[str]) -> str:
-        return f"(and {' '.join(parts)})"
-
-    def disjunction(self, parts: Sequence[str]) -> str:
-        return f"(or {' '.join(parts)})"
 
     def share_term(self, term: str) -> str:
         return _checked(term)

@@ -10,7 +10,7 @@ from math import isfinite, prod
 from typing import TYPE_CHECKING, Final
 
 from absint.lattices.contents import MAX_ELEMENTS, OPAQUE, Contents, Element
-from absint.lattices.dtype import INTEGER_RANGES, DType
+from absint.lattices.dtype import INTEGER_RANGES, UNDEFINED, DType
 from absint.lattices.logic.relation import FALSE, TRUE
 from absint.lattices.shape import Shape
 from absint.lattices.terms.expr import const
@@ -47,7 +47,7 @@ _FORMATS: Final = {
 
 def dtype_of(code: int) -> DType:
     """The element type of a TensorProto code; UNDEFINED for one that this package does not know."""
-    return _DTYPES.get(code, DType.UNDEFINED)
+    return _DTYPES.get(code, UNDEFINED)
 
 
 def decode(tensor: TensorMessage, folder: str | None = None) -> Tensor:

@@ -6,7 +6,7 @@ from math import prod
 from typing import TYPE_CHECKING
 
 from absint.lattices.contents import MAX_ELEMENTS
-from absint.lattices.dtype import DType
+from absint.lattices.dtype import UNDEFINED
 from absint.lattices.terms.expr import Expr
 from absint.lattices.value import Tensor, Value
 from absint.model.declared_types import read_type
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 def input_fault(info: ValueInfoMessage, value: Value) -> str:
     """The reason why no runtime accepts an input as declared, which is read as `value`; empty if one may."""
     if isinstance(value, Tensor):
-        if info.type.tensor_type.elem_type == DType.UNDEFINED:
+        if info.type.tensor_type.elem_type == UNDEFINED:
             return "it must have an element type, found none"
         return oversize(value) or ""
     return "it must have a type, found none" if info.type.WhichOneof("value") is None else ""
@@ -35,7 +35,7 @@ def initialiser_fault(tensor: TensorMessage, value: Tensor, declared: ValueInfoM
     stated = read_type(declared.type)
     if not isinstance(stated, Tensor):
         return ""
-    if stated.dtype not in (DType.UNDEFINED, value.dtype):
+    if stated.dtype not in (UNDEFINED, value.dtype):
         return f"it is declared {stated.dtype}, and its initialiser is {value.dtype}"
     if stated.shape is value.shape or stated.shape.rank is None or value.shape.rank is None or _fits(stated, value):
         return ""
@@ -53,7 +53,7 @@ def _data_fault(tensor: TensorMessage, value: Tensor) -> str:
 
 
 def _fault(tensor: TensorMessage, value: Tensor) -> str:
-    if value.dtype is DType.UNDEFINED:
+    if value.dtype is UNDEFINED:
         return f"the initialiser must have an element type, found {tensor.data_type}"
     if value.contents is None and _is_small(value) and lacks_data(tensor):
         wanted = f"{value.dtype}{list(tensor.dims)}"

@@ -187,7 +187,7 @@ class _Script:
 
 
 def applied(rule: Rule, operator: str, version: int, instance: Instance, semantics: Semantics = EITHER) -> Applied:
-    """What the rule says of the instance."""
+    """The claims of the rule about the instance."""
     inputs = [None if argument is None else _value(argument) for argument in instance.inputs]
     attributes, outputs = dict(instance.attributes), instance.outputs
     op = Op(rule, inputs, attributes, version=version, outputs=outputs, name=operator, semantics=semantics)

@@ -18,7 +18,7 @@ SCHEMA = "absint.certify/1"
 
 
 def report(found: Certificate, folder: str, width: int) -> Iterator[Line]:
-    """What was written, how many claims are certified, and what is on trust."""
+    """The folder written, the number of certified claims, and the nodes on trust."""
     yield Line(f"{plain(folder)}: {plain(found.model)}", "bold")
     by = Counter(step.by for step in found.steps)
     yield Line(f"  lemmas        {len(found.lemmas):,} for {by['lemma']:,} steps; {by['model']:,} read from the model")

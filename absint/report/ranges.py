@@ -27,7 +27,7 @@ _TITLES: Final[Mapping[Certainty, str]] = {
 
 
 def report(result: Result, analysis: Ranges, width: int, *, everything: bool = False) -> Iterator[Line]:
-    """How much can go wrong, the ranges of the outputs, and the findings, those that are certain first."""
+    """The counts of faults, the ranges of the outputs, and the findings, certain ones first."""
     findings = analysis.findings(result)
     counts = Counter(finding.certainty for finding in findings)
     total = ", ".join(f"{counts[certainty]} {title}" for certainty, title in _TITLES.items())

@@ -35,7 +35,7 @@ def _non_max_suppression(node: Node) -> Output:
 
 
 def _compress(node: Node) -> Output:
-    """What the condition selects: slices along the axis, or elements of the flattened input."""
+    """The slices along the axis that the condition selects, or elements of the flattened input."""
     x, condition = node.input(0), node.input(1)
     node.demand(condition.rank == 1, "the condition must be a vector")
     if "axis" not in node.attributes:
@@ -52,7 +52,7 @@ _BOUNDED: Final[dict[str, Function]] = {
 
 
 def bounded(domain: str, operator: str) -> Function | None:
-    """What is true of the sizes of an operator, if they hang on its data and something is written here."""
+    """Facts about the sizes of an operator whose sizes depend on data, if any are written here."""
     return None if domain else _BOUNDED.get(operator)
 
 

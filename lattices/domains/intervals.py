@@ -42,7 +42,7 @@ class Intervals(NumberDomain[Interval]):
         return -inf if element.lo is None else element.lo, inf if element.hi is None else element.hi
 
     def held(self, element: Interval, dtype: DType) -> Interval:
-        """What is left in a type of integers that wraps around: all of the type's if some value does not fit."""
+        """The values left in a type of integers that wraps around: all of the type's if some value does not fit."""
         if dtype not in INTEGER_RANGES:
             return self.top
         limits = Interval(*INTEGER_RANGES[dtype])

@@ -103,7 +103,7 @@ class StridedIntervals(ReducedProduct[Interval, Congruence | None], NumberDomain
         return INTERVALS.ends(element[0])
 
     def held(self, element: Strided, dtype: DType) -> Strided:
-        """What is left in a type of integers that wraps around: all of the type's if some value does not fit."""
+        """The values left in a type of integers that wraps around: all of the type's if some value does not fit."""
         bounds = INTERVALS.held(element[0], dtype)
         fits = dtype.is_integer and bounds == element[0]
         return element if fits else self.of(bounds, CONGRUENCES.top)

@@ -29,7 +29,7 @@ SIZES = {"either": "[1, 3, max(H//2, 1)]", "onnx": "[1, 3, H//2]", "onnxruntime"
 
 
 def sizes() -> list[str]:
-    """What one process says under one semantics after another."""
+    """The answers of one process under one semantics after another."""
     model = parser.parse_model(POOL)
     return [str(absint.analyze(model, semantics=semantics).shapes["y"]) for semantics in SEMANTICS]
 

@@ -7,6 +7,7 @@ import warnings
 
 from tests.differences.page import PAGE, written
 from tests.differences.search import search
+from tests.pages import settle
 
 
 def main() -> int:
@@ -14,14 +15,7 @@ def main() -> int:
     warnings.simplefilter("ignore")
     if "--search" in sys.argv[1:]:
         search()
-    text = written()
-    if "--check" in sys.argv[1:]:
-        old = PAGE.read_text("utf-8").splitlines()
-        changed = [line for line in text.splitlines() if line not in old]
-        print("\n".join(changed))
-        return int(bool(changed))
-    PAGE.write_text(text, "utf-8")
-    return 0
+    return settle(PAGE, written(), check="--check" in sys.argv[1:])
 
 
 if __name__ == "__main__":

@@ -25,7 +25,7 @@ Place = tuple[str, str]
 
 
 class Plain(NamedTuple):
-    """What holds without a fault."""
+    """The claims that hold without a fault."""
 
     told: Sequence[Told]
     specified: frozenset[tuple[str, str, int]]
@@ -52,7 +52,7 @@ class Seen(NamedTuple):
 
 
 def plain() -> Plain:
-    """What the rules say without a fault, and all of their obligations."""
+    """The answers of the rules without a fault, and all of their obligations."""
     from absint.obligations.obligation import Gap
     from absint.obligations.record import obligations_of
     from absint.specification.specs import specified
@@ -170,7 +170,7 @@ def share(results: Sequence[Seen], kind: Kind) -> float:
 
 
 def summary(results: Sequence[Seen]) -> Iterator[str]:
-    """How many faults of each kind are seen."""
+    """The number of faults of each kind that are seen."""
     yield f"{len(results)} faults, {sum(bool(found.error) for found in results)} broken"
     for kind in KINDS:
         fitting = [found for found in results if found.kind == kind and not found.error]

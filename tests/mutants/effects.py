@@ -21,7 +21,7 @@ Sizes = tuple[int | None, ...]
 
 
 class Said(NamedTuple):
-    """What a rule says of a node at some sizes: None where it does not know."""
+    """The answer of a rule about a node at some sizes: None where it does not know."""
 
     legal: bool
     dims: tuple[Sizes | None, ...]
@@ -29,7 +29,7 @@ class Said(NamedTuple):
 
 
 class Told(NamedTuple):
-    """What a rule says of a case."""
+    """The answer of a rule about a case."""
 
     operator: tuple[str, str, int]
     """Domain, name, and the version of the operator."""
@@ -39,7 +39,7 @@ class Told(NamedTuple):
 
 
 def told() -> list[Told]:
-    """What the rules of this process say of every case."""
+    """The answers of the rules of this process about every case."""
     from absint.model.schemas import since
     from absint.transfer.families import shipped
     from tests.operators_page import all_cases
@@ -103,7 +103,7 @@ class Effect(NamedTuple):
 
 
 def effects(plain: Sequence[Told], changed: Sequence[Told]) -> set[Effect]:
-    """What differs. A requirement that an incomplete rule no longer states does not count: it never promised all."""
+    """The differences. A requirement that an incomplete rule no longer states does not count: it never promised all."""
     found: set[Effect] = set()
     for before, after in zip(plain, changed, strict=True):
         for a, b in zip(before.said, after.said, strict=False):

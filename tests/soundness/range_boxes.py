@@ -63,7 +63,7 @@ def _drawn(rng: random.Random, item: Input) -> tuple[np.ndarray, tuple[float, fl
 
 
 def _of_pool(item: Input, dtype: np.dtype) -> tuple[np.ndarray, tuple[float, float] | None] | None:
-    """What the node began with, which it can run with."""
+    """The values that the node began with, on which it runs."""
     pool = np.asarray(item.pool)
     if item.make is not None or not pool.size or pool.dtype.kind not in "fiu":
         return None

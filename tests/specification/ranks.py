@@ -47,7 +47,7 @@ class Family(NamedTuple):
 
 
 class Claims(NamedTuple):
-    """What rule and specification say of the axes of a node, each axis renamed to its kind."""
+    """The claims of rule and specification about the axes of a node, each axis renamed to its kind."""
 
     sizes: frozenset[tuple[str, str]]
     """A size of the rule, and the condition that defines it."""

@@ -140,7 +140,7 @@ def test_conditions_and_loops(analysis: type[ElementAnalysis[Any]], graph: onnx.
 
 
 def test_numbers_that_wrap_around_have_all_values() -> None:
-    """What fits is exact; elements of other types are unknown."""
+    """Elements that fit are exact; those of other types are unknown."""
     integers = Integers(x=Interval(0, 7), z=Interval(-3, 2))
     found = absint.analyze(arithmetic("int8"), with_=[integers]).found_by(integers)
     assert {name: INTERVALS.text(found[name]) for name in ("s", "d", "p", "q", "lo", "hi", "y", "n", "ab", "c")} == {
