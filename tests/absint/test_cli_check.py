@@ -130,6 +130,7 @@ def test_one_size_as_json(capsys: pytest.CaptureFixture[str]) -> None:
         "absint": absint.__version__,
         "model": "product.onnx",
         "assume": [],
+        "semantics": "either",
         "sizes": {"N": 4, "K": 3, "D": 3},
         "outcome": "runs",
         "failure": None,
@@ -218,8 +219,8 @@ def test_ranges_as_json_have_printed_names(capsys: pytest.CaptureFixture[str]) -
     assert run(["check", "matched.onnx", "N=0..9", "D=2", "--format", "json"]) == 3
     found = json.loads(capsys.readouterr().out)
     assert found.keys() == {
-        "schema", "absint", "model", "assume", "box", "outcome", "sizes", "failure", "open", "doubts", "premises",
-        "reason", "definitions",
+        "schema", "absint", "model", "assume", "semantics", "box", "outcome", "sizes", "failure", "open", "doubts",
+        "premises", "reason", "definitions",
     }  # fmt: skip
     (still_open,) = found["open"]
     assert still_open["reason"] == "D == _d0"

@@ -123,6 +123,7 @@ def test_a_contract_as_json(capsys: pytest.CaptureFixture[str]) -> None:
         "schema",
         "absint",
         "model",
+        "semantics",
         "possible",
         "reason",
         "clauses",

@@ -139,6 +139,7 @@ def test_pairs_are_told_apart_by_sizes(capsys: pytest.CaptureFixture[str]) -> No
         "absint",
         "model",
         "assume",
+        "semantics",
         "what",
         "classes",
         "undecided",

@@ -48,7 +48,11 @@ def test_a_process_that_cannot_start_ends_the_study() -> None:
 RECORD = Record(
     "m.onnx", "declared", "declared", "0" * 64, "v", True, "judged", seconds=1.0, dims=4, resolved=3, claimed=5,
     proved=2, refuted=1, confirmed=1, not_entailed=1, unproved=1,
-    refutations=[{"relation": "y[0] == N", "places": ["y[0]"], "counterexample": {"N": 1}, "confirmed": True}],
+    refutations=[
+        {"relation": "y[0] == N", "places": ["y[0]"], "counterexample": {"N": 1}, "confirmed": True,
+         "operator": "Relu", "cause": "Relu y"},
+    ],
+    causes=1,
 )  # fmt: skip
 
 
@@ -71,6 +75,8 @@ def test_a_record_is_read_back(tmp_path: Path) -> None:
         {"claimed": True},
         {"confirmed": 2},
         {"resolved": 5},
+        {"causes": 0},
+        {"causes": 2},
         {"seconds": float("nan")},
         {"tool_seconds": -1.0},
         {"outcome": "splendid"},
