@@ -28,7 +28,7 @@ class ElementAnalysis(ForwardAnalysis[T]):
 
     Arithmetic, operators that move elements, comparisons in conditions, and what shapes know of elements are followed.
     What arithmetic gives is `held` by the type of the output: integers wrap around, and the elements of a type that the
-    domain is not about are top. Bounds of elements are told to other analyses. All other operators give top.
+    domain is not about are top. Other analyses may ask for bounds of elements. All other operators give top.
     """
 
     domain: NumberDomain[T]

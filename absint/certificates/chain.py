@@ -61,7 +61,7 @@ class Chain:
         self.introduced: set[str] = set()
         """The symbols that occur so far."""
         self.inputs: list[str] = []
-        """Those of the premises."""
+        """The symbols of the premises."""
 
     def run(self) -> Chain:
         """Make all steps."""
@@ -280,7 +280,7 @@ def _is_given(node: Node) -> bool:
 
 
 def _wanted(relations: Sequence[Given]) -> list[Given]:
-    """Those that a lemma may prove: not numeric premises."""
+    """The statements that a lemma may prove: all but numeric premises."""
     return [given for given in relations if given.role != "assumed"]
 
 

@@ -32,7 +32,7 @@ class Proved(NamedTuple):
 
     lemma: Lemma | None
     parts: tuple[Part, ...]
-    """Those that it proves, in the order of the lemma."""
+    """The relations that it proves, in the order of the lemma."""
     facts: tuple[str, ...] = ()
     """The formulas that it takes for granted."""
     reason: str = ""

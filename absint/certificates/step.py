@@ -51,7 +51,7 @@ class Step(NamedTuple):
     on_trust: frozenset[str]
     """Parts of the claims that the lemma does not prove: `out0@1`."""
     relations: tuple[Given, ...] = ()
-    """Those that the lemma proves come first."""
+    """Relations that the lemma proves come first."""
     lemma: Lemma | None = None
     facts: tuple[Place, ...] = ()
     """Relations of earlier steps that the lemma takes for granted."""

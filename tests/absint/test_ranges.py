@@ -189,7 +189,7 @@ def test_branches_and_loops_refine() -> None:
 
 
 def test_kernels_may_go_beyond_a_limit() -> None:
-    """Those of onnxruntime give 1.0000002 for Tanh and 1.0000001 for Sigmoid."""
+    """onnxruntime's kernels give 1.0000002 for Tanh and 1.0000001 for Sigmoid."""
     ranges = Ranges(x=(-90, 90))
     claims = absint.analyze(model_of("a = Tanh(x) y = Sigmoid(x)"), with_=[ranges]).found_by(ranges)
     assert all(DOMAIN.allows(claims["a"], value) for value in (-1.0000002, 1.0000002))
