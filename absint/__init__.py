@@ -134,7 +134,8 @@ def __getattr__(name: str) -> object:
     home = _HOMES.get(name)
     if home is None:
         raise AttributeError(f"module 'absint' has no attribute {name!r}")
-    return getattr(_imported(home), name)
+    found = globals()[name] = getattr(_imported(home), name)
+    return found
 
 
 def _imported(home: str) -> object:

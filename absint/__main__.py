@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import atexit
 import gc
 import sys
 from typing import NoReturn
@@ -17,6 +18,7 @@ walks over them a hundred times.
 def main() -> NoReturn:
     """Entry point of the `absint` command."""
     gc.set_threshold(ALLOCATED_BETWEEN_COLLECTIONS)
+    atexit.register(gc.freeze)  # at the end the interpreter would walk over all objects once more
     try:
         from absint.cli import run
 

@@ -19,7 +19,8 @@ from absint.shapes.analysis import Trace
 from absint.shapes.assumptions import Assumption, facts_of, read_assumptions
 from absint.shapes.inputs import read_inputs
 from absint.shapes.memo.gc_pause import uncollected
-from absint.shapes.refinement import Rounds, run_rounds
+from absint.shapes.refinement import run_rounds
+from absint.shapes.rounds import Rounds
 from absint.transfer.families import shipped
 from absint.transfer.semantics import EITHER, SEMANTICS
 from absint.transfer.table import Table

@@ -17,6 +17,7 @@ import sys
 import tempfile
 import time
 from pathlib import Path
+from typing import NamedTuple
 
 import onnx
 from onnx import TensorProto, helper
@@ -83,21 +84,43 @@ def outside(path: Path, size: int) -> Path:
     return path
 
 
-def run(command: list[str], runs: int) -> tuple[float, float] | str:
-    """The least seconds and the peak MB of a process, or the last line it said."""
-    seconds, peak = [], 0.0
+class Figures(NamedTuple):
+    """What one run took."""
+
+    seconds: float
+    peak: float
+    """MB."""
+
+
+def run(command: list[str]) -> Figures | str:
+    """What a process took, or the last line it said."""
+    start = time.perf_counter()
+    process = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True)
+    assert process.stderr is not None
+    said = process.stderr.read().strip().splitlines()
+    _, status, usage = os.wait4(process.pid, 0)
+    seconds = time.perf_counter() - start
+    process.returncode = os.waitstatus_to_exitcode(status)
+    if process.returncode:
+        return f"exit {process.returncode}: {''.join(said[-1:])}"[:70]
+    return Figures(seconds, usage.ru_maxrss / 1024)
+
+
+def measured(commands: dict[str, list[str]], runs: int, out: Path) -> dict[str, Figures | str]:
+    """The least seconds and the largest peak of each command; they run in turns. What they write to `out` goes."""
+    found: dict[str, Figures | str] = {}
     for _ in range(runs):
-        start = time.perf_counter()
-        process = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True)
-        assert process.stderr is not None
-        said = process.stderr.read().strip().splitlines()
-        _, status, usage = os.wait4(process.pid, 0)
-        process.returncode = os.waitstatus_to_exitcode(status)
-        if process.returncode:
-            return f"exit {process.returncode}: {''.join(said[-1:])}"[:70]
-        seconds.append(time.perf_counter() - start)
-        peak = max(peak, usage.ru_maxrss / 1024)
-    return min(seconds), peak
+        for what, command in commands.items():
+            before = found.get(what)
+            if isinstance(before, str):
+                continue
+            now = run(command)
+            out.unlink(missing_ok=True)
+            if isinstance(now, str) or before is None:
+                found[what] = now
+            else:
+                found[what] = Figures(min(before.seconds, now.seconds), max(before.peak, now.peak))
+    return found
 
 
 def main() -> None:
@@ -127,10 +150,8 @@ def main() -> None:
             if "sparse" not in title:
                 commands["absint annotate"] = [sys.executable, "-m", "absint", "annotate", str(path), "-o", str(out)]
                 commands["cp"] = ["cp", str(path), str(out)]
-            for what, command in commands.items():
-                found = run(command, options.runs)
-                out.unlink(missing_ok=True)
-                cells = (found, "") if isinstance(found, str) else (f"{found[0]:.2f}", f"{found[1]:.0f}")
+            for what, found in measured(commands, options.runs, out).items():
+                cells = (found, "") if isinstance(found, str) else (f"{found.seconds:.2f}", f"{found.peak:.0f}")
                 table.add_row(title, what, *cells)
     Console(width=140).print(table)
 

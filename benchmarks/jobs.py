@@ -1,10 +1,10 @@
 """The jobs of engineers, each by absint and by the tools that people use, on the same five models.
 
-    python benchmarks/jobs.py --peers DIR [--seconds 60] [--jobs legal diff ...]
+    python benchmarks/jobs.py MODELS --peers DIR [--seconds 60] [--jobs legal diff ...]
 
-DIR is the `bin` of an environment with onnxruntime, onnxsim, onnxslim, onnx-tool, onnx-shape-inference, and polygraphy
-with onnx-graphsurgeon. An answer has what a run of onnxruntime shows of it, the exit code, and of a failure or a
-warning one line. docs/jobs.md has the tables.
+MODELS is a folder with the models, or some of them; DIR is the `bin` of an environment with onnxruntime, onnxsim,
+onnxslim, onnx-tool, onnx-shape-inference, and polygraphy with onnx-graphsurgeon. An answer has what a run of
+onnxruntime shows of it, the exit code, and of a failure or a warning one line. docs/jobs.md has the tables.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from bench import Bench, Row
 from jobs_of_inference import inferring
 from jobs_that_answer import checking, comparing, linting, profiling
 from jobs_that_write import dynamizing, freezing
-from subjects import SUBJECTS
+from subjects import SUBJECTS, Subject
 
 JOBS: Final[Mapping[str, tuple[str, list[Row]]]] = {
     "legal": ("Freeze, legal sizes", freezing(lambda s: s.legal)),
@@ -60,10 +60,10 @@ def versions(peers: Path) -> str:
     return done.stdout.strip()
 
 
-def grouped(cells: Sequence[str]) -> str:
+def grouped(subjects: Sequence[Subject], cells: Sequence[str]) -> str:
     """One answer per line, with the models that it is for."""
     models: dict[str, list[str]] = {}
-    for subject, cell in zip(SUBJECTS, cells, strict=True):
+    for subject, cell in zip(subjects, cells, strict=True):
         models.setdefault(cell, []).append(subject.name.partition(".")[0])
     if len(models) == 1:
         return f"all: {cells[0]}"
@@ -72,11 +72,15 @@ def grouped(cells: Sequence[str]) -> str:
 
 def main(arguments: Sequence[str]) -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("models", type=Path, help="a folder")
     parser.add_argument("--peers", type=Path, required=True)
     parser.add_argument("--seconds", type=float, default=60, help="time limit of a command")
     parser.add_argument("--jobs", nargs="+", choices=list(JOBS), default=list(JOBS))
     options = parser.parse_args(arguments)
     peers = options.peers.absolute()
+    subjects = [subject for subject in SUBJECTS if (options.models / subject.file).exists()]
+    if not subjects:
+        parser.error(f"{options.models} has none of {', '.join(subject.file for subject in SUBJECTS)}")
     print(versions(peers))
     for job in options.jobs:
         title, rows = JOBS[job]
@@ -84,11 +88,11 @@ def main(arguments: Sequence[str]) -> int:
         print("| tool | answer |\n|---|---|")
         for tool, cell in rows:
             cells = []
-            for subject in SUBJECTS:
+            for subject in subjects:
                 with tempfile.TemporaryDirectory() as folder:
-                    bench = Bench(subject, subject.copied(Path(folder)), peers, options.seconds)
+                    bench = Bench(subject, subject.copied(options.models, Path(folder)), peers, options.seconds)
                     cells.append(cell(bench))
-            print(f"| {tool} | {grouped(cells)} |", flush=True)
+            print(f"| {tool} | {grouped(subjects, cells)} |", flush=True)
     return 0
 
 

@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import argparse
 import json
+import os
 import statistics
 import subprocess
 import sys
@@ -24,6 +25,8 @@ from markdown import table
 
 HERE = Path(__file__).parent
 ROOT = HERE.parent
+SAME = {**os.environ, "PYTHONHASHSEED": "0"}
+"""SymPy goes through sets, so what it proves may depend on their order."""
 
 
 def asked(prover: str, python: str, files: Sequence[str], seconds: float) -> dict[str, tuple[str, float]]:
@@ -32,7 +35,7 @@ def asked(prover: str, python: str, files: Sequence[str], seconds: float) -> dic
     rest = list(files)
     while rest:
         command = [python, str(HERE / "asking.py"), prover, str(seconds), *rest]
-        done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
+        done = subprocess.run(command, cwd=ROOT, env=SAME, capture_output=True, text=True, check=False)
         for line in done.stdout.splitlines():
             file, verdict, time = json.loads(line)
             found[file] = verdict, time
@@ -80,7 +83,8 @@ def main() -> None:
         found = asked(prover, others.get(prover, sys.executable), list(wanted), options.seconds)
         rows.append(row(prover, found, wanted))
         print(f"{prover}: {perf_counter() - start:.0f} s", file=sys.stderr, flush=True)
-        for reason in Counter(verdict for verdict, _ in found.values() if verdict.startswith("failed")).most_common(3):
+        reasons = Counter(verdict for verdict, _ in found.values() if verdict.startswith(("failed", "no form")))
+        for reason in reasons.most_common(5):
             print(f"  {reason}", file=sys.stderr)
     heads = ["prover", f"proved of {statuses['unsat']}", f"of {statuses['sat']} that do not hold", "no form", "no time",
              "failed", "ms, median", "ms, most", "s, all"]  # fmt: skip

@@ -13,8 +13,6 @@ from onnx import helper, numpy_helper
 import absint
 from absint.lattices.value import Tensor
 
-ROOT: Final = Path(__file__).parents[1]
-CORPUS: Final = ROOT.parent / "shared" / "corpus"
 Sizes = Mapping[str, int]
 
 
@@ -33,10 +31,15 @@ class Subject(NamedTuple):
     def illegal(self) -> Sizes:
         return {**self.legal, **self.change}
 
-    def copied(self, folder: Path) -> Path:
+    @property
+    def file(self) -> str:
+        """The name of its file."""
+        return f"{self.name}.onnx"
+
+    def copied(self, models: Path, folder: Path) -> Path:
         """The model with its weights in the same file."""
-        path = folder / f"{self.name}.onnx"
-        onnx.save(onnx.load(CORPUS / path.name), path)
+        path = folder / self.file
+        onnx.save(onnx.load(models / self.file), path)
         return path
 
 

@@ -18,7 +18,7 @@
     block          elements in row-major order, moved about
     value          abstract values: tensors, sequences, optionals, maps
     value_lattice  their lattice
-    unify          what two shapes become together, and the policies of other tools
+    unify          what two shapes become together, and the policies of other tools; policy_names: their names
 
 To add a domain, read `lattice.py` for what it must offer and `dim.py` for an example of fifty lines; `laws.py` has the
 laws that it must pass.

@@ -54,14 +54,16 @@ def _initialiser(
     every = dict.fromkeys(names).keys()
 
     def initialise(self: object, *values: object, **named: object) -> None:
-        given = dict(zip(placed, values, strict=False))
-        fields = {**defaults, **given, **named}
-        if fields.keys() != every or len(values) > len(placed) or not given.keys().isdisjoint(named):
+        fields = self.__dict__
+        fields.update(defaults)
+        fields.update(zip(placed, values, strict=False))
+        fields.update(named)
+        given = placed[: len(values)]
+        if fields.keys() != every or len(values) > len(placed) or not named.keys().isdisjoint(given):
             wrong = [name for name in named if name in given or name not in names]
             missing = [name for name in names if name not in fields]
             found = f"missing {', '.join(missing)}" if missing else f"unexpected {', '.join(wrong) or 'values'}"
             raise TypeError(f"{title}: {found}")
-        self.__dict__.update(fields)
         if after is not None:
             after(self)
 

@@ -11,6 +11,7 @@ from typing import Final
 
 from absint.lattices.dim import DIMS
 from absint.lattices.logic.relation import FALSE, TRUE, Relation, broadcastable, conjunction, eq
+from absint.lattices.policy_names import SOUND_NAME
 from absint.lattices.records import NamedTuple, record
 from absint.lattices.shape import TOP_SHAPE, Shape, shape_of
 from absint.lattices.terms.expr import ONE_EXPR, Dim, Expr, Symbol
@@ -164,7 +165,7 @@ def _anchor(inferred: Dim, declared: Dim) -> Dim:
     return declared
 
 
-SOUND: Final = UnificationPolicy("sound", "claims what every run shows")
+SOUND: Final = UnificationPolicy(SOUND_NAME, "claims what every run shows")
 
 POLICIES: Final[Mapping[str, UnificationPolicy]] = {
     policy.name: policy

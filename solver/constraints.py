@@ -34,7 +34,7 @@ class Origin(NamedTuple):
     """Name of its first output."""
 
     def __str__(self) -> str:
-        if self.node < 0:
+        if self.node < 0 or not (self.operator or self.output):
             return self.name
         where = f"{self.path}/" if self.path else ""
         return plain(f"{self.operator} {where}{self.name or self.output}")

@@ -6,7 +6,8 @@ python -m tests.rules_page [--check]
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterable, Iterator, Sequence
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from textwrap import fill
 from typing import Final, NamedTuple
@@ -29,7 +30,8 @@ class Aspects(NamedTuple):
 
     name: str
     versions: tuple[int, ...]
-    kinds: frozenset[str]
+    obligations: Mapping[str, int]
+    """How many there are of each kind."""
     complete: bool
     may_fail: tuple[str, ...]
     """Failures that a complete rule leaves open."""
@@ -47,7 +49,7 @@ def aspects() -> Iterator[Aspects]:
         yield Aspects(
             f"{domain}::{operator}" if domain else operator,
             tuple(known),
-            frozenset(item.kind for item in items if not isinstance(item, Gap)),
+            Counter(item.kind for item in items if not isinstance(item, Gap)),
             all(rule is not None and rule.complete for rule in rules),
             tuple(dict.fromkeys(reason for reason in gaps if reason.startswith("may fail"))),
             _has_clauses(domain, operator, known),
@@ -67,15 +69,17 @@ def _has_clauses(domain: str, operator: str, known: Iterable[int]) -> bool:
 def section() -> str:
     """The generated part of the page."""
     found = list(aspects())
-    without = [item for item in found if "necessary" not in item.kinds]
-    lacking = [item for item in found if "sufficient" not in item.kinds]
+    without = [item for item in found if "necessary" not in item.obligations]
+    lacking = [item for item in found if "sufficient" not in item.obligations]
     free = [item for item in lacking if not item.has_clauses]
     incomplete = [item for item in lacking if item.has_clauses and not item.complete]
     open_ = [item for item in lacking if item.has_clauses and item.complete]
     parts = [
         START,
         "## How much is specified\n",
-        f"{len(found)} operators in {sum(len(item.versions) for item in found)} versions.\n",
+        f"{len(found)} operators in {sum(len(item.versions) for item in found)} versions. `tests/specification` proves"
+        " every obligation about them, but for those named below that no solver decides.\n",
+        *_table(found),
         "## Operators without an aspect\n",
         _list(f"*Necessary*: the rule states no requirement, so there is nothing to prove ({len(without)}):", without),
         _list(f"*Sufficient*: rank and attributes decide what is legal, and no size does ({len(free)}):", free),
@@ -84,7 +88,9 @@ def section() -> str:
         *[f"- {item.name}: {item.may_fail[0].removeprefix('may fail: ')}" for item in open_],
         "",
         "## Claims that no solver decides\n",
-        "Each is evaluated at small sizes instead.\n",
+        "Each is evaluated at small sizes instead.\n"
+        if UNDECIDED
+        else "There are none: cvc5 decides those that Z3 does not.",
         *[f"- {operator} {instance}: {reason}" for (operator, instance), reason in UNDECIDED.items()],
         "",
         "## Operators proved at every rank\n",
@@ -92,6 +98,25 @@ def section() -> str:
         _names(dict.fromkeys(name for names, _, _ in FAMILIES for name in names.split())),
     ]
     return "\n".join(parts).rstrip() + "\n"
+
+
+MEANINGS: Final = {
+    "exact": "a size that the rule gives is the specified one",
+    "unique": "only one size is as specified",
+    "content": "an element that the rule gives is the specified one",
+    "necessary": "a legal node meets the requirement",
+    "sufficient": "a node that meets all requirements is legal",
+    "rejected": "a node that the rule rejects is illegal",
+}
+
+
+def _table(found: Sequence[Aspects]) -> Iterator[str]:
+    yield "| kind | what is proved | operators | obligations |"
+    yield "|---|---|---|---|"
+    for kind, meaning in MEANINGS.items():
+        counts = [item.obligations[kind] for item in found if kind in item.obligations]
+        yield f"| {kind} | {meaning} | {len(counts)} | {sum(counts):,} |"
+    yield ""
 
 
 def _list(head: str, items: Sequence[Aspects]) -> str:

@@ -30,7 +30,7 @@ ORDER: Final = tuple(
     absint.solution absint.analyses absint.runs absint.queries absint.profiles
     absint.declared absint.freezing absint.dynamizing absint.costs.operators absint.costs absint.explain
     absint.specification absint.certificates
-    absint.report.relations absint.report.summary absint.report.tracing absint.report.text
+    absint.report.relations absint.report.requirements absint.report.summary absint.report.tracing absint.report.text
     absint.page
     absint.result absint.api absint.ir
     absint.diffing

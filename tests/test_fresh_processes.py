@@ -1,5 +1,6 @@
 """Packages and rooms that a question may import: in a fresh process most of the time goes to imports."""
 
+import os
 import subprocess
 import sys
 from dataclasses import dataclass
@@ -96,6 +97,7 @@ COSTS = {"absint.analyses", "absint.costs", "absint.solver"}
         (["cost", MODEL], set(), COSTS),
         (["check", MODEL, "batch=1", "height=64", "width=64"], set(), PROOFS),
         (["prove", MODEL, "1 == 1"], set(), PROOFS),
+        (["annotate", MODEL, "-o", os.devnull], {"difflib", "google", "onnx"}, set()),
     ],
     ids=lambda value: value[0] if isinstance(value, list) else "",
 )

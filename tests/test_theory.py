@@ -1,4 +1,6 @@
-"""docs/theory.md names tests and planted faults: each exists, and each fault is one that such a test catches."""
+"""docs/theory.md names tests, planted faults and theorems: each exists, each fault is one that such a test catches, and
+each theorem in docs/theory is named. Coq is not needed: `python -m tests.jobs.mechanised` checks the proofs.
+"""
 
 from __future__ import annotations
 
@@ -7,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.jobs.mechanised import named, sources
 from tests.mutants.catalogue import CATALOGUE
 
 ROOT = Path(__file__).parents[1]
@@ -44,3 +47,39 @@ def test_each_section_with_a_claim_names_a_test() -> None:
     for section in re.split(r"(?m)^## ", TEXT)[1:]:
         if "Proposition" in section or "Soundness of" in section:
             assert "`tests/" in section, section.splitlines()[0]
+
+
+MECHANISED = sources()
+HOLES = ("Admitted", "admit", "Axiom", "Conjecture", "Parameter", "Abort", "give_up", "bypass_check", "Unset")
+
+
+def test_the_page_and_the_files_have_the_same_theorems() -> None:
+    stated = {f"{file}.{theorem}" for file, text in MECHANISED.items() for theorem in named(text, "Theorem")}
+    said = set(re.findall(rf"`((?:{'|'.join(MECHANISED)})\.\w+)`", TEXT))
+    assert len(stated) > 15
+    assert said == stated
+
+
+@pytest.mark.parametrize("file", MECHANISED)
+def test_a_file_has_no_hole(file: str) -> None:
+    text = MECHANISED[file]
+    assert not [word for word in HOLES if re.search(rf"\b{word}s?\b", text)]
+    assert text.count("Proof.") == text.count("Qed.") == len(re.findall(r"(?m)^ *(?:Theorem|Lemma) ", text))
+    depth = 0
+    for line in text.splitlines():
+        depth += line.strip().startswith("Section ")
+        depth -= line.strip().startswith("End ")
+        assert depth or not re.match(r" *(Variable|Hypothesis|Context)", line), line
+    assert depth == 0
+    assert f"theory/{file}.v" in TEXT
+
+
+def test_each_lemma_is_used() -> None:
+    whole = "\n".join(MECHANISED.values())
+    lemmas = [lemma for text in MECHANISED.values() for lemma in named(text, "Lemma")]
+    assert len(lemmas) > 10
+    assert not [lemma for lemma in lemmas if len(re.findall(rf"\b{lemma}\b", whole)) < 2]
+
+
+def test_a_file_comes_after_those_that_it_requires() -> None:
+    assert list(MECHANISED).index("Runs") < list(MECHANISED).index("Engine")

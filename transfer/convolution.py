@@ -13,7 +13,7 @@ from absint.lattices.terms.intern import remembered
 from absint.lattices.terms.normal import exact_quotient, floordiv, maximum
 from absint.lattices.terms.sign import nonneg
 from absint.lattices.value import Tensor
-from absint.transfer.caveats import not_empty, single
+from absint.transfer.caveats import not_empty, positive, single
 from absint.transfer.op import Op
 from absint.transfer.rule import rule
 from absint.transfer.semantics import ONNX
@@ -218,13 +218,14 @@ def _output_padding(op: Op, found: Sequence[Window]) -> list[int]:
     return extra
 
 
-@rule("Col2Im", inputs="input image_shape block_shape", outputs="output")
+@rule("Col2Im", inputs="input image_shape block_shape", outputs="output", complete=True)
 def col2im(op: Op) -> Tensor:
     """Columns (N, C * prod(block), L) summed back into an image (N, C, image...)."""
     columns = op.tensor("input")
     op.require_rank(columns.shape, 3, "input")
     image, block = op.integers("image_shape"), op.integers("block_shape")
     if image is None and block is None:
+        op.may_fail("the block must fit the image")
         return Tensor(columns.dtype)
     rank = len(image if image is not None else block or ())
     image = image if image is not None else [UNKNOWN_SIZE] * rank
@@ -235,6 +236,7 @@ def col2im(op: Op) -> Tensor:
     sizes = [as_size(d) for d in image]
     for size in image:
         op.require(ge(size, 0), "image sizes must not be negative")
+    positive(op, "onnxruntime needs rows, and an image that is not empty", (rows, *sizes))
     if not all(op.never_empty(size) for size in block if isinstance(size, Expr)):
         op.may_fail("block sizes must be positive")
         return Tensor(columns.dtype, shape_of((batch, UNKNOWN_SIZE, *sizes)))
@@ -247,6 +249,7 @@ def _require_columns(op: Op, rows: Dim, length: Dim, image: Sequence[Dim], block
     positions = []
     for size, window in zip(image, windows(op, block), strict=True):
         slack = size + (window.before + window.after) - window.span
+        op.may_fail("the block must fit the padded image", unless=ge(slack, 0))
         positions.append(floordiv(slack, window.stride) + 1)
     op.require_equal(length, product(positions), "columns of the input must equal the positions of the block")
 

@@ -109,11 +109,12 @@ def _require_one_way(op: Op, bias: Shape, target: tuple[Dim, Dim]) -> None:
         op.require(disjunction(eq(dim, size), eq(dim, 1)), f"dim {-axis} of C must be 1 or that of the product")
 
 
-@rule("Det", inputs="X")
+@rule("Det", inputs="X", complete=True)
 def det(op: Op) -> Tensor:
     """numpy.linalg.det: a number for each square matrix of the last two axes."""
     x = op.tensor("X")
     if x.shape.is_top:
+        op.may_fail("X must hold square matrices")
         return Tensor(x.dtype)
     if len(x.shape) < 2:
         op.reject(f"X must have rank 2 or more, found shape {x.shape}")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from absint.lattices.logic.relation import ge
 from absint.lattices.shape import Shape, shape_of
 from absint.lattices.terms.expr import UNKNOWN_SIZE, Dim, Expr
 from absint.lattices.value import Tensor
@@ -90,7 +91,7 @@ def _check_modes(op: Op, rank: int) -> None:
     positive(op, "onnxruntime does not sample empty images", (UNKNOWN_SIZE,) if x.is_top else x[2:])
 
 
-@rule("AffineGrid", inputs="theta size", outputs="grid")
+@rule("AffineGrid", inputs="theta size", outputs="grid", complete=True)
 def affine_grid(op: Op) -> Tensor:
     """The sampling grid of an image (N, C, spatial...) under theta (N, r, r + 1): (N, spatial..., r)."""
     theta = op.tensor("theta")
@@ -98,6 +99,7 @@ def affine_grid(op: Op) -> Tensor:
     batch = UNKNOWN_SIZE if theta.shape.is_top else theta.shape[0]
     size = op.integers("size")
     if size is None:
+        op.may_fail("size must be positive and fit theta")
         return Tensor(theta.dtype, _unknown_grid(theta.shape, batch))
     if len(size) not in (4, 5):
         op.reject(f"size must have 4 or 5 values, found {len(size)}")
@@ -105,6 +107,8 @@ def affine_grid(op: Op) -> Tensor:
         op.require_equal(theta.shape[1], len(size) - 2, "theta must have one row for each spatial axis")
         op.require_equal(theta.shape[2], len(size) - 1, "theta must have one column more than spatial axes")
     op.require_equal(size[0], batch, "size must have the batch of theta")
+    for extent in size[2:]:
+        op.require(ge(extent, 1), "spatial sizes must be positive")
     first = batch if isinstance(batch, Expr) else as_size(size[0])
     return Tensor(theta.dtype, shape_of((first, *(as_size(d) for d in size[2:]), Dim(len(size) - 2))))
 

@@ -18,9 +18,6 @@ found          what they found, by name
 liveness       when each value dies
 regions        the graphs of a program as a tree: branches and bodies of loops
 devices      where nodes run beside an accelerator, and what is copied; by cuda_kernels, a table
-ranges       ranges of values; range_findings: what can go wrong; range_table: the operators, by range_rules
-             (arithmetic), range_functions (of elements), range_tensors (parts, indices, types), range_sums (products,
-             reductions), range_windows (pools), range_norms (normalisation, recurrent layers), range_fused (those of
-             onnxruntime) and range_origins (what an operand was computed from)
+ranges/      ranges of values, and what can go wrong with them
 value_sizes    elements and bytes of a value
 """

@@ -23,7 +23,9 @@ from absint.program.limits import CHECK
 from absint.shapes.advice import Advice, Finding
 from absint.shapes.advised import Companions, advised, interpreter
 from absint.shapes.analysis import ShapeAnalysis
-from absint.shapes.refinement import Round, lasting, solved
+from absint.shapes.refinement import solved
+from absint.shapes.rounds import Round
+from absint.shapes.teachings import lasting
 from absint.transfer.stated import Within
 
 if TYPE_CHECKING:
@@ -151,13 +153,13 @@ class _Telling:
         return len(symbols) == len(own) and all(nodes[s.origin_node or 0].gate == gate for s in own)
 
     def _by(self, query: type[ElementBounds], node: int, output: int) -> str:
-        """The analyses that answer."""
-        names = [
+        """The analyses that answer, in the order of their names."""
+        names = {
             one.label
             for number, one in enumerate(self._participants)
             if any(one.told(query, node, output, self._finished[number][node]))
-        ]
-        return ", ".join(dict.fromkeys(names))
+        }
+        return ", ".join(sorted(names))
 
 
 def _lasts(symbol: Symbol) -> bool:

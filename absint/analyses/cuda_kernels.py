@@ -3,8 +3,10 @@ the host.
 
 Source: docs/OperatorKernels.md of github.com/microsoft/onnxruntime at commit 001d12d2623f, section CUDA, and the
 registrations of the kernels (`InputMemoryType`, `OutputMemoryType`) below onnxruntime/core/providers/cuda and
-onnxruntime/contrib_ops/cuda. Types are those of the newest version of an operator. NonMaxSuppression is not in that
-document, but has a registration. What no registration confirms is left out.
+onnxruntime/contrib_ops/cuda: controlflow/if.cc keeps input 0 on the host, loop.cc inputs 0 and 1, scan.cc none since
+opset 9, tensor/resize.cc inputs 1 to 3, tensor/pad.cc what it pads with; the index of SequenceAt is there since pull
+request 8598. Types are those of the newest version of an operator. NonMaxSuppression is not in that document, but has
+a registration. What no registration confirms is left out.
 """
 
 from __future__ import annotations
@@ -125,7 +127,7 @@ _HOST_INPUTS: Final[Mapping[str, Mapping[str, tuple[int, ...]]]] = {
     "": {
         "Clip": (1, 2), "ConstantOfShape": (0,), "Dropout": (1, 2), "If": (0,), "Loop": (0, 1),
         "MatMulInteger": (2, 3), "NonMaxSuppression": (2, 3, 4), "OneHot": (1, 2), "Pad": (1, 2, 3),
-        "Range": (0, 1, 2), "Resize": (1, 2, 3), "Slice": (1, 2, 3, 4),
+        "Range": (0, 1, 2), "Resize": (1, 2, 3), "SequenceAt": (1,), "Slice": (1, 2, 3, 4),
     } | dict.fromkeys(
         ("CumSum", "Expand", "ReduceL1", "ReduceL2", "ReduceLogSum", "ReduceLogSumExp", "ReduceMax", "ReduceMean",
          "ReduceMin", "ReduceProd", "ReduceSum", "ReduceSumSquare", "Reshape", "Split", "Squeeze", "Tile", "TopK",

@@ -20,7 +20,7 @@ from absint.program.constructs import Gate, LoopExit, MapExit, ScanExit
 from absint.program.steps import LoopBody
 from absint.shapes.branches import condition_of
 from absint.shapes.loops.body import BodySymbols
-from absint.shapes.refinement import teachings
+from absint.shapes.teachings import teachings
 
 if TYPE_CHECKING:
     from absint.solution.analysed import Analysed

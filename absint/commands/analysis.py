@@ -14,7 +14,7 @@ import click
 from absint.commands.progress import logged, status
 from absint.errors import UsageError
 from absint.lattices.limits import MEMORY, RLIMIT
-from absint.lattices.unify import POLICIES, SOUND
+from absint.lattices.policy_names import POLICY_NAMES, SOUND_NAME
 from absint.transfer.semantics import EITHER, SEMANTICS
 
 if TYPE_CHECKING:
@@ -42,8 +42,8 @@ assume_option = click.option(
 )
 policy_option = click.option(
     "--policy",
-    type=click.Choice(list(POLICIES)),
-    default=SOUND.name,
+    type=click.Choice(POLICY_NAMES),
+    default=SOUND_NAME,
     show_default=True,
     help="Which of two dims a rule keeps where it must choose: the one that holds in every run, or that of a tool.",
 )
@@ -203,7 +203,7 @@ def analysed(
     *,
     plugins: bool = True,
     schema_inference: bool = True,
-    policy: str = SOUND.name,
+    policy: str = SOUND_NAME,
     timings: Timings | None = None,
     settings: Settings = DEFAULT_SETTINGS,
     shows_diagnostics: bool = False,

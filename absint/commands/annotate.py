@@ -19,7 +19,7 @@ from absint.commands.analysis import (
     settings_options,
 )
 from absint.commands.codes import FINE
-from absint.commands.models import models_argument, read_model
+from absint.commands.models import STANDARD_INPUT, models_argument, read_model
 from absint.errors import UsageError
 
 if TYPE_CHECKING:
@@ -79,22 +79,25 @@ def annotate(
 
     Types go into value_info, in the bodies of If, Loop and Scan too. OUT is complete or not written at all.
     """
+    from absint.model.onnx_package import defer_onnx
     from absint.model.writing import backed_up
 
     target = _target(model, output, in_place=in_place, force=force)
+    defer_onnx()
     replacing = backed_up(model, force=force) if in_place else nullcontext()
     if simplify_only:
         with replacing:
             return _simplified(model, target, copy_weights=copy_weights)
-    from absint.declared.saving import STANDARD_OUTPUT, copying, finish_annotated
+    from absint.declared.saving import STANDARD_OUTPUT, copying, copying_unread, finish_annotated
     from absint.declared.style import Style
 
-    loaded = read_model(model)
-    with replacing, copying(loaded, target) as copy:
-        result = analysed(loaded, assume, sizes, policy=policy, settings=settings, shows_diagnostics=True)
-        saved = finish_annotated(copy, result, Style(merge, outputs, dialect), copy_weights=copy_weights)
-    from absint.report import text
+    with replacing, copying_unread(model, target) if model != STANDARD_INPUT else nullcontext() as begun:
+        loaded = read_model(model)
+        with copying(loaded, target, begun) as copy:
+            result = analysed(loaded, assume, sizes, policy=policy, settings=settings, shows_diagnostics=True)
+            from absint.report import text
 
+            saved = finish_annotated(copy, result, Style(merge, outputs, dialect), copy_weights=copy_weights)
     _note_weights(saved.weights_elsewhere, target)
     if target != STANDARD_OUTPUT:
         label = f", {result.policy.label}" if result.policy.label else ""

@@ -40,8 +40,16 @@ def ranges(
     """Show ranges of values, and what can go wrong.
 
     Each value of MODEL has a least and a greatest element, for inputs in the ranges of --input. Nodes that may
-    overflow, divide by 0, leave the domain of a function or an axis, or saturate are listed. The exit code is 1 if one
-    is certain to. docs/ranges.md says how runtimes may differ.
+    overflow, divide by 0, leave the domain of a function or an axis, or saturate are listed. docs/ranges.md says how
+    runtimes may differ.
+
+    \b
+    certain    every element that the node computes does
+    possible   some number of the known ranges does; a run need not show it
+    unknown    no range is known that would decide it
+    ruled out  no number of the ranges does
+
+    Exit code: 1 if one is certain, else 0.
     """
     from absint.analyses.ranges import Ranges
     from absint.model.weights import Weights

@@ -41,7 +41,8 @@ def report(
     from absint.page.page import page
 
     write_file(page(result, _verdicts(result, declared, tools)), output)
-    click.echo(f"{output}: {len(result.nodes):,} nodes")
+    count = len(result.loaded.model.graph.node)
+    click.echo(f"{output}: {count:,} {'node' if count == 1 else 'nodes'}")
     return FINE
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import TYPE_CHECKING
 
 import click
@@ -10,6 +11,7 @@ from absint.commands.analysis import format_option
 from absint.commands.codes import FINE, NO, UNDECIDED
 from absint.commands.progress import counted
 from absint.errors import UsageError
+from absint.transfer.semantics import EITHER, ONNX
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -17,6 +19,7 @@ if TYPE_CHECKING:
     from absint.obligations.record import Record
     from absint.obligations.ruled import Ruled
     from absint.obligations.solving import Solvers
+    from absint.transfer.semantics import Semantics
 
 
 @click.command()
@@ -29,9 +32,16 @@ if TYPE_CHECKING:
     show_default=True,
     help="Who decides an obligation; of both, one that refutes outweighs one that proves.",
 )
+@click.option(
+    "--semantics",
+    type=click.Choice([EITHER, ONNX]),
+    default=EITHER,
+    show_default=True,
+    help="The runs that rules are about: those of ONNX's documents alone, or also of onnxruntime.",
+)
 @click.option("--seconds", type=float, default=10.0, show_default=True, help="Time limit of one obligation.")
 @format_option()
-def rules(names: tuple[str, ...], prove: bool, solver: Solvers, seconds: float, form: str) -> int:
+def rules(names: tuple[str, ...], prove: bool, solver: Solvers, semantics: Semantics, seconds: float, form: str) -> int:
     """List the rules of operators, and prove them.
 
     OPERATOR is a name as Conv, of ai.onnx if it has one, or com.microsoft::Gelu; without any, all that have a rule. A
@@ -53,9 +63,9 @@ def rules(names: tuple[str, ...], prove: bool, solver: Solvers, seconds: float, 
 
     check_seconds(seconds)
     found = ruled(shipped(), names)
-    records = _proved(found, solver, seconds) if prove else None
+    records = _proved(found, solver, semantics, seconds) if prove else None
     if form == "json":
-        click.echo(report.document(found, records, solver))
+        click.echo(report.document(found, records, solver, semantics))
     else:
         from absint.report.text import width_of, write
 
@@ -63,7 +73,9 @@ def rules(names: tuple[str, ...], prove: bool, solver: Solvers, seconds: float, 
     return FINE if records is None else _code(found, records, bool(names))
 
 
-def _proved(found: Sequence[Ruled], solver: Solvers, seconds: float) -> Mapping[Ruled, tuple[Record, ...]]:
+def _proved(
+    found: Sequence[Ruled], solver: Solvers, semantics: Semantics, seconds: float
+) -> Mapping[Ruled, tuple[Record, ...]]:
     from absint.obligations.ruled import prove
     from absint.obligations.solving import asked
     from absint.solver.backend import Backend, SolverError
@@ -74,7 +86,8 @@ def _proved(found: Sequence[Ruled], solver: Solvers, seconds: float) -> Mapping[
         for done, operator in enumerate(found):
             advance(done, len(found), str(operator))
             try:
-                records[operator] = prove(shipped(), operator, lambda item: asked(item, solver, backend, seconds))
+                decide = partial(asked, solvers=solver, backend=backend, seconds=seconds)
+                records[operator] = prove(shipped(), operator, decide, semantics)
             except SolverError as error:
                 raise UsageError(str(error)) from error
     return records

@@ -11,7 +11,7 @@ import re
 from collections.abc import Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING, Final, NamedTuple
 
-from onnx import AttributeProto, GraphProto, ModelProto, TypeProto, ValueInfoProto
+from onnx.onnx_pb import AttributeProto, GraphProto, ModelProto, TypeProto, ValueInfoProto
 
 from absint.declared.dialects import dialect_of
 from absint.declared.findings import FalseDeclaration, false_declarations

@@ -5,7 +5,6 @@ from __future__ import annotations
 import keyword
 from collections.abc import Callable, Mapping
 from functools import cache
-from importlib.resources import files
 from typing import Final, NamedTuple
 
 from absint.errors import UsageError
@@ -37,6 +36,8 @@ def _is_sympy_name(text: str) -> bool:
 @cache
 def _sympy_names() -> frozenset[str]:
     """The names that `sympy.sympify` takes for something of SymPy or Python; `N`, `S` and `beta` are among them."""
+    from importlib.resources import files
+
     content = files("absint.declared").joinpath("sympy_names.txt").read_text(encoding="ascii")
     return frozenset(line for text in content.splitlines() if not text.startswith("#") for line in text.split())
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Collection
 from typing import TYPE_CHECKING
 
-from onnx import TensorShapeProto, TypeProto, ValueInfoProto
+from onnx.onnx_pb import TensorShapeProto, TypeProto, ValueInfoProto
 
 from absint.errors import UsageError
 from absint.lattices.logic.facts import Facts

@@ -12,7 +12,7 @@ from collections.abc import Iterator
 from itertools import chain, count
 from typing import Final
 
-from onnx import GraphProto, ModelProto, TensorShapeProto, TypeProto
+from onnx.onnx_pb import GraphProto, ModelProto, TensorShapeProto, TypeProto
 
 from absint.declared.dialects import ABSINT, Dialect, spelled
 from absint.lattices.terms.expr import Dim, Expr, Symbol, sole_atom, symbol

@@ -9,13 +9,15 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 
 from absint.declared.style import Style
 from absint.lattices.text.escapes import excerpt
+from absint.model.early_copies import large_file
+from absint.model.files import has_changed
 from absint.model.wire.splicing import spliced
 from absint.model.writing import check_target, copy_begun
 
 if TYPE_CHECKING:
     from onnx import GraphProto, ModelProto
 
-    from absint.model.files import Opened
+    from absint.model.files import ModelFile, Opened
     from absint.model.inference import LeftOut
     from absint.model.load import Loaded
     from absint.model.writing import Finish
@@ -45,13 +47,34 @@ class Copying(NamedTuple):
     target: str
     opened: Opened
     finish: Finish
+    file: ModelFile | None = None
+    """The file that is copied, if nobody has read it before."""
 
 
 @contextmanager
-def copying(loaded: Loaded, target: str) -> Iterator[Copying]:
+def copying_unread(path: str, target: str) -> Iterator[Copying | None]:
+    """As `copying`, for the model of a path that is yet to be read; None if its file is not large, or no file."""
+    file = large_file(path) if target != STANDARD_OUTPUT else None
+    if file is None:
+        yield None
+        return
+    check_target("", target)
+    with file.opened() as opened, copy_begun(opened, target) as finish:
+        yield Copying(target, opened, finish, file)
+
+
+@contextmanager
+def copying(loaded: Loaded, target: str, begun: Copying | None = None) -> Iterator[Copying]:
     """A copy of a model, begun at once if its file is large: its bytes are copied on a thread while the block finds out
-    which of them change. Raises UsageError for a target that cannot be written.
+    which of them change. `begun` is one that is under way.
+
+    Raises UsageError for a target that cannot be written, and ModelError if the file has changed since it was read.
     """
+    if begun is not None:
+        if begun.file != loaded.file:
+            raise has_changed(loaded.origin)
+        yield begun
+        return
     if target != STANDARD_OUTPUT:
         check_target("", target)
     with loaded.opened() as opened, copy_begun(opened, target) as finish:
@@ -91,7 +114,7 @@ def save_simplified(loaded: Loaded, target: str, *, copy_weights: bool = False) 
     The answer is the number of texts that changed, and weights that are not beside the copy.
     """
     with copying(loaded, target) as copied:
-        from onnx import ModelProto
+        from onnx.onnx_pb import ModelProto
 
         from absint.declared.respelling import simplify
         from absint.model.differences import differences
@@ -117,5 +140,6 @@ def _graphs(model: ModelProto) -> Iterator[GraphProto]:
 
 
 __all__ = [
-    "STANDARD_OUTPUT", "AnnotatedFile", "Copying", "copying", "finish_annotated", "save_annotated", "save_simplified",
+    "STANDARD_OUTPUT", "AnnotatedFile", "Copying", "copying", "copying_unread", "finish_annotated", "save_annotated",
+    "save_simplified",
 ]  # fmt: skip

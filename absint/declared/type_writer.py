@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping
 from itertools import count
 from typing import TYPE_CHECKING, Final
 
-from onnx import TypeProto
+from onnx.onnx_pb import TypeProto
 
 from absint.lattices.dtype import DType
 from absint.lattices.shape import Shape

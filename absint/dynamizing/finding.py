@@ -14,7 +14,8 @@ from absint.lattices.logic.relation import Relation
 from absint.lattices.terms.expr import Expr
 from absint.lattices.value import Value
 from absint.program.limits import CHECK
-from absint.shapes.refinement import Round, solved
+from absint.shapes.refinement import solved
+from absint.shapes.rounds import Round
 from absint.shapes.summaries import State
 from absint.solution.constraints import Recorder
 from absint.solver.constraints import Constraint

@@ -86,6 +86,8 @@ class _Iteration(ABC, Generic[S]):
         self.order, self.heads = wto.order, wto.ends
         self.analysis, self.states, self.policy, self.proceed = analysis, states, policy, proceed
         self.visits: dict[int, int] = {}
+        self.is_above = True
+        """The state of the node that was visited last is above what `transfer` gave; that of a head may be a guess."""
         self._calls = 0
 
     @abstractmethod
@@ -103,15 +105,18 @@ class _Iteration(ABC, Generic[S]):
             self.ascend(start, stop)
 
     def visit(self, position: int) -> bool:
-        """Visit a node of a cycle, whose state ascends if it is a head; True if readers must be visited again."""
+        """Visit a node of a cycle, whose state ascends if it is a head; True if it changed."""
         self._calls += 1
         if self._calls % STEP == 0:
             self.pause(position)
         node, leq = self.order[position], self.analysis.lattice.leq
+        self.is_above = True
         old, new = self.states[node], self.analysis.transfer(node, self.states)
         if position not in self.heads:
+            if leq(new, old) and leq(old, new):
+                return False
             self.states[node] = new
-            return not (leq(new, old) and leq(old, new))
+            return True
         visits = self.visits[node] = self.visits.get(node, 0) + 1
         if visits == 1:
             self.states[node] = new
@@ -121,6 +126,7 @@ class _Iteration(ABC, Generic[S]):
         if visits > self.policy.max_visits:
             raise DivergenceError(f"node {node} changed at each of {self.policy.max_visits} visits")
         self.states[node] = self.analysis.merge(node, old, new, visits > self.policy.widening_delay + 1)
+        self.is_above = leq(new, self.states[node])
         return True
 
     def pause(self, position: int) -> None:
@@ -160,8 +166,10 @@ class _ByWorklist(_Iteration[S]):
             listed.remove(position)
             if not self.visit(position):
                 continue
-            for follower in self.followers(self.order[position]):
-                at = places.get(follower)
+            changed = [places.get(follower) for follower in self.followers(self.order[position])]
+            if not self.is_above:
+                changed.append(position)
+            for at in changed:
                 if at is not None and at not in listed:
                     listed.add(at)
                     heappush(waiting, at)

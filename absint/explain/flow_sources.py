@@ -153,14 +153,14 @@ class FlowSources:
             axis += value.shape.rank + 1
         if place.at == axis:
             return Flow("one slice for each trip", self._parts(*trips))
-        inner = place.moved(-1) if place.at > axis else place
+        inner = place.without_axis(axis)
         return Flow("stacked over the trips", self._parts(("body", result, inner)))
 
     # Scan
 
     def _scan_head(self, node: int, item: Node, head: ScanHead, output: int, place: Place) -> Flow:
         settings = head.settings
-        outer = place.moved(1) if settings.batched and place.kind == "axis" else place
+        outer = place.with_axis(0) if settings.batched and place.kind == "axis" else place
         if output < settings.states:
             slot = Slot(node, output, place)
             return self._carried(head, slot, item.operands[output], head.back[output], outer)
@@ -168,8 +168,7 @@ class FlowSources:
             return Flow("one slice in each trip", ())
         operand = item.operands[output]
         axis = 0 if settings.batched else self._axis(operand, settings.input_axes[output - settings.states])
-        source = outer.moved(1) if outer.at >= axis else outer
-        return Flow("one slice in each trip", self._parts(("sliced", operand, source)))
+        return Flow("one slice in each trip", self._parts(("sliced", operand, outer.with_axis(axis))))
 
     def _scan_exit(self, item: Node, end: ScanExit, output: int, place: Place) -> Flow:
         settings, operands = end.settings, item.operands
@@ -177,7 +176,7 @@ class FlowSources:
         if settings.batched and place.kind == "axis":
             if place.at == 0:
                 return Flow("the batch", self._parts(*((role, o, Place("axis")) for role, o, _ in trips)))
-            place = place.moved(-1)
+            place = place.without_axis(0)
         given = settings.states + settings.scans
         if output < settings.states:
             return self._final(operands[given + output], place, trips)

@@ -7,7 +7,8 @@ from typing import Final, Literal, NamedTuple
 
 from absint.lattices.contents import OPAQUE, Contents, Element
 from absint.lattices.logic.relation import Relation
-from absint.lattices.shape import shape_of
+from absint.lattices.shape import Shape
+from absint.lattices.starred import place as place_of
 from absint.lattices.terms.expr import Dim, Expr, Unknown
 from absint.lattices.terms.real import Real
 from absint.lattices.value import AnyTensor, Container, SequenceOf, SparseTensor, Tensor, Value
@@ -18,8 +19,9 @@ Kind = Literal["axis", "element", "length"]
 class Place(NamedTuple):
     """A dim by its axis, an element by its row-major index, or a length.
 
-    `depth` counts the sequences, optionals and maps around it. `items` are the positions in the sequences whose
-    elements are known one by one, None for other sequences; empty if there are none.
+    The axes after a shape variable have negative numbers, from the end: in `[N, *s, 64]` they are 0 and -1. `depth`
+    counts the sequences, optionals and maps around it. `items` are the positions in sequences whose elements are known
+    one by one, None for other sequences; empty if there are none.
     """
 
     kind: Kind
@@ -27,9 +29,15 @@ class Place(NamedTuple):
     depth: int = 0
     items: tuple[int | None, ...] = ()
 
-    def moved(self, by: int) -> Place:
-        """The place of the same kind, shifted by `by`."""
-        return self._replace(at=self.at + by)
+    def with_axis(self, axis: int) -> Place:
+        """The place of an axis once there is a further one, which has this number; axes count from their own end."""
+        moves = axis <= self.at if axis >= 0 else self.at <= axis
+        return self._replace(at=self.at + (1 if axis >= 0 else -1)) if moves and (self.at < 0) == (axis < 0) else self
+
+    def without_axis(self, axis: int) -> Place:
+        """The place of another axis once the one of this number is gone."""
+        moves = axis < self.at if axis >= 0 else self.at < axis
+        return self._replace(at=self.at - (1 if axis >= 0 else -1)) if moves and (self.at < 0) == (axis < 0) else self
 
 
 FIRST: Final = Place("element")
@@ -56,14 +64,26 @@ def number_at(value: Value | None, place: Place) -> Element | None:
     if not isinstance(inner, AnyTensor):
         return None
     if place.kind == "axis":
-        rank = inner.shape.rank
-        return None if rank is None or place.at >= rank else inner.shape.dims[place.at]
+        return inner.shape.known[at] if (at := _known(inner.shape, place.at)) is not None else None
     contents = inner.contents if isinstance(inner, Tensor) else None
     if contents is None or not contents.elements:
         return None
     if contents.is_fill:
         return contents.elements[0]
     return contents.elements[place.at] if place.at < len(contents.elements) else None
+
+
+def axes_of(shape: Shape) -> Iterator[int]:
+    """The axes whose size a shape knows: all of a known rank."""
+    yield from range(len(shape.head))
+    yield from range(-len(shape.tail), 0)
+
+
+def _known(shape: Shape, axis: int) -> int | None:
+    """The index of an axis among the known dims."""
+    if shape.rank is None:
+        return place_of(shape, axis)
+    return axis % shape.rank if -shape.rank <= axis < shape.rank else None
 
 
 def numbers_of(value: Value | None) -> Iterator[tuple[Place, Element]]:
@@ -79,8 +99,8 @@ def numbers_of(value: Value | None) -> Iterator[tuple[Place, Element]]:
             for at, element in enumerate(value.contents.elements):
                 if element is not OPAQUE and not isinstance(element, Unknown):
                     yield Place("element", at, depth, items), element
-        if isinstance(value, AnyTensor) and value.shape.rank:
-            for axis, dim in enumerate(value.shape.dims):
+        if isinstance(value, AnyTensor):
+            for axis, dim in zip(axes_of(value.shape), value.shape.known, strict=True):
                 if not isinstance(dim, Unknown):
                     yield Place("axis", axis, depth, items), dim
 
@@ -114,10 +134,11 @@ def _replaced(value: Value, changes: Mapping[Place, Element], around: tuple[int 
         return value
     depth, items = len(around), _told_apart(around)
     shape, contents = value.shape, value.contents if isinstance(value, Tensor) else None
-    if shape.rank:
-        dims = tuple([_dim(changes.get(Place("axis", a, depth, items)), d) for a, d in enumerate(shape.dims)])
-        if dims != shape.dims:
-            shape = shape_of(dims)
+    if shape.known:
+        axes = zip(axes_of(shape), shape.known, strict=True)
+        dims = tuple([_dim(changes.get(Place("axis", a, depth, items)), d) for a, d in axes])
+        if dims != shape.known:
+            shape = shape.around(dims)
             contents = contents if contents is not None and contents.is_fill else None
     if contents is not None:
         elements = [changes.get(Place("element", at, depth, items), e) for at, e in enumerate(contents.elements)]
@@ -136,4 +157,4 @@ def as_integer(number: Element | None) -> Expr | Relation | None:
     return number if isinstance(number, (Expr, Relation)) else None
 
 
-__all__ = ["FIRST", "Kind", "Place", "as_integer", "number_at", "numbers_of", "replaced"]
+__all__ = ["FIRST", "Kind", "Place", "as_integer", "axes_of", "number_at", "numbers_of", "replaced"]

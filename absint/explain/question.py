@@ -9,7 +9,7 @@ from absint.errors import UnknownNameError, UsageError
 from absint.explain.explanation import Explanation
 from absint.explain.flow_sources import Slot
 from absint.explain.fresh import fresh_symbols
-from absint.explain.places import Place, number_at, numbers_of
+from absint.explain.places import Place, axes_of, number_at, numbers_of
 from absint.explain.steps import Steps
 from absint.lattices.value import BOTTOM, TOP, AnyTensor
 from absint.program.steps import ABSENT, Operand
@@ -30,21 +30,24 @@ def explain(
     `element` explains one element instead, by its row-major index. `path` names the subgraph or inlined function
     (`loop1/body`) of the value. A negative axis counts from the back.
 
-    Of a value of unknown rank the `note` says where it begins; no size is explained.
+    Of a value of unknown rank the known sizes are explained, and the `note` says where the others begin.
 
     Raises UsageError for a value, axis or element that does not exist, or of which nothing is known.
     """
     operand = _found(analysed, value, path)
     found = analysed.value_of(operand)
     if element is None and isinstance(found, AnyTensor) and found.shape.rank is None:
-        return Steps(analysed).explanation(value, path, operand, (), _no_rank(analysed, operand, found.shape))
-    slots = _slots(analysed, value, operand, axis, element)
-    return Steps(analysed).explanation(value, path, operand, slots)
+        known = [at for at in axes_of(found.shape) if axis in (None, at)]
+        slots = [Slot(*operand, Place("axis", at)) for at in known]
+        rest = "no axis" if not found.shape.known else "no other axis" if known else f"nothing of axis {axis}"
+        note = _no_rank(analysed, operand, found.shape, rest) if axis is None or not known else ""
+        return Steps(analysed).explanation(value, path, operand, slots, note)
+    return Steps(analysed).explanation(value, path, operand, _slots(analysed, value, operand, axis, element))
 
 
-def _no_rank(analysed: Analysed, operand: Operand, shape: Shape) -> str:
-    """The reason why a value has no axes to explain."""
-    variable, reason = shape.variable, "its rank is unknown, so no axis is explained"
+def _no_rank(analysed: Analysed, operand: Operand, shape: Shape, which: str) -> str:
+    """The reason why a value has axes that are not explained."""
+    variable, reason = shape.variable, f"its rank is unknown, so {which} is explained"
     given = ((name, analysed.value_of((node, 0))) for name, node in analysed.input_nodes.items())
     for name, value in given:
         if isinstance(value, AnyTensor) and value.shape.variable is variable is not None:

@@ -22,7 +22,7 @@ from absint.lattices.value import Tensor
 from absint.program.graph import Node, Path
 from absint.program.steps import Operand
 from absint.shapes.names import more_names
-from absint.shapes.refinement import Learned
+from absint.shapes.rounds import Learned
 from absint.solution.constraints import all_names
 from absint.solution.naming import naming
 from absint.transfer.op import Statement

@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, NamedTuple
 
+from absint.lattices.shape import TOP_SHAPE
 from absint.lattices.terms.expr import Expr
 from absint.lattices.value import AnyTensor, Value, parts
 from absint.shapes.names import dims_of
@@ -41,12 +42,9 @@ class DynamicValue(NamedTuple):
     """Its name, after the path of its graph."""
     dims: tuple[int | str, ...] | None
     """Its sizes, those that are no numbers as text; None for an unknown rank or kind."""
+    shape: str
+    """Its shape as text, `[*s, 64]` for an unknown rank; `?` if nothing is known."""
     causes: tuple[Cause, ...]
-
-    @property
-    def shape(self) -> str:
-        """Its shape as text; `?` for an unknown rank or kind."""
-        return "?" if self.dims is None else f"[{', '.join(map(str, self.dims))}]"
 
 
 @dataclass(frozen=True)
@@ -110,18 +108,18 @@ def dynamic(analysed: Analysed) -> Dynamic:
         found = causes.of(value)
         if found is not None:
             shown = analysed.value_of(operand)
-            row = DynamicValue(analysed.program.names[operand], _dims(shown, texts.dim), found)
+            row = DynamicValue(analysed.program.names[operand], *_shape(shown, texts.dim), found)
             (outputs if operand in named else inner).append(row)
     return Dynamic(tuple(outputs), tuple(inner), dict(texts.definitions))
 
 
-def _dims(value: Value, text: Callable[[Dim], str]) -> tuple[int | str, ...] | None:
-    for part in parts(value):
-        if isinstance(part, AnyTensor):
-            if part.shape.rank is None:
-                return None
-            return tuple(int(dim) if dim.is_concrete else text(dim) for dim in part.shape.dims)
-    return None
+def _shape(value: Value, text: Callable[[Dim], str]) -> tuple[tuple[int | str, ...] | None, str]:
+    """The sizes of the first tensor in a value, None for an unknown rank, and its shape as text."""
+    shape = next((part.shape for part in parts(value) if isinstance(part, AnyTensor)), TOP_SHAPE)
+    if shape is TOP_SHAPE:
+        return None, "?"
+    dims = None if shape.rank is None else tuple([int(dim) if dim.is_concrete else text(dim) for dim in shape])
+    return dims, f"[{', '.join(shape.listed(text, str))}]"
 
 
 class _Causes:

@@ -23,7 +23,8 @@ from absint.queries.size_checks import broken_requirement, check
 from absint.queries.smt_refinement import settle_choices
 from absint.shapes.assumptions import facts_of
 from absint.shapes.inputs import read_inputs
-from absint.shapes.refinement import Rounds, run_rounds
+from absint.shapes.refinement import run_rounds
+from absint.shapes.rounds import Rounds
 from absint.shapes.sizes import given as given_sizes
 from absint.solution.analysed import Analysed
 from absint.solution.constraints import DECLARATION, Recorder, recorded

@@ -62,7 +62,7 @@ def _read(proto: TypeMessage, total: bool) -> Value:
 def _shape(proto: TensorTypeMessage, total: bool) -> Shape:
     if not proto.HasField("shape"):
         return Shape(None)
-    return Shape([read_dim(dim, total=total) for dim in proto.shape.dim])
+    return Shape([read_dim(dim, total=total) for dim in proto.shape.dim[:]])
 
 
 def read_dim(proto: DimMessage, *, total: bool = False) -> Dim:

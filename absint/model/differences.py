@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from onnx import AttributeProto, GraphProto, ModelProto, NodeProto
+from onnx.onnx_pb import AttributeProto, GraphProto, ModelProto, NodeProto
 
 from absint.model.wire.splicing import Changes
 

@@ -9,19 +9,30 @@ from collections.abc import Sequence
 from threading import Event, Thread
 from typing import IO, TYPE_CHECKING, Final
 
-from absint.model.files import copy_span
+from absint.model.files import ModelFile, Opened, copy_span, written
+from absint.model.opening import opened_file
 from absint.model.wire.splicing import Piece, Span, size_of
 
 if TYPE_CHECKING:
     from types import TracebackType
 
-    from absint.model.files import Opened
+_STEP: Final = 1 << 28
+"""Bytes between two looks at whether the copy is still wanted. For each the thread may wait up to 5 ms for the
+interpreter.
+"""
 
-_STEP: Final = 1 << 26
-"""Bytes between two looks at whether the copy is still wanted."""
-
-_LARGE: Final = 1 << 24
+LARGE: Final = 1 << 24
 """Bytes of the smallest file that is copied early."""
+
+
+def large_file(path: str) -> ModelFile | None:
+    """The file of this path if its copy may begin before anybody knows what is in it."""
+    try:
+        with opened_file(path) as number:
+            file = ModelFile.of(path, number)
+    except (OSError, ValueError):  # whoever reads it says why
+        return None
+    return file if file.size >= LARGE else None
 
 
 class EarlyCopy:
@@ -32,10 +43,13 @@ class EarlyCopy:
         self._target = target
         self._unwanted = Event()
         self._error: OSError | None = None
+        self._parts: Sequence[Span] = ()
         self._thread = Thread(target=self._run, daemon=True)
 
     def __enter__(self) -> EarlyCopy:
-        if len(self._original.data) >= _LARGE:
+        size = len(self._original.data)
+        if self._original.number is not None and size >= LARGE:
+            self._parts = list(written(self._original.number, Span(0, size)))
             self._thread.start()
         return self
 
@@ -53,13 +67,15 @@ class EarlyCopy:
         return begun
 
     def _run(self) -> None:
-        source, size = self._original.number, len(self._original.data)
+        source = self._original.number
         assert source is not None
         try:
-            for start in range(0, size, _STEP):
-                if self._unwanted.is_set():
-                    return
-                copy_span(source, Span(start, min(start + _STEP, size)), self._target, is_new=True)
+            for part in self._parts:
+                self._target.seek(part.start)
+                for start in range(part.start, part.end, _STEP):
+                    if self._unwanted.is_set():
+                        return
+                    copy_span(source, Span(start, min(start + _STEP, part.end)), self._target, is_new=False)
         except OSError as error:
             self._error = error
 
@@ -91,4 +107,4 @@ class EarlyCopy:
         return True
 
 
-__all__ = ["EarlyCopy"]
+__all__ = ["EarlyCopy", "large_file"]

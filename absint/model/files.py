@@ -51,8 +51,13 @@ class ModelFile(NamedTuple):
             except (OSError, ValueError) as error:
                 raise ModelError(f"{self.path} {reason_of(error)}") from None
             if data is None:
-                raise ModelError(f"{self.path} has changed since it was read: analyse it again")
+                raise has_changed(self.path)
             yield Opened(data, number)
+
+
+def has_changed(path: str) -> ModelError:
+    """The error for a file that is not any more what was read."""
+    return ModelError(f"{path} has changed since it was read: analyse it again")
 
 
 class Opened(NamedTuple):
@@ -85,12 +90,13 @@ class Opened(NamedTuple):
 def copy_span(source: int, span: Span, target: IO[bytes], *, is_new: bool) -> None:
     """Copy a span of a file to where another one stands; in one that `is_new`, holes stay holes."""
     at = span.start
-    for start, end in _written(source, span) if is_new else [span]:
+    for start, end in written(source, span) if is_new else [span]:
         target.flush()
         if start > at:
             target.seek(start - at, os.SEEK_CUR)
         at = _copied_by_kernel(source, Span(start, end), target) if hasattr(os, "copy_file_range") else start
-        os.lseek(source, at, os.SEEK_SET)
+        if at < end:
+            os.lseek(source, at, os.SEEK_SET)
         while at < end:
             chunk = os.read(source, min(_CHUNK, end - at))
             if not chunk:
@@ -101,7 +107,7 @@ def copy_span(source: int, span: Span, target: IO[bytes], *, is_new: bool) -> No
         target.seek(span.end - at, os.SEEK_CUR)
 
 
-def _written(source: int, span: Span) -> Iterator[Span]:
+def written(source: int, span: Span) -> Iterator[Span]:
     """The parts of a span that were ever written; between them the file has holes."""
     end = span.start
     while end < span.end:
@@ -131,4 +137,4 @@ def _state(found: os.stat_result) -> tuple[int, int, int, int]:
     return found.st_dev, found.st_ino, found.st_size, found.st_mtime_ns
 
 
-__all__ = ["ModelFile", "Opened", "copy_span"]
+__all__ = ["ModelFile", "Opened", "copy_span", "has_changed", "written"]

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Iterator
 
-from onnx import AttributeProto, FunctionProto, GraphProto, ModelProto, SparseTensorProto, TensorProto
+from onnx.onnx_pb import AttributeProto, FunctionProto, GraphProto, ModelProto, SparseTensorProto, TensorProto
 
 
 def locations(model: ModelProto) -> list[str]:

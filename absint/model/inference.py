@@ -12,9 +12,9 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Final, NamedTuple
 
-import onnx
-from onnx import GraphProto, ModelProto, TensorProto, TypeProto, ValueInfoProto
+from onnx.onnx_pb import GraphProto, ModelProto, TensorProto, TypeProto, ValueInfoProto
 
+from absint.errors import UsageError
 from absint.model.outlines import LARGE, outlined
 
 MAX_LEFT_OUT: Final = 64
@@ -118,14 +118,35 @@ def _new(model: ModelProto, known: Counter[str]) -> str | None:
 
 def refusals(model: ModelProto) -> Counter[str] | None:
     """The nodes that onnx's inference refuses, one text for each; None if it cannot run."""
+    infer, refusal = _inference()
     try:
-        onnx.shape_inference.infer_shapes(skeleton(model).SerializeToString(), strict_mode=True)
-    except onnx.shape_inference.InferenceError as error:
+        infer(skeleton(model).SerializeToString(), False, True, False)  # strict, and nothing else
+    except refusal as error:
         texts = str(error).split("(op_type:")[1:]
         return Counter(_brief(text) for text in texts if _LENIENT not in text)
     except Exception:  # inference of another package, on a model that may be new to it: no answer
         return None
     return Counter()
+
+
+def _inference() -> tuple[Callable[[bytes, bool, bool, bool], object], type[Exception]]:
+    """The inference of onnx, and its error: those of the C++ extension, which need nothing else of the package.
+
+    Raises UsageError where they are not to be had.
+    """
+    try:
+        from onnx.onnx_cpp2py_export.shape_inference import InferenceError, infer_shapes
+    except ImportError:  # a package that is laid out in another way
+        return _public_inference()
+    return infer_shapes, InferenceError
+
+
+def _public_inference() -> tuple[Callable[[bytes, bool, bool, bool], object], type[Exception]]:
+    try:
+        from onnx.shape_inference import InferenceError, infer_shapes
+    except ImportError as error:
+        raise UsageError(f"the installed onnx does not tell if an annotated model loads: {error}") from None
+    return infer_shapes, InferenceError
 
 
 def _brief(text: str) -> str:

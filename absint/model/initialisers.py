@@ -156,15 +156,17 @@ def _typed_numbers(tensor: TensorMessage, dtype: DType, count: int) -> Sequence[
         numbers = list(struct.unpack(f"<{count}e", struct.pack(f"<{count}H", *tensor.int32_data)))
     else:
         numbers = list(tensor.int32_data)
-    if len(numbers) != count or (dtype in INTEGER_RANGES and not _fit(dtype, numbers)):
+    if len(numbers) != count:
         return None
-    return numbers
+    return _narrowed(dtype, numbers) if dtype in INTEGER_RANGES else numbers
 
 
-def _fit(dtype: DType, numbers: Sequence[int | float]) -> bool:
-    """The numbers fit the type: fields of a file are wider than narrow types."""
+def _narrowed(dtype: DType, numbers: Sequence[int | float]) -> Sequence[int | float]:
+    """The numbers in the type: fields of a file are wider than narrow types, and readers keep the low bits."""
     lo, hi = INTEGER_RANGES[dtype]
-    return not numbers or (lo <= min(numbers) and max(numbers) <= hi)
+    if not numbers or (lo <= min(numbers) and max(numbers) <= hi):
+        return numbers
+    return [(int(number) - lo) % (hi - lo + 1) + lo for number in numbers]
 
 
 def _external_bytes(tensor: TensorMessage, size: int, folder: str | None) -> bytes | None:

@@ -148,8 +148,8 @@ def load(model: ModelLike | Loaded, *, origin: str = "the bytes given") -> Loade
 
 
 def _is_proto(model: object) -> TypeGuard[onnx.ModelProto]:
-    """It is a message of onnx. Who has one has imported the package."""
-    return isinstance(model, getattr(sys.modules.get("onnx"), "ModelProto", ()))
+    """It is a message of onnx. Who has one has imported its module."""
+    return isinstance(model, getattr(sys.modules.get("onnx.onnx_pb"), "ModelProto", ()))
 
 
 def _load_file(path: str) -> Loaded:
@@ -181,7 +181,7 @@ def _read(data: bytes | mmap, origin: str) -> ModelMessage:
 
 def _parsed(data: Data, origin: str) -> onnx.ModelProto:
     from google.protobuf.message import DecodeError
-    from onnx import ModelProto
+    from onnx.onnx_pb import ModelProto
 
     if len(data) > MAX_FILE:
         limits = f"protobuf reads at most {MAX_FILE:,}; keep weights in an external file"

@@ -10,7 +10,7 @@ from functools import lru_cache
 from os import urandom
 from typing import TYPE_CHECKING, Final, TypeVar
 
-from onnx import ModelProto, TensorProto
+from onnx.onnx_pb import ModelProto, TensorProto
 
 from absint.model.wire.fields import DELIMITED, Data, delimited, encoded, fields, varint
 from absint.model.wire.splicing import Piece, Span, field_of

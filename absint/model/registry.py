@@ -97,7 +97,7 @@ def newest_opset() -> int:
 
 
 def _table() -> Table | None:
-    return None if "onnx" in sys.modules else shipped()
+    return None if "onnx.defs" in sys.modules else shipped()
 
 
 def _bounded(version: int) -> int:

@@ -1,4 +1,4 @@
-"""Inputs and initialisers that no runtime accepts: untyped, too large, with data of another length, contradicted."""
+"""Inputs and tensors that no runtime accepts: untyped, too large, with data of another length, contradicted."""
 
 from __future__ import annotations
 
@@ -29,9 +29,11 @@ def input_fault(info: ValueInfoMessage, value: Value) -> str:
 
 def initialiser_fault(tensor: TensorMessage, value: Tensor, declared: ValueInfoMessage | None) -> str:
     """The reason why no runtime accepts an initialiser that is read as `value`; `declared` is the input of its name."""
-    fault = _data_fault(tensor, value)
-    if fault or declared is None:
-        return fault
+    fault = tensor_fault(tensor, value)
+    if fault:
+        return f"the initialiser {fault}"
+    if declared is None:
+        return ""
     stated = read_type(declared.type)
     if not isinstance(stated, Tensor):
         return ""
@@ -42,8 +44,11 @@ def initialiser_fault(tensor: TensorMessage, value: Tensor, declared: ValueInfoM
     return f"it is declared with shape {stated.shape}, and its initialiser has shape {value.shape}"
 
 
-def _data_fault(tensor: TensorMessage, value: Tensor) -> str:
-    """The reason in its type and data alone. Tensors of a file that differ in their names have the same."""
+def tensor_fault(tensor: TensorMessage, value: Tensor) -> str:
+    """What a tensor must have and lacks, by its type and data alone; empty if a runtime may accept it.
+
+    Tensors of a file that differ in their names have the same.
+    """
     if not isinstance(tensor, ReadTensor):
         return _fault(tensor, value)
     rest = tensor.rest
@@ -54,10 +59,12 @@ def _data_fault(tensor: TensorMessage, value: Tensor) -> str:
 
 def _fault(tensor: TensorMessage, value: Tensor) -> str:
     if value.dtype is UNDEFINED:
-        return f"the initialiser must have an element type, found {tensor.data_type}"
+        return f"must have an element type, found {tensor.data_type}"
+    if value.shape.is_top:
+        return f"must have sizes of at least 0, found {list(tensor.dims)}"
     if value.contents is None and _is_small(value) and lacks_data(tensor):
         wanted = f"{value.dtype}{list(tensor.dims)}"
-        return f"the initialiser must have the data of {wanted}, found another length"
+        return f"must have the data of {wanted}, found another length"
     return ""
 
 
@@ -74,4 +81,4 @@ def _fits(stated: Tensor, value: Tensor) -> bool:
     return all(not isinstance(a, Expr) or a.const is None or a is b for a, b in pairs)
 
 
-__all__ = ["initialiser_fault", "input_fault"]
+__all__ = ["initialiser_fault", "input_fault", "tensor_fault"]

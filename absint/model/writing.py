@@ -6,10 +6,8 @@ import os
 import sys
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager, suppress
-from filecmp import cmp
 from functools import partial
 from pathlib import Path
-from shutil import copyfileobj
 from typing import IO, TYPE_CHECKING, Final, TypeAlias
 
 from absint.errors import UsageError
@@ -149,6 +147,8 @@ def _weights_elsewhere(model: ModelProto, folder: Path | None, target: str, copy
 
 def _copy_weights(names: Sequence[str], folder: Path, target: Path) -> None:
     """Copy files of weights into another folder. Raises UsageError before the first one if a file is in the way."""
+    from filecmp import cmp
+
     wanted = {name: target / name for name in names if not _is_same(folder / name, str(target / name))}
     for name, path in wanted.items():
         if path.exists() and not cmp(folder / name, path, shallow=False):
@@ -163,6 +163,8 @@ def _copy_weights(names: Sequence[str], folder: Path, target: Path) -> None:
 
 
 def _copy_file(source: Path, target: Path) -> None:
+    from shutil import copyfileobj
+
     with open(source, "rb") as content, _temporary(target) as file:
         copyfileobj(content, file, _CHUNK)
         _put(file, target)

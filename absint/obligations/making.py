@@ -66,7 +66,7 @@ class _Making:
             yield from self._output(place, output, value)
         required = [s for s in self.applied.statements if s.role == "required"]
         for statement in required:
-            if statement.relation is UNKNOWN_RELATION:
+            if statement.relation is UNKNOWN_RELATION or self._is_fresh(statement.relation):
                 yield self._gap(f"a requirement that it does not know: {statement.reason}")
                 continue
             script = self._script([self.legal])
@@ -79,6 +79,10 @@ class _Making:
         stated = [s.relation for s in self.applied.statements if s.role == "required"]
         stated += [caveat.relation for caveat in self.applied.caveats]
         return [relation for relation in stated if relation is not UNKNOWN_RELATION]
+
+    def _is_fresh(self, claim: Expr | Relation) -> bool:
+        """The claim is about a number that the rule has named, and that the instance does not decide."""
+        return bool(claim.free_symbols - set(self.instance.variables))
 
     @property
     def legal(self) -> Formula:
@@ -123,7 +127,7 @@ class _Making:
             yield self._made("content", f"output {place}, element {number} is {element}", script)
 
     def _size(self, where: str, defined: Defined, dim: Dim) -> Iterator[Obligation | Gap]:
-        if not isinstance(dim, Expr):
+        if not isinstance(dim, Expr) or self._is_fresh(dim):
             yield self._gap(f"{where} is unknown")
             return
         script = self._script([self.legal])

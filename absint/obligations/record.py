@@ -10,6 +10,7 @@ from absint.obligations.making import obligations
 from absint.obligations.obligation import Gap, Kind, Obligation
 from absint.obligations.solving import Decision, Verdict
 from absint.specification.specs import specification
+from absint.transfer.semantics import DOCUMENTED, EITHER, Semantics
 from absint.transfer.table import Table
 
 
@@ -57,20 +58,31 @@ def _worst(found: set[Verdict], *order: Verdict) -> Verdict:
     return next((verdict for verdict in order if verdict in found), "undecided")
 
 
-def obligations_of(table: Table, domain: str, operator: str, version: int) -> Iterator[Obligation | Gap]:
-    """The obligations of the rule for a version of an operator, at every instance of its specification's grid."""
+def obligations_of(
+    table: Table, domain: str, operator: str, version: int, semantics: Semantics = EITHER
+) -> Iterator[Obligation | Gap]:
+    """The obligations of the rule for a version of an operator, at every instance of its specification's grid.
+
+    With the semantics `onnx` those of operators that ONNX documents are about the documents alone.
+    """
     spec, rule = specification(domain, operator, version), table.lookup(domain, operator, version)
     if spec is None or rule is None:
         return
     for instance in spec.instances(operator, version):
-        yield from obligations(rule, spec, operator, version, instance)
+        chosen = semantics if domain in DOCUMENTED else EITHER
+        yield from obligations(rule, spec, operator, version, instance, chosen)
 
 
 def record(
-    table: Table, domain: str, operator: str, version: int, decide: Callable[[Obligation], tuple[Decision, ...]]
+    table: Table,
+    domain: str,
+    operator: str,
+    version: int,
+    decide: Callable[[Obligation], tuple[Decision, ...]],
+    semantics: Semantics = EITHER,
 ) -> Record:
     """The obligations, decided."""
-    found = list(obligations_of(table, domain, operator, version))
+    found = list(obligations_of(table, domain, operator, version, semantics))
     gaps = tuple(item for item in found if isinstance(item, Gap))
     decided = tuple(Decided(item, decide(item)) for item in found if isinstance(item, Obligation))
     return Record(domain, operator, version, decided, gaps)

@@ -13,6 +13,7 @@ from absint.obligations.record import Record, record
 from absint.obligations.solving import Decision
 from absint.program.steps import LOWERED
 from absint.specification.specs import specification
+from absint.transfer.semantics import EITHER, Semantics
 from absint.transfer.table import NEWEST, Table
 
 
@@ -45,7 +46,12 @@ def ruled(table: Table, names: Sequence[str] = ()) -> list[Ruled]:
     return [_ruled(table, *operator) for operator in chosen or known]
 
 
-def prove(table: Table, operator: Ruled, decide: Callable[[Obligation], tuple[Decision, ...]]) -> tuple[Record, ...]:
+def prove(
+    table: Table,
+    operator: Ruled,
+    decide: Callable[[Obligation], tuple[Decision, ...]],
+    semantics: Semantics = EITHER,
+) -> tuple[Record, ...]:
     """The record of each specified version, the oldest first. A script that several versions share is decided once."""
     known: dict[str, tuple[Decision, ...]] = {}
 
@@ -54,7 +60,8 @@ def prove(table: Table, operator: Ruled, decide: Callable[[Obligation], tuple[De
             known[obligation.script] = decide(obligation)
         return known[obligation.script]
 
-    return tuple(record(table, operator.domain, operator.operator, v, once) for v in operator.specified)
+    place = (operator.domain, operator.operator)
+    return tuple(record(table, *place, version, once, semantics) for version in operator.specified)
 
 
 def _named(name: str, known: Iterable[tuple[str, str]]) -> Iterator[tuple[str, str]]:

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import re
 import time
-from dataclasses import dataclass
-from typing import Literal
+from dataclasses import dataclass, replace
+from typing import Final, Literal
 
 from absint.errors import UsageError
+from absint.lattices.terms.expr import MAX_DIM
 from absint.obligations.obligation import Obligation
 from absint.solver.backend import Backend
 
@@ -38,7 +40,27 @@ def by_z3(obligation: Obligation, backend: Backend, seconds: float = 10) -> Deci
 
 
 def by_cvc5(obligation: Obligation, seconds: float = 10) -> Decision:
-    """cvc5's verdict. Raises UsageError if it is not installed."""
+    """cvc5's verdict: on all integers, which proves the same of sizes, else on sizes.
+
+    Raises UsageError if it is not installed.
+    """
+    wider = _by_cvc5(obligation, unbounded(obligation.script), seconds / 3)
+    if wider.verdict == "proved":
+        return wider
+    found = _by_cvc5(obligation, obligation.script, seconds)
+    return replace(found, seconds=found.seconds + wider.seconds)
+
+
+def unbounded(script: str) -> str:
+    """The script about all integers. If it has no model, neither has the script about sizes."""
+    return _BOUNDS.sub("", script)
+
+
+_BOUNDS: Final = re.compile(rf"^\(assert \(<= 0 \S+ {MAX_DIM}\)\)\n", re.M)
+"""The lines of a script that bound its sizes."""
+
+
+def _by_cvc5(obligation: Obligation, text: str, seconds: float) -> Decision:
     try:
         import cvc5
     except ImportError:
@@ -47,7 +69,7 @@ def by_cvc5(obligation: Obligation, seconds: float = 10) -> Decision:
     solver.setOption("tlimit-per", str(max(round(seconds * 1000), 1)))  # 0 is no limit
     solver.setOption("produce-models", "true")
     parser = cvc5.InputParser(solver)
-    script = f"(set-logic ALL)\n{obligation.script}\n(check-sat)\n"
+    script = f"(set-logic ALL)\n{text}\n(check-sat)\n"
     parser.setStringInput(cvc5.InputLanguage.SMT_LIB_2_6, script, "obligation")
     symbols, answer, start = parser.getSymbolManager(), "", time.monotonic()
     while not (command := parser.nextCommand()).isNull():
@@ -70,4 +92,4 @@ def asked(obligation: Obligation, solvers: Solvers, backend: Backend, seconds: f
     return (*found, by_cvc5(obligation, seconds)) if solvers != "z3" else found
 
 
-__all__ = ["RLIMIT", "Decision", "Solvers", "Verdict", "asked", "by_cvc5", "by_z3", "decided"]
+__all__ = ["RLIMIT", "Decision", "Solvers", "Verdict", "asked", "by_cvc5", "by_z3", "decided", "unbounded"]

@@ -10,7 +10,8 @@ from absint.diagnostics import Severity
 from absint.errors import UsageError
 from absint.lattices.text.html import block, paragraph, table
 from absint.page.page import page
-from absint.report.summary import first_unknown, required, totals
+from absint.report.requirements import required
+from absint.report.summary import first_unknown, totals
 from absint.solution.described import described
 from absint.solution.naming import where
 

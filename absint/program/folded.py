@@ -6,21 +6,27 @@ The body of such a function is lowered once, as a program of its own; the analys
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Mapping
+from collections.abc import Hashable, Mapping, Sequence
 from functools import cached_property
 from typing import TYPE_CHECKING, Final
 
 from absint.lattices.records import NamedTuple
-from absint.model.protos import attribute_key, domain_of
+from absint.model import schemas
+from absint.model.protos import attribute_key, domain_of, overload_of
 from absint.model.wire import kinds
 from absint.program.inlined_size import Name, called, called_by, expanded_sizes
 from absint.program.lowered import Call
 from absint.program.operations import Callee, Operation
+from absint.program.report import Report
 from absint.program.steps import ABSENT, Operand
+from absint.transfer.families import shipped
+from absint.transfer.semantics import EITHER, ONNX, RUNTIME
 
 if TYPE_CHECKING:
+    from absint.model.load import Loaded
     from absint.model.messages import AttributeMessage, FunctionMessage, NodeMessage
     from absint.program.graph import Program
+    from absint.transfer.semantics import Semantics
 
 LARGE: Final = 20_000
 """A call in the graph that becomes no more nodes is inlined."""
@@ -87,12 +93,25 @@ class Body(Callee):
 class Functions:
     """The functions of a model, and their folded bodies."""
 
-    def __init__(self, protos: Mapping[Name, FunctionMessage]) -> None:
+    def __init__(
+        self, protos: Mapping[Name, FunctionMessage], imports: Mapping[str, int], semantics: Semantics = EITHER
+    ) -> None:
+        """`imports` are those of the model."""
         self.protos = protos
+        self.report = Report()
+        self._imports = imports if protos and semantics != ONNX else {}
+        self._replaces = semantics == RUNTIME
+        self._departing: set[str] = set()
         self.pending: list[tuple[Body, Task]] = []
         """Bodies that are still to be lowered."""
         self._operations: dict[Hashable, Operation] = {}
         self._reached: dict[Name, int] = {}
+
+    @staticmethod
+    def of(loaded: Loaded, semantics: Semantics) -> Functions:
+        """The functions of a model."""
+        protos = {(domain_of(f.domain), f.name, overload_of(f)): f for f in loaded.model.functions}
+        return Functions(protos, loaded.imports(), semantics)
 
     @cached_property
     def _calls(self) -> Mapping[Name, tuple[int, list[Name]]]:
@@ -141,9 +160,40 @@ class Functions:
             return False
         return not any(a.type in _GRAPHS for a in call.attributes) and self.is_repetitive(call.node)
 
+    def imports(self, call: Call, function: FunctionMessage, key: str) -> dict[str, int]:
+        """The opsets of the function's body. `key` names the function.
+
+        The documents want a function and its model to import versions under which its operators are the same. Where
+        they are not, onnxruntime takes the model's, and onnx.reference the function's.
+        """
+        own = call.imported(function, {})
+        if called(call.node) not in self.protos or not self._imports:
+            return own
+        used = call.imported(function, self._imports)
+        if own != used and key not in self._departing:
+            self._departing.add(key)
+            for domain in sorted(own):
+                if own[domain] != used[domain]:
+                    text = f"function {function.name!r} imports version {own[domain]} of {domain or 'ai.onnx'}"
+                    self.report.note("node-form", call.place, f"{text}; onnxruntime reads it as of {used[domain]}")
+        return used if self._replaces else own
+
+    def certain(self, operation: Operation | None, attributes: Sequence[AttributeMessage]) -> Operation | None:
+        """The operation; one without a rule where the version that the model imports has another meaning."""
+        if operation is None or self._replaces or not operation.is_standard:
+            return operation
+        domain, name, version = operation.domain, operation.op_type, self._imports.get(operation.domain)
+        if version in (None, operation.version) or shipped().lookup(domain, name, version) is operation.rule:
+            return operation
+        form = schemas.form(domain, name, version)
+        if form is None or any(form.departures({a.name: a.type for a in attributes})):
+            return operation  # onnxruntime refuses the node
+        reasons = (f"the model imports version {version}, in which {name} has another meaning",)
+        return Operation(domain, name, operation.version, None, {}, operation.outputs, reasons)
+
     def operation(self, call: Call, function: FunctionMessage, key: str) -> Operation:
         """The operation of a folded call, one for equal calls. `key` names the function."""
-        given, imports = call.given(function), call.imported(function)
+        given, imports = call.given(function), self.imports(call, function, key)
         present = tuple(at < len(call.operands) and call.operands[at] != ABSENT for at in range(len(function.input)))
         outputs = len(call.outputs)
         equal = (attribute_key(key, "", outputs, call.attributes), present, tuple(sorted(imports.items())))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
 from functools import lru_cache
 from typing import TYPE_CHECKING
 
@@ -10,6 +10,8 @@ from absint.lattices.records import NamedTuple
 from absint.lattices.value import Tensor
 from absint.model import schemas
 from absint.model.protos import decode_attribute, is_elsewhere
+from absint.model.sources import tensor_fault
+from absint.model.wire.kinds import TENSOR
 from absint.program.operations import INTERNED, MAX_OPERATIONS, Operation
 from absint.program.report import Report
 from absint.rules.lookup import Lookup, newer_opset
@@ -69,14 +71,14 @@ class Instances:
         interned = INTERNED.find(identity) if self._is_shipped else None
         if interned is not None:
             return interned
-        said, given = len(self._report.diagnostics), list(attributes)
-        operation = self._made(operator, given, outputs, place)
+        said, kinds = len(self._report.diagnostics), {a.name: a.type for a in attributes}
+        operation = self._made(operator, attributes, kinds, outputs, place)
         if (
             self._is_shipped
             and operation is not None
             and operation.is_standard
             and len(self._report.diagnostics) == said
-            and not any(map(is_elsewhere, given))
+            and not (TENSOR in kinds.values() and any(map(is_elsewhere, attributes)))
         ):
             INTERNED.intern(identity, operation)
         return operation
@@ -85,6 +87,7 @@ class Instances:
         self,
         operator: tuple[str, str, int],
         attributes: Sequence[AttributeMessage],
+        kinds: Mapping[str, int],
         outputs: int,
         place: Callable[[], str],
     ) -> Operation | None:
@@ -100,11 +103,12 @@ class Instances:
         decoded = self.decoded(attributes)
         if not known.is_standard:
             return Operation(*operator, rule, decoded, outputs, types=types)
-        fatal, harmless = known.departures(operator, {a.name: a.type for a in attributes})
+        fatal, harmless = known.departures(operator, kinds)
         for text in () if known.has_schema else fatal:
             self._report.warn("malformed-node", place(), f"{text}; runtimes refuse it")
         for text in harmless:
             self._report.note("node-form", place(), text)
+        fatal += tuple(_tensor_faults(attributes, decoded))
         return Operation(
             *operator,
             rule,
@@ -134,6 +138,14 @@ class Instances:
     def decoded(self, attributes: Sequence[AttributeMessage]) -> dict[str, AttributeValue]:
         """Attributes as rules see them."""
         return {a.name: decode_attribute(a, self._constant) for a in attributes}
+
+
+def _tensor_faults(attributes: Sequence[AttributeMessage], decoded: Mapping[str, AttributeValue]) -> Iterator[str]:
+    """The reasons why no runtime loads the tensors among the attributes."""
+    for attribute in attributes:
+        value = decoded[attribute.name]
+        if attribute.type == TENSOR and isinstance(value, Tensor) and (fault := tensor_fault(attribute.t, value)):
+            yield f"the tensor of {attribute.name} {fault}"
 
 
 def _of_rule(rule: Rule, domain: str, op_type: str, version: int) -> _Operator:

@@ -190,9 +190,10 @@ class Call(NamedTuple):
         """The attributes of a call, and the function's defaults of the others."""
         return {a.name: a for a in (*function.attribute_proto, *self.attributes)}
 
-    def imported(self, function: FunctionMessage) -> dict[str, int]:
-        """The opsets of the function's body."""
-        return {**self.frame.imports, **{domain_of(e.domain): e.version for e in function.opset_import}}
+    def imported(self, function: FunctionMessage, of_model: Mapping[str, int]) -> dict[str, int]:
+        """The opsets of the function's body, where those of the model replace the function's own."""
+        own = {domain_of(e.domain): e.version for e in function.opset_import}
+        return {**self.frame.imports, **own, **of_model}
 
     def excess(self, function: FunctionMessage) -> str:
         """The excess of a call over the inputs or outputs of its function, in words; empty if it fits."""

@@ -15,7 +15,7 @@ from absint.lattices.value import TOP
 from absint.model import schemas
 from absint.model.definitions import definition_texts
 from absint.model.load import Loaded, unreadable_texts
-from absint.model.protos import Captures, attribute_key, domain_of, overload_of, resolved
+from absint.model.protos import Captures, attribute_key, domain_of, resolved
 from absint.model.wire import kinds
 from absint.model.wire.fields import MalformedError
 from absint.model.wire.graphs import Node as ReadNode
@@ -74,10 +74,8 @@ class Lowerer:
         self._operations: dict[Versions, dict[object, Operation | None]] = {}
         self._may_fold = watch is None or watch.max_nodes is None
         self._is_body = functions is not None
-        if functions is None:
-            functions = Functions({(domain_of(f.domain), f.name, overload_of(f)): f for f in loaded.model.functions})
-        self._called = functions
-        self._functions = functions.protos
+        self._called = functions or Functions.of(loaded, self.program.semantics)
+        self._functions = self._called.protos
         self._shares = lookup.table is shipped() and not self._functions
         self._root = Path()
         self._captures = Captures()
@@ -115,7 +113,7 @@ class Lowerer:
         while self._called.pending:
             inner = Lowerer(self.loaded, self._lookup, program=program.alike(), functions=self._called)
             diagnostics += inner.lower_body(*self._called.pending.pop())
-        diagnostics += self._lookup.diagnostics
+        diagnostics += (*self._lookup.diagnostics, *self._called.report.diagnostics)
         signature, refused, declaring = sources.signature, sources.refused, self._declaring
         program.read_declared = partial(declared_shapes, declaring, signature.inputs)
         texts = definition_texts(model)
@@ -186,7 +184,7 @@ class Lowerer:
                 inputs, outputs, tail = node.input, node.output, node.tail
                 attributes, key = tail.attribute, (tail, len(outputs))
             else:  # one slice of protobuf is faster than single reads
-                inputs, outputs, attributes = node.input[:], tuple(node.output[:]), node.attribute
+                inputs, outputs, attributes = node.input[:], tuple(node.output[:]), node.attribute[:]
                 if attributes or functions:
                     if attributes and formals is not None:
                         attributes = resolved(attributes, formals)
@@ -251,7 +249,9 @@ class Lowerer:
             return None
         operator, place = (domain, op_type, frame.imports.get(domain, 1)), partial(place_of, node, number, frame)
         whole = self._key(node, attributes, outputs) if isinstance(node, ReadNode) else key
-        operation = self._instances.operation(operator, attributes, outputs, whole, place)
+        operation = self._called.certain(
+            self._instances.operation(operator, attributes, outputs, whole, place), attributes
+        )
         if self._shares and operation is not None and operation.is_interned:
             INTERNED.add(frame.versions, key, operation)
         return operation
@@ -349,7 +349,7 @@ class Lowerer:
         scope = Scope()
         for index, formal in enumerate(function.input):
             scope.names[formal] = call.operands[index] if index < len(call.operands) else ABSENT
-        given, imports = call.given(function), call.imported(function)
+        given, imports = call.given(function), self._called.imports(call, function, key)
         path = self.program.enter(frame.path, call.label, scope)
 
         if getattr(function, "value_info", ()):

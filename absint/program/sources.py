@@ -39,8 +39,8 @@ class Sources:
     def bind_inputs(self, graph: GraphMessage) -> None:
         """Add the inputs and initialisers of the main graph."""
         names = self._program.main.names
-        initialisers = {tensor.name for tensor in graph.initializer}
-        for info in graph.input:
+        initialisers, inputs = {tensor.name for tensor in graph.initializer[:]}, graph.input[:]
+        for info in inputs:
             if info.name in names:
                 text = "declared twice; the first declaration counts"
                 self._report.warn("duplicate-input", f"input {info.name!r}", text)
@@ -50,7 +50,7 @@ class Sources:
                 node = self.add(info.name, value, names)
                 self.signature.inputs[info.name] = node
                 self.refuse(node, input_fault(info, value))
-        declared = {info.name: info for info in graph.input if info.name in initialisers}
+        declared = {info.name: info for info in inputs if info.name in initialisers}
         self.bind_initialisers(graph, names, declared)
         if self.signature.overridable:
             self._report.diagnostics.append(overridable_diagnostic(self.signature, defaults=self._defaults))
@@ -65,7 +65,7 @@ class Sources:
         """Add the initialisers of a graph. `declared` are those that are inputs too."""
         nodes, root = self._program.nodes, self._root
         fixed = self._loaded.model.ir_version < 4  # there every initialiser has to be an input
-        for tensor in graph.initializer:
+        for tensor in graph.initializer[:]:
             name, value = tensor.name, self.constant(tensor)
             if fault := initialiser_fault(tensor, value, declared.get(name)):
                 self.refuse(len(nodes), fault)

@@ -31,7 +31,8 @@ class Provers:
     def of(self, given: str, limits: Limits, extra: tuple[Relation, ...] = (), sizes: Relation = TRUE) -> Prover:
         """The prover under these premises, with limits for the next question.
 
-        `given` is as for `Result.prove`, or `base` for the first round alone; `extra` is assumed, `sizes` are computed.
+        `given` is as for `Result.prove`, `base` for the first round alone, or `required` for a run without numeric
+        premises; `extra` is assumed, `sizes` are computed.
         """
         key = given, (*extra, sizes) if sizes is not TRUE else extra
         prover = self._kept.get(key)
@@ -39,7 +40,9 @@ class Provers:
             found = recorded(self._analysed)
             every = found.base if given == "base" else found.every
             kept: Iterable[Constraint] = every.of_needed
-            if given == "inputs":
+            if given == "required":
+                kept = every.of_needed.without_premises()
+            elif given == "inputs":
                 kept = (c for c in every if c.origin.node < 0)
             elif given == "declared":
                 kept = [*kept, *self._claims()]

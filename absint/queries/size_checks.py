@@ -19,7 +19,8 @@ from absint.queries.outcomes import Check, Discharged, Failure, Outcome
 from absint.shapes.advice import NO_ADVICE, Advice
 from absint.shapes.advised import Adviser, advised, interpreter
 from absint.shapes.analysis import ShapeAnalysis
-from absint.shapes.refinement import Round, solved
+from absint.shapes.refinement import solved
+from absint.shapes.rounds import Round
 from absint.shapes.sizes import given
 from absint.solution.constraints import DECLARATION, Recorder, recorded
 from absint.solver.constraints import Constraint, PossibleFailure, holds
@@ -123,7 +124,7 @@ def _sources(analysed: Analysed, advice: Advice, node: int) -> str:
     """The analyses that tell something of the inputs of a node; all if what they tell reaches it through sizes."""
     nodes = analysed.nodes
     by = [advice.sources[operand] for operand in nodes[node].operands if operand in advice.sources]
-    return ", ".join(dict.fromkeys(by or [*advice.sources.values(), *(finding.by for finding in advice.findings)]))
+    return ", ".join(sorted({*(by or [*advice.sources.values(), *(finding.by for finding in advice.findings)])}))
 
 
 def _named(analysed: Analysed) -> Iterator[tuple[str, tuple[int, int]]]:

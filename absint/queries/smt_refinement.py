@@ -1,7 +1,8 @@
 """The round with Z3: decisions that the analysis left open and the constraints settle.
 
 An open decision shows as a choice in some dim: a join of two terms (`ite`), a broadcast, the larger or smaller of two,
-a quotient that may be exact. A proof about it holds in every run that succeeds, so another round may use it. No other
+a quotient that may be exact. A proof about it holds in every run that succeeds, so another round may use it; it rests
+on no numeric premise, since the values that it changes may be apart from those that the premise is about. No other
 proof ever reaches a value. All decisions are examined on request; without one, choices of which samples of sizes show
 one side alone.
 """
@@ -28,7 +29,7 @@ from absint.shapes.advised import interpreter
 from absint.shapes.analysis import ShapeAnalysis
 from absint.shapes.choosing import replaced
 from absint.shapes.names import distinct_values
-from absint.shapes.refinement import Learned, Round
+from absint.shapes.rounds import Learned, Round
 
 if TYPE_CHECKING:
     from absint.solution.analysed import Analysed
@@ -86,7 +87,7 @@ def settle(analysed: Analysed, conditions: Container[Relation] | None = None, li
     rounds: list[Round] = []
     last = analysed.last
     watch = analysed.lowered.watch
-    prover = Provers(analysed).of("run", limits)
+    prover = Provers(analysed).of("required", limits)
     if _decided(prover, None).entailed:
         return rounds
     back = analysed.rounds.originals

@@ -2,6 +2,7 @@
 
 documents      the head of every JSON document; schemas/: its JSON Schemas
 summary        rows and totals of an analysis; text and document render them, tracing shows the history of a value
+requirements   what nodes require of the sizes of the inputs
 relations      relations and the nodes that state them, in one line each; clauses: those of a contract, in order
 study          the table of a study
 exports        the constraints of a model for other tools

@@ -31,7 +31,7 @@ def report(result: Result, analysis: Ranges, width: int, *, everything: bool = F
     findings = analysis.findings(result)
     counts = Counter(finding.certainty for finding in findings)
     total = ", ".join(f"{counts[certainty]} {title}" for certainty, title in _TITLES.items())
-    yield from map(Line, wrapped(f"{plain(result.origin)}: {total}", width, 2))
+    yield from map(Line, wrapped(f"{plain(result.origin)}: what can go wrong: {total}", width, 2))
     yield from assumed(result, width)
     values = result.found_by(analysis)
     outputs = values if everything else {name: values[name] for name in result.outputs if name in values}
@@ -45,6 +45,12 @@ def report(result: Result, analysis: Ranges, width: int, *, everything: bool = F
             yield Line("")
             yield Line(_TITLES[certainty], "bold")
             yield from _group(group, width, everything)
+    if counts["unknown"] and not everything:
+        yield Line("")
+        yield from (Line(part, "dim") for part in wrapped(_HINT, width, 1))
+
+
+_HINT: Final = "(unknown: no range is known that would decide it; --input and sizes give ranges, --all lists the nodes)"
 
 
 def _group(group: list[RangeFinding], width: int, everything: bool) -> Iterator[Line]:

@@ -41,6 +41,14 @@ def report(found: Sequence[Ruled], records: Records | None, width: int, *, named
             yield from _listed("open", "bold", _open(every), width)
     yield Line("")
     yield from map(Line, wrapped(_summary(found, records), width, 2))
+    if records is None:
+        yield from (Line(part, "dim") for part in wrapped(_LEGEND, width, 1))
+
+
+_LEGEND: Final = (
+    "(numbers: the opsets that changed the operator; instances: nodes at which --prove compares the rule with the "
+    "specification; complete: the rule promises to state all that a run needs)"
+)
 
 
 def _versions(item: Ruled) -> str:
@@ -112,10 +120,15 @@ def _counted(number: int, noun: str) -> str:
     return f"{number:,} {noun}{'' if number == 1 else 's'}"
 
 
-def document(found: Sequence[Ruled], records: Records | None, solver: str) -> str:
+def document(found: Sequence[Ruled], records: Records | None, solver: str, semantics: str) -> str:
     """The operators in the order of the text; with records, the verdicts and what is not proved."""
     operators = [_operator(item, None if records is None else records[item]) for item in found]
-    head: dict[str, Json] = {"schema": SCHEMA, "absint": VERSION, "solver": None if records is None else solver}
+    head: dict[str, Json] = {
+        "schema": SCHEMA,
+        "absint": VERSION,
+        "solver": None if records is None else solver,
+        "semantics": semantics,
+    }
     return json_text({**head, "operators": operators}, indent=1)
 
 

@@ -4,18 +4,14 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator
-from typing import TYPE_CHECKING, Final, Literal, NamedTuple
+from typing import TYPE_CHECKING, Literal, NamedTuple
 
-from absint.lattices.logic.facts import Facts
-from absint.lattices.logic.truth import YES
 from absint.lattices.shape import Shape
-from absint.lattices.terms.expr import Dim, Expr, Symbol
-from absint.lattices.terms.normal import sole_atom
+from absint.lattices.terms.expr import Dim, Expr
 from absint.lattices.value import BOTTOM, TOP, Container, Tensor, Value
 from absint.solution.described import IN_PLACE, Texts, brief
 
 if TYPE_CHECKING:
-    from absint.lattices.logic.relation import Relation
     from absint.solution.analysed import Analysed
 
 Requirement = Literal["shapes", "ranks", "rules"]
@@ -96,54 +92,6 @@ def tensor_of(value: Value) -> Tensor | None:
     while isinstance(value, Container):
         value = value.element
     return value if isinstance(value, Tensor) else None
-
-
-class Needed(NamedTuple):
-    """A requirement over sizes of the inputs, and what states it: nodes, in execution order, and the first reason."""
-
-    relation: Relation
-    nodes: tuple[int, ...]
-    reason: str
-
-
-def required(analysed: Analysed) -> list[Needed]:
-    """Requirements of nodes over sizes of the inputs, bounds first, without those that bounds imply.
-
-    They are as the first round states them, outside of branches and loops: it costs little. The contract has all, in
-    fewer clauses, with proofs.
-    """
-    if not analysed.policy.sound:
-        return []
-    analysis = analysed.rounds.rounds[0].analysis
-    facts = analysis.facts
-    stated: dict[Relation, list[tuple[int, str]]] = {}
-    for node, summary in analysis.applied.items():
-        if not summary.statements or summary.refusal or analysed.nodes[node].gate >= 0:
-            continue
-        for statement in analysis.statements(node):
-            if statement.role == "required":
-                relation = statement.relation.map(facts.restored) if facts.originals else statement.relation
-                if relation.free_symbols and relation.free_symbols <= analysed.parameters.keys():
-                    stated.setdefault(relation, []).append((node, statement.reason))
-    given = [*analysed.assumptions, *analysed.declared_inputs.premises]
-    in_order = sorted(stated, key=lambda r: (r.size, r.key))
-    plain = [relation for relation in in_order if _is_plain(relation)]
-    for relation in plain[:_COMPARED]:
-        others = [other for other in plain if other is not relation]
-        if Facts([*given, *others], analysed.symbols).decide(relation) is YES:
-            plain = others
-    known = Facts([*given, *plain], analysed.symbols)
-    found = plain + [r for r in in_order if not _is_plain(r) and known.decide(r) is not YES]
-    return [Needed(r, tuple(node for node, _ in stated[r]), stated[r][0][1]) for r in found]
-
-
-def _is_plain(relation: Relation) -> bool:
-    """It bounds one symbol."""
-    return relation.line is not None and isinstance(sole_atom(relation.line.term), Symbol)
-
-
-_COMPARED: Final = 40
-"""Most bounds of single symbols that are held against one another."""
 
 
 def first_unknown(analysed: Analysed) -> dict[str, Row]:

@@ -17,7 +17,8 @@ from absint.diagnostics import Diagnostic, Severity
 from absint.lattices.text.escapes import plain
 from absint.queries.premises import all_premises
 from absint.report.relations import brief
-from absint.report.summary import computed, first_unknown, required, totals
+from absint.report.requirements import required
+from absint.report.summary import computed, first_unknown, totals
 from absint.solution.claimed import claims
 from absint.solution.described import described
 from absint.solution.naming import where
@@ -26,7 +27,8 @@ from absint.transfer.semantics import EITHER, ONNX
 if TYPE_CHECKING:
     from absint.explain.fresh import FreshSymbol
     from absint.lattices.text.naming import Where
-    from absint.report.summary import Needed, Row
+    from absint.report.requirements import Needed
+    from absint.report.summary import Row
     from absint.report.tracing import Traced
     from absint.shapes.timings import Timings
     from absint.solution.analysed import Analysed

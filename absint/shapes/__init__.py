@@ -11,8 +11,9 @@ branches        gates and joins of an If; body_types: the types that branches an
 loops/          heads and exits of Loop, Scan and SequenceMap
 inputs          symbols of the graph inputs, input_elements those of their elements; assumptions: those of the user
 input_shapes    shapes that a caller states for inputs without one
-refinement      requirements of one round become facts of the next; rounds: what a round is; choosing: choices that
-                facts settle
+refinement      requirements of one round become facts of the next; rounds: what a round is; teachings: which
+                requirements become facts; open_items: what a round left open; first_look: a few nodes that may save
+                round 0; choosing: choices that facts settle
 advice          what other analyses tell this one; advised: both in turns
 policies        one run under another tool's choice between two dims
 sizes           sizes, ranges and shapes that a caller gives, read against the inputs

@@ -20,7 +20,8 @@ from absint.program.declarations import declared_in_main
 from absint.program.limits import ANALYSE
 from absint.shapes.analysis import ShapeAnalysis, Trace
 from absint.shapes.choosing import replaced
-from absint.shapes.refinement import Round, Rounds, solved
+from absint.shapes.refinement import solved
+from absint.shapes.rounds import Round, Rounds
 from absint.shapes.summaries import State
 
 if TYPE_CHECKING:

@@ -9,11 +9,12 @@ from collections.abc import Callable
 from typing import Final
 
 from absint.lattices.contents import Contents, Element
+from absint.lattices.logic.shortest import shortest
 from absint.lattices.shape import Shape
 from absint.lattices.terms.dim import Dim
 from absint.lattices.terms.expr import Expr, Unknown
 from absint.lattices.terms.periodic import extent
-from absint.lattices.terms.shortening import FEW, length, shortened
+from absint.lattices.terms.shortening import FEW, length
 from absint.lattices.value import Tensor, Value
 from absint.shapes.summaries import State
 
@@ -48,7 +49,7 @@ def is_readable(value: Value) -> bool:
 
 def is_final(dim: Expr) -> bool:
     """It is its shortest form, and not too long."""
-    return dim.size < FEW or (shortened(dim) is dim and (dim.size <= _SHORT or length(dim) <= MOST))
+    return dim.size < FEW or (shortest(dim) is dim and (dim.size <= _SHORT or length(dim) <= MOST))
 
 
 def _has_long(contents: Contents | None) -> bool:
@@ -87,7 +88,7 @@ def _elements(contents: Contents, say: Callable[[int, str], None]) -> Contents |
 
 
 def _short(dim: Dim, at: int, say: Callable[[int, str], None]) -> Dim:
-    best = shortened(dim)
+    best = shortest(dim)
     if not isinstance(best, Expr) or best.size <= _SHORT or (long := length(best)) <= MOST:
         return best
     say(at, f"its expression has about {long:,} characters, more than {MOST:,}: unknown but for its bounds")

@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from absint.shapes.analysis import ShapeAnalysis
     from absint.shapes.input_elements import InputElement
     from absint.shapes.inputs import Inputs
-    from absint.shapes.refinement import Round, Rounds
+    from absint.shapes.rounds import Round, Rounds
     from absint.shapes.summaries import State
     from absint.transfer.semantics import Semantics
 

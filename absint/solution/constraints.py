@@ -27,7 +27,7 @@ from absint.program.steps import LoopBody
 from absint.shapes.branches import condition_of
 from absint.shapes.inputs import Inputs
 from absint.shapes.names import more_names
-from absint.shapes.refinement import Round
+from absint.shapes.rounds import Round
 from absint.solution.load_errors import load_errors
 from absint.solver.constraints import Constraint, ConstraintSet, Origin, PossibleFailure, Role
 
@@ -87,9 +87,10 @@ class Recorder:
             self._state(finding.node, finding.relation, "defined", f"found by {finding.by}")
         self.constraints.sort(key=lambda c: c.origin.node)
 
-    def refused(self, node: int, reason: str) -> None:
-        """No runtime loads the model because of the node, even if no run reaches it."""
-        self.constraints.append(Constraint(FALSE, TRUE, self.origin(node), "required", reason))
+    def refused(self, node: int, reason: str, where: str = "") -> None:
+        """No runtime loads the model because of the node, or of what stands there, even if no run reaches it."""
+        origin = Origin(node, "", where, "", "") if where else self.origin(node)
+        self.constraints.append(Constraint(FALSE, TRUE, origin, "required", reason))
 
     def _state(self, node: int, relation: Relation, role: str, reason: str) -> None:
         guard = self.path_condition(self._nodes[node].gate)
@@ -269,7 +270,7 @@ def _recorded(analysed: Analysed) -> Recorded:
     errors = load_errors(analysed)
     runs = [Recorder(analysed.lowered, round_).run() for round_ in rounds]
     for error in errors:
-        runs[0].refused(error.node, error.reason)
+        runs[0].refused(error.node, error.reason, error.where)
     if errors:
         runs[0].constraints.sort(key=lambda c: c.origin.node)
     if analysed.companions is not None:

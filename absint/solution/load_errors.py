@@ -7,12 +7,14 @@ value; runtimes do not compare those of inputs, of initialisers and of values th
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING
 
+from absint.diagnostics import Severity
 from absint.engine import fixpoint
+from absint.lattices.dtype import UNDEFINED
 from absint.lattices.records import NamedTuple
-from absint.lattices.value import BOTTOM, MapOf, OptionalOf, SequenceOf, SparseTensor, Tensor, Value
+from absint.lattices.value import BOTTOM, TOP, MapOf, OptionalOf, SequenceOf, SparseTensor, Tensor, Value
 from absint.model.declared_types import problem, read_type
 from absint.model.protos import declared_types
 from absint.program.steps import ABSENT, LoopBody
@@ -23,6 +25,7 @@ if TYPE_CHECKING:
     from absint.program.graph import Node
     from absint.program.lowered import Declaring, Lowered
     from absint.program.steps import Operand
+    from absint.shapes.summaries import RuleSummary, State
     from absint.solution.analysed import Analysed
 
 
@@ -35,6 +38,8 @@ class LoadError(NamedTuple):
     """The code of its diagnostic."""
     declaration: tuple[str, str] | None = None
     """Path and name of the value whose declared type it is."""
+    where: str = ""
+    """The place that lowering told, which has a diagnostic already; then `node` is any."""
 
 
 def load_errors(analysed: Analysed) -> tuple[LoadError, ...]:
@@ -48,9 +53,12 @@ def _load_errors(analysed: Analysed) -> tuple[LoadError, ...]:
 
 
 def _lowered(lowered: Lowered) -> Iterator[LoadError]:
-    """Inputs and initialisers that no runtime accepts."""
+    """Inputs and initialisers that no runtime accepts, and malformed nodes."""
     for node, reason in lowered.refused:
         yield LoadError(node, reason, "ill-formed")
+    for error in lowered.diagnostics if lowered.program.nodes else ():
+        if error.severity is Severity.ERROR:
+            yield LoadError(0, error.message, error.code, where=error.where)
 
 
 def _inferred(analysed: Analysed) -> Iterator[LoadError]:
@@ -89,27 +97,35 @@ def _is_hidden(analysed: Analysed, node: int) -> bool:
     return False
 
 
+class _Typed(NamedTuple):
+    """An analysis on types alone, with no condition known and every body entered."""
+
+    summaries: Mapping[int, RuleSummary]
+    states: Sequence[State]
+
+
 def _unreached(analysed: Analysed) -> Iterator[LoadError]:
-    """Nodes that violate their types where the analysis computes nothing."""
+    """Nodes that violate their types or their form where the analysis computes nothing."""
+    typed = analysed.once(_typed)
+    if typed is None:
+        return
+    known = analysed.base.analysis.applied
+    for node, summary in typed.summaries.items():
+        if summary.refusal and (node not in known or not known[node].refusal):
+            yield LoadError(node, summary.rejected or "", summary.refusal)
+
+
+def _typed(analysed: Analysed) -> _Typed | None:
+    """The types of all values; None if the analysis computes something everywhere."""
     nodes, states = analysed.nodes, analysed.base.states
     gates = {item.gate for item in nodes if item.gate >= 0} if len(analysed.scopes) > 1 else ()
     if not any(states[gate][0] is BOTTOM for gate in gates):
-        return
-    known = analysed.base.analysis.applied
-    for error in _wrong_types(analysed.lowered):
-        if error.node not in known or not known[error.node].refusal:
-            yield error
-
-
-def _wrong_types(lowered: Lowered) -> Iterator[LoadError]:
-    """Nodes that violate the types or the form of their operators, found from types alone."""
-    nodes = enumerate(lowered.program.nodes)
-    inputs = {node: type_only(item.value) for node, item in nodes if item.value is not None}
-    analysis = ShapeAnalysis(lowered.program, inputs=inputs, simplify=type_only)
-    fixpoint(lowered.program, analysis)
-    for node, summary in analysis.applied.items():
-        if summary.refusal:
-            yield LoadError(node, summary.rejected or "", summary.refusal)
+        return None
+    program = analysed.lowered.program
+    inputs = {node: type_only(item.value) for node, item in enumerate(nodes) if item.value is not None}
+    analysis = ShapeAnalysis(program, inputs=inputs, simplify=type_only)
+    found = fixpoint(program, analysis)
+    return _Typed(analysis.applied, found.states)
 
 
 def type_only(value: Value) -> Value:
@@ -139,7 +155,15 @@ def _declared(analysed: Analysed) -> Iterator[LoadError]:
 
 
 def _value(analysed: Analysed, operand: Operand) -> Value:
-    state = analysed.last.states[operand[0]]
+    """The value, or what types alone tell of one that comes from code that the analysis never reaches."""
+    value = _output(analysed.last.states, operand)
+    is_open = value in (TOP, BOTTOM) or (isinstance(value, Tensor) and value.dtype is UNDEFINED)
+    typed = analysed.once(_typed) if is_open else None
+    return value if typed is None else _output(typed.states, operand)
+
+
+def _output(states: Sequence[State], operand: Operand) -> Value:
+    state = states[operand[0]]
     return state[operand[1]] if operand[1] < len(state) else BOTTOM
 
 

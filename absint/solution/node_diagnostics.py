@@ -11,7 +11,7 @@ from absint.engine import fixpoint
 from absint.lattices.terms.kinds import INTERNAL
 from absint.program.graph import Node
 from absint.shapes.analysis import ShapeAnalysis
-from absint.shapes.refinement import Learned
+from absint.shapes.rounds import Learned
 from absint.solution.load_errors import load_errors
 
 if TYPE_CHECKING:
@@ -58,6 +58,8 @@ def node_diagnostics(analysed: Analysed) -> Iterator[Diagnostic]:
         for note in summary.notes:
             yield Diagnostic(Severity.WARNING, "node", where, shown(analysed, note))
     for error in load_errors(analysed):
+        if error.where:
+            continue
         item = analysed.nodes[error.node]
         where = f"{item}{_output(item)}" if item.value is None else str(item)
         yield Diagnostic(Severity.ERROR, error.code, where, error.reason)

@@ -14,14 +14,14 @@ They share no code with the rules, and no analysis imports them: rules are prove
     images         transposed convolutions, columns, regions, samples
     resizing       Resize and Upsample
     normalisation  normalisations and softmax
-    layout         elements rearranged: transpose, concat, split, pad, slice
+    layout         elements rearranged: transpose, concat, split, pad; slicing: Slice
     reshaping      Reshape
     indexing       elements read or written at given places
     generators     new tensors; quantisation
     recurrent      layers in time
     losses         losses; spectra
     learning       classical machine learning: ai.onnx.ml
-    attention      attention by heads, positions
+    attention      attention by heads, positions; states: layers with a state
     fused          com.microsoft: operators that fuse or extend those of ONNX
     quantised      layers on quantised tensors
     extended       com.microsoft: operators of ONNX, packed products, embeddings; images of old

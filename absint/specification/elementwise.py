@@ -76,6 +76,7 @@ def _pairs(dtype: str) -> list[tuple[str, str]]:
     first=8,
     grid=[*(at(*pair) for pair in TWO), at("N C"), at("N C", "M D", "L E"), at("N", "M", "")],
 )
+@specifies("StringConcat", grid=[at(f"string: {a}", f"string: {b}") for a, b in TWO])
 @specifies("Where", grid=[at("bool: N C", "M D", "L E"), at("bool: N", "M D", ""), at("bool:", "N", "N")])
 def broadcasting(node: Node) -> Output:
     """The shape after broadcasting."""
@@ -83,6 +84,16 @@ def broadcasting(node: Node) -> Output:
         for divisor in node.input(1).elements or ():
             node.requires(negated(equal(divisor, 0)), "an integer must not be divided by 0")
     return tensor(broadcast(node, node.given()))
+
+
+@specifies("SwiGLU", grid=[at("N C", "M D"), at("N", "M"), at("", ""), at("N C", "M")])
+def alike(node: Node) -> Output:
+    """The shape of both inputs."""
+    a, b = node.input(0), node.input(1)
+    node.demand(a.rank == b.rank, "the inputs must have one shape")
+    for size, other in zip(a.dims, b.dims, strict=True):
+        node.requires(equal(size, other), "the inputs must have one shape")
+    return tensor(a.dims)
 
 
 def broadcast(node: Node, inputs: Sequence[Input]) -> list[Defined]:

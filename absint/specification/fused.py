@@ -6,7 +6,7 @@ from typing import Final
 
 from absint.specification.elementwise import broadcast
 from absint.specification.formulas import Term, either, equal, greatest, product
-from absint.specification.layout import number
+from absint.specification.layout import number, with_one
 from absint.specification.node import Input, Node, Output, tensor
 from absint.specification.products import fits_into
 from absint.specification.specs import at, specifies
@@ -162,11 +162,15 @@ def distances(node: Node) -> Output:
 
 
 @specifies(
-    "ExpandDims", domain=MICROSOFT, grid=[at("N C", "int32: . 0"), at("N C", "int32: . 2"), at("N", "int32: . -1")]
+    "ExpandDims",
+    domain=MICROSOFT,
+    grid=[at("N C", "int32: . 0"), at("N C", "int32: . 2"), at("N", "int32: . -1"), at("N C", "int32: . a")],
 )
 def expand_dims(node: Node) -> Output:
     """With an axis of size 1."""
     x, (axis,) = node.input(0), node.elements(1) or ()
+    if number(axis) is None:
+        return tensor(with_one(x.dims, node.place(axis, x.rank + 1)))
     place = node.axis(number(axis) or 0, x.rank + 1)
     return tensor([*x.dims[:place], 1, *x.dims[place:]])
 

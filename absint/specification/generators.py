@@ -8,7 +8,7 @@ from absint.specification.node import Node, Output, tensor
 from absint.specification.specs import at, specifies
 
 
-@specifies("ConstantOfShape", grid=[at("= n 3"), at("="), at("= n m"), at("= 2 -1")])
+@specifies("ConstantOfShape", grid=[at("= n 3"), at("="), at("= n m"), at("= 2 -1"), at("= n-1 m")])
 def constant_of_shape(node: Node) -> Output:
     """The sizes that the input lists."""
     sizes = node.elements(0) or ()
@@ -83,10 +83,11 @@ def numbers_in_range(node: Node) -> Output:
     return tensor([greatest(lies)])
 
 
-@specifies("HannWindow HammingWindow BlackmanWindow", grid=[at(". n"), at(". n", periodic=0)])
+@specifies("HannWindow HammingWindow BlackmanWindow", grid=[at(". n"), at(". n", periodic=0), at(". n-1")])
 def window_function(node: Node) -> Output:
     """A value for each place of the window."""
     (size,) = node.elements(0) or ()
+    node.requires(size >= 0, "the size must not be negative")
     return tensor([size])
 
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from math import prod
+
 from absint.specification.formulas import Defined, Int, both, either, equal, product, smallest
 from absint.specification.layout import numbers
 from absint.specification.node import Node, Output, tensor
@@ -13,6 +15,9 @@ from absint.specification.specs import at, specifies
     grid=[
         at("N C H", "D M 3"),
         at("N C H", "D M 3", strides=[2], pads=[1, 1]),
+        at("N C H", "D M 3", pads=[2, 3]),
+        at("N C H", "D M 3", group=0),
+        at("N C H", "D M 3", output_shape=[0]),
         at("N C H", "D M 3", "B", strides=[2], output_padding=[1]),
         at("N C H W", "D M 2 3", dilations=[2, 1], strides=[1, 2], pads=[0, 1, 1, 0]),
         at("N C H", "D M 3", group=2),
@@ -29,6 +34,7 @@ def transposed_convolution(node: Node) -> Output:
     x, w, bias = node.input(0), node.input(1), node.optional(2)
     node.demand(x.rank == w.rank, "X and W must have one rank")
     group, axes = node.integer("group", 1), x.rank - 2
+    node.demand(group >= 1, "there must be a group")
     node.requires(equal(x.dims[1], w.dims[0]), "channels of X must be those of W")
     node.requires(equal(x.dims[1] % group, 0), "channels must be a multiple of group")
     channels = w.dims[1] * group
@@ -39,6 +45,7 @@ def transposed_convolution(node: Node) -> Output:
     pads = node.integers("pads") or [0] * 2 * axes
     extra = node.integers("output_padding") or [0] * axes
     wanted = node.integers("output_shape")
+    node.demand(min(wanted or [1]) >= 1, "the output must have an element")
     sizes: list[Int] = []
     for axis in range(axes):
         size, kernel = x.dims[2 + axis], w.dims[2 + axis]
@@ -60,24 +67,33 @@ def transposed_convolution(node: Node) -> Output:
 
 
 @specifies(
-    "Col2Im", grid=[at("N C L", "= 4 5", "= 2 2"), at("N C L", "= 6 6", "= 3 2", strides=[2, 1], pads=[1, 0, 1, 0])]
+    "Col2Im",
+    grid=[
+        at("N C L", "= 4 5", "= 2 2"),
+        at("N C L", "= 6 6", "= 3 2", strides=[2, 1], pads=[1, 0, 1, 0]),
+        at("N C L", "= h w", "= 2 1", dilations=[2, 1]),
+        at("N C L", "= h", "= 3", strides=[2], pads=[1, 2]),
+        at("N C L", "= 2 5", "= 3 1"),
+    ],
 )
 def columns_to_image(node: Node) -> Output:
     """Columns (N, C * block, positions) into an image (N, C, sizes...)."""
-    x = node.input(0)
-    image, block = numbers(node.elements(1)), numbers(node.elements(2))
+    x, image, block = node.input(0), node.elements(1) or (), numbers(node.elements(2))
     axes = len(image)
     strides = node.integers("strides") or [1] * axes
     dilations = node.integers("dilations") or [1] * axes
     pads = node.integers("pads") or [0] * 2 * axes
-    count, rows = 1, 1
-    for axis in range(axes):
-        room = image[axis] + pads[axis] + pads[axes + axis] - dilations[axis] * (block[axis] - 1) - 1
-        node.demand(room >= 0, "the block must fit the image")
-        count *= room // strides[axis] + 1
-        rows *= block[axis]
+    positions = []
+    for axis, size in enumerate(image):
+        room = size + (pads[axis] + pads[axes + axis] - dilations[axis] * (block[axis] - 1) - 1)
+        node.requires(size >= 0, "a size of the image must not be negative")
+        node.requires(room >= 0, "the block must fit the image")
+        node.limits(size >= 1, "onnxruntime needs an image that is not empty")
+        positions.append(room // strides[axis] + 1)
+    rows = prod(block)
     node.requires(equal(x.dims[1] % rows, 0), "rows must be a multiple of the block")
-    node.requires(equal(x.dims[2], count), "columns must be the positions of the block")
+    node.requires(equal(x.dims[2], product(positions)), "columns must be the positions of the block")
+    node.limits(x.dims[1] >= 1, "onnxruntime needs rows")
     return tensor([x.dims[0], Defined(lambda q: equal(q * rows, x.dims[1])), *image])
 
 
@@ -128,11 +144,12 @@ def crop_or_pad(node: Node) -> Output:
     return tensor(dims)
 
 
-@specifies("GridSample", grid=[at("N C H W", "M I J 2")])
+@specifies("GridSample", grid=[at("N C H W", "M I J 2"), at("N C H W", "M I J K")])
 def sample_grid(node: Node) -> Output:
     """(N, C, sizes of the grid...)."""
     x, grid = node.input(0), node.input(1)
     node.requires(equal(grid.dims[0], x.dims[0]), "X and grid must have one batch")
+    node.requires(equal(grid.dims[-1], x.rank - 2), "there must be a coordinate for each spatial axis")
     node.limits(product(x.dims[2:]) >= 1, "onnxruntime needs an element of each image")
     return tensor([*x.dims[:2], *grid.dims[1:-1]])
 

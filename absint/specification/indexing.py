@@ -126,13 +126,19 @@ def scatter_nd(node: Node) -> Output:
 @specifies(
     "TopK",
     first=10,
-    grid=[at("N C", "= 3", outputs=2, axis=1), at("N C", "= k", outputs=2), at("N", "= k", outputs=2, axis=0)],
+    grid=[
+        *[at("N C", "= 3", outputs=2, axis=1), at("N C", "= k", outputs=2), at("N", "= k", outputs=2, axis=0)],
+        at("N C", "= k-1", outputs=2),
+        at("N C", "= 3 4", outputs=2),
+    ],
 )
 def top_k(node: Node) -> list[Output]:
     """k elements along the axis, and their places."""
     x = node.input(0)
     axis = node.axis(node.integer("axis", -1), x.rank)
+    node.demand(len(node.elements(1) or (1,)) == 1, "K must have one element")
     (k,) = node.elements(1) or () if node.version >= 10 else (Term("number", (node.integer("k"),)),)
+    node.requires(k >= 0, "k must not be negative")
     node.requires(k <= x.dims[axis], "k must not exceed the axis")
     found = tensor([*x.dims[:axis], k, *x.dims[axis + 1 :]])
     return [found, found]
@@ -145,6 +151,7 @@ def top_k(node: Node) -> list[Output]:
         at("int64: N", ". d", "2", axis=0),
         at("int64: N", "= d", "2"),
         at("int64: N C", ". 4", "2", axis=1),
+        at("int64: N C", ". d-1", "2"),
     ],
 )
 def one_hot(node: Node) -> Output:

@@ -7,16 +7,12 @@ from itertools import combinations
 
 from absint.specification.formulas import (
     Defined,
-    Formula,
     Term,
-    both,
     choice,
     either,
     equal,
-    greatest,
-    largest,
+    implies,
     product,
-    smallest,
     term,
     total,
 )
@@ -54,11 +50,17 @@ SQUEEZED = ["N 1 H 1", "1 C 1", "N C H"]
 @specifies(
     "Squeeze",
     first=13,
-    grid=[at("1 3 1"), *[at(x, f"= {a}") for x in SQUEEZED for a in ("0", "1", "0 2", "-1", "3")]],
+    grid=[at("1 3 1"), *[at(x, f"= {a}") for x in SQUEEZED for a in ("0", "1", "0 2", "-1", "3", "a", "a-3")]],
 )
 def squeeze(node: Node) -> Output:
     """Without the given axes, which must have size 1; without any given, all of size 1 go."""
-    x, axes = node.input(0), _axes(node)
+    x, given = node.input(0), node.elements(1)
+    if given is not None and len(given) == 1 and number(given[0]) is None:
+        gone = node.place(given[0], x.rank)
+        for place, size in enumerate(x.dims):
+            node.requires(implies(equal(gone, place), equal(size, 1)), "the axis must have size 1")
+        return tensor(without(x.dims, gone))
+    axes = _axes(node)
     if axes is None:
         sizes = [number(size) for size in x.dims]
         if None in sizes:
@@ -68,6 +70,17 @@ def squeeze(node: Node) -> Output:
     for axis in chosen:
         node.requires(equal(x.dims[axis], 1), f"axis {axis} must have size 1")
     return tensor([size for axis, size in enumerate(x.dims) if axis not in chosen])
+
+
+def without(sizes: Sequence[Term], axis: Term) -> list[Term]:
+    """The sizes but that of an axis."""
+    return [choice(axis <= place, sizes[place + 1], sizes[place]) for place in range(len(sizes) - 1)]
+
+
+def with_one(sizes: Sequence[Term], axis: Term) -> list[Term]:
+    """The sizes, and 1 at an axis of the result."""
+    moved = [choice(axis <= place, [term(1), *sizes][place], size) for place, size in enumerate(sizes)]
+    return [choice(equal(axis, place), 1, size) for place, size in enumerate([*moved, sizes[-1]])]
 
 
 def _axes(node: Node) -> list[int] | None:
@@ -80,11 +93,14 @@ def _axes(node: Node) -> list[int] | None:
 @specifies("Unsqueeze", last=12, grid=[at("N C", axes=a) for a in ([0], [2], [0, 3], [1, 2])])
 @specifies("Unsqueeze", first=11, last=12, grid=[at("N C", axes=a) for a in ([-1], [0, -1], [3])])
 @specifies(
-    "Unsqueeze", first=13, grid=[at("N C", f"= {a}") for a in ("0", "2", "0 3", "-1", "0 -1", "3", "1 1", "3 0")]
+    "Unsqueeze", first=13, grid=[at("N C", f"= {a}") for a in ("0", "2", "0 3", "-1", "0 -1", "3", "1 1", "3 0", "a-3")]
 )
 def unsqueeze(node: Node) -> Output:
     """With axes of size 1 at the given places of the output."""
-    x, axes = node.input(0), _axes(node) or []
+    x, given = node.input(0), node.elements(1)
+    if given is not None and len(given) == 1 and number(given[0]) is None:
+        return tensor(with_one(x.dims, node.place(given[0], x.rank + 1)))
+    axes = _axes(node) or []
     rank = x.rank + len(axes)
     chosen = {node.axis(axis, rank) for axis in axes}
     node.demand(len(chosen) == len(axes), "axes must differ")
@@ -103,23 +119,42 @@ def transpose(node: Node) -> Output:
     return tensor([x.dims[axis] for axis in order])
 
 
-@specifies("Expand", grid=[at("N C", "= n c"), at("N C", "= c"), at("C", "= n c"), at("1 C", "= 4 1"), at("N", "=")])
+@specifies(
+    "Expand",
+    grid=[
+        *[at("N C", "= n c"), at("N C", "= c"), at("C", "= n c"), at("1 C", "= 4 1"), at("N", "=")],
+        *[at("N C", "= n-1 c"), at("N C", "= n-2 c d-1")],
+    ],
+)
 def expand(node: Node) -> Output:
     """Broadcast to the given sizes, of which 1 keeps the size."""
     from absint.specification.elementwise import broadcast
 
-    return tensor(broadcast(node, [node.input(0), Input(node.elements(1) or ())]))
+    target = node.elements(1) or ()
+    for size in target:
+        node.requires(size >= 0, "a size must not be negative")
+    return tensor(broadcast(node, [node.input(0), Input(target)]))
 
 
 @specifies(
     "Tile",
     first=6,
-    grid=[at("N C", "= n c"), at("N C", "= 2 3"), at("N", "= 0"), at("N C", "= n+1 2"), at("N C", "= 2"), at("", "=")],
+    grid=[
+        at("N C", "= n c"),
+        at("N C", "= 2 3"),
+        at("N", "= 0"),
+        at("N C", "= n+1 2"),
+        at("N C", "= 2"),
+        at("", "="),
+        at("N C", "= n-1 2"),
+    ],
 )
 def tile(node: Node) -> Output:
     """Each size times its number of repeats."""
     x, repeats = node.input(0), node.elements(1) or ()
     node.demand(len(repeats) == x.rank, "repeats must have a number for each axis")
+    for count in repeats:
+        node.requires(count >= 0, "repeats must not be negative")
     return tensor([size * count for size, count in zip(x.dims, repeats, strict=True)])
 
 
@@ -206,10 +241,14 @@ def split(node: Node) -> list[Output]:
     return [tensor([*x.dims[:axis], part, *x.dims[axis + 1 :]]) for part in parts]
 
 
-@specifies("DepthToSpace", grid=[at("N C H W", blocksize=2), at("N C H W", blocksize=3), at("N C H", blocksize=2)])
+@specifies(
+    "DepthToSpace",
+    grid=[at("N C H W", blocksize=2), at("N C H W", blocksize=3), at("N C H", blocksize=2), at("N C H W", blocksize=0)],
+)
 def depth_to_space(node: Node) -> Output:
     """Channels into blocks of the image."""
     block = node.integer("blocksize")
+    node.demand(block >= 1, "blocks must have an element")
     node.demand(node.input(0).rank == 4, "the input must have rank 4")
     batch, channels, height, width = node.input(0).dims
     node.requires(equal(channels % (block * block), 0), "channels must be a multiple of blocksize squared")
@@ -284,81 +323,6 @@ def size(node: Node) -> Output:
     return tensor([], [product(node.input(0).dims)])
 
 
-FAR = 2**63 - 1
-SLICES = [
-    *[("1", "3", "0"), ("-2", "9", "1"), ("0", "-1", "0"), ("5", "2", "0"), ("-9", "2", "1")],
-    *[("1", f"{FAR}", "0"), ("-3", f"{2**31 - 1}", "1"), ("-4", "-2", "0"), (f"{-FAR}", "3", "0"), ("0", "0", "1")],
-]
-
-
-@specifies("Slice", last=9, grid=[at("N C", starts=[int(a)], ends=[int(b)], axes=[int(c)]) for a, b, c in SLICES])
-@specifies(
-    "Slice",
-    first=10,
-    grid=[
-        *[at("N C", f"= {a}", f"= {b}", f"= {c}") for a, b, c in SLICES],
-        at("N C", "= 0", "= 99", "= 0", "= 2"),
-        at("N C", "= 1", "= 7", "= -1", "= 3"),
-        at("N C", "= -1", "= -99", "= 0", "= -1"),
-        at("N C", "= 5", "= 0", "= 1", "= -2"),
-        at("N C", "= a", "= b", "= 0"),
-        at("N C", "= a", "= b", "= 1", "= 2"),
-        at("N C", "= a", "= 5", "= 0"),
-        at("N+3 C", "= 1", "= 3", "= 0"),
-        at("N+3 C", "= -2", "= -1", "= 0"),
-        at("N C", "= n+1", "= 9", "= 0"),
-        at("N C", "= n-1", "= m-2", "= 0"),
-        at("N C", "= n", "= 2*n+1", "= 1", "= 2"),
-        at("N+2 C", "= -1", "= n-1", "= 0", "= -1"),
-        at("N C", "= 2", "= b", "= -2"),
-        at("N C", "= -3", "= b", "= 0"),
-        at("N C", "= a", "= -1", "= 1", "= 3"),
-        at("N C", "= a", f"= {-FAR}", "= 0", "= -1"),
-        at("N C", "= -2", "= b", "= 0", "= -3"),
-        at("N 6", "= 1 -5", f"= {FAR} {-FAR}", "= 0 1", "= 2 -2"),
-        at("N 6", "= a", "= 9", "= 1"),
-        at("N C", "= 1 0", "= 9 3"),
-        at("N C", "= 1", "= 2", "= 0", "= 0"),
-        at("N C", "= 1", "= 2", "= 2"),
-    ],
-)
-def slices(node: Node) -> Output:
-    """Of each axis the elements at start, start + step, ... that lie before end; both ends clamped to the axis."""
-    x = node.input(0)
-    if node.version < 10:
-        given = [node.integers("starts"), node.integers("ends"), node.integers("axes")]
-        starts, ends = ([Term("number", (n,)) for n in part or ()] for part in given[:2])
-        axes = given[2] or list(range(len(starts)))
-        steps = [1] * len(starts)
-    else:
-        starts, ends = list(node.elements(1) or ()), list(node.elements(2) or ())
-        axes = numbers(node.elements(3)) if len(node.inputs) > 3 else list(range(len(starts)))
-        steps = numbers(node.elements(4)) if len(node.inputs) > 4 else [1] * len(starts)
-    node.demand(len(starts) == len(ends) == len(axes) == len(steps), "each slice needs all of its numbers")
-    node.demand(0 not in steps, "a step must not be 0")
-    sizes: list[object] = list(x.dims)
-    for start, end, axis, step in zip(starts, ends, axes, steps, strict=True):
-        place = node.axis(axis, x.rank)
-        sizes[place] = _sliced(x.dims[place], start, end, step)
-    return tensor(sizes)  # type: ignore[arg-type]
-
-
-def _sliced(size: Term, start: Term, end: Term, step: int) -> Defined:
-    """The number of places from start on, `step` apart, that lie in the axis and before end."""
-    first, last = (choice(bound <= -1, bound + size, bound) for bound in (start, end))
-    if step > 0:
-        first, last = smallest(largest(first, 0), size), smallest(largest(last, 0), size)
-    else:
-        first, last = smallest(largest(first, 0), size - 1), smallest(largest(last, -1), size - 1)
-
-    def lies(q: Term) -> Formula:
-        place = first + (q - 1) * step
-        inside = place < last if step > 0 else place > last
-        return either(equal(q, 0), both(inside, size >= 1))
-
-    return greatest(lies)
-
-
 @specifies("Trilu", grid=[at("N M"), at("B N M", upper=0), at("N")])
 def trilu(node: Node) -> Output:
     """The shape of the input, which has matrices."""
@@ -367,4 +331,4 @@ def trilu(node: Node) -> Output:
     return tensor(x.dims)
 
 
-__all__ = ["joined", "number", "numbers"]
+__all__ = ["joined", "number", "numbers", "with_one", "without"]

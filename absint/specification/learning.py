@@ -154,6 +154,26 @@ def linear_classes(node: Node) -> list[Output]:
     return [tensor([rows]), tensor([rows, max(classes, 2)])]
 
 
+SUPPORT: Final[dict[str, Attribute]] = {
+    "kernel_type": "LINEAR",
+    "kernel_params": [0.5, 0.0, 3.0],
+    "coefficients": [1.0, -1.0],
+    "support_vectors": [1.0, 2.0, 3.0, 4.0],
+    "n_supports": 2,
+    "rho": [0.5],
+}
+
+
+@specifies(
+    "SVMRegressor", domain=ML, grid=[at("N F")._replace(attributes=SUPPORT), at("F")._replace(attributes=SUPPORT)]
+)
+def support_vectors(node: Node) -> Output:
+    """A number for each row, which has a feature for each of a support vector."""
+    features = _count(node, "support_vectors") // node.integer("n_supports")
+    node.requires(equal(_features(node), features), "a row must have the features of a support vector")
+    return tensor([_rows(node), 1])
+
+
 TREE: Final[dict[str, Attribute]] = {
     "nodes_treeids": [0, 0, 0],
     "nodes_nodeids": [0, 1, 2],

@@ -71,7 +71,11 @@ SIGNALS = [
         at("B N 1", ". n", onesided=1),
     ],
 )
-@specifies("DFT", first=20, grid=SIGNALS)
+@specifies(
+    "DFT",
+    first=20,
+    grid=[*SIGNALS, at("B N 2", None, ". 1", onesided=1, inverse=1), at("B N 2", ". n", ". 1", onesided=1, inverse=1)],
+)
 def fourier(node: Node) -> Output:
     """The axis becomes `dft_length`, or half of it and one with `onesided`; two numbers for each element."""
     x, given, chosen = node.input(0), node.elements(1), node.elements(2)
@@ -84,17 +88,31 @@ def fourier(node: Node) -> Output:
         node.requires(length >= 1, "the transform must have a length")
     else:
         empty += [] if one_sided else [equal(length, 0)]
+    if one_sided and node.integer("inverse") and not given:
+        empty = []
     node.requires(x.dims[axis] >= 1, "there must be a signal to transform", unless=either(*empty))
+    if one_sided and node.integer("inverse"):
+        real = length if given else 2 * (length - 1)
+        return tensor([*x.dims[:axis], real, *x.dims[axis + 1 : -1], 1])
     size = greatest(lambda q: (q - 1) * 2 <= length) if one_sided else length
     return tensor([*x.dims[:axis], size, *x.dims[axis + 1 : -1], 2])
 
 
-@specifies("MelWeightMatrix", grid=[at(". 8", ". n", ". 8000", "", ""), at(". b", ". 16", ". 8000", "", "")])
+@specifies(
+    "MelWeightMatrix",
+    grid=[
+        at(". 8", ". n", ". 8000", "", ""),
+        at(". b", ". 16", ". 8000", "", ""),
+        at(". b-1", ". n", ". 8000", "", ""),
+    ],
+)
 def mel_weights(node: Node) -> Output:
     """(dft_length // 2 + 1, mel bins)."""
     bins, length = node.elements(0), node.elements(1)
     assert bins
     assert length
+    node.requires(bins[0] >= 0, "the number of bins must not be negative")
+    node.requires(length[0] >= 0, "the length must not be negative")
     return tensor([greatest(lambda q: (q - 1) * 2 <= length[0]), bins[0]])
 
 

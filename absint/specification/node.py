@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from fractions import Fraction
 from typing import NamedTuple, TypeAlias
 
-from absint.specification.formulas import FALSE, Defined, Formula, Int, Term, either, exactly, term
+from absint.specification.formulas import FALSE, Defined, Formula, Int, Term, both, choice, either, exactly, term
 
 Attribute: TypeAlias = int | float | str | Sequence[int] | Sequence[float] | Sequence[str]
 
@@ -136,6 +136,11 @@ class Node:
         if not -rank <= axis < rank:
             self.refuse(f"axis {axis} must be one of {rank}", unless=unless)
         return axis % rank if rank else 0
+
+    def place(self, axis: Term, rank: int) -> Term:
+        """An axis that is not known, counted from the start: legal in [-rank, rank - 1]."""
+        self.requires(both(axis >= -rank, axis < rank), f"the axis must be one of {rank}")
+        return choice(axis < 0, axis + rank, axis)
 
     def limits(self, formula: Formula, reason: str) -> None:
         """A node that onnxruntime runs meets this; the specification does not ask for it."""

@@ -39,15 +39,15 @@ def instance_normalisation(node: Node) -> Output:
 @specifies("LRN", grid=[at("N C H W", size=3)])
 @specifies("LpNormalization", grid=[at("N C", axis=1, p=2), at("N C H")])
 @specifies("MeanVarianceNormalization", grid=[at("N C H W")])
-@specifies("Softmax LogSoftmax Hardmax", grid=[at("N C"), at("N C H", axis=1), at("N C", axis=2)])
+@specifies("Softmax LogSoftmax Hardmax", grid=[at("N"), at("N C"), at("N C H", axis=1), at("N C", axis=2)])
 @specifies(
     "Softmax LogSoftmax Hardmax", first=11, grid=[at("N C"), at("N C H", axis=-2), at("N C", axis=2), at("N", axis=-1)]
 )
 def keeps_shape(node: Node) -> Output:
     """The shape of the input; the axis, if there is one, is an axis of it."""
     x = node.input(0)
-    if "axis" in node.attributes:
-        node.axis(node.integer("axis"), x.rank, unless=equal(product(x.dims), 0))
+    if "axis" in node.attributes or node.operator.lower().endswith("max"):
+        node.axis(node.integer("axis", 1 if node.version < 13 else -1), x.rank, unless=equal(product(x.dims), 0))
     return tensor(x.dims)
 
 

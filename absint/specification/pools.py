@@ -138,9 +138,6 @@ def unpool(node: Node) -> Output:
     if wanted is not None:
         for size, other in zip(wanted, x.dims[:2], strict=False):
             node.limits(equal(size, other), "batch and channels stay")
-        for size in wanted:
-            node.limits(size <= 9, "small")
-        return tensor(wanted)
     kernel = node.integers("kernel_shape") or []
     axes = len(kernel)
     strides = node.integers("strides") or [1] * axes
@@ -148,6 +145,10 @@ def unpool(node: Node) -> Output:
     sizes = [
         strides[axis] * (x.dims[2 + axis] - 1) + kernel[axis] - pads[axis] - pads[axes + axis] for axis in range(axes)
     ]
+    if wanted is not None:
+        for size, least in zip(wanted[2:], sizes, strict=True):
+            node.limits(both(size >= least, size <= 9), "onnxruntime leaves out no place of the window")
+        return tensor(wanted)
     for size in sizes:
         node.requires(size >= 1, "the output must have an element")
     return tensor([*x.dims[:2], *sizes])

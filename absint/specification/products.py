@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from absint.specification.elementwise import broadcast, broadcast_size
-from absint.specification.formulas import Defined, Term, either, equal
+from absint.specification.formulas import TRUE, Defined, Term, either, equal, term
 from absint.specification.node import Input, Node, Output, tensor
 from absint.specification.specs import at, specifies
 
@@ -58,11 +58,15 @@ def quantisedmultiplied(node: Node) -> Output:
         at("K M", "N L", "D 1", transA=1, transB=1),
         at("M K", "L N", first=11),
         at("M K", "L N", "1 D"),
+        at("K", "L N", "D"),
     ],
 )
 def gemm(node: Node) -> Output:
     """A B + C of matrices, each of A and B transposed on request; C broadcasts to the product."""
     a, b, c = node.input(0), node.input(1), node.optional(2)
+    if a.rank == 1:
+        node.refuse("A must be a matrix", unless=TRUE)  # onnxruntime takes a vector for a row
+        a = Input((term(1), *a.dims))
     node.demand(a.rank == b.rank == 2, "A and B must be matrices")
     rows, inner = a.dims[::-1] if node.integer("transA") else a.dims
     other, columns = b.dims[::-1] if node.integer("transB") else b.dims
@@ -109,11 +113,19 @@ def determinant(node: Node) -> Output:
         at("I", "J", equation="i,j->ij"),
         at("I J", "K", equation="ij,j->i"),
         at("I J", "J K", "K L", equation="ij,jk,kl->il"),
+        at("J I", "K J", equation="ji,kj"),
+        at("I J", equation="ji"),
     ],
 )
 def einsum(node: Node) -> Output:
-    """Labels of one letter without an ellipsis: equal letters have equal sizes."""
-    left, _, right = node.text("equation").partition("->")
+    """Labels of one letter without an ellipsis: equal letters have equal sizes. Without an arrow the output has the
+    letters that occur once, in the order of the alphabet.
+    """
+    left, arrow, right = node.text("equation").partition("->")
+    if not arrow:
+        right = "".join(sorted(letter for letter in set(left) - {","} if left.count(letter) == 1))
+    for size in (size for found in node.given() for size in found.dims):
+        node.limits(size >= 1, "onnxruntime may end the process if an input is empty")
     sizes: dict[str, list[Term]] = {}
     for letters, found in zip(left.split(","), node.given(), strict=True):
         node.demand(len(letters) == found.rank, "each axis must have a letter")

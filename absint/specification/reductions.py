@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import Final
 
-from absint.specification.formulas import equal, product
+from absint.specification.formulas import choice, equal, product
+from absint.specification.layout import number, without
 from absint.specification.node import Node, Output, tensor
 from absint.specification.specs import at, specifies
 
@@ -40,6 +41,8 @@ BY_INPUT: Final = [
     at("N C H", "=", noop_with_empty_axes=1),
     at("N C H", noop_with_empty_axes=1),
     at("N C", "= 2"),
+    at("N C H", "= a"),
+    at("N C", "= a-2", keepdims=0),
 ]
 
 
@@ -48,6 +51,12 @@ BY_INPUT: Final = [
 def reduction_by_input(node: Node) -> Output:
     """As before, the axes an input; without any, `noop_with_empty_axes` keeps all."""
     listed = node.elements(1)
+    if listed is not None and len(listed) == 1 and number(listed[0]) is None:
+        dims = node.input(0).dims
+        axis = node.place(listed[0], len(dims))
+        if not node.integer("keepdims", 1):
+            return tensor(without(dims, axis))
+        return tensor([choice(equal(axis, place), 1, size) for place, size in enumerate(dims)])
     axes = [int(str(axis.args[0])) for axis in listed or ()]
     if not axes and node.integer("noop_with_empty_axes") == 1:
         return tensor(node.input(0).dims)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
+from itertools import combinations as pairs
 from itertools import product as combinations
 from typing import Final, NamedTuple
 
@@ -16,6 +17,7 @@ from absint.specification.formulas import (
     choice,
     either,
     equal,
+    exactly,
     implies,
     largest,
     negated,
@@ -50,6 +52,8 @@ TARGETS: Final = [[0, -1], [3, -1, 4], [6, 4], [0, 0, 5], [-1], [0, 2, -1, 2]]
         at("N C", "= n -1", first=14, allowzero=1),
         at("N C", "= -1 -1"),
         at("N C", "= 4 -2"),
+        at("N C", "= n-1 4"),
+        at("N C", "= n-1 m-2"),
     ],
 )
 def reshape(node: Node) -> Output:
@@ -58,7 +62,13 @@ def reshape(node: Node) -> Output:
     wanted = list(map(term, by_attribute)) if by_attribute else list(node.elements(1) or ())
     numbers = [number(size) for size in wanted]
     node.demand(numbers.count(-1) <= 1, "at most one size may be -1")
-    node.demand(all(n is None or n >= -1 for n in numbers), "sizes must be -1 or more")
+    for size in wanted:
+        node.requires(size >= -1, "sizes must be -1 or more")
+    open_ = [place for place, size in enumerate(wanted) if size.op not in ("number", "variable")]
+    for place, other in pairs(range(len(wanted)), 2):
+        if {place, other} & set(open_):
+            twice = both(equal(wanted[place], -1), equal(wanted[other], -1))
+            node.requires(negated(twice), "at most one size may be -1")
     copies = not node.integer("allowzero")
     for place in range(x.rank, len(wanted)):
         if copies:
@@ -69,12 +79,29 @@ def reshape(node: Node) -> Output:
     ]
     readings = list(_readings(x.dims, wanted, copies))
     if -1 not in numbers:
+        plain = both(*[wanted[place] >= 0 for place in open_])
         for case in readings:
             fits = either(*[equal(size, 0) for size in case.copied], equal(case.others, case.kept))
-            node.requires(implies(case.condition, fits), "the elements must be as many as before")
+            node.requires(implies(both(plain, case.condition), fits), "the elements must be as many as before")
+        for place in open_:
+            rest = [*wanted[:place], term(-1), *wanted[place + 1 :]]
+            cases = [
+                c._replace(condition=both(equal(wanted[place], -1), c.condition))
+                for c in _readings(x.dims, rest, copies)
+            ]
+            inferred = _inferred(node, cases)
+            found[place] = _chosen(wanted[place] >= 0, found[place], inferred)
         return tensor(found)
     found[numbers.index(-1)] = _inferred(node, readings) if copies else _beside_zeros(node, x.dims, wanted)
     return tensor(found)
+
+
+def _chosen(condition: Formula, size: Int | Defined, other: Defined) -> Defined:
+    """The one size where the condition holds, else the other."""
+    one = exactly(size)
+    return Defined(
+        lambda q: both(implies(condition, one.condition(q)), implies(negated(condition), other.condition(q)))
+    )
 
 
 class _Reading(NamedTuple):
@@ -112,7 +139,7 @@ def _inferred(node: Node, readings: Sequence[_Reading]) -> Defined:
     """The size of -1, which the others decide if none of them is 0."""
     for case in readings:
         decided = both(*[size >= 1 for size in case.copied], case.others >= 1)
-        whole = both(case.others >= 1, equal(case.kept % case.others, 0))
+        whole = both(case.others >= 1, equal(case.kept // case.others * case.others, case.kept))
         node.requires(implies(case.condition, decided), "a size of -1 must be decided by the others")
         node.requires(implies(case.condition, whole), "the elements must fill the other sizes")
     return Defined(

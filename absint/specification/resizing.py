@@ -6,8 +6,10 @@ Products are exact here. onnxruntime computes them in float32, which is exact wh
 from __future__ import annotations
 
 from fractions import Fraction
+from math import floor
 
-from absint.specification.formulas import Defined, Int, Term, both, either, equal, greatest
+from absint.specification.formulas import Defined, Int, Term, both, either, equal, greatest, term
+from absint.specification.layout import numbers
 from absint.specification.node import Node, Output, tensor
 from absint.specification.specs import at, specifies
 
@@ -93,6 +95,9 @@ def upsample(node: Node) -> Output:
         at("N C H", None, "float: = 3/2", first=18, axes=[-1]),
         at("N C H", None, None, "= n h", first=18, axes=[0, 2]),
         at("N C", NONE, NONE),
+        at("1 3 4 6", None, None, "= 8 9", first=18, axes=[2, 3], keep_aspect_ratio_policy="not_larger"),
+        at("1 3 4 6", None, None, "= 8 9", first=18, axes=[2, 3], keep_aspect_ratio_policy="not_smaller"),
+        at("8 4", NONE, NONE, "= 5 3", first=18, keep_aspect_ratio_policy="not_larger"),
     ],
 )
 def resize(node: Node) -> Output:
@@ -105,6 +110,11 @@ def resize(node: Node) -> Output:
     node.demand(len(scales or sizes) == len(axes), "there must be a scale or a size for each axis")
     node.demand(all(scale > 0 for scale in scales), "a scale must be positive")
     found: list[Int | Defined] = list(x.dims)
+    policy = node.text("keep_aspect_ratio_policy", "stretch")
+    if sizes and policy != "stretch":
+        old, new = numbers(tuple(x.dims[axis] for axis in axes)), numbers(tuple(sizes))
+        common = (min if policy == "not_larger" else max)(Fraction(b, a) for a, b in zip(old, new, strict=True))
+        sizes = tuple(term(floor(common * size + Fraction(1, 2))) for size in old)
     for axis, scale in zip(axes, scales, strict=False):
         found[axis] = scaled(x.dims[axis], scale)
     for axis, size in zip(axes, sizes, strict=False):

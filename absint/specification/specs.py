@@ -138,7 +138,8 @@ def at(*inputs: str | None, outputs: int = 1, first: int = 1, last: int = 1 << 1
     """An instance, its inputs as text; None is left out.
 
     `N C+1 3` are the dims of a float tensor, `int64: N` of another type, `int64=0: N` of one that is all 0 in runs;
-    `= 1 n -1` is a vector of integers, `=` alone an empty one, `. n` a scalar; `float: = 2 1/2` one of floats.
+    `= 1 n -1` is a vector of integers, `=` alone an empty one, `2x3= a b c d e f` a matrix, `. n` a scalar;
+    `float: = 2 1/2` is a vector of floats.
     """
     return Instance(tuple(map(_argument, inputs)), attributes, outputs, first, last)
 
@@ -149,10 +150,12 @@ def _argument(text: str | None) -> Argument | None:
     kind, colon, rest = text.partition(":")
     dtype, _, fill = kind.strip().partition("=")
     parts = (rest if colon else text).split()
-    dtype = dtype if colon else "int64" if parts[:1] in (["="], ["."]) else "float"
-    if parts[:1] in (["="], ["."]):
+    form = re.fullmatch(r"([\dx]*)=|\.", parts[0]) if parts else None
+    dtype = dtype if colon else "float" if form is None else "int64"
+    if form is not None:
         values = tuple(map(_part, parts[1:]))
-        return Argument((len(values),) if parts[0] == "=" else (), values, dtype)
+        sizes = tuple(map(int, form[1].split("x"))) if form[1] else (len(values),) if parts[0] == "=" else ()
+        return Argument(sizes, values, dtype)
     return Argument(tuple(map(_size, parts)), None, dtype, int(fill) if colon and fill else None)
 
 
@@ -188,7 +191,8 @@ def _sum(text: str) -> tuple[int, str, int]:
 def _shown(argument: Argument) -> str:
     if argument.elements is None:
         return f"[{', '.join(map(str, argument.dims))}]"
-    return f"=[{', '.join(map(str, argument.elements))}]"
+    sizes = "x".join(map(str, argument.dims)) if len(argument.dims) > 1 else ""
+    return f"{sizes}=[{', '.join(map(str, argument.elements))}]"
 
 
 __all__ = ["Argument", "Instance", "Specification", "at", "follows", "specification", "specified", "specifies"]

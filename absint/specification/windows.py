@@ -33,6 +33,7 @@ CONVOLUTIONS = [
     at("N C H", "M D 2 3"),
     at("N C", "M D"),
     at("N C H+2", "M D 3", strides=[2]),
+    at("N C H", "M D 3", auto_pad="SAME"),
 ]
 
 
@@ -55,6 +56,7 @@ def sliding(node: Node, weight: int = 1, bias: int = 2) -> Output:
     dilations = node.integers("dilations") or [1] * axes
     pads = node.integers("pads") or [0] * 2 * axes
     mode = node.text("auto_pad", "NOTSET")
+    node.demand(mode in ("NOTSET", "VALID", "SAME_UPPER", "SAME_LOWER"), "auto_pad must be one of four")
     for wanted, kernel in zip(node.integers("kernel_shape") or (), w.dims[2:], strict=False):
         node.requires(equal(kernel, wanted), "kernel_shape must be the shape of the kernel")
     sizes = []
@@ -100,6 +102,6 @@ def deformed_convolution(node: Node) -> Output:
     node.requires(equal(offset.dims[0], x.dims[0]), "X and offset must have one batch")
     for size, defined in zip(offset.dims[2:], found.dims[2:], strict=True):
         node.requires(defined.condition(size), "there must be an offset at each position")
-    for size in x.dims:
-        node.limits(size >= 1, "onnxruntime may refuse an empty X")
+    for size in (*x.dims, node.input(1).dims[0]):
+        node.limits(size >= 1, "onnxruntime may refuse an empty X, and no output channels")
     return found

@@ -7,7 +7,7 @@ and `a < b` are one object.
 from __future__ import annotations
 
 from functools import lru_cache
-from math import gcd
+from math import gcd, prod
 from typing import Final, cast
 
 from absint.lattices.logic.connectives import conjunction, disjunction, negation
@@ -15,6 +15,7 @@ from absint.lattices.logic.formula import FALSE, TRUE, UNKNOWN_RELATION, Relatio
 from absint.lattices.logic.solutions import solved
 from absint.lattices.terms.atoms import Atom, postorder
 from absint.lattices.terms.dim import Dim
+from absint.lattices.terms.division import further_divisor
 from absint.lattices.terms.expr import (
     MAX_TERMS,
     ZERO_EXPR,
@@ -94,6 +95,8 @@ def divisible(a: Dim | int, by: Dim | int) -> Relation:
 @states("g * y == 0 -> g == 0 or y == 0")
 @states("a * b - 1 >= 0 -> a >= 1 and b >= 1", when="a >= 0 and b >= 0")
 @states("-(a * b) >= 0 -> a <= 0 or b <= 0", when="a >= 0 and b >= 0")
+@states("a * b - 2 >= 0 -> a >= 2 or b >= 2", when="a >= 1 and b >= 1")
+@states("g * a + b - (g * m + n + 1) >= 0 -> a >= m + 1 or b >= n + 1", when="g >= 1 and a >= m and b >= n")
 @states("min(a, b) - a == 0 -> b - a >= 0")
 @states("max(a, b) - a == 0 -> a - b >= 0")
 @states("min(a, b) + c == 0 -> a + c == 0", when="b + c >= 1")
@@ -159,8 +162,25 @@ def _split_product(e: Expr) -> Relation | None:
     constant = sum(coef for mono, coef in e.terms if not mono)
     if constant == -1:
         return _positive_product(add(e, const(1)))
-    opposite = None if constant else _positive_product(neg(e))
-    return None if opposite is None else negation(opposite)
+    opposite = _positive_product(neg(e)) if not constant else None
+    return negation(opposite) if opposite is not None else _above_least(e, constant)
+
+
+def _above_least(e: Expr, constant: int) -> Relation | None:
+    """e >= 0 as "some factor is above its least", if it says this of a sum of products of factors of at least 1."""
+    terms = [(mono, coef) for mono, coef in e.terms if mono]
+    if constant >= 0 or all(len(mono) == 1 for mono, _ in terms) or any(coef < 0 for _, coef in terms):
+        return None
+    least = 1
+    for mono, coef in terms:
+        lows = [atom.bounds.lo or 0 for atom in mono]
+        if min(lows) < 1:
+            return None
+        least += coef * prod(lows)
+    if least != -constant:
+        return None
+    factors = dict.fromkeys(atom for mono, _ in terms for atom in mono)
+    return disjunction(*(ge(expr_of(atom), cast(int, atom.bounds.lo) + 1) for atom in factors))
 
 
 def _zero_product(e: Expr) -> Relation | None:
@@ -224,7 +244,9 @@ def _whole_factors(e: Expr) -> Relation | None:
     divisors = 1
     pairs: list[tuple[Expr, Expr]] = []
     for quotient in cut:
-        found = next(((a, m) for a in left if (m := _divided(a, quotient)) is not None and nonneg(expr_of(a))), None)
+        found = next(
+            ((a, m) for a in left if (m := further_divisor(a, quotient)) is not None and nonneg(expr_of(a))), None
+        )
         if found is None:
             return None
         a, m = found
@@ -234,22 +256,6 @@ def _whole_factors(e: Expr) -> Relation | None:
     if divisors != -scale:
         return None
     return disjunction(*(eq(a, 0) for a, _ in pairs), conjunction(*(eq(a, cut_off) for a, cut_off in pairs)))
-
-
-def _divided(a: Atom, quotient: Atom) -> int | None:
-    """m where the quotient is a // m for a constant m >= 2."""
-    if quotient.op != "floordiv":
-        return None
-    over, divisor = cast(tuple[Expr, Expr], quotient.args)
-    if divisor.const is None or divisor.const < 2:
-        return None
-    if over is expr_of(a):
-        return divisor.const
-    if a.op == "floordiv" and a.args[0] is over:
-        inner = cast(Expr, a.args[1]).const
-        if inner is not None and inner >= 1 and divisor.const % inner == 0 and divisor.const > inner:
-            return divisor.const // inner
-    return None
 
 
 def _positive_product(product: Dim) -> Relation | None:

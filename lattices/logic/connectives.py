@@ -46,6 +46,8 @@ def _connect(op: str, neutral: Relation, absorbing: Relation, relations: tuple[R
     if UNKNOWN_RELATION in parts:
         return UNKNOWN_RELATION
     if len(parts) > 1:
+        for part in [part for part in parts if part.op in ("and", "or") and not parts.keys().isdisjoint(part.parts)]:
+            del parts[part]  # `a or (a and b)` is a
         dropped, settled = _redundant(op, tuple(parts))
         if settled is not None:
             return TRUE if settled else FALSE

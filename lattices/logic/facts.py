@@ -254,12 +254,15 @@ class Facts:
             return dim
         if self._mapping and not self._mapping.keys().isdisjoint(dim.symbols):
             dim = self.replaced(dim)
-        if self._congruences and isinstance(dim, Expr) and not self._congruences.keys().isdisjoint(dim.symbols):
-            dim = self._without_remainders(dim)
-        return dim
+        return self.without_remainders(dim)
 
-    def _without_remainders(self, e: Expr) -> Dim:
-        """Every sum in the expression, operands of atoms included, with its exact quotients divided."""
+    def without_remainders(self, dim: Dim) -> Dim:
+        """The dim with its exact quotients divided, in operands of atoms too."""
+        if not isinstance(dim, Expr) or self._congruences.keys().isdisjoint(dim.symbols):
+            return dim
+        return self._divided(dim)
+
+    def _divided(self, e: Expr) -> Dim:
         values: dict[Atom, Dim] = {}
         for node in postorder(e.atoms()):
             args = [self._exact_quotients(arg.rebuild(values)) if isinstance(arg, Expr) else arg for arg in node.args]

@@ -14,6 +14,7 @@ from absint.lattices.logic.comparisons import canonical, comparison, divisible, 
 from absint.lattices.logic.connectives import conjunction, disjunction, implies, negation
 from absint.lattices.logic.formula import FALSE, TRUE, UNKNOWN_RELATION, Relation, leads_negative
 from absint.lattices.terms.atoms import Symbol, atom
+from absint.lattices.terms.broadcasting import fits
 from absint.lattices.terms.dim import Dim
 from absint.lattices.terms.expr import ONE_EXPR, Expr, Unknown, as_dim, expr_of, sole_atom, sub
 from absint.lattices.terms.intern import remembered
@@ -46,8 +47,12 @@ def one_of(a: Dim | int, values: tuple[int, ...]) -> Relation:
 
 
 @remembered
+@states("a == max(a, 1) or a == 1 or max(a, 1) == 1 -> True", when="a >= 0")
 def broadcastable(a: Dim | int, b: Dim | int) -> Relation:
     """Two dims broadcast as in numpy: they are equal, or one of them is 1."""
+    a, b = as_dim(a), as_dim(b)
+    if isinstance(a, Expr) and isinstance(b, Expr) and (fits(a, b) or fits(b, a)):
+        return TRUE
     return disjunction(eq(a, b), eq(a, 1), eq(b, 1))
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from functools import lru_cache
 from typing import cast
 
@@ -28,6 +27,8 @@ def broadcast(*dims: Dim | int) -> Dim:
 @states("broadcast(broadcast(a, b), c) -> broadcast(a, b, c)")
 @states("broadcast(a, b) -> a", when="a != 1 and (a == b or b == 1)")
 @states("broadcast(a, b) -> broadcast(b, a)", when="a == b or a == 1 or b == 1")
+@states("broadcast(a, max(a, 1)) -> a", when="a >= 0")
+@states("broadcast(a, ite(x >= 0, max(a, 1), a)) -> a", when="a >= 0")
 def _broadcast(dims: tuple[Dim, ...]) -> Dim:
     flat: dict[Dim, None] = {}
     for d in dims:
@@ -45,8 +46,24 @@ def _broadcast(dims: tuple[Dim, ...]) -> Dim:
         return min(settled, key=lambda d: (d.const is None, d.key))
     if any(d.is_unknown for d in flat):
         return dims[0] if len(dims) == 1 else Unknown(_hull(tuple(flat)))
-    args = tuple(sorted(cast(Iterable[Expr], flat), key=lambda e: e.key))
+    sizes = cast(list[Expr], list(flat))
+    covered = {b for b in sizes if any(a is not b and fits(b, a) for a in sizes)}
+    if covered:
+        return _broadcast(tuple(d for d in sizes if d not in covered))
+    args = tuple(sorted(sizes, key=lambda e: e.key))
     return expr_of(atom("broadcast", args, _hull(args)))
+
+
+def fits(b: Dim, a: Dim) -> bool:
+    """b is a wherever a is not 0, and there it is 0 or 1: they always broadcast, to a."""
+    if b is a or b is ONE_EXPR:
+        return True
+    only = sole_atom(b) if isinstance(b, Expr) else None
+    if only is None or not isinstance(a, Expr):
+        return False
+    if only.op == "ite":
+        return all(fits(cast(Expr, side), a) for side in only.args[1:])
+    return only.op == "max" and set(only.args) == {a, ONE_EXPR} and nonneg(a)
 
 
 def _never_one(e: Expr) -> bool:
@@ -62,4 +79,4 @@ def _hull(dims: tuple[Dim, ...]) -> Interval:
     return bounds
 
 
-__all__ = ["broadcast"]
+__all__ = ["broadcast", "fits"]

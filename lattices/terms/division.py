@@ -11,7 +11,7 @@ from functools import lru_cache
 from math import gcd
 from typing import Final, cast
 
-from absint.lattices.terms.atoms import Monomial, atom
+from absint.lattices.terms.atoms import Atom, Monomial, atom
 from absint.lattices.terms.dim import Dim
 from absint.lattices.terms.evaluation import rounded_to_zero
 from absint.lattices.terms.expr import (
@@ -310,4 +310,20 @@ TRUNCDIV_RULES: Final[tuple[Rule, ...]] = (
 )
 
 
-__all__ = ["ceildiv", "floordiv", "fmod", "mod", "truncdiv"]
+def further_divisor(a: Atom, quotient: Atom) -> int | None:
+    """m where the quotient is a // m for a constant m >= 2."""
+    if quotient.op != "floordiv":
+        return None
+    over, divisor = cast(tuple[Expr, Expr], quotient.args)
+    if divisor.const is None or divisor.const < 2:
+        return None
+    if over is expr_of(a):
+        return divisor.const
+    if a.op == "floordiv" and a.args[0] is over:
+        inner = cast(Expr, a.args[1]).const
+        if inner is not None and inner >= 1 and divisor.const % inner == 0 and divisor.const > inner:
+            return divisor.const // inner
+    return None
+
+
+__all__ = ["ceildiv", "floordiv", "fmod", "further_divisor", "mod", "truncdiv"]

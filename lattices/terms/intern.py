@@ -32,6 +32,7 @@ class _Entry(weakref.ref[T]):
 # A key holds the operands of its object, so dropping an entry may let others die: a tower of terms is released level by
 # level in a loop. The callback of a dying object only queues it, so no release nests in another.
 _dead: deque[_Entry[Any]] = deque()
+_bury = _dead.append
 _lock = threading.RLock()
 
 
@@ -53,11 +54,12 @@ class InternTable(Generic[T]):
         with _lock:
             if _dead:
                 release()
-            found = self.get(key)
+            known = self._refs.get(key)
+            found = None if known is None else known()
             if found is None:
                 on_time()
                 found = build()
-                entry = _Entry(found, _dead.append)
+                entry = _Entry(found, _bury)
                 entry.key, entry.refs = key, self._refs
                 self._refs[key] = entry
             return found

@@ -42,7 +42,7 @@ def _shortened(e: Expr) -> Dim:
             args = [_short_operand(cast("Expr | Condition | Float", arg), values) for arg in node.args]
             if any(a is not b for a, b in zip(args, node.args, strict=True)):
                 values[node] = CONSTRUCTORS[node.op](*args)
-    result = _by_symbol(e.rebuild(values))
+    result = _by_symbol(with_constant_inside(e.rebuild(values)))
     return result if isinstance(result, Expr) and length(result) < length(e) else e
 
 
@@ -80,7 +80,23 @@ _INVENTED: Final = 4
 def _short_operand(arg: Expr | Condition | Float, values: dict[Atom, Dim]) -> Dim | Condition | Float | None:
     changed = any(values[atom] is not expr_of(atom) for atom in arg.atoms())
     operand = arg.rebuild(values) if changed else arg
-    return _by_symbol(operand) if isinstance(operand, Dim) else operand
+    return _by_symbol(with_constant_inside(operand)) if isinstance(operand, Dim) else operand
+
+
+def with_constant_inside(dim: Dim) -> Dim:
+    """The sum with its constant inside an extreme, if that is shorter: `max(x - 1, 0) + 1` is `max(x, 1)`."""
+    constant = sum(coef for mono, coef in dim.terms if not mono) if isinstance(dim, Expr) else 0
+    if not constant:
+        return dim
+    for mono, coef in cast(Expr, dim).ordered:
+        node = mono[0] if len(mono) == 1 else None
+        if node is not None and node.op in ("max", "min") and constant % coef == 0:
+            moved = [add(cast(Expr, arg), const(constant // coef)) for arg in node.args]
+            rest = sub(sub(dim, const(constant)), mul(const(coef), expr_of(node)))
+            form = add(rest, mul(const(coef), CONSTRUCTORS[node.op](*moved)))
+            if isinstance(form, Expr) and length(form) < length(cast(Expr, dim)):
+                return form
+    return dim
 
 
 def _by_symbol(dim: Dim) -> Dim:

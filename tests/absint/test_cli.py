@@ -16,7 +16,7 @@ from onnx import TensorProto, helper, parser
 
 import absint
 from absint.cli import GROUPS, run
-from absint.report.summary import required
+from absint.report.requirements import required
 from absint.report.text import Line, report, write
 
 ROOT = Path(__file__).parents[2]

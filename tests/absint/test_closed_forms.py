@@ -137,10 +137,11 @@ EXACT: Mapping[str, float] = {
 """The least share of exact claims; of other kinds most have no form that the language can express."""
 
 
-def test_bounds_by_the_start_hold() -> None:
+@pytest.mark.parametrize("scanned", [False, True], ids=["Loop", "Scan"])
+def test_bounds_by_the_start_hold(scanned: bool) -> None:
     before = HELD[True]
     for seed in range(40):
-        list(held(KINDS["one way"](random.Random(seed)), seed))
+        list(held(KINDS["one way"](random.Random(seed)), seed, scanned=scanned))
     assert HELD[True] - before >= 1000
 
 

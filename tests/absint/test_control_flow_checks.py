@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 import pytest
-from onnx import ModelProto, NodeProto, TensorProto, ValueInfoProto, helper
+from onnx import ModelProto, NodeProto, TensorProto, ValueInfoProto, helper, parser
 
 from absint import analyze
 from absint.queries.outcomes import Outcome
@@ -17,6 +17,7 @@ from tests.runs import Runs
 
 ONE_SIZE = "a scan output must have as many elements in each trip"
 NO_AXIS = "onnxruntime needs a scan axis that is not empty"
+MOVED = "onnxruntime may end the process where it moves an axis of an empty tensor"
 STATE = "a state variable must keep its shape"
 RANKED = "onnxruntime must know the ranks of the body's outputs before it runs"
 
@@ -176,3 +177,28 @@ def test_an_operand_of_another_type_is_refused(operand: str) -> None:
     assert [d.code for d in analyze(made).diagnostics] == ["ill-typed"]
     with pytest.raises(Exception, match="Type Error"):
         Runs(made)
+
+
+@pytest.mark.parametrize(
+    ("axis", "sizes", "moves"),
+    [(1, (3, 0), True), (-2, (3, 0), True), (1, (0, 3), True), (1, (3, 2), False), (2, (3, 0), False)],
+)
+def test_an_axis_that_moves_before_one_without_elements(axis: int, sizes: tuple[int, int], moves: bool) -> None:
+    """onnxruntime 1.32 divides by the number of elements behind the axis: the whole process ends."""
+    made = parser.parse_model(f"""<ir_version: 10, opset_import: ["": 18]>
+        g (float[T] x, float[A, B] w) => (float[a, b, c] y)
+        {{ y = Scan <num_scan_inputs = 1, scan_output_axes = [{axis}], body = b (float[] r) => (float[a, b] s)
+           {{ s = Relu(w) }}> (x) }}""")
+    check = analyze(made).check({"T": 2, "A": sizes[0], "B": sizes[1]})
+    assert [d.reason for d in check.possible_failures] == [MOVED] * moves
+    assert analyze(made, semantics="onnx").check(check.sizes).outcome is Outcome.RUNS
+
+
+def test_scanned_along_an_inner_axis() -> None:
+    made = parser.parse_model("""<ir_version: 10, opset_import: ["": 18]>
+        g (float[A, T, B] x) => (float[a, b, c] y)
+        { y = Scan <num_scan_inputs = 1, scan_input_axes = [1], body = b (float[a, b] r) => (float[a, b] s)
+          { s = Relu(r) }> (x) }""")
+    result = analyze(made)
+    assert [d.reason for d in result.check({"A": 2, "T": 3, "B": 0}).possible_failures] == [MOVED]
+    assert result.check({"A": 0, "T": 3, "B": 2}).outcome is Outcome.RUNS

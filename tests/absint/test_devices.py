@@ -137,6 +137,7 @@ def test_operators_of_the_runtime() -> None:
     assert missing_kernel("com.microsoft", "DequantizeLinear", [DType.INT8, DType.FLOAT]) == "no CUDA kernel for float"
     assert missing_kernel("com.microsoft", "DequantizeLinear", [DType.INT8, DType.FLOAT16]) == ""
     assert host_inputs("mine", "Reshape") == ()
+    assert [host_inputs("", name) for name in ("If", "Loop", "Scan", "SequenceAt")] == [(0,), (0, 1), (), (1,)]
     assert gives_on_host("com.microsoft", "GreedySearch")
     assert not gives_on_host("", "Gather")
 

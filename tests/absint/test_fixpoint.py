@@ -7,6 +7,7 @@ import sys
 import time
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
+from typing import Any
 
 import networkx as nx
 import pytest
@@ -398,11 +399,34 @@ class Guessing(Analysis[Interval]):
         return self.guesses.pop(0)
 
 
-def test_whatever_merge_returns_the_result_is_above_its_transfer() -> None:
+@pytest.mark.parametrize("strategy", ["recursive", "iterative", "worklist"])
+def test_whatever_merge_returns_the_result_is_above_its_transfer(strategy: Any) -> None:
     graph, analysis = graph_of(3, [(0, 1), (1, 2), (2, 1)]), Guessing()
-    states = fixpoint(graph, analysis).states
+    states = fixpoint(graph, analysis, IterationPolicy(strategy=strategy)).states
     assert analysis.guesses == []
     assert all(analysis.transfer(node, states).leq(states[node]) for node in range(3))
+
+
+class Forgetful(Analysis[Interval]):
+    """What comes back from the body is the same whatever the head's state, so no change of it calls the head again."""
+
+    lattice = IntervalLattice()
+
+    def transfer(self, node: int, states: Sequence[Interval]) -> Interval:
+        return states[1].join(Interval(0, 0)) if node == 0 else Interval(5, 5)
+
+    def merge(self, node: int, old: Interval, new: Interval, widen: bool) -> Interval:
+        return old.join(new) if widen else Interval(2, 2)
+
+
+def guessed(strategy: Any) -> list[Interval]:
+    return fixpoint(graph_of(2, [(0, 1), (1, 0)]), Forgetful(), IterationPolicy(strategy=strategy)).states
+
+
+@pytest.mark.parametrize("strategy", ["recursive", "iterative", "worklist"])
+def test_a_guess_that_nothing_answers_is_checked(strategy: Any) -> None:
+    states = guessed(strategy)
+    assert all(Forgetful().transfer(node, states).leq(states[node]) for node in range(2))
 
 
 def contains(ends: Mapping[int, int], start_at: int, position: int) -> bool:

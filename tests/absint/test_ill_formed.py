@@ -58,11 +58,29 @@ def with_constant(change: str) -> ModelProto:
     tensor = model.graph.initializer[0]
     if change == "data":
         tensor.raw_data = b"\0" * 7
+    elif change == "sign":
+        tensor.dims[0] = -2
     elif change == "type":
         tensor.data_type = TensorProto.UNDEFINED
     else:
         dims, kind = {"rank": ([2, 2], FLOAT), "size": ([3], FLOAT), "element type": ([2], INT64)}[change]
         model.graph.input.append(info("w", dims, kind))
+    return model
+
+
+def with_tensor(tensor: TensorProto) -> ModelProto:
+    """Add of an input and a Constant."""
+    model = one("Add", [info("x", ["N"], tensor.data_type), "w"], kind=tensor.data_type)
+    model.graph.node.insert(0, helper.make_node("Constant", [], ["w"], "c", value=tensor))
+    return model
+
+
+def narrow(data_type: int, numbers: Sequence[int]) -> ModelProto:
+    """Numbers that need more bits than their type has, in an initialiser, and cast to INT64."""
+    tensor = TensorProto(name="w", data_type=data_type, dims=[len(numbers)])
+    (tensor.uint64_data if data_type == TensorProto.UINT32 else tensor.int32_data).extend(numbers)
+    model = one("Cast", ["w"], kind=INT64, to=INT64)
+    model.graph.initializer.append(tensor)
     return model
 
 
@@ -289,6 +307,18 @@ REFUSED: dict[str, tuple[ModelProto, str]] = {
         "the initialiser must have the data of FLOAT[2], found another length",
     ),
     "initialiser without a type": (with_constant("type"), "the initialiser must have an element type, found 0"),
+    "initialiser of a negative size": (
+        with_constant("sign"),
+        "the initialiser must have sizes of at least 0, found [-2]",
+    ),
+    "constant without all its data": (
+        with_tensor(TensorProto(data_type=INT64, dims=[2], int64_data=[1])),
+        "the tensor of value must have the data of INT64[2], found another length",
+    ),
+    "constant of a negative size": (
+        with_tensor(TensorProto(data_type=INT64, dims=[-1])),
+        "the tensor of value must have sizes of at least 0, found [-1]",
+    ),
     "initialiser of another rank": (
         with_constant("rank"),
         "it is declared with shape [2, 2], and its initialiser has shape [2]",
@@ -306,6 +336,15 @@ REFUSED: dict[str, tuple[ModelProto, str]] = {
         called(["y"]),
         "a call of function 'F' must name 2 outputs, found 1; an unused one has an empty name",
     ),
+}
+
+TWICE, NOWHERE = one("Relu", [X]), one("Relu", [X])
+TWICE.graph.node.append(helper.make_node("Neg", ["x"], ["y0"]))
+NOWHERE.graph.output.append(info("z", None))
+REFUSED |= {
+    "an output that exists": (TWICE, "output 'y0' has been computed before"),
+    "an input from nowhere": (one("Add", [X, "z"]), "input 'z' is not computed by any node"),
+    "an output from nowhere": (NOWHERE, "no node computes it"),
 }
 
 Q, SMALL = info("q", [1, 3, 4]), {"q_num_heads": 2, "kv_num_heads": 2}
@@ -352,6 +391,9 @@ RUN: dict[str, ModelProto] = {
         "Add", [info("x", [1], INT64), "c"], kind=INT64, constants={"c": np.array([HUGE], np.int64)}
     ),
     "split without sizes": without_elements("split", one("Split", [X], 11)),
+    "numbers wider than UINT8": narrow(UINT8, [258, -1]),
+    "numbers wider than INT16": narrow(TensorProto.INT16, [65537, 1 << 15]),
+    "numbers wider than UINT32": narrow(TensorProto.UINT32, [(1 << 32) + 3]),
     "negative pads of Pad": one("Pad", [info("x", [5]), "p"], constants={"p": np.array([-1, -1])}),
 }
 RUN["a false shape of an intermediate value"].graph.value_info.append(info("y0", [7, 7]))
@@ -523,3 +565,11 @@ def test_numbers_that_are_not_finite_are_data(number: float, dtype: type, shape:
     model = helper.make_model(graph, opset_imports=[helper.make_opsetid("", 18)], ir_version=9)
     assert not absint.analyze(model).diagnostics
     assert absint.analyze(model.SerializeToString()).can_run
+
+
+@pytest.mark.parametrize(
+    ("data_type", "numbers", "kept"),
+    [(UINT8, [258, -1], [2, 255]), (TensorProto.INT8, [130], [-126]), (TensorProto.UINT32, [(1 << 32) + 3], [3])],
+)
+def test_wide_fields_keep_their_low_bits(data_type: int, numbers: list[int], kept: list[int]) -> None:
+    assert str(absint.analyze(narrow(data_type, numbers))["y0"]) == f"Tensor(INT64[{len(kept)}] = {kept})"

@@ -65,7 +65,7 @@ CASES: Final = {
                   "[ite(start >= 0, ite(end >= 0, max(min(N, end) - start, 0), max(N + end - start, 0)), "
                   "ite(end >= 0, max(min(end - N - start, -start, N, end), 0), max(end + min(-start, N), 0)))]"),
     "slice-to": Case("(float[N] x, int64[1] end) => (y) { z = Constant<value_ints=[0]>() y = Slice(x, z, end) }",
-                     "[ite(end >= 0, max(min(N, end), 0), max(N + end, 0))]"),
+                     "[ite(end >= 0, min(N, end), max(N + end, 0))]"),
     "resize": Case('(float[1, 1, H, W] x, int64[2] s) => (y) { o = Constant<value_ints=[1, 1]>() '
                    't = Concat<axis=0>(o, s) y = Resize<mode="nearest">(x, , , t) }', "[1, 1, s_0, s_1]", exact=False),
     "reshape": Case("(float[N, M] x, int64[2] to) => (y) { y = Reshape(x, to) }",

@@ -70,3 +70,12 @@ def test_an_interrupt_while_modules_are_loaded_is_one_line(module: str) -> None:
         [sys.executable, "-c", INTERRUPTING, module], cwd=ROOT, capture_output=True, text=True, timeout=120, check=False
     )
     assert (done.returncode, done.stderr.strip()) == (130, "absint: interrupted")
+
+
+def test_no_object_is_walked_over_at_the_end() -> None:
+    code = (
+        "import atexit, gc, sys; atexit.register(lambda: print(gc.get_freeze_count() > len(sys.modules))); "
+        "from absint.__main__ import main; main()"
+    )
+    done = shell(f"'{sys.executable}' -c '{code}' --version")
+    assert (done.returncode, done.stdout.splitlines()[-1]) == (0, "True"), done.stderr

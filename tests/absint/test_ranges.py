@@ -14,9 +14,9 @@ import pytest
 from onnx import parser
 
 import absint
-from absint.analyses.range_rules import NONE, At
-from absint.analyses.range_table import RULES
 from absint.analyses.ranges import DOMAIN, RangeFinding, Ranges
+from absint.analyses.ranges.rules import NONE, At
+from absint.analyses.ranges.table import RULES
 from absint.cli import run
 from absint.errors import UsageError
 from absint.lattices.domains import Span
@@ -188,6 +188,60 @@ def test_branches_and_loops_refine() -> None:
     assert DOMAIN.text(claims["z"]) == "[-4, 4]"
 
 
+TREES = """TreeEnsembleRegressor <aggregate_function = "SUM", n_targets = 1,
+    nodes_treeids = [0, 0, 0, 1], nodes_nodeids = [0, 1, 2, 0], nodes_featureids = [2, 0, 0, 0],
+    nodes_modes = ["BRANCH_LEQ", "LEAF", "LEAF", "LEAF"], nodes_values = [0.5, 0.0, 0.0, 0.0],
+    nodes_truenodeids = [1, 0, 0, 0], nodes_falsenodeids = [2, 0, 0, 0],
+    target_treeids = [0, 0, 1], target_nodeids = [1, 2, 0], target_ids = [0, 0, 0],
+    target_weights = [-2.0, 4.0, 10.0]>"""
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        (f"y = ai.onnx.ml.{TREES}(x)", (8, 14)),
+        (f"y = ai.onnx.ml.{TREES.replace('n_targets = 1', 'n_targets = 2')}(x)", (0, 14)),
+        ("y = ai.onnx.ml.LinearRegressor <coefficients = [1.0, -2.0, 0.0, 0.5], intercepts = [1.0]>(x)", (-13.5, 14.5)),
+        ("y = ai.onnx.ml.Scaler <offset = [1.0, 0.0, 0.0, -3.0], scale = [2.0, 1.0, -1.0, 0.5]>(x)", (-8, 8)),
+        ('y = ai.onnx.ml.Normalizer <norm = "L1">(p)', (0, 1)),
+        ("y = ai.onnx.ml.Imputer <imputed_value_floats = [7.0], replaced_value_float = 1.0>(x)", (-3, 7)),
+        (
+            "u, a = ai.onnx.ml.LinearClassifier <coefficients = [1.0, 1.0, 1.0, 1.0, 0.5, 0.0, 0.0, 0.0],"
+            ' intercepts = [0.0, 0.0], classlabels_ints = [0, 1], post_transform = "SOFTMAX">(x) y = Identity(a)',
+            (0, 1),
+        ),
+        (
+            "z = Constant<value = int64[1] {1}>() t = Unsqueeze(x, z) y = com.microsoft.MultiHeadAttention"
+            " <num_heads = 2>(t, t, t)",
+            (-3, 5),
+        ),
+        (
+            "k = Constant<value = int64[4] {1, 1, -1, 4}>() u = Reshape(x, k) t = Constant<value = float[4] "
+            '{1.0, 1.0, 2.0, 1.5}>() y = Resize<mode = "cubic">(u, , t)',
+            (1 - 4 * 1.375**4, 1 + 4 * 1.375**4),
+        ),
+        (
+            "z = Constant<value = int64[1] {0}>() m = Constant<value = float[1, 4, 4] {"
+            + ", ".join(["0.5"] * 16)
+            + "}>()"
+            " r = Constant<value = float[1, 4, 1] {1, 1, 1, 1}>() t = Unsqueeze(x, z) a = Concat<axis = 0>(t, t, t)"
+            " v, u, b = LSTM <hidden_size = 1>(a, m, r) y = Identity(b)",
+            (-3, 3),
+        ),
+    ],
+    ids=lambda value: value.partition("(")[0][-40:] if isinstance(value, str) else "",
+)
+def test_ranges_beyond_arithmetic(text: str, expected: tuple[float, float]) -> None:
+    """Close to what is expected, and held against runs."""
+    made = model_of(text)
+    made.opset_import.extend([onnx.helper.make_opsetid("ai.onnx.ml", 3), onnx.helper.make_opsetid("com.microsoft", 1)])
+    ranges = Ranges(BOXES)
+    claim = absint.analyze(made, with_=[ranges]).found_by(ranges)["y"]
+    assert not claim.nan
+    assert (claim.lo, claim.hi) == pytest.approx(expected, rel=0.02, abs=0.02)
+    check_analysis(ranges, [made], DOMAIN.allows, sizes=[{"N": 1}, {"N": 3}], feeds=within_boxes, seeds=3, tries=3)
+
+
 def test_kernels_may_go_beyond_a_limit() -> None:
     """onnxruntime's kernels give 1.0000002 for Tanh and 1.0000001 for Sigmoid."""
     ranges = Ranges(x=(-90, 90))
@@ -202,7 +256,7 @@ def test_a_wrong_rule_is_caught(monkeypatch: pytest.MonkeyPatch) -> None:
         return at.ranges[0] or NONE
 
     for name, text in (("Neg", "y = Neg(i)"), ("MatMul", "y = MatMul(x, w)"), ("Exp", "y = Exp(x)")):
-        monkeypatch.setattr("absint.analyses.ranges.RULES", {**RULES, name: wrong})
+        monkeypatch.setattr("absint.analyses.ranges.analysis.RULES", {**RULES, name: wrong})
         with pytest.raises(AnalysisError, match="is claimed to be"):
             check_analysis(Ranges(BOXES), [model_of(text)], DOMAIN.allows, sizes=[{"N": 3}], feeds=within_boxes)
 

@@ -20,7 +20,7 @@ from absint.lattices.logic.relation import FALSE
 from absint.lattices.text import parse_relation
 from absint.queries.outcomes import Outcome
 from absint.queries.size_boxes import stated_within
-from absint.shapes import refinement
+from absint.shapes import first_look
 from absint.solver.prove import Prover, Verdict
 from tests.absint.flows.build import boolean, branch, floats, node, size_is, untyped
 from tests.absint.queries import graphs
@@ -404,11 +404,11 @@ def test_a_flag_does_not_teach(runs: Runs) -> None:
 
 def both_ways(model: ModelProto | Path, monkeypatch: pytest.MonkeyPatch) -> tuple[Result, Result]:
     """The analysis with a look at the first nodes, and without one."""
-    monkeypatch.setattr(refinement, "EARLY", 1 << 20)
-    monkeypatch.setattr(refinement, "SHARE", 1)
-    monkeypatch.setattr(refinement, "_rises", lambda _: False)
+    monkeypatch.setattr(first_look, "EARLY", 1 << 20)
+    monkeypatch.setattr(first_look, "SHARE", 1)
+    monkeypatch.setattr(first_look, "_rises", lambda _: False)
     early = absint.analyze(model)
-    monkeypatch.setattr(refinement, "EARLY", 0)
+    monkeypatch.setattr(first_look, "EARLY", 0)
     return early, absint.analyze(model)
 
 
@@ -438,8 +438,8 @@ def test_bounds_that_still_rise_are_not_the_last(
     windows: tuple[int, int], rounds: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """A look that finds `L >= 4` begins anew with it, one that finds `L >= 4` and then `L >= 8` goes on."""
-    monkeypatch.setattr(refinement, "SHARE", 1)
-    monkeypatch.setattr(refinement, "FEWEST", 1)
+    monkeypatch.setattr(first_look, "SHARE", 1)
+    monkeypatch.setattr(first_look, "FEWEST", 1)
     first, then = windows
     convolutions = [
         node("Conv", ["x", "w"], ["y"], strides=[first]),

@@ -153,3 +153,23 @@ def quiet() -> onnxruntime.SessionOptions:
     options = onnxruntime.SessionOptions()
     options.log_severity_level = 4
     return options
+
+
+@pytest.mark.parametrize(("model", "function"), [(17, 20), (20, 17)])
+def test_a_function_of_another_opset_runs_as_of_the_model(model: int, function: int) -> None:
+    """DFT of opset 17 takes axis 1, and that of opset 20 the last but one."""
+    text = f"""<ir_version: 10, opset_import: ["": {model}, "my": 1]>
+        g (float[1, 3, 5, 1] x) => (y) {{ y = my.Half(x) }}
+        <domain: "my", opset_import: ["": {function}]> Half (a) => (b) {{ b = DFT<onesided = 1>(a) }}"""
+    proto = parser.parse_model(text)
+    proto.graph.output[0].type.CopyFrom(helper.make_tensor_type_proto(TensorProto.FLOAT, None))
+    session = onnxruntime.InferenceSession(proto.SerializeToString(), providers=["CPUExecutionProvider"])
+    ran = session.run(None, {"x": np.ones((1, 3, 5, 1), np.float32)})[0].shape
+    sizes = {17: "[1, 2, 5, 2]", 20: "[1, 3, 3, 2]"}
+    assert sizes[model] == str(list(ran))
+    claimed = {"either": "[*_s0]", "onnx": sizes[function], "onnxruntime": sizes[model]}
+    for semantics in SEMANTICS:
+        result = absint.analyze(proto, semantics=semantics)
+        assert str(result.shapes["y"]) == claimed[semantics]
+        told = f"function 'Half' imports version {function} of ai.onnx; onnxruntime reads it as of {model}"
+        assert any(told in str(d) for d in result.diagnostics) == (semantics != "onnx")

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 import onnx
+import onnx.parser
 import pytest
 from onnx import TensorProto, helper
 
@@ -64,6 +65,30 @@ def test_premises_that_contradict_each_other_settle_nothing() -> None:
     assert str(settled.shapes["sum"]) == "[broadcast(M, N)]"
     assert settled.last is settled.base
     assert settled.prove("N == M").verdict is Verdict.CONTRADICTION
+
+
+def choice_beside_a_premise() -> str:
+    """The size of Y, a choice by N; Z is computed in FLOAT, which holds N exactly up to 16777216."""
+    text = """<ir_version: 8, opset_import: ["" : 17]>
+        g (float[N] X) => (float[K] Y, float[M] Z)
+          <int64 limit = {20000000}, float two = {2.0}, int64 zero = {0}, int64[1] axes = {0}> {
+        shape = Shape(X)
+        size = Gather(shape, zero)
+        inexact = Cast<to=1>(size)
+        scaled = Mul(inexact, two)
+        back = Cast<to=7>(scaled)
+        target = Unsqueeze(back, axes)
+        Z = ConstantOfShape(target)
+        is_less = Less(size, limit)
+        Y = If (is_less) <then_branch = t () => (float[A] a) { a = Identity(X) },
+                          else_branch = e () => (float[B] b) { b = Concat<axis=0>(X, X) }>
+        }"""
+    return str(absint.analyze(onnx.parser.parse_model(text)).shapes["Y"])
+
+
+def test_a_numeric_premise_settles_nothing() -> None:
+    """Above the premise a run succeeds, and Y does not depend on Z."""
+    assert choice_beside_a_premise() == "[ite(N >= 20000000, 2*N, N)]"
 
 
 def test_what_was_proved_has_its_provenance() -> None:

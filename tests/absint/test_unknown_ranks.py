@@ -244,6 +244,60 @@ def test_an_explanation_says_where_a_list_of_sizes_begins(tmp_path: Path, capsys
     assert result.explain("K").note == ""
 
 
+STARRED = """
+    <ir_version: 9, opset_import: ["" : 18]>
+    net (float X, float[K, 8] W, int64[1] front) => (float u, float s) {
+        r = Relu(X)  y = MatMul(r, W)  u = Unsqueeze(y, front)
+        s = Scan <num_scan_inputs = 1, scan_input_axes = [-1], scan_output_axes = [-1],
+                  body = b (float x) => (float z) {
+            z = Neg(x)
+        }> (y)
+    }
+"""
+
+
+def starred() -> absint.Result:
+    found = parser.parse_model(STARRED)
+    for info in (found.graph.input[0], *found.graph.output):
+        info.type.tensor_type.ClearField("shape")
+    body = found.graph.node[3].attribute
+    for attribute in body:
+        for info in (*attribute.g.input, *attribute.g.output):
+            info.type.tensor_type.ClearField("shape")
+    return absint.analyze(found, assume=["shape(X) == [N, *s, 64]"])
+
+
+def test_known_sizes_beside_a_list_are_explained() -> None:
+    """By axes from their own end; the note says where the others begin."""
+    result = starred()
+    assert [str(result.shapes[name]) for name in "yus"] == ["[N, *s, 8]", "[*_s0]", "[N, *s, 8]"]
+    found = result.explain("y")
+    where = "*s is a list of sizes of input 'X'; state them, as X=2x3"
+    assert found.note == f"its rank is unknown, so no other axis is explained: {where}"
+    assert [found.steps[claim].at.where for claim in found.claims] == ["y[0]", "y[-1]"]
+    assert str(result.explain("y", 0)).splitlines()[-2:] == [
+        "    unchanged through 2 nodes: MatMul #1, Relu #0",
+        "    from X[0] = N (input)",
+    ]
+    assert "from W[1] = 8 (input)" in str(result.explain("s", -1))
+    assert result.explain("y", 1).note == f"its rank is unknown, so nothing of axis 1 is explained: {where}"
+    assert result.explain("y", 1).claims == ()
+    assert result.explain("y", -1).note == ""
+
+
+def test_a_frozen_copy_lists_open_ranks() -> None:
+    made = parser.parse_model("""
+        <ir_version: 9, opset_import: ["" : 18]>
+        net (float[K, 8] table, int64 ids) => (float rows, float twice) {
+            rows = Gather(table, ids)  twice = Concat <axis = -1> (table, table)
+        }
+    """)
+    for info in (made.graph.input[1], *made.graph.output):
+        info.type.tensor_type.ClearField("shape")
+    found = absint.analyze(made).freeze({"K": 64}).dynamic.outputs
+    assert [(value.name, value.dims, value.shape) for value in found] == [("rows", None, "[*ids, 8]")]
+
+
 def test_the_page_shows_the_names_of_unknown_ranks(tmp_path: Path) -> None:
     absint.analyze(model()).report(tmp_path / "page.html")
     page = (tmp_path / "page.html").read_text("utf-8")

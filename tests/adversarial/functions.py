@@ -47,4 +47,10 @@ FUNCTIONS: Final[Theme] = {
         {"c": True},
         {"c": False},
     ),
+    "another_opset_than_the_model": case(
+        """(float[N, 3, 5, 1] x) => (y) {y = my.Half(x)} <domain: "my", opset_import: ["": 20]>
+           Half (a) => (b) {b = DFT<onesided = 1>(a)}""",
+        "N: 1, 2",
+        opset=17,
+    ),
 }

@@ -9,6 +9,8 @@ from functools import cached_property
 from pathlib import Path
 from typing import Final
 
+import numpy as np
+
 from absint.specification.specs import Instance, specification
 from absint.testing import Arg, Case
 from absint.testing.runs import arrays_of
@@ -71,9 +73,10 @@ class Row:
     def _input(self, arg: Arg) -> str:
         if arg.elements is None:
             return str([self.at.get(str(size), size) for size in arg.dims or ()]).replace("'", "")
-        elements = arg.elements if isinstance(arg.elements, list) else [arg.elements]
+        whole = arg.elements.tolist() if isinstance(arg.elements, np.ndarray) else arg.elements
+        elements = whole if isinstance(whole, list) else [whole]
         text = str([self.at.get(e, e) if isinstance(e, str) else e for e in elements])
-        return "=" + (text if isinstance(arg.elements, list) else text[1:-1])
+        return "=" + (text if isinstance(whole, list) else text[1:-1])
 
 
 def instance_of(domain: str, operator: str, version: int, text: str, outputs: int) -> Instance:

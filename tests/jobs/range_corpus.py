@@ -3,8 +3,8 @@
 python -m tests.jobs.range_corpus [CORPUS] [--only NAME] [--seconds S] [--sizes N] [--seeds N]
 
 Each model runs in onnxruntime at its recorded sizes on random inputs in boxes, with the ends of the boxes among them:
-once without optimisations and with all values, once with all optimisations. Prints a line for each model, and a table;
-exit code 1 if a value leaves its range.
+once without optimisations and with all values, once with all optimisations. Prints a line for each model, totals, and
+the operators that give no finite range although all their inputs have one; exit code 1 if a value leaves its range.
 """
 
 from __future__ import annotations
@@ -23,8 +23,8 @@ import numpy.typing as npt
 import onnxruntime as ort
 
 import absint
-from absint.analyses.range_rules import NONE
 from absint.analyses.ranges import DOMAIN, Ranges
+from absint.analyses.ranges.rules import NONE
 from absint.errors import AbsintError
 from absint.lattices.domains import Span
 from absint.model.weights import Weights
@@ -115,7 +115,19 @@ def runs(result: absint.Result, all_feeds: Sequence[Feeds]) -> Iterator[tuple[st
         yield "optimised", dict(zip(result.outputs, found, strict=True))
 
 
-def examine(path: Path, bindings: Sequence[Mapping[str, int]], seeds: int, totals: Counter[str]) -> None:
+def losing(result: absint.Result, found: Mapping[str, Span]) -> Iterator[str]:
+    """The operators that give no finite range although all their inputs have one; further outputs with a number."""
+    spans = {result.producer(name): span for name, span in found.items() if name in result.values}
+    for (number, output), span in spans.items():
+        node = result.nodes[number]
+        inputs = [spans.get(operand) for operand in node.operands if operand[0] >= 0]
+        if node.operation is not None and not is_bounded(span) and all(one and is_bounded(one) for one in inputs):
+            yield f"{node.operator}:{output}" if output else node.operator
+
+
+def examine(
+    path: Path, bindings: Sequence[Mapping[str, int]], seeds: int, totals: Counter[str], lost: Counter[str]
+) -> None:
     start, counts = time.process_time(), Counter[str]()
     bounded = set[str]()
     for box in BOXES:
@@ -128,6 +140,7 @@ def examine(path: Path, bindings: Sequence[Mapping[str, int]], seeds: int, total
         bounded |= {name for name, claim in found.items() if is_bounded(claim)}
         if box == BOXES[0]:
             counts.update(values=len(found), bounded=len(bounded))
+            lost.update(losing(result, found))
             for binding in bindings:
                 check = result.check(binding)
                 counts.update(discharged=len(check.discharged))
@@ -164,15 +177,16 @@ def main() -> int:
     first, step = map(int, arguments.shard.split("/"))
     entries = json.loads((arguments.corpus / "corpus.json").read_text())
     names = sorted(entries, key=lambda name: (arguments.corpus / f"{name}.onnx").stat().st_size)[first::step]
-    totals, end = Counter[str](), time.monotonic() + arguments.seconds
+    totals, lost, end = Counter[str](), Counter[str](), time.monotonic() + arguments.seconds
     for name in names:
         if time.monotonic() > end:
             print("the time is over: left out", *names[names.index(name) :])
             break
         if not arguments.only or name in arguments.only:
             bindings = entries[name]["bindings"][: arguments.sizes] or [{}]
-            examine(arguments.corpus / f"{name}.onnx", bindings, arguments.seeds, totals)
+            examine(arguments.corpus / f"{name}.onnx", bindings, arguments.seeds, totals, lost)
     print(dict(totals))
+    print("no finite range from finite ranges:", dict(lost.most_common()))
     return int(bool(totals["violations"]) or not totals["runs"])
 
 

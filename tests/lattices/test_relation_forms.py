@@ -6,6 +6,7 @@ from itertools import product
 
 import pytest
 
+from absint.lattices.logic.facts import Facts
 from absint.lattices.logic.relation import divisible, ge, ite
 from absint.lattices.terms.expr import symbol
 from absint.lattices.text import parse_relation
@@ -28,6 +29,9 @@ SIZES = range(60)
         ("H*W == 4*(H*W//4)", "H*W % 4 == 0"),
         ("H*W == 196*(H//7)", "H*W == 196*(H//7)"),
         ("H == 8*(W//8)", "H == 8*(W//8)"),
+        # a part that another one implies
+        ("W == 1 or W == 1 and H >= 2", "W == 1"),
+        ("H*W == 4 and (W >= 2 or H*W == 4)", "H*W == 4"),
         # a product of multiples that is the whole product
         ("H*W == 35*(H//7)*(W//5)", "H % 7 == 0 and W % 5 == 0 or H == 0 or W == 0"),
         ("W*H*N == 49*N*(H//7)*(W//7)", "H % 7 == 0 and W % 7 == 0 or H == 0 or N == 0 or W == 0"),
@@ -92,3 +96,22 @@ def test_a_choice_beside_a_quotient_of_itself_is_settled_everywhere() -> None:
     for batch, size, length in product((1, 3, 8), range(0, 40, 3), (1, 2, 8)):
         binding = {"batch": batch, "width": size, "seq": length}
         assert relation.evaluate(binding) == (count.evaluate(binding) % 32 == 0)
+
+
+@pytest.mark.parametrize(
+    ("text", "form"),
+    [
+        ("H*W >= 2", "H >= 2 or W >= 2"),
+        ("((H + 7)//8)*((W + 7)//8) + ((H + 15)//16)*((W + 15)//16) >= 3", "H >= 9 or W >= 9"),
+        ("3*H*W + W >= 5", "H >= 2 or W >= 2"),
+        ("3*H*W + W >= 6", "3*H*W + W >= 6"),
+        ("H*W >= 3", "H*W >= 3"),
+    ],
+)
+def test_a_sum_of_products_above_its_least_value(text: str, form: str) -> None:
+    facts = Facts([ge(symbol("H"), 1), ge(symbol("W"), 1)])
+    relation = parse_relation(text).map(facts.simplify).map(facts.restored)
+    assert str(relation) == form
+    for height, width in product(SIZES[1:], SIZES[1:20]):
+        binding = {"H": height, "W": width}
+        assert relation.evaluate(binding) is eval(text, {}, dict(binding)), binding

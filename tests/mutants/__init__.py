@@ -9,6 +9,8 @@
     hunting     runs the oracles, without a fault and with one
     generated   small faults in rules, made from their source: nobody chose them
     effects     what a fault changes of what rules say of the cases in tests/transfer
+    swapping    replaces the code of functions in a process that has the rules imported
+    copies      each fault in a copy of one process
     by_proof    whether the obligations of a rule see a fault, without any run
 
 `python -m tests.mutants [--only NAME] [--jobs N]` runs the catalogue: a fault that no oracle sees is a hole

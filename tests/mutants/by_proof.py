@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-import pickle
 import signal
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
-from multiprocessing import get_context
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Final, NamedTuple
 
 from tests.mutants.catalogue import ALL
 from tests.mutants.effects import KINDS, Effect, Kind, Told, effects, told
 from tests.mutants.mutant import Mutant
 from tests.mutants.planting import plant
+from tests.mutants.swapping import Codes, swap
 
 SECONDS: Final = 300
 """For one mutant."""
@@ -74,12 +73,26 @@ def plain() -> Plain:
 
 def seen(mutant: Mutant, without: Plain) -> Seen:
     """Plant the fault in this process, find what it changes, and prove the operators that it changes."""
+    return _seen(mutant, without, lambda: effects(without.told, _after(lambda: plant(mutant), None)))
+
+
+def seen_swapped(mutant: Mutant, without: Plain, codes: Codes, cases: Sequence[int]) -> Seen:
+    """The same in a process that has imported the rules, where these cases alone run what is changed."""
+    plain = [without.told[case] for case in cases]
+    return _seen(mutant, without, lambda: effects(plain, _after(lambda: swap(codes), cases)))
+
+
+def _after(change: Callable[[], object], cases: Sequence[int] | None) -> list[Told]:
+    change()
+    return told(cases)
+
+
+def _seen(mutant: Mutant, without: Plain, change: Callable[[], set[Effect]]) -> Seen:
     signal.signal(signal.SIGALRM, _late)
     signal.alarm(SECONDS)
     found: frozenset[Effect] = frozenset()
     try:
-        plant(mutant)
-        found = frozenset(e for e in effects(without.told, told()) if e[1:] in without.specified)
+        found = frozenset(e for e in change() if e[1:] in without.specified)
         by, opened = _proof({e[1:3] for e in found}, without) if found else ("", "")
     except Exception as error:
         return Seen(mutant.name, mutant.breaks, found, "", "", f"{type(error).__name__}: {error}")
@@ -127,29 +140,14 @@ def rules() -> list[Mutant]:
 def check(chosen: Sequence[Mutant], jobs: int) -> int:
     """Print what the proof says of each; 1 if it refutes fewer than 9 of 10 that change a shape."""
     results = []
+    from tests.mutants.copies import run
+
     for result in run(chosen, jobs):
         results.append(result)
         if line := shown(result):
             print(line, flush=True)
     print("\n".join(["", *summary(results)]))
     return 0 if share(results, "shape") >= 0.9 else 1
-
-
-def run(chosen: Sequence[Mutant], jobs: int) -> Iterator[Seen]:
-    """Each fault in a process of its own."""
-    context = get_context("forkserver")
-    context.set_forkserver_preload(["networkx", "numpy", "onnx", "z3", "onnxruntime", "onnx.reference", "pytest"])
-    with context.Pool(jobs, maxtasksperchild=1) as pool:
-        without = pickle.dumps(pool.apply(plain))
-        yield from pool.imap(_Task(without), chosen, chunksize=1)
-
-
-class _Task:
-    def __init__(self, without: bytes) -> None:
-        self.without = without
-
-    def __call__(self, mutant: Mutant) -> Seen:
-        return seen(mutant, pickle.loads(self.without))
 
 
 def shown(found: Seen) -> str:
@@ -179,4 +177,4 @@ def summary(results: Sequence[Seen]) -> Iterator[str]:
         yield f"{kind}: {len(fitting)} faults, {numbers}"
 
 
-__all__ = ["Seen", "check", "rules", "run", "seen", "share", "shown", "summary"]
+__all__ = ["Plain", "Seen", "check", "plain", "rules", "seen", "seen_swapped", "share", "shown", "summary"]

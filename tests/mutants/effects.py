@@ -6,7 +6,13 @@ Every statement is evaluated at the sizes of its case: a fault has an effect whe
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Final, Literal, NamedTuple
+from functools import cache
+from typing import TYPE_CHECKING, Final, Literal, NamedTuple
+
+from tests.mutants.swapping import Place, caches, watched
+
+if TYPE_CHECKING:
+    from absint.testing import Case
 
 Kind = Literal["shape", "requirement", "content", "precision"]
 """A size, a truth of all requirements together, or an element is another one at sizes that are legal without the fault;
@@ -38,14 +44,13 @@ class Told(NamedTuple):
     """By binding; none if the rule raised an error."""
 
 
-def told() -> list[Told]:
-    """The answers of the rules of this process about every case."""
+def told(chosen: Sequence[int] | None = None) -> list[Told]:
+    """The answers of the rules of this process about every case, or about those of these numbers."""
     from absint.model.schemas import since
     from absint.transfer.families import shipped
-    from tests.operators_page import all_cases
 
     found = []
-    for case in all_cases():
+    for case in cases() if chosen is None else [cases()[number] for number in chosen]:
         rule = shipped().lookup(case.domain, case.op, case.opset)
         version = since(case.domain, case.op, case.opset) or 1
         operator = (case.domain, case.op, version)
@@ -53,12 +58,33 @@ def told() -> list[Told]:
     return found
 
 
-def _said(case: object) -> Iterator[Said]:
+@cache
+def cases() -> Sequence[Case]:
+    """Every case of tests/transfer."""
+    from tests.operators_page import all_cases
+
+    return list(all_cases())
+
+
+def callers(package: str) -> Mapping[Place, Sequence[int]]:
+    """The code of a package with the numbers of the cases whose rules run it."""
+    found: dict[Place, list[int]] = {}
+    every, kept = cases(), caches()
+    for number, case in enumerate(every):
+        for results in kept:
+            results.cache_clear()
+        with watched(package) as called:
+            list(_said(case))
+        for place in called:
+            found.setdefault(place, []).append(number)
+    return found
+
+
+def _said(case: Case) -> Iterator[Said]:
     from absint.lattices.shape import TOP_SHAPE
     from absint.lattices.value import Tensor
-    from absint.testing import Case, apply_case
+    from absint.testing import apply_case
 
-    assert isinstance(case, Case)
     try:
         applied = apply_case(case)
     except Exception:
@@ -130,4 +156,4 @@ def _differences(a: Said, b: Said, complete: bool) -> Iterator[Kind]:
                 yield "precision"
 
 
-__all__ = ["KINDS", "Effect", "Kind", "Told", "effects", "told"]
+__all__ = ["KINDS", "Effect", "Kind", "Told", "callers", "cases", "effects", "told"]

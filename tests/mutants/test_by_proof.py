@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from tests.mutants.by_proof import Seen, rules, run, share, shown, summary
+from tests.mutants.by_proof import Seen, rules, share, shown, summary
+from tests.mutants.copies import run
 from tests.mutants.effects import Effect, Said, Told, effects
 from tests.mutants.generated import drawn, faults, modules
 from tests.mutants.mutant import Mutant, source_of
@@ -41,7 +42,8 @@ def results() -> dict[str, Seen]:
         *[found for found in rules() if found.name == "transpose-by-the-inverse"],
     ]
     assert len(chosen) == 4
-    return {found.breaks: found for found in run(chosen, 1)}
+    found = {one.breaks: one for one in run(chosen, 1)}
+    return {mutant.breaks: found[mutant.breaks] for mutant in chosen}
 
 
 def test_the_proof_refutes_a_shape_and_a_dropped_requirement(results: dict[str, Seen]) -> None:

@@ -21,4 +21,9 @@ and do not; with `--sweep 2` it changes one thing of each node at a time.
     random_proofs   random questions about random models (`proof_graphs`, `proof_runs`, `proof_queries`, `proof_checks`)
 
 `python -m tests.soundness.random_proofs --seconds 60 --seed 0` hunts for wrong proofs, checks and contracts.
+
+    random_visits   random models of nested bodies and functions (`nested_drafts`, `nested_models`); `visits` interprets
+                    them and records what each visit of a body computes
+
+`python -m tests.soundness.random_visits --seconds 60 --seed 0` hunts for wrong claims about values inside bodies.
 """

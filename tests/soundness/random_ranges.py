@@ -22,8 +22,8 @@ import onnx
 from onnx import TensorProto, helper
 
 import absint
-from absint.analyses.range_table import FURTHER, RULES
 from absint.analyses.ranges import DOMAIN, Ranges
+from absint.analyses.ranges.table import FURTHER, RULES
 from absint.lattices.domains import Span
 from absint.lattices.value import Tensor
 from absint.model.weights import Weights
@@ -59,7 +59,8 @@ def operators() -> list[tuple[str, str]]:
 
 
 def is_followed(domain: str, name: str) -> bool:
-    return (f"{domain}::{name}" if domain else name) in RULES or (not domain and any(name == one for one, _ in FURTHER))
+    full = f"{domain}::{name}" if domain else name
+    return full in RULES or any(full == one for one, _ in FURTHER)
 
 
 def seeded(seed: int, only: Sequence[tuple[str, str]]) -> Boxed:

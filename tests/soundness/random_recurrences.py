@@ -1,7 +1,8 @@
-"""Random recurrences: `python -m tests.soundness.random_recurrences [COUNT] [FIRST]`.
+"""Random recurrences: `python -m tests.soundness.random_recurrences [COUNT] [FIRST] [--scan]`.
 
-Loops that carry up to three numbers are drawn by kind, analysed, and every claim is held against the recurrence itself
-at several sizes and numbers of trips. Printed is the share of exact claims by kind; a wrong one ends the run.
+Loops, or Scans, that carry up to three numbers are drawn by kind, analysed, and every claim is held against the
+recurrence itself at several sizes and numbers of trips. Printed is the share of exact claims by kind; a wrong one ends
+the run.
 """
 
 from __future__ import annotations
@@ -9,7 +10,7 @@ from __future__ import annotations
 import random
 import sys
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import product
 from typing import Final
@@ -19,13 +20,15 @@ from onnx import ModelProto, NodeProto, TensorProto
 from absint import Result, analyze
 from absint.lattices.terms.expr import Dim, Expr
 from absint.lattices.value import Tensor
-from tests.absint.flows.build import const, floats, loop_body, model, node
+from tests.absint.flows.build import body, const, floats, loop_body, model, node, untyped
 
 LARGEST: Final = 1 << 60
 """Larger numbers may have overflowed their type in the model."""
 
 CONSTANTS: Final = {"one": 1, "two": 2, "three": 3}
 SIZES: Final = ("N", "K")
+
+TRIPS: Final = (0, 1, 2, 3, 4, 5, 7, 8, 11, 13)
 
 Step = tuple[str, str, str, str]
 
@@ -73,12 +76,12 @@ class Program:
             numbers = {name: known[result] for name, result in self.after.items()}
         return numbers
 
-    def model(self) -> ModelProto:
-        """T trips of a Loop; outputs are the numbers by name."""
+    def model(self, *, scanned: bool = False) -> ModelProto:
+        """T trips of a Loop, or of a Scan over the numbers of the trips; outputs are the numbers by name."""
         names = list(self.starts)
-        body = [
+        body_nodes = [
             *(const(name, [number]) for name, number in CONSTANTS.items()),
-            node("Reshape", ["i", "flat"], ["j"]),
+            *(() if scanned else [node("Reshape", ["i", "flat"], ["j"])]),
             *(made for step in self.steps for made in _nodes(*step)),
             *(node("Identity", [result], [f"{name}_next"]) for name, result in self.after.items()),
         ]
@@ -90,8 +93,21 @@ class Program:
             *(const(f"{name}_start", [s]) for name, s in self.starts.items() if isinstance(s, int)),
         ]
         starts = [s if isinstance(s, str) else f"{name}_start" for name, s in self.starts.items()]
-        inner = loop_body(body, names, dtype=TensorProto.INT64)
-        nodes.append(node("Loop", ["t", "", *starts], [f"{name}_last" for name in names], body=inner))
+        if scanned:
+            given, found = [*names, "j"], [f"{name}_next" for name in names]
+            inner = body(body_nodes, *([untyped(name, TensorProto.INT64) for name in some] for some in (given, found)))
+            nodes += [
+                const("zero", 0),
+                const("step", 1),
+                const("column", [-1, 1]),
+                node("Squeeze", ["t"], ["limit"]),
+                node("Range", ["zero", "limit", "step"], ["trips"]),
+                node("Reshape", ["trips", "column"], ["js"]),
+                node("Scan", [*starts, "js"], [f"{name}_last" for name in names], body=inner, num_scan_inputs=1),
+            ]
+        else:
+            inner = loop_body(body_nodes, names, dtype=TensorProto.INT64)
+            nodes.append(node("Loop", ["t", "", *starts], [f"{name}_last" for name in names], body=inner))
         inputs = [floats("n", "T"), floats("v", "N"), floats("w", "K")]
         return model(nodes, inputs, [f"{name}_last" for name in names])
 
@@ -213,18 +229,22 @@ KINDS: Final[Mapping[str, Callable[[random.Random], Program]]] = {
 }
 
 
-def held(program: Program, label: object) -> Iterator[bool]:
-    """For each number of a program: its claim is exact. Raises AssertionError for a claim that a run breaks."""
-    result = analyze(program.model())
+def held(program: Program, label: object, *, scanned: bool = False) -> Iterator[bool]:
+    """For each number of a program: its claim is exact. Raises AssertionError for a claim that a run breaks.
+
+    A Scan has a trip, since no runtime runs one over an empty axis.
+    """
+    result = analyze(program.model(scanned=scanned))
     result.verify()
-    held_on_its_side(result, program, label)
+    counts = TRIPS[scanned:]
+    held_on_its_side(result, program, label, counts)
     for name in program.starts:
         value = result[f"{name}_last"]
         assert isinstance(value, Tensor)
         claimed = value.contents.elements[0] if value.contents is not None else None
         is_exact = isinstance(claimed, Expr) and claimed.free_symbols <= {"N", "K", "T"}
         if isinstance(claimed, Dim):
-            for n, k, trips in product((0, 1, 2, 5), (0, 1, 3), (0, 1, 2, 3, 4, 5, 7, 8, 11, 13)):
+            for n, k, trips in product((0, 1, 2, 5), (0, 1, 3), counts):
                 number = program.run(n, k, trips)[name]
                 if abs(number) < LARGEST:
                     assert number in claimed.bounds, (label, name, n, k, trips)
@@ -234,7 +254,7 @@ def held(program: Program, label: object) -> Iterator[bool]:
         yield is_exact
 
 
-def held_on_its_side(result: Result, program: Program, label: object) -> None:
+def held_on_its_side(result: Result, program: Program, label: object, counts: Sequence[int]) -> None:
     """Hold what is stated of numbers that no trip makes larger, or none smaller, against the recurrence."""
     names = {}
     for name in program.starts:
@@ -247,7 +267,7 @@ def held_on_its_side(result: Result, program: Program, label: object) -> None:
     stated = [s for node in range(len(result.nodes)) for s in result.analysis.statements(node)]
     for relation in [s.relation for s in stated if s.reason.startswith("no trip makes it ")]:
         inside = {symbol: name for symbol, name in names.items() if symbol in relation.symbols}
-        for n, k, trips in product((0, 1, 2, 5), (0, 1, 3), (0, 1, 2, 3, 4, 5, 7, 8, 11, 13)):
+        for n, k, trips in product((0, 1, 2, 5), (0, 1, 3), counts):
             numbers = program.run(n, k, trips)
             sizes = {"N": n, "K": k, "T": trips, **{symbol.name: numbers[name] for symbol, name in inside.items()}}
             if all(abs(number) < LARGEST for number in numbers.values()) and relation.free_symbols <= sizes.keys():
@@ -259,14 +279,14 @@ HELD: Final[Counter[bool]] = Counter()
 """The statements about sides that were held against a recurrence."""
 
 
-def main(count: int = 40, first: int = 0) -> None:
+def main(count: int = 40, first: int = 0, scanned: bool = False) -> None:
     """Print the share of exact claims, by kind."""
     totals = Counter[str]()
     for kind, draw in KINDS.items():
         found = [
             is_exact
             for seed in range(first, first + count)
-            for is_exact in held(draw(random.Random(seed)), (kind, seed))
+            for is_exact in held(draw(random.Random(seed)), (kind, seed), scanned=scanned)
         ]
         totals.update(exact=sum(found), numbers=len(found))
         print(f"{kind:<28}{sum(found):>6} of {len(found):>5}", flush=True)
@@ -275,4 +295,5 @@ def main(count: int = 40, first: int = 0) -> None:
 
 
 if __name__ == "__main__":
-    main(*map(int, sys.argv[1:]))
+    numbers = [int(argument) for argument in sys.argv[1:] if argument != "--scan"]
+    main(*numbers, scanned="--scan" in sys.argv)

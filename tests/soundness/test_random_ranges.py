@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from absint.analyses.range_rules import NONE, At
-from absint.analyses.range_table import RULES
+from absint.analyses.ranges.rules import NONE, At
+from absint.analyses.ranges.table import RULES
 from absint.lattices.domains import Span
 from tests.soundness.random_ranges import examine, operators, seeded
 
@@ -24,5 +24,5 @@ def test_a_wrong_rule_is_found(monkeypatch: pytest.MonkeyPatch) -> None:
     def wrong(at: At) -> Span:
         return at.ranges[0] or NONE
 
-    monkeypatch.setattr("absint.analyses.ranges.RULES", {**RULES, "Neg": wrong})
+    monkeypatch.setattr("absint.analyses.ranges.analysis.RULES", {**RULES, "Neg": wrong})
     assert any(examine(seeded(seed, [("", "Neg")])).wrong for seed in range(20))

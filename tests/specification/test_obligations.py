@@ -10,13 +10,16 @@ from absint import Op, Shape, Tensor, rule
 from absint.obligations.making import obligations
 from absint.obligations.obligation import Obligation
 from absint.obligations.record import obligations_of
-from absint.obligations.solving import Decision, by_cvc5, by_z3, decided
+from absint.obligations.solving import Decision, by_cvc5, by_z3, decided, unbounded
 from absint.solver.backend import Backend
 from absint.specification.specs import at, specification, specified
 from absint.transfer.families import shipped
 from absint.transfer.semantics import ONNX
 from tests.specification.operators import is_known, versions
 from tests.specification.undecided import UNDECIDED
+
+SECONDS = 20
+"""For one obligation; most take less than one."""
 
 
 @pytest.fixture(scope="module")
@@ -32,7 +35,7 @@ def test_rules_meet_their_specification(domain: str, operator: str, backend: Bac
         for item in obligations_of(shipped(), domain, operator, version):
             if isinstance(item, Obligation) and item.script not in seen:
                 seen.add(item.script)
-                decision = decided(item, backend)
+                decision = decided(item, backend, SECONDS)
                 where = f"{operator}-{version} {item.instance}: {item.claim}, {decision.sizes}"
                 assert decision.verdict != "refuted", where
                 assert decision.verdict == "proved" or (operator, item.instance) in UNDECIDED, where
@@ -55,7 +58,7 @@ def test_the_documents_alone_decide(domain: str, operator: str, backend: Backend
             for item in obligations(*node, ONNX):
                 if isinstance(item, Obligation) and item.script not in both | seen:
                     seen.add(item.script)
-                    decision = decided(item, backend)
+                    decision = decided(item, backend, SECONDS)
                     where = f"{item.instance}: {item.claim}, {decision.sizes}"
                     assert decision.verdict == "proved" or (operator, item.instance) in UNDECIDED, where
 
@@ -64,6 +67,18 @@ def test_solvers_agree(backend: Backend) -> None:
     for item in obligations_of(shipped(), "", "Conv", 22):
         if isinstance(item, Obligation):
             assert by_z3(item, backend).verdict == by_cvc5(item).verdict == "proved", item
+
+
+def test_bounds_are_left_out() -> None:
+    """What holds of all integers holds of sizes."""
+    spec, found = specification("", "Conv", 22), shipped().lookup("", "Conv", 22)
+    assert spec is not None
+    assert found is not None
+    item = next(iter(obligations(found, spec, "Conv", 22, at("N C H", "M D 3"))))
+    assert isinstance(item, Obligation)
+    assert item.script.count("(assert (<= 0 ") == len("NCHMD")
+    assert "(assert (<= 0 " not in unbounded(item.script)
+    assert len(unbounded(item.script).splitlines()) == len(item.script.splitlines()) - len("NCHMD")
 
 
 @rule("Concat", inputs="inputs*", outputs="concat_result", complete=True)

@@ -7,7 +7,7 @@ import pytest
 from absint.specification.formulas import Defined, both, equal, greatest, variable
 from absint.specification.node import Node, tensor
 from absint.specification.specs import Instance, Specification, at, specification, specified
-from tests.specification.comparing import differences
+from tests.specification.comparing import bindings, differences, is_legal
 from tests.specification.operators import versions
 
 
@@ -18,6 +18,16 @@ def test_runs_agree(domain: str, operator: str) -> None:
         if spec is not None:
             for instance in spec.instances(operator, version):
                 assert not list(differences(spec, operator, version, instance))
+
+
+@pytest.mark.parametrize(("operator", "version"), [("Col2Im", 18), ("GRU", 14), ("Split", 13), ("Attention", 23)])
+def test_legal_sizes_are_found(operator: str, version: int) -> None:
+    """Also where those that are drawn are hardly ever legal."""
+    spec = specification("", operator, version)
+    assert spec is not None
+    instance, *_ = spec.instances(operator, version)
+    meaning = spec.meaning(operator, version, instance)
+    assert sum(is_legal(meaning, binding) for binding in bindings(instance, meaning)) >= 2
 
 
 def _wrong(function: object, instance: Instance) -> list[str]:

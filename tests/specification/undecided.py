@@ -5,8 +5,4 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Final
 
-UNDECIDED: Final[Mapping[tuple[str, str], str]] = {
-    ("Reshape", "[N, C, H], =[n, -1, 4]"): (
-        "necessary: C\\*H\\*N % (4\\*n) == 0 or n == 0; the remainder of a product of three variables by a fourth"
-    ),
-}
+UNDECIDED: Final[Mapping[tuple[str, str], str]] = {}

@@ -276,12 +276,17 @@ def murmur_hash(op: Op) -> Tensor:
 # Operators of ONNX's domain under another name
 
 
-pad_ms = rule("Pad", inputs="data pads constant_value axes", outputs="output", domain=MICROSOFT, elements=True)(
-    pad.function
-)
-gather_nd_ms = rule("GatherND", inputs="data indices", outputs="output", domain=MICROSOFT, elements=True)(
-    gather_nd.function
-)
+pad_ms = rule(
+    "Pad",
+    inputs="data pads constant_value axes",
+    outputs="output",
+    domain=MICROSOFT,
+    complete=True,
+    elements=True,
+)(pad.function)
+gather_nd_ms = rule(
+    "GatherND", inputs="data indices", outputs="output", domain=MICROSOFT, complete=True, elements=True
+)(gather_nd.function)
 q_linear_reduce_mean = rule(
     "QLinearReduceMean", inputs="data data_scale data_zero_point reduced_scale reduced_zero_point", domain=MICROSOFT
 )(by_attribute(None))

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from absint.lattices.shape import Shape, shape_of
 from absint.lattices.terms.expr import UNKNOWN_SIZE, Dim
-from absint.lattices.value import Tensor
+from absint.lattices.value import Tensor, Value
+from absint.transfer.caveats import known_text, positive
 from absint.transfer.contrib.com_microsoft import require_vector
+from absint.transfer.contrib.views import restate
 from absint.transfer.linalg import gemm, matmul_shape
 from absint.transfer.op import Op
 from absint.transfer.rule import MICROSOFT, rule
@@ -25,19 +27,24 @@ def _batch_last(shape: Shape, moved: bool) -> Shape:
     return shape_of((*shape[1:-1], shape[0], shape[-1]))
 
 
-@rule("FusedMatMul FusedMatMulActivation TransposeMatMul", inputs="A B", domain=MICROSOFT)
+@rule("FusedMatMul TransposeMatMul", inputs="A B", domain=MICROSOFT, complete=True)
 def fused_matmul(op: Op) -> Tensor:
     """alpha * A @ B after the transpositions that the attributes ask for."""
     moved_a, moved_b = bool(op.integer("transBatchA", 0)), bool(op.integer("transBatchB", 0))
     a, b = op.tensor("A").shape, op.tensor("B").shape
-    if (moved_a or moved_b) and not (a.is_top or b.is_top) and (len(a) != len(b) or len(a) < 3):
+    if (moved_a or moved_b) and (a.is_top or b.is_top):
+        op.may_fail("A and B must have one rank, 3 or more, for transposed batches")
+    elif (moved_a or moved_b) and (len(a) != len(b) or len(a) < 3):
         op.reject(f"A and B must have one rank, 3 or more, for transposed batches, found shapes {a} and {b}")
     a, b = _batch_last(a, moved_a), _batch_last(b, moved_b)
     a, b = swapped(a, bool(op.integer("transA", 0))), swapped(b, bool(op.integer("transB", 0)))
     return Tensor(op.common_dtype("A", "B"), matmul_shape(op, a, b))
 
 
-@rule("CDist", inputs="A B", outputs="C", domain=MICROSOFT)
+fused_matmul_activation = rule("FusedMatMulActivation", inputs="A B", domain=MICROSOFT)(fused_matmul.function)
+
+
+@rule("CDist", inputs="A B", outputs="C", domain=MICROSOFT, complete=True)
 def cdist(op: Op) -> Tensor:
     """The distance of each row of A to each row of B."""
     rows: list[Dim] = []
@@ -48,6 +55,8 @@ def cdist(op: Op) -> Tensor:
         rows.append(UNKNOWN_SIZE if shape.is_top else shape[0])
         columns.append(UNKNOWN_SIZE if shape.is_top else shape[1])
     op.require_equal(columns[0], columns[1], "the rows of A and B must have the same length")
+    known_text(op, "metric", ("euclidean", "sqeuclidean"))
+    positive(op, "onnxruntime may fail on matrices without elements", (*rows, *columns))
     return Tensor(op.common_dtype("A", "B"), shape_of(tuple(rows)))
 
 
@@ -60,4 +69,10 @@ def gemm_fast_gelu(op: Op) -> Tensor:
     return Tensor(op.common_dtype("X", "W"), shape)
 
 
-fused_gemm = rule("FusedGemm", inputs="A B C", domain=MICROSOFT)(gemm.function)
+@rule("FusedGemm", inputs="A B C", domain=MICROSOFT, complete=True)
+def fused_gemm(op: Op) -> Value:
+    """Gemm, then an activation."""
+    activation = op.string("activation")
+    if activation not in ("Relu", "Sigmoid", "Softplus", "Softsign", "Tanh"):
+        op.may_fail(f"activation must be known, found {activation!r}")
+    return restate(op, gemm, op.inputs)[0]

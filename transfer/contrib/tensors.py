@@ -26,7 +26,7 @@ from absint.transfer.shape_ops import unsqueeze
 from absint.transfer.window import as_size
 
 expand_dims = rule("ExpandDims", inputs="data axes", domain=MICROSOFT, elements=True)(unsqueeze.function)
-grid_sample_ms = rule("GridSample", inputs="X grid", domain=MICROSOFT)(grid_sample.function)
+grid_sample_ms = rule("GridSample", inputs="X grid", domain=MICROSOFT, complete=True)(grid_sample.function)
 sample_op = rule("SampleOp", inputs="X", domain=MICROSOFT, complete=True)(unary.function)
 
 

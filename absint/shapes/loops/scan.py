@@ -19,10 +19,11 @@ from absint.shapes.interpretation import Interpretation
 from absint.shapes.loops.body import BodySymbols
 from absint.shapes.loops.inferred_ranks import agree, inferred
 from absint.shapes.loops.loop import CERTAIN, returned, slices_may_differ, stacked
+from absint.shapes.loops.one_sided import OneSided
 from absint.shapes.loops.premises import premises
 from absint.shapes.summaries import State
 from absint.transfer.op import Statement
-from absint.transfer.semantics import RUNTIME
+from absint.transfer.semantics import ONNX, RUNTIME
 
 
 def enter_scan(run: Interpretation, node: int, item: Node, states: Sequence[State]) -> State:
@@ -105,6 +106,12 @@ def leave_scan(run: Interpretation, node: int, item: Node, states: Sequence[Stat
             statements.append(Statement(relation, _ONE_LENGTH, "required"))
     # In the form of opset 8, sequence_lens may end a batch early, but outputs have the length of the inputs.
     outputs = [body.final(v or TOP, UNKNOWN_SIZE if s.batched else trips) for v in finals]
+    if not s.batched:
+        one_sided = OneSided(body, run.facts_at(step.head))
+        backs = values[2 * s.states + s.scans :]
+        for k, (start, final, back) in enumerate(zip(inputs[: s.states], finals, backs, strict=False)):
+            outputs[k] = one_sided.named(k, start, final, back, outputs[k])
+        statements += one_sided.statements
     certain = not s.batched or run.facts_at(item.gate).decide(ge(trips, 1)) is YES
     for k, result in enumerate(results):
         # No runtime runs an unbatched scan over an empty axis, so there is a trip.
@@ -119,6 +126,9 @@ def leave_scan(run: Interpretation, node: int, item: Node, states: Sequence[Stat
             outputs = [Tensor(v.dtype) if isinstance(v, Tensor) else v for v in outputs]
     run.trips[step.head] = UNKNOWN_SIZE if s.batched else trips
     possible_failures = _possible_failures(run.facts_at(item.gate), body, s, values, sizes)
+    moved = _moves_empty(run.facts_at(item.gate), s, inputs[s.states :], results)
+    if moved and not s.batched and run.program.semantics != ONNX:
+        possible_failures.append("onnxruntime may end the process where it moves an axis of an empty tensor")
     inside = (*states[step.head], *values[2 * s.states + s.scans :])
     if any(map(may_lie, step.declared, inside)):
         possible_failures.append(ALLOCATED)
@@ -182,6 +192,29 @@ def _possible_failures(
     if any(map(_may_reshape, values[: s.states], values[results : results + s.states])):
         possible_failures.append("a state variable must keep its shape")
     return possible_failures
+
+
+def _moves_empty(
+    facts: Facts, s: ScanSettings, scanned: Sequence[Value | None], results: Sequence[Value | None]
+) -> bool:
+    """Some scan axis may be moved to the front or from there, across or before an axis without elements."""
+    for value, axis in zip(scanned, s.input_axes, strict=True):
+        shape = value.shape if isinstance(value, Tensor) else TOP_SHAPE
+        if axis in (0, -1) or -axis == shape.rank:
+            continue
+        if shape.rank is None or _may_be_empty(facts, shape.dims[axis:][1:]):
+            return True
+    for value, axis in zip(results, s.output_axes, strict=True):
+        shape = value.shape if isinstance(value, Tensor) else TOP_SHAPE
+        if axis in (0, -1) or (shape.rank is not None and axis in (shape.rank, -1 - shape.rank)):
+            continue
+        if shape.rank is None or _may_be_empty(facts, shape.dims):
+            return True
+    return False
+
+
+def _may_be_empty(facts: Facts, dims: Sequence[Dim]) -> bool:
+    return any(facts.decide(ge(dim, 1)) is not YES for dim in dims)
 
 
 def _problem(

@@ -13,12 +13,12 @@ from typing import Final, cast
 
 from absint.lattices.contents import MAX_ELEMENTS, Contents, Element, element_symbols, replace_in
 from absint.lattices.logic.relation import FALSE, TRUE, UNKNOWN_RELATION, Relation
+from absint.lattices.logic.shortest import shortest
 from absint.lattices.shape import shape_of
 from absint.lattices.terms.expr import Constant, Dim, Expr, postorder
 from absint.lattices.terms.floats import Float
 from absint.lattices.terms.intern import remembered
 from absint.lattices.terms.real import Real
-from absint.lattices.terms.shortening import shortened
 from absint.lattices.terms.substitution import Substitution
 from absint.lattices.value import Tensor, Value
 from absint.program.steps import Operand
@@ -131,7 +131,7 @@ class Reuse:
             return dim
         found = self._dims.get(dim)
         if found is None:
-            found = self._dims[dim] = shortened(self._replaced(dim))
+            found = self._dims[dim] = shortest(self._replaced(dim))
         return found
 
     def _short_element(self, element: Element) -> Element:

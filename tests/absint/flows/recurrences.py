@@ -121,7 +121,7 @@ def loop_of_two_that_follow_each_other() -> Flow:
 @flow
 def loop_swaps_and_grows() -> Flow:
     steps = [node("Add", ["b", "one"], ["a_next"]), node("Add", ["a", "one"], ["b_next"])]
-    return carried(steps, {"a": "N", "b": "K"}, {"a": "[2*(T//2) + ite(T % 2 == 1, K + 1, N)]"})
+    return carried(steps, {"a": "N", "b": "K"}, {"a": "[ite(T % 2 == 1, K + T, N + T)]"})
 
 
 @flow
@@ -187,7 +187,7 @@ def loop_halves_a_constant() -> Flow:
 @flow
 def loop_takes_the_largest_of_a_size_and_the_trips() -> Flow:
     steps = [TRIP, node("Max", ["a", "j"], ["a_next"])]
-    return carried(steps, {"a": "N"}, {"a": "[ite(T >= 1, max(N, T - 1), N)]"})
+    return carried(steps, {"a": "N"}, {"a": "[max(N, T - 1)]"})
 
 
 @flow

@@ -25,7 +25,7 @@ def test_declarations_and_tools_are_judged(tmp_path: Path, capsys: pytest.Captur
     model, page = tmp_path / "lie.onnx", tmp_path / "page.html"
     onnx.save(parser.parse_model(LIE), model)
     assert run(["report", str(model), "-o", str(page), "--audit", "--tool", "onnx"]) == 0
-    assert capsys.readouterr().out == f"{page}: 2 nodes\n"
+    assert capsys.readouterr().out == f"{page}: 1 node\n"
     text = text_of(page)
     assert "declared: 3 claims: 2 proved, 1 refuted" in text
     assert re.search(r"y\[0\] == N refuted N=\d+, M=\d+ y\[0\] is \d+, not \d+", text)

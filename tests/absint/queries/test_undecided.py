@@ -36,6 +36,8 @@ HARD = "N*N*N >= N + 4"
 def test_a_choice_that_both_sides_of_which_are_legal_needs_no_proof() -> None:
     result = absint.analyze(real())
     assert "ite" in str(result.shapes["y"])
+    assert not result.rounds.choices
+    result = absint.analyze(real(), assume=["N <= 64"])
     assert [str(c) for c in result.rounds.choices] == ["N == 0"]
     assert undecided(result) == frozenset()
 

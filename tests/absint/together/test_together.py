@@ -269,6 +269,16 @@ def test_the_order_of_the_analyses_changes_nothing() -> None:
     assert len(found) == 1
 
 
+def test_answers_name_the_analyses_in_one_order() -> None:
+    class Others(Bounds):
+        pass
+
+    found = [absint.analyze(INDICES, with_=[one(), other()]) for one, other in permutations((Bounds, Others))]
+    texts = {str(result.check({"N": 3})) for result in found}
+    assert len(texts) == 1
+    assert "(shown by Bounds, Others)" in texts.pop()
+
+
 def test_each_learns_from_the_other() -> None:
     bounds, alone = Rounded(), Rounded()
     claims = absint.analyze(TOGETHER, with_=[Parity(), bounds]).found_by(bounds)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from onnx import ModelProto, NodeProto, ValueInfoProto, helper
+from onnx import ModelProto, NodeProto, ValueInfoProto, helper, parser
 
 import absint
 from tests.absint.typing.building import BOOL, FLOAT, INT, LONG, Typed, body, model, node, told
@@ -124,3 +124,15 @@ def test_kinds_that_differ() -> None:
     made.graph.output[0].CopyFrom(helper.make_tensor_sequence_value_info("y", FLOAT, None))
     assert refusal(made)
     assert told(made) == ["error: Relu #1 (output \"y\"): 'y' is declared a sequence, but it is a tensor [ill-typed]"]
+
+
+@pytest.mark.parametrize(("declared", "loads"), [("int32", False), ("int64", True)])
+def test_scanned_by_a_loop_without_a_trip(declared: str, loads: bool) -> None:
+    """No trip computes the value, and onnxruntime checks its type all the same."""
+    made = parser.parse_model(f"""<ir_version: 10, opset_import: ["": 18]>
+        g (float[N] x) => (float[a] y, {declared}[b] s) {{
+            m = Constant <value_int = 0> ()
+            y, s = Loop (m, , x) <body = b (int64 i, bool c, v) => (d, w, u)
+                {{ d = Identity (c) w = Relu (v) u = Neg (i) }}> }}""")
+    errors = [] if loads else ["error: Loop #1 (output \"y\"): 's' is declared INT32, but it is INT64 [ill-typed]"]
+    assert (refusal(made) is None, told(made)) == (loads, errors)

@@ -204,7 +204,7 @@ MUTANTS: Final[tuple[Mutant, ...]] = (
     mutant(
         "branches-teach",
         "what a branch requires is a fact everywhere",
-        "absint.shapes.refinement",
+        "absint.shapes.teachings",
         "if found and analysis.nodes[node].gate < 0 and lowered.needed[node]:",
         "if found and lowered.needed[node]:",
         "flow('if_squeeze_pattern')",
@@ -213,7 +213,7 @@ MUTANTS: Final[tuple[Mutant, ...]] = (
     mutant(
         "unused-nodes-teach",
         "a node that no output needs imposes something",
-        "absint.shapes.refinement",
+        "absint.shapes.teachings",
         "if found and analysis.nodes[node].gate < 0 and lowered.needed[node]:",
         "if found and analysis.nodes[node].gate < 0:",
         "said(graph('(float[N] x, float[3] w) => (float[M] y) { u = Mul(x, w) y = Neg(x) z = MatMul(x, w) }'))",
@@ -318,7 +318,7 @@ MUTANTS: Final[tuple[Mutant, ...]] = (
         "shared-operation-with-a-file",
         "what a tensor of one model's file holds serves another model",
         "absint.program.instances",
-        "and not any(map(is_elsewhere, given))",
+        "and not (TENSOR in kinds.values() and any(map(is_elsewhere, attributes)))",
         "and True",
         "str([module('absint').analyze(module('tests.absint.test_memo').saved(module('pathlib').Path("
         "module('tempfile').mkdtemp(), 'm'), (rows, -1))).shapes['y'] for rows in (2, 3)])",
@@ -372,6 +372,15 @@ MUTANTS: Final[tuple[Mutant, ...]] = (
         "if True:",
         "module('tests.absint.test_strategies').deepest()",
         STRATEGIES,
+    ),
+    mutant(
+        "worklist-trusts-a-guess",
+        "a head's state that is not above its transfer is not looked at again",
+        "absint.engine.strategies",
+        "if not self.is_above:",
+        "if False:",
+        "module('tests.absint.test_fixpoint').guessed('worklist')",
+        ENGINE,
     ),
     mutant(
         "descent-not-verified",

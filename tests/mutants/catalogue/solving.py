@@ -11,6 +11,7 @@ PROMISES: Final = "pytest tests/absint/test_promises.py"
 REFINEMENT: Final = "pytest tests/absint/test_refinement.py"
 ENCODER: Final = "pytest tests/solver/test_encode.py::test_a_term_has_the_value_of_the_expression_and_no_other"
 GATHER: Final = "'(float[N] x, int64[M] i) => (float[K] y) { y = Gather(x, i) }'"
+LOSS: Final = "'(float[N, N] x, int64[N] i) => (float y) { y = NegativeLogLikelihoodLoss(x, i) }'"
 MATMUL: Final = "'(float[N, K] a, float[L, M] b) => (float[p, q] y) { y = MatMul(a, b) }'"
 
 MUTANTS: Final[tuple[Mutant, ...]] = (
@@ -105,7 +106,7 @@ MUTANTS: Final[tuple[Mutant, ...]] = (
         "absint.queries.proofs",
         "if self._runnable.runs(sizes):\n                return _Finding(Verdict.REFUTED, sizes)",
         "if sizes:\n                return _Finding(Verdict.REFUTED, sizes)",
-        "graph('(float[N, N] x) => (float y) { y = Det(x) }').prove('x[0] == 3', evidence='none').verdict",
+        f"graph({LOSS}).prove('x[0] == 3', evidence='none').verdict",
         "pytest tests/absint/answers/test_evidence.py::test_a_run_that_fails_refutes_nothing",
     ),
     mutant(
@@ -145,8 +146,18 @@ MUTANTS: Final[tuple[Mutant, ...]] = (
         "absint.queries.size_checks",
         "possible_failures += _incomplete(analysed, run, recorder)",
         "pass",
-        "graph('(float[N, N] x) => (float y) { y = Det(x) }').check({'N': 3}).outcome",
+        "graph('(float[N, 2, 8, 8] x, float[R, 5] r) => (float[a, b, c, d] y) "
+        "{ y = MaxRoiPool<pooled_shape = [2, 2]>(x, r) }').check({'N': 3, 'R': 1}).outcome",
         PROMISES,
+    ),
+    mutant(
+        "a-premise-settles-a-choice",
+        "sizes that other nodes compute rest on a numeric premise",
+        "absint.queries.smt_refinement",
+        'prover = Provers(analysed).of("required", limits)',
+        'prover = Provers(analysed).of("run", limits)',
+        "module('tests.absint.test_settling').choice_beside_a_premise()",
+        "pytest tests/absint/test_settling.py",
     ),
     mutant(
         "requirement-proves-itself",

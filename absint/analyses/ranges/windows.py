@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from math import inf, isinf, prod
 from typing import Final
 
-from absint.analyses.range_rules import (
+from absint.analyses.ranges.rules import (
     ANY,
     FLOATS,
     ZERO,
@@ -71,8 +71,13 @@ def resized(at: At) -> Span:
         x = input_of(at, 0)
     if mode == "nearest" or x.is_empty:
         return x
-    if mode != "linear" or x.nan or isinf(x.lo) or isinf(x.hi):
+    if mode not in ("linear", "cubic") or x.nan or isinf(x.lo) or isinf(x.hi):
         return any_of(at.dtype)
+    if mode == "cubic":
+        if at.dtype not in FLOATS or at.attribute("exclude_outside", 0) or at.attribute("antialias", 0):
+            return any_of(at.dtype)
+        rank = at.shape(0).rank
+        x = cubic(x, at.attribute("cubic_coeff_a", -0.75), inf if rank is None else rank)
     size = max(abs(x.lo), abs(x.hi))
     if at.dtype in INTEGER_RANGES:
         limits = any_of(at.dtype)
@@ -85,9 +90,34 @@ def resized(at: At) -> Span:
     return FLOATS[at.dtype].rounded(Span(x.lo - slack, x.hi + slack))
 
 
+def cubic(x: Span, factor: float, axes: float) -> Span:
+    """Cubic weights of an axis add up to 1, and their absolute values to at most 1 and half the factor."""
+    if not 0 >= factor >= -1 or axes > 16:
+        return ANY
+    size = (1 + abs(factor) / 2) ** axes
+    above, below = (size + 1) / 2, (size - 1) / 2
+    return Span(above * x.lo - below * x.hi, above * x.hi - below * x.lo)
+
+
+def sampled(at: At) -> Span:
+    """GridSample: as Resize, at places that are given; beyond the border are zeros, or the numbers of the border."""
+    x, mode = input_of(at, 0), at.attribute("mode", "linear")
+    if at.attribute("padding_mode", "zeros") == "zeros":
+        x = join(x, ZERO)
+    if mode == "nearest" or x.is_empty:
+        return x
+    places, rank = input_of(at, 1), at.shape(0).rank
+    if at.dtype not in FLOATS or x.nan or places.nan or max(map(abs, (x.lo, x.hi, places.lo, places.hi))) > 1e6:
+        return ANY
+    if mode in ("cubic", "bicubic"):
+        x = cubic(x, -0.75, inf if rank is None else rank - 2)
+    slack = 1e-2 * max(abs(x.lo), abs(x.hi))
+    return FLOATS[at.dtype].rounded(Span(x.lo - slack, x.hi + slack))
+
+
 WINDOWS: Final[Mapping[str, Rule]] = {
     "MaxPool": pooled, "GlobalMaxPool": pooled_globally, "AveragePool": averaged, "Resize": resized,
-    "Upsample": resized,
+    "Upsample": resized, "GridSample": sampled,
 }  # fmt: skip
 
 __all__ = ["WINDOWS"]

@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from math import inf, isinf, log, sqrt
 from typing import Final
 
-from absint.analyses.range_rules import (
+from absint.analyses.ranges.rules import (
     ANY,
     DIGITS,
     FLOATS,
@@ -23,7 +23,7 @@ from absint.analyses.range_rules import (
     size_of,
     upper,
 )  # fmt: skip
-from absint.analyses.range_sums import dot
+from absint.analyses.ranges.sums import dot
 from absint.lattices.domains import Span
 
 
@@ -182,12 +182,23 @@ def recurrent(at: At) -> Span:
     return join(Span(-1.00001 - 8 * unit_of(at), 1.00001 + 8 * unit_of(at), not gates(at)), _first(at), ZERO)
 
 
+def cells(at: At) -> Span:
+    """The last cells of an LSTM: each step keeps a share, and adds a product of numbers of Sigmoid and of Tanh."""
+    if not is_plain(at) or input_of(at, 0).is_empty:
+        return ANY
+    first = input_of(at, 6, ZERO) if len(at.ranges) > 6 else ZERO
+    steps = size_of(at.shape(0), 1 if at.attribute("layout", 0) else 0)
+    share = (2 * steps + 8) * max(16 * unit_of(at), 1e-6)
+    size = (max(abs(first.lo), abs(first.hi)) + 1.001 * steps) * (1 + 2 * share) if share <= 0.1 else inf
+    return Span(-size, size, first.nan or not gates(at))
+
+
 def gated(at: At) -> Span:
     """A GRU mixes its state with a number of Tanh, step by step, each with some roundings."""
     if not is_plain(at) or input_of(at, 0).is_empty:
         return ANY
     first = _first(at)
-    steps = max(size_of(at.shape(0), 0), size_of(at.shape(0), 1))
+    steps = size_of(at.shape(0), 1 if at.attribute("layout", 0) else 0)
     size = max(1.0, abs(first.lo), abs(first.hi))
     share = (2 * steps + 8) * max(16 * unit_of(at), 1e-6)
     if share > 0.1 or isinf(size):
@@ -203,4 +214,4 @@ NORMS: Final[Mapping[str, Rule]] = {
     "Softmax": softmax, "LogSoftmax": log_softmax, "LSTM": recurrent, "RNN": recurrent, "GRU": gated,
 }  # fmt: skip
 
-__all__ = ["NORMS", "own", "scaled"]
+__all__ = ["NORMS", "cells", "own", "scaled", "unit_of"]

@@ -1,8 +1,8 @@
-"""Ranges of the values of tensors, for inputs in given ranges, and what can go wrong with them.
+"""The analysis of ranges, and what a rule sees of a node.
 
-The range of a tensor holds each of its elements: two ends, which may be infinite, and NaN or not. `range_table` has
-the operators. A finding says what a node may do with values in these ranges: overflow, divide by 0,
-leave the domain of a function or the axis of an index, or saturate.
+The range of a tensor holds each of its elements: two ends, which may be infinite, and NaN or not. A finding says what a
+node may do with values in these ranges: overflow, divide by 0, leave the domain of a function or the axis of an index,
+or saturate.
 """
 
 from __future__ import annotations
@@ -15,9 +15,9 @@ from absint.analyses.forward import ForwardAnalysis
 from absint.analyses.found import solved_rows
 from absint.analyses.frame import Frame, Shapes
 from absint.analyses.queries import ElementBounds, Query, Reachable, ShapeOf
-from absint.analyses.range_findings import DOMAIN, Certainty, Noted, NumberRanges, RangeFinding, is_known
-from absint.analyses.range_rules import FLOATS, NONE, D, Kind, Origin, Summed, Sums, any_of
-from absint.analyses.range_table import FURTHER, RULES
+from absint.analyses.ranges.findings import DOMAIN, Noted, RangeFinding, is_known
+from absint.analyses.ranges.rules import FLOATS, NONE, D, Kind, Origin, Summed, Sums, any_of
+from absint.analyses.ranges.table import FURTHER, RULES
 from absint.analyses.together import run
 from absint.errors import UsageError
 from absint.lattices.domains import INTERVALS as INTS
@@ -278,4 +278,4 @@ def _span(found: Interval) -> Span:
     )
 
 
-__all__ = ["DOMAIN", "Certainty", "NumberRanges", "RangeFinding", "Ranges"]
+__all__ = ["Ranges"]

@@ -7,9 +7,9 @@ from collections.abc import Callable, Mapping
 from math import inf, isinf
 from typing import Final
 
-from absint.analyses.range_norms import own
-from absint.analyses.range_origins import LEAST, own_inverse_root, own_root, without_nan
-from absint.analyses.range_rules import (
+from absint.analyses.ranges.norms import own
+from absint.analyses.ranges.origins import LEAST, own_inverse_root, own_root, without_nan
+from absint.analyses.ranges.rules import (
     ANY,
     DIGITS,
     FLOATS,
@@ -97,7 +97,7 @@ def root(at: At) -> Span:
 
 
 def quotient(at: At) -> Span:
-    """Of a number by the root of the mean of squares, its own among them, what range_norms says."""
+    """Of a number by the root of the mean of squares, its own among them, what `norms` says."""
     found = division(at)
     most = own_root(at, at.operand(1), at.operand(0))
     return found if most is None else narrower(found, own(at, input_of(at, 0), most, LEAST, centred=False))

@@ -1,4 +1,4 @@
-"""Ranges of sums of products: matrices, convolutions, reductions. `range_rules` says how sums are rounded."""
+"""Ranges of sums of products: matrices, convolutions, reductions. `rules` says how sums are rounded."""
 
 from __future__ import annotations
 
@@ -7,8 +7,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from math import inf, isinf, sqrt
 from typing import Final
 
-from absint.analyses.range_origins import is_share
-from absint.analyses.range_rules import (
+from absint.analyses.ranges.origins import is_share
+from absint.analyses.ranges.rules import (
     ANY,
     DIGITS,
     FLOATS,
@@ -103,9 +103,15 @@ def product(at: At) -> Span:
 
 
 def _shared(at: At, most: float) -> Span:
-    """By numbers of a Softmax: none is negative, and a row of n adds up to at most 1, and n roundings."""
-    shares, x, most = input_of(at, 0), join(input_of(at, 1), ZERO), min(most, LARGEST)
-    if shares.nan or shares.is_empty or not _is_finite(x):
+    """By numbers of a Softmax."""
+    shares = input_of(at, 0)
+    return ANY if shares.nan or shares.is_empty else shared(at, input_of(at, 1), most)
+
+
+def shared(at: At, x: Span, most: float) -> Span:
+    """Shares of at most so many numbers: none is negative, and n of them add up to at most 1, and n roundings."""
+    x, most = join(x, ZERO), min(most, LARGEST)
+    if not _is_finite(x):
         return ANY
     row = 1 + (most + 8) * 2.0 ** (2 - DIGITS[at.dtype])
     return computed(at, *weighed(x, [(row, 0.0)]), most)
@@ -168,7 +174,7 @@ def convolved(at: At) -> Span:
     weights = at.shape(1)
     if weights.rank is None:
         return any_of(at.dtype)
-    return _kernels(at, tuple(range(1, weights.rank)))
+    return kernels(at, tuple(range(1, weights.rank)), input_of(at, 2, ZERO))
 
 
 def spread(at: At) -> Span:
@@ -176,17 +182,18 @@ def spread(at: At) -> Span:
     weights = at.shape(1)
     if weights.rank is None:
         return any_of(at.dtype)
-    return _kernels(at, (0, *range(2, weights.rank)))
+    return kernels(at, (0, *range(2, weights.rank)), input_of(at, 2, ZERO))
 
 
-def _kernels(at: At, axes: tuple[int, ...]) -> Span:
-    most, bias = upper(at.shape(1), axes), input_of(at, 2, ZERO)
+def kernels(at: At, axes: tuple[int, ...], bias: Span, *, is_plain: bool = True) -> Span:
+    """Sums over these axes of the weights, whose numbers lie in the order of the axes if it `is_plain`."""
+    most = upper(at.shape(1), axes)
     x = join(input_of(at, 0), ZERO)
     if at.dtype not in FLOATS or not (_is_finite(x) and _is_finite(bias)) or bias.is_empty:
         return any_of(at.dtype)
     term, most = WIDE.mul(x, input_of(at, 1)), min(most, LARGEST)
     found = ANY if not _is_finite(term) else computed(at, *_biased(*_added(term, most), 1.0, bias), most)
-    sums = at.sums(1, axes)
+    sums = at.sums(1, axes) if is_plain else None
     return found if sums is None else narrower(found, computed(at, *_biased(*weighed(x, sums), 1.0, bias), most))
 
 
@@ -295,4 +302,4 @@ SUMS: Final[Mapping[str, Rule]] = {
     "ReduceSumSquare": squares, "ReduceL1": absolute_sum, "ReduceL2": length,
 }  # fmt: skip
 
-__all__ = ["SUMS", "dot", "scaled_product"]
+__all__ = ["SUMS", "dot", "kernels", "scaled_product", "shared"]

@@ -6,7 +6,7 @@ from collections.abc import Collection
 from math import isinf, isnan
 from typing import Final, Literal
 
-from absint.analyses.range_rules import ANY, Kind, any_of
+from absint.analyses.ranges.rules import ANY, Kind, any_of
 from absint.lattices.domains import FloatIntervals, Span
 from absint.lattices.dtype import INTEGER_RANGES, DType
 from absint.lattices.records import record

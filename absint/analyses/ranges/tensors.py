@@ -7,7 +7,7 @@ from math import inf, isinf, trunc
 from typing import Final
 
 from absint.analyses.elements import bounds_of
-from absint.analyses.range_rules import (
+from absint.analyses.ranges.rules import (
     ANY,
     FLOATS,
     LARGEST,
@@ -124,6 +124,10 @@ def count_of(at: At) -> Span:
     return Span(0, upper(at.shape(0)))
 
 
+def truth_or_not(_: At) -> Span:
+    return Span(0, 1)
+
+
 def counted(at: At) -> Span:
     """The numbers of a Range of integers, between its start and its limit."""
     if at.dtype not in INTEGER_RANGES:
@@ -216,8 +220,9 @@ PARTS: Final[Mapping[str, Rule]] = {
     **dict.fromkeys(_SAME, same), "Concat": joined, "SequenceConstruct": joined, "Trilu": with_zero, "Pad": padded,
     "Constant": constant, "ConstantOfShape": filled, "Gather": gathered, "GatherElements": gathered,
     "ScatterElements": scattered, "ScatterND": scattered_parts, "ArgMax": position, "ArgMin": position,
+    "EyeLike": truth_or_not, "Hardmax": truth_or_not,
     "NonZero": places, "NonMaxSuppression": selected, "OneHot": one_hot, "Shape": shape_of, "Size": count_of,
     "Range": counted, "Cast": cast, "QuantizeLinear": quantized, "DequantizeLinear": dequantized,
 }  # fmt: skip
 
-__all__ = ["PARTS", "step"]
+__all__ = ["PARTS", "step", "with_zero"]

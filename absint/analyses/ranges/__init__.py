@@ -1,0 +1,21 @@
+"""Ranges of the values of tensors, for inputs in given ranges, and what can go wrong with them.
+
+analysis    the analysis, and what a rule sees of a node
+findings    what can go wrong: overflow, division by 0, indices, saturation
+table       the rule of each operator
+rules       what rules are made of: types, rounding, sums; arithmetic
+functions   functions of elements
+tensors     parts and stacks, indices, other types, quantised numbers
+sums        products of matrices, convolutions, reductions
+windows     pools, and images in other sizes
+norms       normalisation, recurrent layers
+fused       operators of onnxruntime
+attention   means of values, weighed by a Softmax
+ml          trees, linear models, encoders, scalers
+origins     what an operand was computed from
+"""
+
+from absint.analyses.ranges.analysis import Ranges
+from absint.analyses.ranges.findings import DOMAIN, Certainty, NumberRanges, RangeFinding
+
+__all__ = ["DOMAIN", "Certainty", "NumberRanges", "RangeFinding", "Ranges"]

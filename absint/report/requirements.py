@@ -1,0 +1,118 @@
+"""What nodes require of the sizes of the inputs, in few and short relations."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import TYPE_CHECKING, Final, NamedTuple
+
+from absint.lattices.logic.facts import Facts
+from absint.lattices.logic.relation import FALSE, TRUE, Relation, disjunction, negation
+from absint.lattices.logic.single import congruence_of
+from absint.lattices.logic.truth import YES
+from absint.lattices.terms.expr import Symbol
+from absint.lattices.terms.normal import sole_atom
+
+if TYPE_CHECKING:
+    from absint.solution.analysed import Analysed
+
+
+class Needed(NamedTuple):
+    """A requirement over sizes of the inputs, and what states it: nodes, in execution order, and the first reason."""
+
+    relation: Relation
+    nodes: tuple[int, ...]
+    reason: str
+
+
+def required(analysed: Analysed) -> list[Needed]:
+    """Requirements of nodes over sizes of the inputs, bounds first, the others as short as bounds make them.
+
+    They are those of the first round, outside of branches and loops: they cost little. The contract has all, in
+    fewer clauses, with proofs.
+    """
+    if not analysed.policy.sound:
+        return []
+    analysis = analysed.rounds.rounds[0].analysis
+    facts = analysis.facts
+    stated: dict[Relation, set[tuple[int, str]]] = {}
+    for node, summary in analysis.applied.items():
+        if not summary.statements or summary.refusal or analysed.nodes[node].gate >= 0:
+            continue
+        for statement in analysis.statements(node):
+            if statement.role == "required":
+                relation = statement.relation.map(facts.restored) if facts.originals else statement.relation
+                if relation.free_symbols and relation.free_symbols <= analysed.parameters.keys():
+                    stated.setdefault(relation, set()).add((node, statement.reason))
+    given = [*analysed.assumptions, *analysed.declared_inputs.premises]
+    found = _in_order(stated)
+    for _ in range(_PASSES):
+        becomes = _shortened(found, given, analysed.symbols)
+        for relation, short in becomes.items():
+            if short is not relation:
+                stated.setdefault(short, set()).update(stated[relation])
+        before, found = found, _in_order(short for short in becomes.values() if short is not TRUE)
+        if found == before:
+            break
+    return [_needed(relation, sorted(stated[relation])) for relation in found]
+
+
+_PASSES: Final = 4
+"""Most times that requirements are held against one another: one that becomes a bound may shorten others."""
+
+
+def _needed(relation: Relation, stated: Sequence[tuple[int, str]]) -> Needed:
+    return Needed(relation, tuple(dict.fromkeys(node for node, _ in stated)), stated[0][1])
+
+
+def _in_order(relations: Iterable[Relation]) -> list[Relation]:
+    return sorted(dict.fromkeys(relations), key=lambda r: (not _is_bound(r), r.size, r.key))
+
+
+def _is_bound(relation: Relation) -> bool:
+    """It bounds one symbol, or says its remainder."""
+    if relation.op == "==" and congruence_of(relation.expr) is not None:
+        return True
+    return relation.line is not None and isinstance(sole_atom(relation.line.term), Symbol)
+
+
+_COMPARED: Final = 40
+"""Most bounds of single symbols that are held against one another."""
+
+
+def _shortened(
+    relations: Sequence[Relation], given: Sequence[Relation], symbols: Sequence[str]
+) -> dict[Relation, Relation]:
+    """For each requirement, bounds first, what it adds to the bounds among the others: TRUE if that is nothing."""
+    bounds = [relation for relation in relations if _is_bound(relation)]
+    for at, relation in enumerate(bounds[:_COMPARED]):
+        bounds[at] = TRUE
+        bounds[at] = _beside(relation, Facts([*given, *bounds], symbols))
+    known = Facts([*given, *bounds], symbols)
+    others = relations[len(bounds) :]
+    return dict(zip(relations, [*bounds, *(_beside(relation, known) for relation in others)], strict=True))
+
+
+def _beside(relation: Relation, facts: Facts) -> Relation:
+    """The relation as the facts leave it, if that is shorter."""
+    if facts.contradiction:
+        return relation
+    if facts.decide(relation) is YES:
+        return TRUE
+    short = relation.map(facts.simplify).map(facts.restored)
+    if short is FALSE or short.size >= relation.size:
+        short = relation
+    return _where_the_others_fail(short, facts) if short.op == "or" else short
+
+
+def _where_the_others_fail(relation: Relation, facts: Facts) -> Relation:
+    """`a or b`, where b bounds a symbol, with what a says where b does not hold."""
+    bounds = [part for part in relation.parts if _is_bound(part)]
+    if not bounds:
+        return relation
+    inside = facts.assume(*(negation(part) for part in bounds))
+    parts = [part if part in bounds else _beside(part, inside) for part in relation.parts]
+    short = disjunction(*parts)
+    return short if short.size < relation.size else relation
+
+
+__all__ = ["Needed", "required"]

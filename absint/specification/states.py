@@ -1,0 +1,114 @@
+"""Layers with a state from one call to the next; attention with a projection."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from absint.specification.formulas import Defined, Term, either, equal, product, term
+from absint.specification.node import Input, Node, Output, tensor
+from absint.specification.specs import at, specifies
+
+MICROSOFT: Final = "com.microsoft"
+
+
+def _agree(node: Node, found: Input, wanted: list[Term], name: str) -> None:
+    for size, other in zip(found.dims, wanted, strict=True):
+        node.requires(equal(size, other), f"{name} must fit")
+
+
+@specifies(
+    "CausalConvWithState",
+    first=27,
+    grid=[
+        at("B C L", "D 1 K", outputs=2),
+        at("B C L", "D 1 3", "E", "A F P", outputs=2),
+        at("B C L", "C U 2", None, "B C P", outputs=2),
+    ],
+)
+def causal_convolution(node: Node) -> list[Output]:
+    """The shape of the input; the last k - 1 positions of each channel."""
+    x, weight, bias, past = node.input(0), node.input(1), node.optional(2), node.optional(3)
+    batch, channels, _ = x.dims
+    kernel = weight.dims[2]
+    node.limits(channels >= 1, "onnx.reference needs a channel")
+    node.requires(equal(weight.dims[0], channels), "each channel must have a kernel")
+    node.requires(equal(weight.dims[1], 1), "a kernel must be of one channel")
+    node.requires(kernel >= 1, "a kernel must have an element")
+    if bias is not None:
+        _agree(node, bias, [channels], "the bias")
+    if past is not None:
+        _agree(node, past, [batch, channels, kernel - 1], "the state")
+    return [tensor(x.dims), tensor([batch, channels, kernel - 1])]
+
+
+GATED: Final = {"q_num_heads": 4, "kv_num_heads": 2}
+
+
+@specifies(
+    "LinearAttention",
+    first=27,
+    grid=[
+        at("B S Q", "C T K", "D U V", outputs=2, update_rule="linear", **GATED),
+        at("B S 4", "B S 2", "B S 6", "C H D V", outputs=2, update_rule="linear", **GATED),
+        at("B S 8", "B S 4", "B S V", None, "C T D", outputs=2, update_rule="gated", **GATED),
+        at("B S 8", "B S 4", "B S 2", None, None, "C T D", outputs=2, update_rule="delta", **GATED),
+        at("B S 8", "B S 4", "B S 2", None, "B S 2", "B S 1", outputs=2, **GATED),
+    ],
+)
+def linear_attention(node: Node) -> list[Output]:
+    """(batch, steps, query heads * size of a value); a matrix (size of a key, of a value) for each key head."""
+    q, k, v = (node.input(place) for place in range(3))
+    heads, shared = node.integer("q_num_heads"), node.integer("kv_num_heads")
+    node.demand(heads % shared == 0, "query heads must be a multiple of key heads")
+    for other in (k, v):
+        for axis in range(2):
+            node.requires(equal(other.dims[axis], q.dims[axis]), "batches and steps must agree")
+    for x, count in ((q, heads), (k, shared), (v, shared)):
+        node.requires(equal(x.dims[2] % count, 0), "the heads must share the last axis")
+    key, value = k.dims[2] // shared, v.dims[2] // shared
+    node.requires(equal(q.dims[2] // heads, key), "heads of queries and keys must have one size")
+    for size in (*q.dims, *k.dims, *v.dims):
+        node.limits(size >= 1, "onnxruntime needs axes that are not empty")
+    past, decay, rate = (node.optional(place) for place in (3, 4, 5))
+    if past is not None:
+        _agree(node, past, [q.dims[0], term(shared), key, value], "the state")
+    for gate, wide in ((decay, k.dims[2]), (rate, term(1))):
+        if gate is not None:
+            _agree(node, Input(gate.dims[:2]), list(q.dims[:2]), "a gate")
+            fits = either(equal(gate.dims[2], shared), equal(gate.dims[2], wide))
+            node.requires(fits, "a gate must have a number for each head")
+    width = Defined(lambda q: equal(q * shared, v.dims[2] * heads))
+    return [tensor([*q.dims[:2], width]), tensor([q.dims[0], shared, key, value])]
+
+
+@specifies(
+    "Attention",
+    domain=MICROSOFT,
+    grid=[
+        at("B S D", "E W", "V", num_heads=2),
+        at("B S D", "E 12", "12", num_heads=2),
+        at("B S 4", "4 12", "12", "int32=1: C", num_heads=2),
+        at("B S 4", "4 12", "12", None, "2 C 2 P H", num_heads=2, outputs=2),
+    ],
+)
+def projected_attention(node: Node) -> list[Output]:
+    """(batch, steps, hidden); keys and values of all steps by head, past ones first."""
+    x, weights, bias, past = node.input(0), node.input(1), node.input(2), node.optional(4)
+    heads = node.integer("num_heads")
+    batch, steps, features = x.dims
+    node.requires(equal(weights.dims[0], features), "each feature must have a row")
+    node.requires(equal(bias.dims[0], weights.dims[1]), "each column must have a bias")
+    node.requires(equal(weights.dims[1] % 3, 0), "the columns must hold queries, keys and values")
+    hidden = weights.dims[1] // 3
+    node.requires(equal(hidden % heads, 0), "the heads must share the hidden size")
+    node.limits(product([*x.dims, *weights.dims]) >= 1, "onnxruntime may fail without elements")
+    mask = node.optional(3)
+    if mask is not None:
+        node.requires(equal(mask.dims[0], batch), "each row must have a length")
+        node.limits(equal(mask.dims[0], batch), "onnxruntime may read beyond the lengths")
+    every = steps
+    if past is not None:
+        _agree(node, past, [term(2), batch, term(heads), past.dims[3], hidden // heads], "past keys and values")
+        every = past.dims[3] + steps
+    present = tensor([2, batch, heads, every, hidden // heads])
+    return [tensor([batch, steps, hidden]), present][: node.outputs]
