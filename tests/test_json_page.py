@@ -22,7 +22,7 @@ KEY = re.compile(r"`([a-z_]+(?:(?:\[\]|\{\})?(?:\.[a-z_]+)?)*)`")
 
 PLACE = {"node", "path", "operator", "output", "reason"}
 CONSTRAINT = PLACE | {"relation", "guard", "role"}
-VALUE = {"kind", "dtype", "shape", "contents", "length", "element", "present", "key"}
+VALUE = {"kind", "dtype", "shape", "open_shape", "contents", "length", "element", "present", "key"}
 STATED = {"relation", "role", "reason", "node"}
 APART = {f"apart.{key}" for key in ("sizes{}", "of", "A", "B", "evidence", "only_empty")}
 UNMET = {"relation", "over_other", "because", "apart", "reason"} | APART
@@ -62,7 +62,8 @@ BROKEN = "(float[N] x, int64[N] s) => (float[N] y) <float[3] u> {y = Add(x, s)  
 PLACES = "(float[N] x) => (int64[A, B] y) {y = NonZero(x)}"
 OPAQUE = "(float[N] x) => (float[N] y) {y = my.Nothing(x)}"
 RANKS = "(float[N] x, int64[K] t) => (float[A] y) {y = Reshape(x, t)}"
-MODELS = {"opaque": OPAQUE, "ranks": RANKS, "sizes": SIZES, "places": PLACES, "broken": BROKEN, "eighths": EIGHTHS,
+OPEN = "(float[K, 8] table, int64[] ids) => (float[] y) {rows = Gather(table, ids)  y = Relu(rows)}"
+MODELS = {"opaque": OPAQUE, "open": OPEN, "ranks": RANKS, "sizes": SIZES, "places": PLACES, "broken": BROKEN, "eighths": EIGHTHS,
           "pooled": POOLED, "sliced": SLICED, "still": STILL, "table": TABLE}  # fmt: skip
 
 
@@ -98,6 +99,7 @@ def printed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.Capt
         "analyze broken.onnx",
         "analyze places.onnx",
         "analyze opaque.onnx --trust custom",
+        "analyze open.onnx",
         "prove sizes.onnx r[0]==N N>=1 z[0]==3",
         "prove broken.onnx N==1",
         f"prove {DETECTOR} height>=1",
@@ -114,6 +116,8 @@ def printed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.Capt
         "profile eighths.onnx N=1..16..24 --assume N>=2",
         "equal sizes.onnx --distinct",
         "freeze sizes.onnx",
+        "freeze open.onnx",
+        "freeze open.onnx K=2 -o open_frozen.onnx",
         "freeze broken.onnx N=1 -o refused.onnx",
         f"freeze {DETECTOR}",
         f"freeze {DETECTOR} batch=1 height=32 -o part.onnx",

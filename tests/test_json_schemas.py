@@ -17,7 +17,7 @@ import absint
 from absint.cli import COMMANDS, run
 from absint.report.schemas import json_schema, names
 from tests.absint.cli_models import write_models
-from tests.test_json_page import BROKEN, POOLED, SIZES, SLICED
+from tests.test_json_page import BROKEN, OPEN, POOLED, SIZES, SLICED
 
 ROOT = Path(__file__).parents[1]
 EXAMPLES = [str(ROOT / "examples" / f"tiny_{name}.onnx") for name in ("detector", "decoder")]
@@ -73,6 +73,7 @@ def models(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         ("sized", BAKED),
         ("sliced", SLICED),
         ("loop", LOOP),
+        ("open", OPEN),
     )
     for name, text in small:
         onnx.save(parser.parse_model(f'<ir_version: 10, opset_import: ["": 18, "my": 1]> g {text}'), f"{name}.onnx")
@@ -151,6 +152,8 @@ def test_documents_about_every_model(command: str, capsys: pytest.CaptureFixture
         ("freeze branches.onnx", "freeze"),
         ("freeze unet.onnx H=3 W=2 -o out.onnx", "freeze"),
         ("freeze unet.onnx H=3 -o out.onnx", "freeze"),
+        ("freeze open.onnx", "freeze"),
+        ("freeze open.onnx K=2 -o out.onnx", "freeze"),
         ("certify sizes.onnx -o certificate --prove N==1", "certify"),
         ("policies", "policies"),
         ("rules", "rules"),

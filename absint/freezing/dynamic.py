@@ -45,6 +45,8 @@ class DynamicValue(NamedTuple):
     shape: str
     """Its shape as text, `[*s, 64]` for an unknown rank; `?` if nothing is known."""
     causes: tuple[Cause, ...]
+    open_dims: tuple[int | str, ...] | None = None
+    """Of an unknown rank: the known sizes, and between them the name of the others, as `*s`; None if nothing is known."""
 
 
 @dataclass(frozen=True)
@@ -108,18 +110,19 @@ def dynamic(analysed: Analysed) -> Dynamic:
         found = causes.of(value)
         if found is not None:
             shown = analysed.value_of(operand)
-            row = DynamicValue(analysed.program.names[operand], *_shape(shown, texts.dim), found)
+            row = _row(analysed.program.names[operand], shown, texts.dim, found)
             (outputs if operand in named else inner).append(row)
     return Dynamic(tuple(outputs), tuple(inner), dict(texts.definitions))
 
 
-def _shape(value: Value, text: Callable[[Dim], str]) -> tuple[tuple[int | str, ...] | None, str]:
-    """The sizes of the first tensor in a value, None for an unknown rank, and its shape as text."""
+def _row(name: str, value: Value, text: Callable[[Dim], str], causes: tuple[Cause, ...]) -> DynamicValue:
+    """A value by the sizes of the first tensor in it."""
     shape = next((part.shape for part in parts(value) if isinstance(part, AnyTensor)), TOP_SHAPE)
     if shape is TOP_SHAPE:
-        return None, "?"
-    dims = None if shape.rank is None else tuple([int(dim) if dim.is_concrete else text(dim) for dim in shape])
-    return dims, f"[{', '.join(shape.listed(text, str))}]"
+        return DynamicValue(name, None, "?", causes)
+    sizes = tuple(shape.listed(lambda dim: int(dim) if dim.is_concrete else text(dim), str))
+    known, others = (sizes, None) if shape.variable is None else (None, sizes)
+    return DynamicValue(name, known, f"[{', '.join(map(str, sizes))}]", causes, others)
 
 
 class _Causes:

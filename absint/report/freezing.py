@@ -212,8 +212,10 @@ def _head(result: Result) -> Mapping[str, object]:
 
 
 def _entry(value: DynamicValue) -> Mapping[str, object]:
-    shape = None if value.dims is None else list(value.dims)
-    return {"name": value.name, "shape": shape, "causes": [str(cause) for cause in value.causes]}
+    entry: dict[str, object] = {"name": value.name, "shape": None if value.dims is None else list(value.dims)}
+    if value.open_dims is not None:
+        entry["open_shape"] = list(value.open_dims)
+    return {**entry, "causes": [str(cause) for cause in value.causes]}
 
 
 __all__ = ["document", "fewest", "fewest_document", "refused", "refused_document", "report"]

@@ -13,6 +13,7 @@ from onnx import TensorProto, helper, parser
 
 import absint
 from absint.cli import run
+from absint.report import freezing
 from absint.solver.prove import Verdict
 
 TEXT = """
@@ -294,8 +295,12 @@ def test_a_frozen_copy_lists_open_ranks() -> None:
     """)
     for info in (made.graph.input[1], *made.graph.output):
         info.type.tensor_type.ClearField("shape")
-    found = absint.analyze(made).freeze({"K": 64}).dynamic.outputs
+    result = absint.analyze(made)
+    frozen = result.freeze({"K": 64})
+    found = frozen.dynamic.outputs
     assert [(value.name, value.dims, value.shape) for value in found] == [("rows", None, "[*ids, 8]")]
+    entry = json.loads(freezing.document(result, frozen))["outputs"][0]
+    assert (entry["shape"], entry["open_shape"]) == (None, ["*ids", 8])
 
 
 def test_the_page_shows_the_names_of_unknown_ranks(tmp_path: Path) -> None:
