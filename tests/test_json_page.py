@@ -63,8 +63,8 @@ PLACES = "(float[N] x) => (int64[A, B] y) {y = NonZero(x)}"
 OPAQUE = "(float[N] x) => (float[N] y) {y = my.Nothing(x)}"
 RANKS = "(float[N] x, int64[K] t) => (float[A] y) {y = Reshape(x, t)}"
 OPEN = "(float[K, 8] table, int64[] ids) => (float[] y) {rows = Gather(table, ids)  y = Relu(rows)}"
-MODELS = {"opaque": OPAQUE, "open": OPEN, "ranks": RANKS, "sizes": SIZES, "places": PLACES, "broken": BROKEN, "eighths": EIGHTHS,
-          "pooled": POOLED, "sliced": SLICED, "still": STILL, "table": TABLE}  # fmt: skip
+MODELS = {"opaque": OPAQUE, "ranks": RANKS, "sizes": SIZES, "places": PLACES, "broken": BROKEN, "eighths": EIGHTHS,
+          "pooled": POOLED, "sliced": SLICED, "still": STILL, "table": TABLE, "open": OPEN}  # fmt: skip
 
 
 def keys(data: object, below: str = "") -> Iterator[str]:

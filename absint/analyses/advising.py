@@ -88,12 +88,12 @@ class _Telling:
 
     def _told(self) -> Advice:
         bounds: dict[Operand, Within] = {}
-        sources: dict[Operand, str] = {}
-        unreached = set()
+        sources: dict[Operand, tuple[str, ...]] = {}
+        unreached: dict[int, tuple[str, ...]] = {}
         nodes = self._lowered.program.nodes
         for node, item in enumerate(nodes):
-            if isinstance(item.step, Gate) and self._frame.is_closed(node):
-                unreached.add(node)
+            if isinstance(item.step, Gate) and self._frame.is_closed(node) and not self._frame.is_dead(node):
+                unreached[node] = self._closed_by(node, item.operands[0])
             for output, value in enumerate(self._shapes.states[node]):
                 if not isinstance(value, Tensor) or value.dtype.is_float:
                     continue
@@ -110,7 +110,7 @@ class _Telling:
             low, high = map(self._original, self._frame.told(TripCount, head, 0).whole)
             if isinstance(trips, Expr):
                 self._bound(head, trips, low, high, self._by(TripCount, head, 0))
-        return Advice(tuple(self._findings.values()), bounds, sources, frozenset(unreached))
+        return Advice(tuple(self._findings.values()), bounds, sources, unreached)
 
     def _original(self, bound: Dim | None) -> Dim | None:
         """A bound over the symbols of the analysis without facts; None if it is not known."""
@@ -130,11 +130,11 @@ class _Telling:
                 if truth is not None:
                     self._add(node, element if truth else negation(element), by)
 
-    def _bound(self, node: int, number: Expr, low: Dim | None, high: Dim | None, by: str) -> None:
+    def _bound(self, node: int, number: Expr, low: Dim | None, high: Dim | None, by: tuple[str, ...]) -> None:
         for relation in (*([] if low is None else [ge(number, low)]), *([] if high is None else [le(number, high)])):
             self._add(node, relation, by)
 
-    def _add(self, node: int, relation: Relation, by: str) -> None:
+    def _add(self, node: int, relation: Relation, by: tuple[str, ...]) -> None:
         relation = relation.map(self._restored)
         if relation in (TRUE, FALSE, UNKNOWN_RELATION) or relation in self._findings:
             return
@@ -152,14 +152,22 @@ class _Telling:
             return True
         return len(symbols) == len(own) and all(nodes[s.origin_node or 0].gate == gate for s in own)
 
-    def _by(self, query: type[ElementBounds], node: int, output: int) -> str:
+    def _closed_by(self, gate: int, condition: Operand) -> tuple[str, ...]:
+        """The analyses that know the condition, else those that find no value with which it holds."""
+        known = self._frame.told(ElementBounds, *condition).truth if condition[0] >= 0 else None
+        if known is not None:
+            return self._by(ElementBounds, *condition)
+        rows = ((one, self._finished.get(number)) for number, one in enumerate(self._participants))
+        return tuple(sorted({one.label for one, row in rows if row is not None and one.is_closed(row[gate])}))
+
+    def _by(self, query: type[ElementBounds], node: int, output: int) -> tuple[str, ...]:
         """The analyses that answer, in the order of their names."""
         names = {
             one.label
             for number, one in enumerate(self._participants)
             if any(one.told(query, node, output, self._finished[number][node]))
         }
-        return ", ".join(sorted(names))
+        return tuple(sorted(names))
 
 
 def _lasts(symbol: Symbol) -> bool:

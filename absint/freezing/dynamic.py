@@ -46,7 +46,7 @@ class DynamicValue(NamedTuple):
     """Its shape as text, `[*s, 64]` for an unknown rank; `?` if nothing is known."""
     causes: tuple[Cause, ...]
     open_dims: tuple[int | str, ...] | None = None
-    """Of an unknown rank: the known sizes, and between them the name of the others, as `*s`; None if nothing is known."""
+    """Of an unknown rank: the known sizes, and the name of the others, as `*s`, between them; None if none is known."""
 
 
 @dataclass(frozen=True)

@@ -121,10 +121,17 @@ def _advised(analysed: Analysed, sizes: Mapping[str, int], plain: Check, adviser
 
 
 def _sources(analysed: Analysed, advice: Advice, node: int) -> str:
-    """The analyses that tell something of the inputs of a node; all if what they tell reaches it through sizes."""
+    """The analyses that close a branch around a node, or tell something of its inputs; all if what they tell reaches it
+    through sizes.
+    """
     nodes = analysed.nodes
-    by = [advice.sources[operand] for operand in nodes[node].operands if operand in advice.sources]
-    return ", ".join(sorted({*(by or [*advice.sources.values(), *(finding.by for finding in advice.findings)])}))
+    by, gate = [], nodes[node].gate
+    while gate >= 0:
+        by += [advice.unreached[gate]] if gate in advice.unreached else []
+        gate = nodes[gate].gate
+    by = by or [advice.sources[operand] for operand in nodes[node].operands if operand in advice.sources]
+    told = (*advice.sources.values(), *advice.unreached.values(), *(finding.by for finding in advice.findings))
+    return ", ".join(sorted({name for names in by or told for name in names}))
 
 
 def _named(analysed: Analysed) -> Iterator[tuple[str, tuple[int, int]]]:

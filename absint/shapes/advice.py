@@ -23,11 +23,11 @@ MAX_TURNS = 4
 
 
 class Finding(NamedTuple):
-    """A relation between symbols of values, the node that computes them, and the analysis that found it."""
+    """A relation between symbols of values, the node that computes them, and the analyses that found it."""
 
     relation: Relation
     node: int
-    by: str
+    by: tuple[str, ...]
 
 
 class Advice(NamedTuple):
@@ -36,10 +36,10 @@ class Advice(NamedTuple):
     findings: tuple[Finding, ...]
     bounds: Mapping[Operand, Within]
     """Of all elements of a tensor."""
-    sources: Mapping[Operand, str]
+    sources: Mapping[Operand, tuple[str, ...]]
     """The analyses that found the bounds."""
-    unreached: frozenset[int]
-    """Gates of branches that no run takes."""
+    unreached: Mapping[int, tuple[str, ...]]
+    """Gates of branches that no run takes, and the analyses that found it."""
 
     def of(self, operands: Sequence[Operand]) -> Bounds:
         """The bounds of the inputs of a node."""
@@ -66,19 +66,21 @@ class Advice(NamedTuple):
         return facts if found.contradiction else found
 
     def and_earlier(self, earlier: Advice) -> Advice:
-        """This advice, with what only an earlier one has."""
+        """This advice, with what only an earlier one has. What both say was found by those who said it first."""
         relations = {finding.relation for finding in self.findings}
         kept = (finding for finding in earlier.findings if finding.relation not in relations)
-        bounds = dict(earlier.bounds)
+        bounds, sources = dict(earlier.bounds), dict(earlier.sources)
         for at, (least, most) in self.bounds.items():
             before = bounds.get(at, _NOTHING)
             bounds[at] = Within(before.least if least is None else least, before.most if most is None else most)
-        sources = {**earlier.sources, **self.sources}
-        return Advice((*kept, *self.findings), bounds, sources, self.unreached | earlier.unreached)
+            if bounds[at] != before:
+                also = sources.get(at, ()) if None in (least, most) else ()
+                sources[at] = tuple(sorted({*self.sources[at], *also}))
+        return Advice((*kept, *self.findings), bounds, sources, {**self.unreached, **earlier.unreached})
 
 
 _NOTHING = Within(None, None)
 
-NO_ADVICE = Advice((), {}, {}, frozenset())
+NO_ADVICE = Advice((), {}, {}, {})
 
 __all__ = ["MAX_TURNS", "NO_ADVICE", "Advice", "Bounds", "Finding"]

@@ -84,7 +84,7 @@ class Recorder:
     def found(self, findings: Sequence[Finding]) -> None:
         """Record what other analyses found, in execution order."""
         for finding in findings:
-            self._state(finding.node, finding.relation, "defined", f"found by {finding.by}")
+            self._state(finding.node, finding.relation, "defined", f"found by {', '.join(finding.by)}")
         self.constraints.sort(key=lambda c: c.origin.node)
 
     def refused(self, node: int, reason: str, where: str = "") -> None:

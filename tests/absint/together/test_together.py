@@ -279,6 +279,60 @@ def test_answers_name_the_analyses_in_one_order() -> None:
     assert "(shown by Bounds, Others)" in texts.pop()
 
 
+def test_each_analysis_is_named_once() -> None:
+    """All know something of the index, and some of them of what it picks from."""
+
+    class Above(Bounds):
+        def operator(self, node: int, inputs: Sequence[Pair | None]) -> list[Pair]:
+            return [(low, inf) for low, _ in super().operator(node, inputs)]
+
+    class Below(Bounds):
+        def operator(self, node: int, inputs: Sequence[Pair | None]) -> list[Pair]:
+            return [(-inf, high) for _, high in super().operator(node, inputs)]
+
+    model = parser.parse_model("""
+        <ir_version: 9, opset_import: ["" : 18]>
+        net (float[N, 8] x, int64[8] table) => (int64[N] picked) {
+            zero = Constant <value_int = 0> ()
+            best = ArgMax <axis = 1, keepdims = 0> (x)
+            counts = Max (table, zero)
+            picked = Gather <axis = 0> (counts, best)
+        }
+    """)
+    found = absint.analyze(model, with_=[Above(), Below(), Bounds(), Bounds()]).check({"N": 3})
+    assert [one.by for one in found.discharged] == ["Above, Below, Bounds"], str(found)
+
+
+def test_a_branch_that_no_run_takes_is_named_by_who_closes_it() -> None:
+    """The index inside is not known; the condition is not either, and `assume` tells that it cannot hold."""
+
+    class Closes(Bounds):
+        def answers(self, element: Pair) -> Iterable[Query]:
+            return ()
+
+        def assume(self, node: int, inputs: Sequence[Pair | None], truth: bool) -> Sequence[Pair | None]:
+            return [self.domain.bottom if truth and self.nodes[node].operator == "Less" else one for one in inputs]
+
+    model = parser.parse_model("""
+        <ir_version: 9, opset_import: ["" : 18]>
+        net (float[N] x, float[4, 2] table, int64[1] at) => (float[1, 2] y) {
+            zero = Constant <value_float = 0.0> ()
+            top = ReduceMax <keepdims = 0> (x)
+            exp = Exp (top)
+            never = Less (exp, zero)
+            y = If (never) <
+                then_branch = low () => (float[1, 2] a) { a = Gather <axis = 0> (table, at) },
+                else_branch = high () => (float[1, 2] b) {
+                    two = Constant <value_ints = [2]> ()
+                    b = Gather <axis = 0> (table, two)
+                }>
+        }
+    """)
+    for analyses in ([Closes()], [Bounds(), Closes()]):
+        found = absint.analyze(model, with_=analyses).check({"N": 3})
+        assert [one.by for one in found.discharged] == ["Closes"], str(found)
+
+
 def test_each_learns_from_the_other() -> None:
     bounds, alone = Rounded(), Rounded()
     claims = absint.analyze(TOGETHER, with_=[Parity(), bounds]).found_by(bounds)
