@@ -3,9 +3,12 @@ the host.
 
 Source: docs/OperatorKernels.md of github.com/microsoft/onnxruntime at commit 001d12d2623f, section CUDA, and the
 registrations of the kernels (`InputMemoryType`, `OutputMemoryType`) below onnxruntime/core/providers/cuda and
-onnxruntime/contrib_ops/cuda: controlflow/if.cc keeps input 0 on the host, loop.cc inputs 0 and 1, scan.cc none since
-opset 9, tensor/resize.cc inputs 1 to 3, tensor/pad.cc what it pads with; the index of SequenceAt is there since pull
-request 8598. Types are those of the newest version of an operator. NonMaxSuppression is not in that document, but has
+onnxruntime/contrib_ops/cuda. Most of these were read at older commits, so a newer kernel may keep more on the host.
+controlflow/if.cc keeps input 0 there, loop.cc inputs 0 and 1, scan.cc none since opset 9, tensor/resize.cc inputs 1 to
+3; rnn/lstm.cc, gru.cc and rnn.cc the lengths of sequences. In math/topk.cc and tensor/pad.cc (axes since opset 18) as
+of commits 4f18312537ab and 47efe4f42314 of github.com/tianleiwu/onnxruntime, in tensor/sequence_op.cc (indices, and
+the length that SequenceLength gives) as of commit a57714c40119 of github.com/hann-wang/onnxruntime; older ones keep
+nothing there. Types are those of the newest version of an operator. NonMaxSuppression is not in that document, but has
 a registration. What no registration confirms is left out.
 """
 
@@ -125,27 +128,31 @@ _DECIDING: Final[Mapping[tuple[str, str], int]] = {
 
 _HOST_INPUTS: Final[Mapping[str, Mapping[str, tuple[int, ...]]]] = {
     "": {
-        "Clip": (1, 2), "ConstantOfShape": (0,), "Dropout": (1, 2), "If": (0,), "Loop": (0, 1),
-        "MatMulInteger": (2, 3), "NonMaxSuppression": (2, 3, 4), "OneHot": (1, 2), "Pad": (1, 2, 3),
-        "Range": (0, 1, 2), "Resize": (1, 2, 3), "SequenceAt": (1,), "Slice": (1, 2, 3, 4),
+        "Clip": (1, 2), "ConstantOfShape": (0,), "Dropout": (1, 2), "GRU": (4,), "If": (0,), "LSTM": (4,),
+        "Loop": (0, 1), "MatMulInteger": (2, 3), "NonMaxSuppression": (2, 3, 4), "OneHot": (1, 2), "Pad": (1, 2, 3),
+        "RNN": (4,), "Range": (0, 1, 2), "Resize": (1, 2, 3), "SequenceAt": (1,), "SequenceErase": (1,),
+        "SequenceInsert": (2,), "Slice": (1, 2, 3, 4),
     } | dict.fromkeys(
         ("CumSum", "Expand", "ReduceL1", "ReduceL2", "ReduceLogSum", "ReduceLogSumExp", "ReduceMax", "ReduceMean",
          "ReduceMin", "ReduceProd", "ReduceSum", "ReduceSumSquare", "Reshape", "Split", "Squeeze", "Tile", "TopK",
          "Trilu", "Unsqueeze", "Upsample"), (1,),
     ),
     "com.microsoft": {
-        "Attention": (6,), "BeamSearch": (0, 1, 2, 3, 4, 5, 6, 9, 10, 11), "BiasDropout": (3, 4),
-        "DecoderMaskedMultiHeadAttention": (7, 8), "DecoderMaskedSelfAttention": (6, 7),
+        "Attention": (6,), "BeamSearch": (0, 1, 2, 3, 4, 5, 6, 9, 10, 11, 12), "BiasDropout": (3, 4),
+        "BitmaskBiasDropout": (3, 4), "BitmaskDropout": (1, 2), "ConvTransposeWithDynamicPads": (2,),
+        "DecoderMaskedMultiHeadAttention": (7, 8), "DecoderMaskedSelfAttention": (6, 7), "DequantizeWithOrder": (1,),
         "GreedySearch": (0, 1, 2, 3, 6), "GroupQueryAttention": (6,), "MultiHeadAttention": (8,),
-        "QAttention": (3, 4, 6, 7), "QOrderedLayerNormalization": (1, 4),
-        "QOrderedLongformerAttention": (1, 3, 5, 6, 9, 11, 13), "QOrderedMatMul": (1, 3, 4, 7),
-        "RelativePositionBias": (1, 2), "Sampling": (0, 1, 2, 3, 6), "SparseAttention": (7,),
+        "QAttention": (3, 4, 6, 7), "QOrderedAttention": (1, 2, 3, 4, 14, 15, 16), "QOrderedGelu": (1, 2),
+        "QOrderedLayerNormalization": (1, 4), "QOrderedLongformerAttention": (1, 3, 5, 6, 9, 11, 13),
+        "QOrderedMatMul": (1, 3, 4, 7), "QuantizeWithOrder": (1,), "RelativePositionBias": (1, 2),
+        "Sampling": (0, 1, 2, 3, 6), "SparseAttention": (7,),
+        "WhisperBeamSearch": (0, 1, 2, 3, 4, 5, 6, 9, 10, 11),
     },
 }  # fmt: skip
 
-_HOST_OUTPUTS: Final[Mapping[str, frozenset[str]]] = {
-    "": frozenset({"Shape", "Size"}),
-    "com.microsoft": frozenset({"BeamSearch", "GreedySearch", "Sampling"}),
+_HOST_OUTPUTS: Final[Mapping[str, Mapping[str, tuple[int, ...]]]] = {
+    "": {"SequenceLength": (0,), "Shape": (0,), "Size": (0,)},
+    "com.microsoft": {"BeamSearch": (0, 1), "GreedySearch": (0,), "Sampling": (0, 1), "WhisperBeamSearch": (0, 1)},
 }
 
 
@@ -167,9 +174,9 @@ def host_inputs(domain: str, operator: str) -> tuple[int, ...]:
     return _HOST_INPUTS.get(domain, {}).get(operator, ())
 
 
-def gives_on_host(domain: str, operator: str) -> bool:
-    """The kernel gives its outputs on the host."""
-    return operator in _HOST_OUTPUTS.get(domain, ())
+def host_outputs(domain: str, operator: str) -> tuple[int, ...]:
+    """The outputs that a kernel gives on the host, by index."""
+    return _HOST_OUTPUTS.get(domain, {}).get(operator, ())
 
 
-__all__ = ["gives_on_host", "host_inputs", "missing_kernel"]
+__all__ = ["host_inputs", "host_outputs", "missing_kernel"]

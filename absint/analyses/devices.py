@@ -1,11 +1,11 @@
 """The places of nodes if an accelerator takes all that it can, and the values copied between it and the host.
 
 This follows onnxruntime with its CUDA provider, as its sources say; there is no run to hold it against without such a
-device. A node without a kernel runs on the host. Shape and Size give their output there. A node that reads host values
-alone runs on the host too, so that computations of sizes stay there: initialisers of at most 100 elements and inputs of
-its graph may be among its operands, a 16-bit or 8-bit float, an operand that its kernel reads on the host anyway, and
-one that is left out may not. Nobody follows the output of a node without a kernel that read no such host value. What a
-node reads on the other side is copied; a copy to the host waits for the device.
+device. A node without a kernel runs on the host. Shape, Size and SequenceLength give their output there. A node that
+reads host values alone runs on the host too, so that computations of sizes stay there: initialisers of at most 100
+elements and inputs of its graph may be among its operands, a 16-bit or 8-bit float, an operand that its kernel reads on
+the host anyway, and one that is left out may not. Nobody follows the output of a node without a kernel that read no
+such host value. What a node reads on the other side is copied; a copy to the host waits for the device.
 
 Nodes whose inputs are all constant are folded before. Inputs and outputs of the model may be on either side, and
 initialisers are placed once: they count as no copies. The outputs of an If or a loop are on the device.
@@ -16,7 +16,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Final, Literal, NamedTuple
 
-from absint.analyses.cuda_kernels import gives_on_host, host_inputs, missing_kernel
+from absint.analyses.cuda_kernels import host_inputs, host_outputs, missing_kernel
 from absint.analyses.value_sizes import bytes_of, elements_of
 from absint.lattices.dtype import DType
 from absint.lattices.records import record
@@ -115,6 +115,9 @@ class _Value(NamedTuple):
     leads: bool = False
     """Its readers may follow it to the host."""
 
+    outputs: tuple[int, ...] = ()
+    """Of a node on the device that gives some outputs on the host: those, by index."""
+
 
 class _Placing:
     def __init__(self, analysed: Analysed) -> None:
@@ -155,9 +158,9 @@ class _Placing:
         if not reason and self._stays_on_host(node, types, wanted):
             reason = "reads host values alone"
         self._placements.append(Placement(str(node), "host" if reason else "device", reason))
-        leads = not reason and gives_on_host(domain, operator)
-        leads = leads or (bool(reason) and any(self._at(operand).leads for operand in operands))
-        self._values[number] = _Value(bool(reason) or leads, leads=leads)
+        outputs = () if reason else host_outputs(domain, operator)
+        leads = bool(outputs) or (bool(reason) and any(self._at(operand).leads for operand in operands))
+        self._values[number] = _Value(bool(reason) or leads, leads=leads, outputs=outputs)
         for index, operand in enumerate(node.operands):
             self._read(operand, on_host=bool(reason) or index in wanted, reader=str(node))
 
@@ -213,7 +216,7 @@ class _Placing:
         step = self._nodes[operand[0]].step
         if isinstance(step, LoopHead) and operand[1] < 2:  # the number of the trip, and the condition
             return _Value(True, "input")
-        return found
+        return _Value(False) if found.outputs and operand[1] not in found.outputs else found
 
     def _read(self, operand: Operand, *, on_host: bool, reader: str) -> None:
         if operand[0] < 0:

@@ -9,9 +9,17 @@ import numpy as np
 import onnx
 import pytest
 from onnx import defs, parser
+from onnxruntime.capi.onnxruntime_pybind11_state import get_all_operator_schema
 
 import absint
-from absint.analyses.cuda_kernels import _BY_DOMAIN, _HOST_INPUTS, gives_on_host, host_inputs, missing_kernel
+from absint.analyses.cuda_kernels import (
+    _BY_DOMAIN,
+    _HOST_INPUTS,
+    _HOST_OUTPUTS,
+    host_inputs,
+    host_outputs,
+    missing_kernel,
+)
 from absint.analyses.devices import Copy, Devices
 from absint.cli import run
 from absint.lattices.dtype import DType
@@ -138,8 +146,40 @@ def test_operators_of_the_runtime() -> None:
     assert missing_kernel("com.microsoft", "DequantizeLinear", [DType.INT8, DType.FLOAT16]) == ""
     assert host_inputs("mine", "Reshape") == ()
     assert [host_inputs("", name) for name in ("If", "Loop", "Scan", "SequenceAt")] == [(0,), (0, 1), (), (1,)]
-    assert gives_on_host("com.microsoft", "GreedySearch")
-    assert not gives_on_host("", "Gather")
+    assert [host_inputs("", name) for name in ("Pad", "LSTM", "SequenceErase", "SequenceInsert", "SequenceLength")] == [
+        (1, 2, 3), (4,), (1,), (2,), (),
+    ]  # fmt: skip
+    assert host_outputs("com.microsoft", "GreedySearch") == (0,)
+    assert host_outputs("", "SequenceLength") == (0,)
+    assert host_outputs("", "Gather") == ()
+
+
+def test_the_length_of_a_sequence_and_a_position_in_it_are_on_the_host() -> None:
+    found = placed("""net (float[N] x, float[M] z) => (seq(float[N]) t, int64 twice) {
+        s = SequenceConstruct(x, z)  n = SequenceLength(s)  one = Constant<value = int64 {1}>()  last = Sub(n, one)
+        u = SequenceErase(s, last)  a = ArgMax<axis = 0, keepdims = 0>(x)  t = SequenceInsert(u, x, a)
+        twice = Add(n, n)
+    }""")
+    assert {name: side for name, side in sides(found).items() if side == "host"} == {"Sub #3": "host", "Add #7": "host"}
+    assert copies(found) == {("a", "host")}
+
+
+def test_some_outputs_of_a_node_are_on_the_host_and_others_are_not() -> None:
+    """The sequences that a search finds are there, the scores of each step stay on the device."""
+    text = """net (int32[B, L] ids, int32[1] most, int32[1] least, int32[1] beams, int32[1] wanted) =>
+        (int32[B, W, T] s, int32[B, W, T] negated, float[T, B, W, V] other) {
+        s, p, scores = com.microsoft.BeamSearch<
+            decoder = d (int32[B, L] a) => (int32[B, L] b) { b = Identity(a) }, eos_token_id = 1, pad_token_id = 0
+        >(ids, most, least, beams, wanted)
+        negated = Neg(s)  other = Exp(scores)  third = Exp(p)
+    }"""
+    found = sides(placed(text))
+    assert [found[name] for name in ("com.microsoft::BeamSearch #0", "Neg #1", "Exp #2", "Exp #3")] == [
+        "device",
+        "host",
+        "device",
+        "host",
+    ]
 
 
 def test_the_tables_name_operators_and_inputs_that_there_are() -> None:
@@ -154,6 +194,13 @@ def test_the_tables_name_operators_and_inputs_that_there_are() -> None:
             every = [s for s in defs.get_all_schemas_with_history() if s.name == name and not s.domain]
             assert max(inputs) < max(s.max_input for s in every), name
     assert set(_HOST_INPUTS["com.microsoft"]) <= set(_BY_DOMAIN["com.microsoft"])
+    assert all(set(_HOST_OUTPUTS[domain]) <= set(kernels) for domain, kernels in _BY_DOMAIN.items())
+    own = {schema.name: schema for schema in get_all_operator_schema() if schema.domain == "com.microsoft"}
+    later = {("BeamSearch", 12)}  # input_images, of later versions
+    for table, ports in ((_HOST_INPUTS, "inputs"), (_HOST_OUTPUTS, "outputs")):
+        for name, places in table["com.microsoft"].items():
+            beyond = [at for at in places if at >= len(getattr(own[name], ports)) and (name, at) not in later]
+            assert not beyond, (name, ports, beyond)
     assert (len(_BY_DOMAIN[""]), len(_BY_DOMAIN["com.microsoft"])) == (144, 67)
 
 
