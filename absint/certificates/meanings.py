@@ -48,7 +48,7 @@ class NotSpecifiedError(Exception):
     """Nothing is specified of a node; the text says why."""
 
 
-class _Reading(Node):
+class Reading(Node):
     """A node that notes which inputs its specification reads elements of."""
 
     def __init__(
@@ -80,7 +80,7 @@ def meaning(
     if function is None:
         raise NotSpecifiedError("no specification")
     given = [None if claim is None else _input(place, claim, names) for place, claim in enumerate(inputs)]
-    node = _Reading(operation.op_type, version, given, _attributes(operation.attributes), operation.outputs)
+    node = Reading(operation.op_type, version, given, attributes_of(operation.attributes), operation.outputs)
     try:
         found = function(node)
     except IllegalError as error:
@@ -109,7 +109,7 @@ def _contents(operation: Operation, inputs: Sequence[Claim | None], node: Node) 
     return elements(node)
 
 
-def _domain(node: _Reading) -> list[str]:
+def _domain(node: Reading) -> list[str]:
     if node.operator in SIGNED:
         return []
     read = [node.optional(place) for place in sorted(node.read)]
@@ -155,7 +155,7 @@ def _element(name: str, text: str | None, names: Mapping[str, str], sort: Sort) 
     return Formula("variable", (name,)) if sort == "Bool" else _part(name, text, names)  # type: ignore[return-value]
 
 
-def _attributes(attributes: Mapping[str, AttributeValue]) -> Mapping[str, Attribute]:
+def attributes_of(attributes: Mapping[str, AttributeValue]) -> Mapping[str, Attribute]:
     found: dict[str, Attribute] = {}
     for name, value in attributes.items():
         if isinstance(value, bytes):
@@ -183,4 +183,4 @@ def _constant(item: Element) -> int | None:
     return item.const if isinstance(item, Expr) else None
 
 
-__all__ = ["SIGNED", "Meaning", "NotSpecifiedError", "meaning"]
+__all__ = ["SIGNED", "Meaning", "NotSpecifiedError", "Reading", "attributes_of", "meaning"]

@@ -16,7 +16,7 @@ from absint.obligations.obligation import Gap, Kind, Obligation
 from absint.solver.smtlib import Script
 from absint.specification.contents import elements
 from absint.specification.formulas import Defined, Formula, Term, both, equal, negated, variable
-from absint.specification.node import Clause, Meaning, Output
+from absint.specification.node import Clause, Held, Meaning, Output
 from absint.specification.specs import Argument, Instance, Specification
 from absint.transfer.application import apply
 from absint.transfer.op import Applied, Op
@@ -193,7 +193,10 @@ class _Script:
 def applied(rule: Rule, operator: str, version: int, instance: Instance, semantics: Semantics = EITHER) -> Applied:
     """The claims of the rule about the instance."""
     inputs = [None if argument is None else _value(argument) for argument in instance.inputs]
-    attributes, outputs = dict(instance.attributes), instance.outputs
+    attributes = {
+        name: _held(value) if isinstance(value, Held) else value for name, value in instance.attributes.items()
+    }
+    outputs = instance.outputs
     op = Op(rule, inputs, attributes, version=version, outputs=outputs, name=operator, semantics=semantics)
     return apply(rule, op)
 
@@ -205,6 +208,12 @@ def _value(argument: Argument) -> Tensor:
         return Tensor(dtype, shape)
     sizes = tuple(int(size) for size in argument.dims)
     return Tensor(dtype, shape, Contents.of(sizes, [_element(dtype, part) for part in argument.elements]))
+
+
+def _held(tensor: Held) -> Tensor:
+    dtype = DType[tensor.dtype.upper()]
+    elements = [_element(dtype, Fraction(number)) for number in tensor.numbers]
+    return Tensor(dtype, Shape(tensor.dims), Contents.of(tensor.dims, elements))
 
 
 def _element(dtype: DType, part: int | str | Fraction) -> Element:

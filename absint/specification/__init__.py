@@ -18,6 +18,7 @@ They share no code with the rules, and no analysis imports them: rules are prove
     reshaping      Reshape
     indexing       elements read or written at given places
     generators     new tensors; quantisation
+    texts          strings
     recurrent      layers in time
     losses         losses; spectra
     learning       classical machine learning: ai.onnx.ml

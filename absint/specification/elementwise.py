@@ -81,7 +81,8 @@ def _pairs(dtype: str) -> list[tuple[str, str]]:
 def broadcasting(node: Node) -> Output:
     """The shape after broadcasting."""
     if node.operator in ("Div", "Mod"):
-        for divisor in node.input(1).elements or ():
+        divisors = node.input(1).elements or ()
+        for divisor in () if any(found.op == "fraction" for found in divisors) else divisors:
             node.requires(negated(equal(divisor, 0)), "an integer must not be divided by 0")
     return tensor(broadcast(node, node.given()))
 

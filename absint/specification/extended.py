@@ -57,6 +57,8 @@ specifies("DequantizeLinear", domain=MICROSOFT, grid=[at("uint8: N C", "", "uint
 )
 def average(node: Node) -> Output | Sequence[Output]:
     """As AveragePool."""
+    if node.integer("channels_last"):
+        raise LookupError("channels are the second axis here")
     for size in node.input(0).dims:
         node.limits(size >= 3, "onnxruntime may crash if there is nothing to compute")
     return pool(node)
@@ -69,6 +71,8 @@ def average(node: Node) -> Output | Sequence[Output]:
 )
 def global_average(node: Node) -> Output | Sequence[Output]:
     """As GlobalAveragePool."""
+    if node.integer("channels_last"):
+        raise LookupError("channels are the second axis here")
     for size in node.input(0).dims:
         node.limits(size >= 1, "onnxruntime may refuse an image without elements")
     return global_pool(node)
@@ -167,6 +171,8 @@ def multi_head(node: Node) -> list[Output]:
     """(batch, steps, size of all values); keys and values of all steps, past ones first."""
     q, k, v = (node.input(place) for place in range(3))
     heads = node.integer("num_heads")
+    if not q.rank == k.rank == v.rank == 3 or node.optional(8) is not None:
+        raise LookupError("packed inputs without a buffer are specified")
     for size, other in ((q.dims[0], k.dims[0]), (q.dims[0], v.dims[0]), (k.dims[1], v.dims[1])):
         node.requires(equal(size, other), "batches and steps must agree")
     for size in (*q.dims, *k.dims):
@@ -189,7 +195,9 @@ def mapped(node: Node) -> Output:
 def scaled_image(node: Node) -> Output:
     """The shape of the images; a bias for each channel."""
     x = node.input(0)
-    node.requires(equal(x.dims[1], 2), "there must be a bias for each channel")
+    if x.rank != 4:
+        raise LookupError("onnxruntime runs other ranks")
+    node.requires(equal(x.dims[1], len(node.ratios("bias"))), "there must be a bias for each channel")
     return tensor(x.dims)
 
 

@@ -16,6 +16,7 @@ FAMILIES: Final = (
     "indexing",
     "normalisation",
     "generators",
+    "texts",
     "pools",
     "resizing",
     "images",

@@ -39,6 +39,8 @@ def biased(node: Node) -> Output:
     """The shape of X; a bias for each place of the last axis."""
     x, bias = node.input(0), node.optional(1)
     if bias is not None:
+        if bias.rank != 1 or x.rank == 0 or (x.rank == 1 and node.operator == "FastGelu"):
+            raise LookupError("onnxruntime may broadcast X too")
         node.requires(equal(bias.dims[0], x.dims[-1]), "the bias must have the size of the last axis")
     return tensor(x.dims)
 

@@ -2,10 +2,48 @@
 
 from __future__ import annotations
 
-from absint.specification.formulas import Formula, Term, both, either, equal, greatest
+from collections.abc import Sequence
+
+from absint.specification.formulas import Formula, Term, both, either, equal, greatest, term
 from absint.specification.layout import number
-from absint.specification.node import Node, Output, tensor
+from absint.specification.node import Held, Node, Output, tensor
 from absint.specification.specs import at, specifies
+
+TENSORS = [
+    at(value=Held("int64", (3,), (4, 0, -2))),
+    at(value=Held("int64", (2, 1), (5, 6))),
+    at(value=Held("float", (), (0.5,))),
+    at(value=Held("int32", (0,), ())),
+]
+
+
+@specifies("Constant", grid=TENSORS)
+@specifies(
+    "Constant",
+    first=12,
+    grid=[
+        *TENSORS,
+        at(value_int=-7),
+        at(value_ints=[3, 0]),
+        at(value_float=1.5),
+        at(value_floats=[1.5, 2.0, 0.0]),
+        at(value_string="a"),
+        at(value_strings=["a", "b"]),
+    ],
+)
+def constant(node: Node) -> Output:
+    """The tensor in the one attribute; a number is a scalar, a list a vector."""
+    if len(node.attributes) != 1 or "sparse_value" in node.attributes:
+        raise LookupError("one dense value is specified")
+    ((name, value),) = node.attributes.items()
+    if isinstance(value, Held):
+        numbers = [term(int(number)) for number in value.numbers] if "int" in value.dtype else None
+        return tensor(value.dims, numbers)
+    if name == "value":
+        raise LookupError("the axes of the tensor are not known")
+    if isinstance(value, Sequence) and not isinstance(value, str):
+        return tensor([len(value)], node.integers(name) if name == "value_ints" else None)
+    return tensor([], [term(value)] if isinstance(value, int) else None)
 
 
 @specifies("ConstantOfShape", grid=[at("= n 3"), at("="), at("= n m"), at("= 2 -1"), at("= n-1 m")])
@@ -61,7 +99,8 @@ def clip_by_attributes(node: Node) -> Output:
 def multinomial(node: Node) -> Output:
     """`sample_size` draws for each row."""
     x = node.input(0)
-    node.demand(x.rank == 2, "the input must be a matrix")
+    if x.rank != 2:
+        raise LookupError("onnxruntime runs other ranks")
     node.limits(both(*[size >= 1 for size in x.dims]), "onnxruntime needs a row, and a class to draw")
     return tensor([x.dims[0], node.integer("sample_size", 1)])
 
@@ -99,9 +138,11 @@ def quantise(node: Node) -> Output:
     """The shape of x; a vector of scales has one for each place along the axis."""
     x, scale, zero = node.input(0), node.input(1), node.optional(2)
     if scale.rank == 1:
-        axis = node.axis(node.integer("axis", 1), x.rank)
         alike = [scale, zero] if zero is not None else [scale]
         single = both(*[equal(found.dims[0], 1) for found in alike])
+        axis = node.axis(node.integer("axis", 1), x.rank, unless=single)
+        if not x.dims:
+            return tensor([])
         for found in alike:
             fits = equal(found.dims[0], x.dims[axis])
             # A vector of one is one value, as in onnx.reference.

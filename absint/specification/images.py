@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from math import prod
 
-from absint.specification.formulas import Defined, Int, both, either, equal, product, smallest
+from absint.specification.formulas import FALSE, TRUE, Defined, Int, both, either, equal, largest, product, smallest
 from absint.specification.layout import numbers
 from absint.specification.node import Node, Output, tensor
 from absint.specification.specs import at, specifies
@@ -44,19 +44,20 @@ def transposed_convolution(node: Node) -> Output:
     dilations = node.integers("dilations") or [1] * axes
     pads = node.integers("pads") or [0] * 2 * axes
     extra = node.integers("output_padding") or [0] * axes
-    wanted = node.integers("output_shape")
+    wanted = (node.integers("output_shape") or [])[-axes:] or None  # also with batch and channels
     node.demand(min(wanted or [1]) >= 1, "the output must have an element")
-    sizes: list[Int] = []
+    mode, sizes = node.text("auto_pad", "NOTSET"), list[Int]()
     for axis in range(axes):
         size, kernel = x.dims[2 + axis], w.dims[2 + axis]
         span = dilations[axis] * (kernel - 1) + 1
-        node.requires(size >= 1, "the axis must have an element")
+        plain = wanted is None and not extra[axis] and not mode.startswith("SAME")
+        node.requires(size >= 1, "the axis must have an element", unless=TRUE if plain else FALSE)
         node.limits(kernel >= 1, "onnxruntime refuses a kernel without elements")
         if wanted is not None:
             room = strides[axis] * (size - 1) + extra[axis] + span
             node.limits(room >= wanted[axis], "onnxruntime only crops to output_shape")
             sizes.append(wanted[axis])
-        elif node.text("auto_pad", "NOTSET").startswith("SAME"):
+        elif mode.startswith("SAME"):
             # The padding that would make it longer than the kernels reach is none in onnxruntime.
             sizes.append(smallest(size * strides[axis], strides[axis] * (size - 1) + extra[axis] + span))
         else:
@@ -137,10 +138,11 @@ def crop_or_pad(node: Node) -> Output:
     """The given axes, or all, at the sizes of the target."""
     dims, target, axes = list(node.input(0).dims), node.elements(1) or (), node.integers("axes")
     chosen = [node.axis(axis, len(dims)) for axis in (range(len(dims)) if axes is None else axes)]
-    node.demand(len(target) == len(chosen), "there must be a size for each axis")
+    if len(target) != len(chosen):
+        raise LookupError("runtimes differ where there is not a size for each axis")
     for axis, size in zip(chosen, target, strict=True):
-        node.requires(size >= 0, "a size must not be negative")
-        dims[axis] = size
+        node.requires(size >= 0, "a size must not be negative", unless=TRUE)
+        dims[axis] = largest(size, 0)
     return tensor(dims)
 
 

@@ -168,7 +168,7 @@ def cumulative(node: Node) -> Output:
     """The shape of x."""
     x = node.input(0)
     (axis,) = node.elements(1) or ()
-    node.axis(number(axis) or 0, x.rank)
+    node.axis(number(axis) or 0, x.rank, unless=equal(product(x.dims), 0))
     return tensor(x.dims)
 
 
@@ -177,9 +177,10 @@ def reverse_sequence(node: Node) -> Output:
     """The shape of the input; a length for each batch."""
     x, lengths = node.input(0), node.input(1)
     node.demand(x.rank >= 2, "the input must have a batch and a time axis")
-    node.requires(
-        equal(lengths.dims[0], x.dims[node.integer("batch_axis", 1)]), "there must be a length for each batch"
-    )
+    axis = node.integer("batch_axis", 1)
+    if min(axis, node.integer("time_axis")) < 0:
+        raise LookupError("onnxruntime reads beyond the sizes")
+    node.requires(equal(lengths.dims[0], x.dims[axis]), "there must be a length for each batch")
     return tensor(x.dims)
 
 

@@ -61,6 +61,8 @@ def squeeze(node: Node) -> Output:
             node.requires(implies(equal(gone, place), equal(size, 1)), "the axis must have size 1")
         return tensor(without(x.dims, gone))
     axes = _axes(node)
+    if axes == []:
+        raise LookupError("runtimes differ on an empty list of axes")
     if axes is None:
         sizes = [number(size) for size in x.dims]
         if None in sizes:
@@ -225,6 +227,8 @@ def split(node: Node) -> list[Output]:
     by_attribute = None if listed is None else tuple(map(term, listed))
     given = node.elements(1) if len(node.inputs) > 1 else by_attribute
     if given is not None:
+        if not given:
+            raise LookupError("runtimes differ on an empty list of sizes")
         node.demand(len(given) == count, "there must be a size for each output")
         node.requires(equal(total(given), size), "the parts must fill the axis")
         for part in given:

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Final
 
-from absint.specification.formulas import FALSE, TRUE, Term, equal, term
-from absint.specification.node import Attribute, Node, Output, tensor
+from absint.specification.formulas import FALSE, TRUE, Term, equal, product, term
+from absint.specification.node import Attribute, Held, Node, Output, tensor
 from absint.specification.specs import at, specifies
 
 ML: Final = "ai.onnx.ml"
@@ -75,6 +75,15 @@ def normalizer(node: Node) -> Output:
     return tensor(node.input(0).dims)
 
 
+@specifies(
+    "CategoryMapper",
+    domain=ML,
+    grid=[
+        at("string: N F", cats_strings=["a", "b"], cats_int64s=[1, 2], default_int64=0),
+        at("int64: N", cats_strings=["a", "b"], cats_int64s=[1, 2], default_string="-"),
+        at("int64:", cats_strings=["a"], cats_int64s=[1], default_string="-"),
+    ],
+)
 @specifies("Binarizer", domain=ML, grid=[at("N F", threshold=0.5), at("N F H"), at("")])
 @specifies(
     "LabelEncoder",
@@ -127,10 +136,35 @@ def linear(node: Node) -> Output:
 def columns(node: Node) -> Output:
     """The columns of the last axis that are named."""
     dims, chosen = node.input(0).dims, node.input(1).dims
-    count = chosen[0] if len(chosen) == 1 else chosen[0] * chosen[1]
+    count = product(chosen)
     node.requires(count >= 1, "a column must be named")
     node.requires(dims[-1] >= 1, "every column must exist")
     return tensor([*(dims[:-1] or (1,)), count])
+
+
+@specifies(
+    "FeatureVectorizer",
+    domain=ML,
+    grid=[
+        at("N F", inputdimensions=[3]),
+        at("N F", "M G", inputdimensions=[2, 3]),
+        at("F", "G", inputdimensions=[2, 1]),
+        at("N 2", "G", inputdimensions=[2, 1]),
+        at("N F", "M G", "L H", inputdimensions=[2, 0, 1]),
+    ],
+)
+def side_by_side(node: Node) -> Output:
+    """The features of all inputs in one row, as many of each as the attribute says; a vector is one row."""
+    rows, sizes = _rows(node), node.integers("inputdimensions") or []
+    node.demand(len(sizes) == len(node.given()), "each input must have its number of features")
+    for given, size in zip(node.given(), sizes, strict=True):
+        node.demand(given.rank in (1, 2), "each input must be a table or a row")
+        node.requires(equal(given.dims[-1], size), "an input must have the features that are said", unless=TRUE)
+        own = given.dims[0] if given.rank == 2 else term(1)
+        node.requires(equal(own, rows), "the inputs must have the same rows")
+    if len(sizes) > 1:
+        node.limits(rows >= 1, "onnxruntime aborts")
+    return tensor([rows, sum(sizes)])
 
 
 CLASSES: Final[dict[str, Attribute]] = {"classlabels_ints": [1, 2, 3], "intercepts": [0.0, 1.0, 2.0]}
@@ -146,12 +180,13 @@ CLASSES: Final[dict[str, Attribute]] = {"classlabels_ints": [1, 2, 3], "intercep
     ],
 )
 def linear_classes(node: Node) -> list[Output]:
-    """A label for each row, and a score for each class, of which there are two at least."""
+    """A label for each row, and a score for each class; one score of two classes is doubled."""
     classes, rows, count = _count(node, "intercepts"), _rows(node), _count(node, "coefficients")
     reason = "each feature must have a coefficient for each class"
     node.requires(equal(_features(node) * classes, count), reason)
     node.limits(equal(_features(node) * classes, count), "onnxruntime may read beyond the coefficients")
-    return [tensor([rows]), tensor([rows, max(classes, 2)])]
+    doubled = classes == 1 and _count(node, "classlabels_strings", "classlabels_ints") == 2
+    return [tensor([rows]), tensor([rows, 2 if doubled else classes])]
 
 
 SUPPORT: Final[dict[str, Attribute]] = {
@@ -174,6 +209,69 @@ def support_vectors(node: Node) -> Output:
     return tensor([_rows(node), 1])
 
 
+def _votes(classes: int, **more: Attribute) -> dict[str, Attribute]:
+    """Support vectors of three features, one for each class."""
+    return {
+        "kernel_type": "RBF",
+        "kernel_params": [0.5, 0.0, 3.0],
+        "support_vectors": [1.0] * 3 * classes,
+        "vectors_per_class": [1] * classes,
+        "coefficients": [1.0] * max(classes - 1, 1) * classes,
+        "rho": _pairs(classes),
+        "classlabels_ints": list(range(classes)),
+        **more,
+    }
+
+
+def _separating(classes: int, **more: Attribute) -> dict[str, Attribute]:
+    """A plane for each class instead."""
+    return {
+        "kernel_type": "LINEAR",
+        "kernel_params": [0.5, 0.0, 3.0],
+        "coefficients": [1.0] * 3 * classes,
+        "rho": [0.5] * classes,
+        "classlabels_ints": list(range(classes)),
+        **more,
+    }
+
+
+def _pairs(classes: int) -> list[float]:
+    return [1.0] * max(classes * (classes - 1) // 2, 1)
+
+
+@specifies(
+    "SVMClassifier",
+    domain=ML,
+    grid=[
+        *[
+            at("N F", outputs=2)._replace(attributes=attributes)
+            for attributes in (
+                *[_votes(classes) for classes in (1, 2, 3, 4)],
+                *[_votes(classes, prob_a=_pairs(classes), prob_b=_pairs(classes)) for classes in (1, 2, 4)],
+                *[_separating(classes) for classes in (1, 2, 4)],
+                _separating(4, vectors_per_class=[0, 0, 0, 0]),
+                _separating(3, prob_a=[1.0] * 3, prob_b=[1.0] * 3),
+            )
+        ],
+        at("F", outputs=2)._replace(attributes=_votes(2)),
+        at("N F H", outputs=2)._replace(attributes=_votes(2)),
+    ],
+)
+def support_classes(node: Node) -> list[Output]:
+    """A label for each row, and its scores: a probability or a plane for each class, else a vote for each pair, of
+    which there are two at least.
+    """
+    rows, classes = _rows(node), _count(node, "classlabels_strings", "classlabels_ints")
+    node.demand(classes >= 1, "each class must have a label")
+    vectors = sum(node.integers("vectors_per_class") or ())
+    if vectors:
+        features, scores = _count(node, "support_vectors") // vectors, max(classes * (classes - 1) // 2, 2)
+    else:
+        features, scores = _count(node, "coefficients") // classes, classes
+    node.requires(equal(_features(node), features), "a row must have the features of the classes")
+    return [tensor([rows]), tensor([rows, classes if _count(node, "prob_a") else scores])]
+
+
 TREE: Final[dict[str, Attribute]] = {
     "nodes_treeids": [0, 0, 0],
     "nodes_nodeids": [0, 1, 2],
@@ -183,6 +281,14 @@ TREE: Final[dict[str, Attribute]] = {
     "nodes_truenodeids": [1, 0, 0],
     "nodes_falsenodeids": [2, 0, 0],
 }
+
+
+def _read(node: Node, read: Sequence[int]) -> None:
+    """The features that trees read must be there; onnxruntime takes a vector for one feature."""
+    needed = max(read, default=-1) + 1
+    seen = _features(node) if node.input(0).rank == 2 else term(1)
+    node.requires(_features(node) >= needed, "every feature that a tree reads must be there", unless=seen >= needed)
+    node.limits(seen >= needed, "onnxruntime may read beyond the features")
 
 
 def _leaves(kind: str, ids: Sequence[int]) -> dict[str, Attribute]:
@@ -211,10 +317,40 @@ def _leaves(kind: str, ids: Sequence[int]) -> dict[str, Attribute]:
 )
 def trees(node: Node) -> list[Output]:
     """A number for each row and target; or a label for each row, and a score for each class."""
-    rows, features = _rows(node), _features(node)
-    node.requires(features >= 2, "every feature that a tree reads must be there")
-    node.limits(features >= 2, "onnxruntime may read beyond the features")
+    rows, modes, ids = _rows(node), node.attributes["nodes_modes"], node.integers("nodes_featureids") or []
+    assert isinstance(modes, Sequence)
+    _read(node, [feature for feature, mode in zip(ids, modes, strict=True) if mode != "LEAF"])
     labels = _count(node, "classlabels_int64s", "classlabels_strings")
     if node.operator == "TreeEnsembleClassifier":
         return [tensor([rows]), tensor([rows, labels])]
     return [tensor([rows, node.integer("n_targets")])]
+
+
+@specifies(
+    "TreeEnsemble",
+    domain=ML,
+    first=5,
+    grid=[
+        at(dims)._replace(
+            attributes={
+                "n_targets": targets,
+                "tree_roots": [0],
+                "nodes_featureids": [feature],
+                "nodes_splits": Held("float", (1,), (0.5,)),
+                "nodes_modes": Held("uint8", (1,), (0,)),
+                "nodes_truenodeids": [0],
+                "nodes_falsenodeids": [1],
+                "nodes_trueleafs": [1],
+                "nodes_falseleafs": [1],
+                "leaf_targetids": [0, targets - 1],
+                "leaf_weights": Held("float", (2,), (1.0, 2.0)),
+            }
+        )
+        for dims, targets, feature in (("N F", 1, 0), ("N F", 3, 1), ("F", 2, 0))
+    ],
+)
+def leaves(node: Node) -> Output:
+    """A number for each row and target."""
+    rows = _rows(node)
+    _read(node, node.integers("nodes_featureids") or [])
+    return tensor([rows, node.integer("n_targets")])

@@ -43,6 +43,8 @@ def _labels(node: Node) -> None:
     none = [equal(size, 0) for size in labels.dims]
     node.requires(either(scores.dims[1] >= 1, *none), "every label must name a class")
     if weights is not None:
+        if weights.rank != 1:
+            raise LookupError("runtimes differ on weights that are no vector")
         found = either(weights.dims[0] >= 1, *none)
         node.requires(equal(weights.dims[0], scores.dims[1]), "there must be a weight for each class", unless=found)
 

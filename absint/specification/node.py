@@ -3,12 +3,23 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from fractions import Fraction
 from typing import NamedTuple, TypeAlias
 
 from absint.specification.formulas import FALSE, Defined, Formula, Int, Term, both, choice, either, exactly, term
 
-Attribute: TypeAlias = int | float | str | Sequence[int] | Sequence[float] | Sequence[str]
+
+@dataclass(frozen=True)
+class Held:
+    """A tensor in an attribute."""
+
+    dtype: str
+    dims: tuple[int, ...]
+    numbers: tuple[float, ...]
+
+
+Attribute: TypeAlias = int | float | str | Sequence[int] | Sequence[float] | Sequence[str] | Held
 
 
 class Input(NamedTuple):
@@ -93,7 +104,7 @@ class Node:
         found = self.optional(index)
         if found is None:
             return None
-        if found.elements is None:
+        if found.elements is None or any(element.op == "fraction" for element in found.elements):
             raise LookupError(f"the meaning of {self.operator} hangs on the elements of input {index}")
         return found.elements
 
@@ -111,12 +122,17 @@ class Node:
     def ratios(self, name: str) -> list[Fraction]:
         """A list of numbers, exactly; empty if it is left out."""
         values = self.attributes.get(name, ())
-        assert not isinstance(values, int | float)
+        assert not isinstance(values, int | float | Held)
         return [Fraction(value) for value in values]
 
     def fractions(self, index: int) -> list[Fraction]:
         """The known numbers in an input; none if it is left out."""
-        return [Fraction(*map(int, map(str, found.args))) for found in self.elements(index) or ()]
+        given = self.optional(index)
+        if given is None:
+            return []
+        if given.elements is None or any(found.op not in ("number", "fraction") for found in given.elements):
+            raise LookupError(f"the meaning of {self.operator} hangs on the numbers of input {index}")
+        return [Fraction(*map(int, map(str, found.args))) for found in given.elements]
 
     def text(self, name: str, default: str = "") -> str:
         value = self.attributes.get(name, default)
@@ -172,4 +188,4 @@ def illegal(reason: str) -> Meaning:
     return Meaning((Clause(FALSE, reason, FALSE),), ())
 
 
-__all__ = ["Attribute", "Clause", "IllegalError", "Input", "Meaning", "Node", "Output", "illegal", "tensor"]
+__all__ = ["Attribute", "Clause", "Held", "IllegalError", "Input", "Meaning", "Node", "Output", "illegal", "tensor"]

@@ -46,6 +46,8 @@ def instance_normalisation(node: Node) -> Output:
 def keeps_shape(node: Node) -> Output:
     """The shape of the input; the axis, if there is one, is an axis of it."""
     x = node.input(0)
+    if x.rank == 0:
+        raise LookupError("runtimes differ on a scalar")
     if "axis" in node.attributes or node.operator.lower().endswith("max"):
         node.axis(node.integer("axis", 1 if node.version < 13 else -1), x.rank, unless=equal(product(x.dims), 0))
     return tensor(x.dims)

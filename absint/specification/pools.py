@@ -72,6 +72,8 @@ def pool(node: Node) -> list[Output]:
     dilations = node.integers("dilations") or [1] * axes
     pads = node.integers("pads") or [0] * 2 * axes
     mode = node.text("auto_pad", "NOTSET")
+    if mode.startswith("SAME") and any(dilation > 1 for dilation in dilations):
+        raise LookupError("runtimes differ on dilated windows with this auto_pad")
     sizes = []
     for axis in range(axes):
         size, stride, span = x.dims[2 + axis], strides[axis], dilations[axis] * (kernel[axis] - 1) + 1

@@ -87,7 +87,8 @@ def fits_into(node: Node, x: Input, target: list[Term]) -> None:
 def prelu(node: Node) -> Output:
     """The shape of X, to which the slope broadcasts."""
     x, slope = node.input(0), node.input(1)
-    node.demand(slope.rank <= x.rank, "the slope must not have more axes than X")
+    if slope.rank > x.rank:
+        raise LookupError("runtimes differ on a slope of more axes than X")
     for size, wanted in zip(slope.dims[::-1], x.dims[::-1], strict=False):
         fits = either(equal(size, wanted), equal(size, 1))
         node.requires(fits, "the slope must broadcast to X", unless=equal(wanted, 1))
@@ -121,7 +122,10 @@ def einsum(node: Node) -> Output:
     """Labels of one letter without an ellipsis: equal letters have equal sizes. Without an arrow the output has the
     letters that occur once, in the order of the alphabet.
     """
-    left, arrow, right = node.text("equation").partition("->")
+    equation = node.text("equation").replace(" ", "")
+    if "." in equation:
+        raise LookupError("an ellipsis is not specified")
+    left, arrow, right = equation.partition("->")
     if not arrow:
         right = "".join(sorted(letter for letter in set(left) - {","} if left.count(letter) == 1))
     for size in (size for found in node.given() for size in found.dims):

@@ -65,6 +65,8 @@ def reduction_by_input(node: Node) -> Output:
 
 def _reduced(node: Node, axes: list[int] | None) -> Output:
     dims = node.input(0).dims
+    if axes and not dims:
+        raise LookupError("runtimes differ on the axes of a scalar")
     chosen = {node.axis(axis, len(dims)) for axis in axes} if axes else set(range(len(dims)))
     if node.integer("keepdims", 1):
         return tensor([1 if axis in chosen else size for axis, size in enumerate(dims)])
@@ -84,6 +86,8 @@ def _reduced(node: Node, axes: list[int] | None) -> Output:
 def place(node: Node) -> Output:
     """One axis becomes 1 or goes; it must have an element to point at."""
     dims = node.input(0).dims
+    if not dims:
+        raise LookupError("runtimes differ on the axes of a scalar")
     axis = node.axis(node.integer("axis"), len(dims))
     others = product(size for place, size in enumerate(dims) if place != axis)
     node.requires(dims[axis] >= 1, "the axis must have an element", unless=equal(others, 0))

@@ -5,6 +5,7 @@ Products are exact here. onnxruntime computes them in float32, which is exact wh
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from fractions import Fraction
 from math import floor
 
@@ -14,6 +15,8 @@ from absint.specification.node import Node, Output, tensor
 from absint.specification.specs import at, specifies
 
 IMAGE = "N C H W"
+FINEST = 1 << 10
+"""The greatest denominator of a scale that is specified: a power of two."""
 NONE = "float: ="
 """An empty tensor: left out."""
 
@@ -21,6 +24,11 @@ NONE = "float: ="
 def scaled(size: Term, scale: Fraction) -> Defined:
     """The greatest integer that is no greater than the product."""
     return greatest(lambda q: q * scale.denominator <= size * scale.numerator)
+
+
+def _is_exact(scales: Sequence[Fraction]) -> None:
+    if any(FINEST % scale.denominator for scale in scales):
+        raise LookupError("onnxruntime rounds the product")
 
 
 @specifies(
@@ -33,6 +41,7 @@ def upsample_images(node: Node) -> Output:
     x = node.input(0)
     node.demand(x.rank == 4, "X must be images")
     scales = [node.ratio(name) for name in ("height_scale", "width_scale")]
+    _is_exact(scales)
     return tensor([*x.dims[:2], *[scaled(size, scale) for size, scale in zip(x.dims[2:], scales, strict=True)]])
 
 
@@ -64,6 +73,7 @@ def upsample(node: Node) -> Output:
     scales = node.ratios("scales") or node.fractions(1)
     node.demand(len(scales) == x.rank, "there must be a scale for each axis")
     node.demand(all(scale >= 1 for scale in scales), "a scale must be at least 1")
+    _is_exact(scales)
     return tensor([scaled(size, scale) for size, scale in zip(x.dims, scales, strict=True)])
 
 
@@ -109,12 +119,15 @@ def resize(node: Node) -> Output:
     axes = [node.axis(axis, x.rank) for axis in node.integers("axes") or range(x.rank)]
     node.demand(len(scales or sizes) == len(axes), "there must be a scale or a size for each axis")
     node.demand(all(scale > 0 for scale in scales), "a scale must be positive")
+    _is_exact(scales)
     found: list[Int | Defined] = list(x.dims)
     policy = node.text("keep_aspect_ratio_policy", "stretch")
     if sizes and policy != "stretch":
         old, new = numbers(tuple(x.dims[axis] for axis in axes)), numbers(tuple(sizes))
         common = (min if policy == "not_larger" else max)(Fraction(b, a) for a, b in zip(old, new, strict=True))
         sizes = tuple(term(floor(common * size + Fraction(1, 2))) for size in old)
+        if 0 in numbers(sizes):
+            raise LookupError("runtimes differ where an axis is rounded to nothing")
     for axis, scale in zip(axes, scales, strict=False):
         found[axis] = scaled(x.dims[axis], scale)
     for axis, size in zip(axes, sizes, strict=False):

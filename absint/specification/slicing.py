@@ -14,7 +14,7 @@ from absint.specification.formulas import (
     largest,
     smallest,
 )
-from absint.specification.layout import numbers
+from absint.specification.layout import number, numbers
 from absint.specification.node import Node, Output, tensor
 from absint.specification.specs import at, specifies
 
@@ -66,12 +66,14 @@ def slices(node: Node) -> Output:
         steps = [1] * len(starts)
     else:
         starts, ends = list(node.elements(1) or ()), list(node.elements(2) or ())
-        axes = numbers(node.elements(3)) if len(node.inputs) > 3 else list(range(len(starts)))
-        steps = numbers(node.elements(4)) if len(node.inputs) > 4 else [1] * len(starts)
+        axes = numbers(node.elements(3)) if node.optional(3) else list(range(len(starts)))
+        steps = numbers(node.elements(4)) if node.optional(4) else [1] * len(starts)
     node.demand(len(starts) == len(ends) == len(axes) == len(steps), "each slice needs all of its numbers")
     node.demand(0 not in steps, "a step must not be 0")
     sizes: list[object] = list(x.dims)
     for start, end, axis, step in zip(starts, ends, axes, steps, strict=True):
+        if step < 0 and number(end) in (2**31 - 1, FAR):
+            raise LookupError("onnxruntime takes this end for the beginning of the axis")
         place = node.axis(axis, x.rank)
         sizes[place] = _sliced(x.dims[place], start, end, step)
     return tensor(sizes)  # type: ignore[arg-type]

@@ -95,6 +95,8 @@ def projected_attention(node: Node) -> list[Output]:
     """(batch, steps, hidden); keys and values of all steps by head, past ones first."""
     x, weights, bias, past = node.input(0), node.input(1), node.input(2), node.optional(4)
     heads = node.integer("num_heads")
+    if "qkv_hidden_sizes" in node.attributes:
+        raise LookupError("queries, keys and values of one size are specified")
     batch, steps, features = x.dims
     node.requires(equal(weights.dims[0], features), "each feature must have a row")
     node.requires(equal(bias.dims[0], weights.dims[1]), "each column must have a bias")

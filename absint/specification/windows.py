@@ -55,7 +55,9 @@ def sliding(node: Node, weight: int = 1, bias: int = 2) -> Output:
     strides = node.integers("strides") or [1] * axes
     dilations = node.integers("dilations") or [1] * axes
     pads = node.integers("pads") or [0] * 2 * axes
-    mode = node.text("auto_pad", "NOTSET")
+    mode = node.text("auto_pad") or "NOTSET"
+    if node.integer("channels_last"):
+        raise LookupError("channels are the second axis here")
     node.demand(mode in ("NOTSET", "VALID", "SAME_UPPER", "SAME_LOWER"), "auto_pad must be one of four")
     for wanted, kernel in zip(node.integers("kernel_shape") or (), w.dims[2:], strict=False):
         node.requires(equal(kernel, wanted), "kernel_shape must be the shape of the kernel")

@@ -10,12 +10,13 @@ from typing import Final
 
 import numpy as np
 import onnxruntime as ort
+from onnx import TensorProto, helper
 
 from absint.lattices.dtype import DType
 from absint.solver.backend import Backend
 from absint.specification.contents import elements
 from absint.specification.formulas import Term, both, equal, variable
-from absint.specification.node import Meaning
+from absint.specification.node import Held, Meaning
 from absint.specification.specs import Argument, Instance, Specification
 from absint.testing import Arg, Case
 from absint.testing.runs import Outcome, execute
@@ -95,7 +96,14 @@ def case_of(spec: Specification, operator: str, version: int, instance: Instance
     """The instance as a case that runs."""
     inputs = [None if argument is None else _arg(argument) for argument in instance.inputs]
     opset = version if is_known(spec.domain, operator) else NEWEST
-    return Case(operator, inputs, dict(instance.attributes), instance.outputs, opset=opset, domain=spec.domain)
+    attributes = {
+        name: _held(value) if isinstance(value, Held) else value for name, value in instance.attributes.items()
+    }
+    return Case(operator, inputs, attributes, instance.outputs, opset=opset, domain=spec.domain)
+
+
+def _held(tensor: Held) -> TensorProto:
+    return helper.make_tensor("held", DType[tensor.dtype.upper()].value, tensor.dims, tensor.numbers)
 
 
 def _is_to_run(case: Case, meaning: Meaning, binding: Mapping[str, int]) -> bool:
@@ -116,8 +124,8 @@ def _run(case: Case, binding: Mapping[str, int]) -> Outcome:
 
 
 def bindings(instance: Instance, meaning: Meaning) -> Sequence[Mapping[str, int]]:
-    """Some sizes, the same at each call: half of them legal if there are as many. Where few of those drawn are, the
-    solver finds others, with 0, 1 and 2 for each variable where that is legal.
+    """Some sizes, the same at each call: half of them legal if there are as many, the others nearly. Where few of those
+    drawn are, the solver finds others, with 0, 1 and 2 for each variable where that is legal.
     """
     names = instance.variables
     rng = random.Random(str(instance))
@@ -126,7 +134,7 @@ def bindings(instance: Instance, meaning: Meaning) -> Sequence[Mapping[str, int]
     drawn = [dict(zip(names, _digits(number, len(names)), strict=True)) for number in numbers]
     rng.shuffle(drawn)
     legal = sorted([b for b in drawn if is_legal(meaning, b)], key=lambda b: not _is_run(meaning, b))
-    others = [b for b in drawn if b not in legal[:MOST]]
+    others = sorted([b for b in drawn if b not in legal[:MOST]], key=lambda b: _violated(meaning, b))
     if names and meaning.outputs and sum(_is_run(meaning, b) for b in legal) < FEW:
         found = list(_solved(names, meaning))
         legal = [*found, *[b for b in legal if b not in found]]
@@ -141,6 +149,11 @@ def is_legal(meaning: Meaning, binding: Mapping[str, int]) -> bool:
 
 def _is_run(meaning: Meaning, binding: Mapping[str, int]) -> bool:
     return all(clause.formula.holds(binding) for clause in (*meaning.legal, *meaning.limits))
+
+
+def _violated(meaning: Meaning, binding: Mapping[str, int]) -> int:
+    """How many clauses do not hold: sizes that are nearly legal say most of each."""
+    return sum(not clause.formula.holds(binding) for clause in (*meaning.legal, *meaning.limits))
 
 
 def _solved(names: Sequence[str], meaning: Meaning) -> Iterator[Mapping[str, int]]:

@@ -50,6 +50,12 @@ def svm(classes: int, **more: object) -> dict[str, object]:
     }
 
 
+def planes(classes: int) -> dict[str, object]:
+    """No support vectors, but a plane for each class."""
+    labels = list(range(classes))
+    return {**SVM, "coefficients": [1.0] * 3 * classes, "rho": [0.5] * classes, "classlabels_ints": labels}
+
+
 def tree_ensemble() -> dict[str, object]:
     return {
         "n_targets": 2,
@@ -195,7 +201,10 @@ CASES = [
         bindings=ROWS,
         expect=["[N]", "[N, 3]"],
     ),
-    ML("TreeEnsembleRegressor", [X3], {**TREE, **TARGETS, "n_targets": 2}, bindings=ROWS, expect=["[N, 2]"]),
+    *(
+        ML("TreeEnsembleRegressor", [x], {**TREE, **TARGETS, "n_targets": 2}, bindings=ROWS, expect=["[N, 2]"])
+        for x in (X3, Arg(["N", 1]))
+    ),
     ML(
         "TreeEnsembleRegressor",
         [Arg(["N", 3], F64)],
@@ -210,6 +219,11 @@ CASES = [
         ML("SVMClassifier", [X3], svm(classes, prob=prob), outputs=2, bindings=ROWS, expect=["[N]", f"[N, {scores}]"])
         for classes, prob, scores in [(2, False, 2), (2, True, 2), (3, False, 3), (4, False, 6), (4, True, 4)]
     ),
+    *(
+        ML("SVMClassifier", [X3], {**planes(4), **more}, outputs=2, bindings=ROWS, expect=["[N]", "[N, 4]"])
+        for more in ({}, {"vectors_per_class": [0] * 4})
+    ),
+    ML("SVMClassifier", [X3], planes(1), outputs=2, bindings=ROWS, expect=["[N]", "[N, 1]"]),
     ML(
         "ArrayFeatureExtractor",
         [Arg(["N", 3]), Arg(["K"], I64, high=3)],

@@ -217,10 +217,14 @@ def tree_ensemble_classifier(op: Op) -> Sequence[Tensor]:
 
 @rule("SVMClassifier", inputs="X", outputs="Y Z", domain=ML)
 def svm_classifier(op: Op) -> Sequence[Tensor]:
-    """Label and scores: a probability for each class, else a vote for each pair."""
-    classes = _count(op, "vectors_per_class")
-    pairs = max(classes * (classes - 1) // 2, 2)
-    scores = None if not classes else classes if _count(op, "prob_a") else pairs
+    """Label and scores: a probability or a plane for each class, else a vote for each pair."""
+    labels, vectors = _count(op, "classlabels_strings", "classlabels_ints"), op.ints("vectors_per_class") or []
+    scores = labels or None
+    if any(vectors):
+        if labels != len(vectors):
+            scores = None  # runtimes differ on which of the two counts
+        elif not _count(op, "prob_a"):
+            scores = max(labels * (labels - 1) // 2, 2)
     return _classified(op, scores, _label_dtype(op))
 
 

@@ -74,6 +74,7 @@ MODELS = {
             d = Identity(c)
             z = Loop(trips, go, a) <body = e (int64 j, bool f, float[T, 3] h) => (bool g, float[U, 3] k)
                 {g = Identity(f)  k = Relu(h)}> }> }""",
+    "divided": """(float[N, 3] x) => (float[A, B] y) <float[3] parts = {1.5, 2.0, 0.0}> { y = Div(x, parts) }""",
     "scaled": """(float[N, C, H, W] x) => (float[A, B, D, E] y) <float[4] scales = {1.0, 1.0, 2.0, 1.5}> {
         y = Resize(x, , scales) }""",
     "symbols": """(float[s0, s1] x, float[s1, odd] w) => (float[A, B] y) { y = MatMul(x, w) }""",
