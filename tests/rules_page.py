@@ -14,12 +14,15 @@ from typing import Final, NamedTuple
 
 from absint.obligations.obligation import Gap
 from absint.obligations.record import obligations_of
+from absint.obligations.ruled import ruled
+from absint.program.steps import LOWERED
 from absint.specification.specs import specification, specified
 from absint.transfer.families import shipped
 from tests.pages import settle
 from tests.specification.operators import versions
 from tests.specification.ranks import BOUND, FAMILIES
 from tests.specification.undecided import UNDECIDED
+from tests.specification.unspecified import INTERNAL, REASONS
 
 PAGE: Final = Path(__file__).parents[1] / "docs" / "rules.md"
 START: Final = "<!-- The rest of this page is written by python -m tests.rules_page -->\n"
@@ -69,7 +72,7 @@ def _has_clauses(domain: str, operator: str, known: Iterable[int]) -> bool:
 def section() -> str:
     """The generated part of the page."""
     found = list(aspects())
-    without = [item for item in found if "necessary" not in item.obligations]
+    plain = [item for item in found if "necessary" not in item.obligations]
     lacking = [item for item in found if "sufficient" not in item.obligations]
     free = [item for item in lacking if not item.has_clauses]
     incomplete = [item for item in lacking if item.has_clauses and not item.complete]
@@ -80,8 +83,10 @@ def section() -> str:
         f"{len(found)} operators in {sum(len(item.versions) for item in found)} versions. `tests/specification` proves"
         " every obligation about them, but for those named below that no solver decides.\n",
         *_table(found),
+        "## Operators without a specification\n",
+        *_unspecified(),
         "## Operators without an aspect\n",
-        _list(f"*Necessary*: the rule states no requirement, so there is nothing to prove ({len(without)}):", without),
+        _list(f"*Necessary*: the rule states no requirement, so there is nothing to prove ({len(plain)}):", plain),
         _list(f"*Sufficient*: rank and attributes decide what is legal, and no size does ({len(free)}):", free),
         _list(f"*Sufficient*: the rule promises no more than necessity ({len(incomplete)}):", incomplete),
         "*Sufficient*: the rule is complete, but leaves a failure open at every instance:\n",
@@ -117,6 +122,26 @@ def _table(found: Sequence[Aspects]) -> Iterator[str]:
         counts = [item.obligations[kind] for item in found if kind in item.obligations]
         yield f"| {kind} | {meaning} | {len(counts)} | {sum(counts):,} |"
     yield ""
+
+
+def without() -> list[str]:
+    """The operators that have a rule or become plain nodes, and no specification of their newest version."""
+    found = [str(item) for item in ruled(shipped()) if item.versions[-1:] != item.specified[-1:]]
+    return [*found, *LOWERED]
+
+
+def _unspecified() -> Iterator[str]:
+    names = without()
+    yield f"Their rules are tested by runs alone, or lists of sizes from the documents ({len(names)}):\n"
+    for reason, listed in REASONS.items():
+        yield _wrapped(f"- {reason}: {', '.join(sorted(listed.split()))}")
+    layouts = ", ".join(f"{sum(name.startswith(domain) for name in names)} of {domain}" for domain in INTERNAL)
+    yield _wrapped(f"- onnxruntime puts these layouts into a model that it has loaded, without documents: {layouts}")
+    yield ""
+
+
+def _wrapped(text: str) -> str:
+    return fill(text, 120, subsequent_indent="  ", break_long_words=False, break_on_hyphens=False)
 
 
 def _list(head: str, items: Sequence[Aspects]) -> str:

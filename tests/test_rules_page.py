@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
-from tests.rules_page import PAGE, aspects, page
+import onnx
+
+from absint.specification.specs import specification
+from tests.rules_page import PAGE, aspects, page, without
 from tests.specification.undecided import UNDECIDED
+from tests.specification.unspecified import REASONS, unexplained
 
 
 def test_the_page_is_up_to_date() -> None:
@@ -18,3 +22,18 @@ def test_reasons_are_told_apart() -> None:
     assert not found["MaxUnpool"].complete
     assert "sufficient" not in found["MaxUnpool"].obligations
     assert {operator for operator, _ in UNDECIDED} <= set(found)
+
+
+def test_each_operator_without_a_specification_has_a_reason() -> None:
+    assert unexplained(without()) == []
+    assert unexplained([name for name in without() if name != "NonZero"]) == ["NonZero"]
+    assert unexplained([*without(), "Relu"]) == ["Relu"]
+
+
+def test_every_operator_of_onnx_is_specified_or_has_a_reason() -> None:
+    named = {name for names in REASONS.values() for name in names.split()}
+    for schema in onnx.defs.get_all_schemas():
+        if schema.domain in ("", "ai.onnx.ml") and not schema.deprecated:
+            name = f"{schema.domain}::{schema.name}" if schema.domain else schema.name
+            found = specification(schema.domain, schema.name, schema.since_version)
+            assert (found is None) == (name in named), name

@@ -6,8 +6,8 @@ from __future__ import annotations
 
 from typing import Final, NamedTuple
 
-from absint.specification.formulas import Int, Term, both, equal
-from absint.specification.node import Input, Node, Output, tensor
+from absint.specification.formulas import Int, Term, both, either, equal, largest, term
+from absint.specification.node import Attribute, Input, Node, Output, tensor
 from absint.specification.specs import at, specifies
 
 MICROSOFT: Final = "com.microsoft"
@@ -83,6 +83,63 @@ def _heads(node: Node, x: Input, attribute: str) -> Heads:
 def _past(node: Node, past: Input, new: Heads) -> None:
     for size, wanted in zip((past.dims[0], past.dims[1], past.dims[3]), (new.batch, new.heads, new.size), strict=True):
         node.requires(equal(size, wanted), "past and new steps must fit")
+
+
+GROUPS: Final[dict[str, Attribute]] = {"num_heads": 4, "kv_num_heads": 2}
+
+
+@specifies(
+    "GroupQueryAttention",
+    domain=MICROSOFT,
+    grid=[
+        at(*inputs, outputs=3)._replace(attributes=GROUPS)
+        for inputs in (
+            ("B S 32", "C L 16", "B L 16", None, None, "int32=0: B", "int32: . t"),
+            ("B S 32", "B L 16", "B M 16", None, None, "int32=0: B", "int32: . t"),
+            ("B S 32", "B L V", "B L W", None, None, "int32=0: B", "int32: . t"),
+            ("B S 64", None, None, None, None, "int32=0: B", "int32: . t"),
+            ("B 1 32", "B 1 16", "B 1 16", "B 2 P 8", "B 2 P 8", "int32=0: B", "int32: . t"),
+            ("B 1 32", "B 1 16", "B 1 16", "B H P 8", "B 2 Q D", "int32=0: B", "int32: . t"),
+            ("B 1 32", "B 1 16", "B 1 16", "B 2 P 8", "B 2 P 8", "int32=0: B", "int32: . 3"),
+        )
+    ],
+)
+def groups(node: Node) -> list[Output]:
+    """The shape of the queries; keys and values of all steps, or of the buffer if they have room there."""
+    if node.integer("sliding_window_cache") or any(node.text(f"{x}_quant_type", "NONE") != "NONE" for x in "kv"):
+        raise LookupError("a cache of whole floats is specified")
+    query, key, value, past = node.input(0), node.optional(1), node.optional(2), node.optional(3)
+    heads, shared, (total,) = node.integer("num_heads"), node.integer("kv_num_heads"), node.elements(6) or ()
+    node.demand(heads % shared == 0, "heads must share keys evenly")
+    (batch, steps, width), every = query.dims, heads if key is not None else heads + 2 * shared
+    node.requires(equal(width % every, 0), "the heads must share the last axis")
+    size, new = width // every, steps if key is None else key.dims[1]
+    for found in (key, value):
+        if found is not None:
+            _fits(node, found, [batch, new, size * shared])
+    for place in (3, 4):
+        kept = node.optional(place)
+        if kept is not None and past is not None:
+            _fits(node, kept, [batch, term(shared), past.dims[2], size])
+    for axis in (batch, steps, size):
+        node.limits(axis >= 1, "onnxruntime needs axes that are not empty")
+    if past is None:
+        node.requires(equal(new, steps), "each query must have a key")
+        node.requires(equal(total, new), "all steps must be counted")
+        present = total
+    else:
+        room = past.dims[2]
+        node.requires(either(equal(new, steps), equal(new, 0)), "each query must have a new key, or none")
+        node.requires(either(equal(total, room + new), total <= room), "the buffer must grow or have room")
+        node.requires(total >= new, "all steps must be counted")
+        present = largest(room, total)
+    cache = tensor([batch, shared, present, size])
+    return [tensor([batch, steps, size * heads]), cache, cache, tensor([batch, heads, steps, total])][: node.outputs]
+
+
+def _fits(node: Node, x: Input, sizes: list[Term]) -> None:
+    for size, wanted in zip(x.dims, sizes, strict=True):
+        node.requires(equal(size, wanted), "the inputs must fit together")
 
 
 @specifies(
