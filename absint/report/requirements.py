@@ -70,7 +70,7 @@ def _in_order(relations: Iterable[Relation]) -> list[Relation]:
 
 def _is_bound(relation: Relation) -> bool:
     """It bounds one symbol, or says its remainder."""
-    if relation.op == "==" and congruence_of(relation.expr) is not None:
+    if relation.op == "==" and congruence_of(relation.expr, {}) is not None:
         return True
     return relation.line is not None and isinstance(sole_atom(relation.line.term), Symbol)
 

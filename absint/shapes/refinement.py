@@ -7,7 +7,7 @@ round may use it. Round 0 is kept: contracts and checks of sizes use it, so that
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Container, Mapping, Sequence
 from contextlib import nullcontext
 from typing import TYPE_CHECKING, Final
 
@@ -107,22 +107,29 @@ class _Refinement:
         """The facts of the next round, from requirements of the last one; None if it could settle nothing of `left`."""
         last = self.rounds[-1]
         wanted = left.conditions()
-        found = teachings(last.analysis, self.lowered, wanted)
-        new = {item.relation: item for item in found if item.relation not in self.learned}
+        found = {item.relation: item for item in teachings(last.analysis, self.lowered, wanted)}
+        new = {r: item for r, item in found.items() if r not in self.learned and (r.op != "or" or _teaches(r, wanted))}
         if not new:
             return None
-        self.learned |= new
-        known = facts_of((*self.facts.relations, *self.learned), self.order)
+        known = self._with(new)
+        left_open = {r: item for r, item in found.items() if r not in self.learned and _settles(known, r)}
+        if left_open and not known.contradiction:
+            known = self._with(left_open)
+            new |= left_open
         if known.contradiction or any(r in wanted and not is_about_a_symbol(r) for r in new):
             return known
         before = last.analysis.facts
         changed = known.mapping != before.mapping or known.remainders != before.remainders
         return known if changed and (left.gain_from(known) or left.decided_by(known)) else None
 
+    def _with(self, new: Mapping[Relation, Learned]) -> Facts:
+        self.learned |= new
+        return facts_of((*self.facts.relations, *self.learned), self.order)
+
     def advance(self, known: Facts) -> bool:
         """Run another round under these facts; False if a limit stopped it."""
         held = frozenset(r.substitute(known.mapping) for r in self.learned if not is_about_a_symbol(r))
-        renews = self.memoise and is_on() and not self.facts and not known.remainders
+        renews = self.memoise and is_on() and not self.facts
         analysis = ShapeAnalysis(
             self.lowered.program,
             known,
@@ -169,8 +176,11 @@ class _Refinement:
         return interpreter(self.lowered.program, known, self.advice)
 
     def _renewed(self, known: Facts) -> FirstRound | None:
-        """The results that the first round, or else the first look, gives to one under further facts."""
-        first = next((found for found in self.rounds if not found.is_deferred), self.look)
+        """The results that the first round, or else the first look, gives to one under further facts; the last round
+        to one that divides by known remainders.
+        """
+        done = [found for found in self.rounds if not found.is_deferred]
+        first = done[-1 if known.remainders else 0] if done else self.look
         if first is None:
             return None
         more: dict[Symbol, Dim] = {}
@@ -184,7 +194,7 @@ class _Refinement:
             if known.mapping.get(narrowed) is not now:
                 more[narrowed] = now
         replaced = Substitution({**known.mapping, **more}) if more else known.replaced
-        return FirstRound(SHARED.reuse(replaced), first.analysis.applied, first.states)
+        return FirstRound(SHARED.reuse(replaced, known), first.analysis.applied, first.states)
 
 
 def solved(lowered: Lowered, analysis: ShapeAnalysis, phase: str) -> list[State] | None:
@@ -207,6 +217,16 @@ def solved(lowered: Lowered, analysis: ShapeAnalysis, phase: str) -> list[State]
     elif phase != CHECK and not watch.goes_on(total, total, phase):
         watch.not_refined()
     return None if phase == REFINE and unfinished else found.states
+
+
+def _teaches(relation: Relation, wanted: Container[Relation]) -> bool:
+    return relation in wanted or is_about_a_symbol(relation)
+
+
+def _settles(known: Facts, choice: Relation) -> bool:
+    """The facts leave of the choice what is a fact about a symbol, as of `N % 2 == 0 or N == 0` where `N >= 1`."""
+    settled = choice.map(known.replaced)
+    return settled is not choice and settled.op != "true" and is_about_a_symbol(settled)
 
 
 def _clash(facts: Facts, learned: Mapping[Relation, Learned], order: Sequence[str]) -> tuple[Learned, ...]:

@@ -18,7 +18,9 @@ from absint.transfer.op import Statement
 
 
 def teachings(analysis: ShapeAnalysis, lowered: Lowered, wanted: Container[Relation] = ()) -> Iterator[Learned]:
-    """Facts about single symbols, or about `wanted`, from the nodes of every run, over the symbols of round 0."""
+    """Facts about single symbols, or about `wanted`, and choices between relations, from the nodes of every run, over
+    the symbols of round 0.
+    """
     facts = analysis.facts
     known: dict[int, list[tuple[Relation, str]]] = {}  # by summary; empty once it has been stated
     for node, summary in analysis.applied.items():
@@ -35,11 +37,11 @@ def teachings(analysis: ShapeAnalysis, lowered: Lowered, wanted: Container[Relat
 
 
 def _telling(statements: Iterable[Statement], wanted: Container[Relation]) -> Iterator[tuple[Relation, str]]:
-    """Parts of the statements about single symbols, or about `wanted`, with the reasons."""
+    """Parts of the statements that teach something, now or once others are known, with the reasons."""
     for statement in statements:
         if statement.role != "assumed":
             for part, teaches in _lasting_parts(statement.relation):
-                if teaches or part in wanted:
+                if teaches or part.op == "or" or part in wanted:
                     yield part, statement.reason
 
 

@@ -72,19 +72,20 @@ class Facts:
         self._mentions: dict[Symbol, dict[Symbol, None]] = {}
         """For a symbol in the replacements of others: those others."""
         self.replaced = Substitution(self._mapping)
+        self._congruences: dict[Symbol, Congruence] = {}
         for _ in range(_MAX_PASSES):
-            # A later relation may solve a symbol of an earlier one: learn again until nothing new is bound.
-            replaced = self.replaced
+            # A later relation may solve a symbol of an earlier one: learn again until nothing new is known.
+            replaced, known = self.replaced, self._congruences
             self._premises: list[Expr] = []
             self._sets: dict[Symbol, frozenset[int]] = {}
-            self._congruences: dict[Symbol, Congruence] = {}
+            self._congruences = {s: c for s, c in known.items() if s not in self._mapping}
             is_shown = True
             for relation in self.relations:
                 on_time()
                 found = relation.map(self.replaced) if self._mapping else relation
                 is_shown = is_shown and found is TRUE
                 self._learn(found)
-            if replaced is self.replaced:
+            if replaced is self.replaced and self._congruences == known:
                 self.narrows_only = is_shown
                 break
 
@@ -117,14 +118,13 @@ class Facts:
         if solved is not None:
             self._bind(*solved)
             return
-        found = congruence_of(e)
+        found = congruence_of(e, self._congruences)
         if found is not None:
-            symbol, congruence = found
-            known = self._congruences.get(symbol, ANY).meet(congruence)
+            known = self._congruences.get(found[0], ANY).meet(found[1])
             if known is None:
                 self.contradiction = True
             else:
-                self._congruences[symbol] = known
+                self._congruences[found[0]] = known
         self._premises += [e, cast(Expr, -e)]
 
     def _learn_bound(self, e: Expr) -> None:

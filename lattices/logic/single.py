@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
-from math import gcd
-from typing import cast
+from collections.abc import Mapping
+from math import gcd, lcm
+from typing import Final, cast
 
 from absint.lattices.terms.expr import Atom, Expr, Symbol, const, expr_of, mul, sub
-from absint.lattices.terms.interval import Congruence
+from absint.lattices.terms.interval import ANY, Congruence
+
+_LONGEST: Final = 256
+"""Most remainders that are tried."""
 
 
 def of_one_symbol(e: Expr) -> tuple[Symbol, int, int] | None:
@@ -32,8 +36,53 @@ def positive_factors(e: Expr) -> list[Symbol]:
     return sorted(found, key=lambda s: s.key)
 
 
-def congruence_of(e: Expr) -> tuple[Symbol, Congruence] | None:
-    """s - m*(s // m) - r == 0 (that is, s % m == r) as a congruence of s; sums over one symbol only."""
+def congruence_of(e: Expr, known: Mapping[Symbol, Congruence]) -> tuple[Symbol, Congruence] | None:
+    """A congruence of a symbol that follows from e == 0, as s % m == r does from s - m*(s // m) - r == 0. `known` are
+    congruences of symbols.
+    """
+    return _of_remainders(e, known) or _of_a_quotient(e)
+
+
+def _of_remainders(e: Expr, known: Mapping[Symbol, Congruence]) -> tuple[Symbol, Congruence] | None:
+    """Where e is periodic in its only symbol: the hull of the remainders for which it is 0."""
+    if len(e.symbols) != 1:
+        return None
+    (symbol,) = e.symbols
+    quotients: list[tuple[int, int, int, int]] = []
+    slope = constant = 0
+    for mono, coef in e.terms:
+        if not mono:
+            constant = coef
+        elif mono == (symbol,):
+            slope = coef
+        elif len(mono) == 1 and (quotient := _quotient(mono[0])) is not None:
+            quotients.append((coef, *quotient))
+        else:
+            return None
+    period = lcm(*(divisor for *_, divisor in quotients))
+    grows = slope * period + sum(coef * factor * (period // divisor) for coef, factor, _, divisor in quotients)
+    if grows or not 1 < period <= _LONGEST:
+        return None
+    found: Congruence | None = None
+    for at in range(period):
+        at_zero = slope * at + constant + sum(c * ((f * at + shift) // d) for c, f, shift, d in quotients) == 0
+        remainder = Congruence.of(period, at).meet(known.get(symbol, ANY)) if at_zero else None
+        if remainder is not None:
+            found = remainder if found is None else found.join(remainder)
+    return None if found is None or found.modulus == 1 else (symbol, found)
+
+
+def _quotient(atom: Atom) -> tuple[int, int, int] | None:
+    """Factor, shift and divisor of (factor*s + shift) // divisor, for a divisor of at least 1."""
+    if atom.op != "floordiv":
+        return None
+    over, by = cast("tuple[Expr, Expr]", atom.args)
+    line = of_one_symbol(over)
+    return None if line is None or by.const is None or by.const < 1 else (line[1], line[2], by.const)
+
+
+def _of_a_quotient(e: Expr) -> tuple[Symbol, Congruence] | None:
+    """From s - m*(a // b) - r == 0 that s % m == r, whatever a is."""
     for mono, coef in e.terms:
         if len(mono) == 1 and mono[0].op == "floordiv":
             b = cast(Expr, mono[0].args[1])

@@ -7,6 +7,7 @@ import pytest
 from onnx import ModelProto
 
 import absint
+from absint.shapes.memo.switch import switched_off
 from absint.solver.prove import Verdict
 from tests.absint.flows.build import floats, node
 from tests.absint.queries.execution import Runs
@@ -70,6 +71,29 @@ def test_a_proof_names_the_node_behind_the_remainder() -> None:
     proof = absint.analyze(floored(8)).prove("y4[0] == N")
     assert proof.verdict is Verdict.PROVED
     assert {str(c.relation) for c in proof.because} == {"N % 8 == 0"}
+
+
+def test_the_round_that_divides_runs_no_rule_again() -> None:
+    """A network that halves the axis and returns to it, as a U-Net: results of the round before are divided."""
+    down = [node("MaxPool", ["x"], ["h"], kernel_shape=[3], strides=[2], pads=[1, 1])]
+    down += [node("MaxPool", ["h"], ["q"], kernel_shape=[3], strides=[2], pads=[1, 1])]
+    up = [node("Resize", ["q", "", "twice"], ["u"]), node("Concat", ["u", "h"], ["s"], axis=1)]
+    up += [node("Resize", ["s", "", "twice"], ["v"]), node("Concat", ["v", "x"], ["y"], axis=1)]
+    net = model([*down, *up], [floats("x", 1, 1, "L")], ["h", "q", "y"], twice=np.array([1, 1, 2], np.float32))
+    result = absint.analyze(net)
+    assert result.last.analysis.facts.remainders
+    assert result.last.analysis.applications == 0
+    with switched_off():
+        again = absint.analyze(net)
+    assert again.last.analysis.applications > 0
+    assert [str(result.shapes[name]) for name in ("h", "q", "y")] == ["[1, 1, L//2]", "[1, 1, L//4]", "[1, 3, L]"]
+    assert result.shapes == again.shapes
+    assert result.contract() == again.contract()
+    runs = Runs(net)
+    for size in (1, 2, 3, 4, 8, 10, 12):
+        made = runs.at({"L": size})
+        assert bool(made) == (size % 4 == 0)
+        assert all(run.shapes["y"] == (1, 3, size) for run in made)
 
 
 def test_a_smaller_remainder_says_less() -> None:

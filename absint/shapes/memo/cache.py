@@ -10,6 +10,7 @@ from __future__ import annotations
 from typing import Final
 from weakref import WeakKeyDictionary
 
+from absint.lattices.logic.facts import NO_FACTS, Facts
 from absint.lattices.terms import kept
 from absint.lattices.terms.intern import release
 from absint.lattices.terms.substitution import Substitution
@@ -54,14 +55,14 @@ class Cache:
         if len(results) == 1:  # those of a program from before a purge stay its own
             self._results[operation] = results
 
-    def reuse(self, replaced: Substitution) -> Reuse:
-        """First-round results under facts that do no more than replace symbols."""
-        key = frozenset(replaced.mapping.items())
+    def reuse(self, replaced: Substitution, facts: Facts = NO_FACTS) -> Reuse:
+        """First-round results under facts that do no more than replace symbols and tell remainders."""
+        key = frozenset(replaced.mapping.items()), frozenset(facts.remainders.items())
         found = self._reuses.get(key)
         if found is None or len(found) > MAX_SUMMARIES:
             if len(self._reuses) >= MAX_REUSES:
                 self._reuses = {}
-            found = self._reuses[key] = Reuse(replaced)
+            found = self._reuses[key] = Reuse(replaced, facts)
         return found
 
     def purge(self) -> None:

@@ -1,8 +1,9 @@
 """First-round results that a further round need not compute again.
 
-Facts that only replace symbols refine most results by that replacement: a rule can add more only where it left
-something open. Its result shows that: invented symbols, failures that the facts leave possible, dims whose form depends
-on facts (choices, extremes, broadcasts). Those nodes run again. Either choice is sound.
+Facts that only replace symbols, or tell their remainders, refine most results by a replacement and by exact divisions:
+a rule can add more only where it left something open. Its result shows that: invented symbols, failures that the facts
+leave possible, dims whose form depends on facts (choices, extremes, broadcasts). Those nodes run again. Either choice
+is sound.
 """
 
 from __future__ import annotations
@@ -12,6 +13,7 @@ from math import prod
 from typing import Final, cast
 
 from absint.lattices.contents import MAX_ELEMENTS, Contents, Element, element_symbols, replace_in
+from absint.lattices.logic.facts import NO_FACTS, Facts
 from absint.lattices.logic.relation import FALSE, TRUE, UNKNOWN_RELATION, Relation
 from absint.lattices.logic.shortest import shortest
 from absint.lattices.shape import shape_of
@@ -32,8 +34,10 @@ FORMED: Final = frozenset({"broadcast", "int", "int32", "int64", "ite", "max", "
 class Reuse:
     """Rule summaries of a first round over the symbols of another one, by the replacements of symbols."""
 
-    def __init__(self, replaced: Substitution) -> None:
+    def __init__(self, replaced: Substitution, facts: Facts = NO_FACTS) -> None:
+        """`facts` may tell remainders of the new symbols."""
         self._replaced = replaced
+        self._facts = facts
         self.summaries: dict[int, tuple[RuleSummary, RuleSummary | None]] = {}
         """Summaries so far, by the identity of the first-round summary, which is kept beside them."""
         self._values: dict[Value, Value | None] = {}
@@ -131,8 +135,11 @@ class Reuse:
             return dim
         found = self._dims.get(dim)
         if found is None:
-            found = self._dims[dim] = shortest(self._replaced(dim))
+            found = self._dims[dim] = shortest(self._changed(dim))
         return found
+
+    def _changed(self, e: Expr) -> Dim:
+        return self._facts.without_remainders(self._replaced(e))
 
     def _short_element(self, element: Element) -> Element:
         return self._short(element) if isinstance(element, Dim) else replace_in(element, self._replaced.mapping)
@@ -145,7 +152,7 @@ class Reuse:
     def _relation(self, relation: Relation) -> Relation:
         found = self._relations.get(relation)
         if found is None:
-            found = self._relations[relation] = relation.map(self._replaced)
+            found = self._relations[relation] = relation.map(self._changed)
         return found
 
 
