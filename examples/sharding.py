@@ -28,7 +28,7 @@ class Layout(absint.ForwardAnalysis[Axis]):
         self.given = {name: AXES.constant(axis) for name, axis in given.items()}
 
     def source(self, node: int) -> Axis:
-        return self.given.get(self.nodes[node].outputs[0]) or self.element_of(Wishes, (node, 0)) or AXES.top
+        return self.given.get(self.given_name(node)) or self.element_of(Wishes, (node, 0)) or AXES.top
 
     @absint.on(*SAME)
     def same(self, node: int, first: Axis, *others: Axis) -> Axis:

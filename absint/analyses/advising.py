@@ -10,13 +10,17 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from absint.analyses.frame import Frame, Shapes
+from absint.analyses.participant import Participant
 from absint.analyses.queries import ElementBounds, TripCount
 from absint.analyses.rows import Row
 from absint.analyses.together import run, solve
+from absint.analyses.values import fixed_name
+from absint.errors import UsageError
 from absint.lattices.logic.facts import Facts
 from absint.lattices.logic.relation import FALSE, TRUE, UNKNOWN_RELATION, Relation, ge, le, negation
 from absint.lattices.logic.truth import YES
 from absint.lattices.terms.expr import Dim, Expr, Symbol
+from absint.lattices.text.nearest import did_you_mean
 from absint.lattices.value import Tensor
 from absint.program.constructs import Gate
 from absint.program.limits import CHECK
@@ -29,7 +33,6 @@ from absint.shapes.teachings import lasting
 from absint.transfer.stated import Within
 
 if TYPE_CHECKING:
-    from absint.analyses.participant import Participant
     from absint.program.lowered import Lowered
     from absint.program.steps import Operand
 
@@ -48,7 +51,12 @@ class Adviser:
 
 
 def begun(lowered: Lowered, facts: Facts, participants: Sequence[Participant]) -> tuple[Companions, Facts]:
-    """The exchange between the shape analysis and others before anything is refined; the facts with their findings."""
+    """The exchange between the shape analysis and others before anything is refined; the facts with their findings.
+
+    Raises UsageError for what is no analysis, and for names of which one takes something for granted that are none of
+    the model.
+    """
+    check_given(lowered, participants)
 
     def run(advice: Advice) -> Round | None:
         known = advice.with_facts(facts)
@@ -59,6 +67,21 @@ def begun(lowered: Lowered, facts: Facts, participants: Sequence[Participant]) -
     adviser = Adviser(lowered, participants)
     advice, _ = advised(run, adviser)
     return Companions(tuple(participants), adviser, advice), advice.with_facts(facts)
+
+
+def check_given(lowered: Lowered, participants: Sequence[Participant]) -> None:
+    """Raise UsageError for what is no analysis, and for names that the model does not have."""
+    if not isinstance(participants, Sequence):
+        raise UsageError(f"with_={participants!r}: expected a list of analyses")
+    for one in participants:
+        if not isinstance(one, Participant):
+            raise UsageError(f"with_=[{one!r}]: expected an analysis, as Ranges(x=(0, 1))")
+        if one.names_given():
+            names = {*map(fixed_name, lowered.program.nodes)} - {""}
+            for name in one.names_given():
+                if name not in names:
+                    hint = did_you_mean(name, names) or "names are those of inputs, initialisers and constants"
+                    raise UsageError(f"{one.label}: the model has no input {name!r}; {hint}")
 
 
 class _Telling:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from functools import reduce
 from typing import TYPE_CHECKING, Final, TypeVar
 
@@ -46,7 +46,10 @@ class ElementAnalysis(ForwardAnalysis[T]):
         return f"{type(self).__name__}({given})" if given else type(self).__name__
 
     def source(self, node: int) -> T:
-        return self.inputs.get(self.nodes[node].outputs[0], self.domain.top)
+        return self.inputs.get(self.given_name(node), self.domain.top)
+
+    def names_given(self) -> Collection[str]:
+        return self.inputs
 
     def within(self, bounds: ElementBounds) -> T:
         return self.domain.between(*bounds.numbers)

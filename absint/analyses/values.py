@@ -71,6 +71,13 @@ class ValueAnalysis(Analysis[tuple[T, ...]], Participant):
         found = None if operation is None else operation.attributes.get(name)
         return found if isinstance(found, int) else default
 
+    def given_name(self, node: int) -> str:
+        """The name of an input, initialiser or constant of the main graph; empty for all other nodes.
+
+        Bodies and functions may have others of the same name.
+        """
+        return fixed_name(self.nodes[node]) if self.frame.call is None else ""
+
     def ask(self, query: type[Q], operand: Operand) -> Q:
         """The answer of all analyses that run together, that of shapes among them; sound even if none answers.
 
@@ -152,10 +159,17 @@ class ValueAnalysis(Analysis[tuple[T, ...]], Participant):
         return (self.domain.top,) * count
 
 
+def fixed_name(node: Node) -> str:
+    """The name of an input, initialiser or constant of the main graph of a program; empty for all other nodes."""
+    is_fixed = node.step is None and (node.operation is None or node.operator == "Constant")
+    is_main = node.gate < 0 and not str(node.path)  # initialisers of bodies have no path
+    return node.outputs[0] if is_fixed and is_main and node.outputs else ""
+
+
 def outputs_of(lowered: Lowered) -> list[Operand]:
     """The values that the model gives back."""
     names = lowered.program.main.names
     return [names[name] for name in lowered.signature.outputs if name in names]
 
 
-__all__ = ["T", "ValueAnalysis", "outputs_of"]
+__all__ = ["T", "ValueAnalysis", "fixed_name", "outputs_of"]

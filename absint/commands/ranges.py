@@ -12,6 +12,7 @@ from absint.commands.analysis import Settings, analysed, assume_option, format_o
 from absint.commands.codes import FINE, NO
 from absint.commands.models import models_argument, read_model
 from absint.errors import UsageError
+from absint.lattices.text.nearest import did_you_mean
 
 if TYPE_CHECKING:
     from absint.model.load import Loaded
@@ -77,7 +78,8 @@ def _read(texts: Sequence[str], loaded: Loaded) -> dict[str, tuple[float, float]
             raise UsageError(f"--input {text}: expected an input and its range, as x=-1..1")
         name, low, high = match[1].strip(), match[2], match[3] or match[2]
         if name not in names:
-            raise UsageError(f"--input {text}: no input has this name; the inputs are {', '.join(names)}")
+            hint = did_you_mean(name, names) or f"the inputs are {', '.join(names)}"
+            raise UsageError(f"--input {text}: no input has this name; {hint}")
         if name in found:
             raise UsageError(f"--input {text}: {name} is already given")
         found[name] = (_number(low), _number(high))

@@ -7,9 +7,9 @@ or saturate.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from math import inf, isinf
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, SupportsFloat
 
 from absint.analyses.forward import ForwardAnalysis
 from absint.analyses.found import solved_rows
@@ -26,13 +26,15 @@ from absint.lattices.dtype import INTEGER_RANGES, DType
 from absint.lattices.shape import Shape
 from absint.lattices.terms.expr import Dim
 from absint.lattices.value import Tensor
-from absint.program.graph import Node
 from absint.program.steps import Operand
 
 if TYPE_CHECKING:
     from absint.solution.analysed import Analysed
 
 Range = tuple[float, float]
+
+MOST_SHOWN: Final = 8
+"""Most ranges that a label shows."""
 
 _COMPARISONS: Final = ("Less", "LessOrEqual", "Greater", "GreaterOrEqual", "Equal")
 
@@ -41,6 +43,7 @@ class Ranges(ForwardAnalysis[Span]):
     """Ranges of values, given those of inputs and constants: `Ranges(x=(-8, 8))`, or by a mapping for any name.
 
     An element is a `Span` of absint.lattices.domains. Inputs that no range is given for are any number of their type.
+    A keyword has to be the name of an input or constant; names of a mapping that a model does not have are passed over.
     With `Ranges(Weights(result.loaded), x=(-8, 8))`, of absint.model.weights, initialisers are read too, and what they
     add up to.
     Raises UsageError for a range whose ends are in no order, or NaN.
@@ -52,36 +55,38 @@ class Ranges(ForwardAnalysis[Span]):
     def __init__(self, given: Mapping[str, Range] | Summed | None = None, /, **inputs: Range) -> None:
         super().__init__()
         self._weights = given if isinstance(given, Summed) else None
-        self._boxes = {**({} if given is None or isinstance(given, Summed) else given), **inputs}
-        self._named = dict(inputs)
-        for name, (low, high) in self._boxes.items():
-            if not low <= high:
-                raise UsageError(f"{name}: expected a range from its least to its greatest number, found {low}..{high}")
+        boxes = {**({} if given is None or isinstance(given, Summed) else given), **inputs}
+        self._boxes = {name: _range(name, box) for name, box in boxes.items()}
+        self._keywords = tuple(inputs)
         self._noted: list[Noted] = []
 
     @property
     def label(self) -> str:
-        """With the ranges of the inputs that are given as keywords, which answers rest on."""
-        return f"Ranges({', '.join(f'{name} in {DOMAIN.text(Span(*box))}' for name, box in self._named.items())})"
+        """With the ranges that are given, which answers rest on."""
+        texts = [f"{name} in {DOMAIN.text(Span(*box))}" for name, box in self._boxes.items()]
+        rest = len(texts) - MOST_SHOWN
+        return f"Ranges({', '.join(texts[:MOST_SHOWN])}{f', {rest} more' if rest > 0 else ''})"
 
     def source(self, node: int) -> Span:
         dtype = self.ask(ShapeOf, (node, 0)).dtype
-        ends = self.ends(self.nodes[node])
+        ends = self.ends(node)
         if ends is None:
             return any_of(dtype)
         box = Span(*ends)
         return FLOATS[dtype].rounded(box) if dtype in FLOATS else DOMAIN.meet(box, any_of(dtype))
 
-    def ends(self, node: Node) -> Range | None:
+    def names_given(self) -> Collection[str]:
+        return self._keywords
+
+    def ends(self, node: int) -> Range | None:
         """The range that is given or read of an input, an initialiser or a constant of the main graph."""
-        if str(node.path) or node.step is not None or not node.outputs:
-            return None
-        found = self._boxes.get(node.outputs[0])
-        return self._weights.get(node.outputs[0]) if found is None and self._weights is not None else found
+        name = self.given_name(node)
+        found = self._boxes.get(name)
+        return self._weights.get(name) if found is None and name and self._weights is not None else found
 
     def is_given(self, operand: Operand | None) -> bool:
         """It is an input or a constant whose range is given or read."""
-        return operand is not None and operand[0] >= 0 and self.ends(self.nodes[operand[0]]) is not None
+        return operand is not None and operand[0] >= 0 and self.ends(operand[0]) is not None
 
     def sums(self, operand: Operand, axes: Sequence[int]) -> Sums | None:
         """The sums along some axes of a weight: of its positive and of its negative numbers at each place."""
@@ -89,8 +94,8 @@ class Ranges(ForwardAnalysis[Span]):
         if item is None or self._weights is None or item.step is not None:
             return None
         if item.operation is None:
-            name = item.outputs[operand[1]]
-            return None if str(item.path) or name in self._boxes else self._weights.sums(name, axes)
+            name = self.given_name(operand[0])
+            return self._weights.sums(name, axes) if name and name not in self._boxes else None
         if item.operator == "Identity":
             return self.sums(item.operands[0], axes)
         if item.operator == "Transpose":
@@ -205,7 +210,7 @@ class Seen:
     """An operator and what is known of it."""
 
     def __init__(self, analysis: Ranges, node: int, dtype: DType, ranges: Sequence[Span | None]) -> None:
-        self._analysis, self._node = analysis, analysis.nodes[node]
+        self._analysis, self._number, self._node = analysis, node, analysis.nodes[node]
         self.dtype = dtype
         self.ranges = ranges
 
@@ -231,7 +236,7 @@ class Seen:
         return self._analysis.ask(ShapeOf, operands[index]) if index < len(operands) else ShapeOf()
 
     def ends(self) -> tuple[float, float] | None:
-        return self._analysis.ends(self._node)
+        return self._analysis.ends(self._number)
 
     def integers(self, index: int) -> Sequence[int] | None:
         operand = self.operand(index)
@@ -266,6 +271,16 @@ class Seen:
             (span, self.type(index)) for index, span in ranges if not self._analysis.is_given(self.operand(index))
         ]
         self._analysis.note(Noted(kind, found, allowed, is_fixed, is_known(kind, found, allowed, operands)))
+
+
+def _range(name: str, box: object) -> Range:
+    """Two numbers in their order. Raises UsageError for anything else."""
+    if not isinstance(box, Sequence) or len(box) != 2 or not all(isinstance(end, SupportsFloat) for end in box):
+        raise UsageError(f"{name}: expected its least and its greatest number, found {box!r}")
+    low, high = box
+    if not low <= high:
+        raise UsageError(f"{name}: expected a range from its least to its greatest number, found {low}..{high}")
+    return low, high
 
 
 def _interval(span: Span) -> Interval:
