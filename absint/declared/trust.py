@@ -183,7 +183,7 @@ def _with_rule(operation: Operation, declared: _Outputs) -> Operation:
     k = operation
     return Operation(
         k.domain, k.op_type, k.version, given, k.attributes, k.outputs, k.possible_failures, k.malformed, False, k.form,
-        k.types, k.body,
+        k.types, k.body, k.other,
     )  # fmt: skip
 
 

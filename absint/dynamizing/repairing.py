@@ -168,6 +168,7 @@ class Repairing(ShapeAnalysis):
             self._zeros[of] = Operation(
                 of.domain, of.op_type, of.version, of.rule, {**of.attributes, "allowzero": 1}, of.outputs,
                 of.possible_failures, of.malformed, of.is_standard, of.form, of.types, of.body,
+                of.other,
             )  # fmt: skip
         return self._zeros[operation]
 

@@ -104,7 +104,7 @@ class Exact:
         operation = item.operation
         if operation is None or summary is None or operation.rule is None or operation.op_type in _RANDOM:
             return False
-        if not operation.is_standard or not operation.rule.complete or summary.rejected or summary.refusal:
+        if not operation.is_standard or not operation.is_complete or summary.rejected or summary.refusal:
             return False
         if operation.possible_failures or summary.possible_failures:
             return False

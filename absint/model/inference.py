@@ -9,13 +9,14 @@ functions of the `onnx` package, so a pass of `onnx.shape_inference` finds these
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Final, NamedTuple
 
 from onnx.onnx_pb import GraphProto, ModelProto, TensorProto, TypeProto, ValueInfoProto
 
 from absint.errors import UsageError
 from absint.model.outlines import LARGE, outlined
+from absint.model.protos import domain_of
 
 MAX_LEFT_OUT: Final = 64
 """Most types that are searched for one at a time; if more are in the way, all that was written is removed."""
@@ -116,11 +117,17 @@ def _new(model: ModelProto, known: Counter[str]) -> str | None:
     return None if found is None else next(iter(found - known), None)
 
 
-def refusals(model: ModelProto) -> Counter[str] | None:
-    """The nodes that onnx's inference refuses, one text for each; None if it cannot run."""
+def refusals(model: ModelProto, imports: Mapping[str, int] | None = None) -> Counter[str] | None:
+    """The nodes that onnx's inference refuses, one text for each; None if it cannot run.
+
+    `imports` take the place of what functions import.
+    """
     infer, refusal = _inference()
     try:
-        infer(skeleton(model).SerializeToString(), False, True, False)  # strict, and nothing else
+        made = skeleton(model)
+        for entry in (entry for function in made.functions for entry in function.opset_import):
+            entry.version = (imports or {}).get(domain_of(entry.domain), entry.version)
+        infer(made.SerializeToString(), False, True, False)  # strict, and nothing else
     except refusal as error:
         texts = str(error).split("(op_type:")[1:]
         return Counter(_brief(text) for text in texts if _LENIENT not in text)

@@ -6,20 +6,18 @@ The body of such a function is lowered once, as a program of its own; the analys
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Mapping, Sequence
+from collections.abc import Hashable, Mapping
 from functools import cached_property
 from typing import TYPE_CHECKING, Final
 
 from absint.lattices.records import NamedTuple
-from absint.model import schemas
 from absint.model.protos import attribute_key, domain_of, overload_of
 from absint.model.wire import kinds
 from absint.program.inlined_size import Name, called, called_by, expanded_sizes
 from absint.program.lowered import Call
-from absint.program.operations import Callee, Operation
+from absint.program.operations import NO_OTHERS, Callee, Operation, versions_of
 from absint.program.report import Report
 from absint.program.steps import ABSENT, Operand
-from absint.transfer.families import shipped
 from absint.transfer.semantics import EITHER, ONNX, RUNTIME
 
 if TYPE_CHECKING:
@@ -54,9 +52,15 @@ class Task(NamedTuple):
     key: str
     attributes: Mapping[str, AttributeMessage]
     imports: Mapping[str, int]
+    others: Mapping[str, int]
     present: tuple[bool, ...]
     """A flag for each input of the function: the call has it."""
     outputs: int
+
+    @property
+    def stack(self) -> tuple[str, ...]:
+        """The functions that are being lowered."""
+        return (self.key,)
 
 
 class Body(Callee):
@@ -100,7 +104,8 @@ class Functions:
         self.protos = protos
         self.report = Report()
         self._imports = imports if protos and semantics != ONNX else {}
-        self._replaces = semantics == RUNTIME
+        self.replaces = semantics == RUNTIME
+        """The versions of the model replace those of its functions."""
         self._departing: set[str] = set()
         self.pending: list[tuple[Body, Task]] = []
         """Bodies that are still to be lowered."""
@@ -160,47 +165,36 @@ class Functions:
             return False
         return not any(a.type in _GRAPHS for a in call.attributes) and self.is_repetitive(call.node)
 
-    def imports(self, call: Call, function: FunctionMessage, key: str) -> dict[str, int]:
-        """The opsets of the function's body. `key` names the function.
+    def imports(self, call: Call, function: FunctionMessage, key: str) -> tuple[dict[str, int], Mapping[str, int]]:
+        """The opsets of the function's body, and those of the other reading if there are two. `key` names the function.
 
         The documents want a function and its model to import versions under which its operators are the same. Where
         they are not, onnxruntime takes the model's, and onnx.reference the function's.
         """
         own = call.imported(function, {})
         if called(call.node) not in self.protos or not self._imports:
-            return own
+            return own, call.frame.others
         used = call.imported(function, self._imports)
-        if own != used and key not in self._departing:
+        if own == used:
+            return own, NO_OTHERS
+        if key not in self._departing:
             self._departing.add(key)
             for domain in sorted(own):
                 if own[domain] != used[domain]:
                     text = f"function {function.name!r} imports version {own[domain]} of {domain or 'ai.onnx'}"
                     self.report.note("node-form", call.place, f"{text}; onnxruntime reads it as of {used[domain]}")
-        return used if self._replaces else own
-
-    def certain(self, operation: Operation | None, attributes: Sequence[AttributeMessage]) -> Operation | None:
-        """The operation; one without a rule where the version that the model imports has another meaning."""
-        if operation is None or self._replaces or not operation.is_standard:
-            return operation
-        domain, name, version = operation.domain, operation.op_type, self._imports.get(operation.domain)
-        if version in (None, operation.version) or shipped().lookup(domain, name, version) is operation.rule:
-            return operation
-        form = schemas.form(domain, name, version)
-        if form is None or any(form.departures({a.name: a.type for a in attributes})):
-            return operation  # onnxruntime refuses the node
-        reasons = (f"the model imports version {version}, in which {name} has another meaning",)
-        return Operation(domain, name, operation.version, None, {}, operation.outputs, reasons)
+        return (used, own) if self.replaces else (own, used)
 
     def operation(self, call: Call, function: FunctionMessage, key: str) -> Operation:
         """The operation of a folded call, one for equal calls. `key` names the function."""
-        given, imports = call.given(function), self.imports(call, function, key)
+        given, (imports, others) = call.given(function), self.imports(call, function, key)
         present = tuple(at < len(call.operands) and call.operands[at] != ABSENT for at in range(len(function.input)))
         outputs = len(call.outputs)
-        equal = (attribute_key(key, "", outputs, call.attributes), present, tuple(sorted(imports.items())))
+        equal = (attribute_key(key, "", outputs, call.attributes), present, versions_of(imports, others))
         found = self._operations.get(equal)
         if found is None:
             body = Body(function.name, self.size(call.node, function))
-            self.pending.append((body, Task(function, key, given, imports, present, outputs)))
+            self.pending.append((body, Task(function, key, given, imports, others, present, outputs)))
             domain, version = domain_of(call.node.domain), call.frame.imports.get(domain_of(call.node.domain), 1)
             found = Operation(domain, call.node.op_type, version, None, {}, outputs, body=body)
             self._operations[equal] = found

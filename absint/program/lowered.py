@@ -16,7 +16,7 @@ from absint.lattices.value import Tensor
 from absint.model.definitions import read_texts
 from absint.model.protos import domain_of, name_of
 from absint.program.graph import Path, Program, Scope
-from absint.program.operations import Operation, Versions
+from absint.program.operations import NO_OTHERS, Operation, Versions
 from absint.program.steps import ABSENT, Operand, Step
 
 if TYPE_CHECKING:
@@ -120,6 +120,7 @@ class Frame:
         "nodes",
         "numbers",
         "operations",
+        "others",
         "path",
         "scope",
         "stack",
@@ -138,6 +139,7 @@ class Frame:
         done: Callable[[], None],
         attributes: Mapping[str, AttributeMessage] | None = None,
         stack: tuple[str, ...] = (),
+        others: Mapping[str, int] = NO_OTHERS,
     ) -> None:
         self.nodes = iter(nodes)
         self.computed: frozenset[str] | None = None
@@ -151,6 +153,8 @@ class Frame:
         self.done = done
         self.attributes = attributes
         self.stack = stack
+        self.others = others
+        """The versions of the model's imports and a function's own that are not in `imports`, where the two differ."""
 
     def computes(self, name: str, node: NodeMessage) -> bool:
         """This node or one behind it computes a name that is not defined yet; the nodes are gone through once."""
@@ -241,6 +245,10 @@ class Lowerer(Protocol):
 
     def error(self, code: str, where: str, message: str) -> None:
         """Report a fault of the model."""
+        ...
+
+    def warn(self, code: str, where: str, message: str) -> None:
+        """Report a node that is not followed."""
         ...
 
     def opaque(self, call: Call) -> None:

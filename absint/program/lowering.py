@@ -16,16 +16,16 @@ from absint.model import schemas
 from absint.model.definitions import definition_texts
 from absint.model.load import Loaded, unreadable_texts
 from absint.model.protos import Captures, attribute_key, domain_of, resolved
-from absint.model.wire import kinds
 from absint.model.wire.fields import MalformedError
 from absint.model.wire.graphs import Node as ReadNode
 from absint.program.declarations import declared_shapes
 from absint.program.folded import FOLDED, Body, Functions, Task
+from absint.program.function_nodes import in_function
 from absint.program.graph import Node, Path, Program, Scope
 from absint.program.instances import Instances
 from absint.program.limits import Watch
 from absint.program.lowered import Call, Declaring, Frame, Lowered, place_of
-from absint.program.operations import INTERNED, Operation, Versions
+from absint.program.operations import INTERNED, NO_OTHERS, Operation, Versions, versions_of
 from absint.program.report import Report
 from absint.program.sorting import sorted_nodes
 from absint.program.sources import Sources
@@ -71,7 +71,7 @@ class Lowerer:
         self._declaring: list[Declaring] = []
         self._frames: list[Frame] = []
         self._bodies: list[tuple[GraphMessage, Scope, str]] = []
-        self._operations: dict[Versions, dict[object, Operation | None]] = {}
+        self._operations: dict[tuple[Versions, bool], dict[object, Operation | None]] = {}
         self._may_fold = watch is None or watch.max_nodes is None
         self._is_body = functions is not None
         self._called = functions or Functions.of(loaded, self.program.semantics)
@@ -133,7 +133,7 @@ class Lowerer:
             scope.names[formal] = (self._sources.add(formal, TOP, scope.names), 0) if present else ABSENT
         body.inputs = tuple(scope.names[formal][0] for formal in function.input)
         path = Path(None, function.name)
-        self._push(function.node, scope, path, -1, task.imports, lambda: None, task.attributes, (task.key,))
+        self._push(function.node, scope, path, -1, task.imports, lambda: None, task.attributes, task.stack, task.others)
         self._walk()
         found = [scope.find(formal) or self._missing(formal, str(path), scope) for formal in function.output]
         body.outputs = tuple(found[: task.outputs])
@@ -153,12 +153,13 @@ class Lowerer:
         done: Callable[[], None],
         attributes: Mapping[str, AttributeMessage] | None = None,
         stack: tuple[str, ...] = (),
+        others: Mapping[str, int] = NO_OTHERS,
     ) -> None:
-        key = tuple(sorted(imports.items()))
-        operations = self._operations.setdefault(key, {})
+        key = versions_of(imports, others)
+        operations = self._operations.setdefault((key, bool(stack)), {})
         if self._watch is not None:
             nodes = self._watch.through(nodes, lambda: len(self.program.nodes), self.loaded.origin)
-        self._frames.append(Frame(nodes, scope, path, gate, imports, key, operations, done, attributes, stack))
+        self._frames.append(Frame(nodes, scope, path, gate, imports, key, operations, done, attributes, stack, others))
 
     def _resort(self, frame: Frame, node: NodeMessage, name: str) -> bool:
         """Sort the rest of the body if it computes a name that is not defined yet; else the answer is False."""
@@ -249,9 +250,10 @@ class Lowerer:
             return None
         operator, place = (domain, op_type, frame.imports.get(domain, 1)), partial(place_of, node, number, frame)
         whole = self._key(node, attributes, outputs) if isinstance(node, ReadNode) else key
-        operation = self._called.certain(
-            self._instances.operation(operator, attributes, outputs, whole, place), attributes
-        )
+        rest, made = (attributes, outputs, whole, place), self._instances.operation
+        operation = made(operator, *rest)
+        if frame.stack and operation is not None:
+            operation = in_function(operation, attributes, frame.others, self._called, lambda k: made(k, *rest))
         if self._shares and operation is not None and operation.is_interned:
             INTERNED.add(frame.versions, key, operation)
         return operation
@@ -302,21 +304,16 @@ class Lowerer:
             self._inline(call, function, key)
 
     def _control(self, call: Call) -> None:
-        graphs = {a.name: a.g for a in call.attributes if a.type == kinds.GRAPH}
-        missing = [name for name in LOWERED[call.node.op_type] if name not in graphs]
-        if missing:
-            self.error("missing-attribute", call.place, f"attribute {missing[0]!r} (a graph) is missing")
-            self.opaque(call)
-        elif len(self._frames) >= MAX_NESTING:
+        if len(self._frames) >= MAX_NESTING:
             self._too_deep(call)
         else:
             from absint.program.lowering_control import lower_control
 
-            lower_control(self, call, graphs)
+            lower_control(self, call)
 
     def _too_deep(self, call: Call) -> None:
         limits = f"over {self._most:,} nodes or {MAX_NESTING:,} levels of nesting"
-        self._report.warn("lowering-limit", call.place, f"left opaque: {limits}")
+        self.warn("lowering-limit", call.place, f"left opaque: {limits}")
         self.opaque(call)
 
     def opaque(self, call: Call) -> None:
@@ -349,9 +346,8 @@ class Lowerer:
         scope = Scope()
         for index, formal in enumerate(function.input):
             scope.names[formal] = call.operands[index] if index < len(call.operands) else ABSENT
-        given, imports = call.given(function), self._called.imports(call, function, key)
+        given, (imports, others) = call.given(function), self._called.imports(call, function, key)
         path = self.program.enter(frame.path, call.label, scope)
-
         if getattr(function, "value_info", ()):
             self._declaring.append(Declaring(str(path), function, scope, frame.gate))
 
@@ -361,7 +357,7 @@ class Lowerer:
                     found = scope.find(formal) or self._undefined(formal, call.node, call.number, frame)
                     frame.scope.names[actual] = found
 
-        self._push(function.node, scope, path, frame.gate, imports, done, given, (*frame.stack, key))
+        self._push(function.node, scope, path, frame.gate, imports, done, given, (*frame.stack, key), others)
 
     def body(
         self,
@@ -388,12 +384,16 @@ class Lowerer:
                 results.append(found if found is not None else self._missing(info.name, str(path), scope))
             done(results)
 
-        self._push(graph.node, scope, path, gate, frame.imports, finish, frame.attributes, frame.stack)
+        self._push(graph.node, scope, path, gate, frame.imports, finish, frame.attributes, frame.stack, frame.others)
 
     def _missing(self, name: str, where: str, scope: Scope) -> Operand:
         """A value in place of an output of a body that no node computes."""
         self.error("undefined-output", where, f"output {name!r} is not computed by any node")
         return self._sources.add(name, TOP, scope.names), 0
+
+    def warn(self, code: str, where: str, message: str) -> None:
+        """Report a node that is not followed."""
+        self._report.warn(code, where, message)
 
     def error(self, code: str, where: str, message: str) -> None:
         """Report a fault of the model."""

@@ -10,6 +10,7 @@ from absint.lattices.records import changed
 from absint.lattices.value import Tensor
 from absint.model.declared_types import read_type
 from absint.model.protos import declared_rank
+from absint.model.wire.kinds import GRAPH
 from absint.program.constructs import (
     Gate,
     IfJoin,
@@ -23,15 +24,20 @@ from absint.program.constructs import (
     ScanSettings,
 )
 from absint.program.lowered import Call, Lowerer
-from absint.program.steps import ABSENT, LoopBody, Operand
+from absint.program.steps import ABSENT, LOWERED, LoopBody, Operand
 
 if TYPE_CHECKING:
     from absint.model.messages import GraphMessage
 
 
-def lower_control(lowerer: Lowerer, call: Call, graphs: Mapping[str, GraphMessage]) -> None:
-    """Lower an instance of one of `absint.program.steps.LOWERED`; `graphs` are its graph attributes."""
-    if call.node.op_type == "If":
+def lower_control(lowerer: Lowerer, call: Call) -> None:
+    """Lower an instance of one of `absint.program.steps.LOWERED`."""
+    graphs = {a.name: a.g for a in call.attributes if a.type == GRAPH}
+    missing = [name for name in LOWERED[call.node.op_type] if name not in graphs]
+    if missing:
+        lowerer.error("missing-attribute", call.place, f"attribute {missing[0]!r} (a graph) is missing")
+        lowerer.opaque(call)
+    elif call.node.op_type == "If":
         _lower_if(lowerer, call, graphs)
     elif call.node.op_type == "Loop":
         _lower_loop(lowerer, call, graphs["body"])
@@ -97,7 +103,14 @@ def _lower_loop(lowerer: Lowerer, call: Call, body: GraphMessage) -> None:
 
 
 def _lower_scan(lowerer: Lowerer, call: Call, body: GraphMessage) -> None:
-    batched = call.frame.imports.get("", 1) < 9
+    batched, others = call.frame.imports.get("", 1) < 9, call.frame.others
+    if others and (others.get("", 1) < 9) != batched:
+        text = (
+            "function and model import versions of Scan of two forms, before and since opset 9; the node is left opaque"
+        )
+        lowerer.warn("node-form", call.place, text)
+        lowerer.opaque(call)
+        return
     operands = call.operands[1:] if batched else call.operands
     try:
         settings = ScanSettings.read(lowerer.decoded(call.attributes), len(operands), len(call.outputs), batched)

@@ -7,6 +7,7 @@ models that a process reads.
 from __future__ import annotations
 
 from collections.abc import Mapping
+from types import MappingProxyType
 from typing import Final
 
 from absint.model.schemas import Form
@@ -40,6 +41,7 @@ class Operation:
         "is_standard",
         "malformed",
         "op_type",
+        "other",
         "outputs",
         "possible_failures",
         "rule",
@@ -61,6 +63,7 @@ class Operation:
         form: Form | None = None,
         types: Signature | None = None,
         body: Callee | None = None,
+        other: Operation | None = None,
     ) -> None:
         self.domain = domain
         self.op_type = op_type
@@ -80,6 +83,8 @@ class Operation:
         """The types that the operator takes and gives; None for a rule of the user."""
         self.body = body
         """The function that a folded call calls; it has no rule."""
+        self.other = other
+        """The same node of another version: of two that a function and its model import, the one that is not here."""
         self.is_interned = False
         """It is kept for later models."""
 
@@ -89,13 +94,27 @@ class Operation:
         return self.rule is not None and not self.rule.is_missing
 
     @property
+    def is_complete(self) -> bool:
+        """Its rule promises to state all that a run needs."""
+        return self.rule is not None and self.rule.complete and (self.other is None or self.other.is_complete)
+
+    @property
     def operator(self) -> str:
         """Name with its domain, as users write it."""
         return f"{self.domain}::{self.op_type}" if self.domain else self.op_type
 
 
 Versions = tuple[tuple[str, int], ...]
-"""The versions of the domains that a graph imports."""
+"""The versions of the domains that a graph imports; for a function with two readings, those of either one."""
+
+NO_OTHERS: Final[Mapping[str, int]] = MappingProxyType({})
+"""There is one reading."""
+
+
+def versions_of(imports: Mapping[str, int], others: Mapping[str, int] = NO_OTHERS) -> Versions:
+    """The versions of a graph in order, then those of its other reading."""
+    return (*sorted(imports.items()), *sorted(others.items()))
+
 
 _NONE: Final[Mapping[object, Operation]] = {}
 
@@ -142,4 +161,4 @@ class Operations:
 INTERNED: Final = Operations()
 
 
-__all__ = ["INTERNED", "MAX_OPERATIONS", "Callee", "Operation", "Operations"]
+__all__ = ["INTERNED", "MAX_OPERATIONS", "NO_OTHERS", "Callee", "Operation", "Operations", "versions_of"]

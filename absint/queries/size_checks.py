@@ -174,7 +174,7 @@ def _incomplete(analysed: Analysed, run: Round, recorder: Recorder) -> Iterator[
         operation = item.operation
         if operation is None or not summary.outputs or operation.operator in seen:
             continue
-        if operation.rule is None or not operation.rule.complete:
+        if not operation.is_complete:
             seen.add(operation.operator)
             yield PossibleFailure(recorder.origin(node), TRUE, "its rule does not promise that nothing else can fail")
 

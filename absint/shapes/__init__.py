@@ -6,6 +6,7 @@ application     operators: a rule applied, its result checked, typed and named; 
                 reference
 summaries       what one application gives, with holes for fresh symbols
 calls           the summary of a folded call, whose body is a program of its own
+two_versions    the summary of a node whose operator has one version in its function and another in the model
 readability     the shortest of the known equal forms of what a rule gives
 branches        gates and joins of an If; body_types: the types that branches and bodies may give
 loops/          heads and exits of Loop, Scan and SequenceMap

@@ -22,6 +22,7 @@ from absint.shapes.folding import EXACT, evaluated
 from absint.shapes.interpretation import Calls, Interpretation
 from absint.shapes.readability import is_final, is_readable, readable
 from absint.shapes.summaries import RuleSummary, State, has_names, is_named, name_unknowns
+from absint.shapes.two_versions import of_both
 from absint.transfer.application import outcome
 from absint.transfer.op import Op, Statement
 
@@ -108,6 +109,17 @@ def computed_within(
 
 def _checked(
     run: Interpretation, node: int, operation: Operation, inputs: Inputs, facts: Facts, bounds: Bounds = ()
+) -> RuleSummary:
+    """Run the rules of the operation and of its other version, and check their results against the types."""
+    summary = _typed(run, node, operation, inputs, facts, bounds)
+    if operation.other is None:
+        return summary
+    other = _typed(run, node, operation.other, inputs, facts, bounds)
+    return of_both(operation, summary, other, run.program.semantics)
+
+
+def _typed(
+    run: Interpretation, node: int, operation: Operation, inputs: Inputs, facts: Facts, bounds: Bounds
 ) -> RuleSummary:
     """Run the rule and check its result against the types of the operator."""
     types = operation.types

@@ -212,7 +212,7 @@ class Analysed:
     def is_complete(self) -> bool:
         """Every operator's rule promises to state all that a run needs."""
         operations = {node.operation for node in self.nodes}
-        return all(k is None or (k.rule is not None and k.rule.complete) for k in operations)
+        return all(k is None or k.is_complete for k in operations)
 
     @property
     def trusted(self) -> tuple[Trusted, ...]:

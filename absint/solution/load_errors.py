@@ -19,6 +19,7 @@ from absint.model.declared_types import problem, read_type
 from absint.model.protos import declared_types
 from absint.program.steps import ABSENT, LoopBody
 from absint.shapes.analysis import ShapeAnalysis
+from absint.transfer.semantics import RUNTIME
 
 if TYPE_CHECKING:
     from absint.model.messages import TypeMessage
@@ -66,16 +67,30 @@ def _inferred(analysed: Analysed) -> Iterator[LoadError]:
     risks = {node: t.load_risks for node, t in analysed.base.analysis.applied.items() if t.load_risks}
     if not risks:
         return
-    from absint.model.inference import MAX_INFERRED, refusals
+    from absint.model.inference import MAX_INFERRED
 
     if len(analysed.nodes) > MAX_INFERRED:
         return
-    refused = {text.partition(": ")[0] for text in refusals(analysed.loaded.outline()) or ()}
+    refused = _refused(analysed)
     for node, reasons in risks.items():
         item = analysed.nodes[node]
         name = "" if "#" in item.name else item.name
         if f"{item.operator} {name}".strip() in refused and not _is_hidden(analysed, node):
             yield LoadError(node, f"{reasons[0]}; type inference refuses it as a runtime loads the model", "ill-formed")
+
+
+def _refused(analysed: Analysed) -> set[str]:
+    """Operators and names of the nodes that inference refuses.
+
+    onnxruntime infers the types of a function by the versions that it imports, and again by those of the model.
+    """
+    from absint.model.inference import refusals
+
+    outline = analysed.loaded.outline()
+    found = [*(refusals(outline) or ())]
+    if analysed.lowered.program.semantics == RUNTIME and any(k.operation and k.operation.other for k in analysed.nodes):
+        found += refusals(outline, analysed.loaded.imports()) or ()
+    return {text.partition(": ")[0] for text in found}
 
 
 def _is_hidden(analysed: Analysed, node: int) -> bool:

@@ -123,6 +123,8 @@ class Ranges(ForwardAnalysis[Span]):
         operation = item.operation
         if operation is None or operation.malformed or (not operation.domain and self._is_old(operation.version)):
             return found
+        if operation.other is not None and operation.other.rule is not operation.rule:
+            return found
         for at, dtype in enumerate(types):
             rule = RULES.get(item.operator) if at == 0 else FURTHER.get((item.operator, at))
             if rule is not None:

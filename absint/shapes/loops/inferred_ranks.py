@@ -114,7 +114,7 @@ def _rank(value: Value | None) -> int | None:
 def _is_enough(nodes: Sequence[Node], node: Node) -> bool:
     """The ranks of the operands determine those of the outputs."""
     operation, operands = node.operation, node.operands
-    if operation is None or operation.domain or operation.rule is None:
+    if operation is None or operation.domain or operation.rule is None or operation.other is not None:
         return False
     name = operation.op_type
     if not reads_flags_alike(operation):

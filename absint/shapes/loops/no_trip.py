@@ -113,7 +113,7 @@ class Inference:
         operation = node.operation
         if operation is None or operation.domain or operation.rule is None or operation.op_type not in SIZED:
             return [None] * max(1, len(node.outputs))
-        if not reads_flags_alike(operation):
+        if not reads_flags_alike(operation) or operation.other is not None:
             return [None] * operation.outputs
         inputs: list[Value | None] = []
         for operand in node.operands:
