@@ -6,7 +6,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Hashable, Mapping, Sequence
-from typing import Final, Generic, Literal, TypeVar
+from typing import Final, Generic, Literal, TypeVar, get_args
 
 from absint.lattices.lattice import Lattice
 from absint.lattices.records import record
@@ -77,6 +77,10 @@ class GraphAnalysis(ABC, Generic[N, S]):
         return self.lattice.widen(old, new) if widen else self.lattice.join(old, new)
 
 
+Strategy = Literal["recursive", "iterative", "worklist"]
+STRATEGIES: Final[tuple[Strategy, ...]] = get_args(Strategy)
+
+
 @record()
 class IterationPolicy:
     """The iteration of cycles: joins at a head before widening, descending passes, and most visits."""
@@ -91,12 +95,17 @@ class IterationPolicy:
     patience: int = 64
     """Visits of a head, over all entries of its cycle, after which each change is widened and nothing descends."""
 
-    strategy: Literal["recursive", "iterative", "worklist"] = "recursive"
+    strategy: Strategy = "recursive"
     """`recursive` makes each inner cycle stable whenever its outer one goes round: the most precise. `iterative` sweeps
     an outermost cycle as a whole until no state in it changes. `worklist` visits only nodes with an operand that
     changed, the first of the order next; it needs a graph with edges, and `transfer` may read only direct predecessors.
     The last two descend once, after all has become stable.
     """
+
+    def check(self) -> None:
+        """Raise ValueError for a strategy that there is not."""
+        if self.strategy not in STRATEGIES:
+            raise ValueError(f"strategy={self.strategy!r}: it is one of {', '.join(map(repr, STRATEGIES))}")
 
 
 DEFAULT_POLICY = IterationPolicy()
@@ -134,3 +143,7 @@ class GraphSolution(Generic[N, S]):
 
 class DivergenceError(RuntimeError):
     """A cycle head changed at more visits than the policy allows: the widening of the domain does not terminate."""
+
+    def __init__(self, analysis: object, node: int, visits: int, name: str = "") -> None:
+        super().__init__(f"node {name or node} changed at each of {visits} visits")
+        self.analysis, self.node, self.visits = analysis, node, visits

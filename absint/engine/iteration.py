@@ -67,13 +67,20 @@ def fixpoint(
 
     `proceed` is called now and then with the number of nodes done; if it returns False, the rest is not visited.
     Neither are the nodes from position `end` of the order on. Raises DivergenceError if the domain's widening does not
-    stop growing, ValueError for a graph or entries that do not fit the analysis.
+    stop growing, ValueError for a graph or entries that do not fit the analysis, and for a strategy that there is not.
     """
+    policy.check()
     if isinstance(analysis, GraphAnalysis):
         from absint.engine.graphs import OnNumbers
 
         run = OnNumbers(graph, analysis, entries or {})
-        return run.solution(fixpoint(run.graph, run, policy, proceed=proceed))
+        try:
+            return run.solution(fixpoint(run.graph, run, policy, proceed=proceed))
+        except DivergenceError as error:
+            if error.analysis is not run:
+                raise
+            name = repr(run.graph.nodes[error.node])
+            raise DivergenceError(analysis, error.node, error.visits, name) from None
     order = order_of(graph, reverse=analysis.direction != "forward")
     states: list[S] = [analysis.lattice.bottom] * len(order.order)
     if order.ends:
@@ -126,7 +133,7 @@ def _iterate(
             visits[head] += 1
             component.visits += 1
             if component.visits > policy.max_visits:
-                raise DivergenceError(f"node {head} changed at each of {policy.max_visits} visits")
+                raise DivergenceError(analysis, head, policy.max_visits)
             is_patient = visits[head] <= policy.patience
             old, new = states[head], transfer(head, states)
             if not lattice.leq(new, old):

@@ -124,7 +124,7 @@ class _Iteration(ABC, Generic[S]):
         if leq(new, old):
             return False
         if visits > self.policy.max_visits:
-            raise DivergenceError(f"node {node} changed at each of {self.policy.max_visits} visits")
+            raise DivergenceError(self.analysis, node, self.policy.max_visits)
         self.states[node] = self.analysis.merge(node, old, new, visits > self.policy.widening_delay + 1)
         self.is_above = leq(new, self.states[node])
         return True

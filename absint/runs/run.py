@@ -15,7 +15,7 @@ import numpy as np
 import numpy.typing as npt
 
 from absint.errors import AbsintError, ModelError, UsageError
-from absint.lattices.dtype import DType
+from absint.lattices.dtype import INTEGER_RANGES, DType
 from absint.lattices.shape import Shape
 from absint.lattices.value import Tensor
 from absint.model.dtypes import numpy_dtype
@@ -35,7 +35,7 @@ if TYPE_CHECKING:
     from absint.solution.analysed import Analysed
 
 Array = npt.NDArray[np.generic]
-Kind = Literal["random", "zeros", "ones"]
+Kind = Literal["random", "zeros", "ones", "signed"]
 
 SECONDS: Final = 60.0
 """The limit of a run in a process of its own, in seconds."""
@@ -87,7 +87,7 @@ def feeds_for(
 ) -> dict[str, Array]:
     """Arrays for the inputs of a model at these sizes, and with these elements of small inputs.
 
-    Other integers are 0 to 3 if they are random, floats normal.
+    Other integers are 0 to 3 if they are random, -4 to 3 if signed, as far as the type has them; floats are normal.
 
     Raises UsageError for a missing or negative size, and for an input that is no tensor of declared rank.
     """
@@ -112,10 +112,11 @@ def _array(name: str, value: Tensor, binding: Mapping[str, int], rng: np.random.
         raise UsageError(f"no array can be made for input {name!r} of type {value.dtype}; give feeds") from None
     if kind == "zeros" or kind == "ones":
         numbers = np.full(shape, kind == "ones")
-    elif kind != "random":
-        raise UsageError(f"values={kind!r}: it is 'random', 'zeros' or 'ones'")
+    elif kind not in ("random", "signed"):
+        raise UsageError(f"values={kind!r}: it is 'random', 'zeros', 'ones' or 'signed'")
     elif value.dtype.is_integer or value.dtype in (DType.BOOL, DType.STRING):
-        numbers = rng.integers(0, 2 if value.dtype is DType.BOOL else 4, shape)
+        least = max(-4 if kind == "signed" else 0, INTEGER_RANGES.get(value.dtype, (0, 0))[0])
+        numbers = rng.integers(least, 2 if value.dtype is DType.BOOL else 4, shape)
     else:
         numbers = rng.standard_normal(shape)
     if value.dtype is DType.STRING:

@@ -11,13 +11,16 @@ import onnx
 
 from absint.api import analyze
 from absint.errors import UsageError
+from absint.lattices.dtype import INTEGER_RANGES
 from absint.lattices.laws import LawError, check_laws
+from absint.lattices.value import Tensor
 from absint.runs.run import feeds_for
 from absint.testing.monotone import MonotonyError, tried
 from absint.testing.recorded import RunFailedError, recorders
 
 if TYPE_CHECKING:
     from absint.analyses.forward import ForwardAnalysis
+    from absint.lattices.value import Value
     from absint.result import Result
 
 T = TypeVar("T")
@@ -63,7 +66,7 @@ def check_analysis(
 
     - every value of every run: of onnx.reference, also those in branches, in each trip of a loop and in each call of a
       function, and of onnxruntime, if it is installed, those of the main graph; at `sizes`, or some legal ones, on
-      random data with as many `seeds`, on zeros and on ones;
+      random data with as many `seeds`, on zeros, on ones, and on integers from -4 to 3;
     - `operator` and `assume` at each node, `tries` times on greater and on smaller inputs: they must be monotone, and
       give the same again;
     - the laws of the domain on elements and values that were met.
@@ -143,6 +146,8 @@ class _Check(Generic[T]):
         if self._feeds is None:
             yield "zeros", feeds_for(result, binding, values="zeros")
             yield "ones", feeds_for(result, binding, values="ones")
+            if any(_is_signed(result.values[name]) for name in result.inputs):
+                yield "signed", feeds_for(result, binding, seed=0, values="signed")
 
     def _hold(self, result: Result, name: str, element: T, value: object, where: str) -> None:
         """Hold the claim about a value against a run."""
@@ -204,6 +209,10 @@ def _name(model: Model, result: Result) -> str:
     if isinstance(model, (str, PathLike)):
         return str(model)
     return f"model {result.model.graph.name!r}"
+
+
+def _is_signed(value: Value) -> bool:
+    return isinstance(value, Tensor) and INTEGER_RANGES.get(value.dtype, (0, 0))[0] < 0
 
 
 def _shown(value: object) -> str:

@@ -8,6 +8,8 @@ from collections.abc import Mapping
 from typing import Protocol, cast
 
 import numpy as np
+from onnx import GraphProto
+from onnx.helper import tensor_dtype_to_np_dtype
 from onnx.reference.op_run import OpRun
 
 Values = Mapping[str, object]
@@ -18,6 +20,7 @@ class _Body(Protocol):
 
     input_names: list[str]
     output_names: list[str]
+    proto_: GraphProto
 
     def run(self, names: list[str] | None, feeds: dict[str, object], **options: object) -> list[object]: ...
 
@@ -47,9 +50,16 @@ class Loop(OpRun):
             carried, scanned = results[: len(carried)], results[len(carried) :]
             rows.append(scanned)
             number += 1
-        width = len(body.output_names) - 1 - len(carried)
-        stacks = [np.stack([np.asarray(row[at]) for row in rows]) if rows else np.empty(0) for at in range(width)]
-        return (*carried, *stacks)
+        places = range(1 + len(carried), len(body.output_names))
+        if not rows:
+            return (*carried, *(_empty(body, at) for at in places))
+        return (*carried, *(np.stack([np.asarray(row[at]) for row in rows]) for at in range(len(places))))
+
+
+def _empty(body: _Body, output: int) -> np.ndarray:
+    """Rows of an output without any trip, in the type that the body declares."""
+    dtype = body.proto_.output[output].type.tensor_type.elem_type
+    return np.empty(0, tensor_dtype_to_np_dtype(dtype) if dtype else np.float64)
 
 
 __all__ = ["Loop"]

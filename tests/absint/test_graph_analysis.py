@@ -8,7 +8,7 @@ from typing import Any
 import networkx as nx
 import pytest
 
-from absint.engine import GraphAnalysis, IterationPolicy, fixpoint
+from absint.engine import DivergenceError, GraphAnalysis, IterationPolicy, fixpoint
 from absint.lattices.terms.interval import EMPTY, FULL, Interval
 from tests.absint.test_fixpoint import IntervalLattice, Subsets
 
@@ -136,3 +136,20 @@ def test_bad_graphs() -> None:
         fixpoint({"main": ["f"]}, Reached(), entries={"mian": FULL})
     with pytest.raises(ValueError, match="the graph must be directed"):
         fixpoint(nx.Graph([(0, 1)]), Reached())  # type: ignore[call-overload]
+
+
+class Unending(Counter):
+    def merge(self, node: str, old: Interval, new: Interval, widen: bool) -> Interval:
+        return old.join(new)
+
+
+@pytest.mark.parametrize("strategy", ["recursive", "iterative", "worklist"])
+def test_a_chain_without_end_names_the_node(strategy: Any) -> None:
+    with pytest.raises(DivergenceError, match="node 'head' changed at each of 5 visits"):
+        fixpoint(LOOP, Unending(), IterationPolicy(max_visits=5, strategy=strategy))
+
+
+def test_a_strategy_that_there_is_not() -> None:
+    policy = IterationPolicy(strategy="workliist")  # type: ignore[arg-type]
+    with pytest.raises(ValueError, match="strategy='workliist': it is one of 'recursive', 'iterative', 'worklist'"):
+        fixpoint(LOOP, Counter(), policy)

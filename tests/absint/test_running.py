@@ -199,7 +199,7 @@ def test_texts() -> None:
             r"would have shape \[1000000, 1000000\]: no such array is made",
         ),
         ([value("X", None)], {}, "zeros", "no array can be made for input 'X': its rank is not declared; give feeds"),
-        ([value("X", [2])], {}, "twos", "values='twos': it is 'random', 'zeros' or 'ones'"),
+        ([value("X", [2])], {}, "twos", "values='twos': it is 'random', 'zeros', 'ones' or 'signed'"),
         ([value("X", [2], TensorProto.UNDEFINED)], {}, "zeros", r"input 'X' of type \?; give feeds"),
     ],
 )
