@@ -66,3 +66,13 @@ def test_what_a_loop_without_a_trip_collects_has_its_type() -> None:
     never = [{"trips": np.array(0)}]
     assert check_analysis(Integers(), [model], INTERVALS.allows, feeds=lambda *_: never[0], seeds=1) > 0
     assert check_analysis(Integers(), [model], INTERVALS.allows) > 0
+
+
+def test_top_says_nothing() -> None:
+    """An analysis of integers knows nothing of floats, and `allows` is about integers alone."""
+    model = parser.parse_model("""
+        <ir_version: 9, opset_import: ["" : 18]>
+        net (float[N] x, int64[N] n) => (float[N] y, int64[N] m) { y = Relu (x)  one = Shape (x)  m = Add (n, one) }
+    """)
+    assert not INTERVALS.allows(INTERVALS.top, 0.5)
+    assert check_analysis(Integers(), [model], INTERVALS.allows) > 0
