@@ -1,7 +1,9 @@
 """Hypothesis profiles: the same examples in every run by default; `HYPOTHESIS_PROFILE=thorough` hunts for new ones."""
 
+import gc
 import os
 import shutil
+from collections.abc import Iterator
 
 import pytest
 from hypothesis import HealthCheck, settings
@@ -14,6 +16,15 @@ _QUIET = [HealthCheck.too_slow, HealthCheck.data_too_large]
 settings.register_profile("default", deadline=None, derandomize=True, suppress_health_check=_QUIET)
 settings.register_profile("thorough", deadline=None, max_examples=20_000, suppress_health_check=_QUIET)
 settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "default"))
+
+
+@pytest.hookimpl(hookwrapper=True)
+def pytest_collection() -> Iterator[None]:
+    """Modules and tests stay: the collector of cycles does not look at them again and again."""
+    gc.disable()
+    yield
+    gc.enable()
+    gc.freeze()
 
 
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:

@@ -236,25 +236,29 @@ def _written(node: Term | Formula, style: Callable[[Term | Formula, Sequence[str
 
 
 def _computed(node: object, binding: Mapping[str, int]) -> int | bool:
-    assert isinstance(node, Term | Formula)
+    assert isinstance(node, _NODES)
+    operation = _OPERATIONS.get(node.op)
+    if operation is not None:
+        a, b = node.args
+        return operation(_computed(a, binding), _computed(b, binding))
     match node.op:
         case "number":
             return int(str(node.args[0]))
         case "variable":
             return binding[str(node.args[0])]
         case "ite":
-            condition, a, b = node.args
-            return _computed(a if _computed(condition, binding) else b, binding)
+            condition, then, other = node.args
+            return _computed(then if _computed(condition, binding) else other, binding)
         case "and":
             return all(_computed(part, binding) for part in node.args)
         case "or":
             return any(_computed(part, binding) for part in node.args)
         case "not":
             return not _computed(node.args[0], binding)
-    a, b = (_computed(part, binding) for part in node.args)
-    return _OPERATIONS[node.op](a, b)
+    raise ValueError(node.op)
 
 
+_NODES: Final = (Term, Formula)
 _OPERATIONS: Final[Mapping[str, Callable[[int, int], int | bool]]] = {
     "+": lambda a, b: a + b,
     "-": lambda a, b: a - b,

@@ -85,9 +85,7 @@ def _without_lines(code: CodeType) -> tuple[object, ...]:
 
 def swap(codes: Codes) -> int:
     """Replace code in this process, and forget the results of functions; the number of functions that are changed."""
-    functions = [
-        thing for thing in gc.get_objects() if isinstance(thing, FunctionType) and place(thing.__code__) in codes
-    ]
+    functions = [thing for thing in _objects() if isinstance(thing, FunctionType) and place(thing.__code__) in codes]
     for function in functions:
         function.__code__ = codes[place(function.__code__)]
     for cache in caches():
@@ -97,8 +95,19 @@ def swap(codes: Codes) -> int:
 
 def caches() -> list[_lru_cache_wrapper[object]]:
     """The bounded caches of functions."""
-    found = [thing for thing in gc.get_objects() if isinstance(thing, _lru_cache_wrapper)]
+    found = [thing for thing in _objects() if isinstance(thing, _lru_cache_wrapper)]
     return [cache for cache in found if cache.__module__.startswith("absint.") and cache.cache_info().maxsize]
+
+
+def _objects() -> list[object]:
+    """All objects that the collector of cycles knows, those that are frozen included."""
+    frozen = gc.get_freeze_count() > 0
+    gc.unfreeze()
+    try:
+        return gc.get_objects()
+    finally:
+        if frozen:
+            gc.freeze()
 
 
 __all__ = ["Codes", "Place", "caches", "place", "swap", "swaps", "watched"]

@@ -6,7 +6,7 @@ import random
 from collections.abc import Iterator, Mapping, Sequence
 from fractions import Fraction
 from functools import cache
-from typing import Final
+from typing import Final, NamedTuple
 
 import numpy as np
 import onnxruntime as ort
@@ -127,33 +127,51 @@ def bindings(instance: Instance, meaning: Meaning) -> Sequence[Mapping[str, int]
     """Some sizes, the same at each call: half of them legal if there are as many, the others nearly. Where few of those
     drawn are, the solver finds others, with 0, 1 and 2 for each variable where that is legal.
     """
+    clauses = [[clause.formula.smtlib() for clause in found] for found in (meaning.legal, meaning.limits)]
+    key = f"{instance} {instance.variables} {bool(meaning.outputs)} {clauses}"
+    if key not in _CHOSEN:  # most versions of an operator mean the same
+        _CHOSEN[key] = _bindings(instance, meaning)
+    return _CHOSEN[key]
+
+
+_CHOSEN: dict[str, Sequence[Mapping[str, int]]] = {}
+
+
+def _bindings(instance: Instance, meaning: Meaning) -> Sequence[Mapping[str, int]]:
     names = instance.variables
     rng = random.Random(str(instance))
     every = len(SIZES) ** len(names)
     numbers = range(every) if every <= 2000 else rng.sample(range(every), 2000)
-    drawn = [dict(zip(names, _digits(number, len(names)), strict=True)) for number in numbers]
+    drawn = [_Drawn.of(dict(zip(names, _digits(number, len(names)), strict=True)), meaning) for number in numbers]
     rng.shuffle(drawn)
-    legal = sorted([b for b in drawn if is_legal(meaning, b)], key=lambda b: not _is_run(meaning, b))
-    others = sorted([b for b in drawn if b not in legal[:MOST]], key=lambda b: _violated(meaning, b))
-    if names and meaning.outputs and sum(_is_run(meaning, b) for b in legal) < FEW:
-        found = list(_solved(names, meaning))
-        legal = [*found, *[b for b in legal if b not in found]]
-    chosen = legal[: MOST // 2]
-    return [*chosen, *[b for b in others if b not in chosen][: MOST - len(chosen)]]
+    legal = sorted([found for found in drawn if found.is_legal], key=lambda found: found.violated > 0)
+    first = {id(found) for found in legal[:MOST]}
+    others = sorted([found for found in drawn if id(found) not in first], key=lambda found: found.violated)
+    known = [found.binding for found in legal]
+    if names and meaning.outputs and sum(not found.violated for found in legal) < FEW:
+        solved = list(_solved(names, meaning))
+        known = [*solved, *[b for b in known if b not in solved]]
+    chosen = known[: MOST // 2]
+    return [*chosen, *[found.binding for found in others if found.binding not in chosen][: MOST - len(chosen)]]
+
+
+class _Drawn(NamedTuple):
+    binding: Mapping[str, int]
+    is_legal: bool
+    violated: int
+    """How many clauses do not hold: sizes that are nearly legal say most of each."""
+
+    @classmethod
+    def of(cls, binding: Mapping[str, int], meaning: Meaning) -> _Drawn:
+        legal, limits = (
+            [clause.formula.holds(binding) for clause in clauses] for clauses in (meaning.legal, meaning.limits)
+        )
+        return cls(binding, all(legal), [*legal, *limits].count(False))
 
 
 def is_legal(meaning: Meaning, binding: Mapping[str, int]) -> bool:
     """The node is legal at these sizes, by the documents or in onnxruntime."""
     return all(clause.formula.holds(binding) for clause in meaning.legal)
-
-
-def _is_run(meaning: Meaning, binding: Mapping[str, int]) -> bool:
-    return all(clause.formula.holds(binding) for clause in (*meaning.legal, *meaning.limits))
-
-
-def _violated(meaning: Meaning, binding: Mapping[str, int]) -> int:
-    """How many clauses do not hold: sizes that are nearly legal say most of each."""
-    return sum(not clause.formula.holds(binding) for clause in (*meaning.legal, *meaning.limits))
 
 
 def _solved(names: Sequence[str], meaning: Meaning) -> Iterator[Mapping[str, int]]:
