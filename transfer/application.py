@@ -38,7 +38,7 @@ def outcome(rule: Rule, op: Op) -> tuple[tuple[Value, ...], str | None, str]:
     outputs: tuple[Value, ...] = ()
     if not rule.starred:
         for value in op.inputs:
-            if value is not None and (not isinstance(value, Tensor) or value.shape.is_top):
+            if value is not None and (type(value) is not Tensor or value.shape.is_top):
                 op.inputs = tuple([v and without_variables(v) for v in op.inputs])
                 break
     try:
@@ -73,7 +73,7 @@ def outputs_of(rule: Rule, result: object, op: Op) -> tuple[Value, ...]:
     formals = rule.outputs
     if isinstance(result, Value):
         outputs: tuple[Value, ...] = (result,)
-        if len(formals) == op.outputs == 1:
+        if op.outputs == 1 and len(formals) == 1:
             _check_value(result)
             return outputs if rule.elements else (without_elements(result),)
     elif isinstance(result, (tuple, list)):
@@ -96,7 +96,7 @@ def outputs_of(rule: Rule, result: object, op: Op) -> tuple[Value, ...]:
 
 
 def _check_value(value: object) -> None:
-    if isinstance(value, Tensor):
+    if type(value) is Tensor:
         dtype: object = value.dtype
         shape: object = value.shape
         if not isinstance(shape, Shape) or not isinstance(dtype, DType):

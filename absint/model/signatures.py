@@ -164,11 +164,12 @@ class Signature(NamedTuple):
         """The violation of the types by outputs, as by an attribute that asks for a type, in words; empty if there is
         none.
         """
-        formals: Iterable[Formal] = self.outputs
-        if self.repeats_output:
-            formals = chain(formals, repeat(self.outputs[-1]))
-        for value, (name, _, allowed) in zip(values, formals, strict=False):
-            if not (isinstance(value, Tensor) and value.dtype in allowed.elements) and not allowed.has(value):
+        formals, last = self.outputs, len(self.outputs) - 1
+        for at, value in enumerate(values):
+            if at > last and not self.repeats_output:
+                break
+            name, _, allowed = formals[at if at < last else last]
+            if (type(value) is not Tensor or value.dtype not in allowed.elements) and not allowed.has(value):
                 return f"output {name} would be {type_text(value)}; {self.operator} gives {allowed}"
         return None
 

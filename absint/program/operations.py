@@ -10,6 +10,7 @@ from collections.abc import Mapping
 from types import MappingProxyType
 from typing import Final
 
+from absint.lattices.dtype import DType
 from absint.model.schemas import Form
 from absint.model.signatures import Signature
 from absint.transfer.op import AttributeValue
@@ -45,6 +46,7 @@ class Operation:
         "outputs",
         "possible_failures",
         "rule",
+        "taken",
         "types",
         "version",
     )
@@ -81,6 +83,8 @@ class Operation:
         """The form that the schema of the operator demands of its nodes."""
         self.types = types
         """The types that the operator takes and gives; None for a rule of the user."""
+        self.taken: set[tuple[DType | None, ...]] = set()
+        """Types of inputs, all tensors, that it was found to take."""
         self.body = body
         """The function that a folded call calls; it has no rule."""
         self.other = other

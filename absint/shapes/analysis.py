@@ -123,7 +123,16 @@ class ShapeAnalysis(Interpretation, Analysis[State]):
                     applied[node] = renewed
                     states[node] = renewed.outputs
                     continue
-            inputs: Inputs = tuple([states[p][i] if p >= 0 else None for p, i in item.operands])
+            operands = item.operands
+            inputs: Inputs
+            if len(operands) == 1:
+                ((p, i),) = operands
+                inputs = (states[p][i] if p >= 0 else None,)
+            elif len(operands) == 2:
+                (p, i), (q, j) = operands
+                inputs = (states[p][i] if p >= 0 else None, states[q][j] if q >= 0 else None)
+            else:
+                inputs = tuple([states[p][i] if p >= 0 else None for p, i in operands])
             if item.gate >= 0:
                 found = applied_at(self, node, item, operation, inputs, states)
             else:

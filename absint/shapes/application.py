@@ -125,11 +125,16 @@ def _typed(
     types = operation.types
     if types is None:
         return _ruled(run, node, operation, inputs, facts, bounds)
-    wrong = None if types.takes(inputs) else types.wrong_input(inputs)
-    if wrong is not None:
-        summary = _ruled(run, -1, operation, inputs, facts)
-        run.crashes.pop(-1, None)
-        return _ill_typed(operation, summary, wrong)
+    dtypes = tuple([value.dtype if type(value) is Tensor else None for value in inputs])
+    if dtypes not in operation.taken:
+        if types.takes(inputs):
+            operation.taken.add(dtypes)
+        else:
+            wrong = types.wrong_input(inputs)
+            if wrong is not None:
+                summary = _ruled(run, -1, operation, inputs, facts)
+                run.crashes.pop(-1, None)
+                return _ill_typed(operation, summary, wrong)
     summary = _ruled(run, node, operation, inputs, facts, bounds)
     if summary.refusal == "ill-formed":
         return summary
@@ -172,8 +177,9 @@ def _ruled(
     except Exception as error:  # a faulty rule, perhaps a user's, must not end the analysis
         run.crashes[node] = rule.failure(error)
         return name_unknowns(_unknown(operation, inputs), possible_failures=("its rule failed",))
-    notes = tuple(op.notes)
-    possible_failures = (*op.possible_failures, *operation.possible_failures)
+    notes, possible_failures = tuple(op.notes), operation.possible_failures
+    if op.possible_failures:
+        possible_failures = (*op.possible_failures, *possible_failures)
     if name in EXACT and rejected is None:
         outputs = evaluated(operation, inputs, typed(operation, inputs, outputs))
     conditional = op.rests_on_facts
@@ -181,7 +187,7 @@ def _ruled(
         given = typed(operation, inputs, outputs)
         outputs = tuple(map(run.simplify, given))
         conditional |= outputs != given
-    plain = all(map(is_plain, outputs))
+    plain = is_plain(outputs[0]) if len(outputs) == 1 else all(map(is_plain, outputs))
     if not plain:
         given = typed(operation, inputs, outputs)
         outputs, unreadable = readable(given)
@@ -204,7 +210,7 @@ def _ruled(
 
 def is_plain(output: Value) -> bool:
     """It can be the output of a node as it is: its type is known, its sizes are named, readable and not too large."""
-    if not isinstance(output, Tensor) or output.dtype is UNDEFINED:
+    if type(output) is not Tensor or output.dtype is UNDEFINED:
         return False
     contents = output.contents
     if contents is None or not contents.open:
