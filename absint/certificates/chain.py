@@ -8,14 +8,14 @@ from typing import TYPE_CHECKING, Final
 
 from absint.certificates.claims import NOTHING, Claim, Claims
 from absint.certificates.control import Head, head, problem_of, takes
-from absint.certificates.lemma import Problem
+from absint.certificates.lemma import Lemma, Problem, entailment
 from absint.certificates.meanings import meaning
-from absint.certificates.proving import Part, Proved, Proving
+from absint.certificates.proving import Part, Proved, Proving, about
 from absint.certificates.step import By, Given, Place, Step
 from absint.certificates.terms import Terms, symbols
 from absint.lattices.dtype import INTEGER_RANGES, DType
-from absint.lattices.logic.relation import TRUE, Relation
-from absint.lattices.terms.expr import MAX_DIM
+from absint.lattices.logic.relation import TRUE, Relation, eq
+from absint.lattices.terms.expr import MAX_DIM, expr_of
 from absint.lattices.terms.interval import Interval
 from absint.lattices.value import BOTTOM, Value
 from absint.program.constructs import LoopHead
@@ -75,8 +75,32 @@ class Chain:
         self.introduced.update(self.inputs)
         rounds = self.analysed.rounds.rounds
         for number, current in enumerate(rounds):
+            self._derive(number, current)
             _Round(self, number, current).run()
         return self
+
+    def _derive(self, number: int, current: Round) -> None:
+        """Add steps for the remainders that a round knows: they follow from what it learned of earlier ones, and its
+        lemmas need them in so many words.
+        """
+        claims, facts = Claims(self.terms, self.names), current.analysis.facts
+        learned = [claims.relation(item.relation) for item in current.learned] if facts.remainders else []
+        pool = dict.fromkeys((*self.premises, *(formula for formula in learned if formula in self.facts)))
+        for symbol, known in facts.remainders.items():
+            relation = eq(expr_of(symbol) % known.modulus, known.remainder).map(facts.restored)
+            formula = claims.relation(relation)
+            if formula is None or formula in self.facts:
+                continue
+            lemma = partial(self._entailed, formula)
+            found = self.proving.least(lemma, about(pool, [formula], (), closed=True))
+            if found is not None:
+                given = Given(formula, "derived", str(relation), "lemma")
+                step = Step.of_query((), given, found[0], tuple(self.facts[fact] for fact in found[1]))
+                self.facts[formula] = Place(len(self.steps), 0)
+                self.steps.append(step._replace(round=number))
+
+    def _entailed(self, formula: str, facts: list[str]) -> Lemma:
+        return entailment((), formula, self.terms.bounds, facts)
 
     def claim(self, place: Place) -> Claim:
         """The claim at a place."""

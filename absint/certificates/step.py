@@ -26,7 +26,7 @@ class Given(NamedTuple):
 
     formula: str
     role: str
-    """required, defined, query, or assumed: a numeric premise of the rule."""
+    """required, defined, query, derived from other relations, or assumed: a numeric premise of the rule."""
     reason: str
     by: By
 
