@@ -77,6 +77,10 @@ MODELS = {
     "divided": """(float[N, 3] x) => (float[A, B] y) <float[3] parts = {1.5, 2.0, 0.0}> { y = Div(x, parts) }""",
     "scaled": """(float[N, C, H, W] x) => (float[A, B, D, E] y) <float[4] scales = {1.0, 1.0, 2.0, 1.5}> {
         y = Resize(x, , scales) }""",
+    "halved": """(float[N, 4, H, W] x, float[4, 4, 3, 3] w) => (float[A, 8, B, C] y, float[D, E] z)
+        <float[4] twice = {1.0, 1.0, 2.0, 2.0}, int64[2] rows = {0, -1}> {
+        h = Conv<strides=[2, 2], pads=[1, 1, 1, 1]>(x, w)  z = Reshape(h, rows)  u = Resize(h, , twice)
+        y = Concat<axis=1>(u, x) }""",
     "symbols": """(float[s0, s1] x, float[s1, odd] w) => (float[A, B] y) { y = MatMul(x, w) }""",
 }
 
@@ -147,6 +151,14 @@ def test_a_requirement_is_certified_and_a_fact_for_later_rounds() -> None:
     later = [step for step in found.steps if step.facts]
     assert later
     assert all(step.round == 1 for step in later)
+
+
+def test_a_remainder_is_derived_for_later_rounds() -> None:
+    """The Concat requires 2*((H + 1)//2) == H unless N or W is 0; rows of H*W elements need it in a short form."""
+    made = certificate_of(MODELS["halved"], "z[1] == H*W")
+    derived = [given.formula for step in made.steps for given in step.relations if given.role == "derived"]
+    assert sorted(derived) == ["(= H (* 2 (div H 2)))", "(= W (* 2 (div W 2)))"]
+    assert not any(step.has_word_of_rule for step in made.steps)
 
 
 @absint.rule("Thing", domain="my", inputs="x", outputs="y")
