@@ -19,7 +19,8 @@ from absint.errors import UsageError
 from absint.lattices.logic.facts import Facts
 from absint.lattices.logic.relation import FALSE, TRUE, UNKNOWN_RELATION, Relation, ge, le, negation
 from absint.lattices.logic.truth import YES
-from absint.lattices.terms.expr import Dim, Expr, Symbol
+from absint.lattices.terms.expr import Dim, Expr, Symbol, const
+from absint.lattices.terms.extremes import maximum, minimum
 from absint.lattices.text.nearest import did_you_mean
 from absint.lattices.value import Tensor
 from absint.program.constructs import Gate
@@ -154,8 +155,19 @@ class _Telling:
                     self._add(node, element if truth else negation(element), by)
 
     def _bound(self, node: int, number: Expr, low: Dim | None, high: Dim | None, by: tuple[str, ...]) -> None:
-        for relation in (*([] if low is None else [ge(number, low)]), *([] if high is None else [le(number, high)])):
-            self._add(node, relation, by)
+        """Bounds of a number, in a form that says nothing of other ones: a place below a size shows that the size is at
+        least 1 only to those that come after it.
+        """
+        own = number.bounds
+        least = (const(own.lo) if own.lo is not None else None) if low is None else low
+        most = (const(own.hi) if own.hi is not None else None) if high is None else high
+        if least is not None and most is not None and self._shapes.analysis.facts.decide(le(least, most)) is not YES:
+            low = low if low is None or low.is_concrete else minimum(low, most)
+            high = high if high is None or high.is_concrete else maximum(least, high)
+        if low is not None:
+            self._add(node, ge(number, low), by)
+        if high is not None:
+            self._add(node, le(number, high), by)
 
     def _add(self, node: int, relation: Relation, by: tuple[str, ...]) -> None:
         relation = relation.map(self._restored)
@@ -165,15 +177,13 @@ class _Telling:
             self._findings[relation] = Finding(relation, node, by)
 
     def _may_be_told(self, node: int, relation: Relation) -> bool:
-        """It is about numbers of the node, or of others that run whenever it does, and that each round names alike."""
-        symbols = relation.symbols
-        own = [s for s in symbols if s.origin_node is not None]
-        if not own or not all(map(_lasts, symbols)):
-            return False
-        nodes, gate = self._lowered.program.nodes, self._lowered.program.nodes[node].gate
-        if gate < 0 and self._lowered.needed[node]:
-            return True
-        return len(symbols) == len(own) and all(nodes[s.origin_node or 0].gate == gate for s in own)
+        """It is about numbers that the node computes, which each round names alike.
+
+        A claim about a number that an earlier node computes would hold only of runs that come as far as this one. They
+        may end at a node between the two, which the claim must not show safe.
+        """
+        own = [symbol for symbol in relation.symbols if symbol.origin_node is not None]
+        return bool(own) and all(_lasts(s) and s.origin_node == node for s in own)
 
     def _closed_by(self, gate: int, condition: Operand) -> tuple[str, ...]:
         """The analyses that know the condition, else those that find no value with which it holds."""

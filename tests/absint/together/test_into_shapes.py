@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 
 import numpy as np
 import onnx
@@ -10,7 +10,12 @@ import pytest
 from onnx import helper, parser
 
 import absint
-from absint import ForwardAnalysis, TripCount
+from absint import ElementBounds, ForwardAnalysis, Query, TripCount
+from absint.analyses.ranges import Ranges
+from absint.lattices.domains import FiniteSets, ValueSet
+from absint.lattices.logic.facts import Facts
+from absint.lattices.logic.relation import ge
+from absint.lattices.logic.truth import UNKNOWN
 from tests.absint.together.bounds import Intervals, Pair, Scalars
 from tests.absint.together.execution import outputs_of
 
@@ -210,3 +215,59 @@ def test_a_folded_call_claims_no_less_than_runs_show(levels: int, monkeypatch: p
     for x in (-3, 5, 40):
         (arrays,) = outputs_of(model, [{"x": np.array(x)}])
         assert found[0] <= arrays["y"] <= found[1]
+
+
+LATER = """
+<ir_version: 9, opset_import: ["" : 18]>
+net (int64[K] q) => (int64 size) { p = ReduceMax <keepdims = 1> (q)  made = ConstantOfShape (p)  size = Size (made) }
+"""
+
+
+def test_what_a_later_node_shows_discharges_no_doubt() -> None:
+    """A size is not negative once there is a tensor of it; that there is one is in doubt."""
+    model = parser.parse_model(LATER)
+    with pytest.raises(Exception, match=r"must be >= 0"):
+        outputs_of(model, [{"q": np.array([-1])}]).__next__()
+    for analysis in (Scalars(), Ranges()):
+        result = absint.analyze(model, with_=[analysis])
+        checked = result.check({"K": 1})
+        assert checked.outcome is absint.Outcome.HOLDS, str(checked)
+        assert not checked.discharged
+        assert "as far as sizes of the inputs alone decide it" in str(result.contract())
+        assert result.prove("p[0] >= 0").verdict is absint.Verdict.PROVED  # of runs that succeed
+
+
+class Places(ForwardAnalysis[ValueSet[tuple[int, absint.Dim]]]):
+    """Bounds that are expressions."""
+
+    domain = FiniteSets[tuple[int, absint.Dim]](limit=1)
+
+    def answers(self, element: ValueSet[tuple[int, absint.Dim]]) -> Iterable[Query]:
+        if element.value is not None:
+            yield ElementBounds(*element.value)
+
+    @absint.on("ArgMax")
+    def place(self, node: int, data: object) -> ValueSet[tuple[int, absint.Dim]]:
+        size = self.ask(absint.ShapeOf, self.nodes[node].operands[0]).size(0)
+        return self.domain.top if size is None else self.domain.constant((0, size - 1))
+
+
+def test_a_bound_over_a_size_says_nothing_of_the_size() -> None:
+    """A place below C shows that C is at least 1 only to those that come after it."""
+    model = parser.parse_model("""
+        <ir_version: 9, opset_import: ["" : 18]>
+        net (float[C] x, float[C] table) => (int64[1] made) {
+            best = ArgMax <axis = 0, keepdims = 1> (x)
+            many = ConstantOfShape (best)
+            made = Shape (many)
+        }
+    """)
+    result = absint.analyze(model, with_=[Places()])
+    assert result.companions is not None
+    findings = [finding.relation for finding in result.companions.advice.findings]
+    known = Facts(findings, {})
+    assert findings
+    assert known.decide(ge(result.shapes["x"][0], 1)) is UNKNOWN
+    assert [str(c.relation) for c in result.constraints if c.role == "required"] == ["C >= 1"]
+    assert result.prove("many[0] < C").verdict is absint.Verdict.PROVED
+    assert absint.analyze(model).prove("many[0] < C").verdict is not absint.Verdict.PROVED
