@@ -15,7 +15,6 @@ from __future__ import annotations
 
 import argparse
 import hashlib
-import importlib
 import importlib.util
 import json
 import re
@@ -23,8 +22,9 @@ import shlex
 import shutil
 import subprocess
 import sys
+import tempfile
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -35,6 +35,7 @@ ASSERTED = re.compile(r"\(assert (.*)\)$")
 TOKEN = re.compile(r"\|[^|]*\||[^\s()]+")
 WORDS = frozenset(["+", "-", "*", "/", "div", "mod", "ite", "not", "and", "or", "=>", "=", "<=", ">=", "true", "false"])
 SIZE = "(<= 0 {} 2147483647)"
+TRUTH = "(<= 0 {} 1)"
 TRIP = "(<= 0 {} 2147418111)"
 INTEGERS = ("(<= (- 2147483648) {} 2147483647)", "(<= (- 9223372036854775808) {} 9223372036854775807)")
 
@@ -51,7 +52,7 @@ class Lemma:
         self.declared: set[str] = set()
         asserted: list[str] = []
         commands = [line.split(" ; ")[0] for line in text.splitlines() if line and line[0] != ";"]
-        if commands[0] != "(set-logic ALL)" or commands[-1] != "(check-sat)":
+        if len(commands) < 3 or commands[0] != "(set-logic ALL)" or commands[-1] != "(check-sat)":
             raise WrongError("it must begin with set-logic and end with check-sat")
         for command in commands[1:-1]:
             if found := DEFINED.match(command):
@@ -66,14 +67,13 @@ class Lemma:
                 raise WrongError(f"odd command {command}")
         self.facts, self.bounds, self.claims = map(self._numbered, ("fact", "bound", "claim"))
         claims = " ".join(f"claim{at}" for at in range(len(self.claims)))
-        if asserted[-1:] != [f"(not (and {claims}))"]:
+        if commands[-2] != f"(assert (not (and {claims})))":
             raise WrongError("its last assertion must be that some claim is false")
-        for formula in asserted[:-1]:
-            if formula not in self.defined and "$" in formula:
-                raise WrongError("its specification must speak of the node alone")
-        for name, body in self.defined.items():
-            if name.startswith("out") and "$" in body:
-                raise WrongError("its specification must speak of the node alone")
+        self.hypotheses = "\n".join([*commands[:-2], commands[-1], ""])
+        specified = [formula for formula in asserted[:-1] if formula not in self.defined]
+        specified += [body for name, body in self.defined.items() if name.startswith("out")]
+        if any("$" in text for text in specified):
+            raise WrongError("its specification must speak of the node alone")
 
     def _new(self, name: str) -> None:
         if name in self.defined or name in self.declared:
@@ -91,14 +91,11 @@ class Chain:
         self.manifest, self.lemmas = manifest, lemmas
         self.steps: list[dict[str, Any]] = manifest["steps"]
         self.bounds: dict[str, str] = manifest["symbols"]
-        self.known: set[str] = set()
-        """Symbols that were introduced."""
-        self.words: list[set[int]] = []
-        """For each step the steps on whose word it rests."""
+        self.known: set[str] = set()  # symbols that were introduced
+        self.words: list[set[int]] = []  # for each step the steps on whose word it rests
+        # For each step those whose claims it takes; for the head of a loop that of its next trip too.
         self.needs: list[set[int]] = []
-        """For each step those whose claims it takes; for the head of a loop that of its next trip too."""
-        self.opened: set[int] = set()
-        """Heads of loops whose next trip is not shown yet."""
+        self.opened: set[int] = set()  # heads of loops whose next trip is not shown yet
         self.counts: Counter[tuple[str, str]] = Counter()
 
     def step(self, number: int) -> None:
@@ -111,6 +108,10 @@ class Chain:
             raise WrongError("it rests on a later step")
         if self.known & new.keys():
             raise WrongError(f"it introduces {min(self.known & new.keys())} again")
+        for symbol, place in new.items():
+            if by == "model" or (by == "lemma" and place):
+                is_size = (by == "model" or "@e" not in place) and symbol in symbols(" ".join(terms(step, ["dims"])))
+                self.bounded(symbol, (SIZE,) if is_size else ("", SIZE, TRIP, TRUTH, *INTEGERS))
         odd = [symbol for symbol, place in new.items() if by == "lemma" and not place]
         self.known.update(odd)  # on the word of the rule
         if by == "lemma":
@@ -124,16 +125,22 @@ class Chain:
         if by == "rule" or step.get("on_trust") or odd:
             self.words[number].add(number)
 
+    def bounded(self, symbol: str, forms: Sequence[str] = (SIZE,)) -> None:
+        """The manifest bounds a size as all sizes are, and an element by its type."""
+        if self.bounds[symbol] not in [form.format(symbol) for form in forms]:
+            raise WrongError(f"nothing bounds {symbol} by {self.bounds[symbol]}")
+
     def end(self) -> None:
-        """Check that the loops are closed, and count the claims by what they rest on."""
+        """Check declared symbols, and that the loops are closed; count the claims by what they rest on."""
+        for symbol in self.manifest["inputs"]:
+            self.bounded(symbol)
         if self.opened:
             raise WrongError(f"the loop of step {min(self.opened)} is not shown to go on")
-        while True:
+        before = -1
+        while sum(map(len, self.words)) != before:
             before = sum(map(len, self.words))
             for words, needs in zip(self.words, self.needs, strict=True):
                 words.update(*(self.words[step] for step in needs))
-            if sum(map(len, self.words)) == before:
-                break
         for step, words in zip(self.steps, self.words, strict=True):
             self.count(step, words)
 
@@ -194,8 +201,7 @@ class Chain:
             raise WrongError("it closes no loop")
         self.opened.remove(head)
         self.needs[head].add(number)
-        found: dict[str, Any] = self.steps[head]
-        return found
+        return self.steps[int(head)]
 
     def may_name(self, symbol: str, name: str, lemma: Lemma) -> bool:
         """A symbol for a size, an element or the number of a trip may be bounded as these are, and no closer."""
@@ -228,8 +234,7 @@ class Chain:
 
     def claim(self, place: list[int]) -> dict[str, Any]:
         step, output = place
-        claim: dict[str, Any] = self.steps[step]["gives"][output]
-        return claim
+        return dict(self.steps[step]["gives"][output])
 
     def relation(self, number: int, place: list[int]) -> str:
         step, index = place
@@ -255,9 +260,9 @@ def claimed(step: dict[str, Any]) -> list[str]:
     return [f"(= {name} {term})" for name, term in found.items() if term is not None and name not in trusted]
 
 
-def terms(step: dict[str, Any]) -> list[str]:
+def terms(step: dict[str, Any], keys: Sequence[str] = ("dims", "elements")) -> list[str]:
     """The sizes and elements that a step claims."""
-    parts = [part for claim in step.get("gives", ()) for key in ("dims", "elements") for part in claim.get(key) or ()]
+    parts = [part for claim in step.get("gives", ()) for key in keys for part in claim.get(key) or ()]
     return [part for part in parts if part is not None]
 
 
@@ -278,18 +283,27 @@ class Solver:
             if importlib.util.find_spec(self.module) is None or self.module not in ("cvc5", "z3"):
                 raise LookupError(f"{name} is neither a program nor one of the modules cvc5 and z3")
 
-    def answer(self, path: Path) -> str:
+    def problem(self, path: Path, lemma: Lemma) -> str:
+        """The fault of a lemma, if there is one."""
+        if (answer := self.answer(path, self.seconds)) != "unsat":
+            return f"{answer}, must be unsat"
+        with tempfile.TemporaryDirectory() as name:
+            (Path(name) / path.name).write_text(lemma.hypotheses, "utf-8")
+            empty = self.answer(Path(name) / path.name, min(self.seconds, 5)) == "unsat"
+        return "it shows nothing: its hypotheses have no model" if empty else ""
+
+    def answer(self, path: Path, seconds: float) -> str:
         """sat, unsat, unknown, or what went wrong."""
         if self.module == "z3":
             z3: Any = importlib.import_module(self.module)
             solver = z3.Solver()
-            solver.set("timeout", round(self.seconds * 1000))
+            solver.set("timeout", round(seconds * 1000))
             solver.add(z3.parse_smt2_string(path.read_text("utf-8").replace("(check-sat)", "")))
             return str(solver.check())
         if self.module == "cvc5":
             cvc5: Any = importlib.import_module(self.module)
             cvc = cvc5.Solver()
-            cvc.setOption("tlimit-per", str(round(self.seconds * 1000)))
+            cvc.setOption("tlimit-per", str(round(seconds * 1000)))
             parser = cvc5.InputParser(cvc)
             parser.setStringInput(cvc5.InputLanguage.SMT_LIB_2_6, path.read_text("utf-8"), path.name)
             answer, names = "", parser.getSymbolManager()
@@ -298,9 +312,9 @@ class Solver:
             return answer
         try:
             command = [*self.command, path]
-            done = subprocess.run(command, capture_output=True, text=True, timeout=self.seconds, check=False)
+            done = subprocess.run(command, capture_output=True, text=True, timeout=seconds, check=False)
         except subprocess.TimeoutExpired:
-            return f"no answer in {self.seconds:g} s"
+            return f"no answer in {seconds:g} s"
         return (done.stdout.strip() or done.stderr.strip() or "no answer").splitlines()[-1]
 
 
@@ -330,15 +344,15 @@ def read(folder: Path, manifest: dict[str, Any], problems: list[str]) -> dict[st
 
 def chain_problems(chain: Chain) -> list[str]:
     """The fault of the first step that does not follow, if there is one."""
-    for number, step in enumerate(chain.steps):
-        try:
-            chain.step(number)
-        except (WrongError, LookupError, TypeError, ValueError) as problem:
-            return [f"step {number}, {step.get('node', '?')}: {problem or type(problem).__name__}"]
+    where = ""
     try:
+        for number, step in enumerate(chain.steps):
+            where = f"step {number}, {step.get('node', '?')}: "
+            chain.step(number)
+        where = ""
         chain.end()
     except (WrongError, LookupError, TypeError, ValueError) as problem:
-        return [str(problem)]
+        return [f"{where}{problem or type(problem).__name__}"]
     return []
 
 
@@ -367,17 +381,16 @@ def main() -> int:
     except LookupError as error:
         print(error)
         return 2
-    for name in lemmas:
-        answer = solver.answer(folder / "lemmas" / f"{name}.smt2")
-        if answer != "unsat":
-            problems.append(f"lemmas/{name}.smt2: {answer}, must be unsat")
+    for name, lemma in lemmas.items():
+        if problem := solver.problem(folder / "lemmas" / f"{name}.smt2", lemma):
+            problems.append(f"lemmas/{name}.smt2: {problem}")
     for line in problems:
         print(line)
     steps = Counter(step["by"] for step in chain.steps)
     print(f"{len(lemmas)} lemmas for {steps['lemma']} steps; {steps['model']} read from the model")
     for kind in ("sizes", "requirements", "queries"):
         certified, resting, on_trust = (chain.counts[kind, how] for how in ("certified", "resting", "on trust"))
-        if certified or resting or on_trust:
+        if certified + resting + on_trust:
             print(f"{kind}: {certified} certified, {resting} rest on what is on trust, {on_trust} on trust")
     print("wrong" if problems else "fine")
     return 1 if problems else 0

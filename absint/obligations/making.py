@@ -15,13 +15,13 @@ from absint.lattices.value import Tensor
 from absint.obligations.obligation import Gap, Kind, Obligation
 from absint.solver.smtlib import Script
 from absint.specification.contents import elements
-from absint.specification.formulas import Defined, Formula, Term, both, equal, negated, variable
+from absint.specification.formulas import Defined, Formula, Term, both, either, equal, negated, variable
 from absint.specification.node import Clause, Held, Meaning, Output
-from absint.specification.specs import Argument, Instance, Specification
+from absint.specification.specs import Argument, Instance, Shown, Specification
 from absint.transfer.application import apply
 from absint.transfer.op import Applied, Op
 from absint.transfer.rule import Rule
-from absint.transfer.semantics import EITHER, ONNX, Semantics
+from absint.transfer.semantics import DOCUMENTED, EITHER, ONNX, Semantics
 
 
 def obligations(
@@ -49,7 +49,7 @@ class _Making:
         instance: Instance,
         semantics: Semantics,
     ) -> None:
-        self.semantics = semantics
+        self.semantics, self.documented = semantics, spec.domain in DOCUMENTED
         self.rule, self.operator, self.version, self.instance = rule, operator, version, instance
         self.meaning: Meaning = spec.meaning(operator, version, instance)
         self.elements = elements(instance.node(operator, version)) if not spec.domain else (None,) * instance.outputs
@@ -86,9 +86,14 @@ class _Making:
 
     @property
     def legal(self) -> Formula:
+        """What runs, by the documents or in onnxruntime."""
         if self.semantics == ONNX:
             return both(*[clause.strict for clause in self.meaning.legal])
-        return both(*[clause.formula for clause in (*self.meaning.legal, *self.meaning.limits)])
+        clauses = (*self.meaning.legal, *self.meaning.limits)
+        run = both(*[clause.formula for clause in clauses])
+        if not self.documented or not self.meaning.limits:
+            return run
+        return either(run, both(*[clause.strict for clause in clauses]))
 
     def _illegal(self) -> Iterator[Obligation | Gap]:
         (clause,) = self.meaning.legal
@@ -192,7 +197,7 @@ class _Script:
 
 def applied(rule: Rule, operator: str, version: int, instance: Instance, semantics: Semantics = EITHER) -> Applied:
     """The claims of the rule about the instance."""
-    inputs = [None if argument is None else _value(argument) for argument in instance.inputs]
+    inputs = [None if argument is None else _value(argument, instance.shown) for argument in instance.inputs]
     attributes = {
         name: _held(value) if isinstance(value, Held) else value for name, value in instance.attributes.items()
     }
@@ -201,10 +206,12 @@ def applied(rule: Rule, operator: str, version: int, instance: Instance, semanti
     return apply(rule, op)
 
 
-def _value(argument: Argument) -> Tensor:
+def _value(argument: Argument, shown: Shown) -> Tensor:
     dtype = DType[argument.dtype.upper()]
     shape = Shape(list(argument.dims))
-    if argument.elements is None:
+    if shown == "fills" and argument.fill is not None:
+        return Tensor(dtype, shape, Contents.fill(_element(dtype, argument.fill)))
+    if argument.elements is None or shown == "sizes":
         return Tensor(dtype, shape)
     sizes = tuple(int(size) for size in argument.dims)
     return Tensor(dtype, shape, Contents.of(sizes, [_element(dtype, part) for part in argument.elements]))

@@ -61,7 +61,8 @@ def _worst(found: set[Verdict], *order: Verdict) -> Verdict:
 def obligations_of(
     table: Table, domain: str, operator: str, version: int, semantics: Semantics = EITHER
 ) -> Iterator[Obligation | Gap]:
-    """The obligations of the rule for a version of an operator, at every instance of its specification's grid.
+    """The obligations of the rule for a version of an operator, at every instance of its specification's grid, and
+    where the rule sees no elements of the inputs, which leaves sizes open.
 
     With the semantics `onnx` those of operators that ONNX documents are about the documents alone.
     """
@@ -70,7 +71,9 @@ def obligations_of(
         return
     for instance in spec.instances(operator, version):
         chosen = semantics if domain in DOCUMENTED else EITHER
-        yield from obligations(rule, spec, operator, version, instance, chosen)
+        for view in instance.views:
+            found = obligations(rule, spec, operator, version, view, chosen)
+            yield from (item for item in found if view.shown != "sizes" or isinstance(item, Obligation))
 
 
 def record(

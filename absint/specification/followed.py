@@ -60,6 +60,7 @@ FOLLOWED: Final[Mapping[str, list[Instance]]] = {
         at(FOUR, "= 1", "= 3", first=10),
         at(FOUR, "= -1", "= -9", "= 0", "= -2", first=10),
         at(FOUR, "= -3", "= 99", "= 0", "= 2", first=10),
+        at(FOUR, "= 3", "= 0", "= 0", "= -1", first=10),
         at(FOUR, starts=[-3], ends=[-1], last=9),
         at(TABLE, "= 1 -1", "= 9 -9", "= 0 1", "= 1 -2", first=10),
     ],

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from absint.specification.formulas import Formula, Term, both, either, equal, greatest, term
+from absint.specification.formulas import Formula, Term, both, either, equal, greatest, negated, term
 from absint.specification.layout import number
 from absint.specification.node import Held, Node, Output, tensor
 from absint.specification.specs import at, specifies
@@ -106,18 +106,26 @@ def multinomial(node: Node) -> Output:
 
 
 @specifies(
-    "Range", grid=[at(". 0", ". n", ". 1"), at(". a", ". b", ". 2"), at(". a", ". b", ". -3"), at(". 3", ". n", ". 5")]
+    "Range",
+    grid=[
+        at(". 0", ". n", ". 1"),
+        at(". a", ". b", ". 2"),
+        at(". a", ". b", ". -3"),
+        at(". 3", ". n", ". 5"),
+        at(". 3", ". n", ". d"),
+    ],
 )
 def numbers_in_range(node: Node) -> Output:
     """The numbers start, start + delta, ... before limit."""
     (start,), (limit,), (step,) = (node.elements(place) or () for place in range(3))
     delta = number(step)
-    assert delta is not None
-    node.demand(delta != 0, "delta must not be 0")
+    node.requires(negated(equal(step, 0)), "delta must not be 0")
 
     def lies(q: Term) -> Formula:
-        place = start + (q - 1) * delta
-        return either(equal(q, 0), place < limit if delta > 0 else place > limit)
+        place = start + (q - 1) * step
+        if delta is not None:
+            return either(equal(q, 0), place < limit if delta > 0 else place > limit)
+        return either(equal(q, 0), both(step >= 1, place < limit), both(step < 0, place > limit))
 
     return tensor([greatest(lies)])
 

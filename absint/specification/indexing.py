@@ -69,7 +69,13 @@ def gather_elements(node: Node) -> Output:
 
 @specifies(
     "GatherND",
-    grid=[at("N C H", "int64=0: I 2"), at("N C", "int64=0: I J 1"), at("N C", "int64=0: 2"), at("N C", "int64=0: I 3")],
+    grid=[
+        at("N C H", "int64=0: I 2"),
+        at("N C", "int64=0: I J 1"),
+        at("N C", "int64=0: 2"),
+        at("N C", "int64=0: I 3"),
+        at("N C", "int64=0:"),
+    ],
 )
 @specifies(
     "GatherND", first=12, grid=[at("B N C", "int64=0: D I 1", batch_dims=1), at("B N C", "int64=0: D 2", batch_dims=1)]
@@ -77,6 +83,7 @@ def gather_elements(node: Node) -> Output:
 def gather_nd(node: Node) -> Output:
     """Each last row of the indices is a place in the data, after the batch axes; what it points at stays."""
     data, indices = node.input(0), node.input(1)
+    node.demand(indices.rank >= 1, "indices must have an axis")
     batch, depth = node.integer("batch_dims"), number(indices.dims[-1])
     assert depth is not None
     node.demand(depth <= data.rank - batch, "indices must not be longer than the data has axes")

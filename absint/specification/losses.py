@@ -131,6 +131,8 @@ def short_time_fourier(node: Node) -> Output:
     """(batch, frames that fit the signal one step apart, frequencies, 2)."""
     signal, window, (step,), given = node.input(0), node.optional(2), node.elements(1) or (), node.elements(3)
     length = given[0] if given else window.dims[0] if window is not None else signal.dims[1]
+    if window is not None and window.rank != 1:
+        raise LookupError("runtimes differ on a window that is no vector")
     node.requires(step >= 1, "the step must be positive")
     node.requires(length <= signal.dims[1], "a frame must fit the signal")
     node.limits(signal.dims[0] >= 1, "onnxruntime may fail without a signal")

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import NamedTuple, TypeAlias
 
-from absint.specification.formulas import FALSE, Defined, Formula, Int, Term, both, choice, either, exactly, term
+from absint.specification.formulas import FALSE, TRUE, Defined, Formula, Int, Term, both, choice, either, exactly, term
 
 
 @dataclass(frozen=True)
@@ -158,9 +158,11 @@ class Node:
         self.requires(both(axis >= -rank, axis < rank), f"the axis must be one of {rank}")
         return choice(axis < 0, axis + rank, axis)
 
-    def limits(self, formula: Formula, reason: str) -> None:
-        """A node that onnxruntime runs meets this; the specification does not ask for it."""
-        self.limited.append(Clause(formula, reason, formula))
+    def limits(self, formula: Formula, reason: str, *, is_required: bool = False) -> None:
+        """A node that onnxruntime runs meets this; the specification does not ask for it. With `is_required` rules
+        require it all the same, as docs/runtime-differences.md says.
+        """
+        self.limited.append(Clause(formula, reason, formula if is_required else TRUE))
 
     def refuse(self, reason: str, *, unless: Formula = FALSE) -> None:
         """No sizes are legal; onnxruntime runs those that meet `unless`."""

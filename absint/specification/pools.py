@@ -111,14 +111,16 @@ def _in_onnxruntime(fits: Defined, padded: Term, span: int, stride: int, end: Te
 
 def _limit(node: Node, x: Input) -> None:
     """onnxruntime pools no empty tensor but one of no batch."""
-    node.limits(either(equal(x.dims[0], 0), product(x.dims[1:]) >= 1), "of an empty X, the batch must be what is empty")
+    some = either(equal(x.dims[0], 0), product(x.dims[1:]) >= 1)
+    node.limits(some, "of an empty X, the batch must be what is empty", is_required=True)
 
 
-@specifies("GlobalAveragePool GlobalMaxPool", grid=[at("N C H"), at("N C H W")])
-@specifies("GlobalLpPool", grid=[at("N C H"), at("N C H W")])
+@specifies("GlobalAveragePool GlobalMaxPool", grid=[at("N C H"), at("N C H W"), at("N")])
+@specifies("GlobalLpPool", grid=[at("N C H"), at("N C H W"), at("N")])
 def global_pool(node: Node) -> Output:
     """N, C, and 1 for each spatial axis."""
     x = node.input(0)
+    node.demand(x.rank >= 2, "X must have channels")
     _limit(node, x)
     return tensor([*x.dims[:2], *[1] * (x.rank - 2)])
 

@@ -58,6 +58,7 @@ def quantisedmultiplied(node: Node) -> Output:
         at("K M", "N L", "D 1", transA=1, transB=1),
         at("M K", "L N", first=11),
         at("M K", "L N", "1 D"),
+        at("M K", "L N", "A B C"),
         at("K", "L N", "D"),
     ],
 )

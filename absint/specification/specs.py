@@ -5,12 +5,17 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from fractions import Fraction
-from typing import NamedTuple
+from typing import Final, Literal, NamedTuple
 
 from absint.specification.formulas import Term, term, variable
 from absint.specification.node import Attribute, IllegalError, Input, Meaning, Node, Output, illegal
 
 Function = Callable[[Node], Output | Sequence[Output]]
+Shown = Literal["elements", "sizes", "fills"]
+"""What a rule sees of the inputs of an instance: their elements where it has any, sizes alone, or also the number that
+all elements are in runs.
+"""
+_SHOWN: Final[Mapping[Shown, str]] = {"elements": "", "sizes": ", elements unknown", "fills": ", elements known"}
 
 
 class Argument(NamedTuple):
@@ -37,6 +42,15 @@ class Instance(NamedTuple):
     first: int = 1
     """The first version of the operator that has this form."""
     last: int = 1 << 16
+    shown: Shown = "elements"
+
+    @property
+    def views(self) -> tuple[Instance, ...]:
+        """The instance, and what a rule sees of it where it knows less of its inputs, or more."""
+        given = [argument for argument in self.inputs if argument is not None]
+        hidden = [self._replace(shown="sizes")] if any(a.elements is not None for a in given) else []
+        filled = [self._replace(shown="fills")] if any(a.fill is not None for a in given) else []
+        return (self, *hidden, *filled)
 
     @property
     def variables(self) -> tuple[str, ...]:
@@ -56,7 +70,7 @@ class Instance(NamedTuple):
     def __str__(self) -> str:
         inputs = ", ".join("-" if a is None else _shown(a) for a in self.inputs)
         attributes = "".join(f" {name}={value}" for name, value in self.attributes.items())
-        return inputs + attributes
+        return inputs + attributes + _SHOWN[self.shown]
 
 
 class Specification(NamedTuple):
@@ -195,4 +209,4 @@ def _shown(argument: Argument) -> str:
     return f"{sizes}=[{', '.join(map(str, argument.elements))}]"
 
 
-__all__ = ["Argument", "Instance", "Specification", "at", "follows", "specification", "specified", "specifies"]
+__all__ = ["Argument", "Instance", "Shown", "Specification", "at", "follows", "specification", "specified", "specifies"]

@@ -18,7 +18,7 @@ from absint.transfer.semantics import ONNX
 from tests.specification.operators import is_known, versions
 from tests.specification.undecided import UNDECIDED
 
-SECONDS = 20
+SECONDS = 60
 """For one obligation; most take less than one."""
 
 
