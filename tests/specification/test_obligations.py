@@ -7,13 +7,16 @@ from collections.abc import Iterator
 import pytest
 
 from absint import Op, Shape, Tensor, rule
+from absint.lattices.logic.relation import ge
 from absint.obligations.making import obligations
 from absint.obligations.obligation import Obligation
 from absint.obligations.record import obligations_of
 from absint.obligations.solving import Decision, by_cvc5, by_z3, decided, unbounded
 from absint.solver.backend import Backend
-from absint.specification.specs import at, specification, specified
+from absint.specification.node import Node, Output, tensor
+from absint.specification.specs import Function, Instance, Specification, at, specification, specified
 from absint.transfer.families import shipped
+from absint.transfer.rule import Rule
 from absint.transfer.semantics import ONNX
 from tests.specification.operators import is_known, versions
 from tests.specification.undecided import UNDECIDED
@@ -115,3 +118,42 @@ def test_missing_requirements_are_refuted(backend: Backend) -> None:
         if isinstance(item, Obligation)
     ]
     assert "sufficient" in {d.obligation.kind for d in found if d.verdict == "refuted"}
+
+
+def _refuted(rule: Rule, function: Function, instance: Instance, backend: Backend) -> set[str]:
+    spec = Specification(("Concat",), "", 1, 99, function, (instance,))
+    views = [item for view in instance.views for item in obligations(rule, spec, "Concat", 13, view)]
+    found = [by_z3(item, backend) for item in views if isinstance(item, Obligation)]
+    assert found
+    return {f"{d.obligation.kind} {d.obligation.instance}" for d in found if d.verdict == "refuted"}
+
+
+def test_a_rule_that_sees_no_elements_must_give_the_rank(backend: Backend) -> None:
+    @rule("Concat", inputs="x sizes", outputs="y")
+    def reshaped(op: Op) -> Tensor:
+        """A vector where it does not know the sizes."""
+        sizes = op.integers("sizes") or []
+        return Tensor(op.tensor("x").dtype, Shape([3] if any(size.is_unknown for size in sizes) else sizes))
+
+    def specified(node: Node) -> Output:
+        return tensor(node.elements(1) or ())
+
+    wrong = _refuted(reshaped, specified, at("N", "= a b"), backend)
+    assert wrong == {"exact [N], =[a, b], elements unknown"}
+    assert at("N", "= a b").views[1].shown == "sizes"
+    assert [view.shown for view in at("N", "int64=0: I").views] == ["elements", "fills"]
+
+
+@pytest.mark.parametrize("is_required", [False, True])
+def test_a_requirement_of_onnxruntime_alone_is_not_necessary(is_required: bool, backend: Backend) -> None:
+    @rule("Concat", inputs="x", outputs="y")
+    def demanding(op: Op) -> Tensor:
+        """An axis that is not empty."""
+        op.require(ge(op.tensor("x").shape[0], 1), "the axis must not be empty")
+        return op.tensor("x")
+
+    def lenient(node: Node) -> Output:
+        node.limits(node.input(0).dims[0] >= 1, "onnxruntime needs an element", is_required=is_required)
+        return tensor(node.input(0).dims)
+
+    assert _refuted(demanding, lenient, at("N"), backend) == (set() if is_required else {"necessary [N]"})
