@@ -51,7 +51,7 @@ class _Making:
     ) -> None:
         self.semantics, self.documented = semantics, spec.domain in DOCUMENTED
         self.rule, self.operator, self.version, self.instance = rule, operator, version, instance
-        self.meaning: Meaning = spec.meaning(operator, version, instance)
+        self.meaning: Meaning = spec.meaning(operator, version, instance, documented=semantics == ONNX)
         self.elements = elements(instance.node(operator, version)) if not spec.domain else (None,) * instance.outputs
         self.applied: Applied = applied(rule, operator, version, instance, semantics)
 

@@ -81,6 +81,8 @@ class Node:
         self.inputs = tuple(inputs)
         self.attributes = attributes or {}
         self.outputs = outputs
+        self.documented: bool | None = None
+        """The sizes wanted are those of the documents, or of onnxruntime; None: those that both give."""
         self.legal: list[Clause] = []
         self.limited: list[Clause] = []
 

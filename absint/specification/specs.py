@@ -88,9 +88,10 @@ class Specification(NamedTuple):
         known = () if self.domain else _FOLLOWED.get(operator, ())
         return [instance for instance in (*self.grid, *known) if instance.first <= version <= instance.last]
 
-    def meaning(self, operator: str, version: int, instance: Instance) -> Meaning:
-        """The meaning of a node of the instance."""
+    def meaning(self, operator: str, version: int, instance: Instance, *, documented: bool = False) -> Meaning:
+        """The meaning of a node of the instance; where sizes differ as onnxruntime has them, or the documents."""
         node = instance.node(operator, version)
+        node.documented = documented
         try:
             found = self.function(node)
         except IllegalError as error:
