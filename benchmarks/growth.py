@@ -136,6 +136,7 @@ for name, (first, last, build) in EVERY.items():
     FAMILIES[name] = Family(first, last, analysed(build))
     FAMILIES[f"{name}:contract"] = Family(first, last, analysed(build, lambda result: result.contract()))
     FAMILIES[f"{name}:cost"] = Family(first, last, analysed(build, lambda result: (result.cost(), result.memory())))
+    FAMILIES[f"{name}:print"] = Family(first, last, analysed(build, str))
     FAMILIES[f"{name}:smtlib"] = Family(first, last, analysed(build, lambda result: to_smtlib(result.constraints)))
 for name, build in {
     "calls": models.doubling_calls,

@@ -14,5 +14,5 @@ initialisers    tensors as abstract values; weights: their ranges; sources: inpu
 schemas         output types and function bodies of operators; signatures: the types that they take and give
 registry        schemas of the installed onnx, read from a table of its version; schema: one of them as data
 inference       types that keep an annotated model from loading; onnx_package: onnx without what it imports
-largest         the largest tensor that there can be
+largest         the largest tensor that there can be; lengths: of the data that tensors have and should have
 """

@@ -12,6 +12,7 @@ from absint.lattices.shape import Shape
 from absint.lattices.value import Tensor
 from absint.model.declared_types import read_type
 from absint.model.initialisers import dtype_of
+from absint.model.lengths import has_another_length
 from absint.model.wire import kinds
 from absint.model.wire.graphs import Attribute
 from absint.model.wire.tensors import EXTERNAL
@@ -137,7 +138,7 @@ def _bodies(node: NodeMessage) -> list[GraphMessage]:
 def attribute_key(
     op_type: str, family: Hashable, outputs: int, attributes: Sequence[AttributeMessage]
 ) -> tuple[object, ...]:
-    """Equal for instances whose attributes are equal byte for byte; a large tensor counts by its type and dims."""
+    """Equal for instances whose attributes are equal byte for byte; large tensors count by type, dims and length."""
     if not family and op_type not in HOLDING:
         return (op_type, family, outputs, *map(_serialised, attributes))
     return (op_type, family, outputs, *map(_attribute_key, attributes))
@@ -154,7 +155,7 @@ def _attribute_key(attribute: AttributeMessage) -> object:
         tensor = attribute.t
         dims = tensor.dims[:]
         if prod(dims) > MAX_ELEMENTS:
-            return attribute.name, tensor.data_type, tuple(dims)
+            return attribute.name, tensor.data_type, tuple(dims), has_another_length(tensor)
     elif kind == kinds.GRAPH:
         return attribute.name
     return attribute.SerializeToString()

@@ -12,6 +12,7 @@ from absint.lattices.value import Tensor, Value
 from absint.model.declared_types import read_type
 from absint.model.initialisers import lacks_data
 from absint.model.largest import oversize
+from absint.model.lengths import has_another_length
 from absint.model.wire.tensors import Tensor as ReadTensor
 
 if TYPE_CHECKING:
@@ -60,9 +61,9 @@ def tensor_fault(tensor: TensorMessage, value: Tensor) -> str:
 def _fault(tensor: TensorMessage, value: Tensor) -> str:
     if value.dtype is UNDEFINED:
         return f"must have an element type, found {tensor.data_type}"
-    if value.shape.is_top:
-        return f"must have sizes of at least 0, found {list(tensor.dims)}"
-    if value.contents is None and _is_small(value) and lacks_data(tensor):
+    if value.shape.is_top or value.contents is not None:  # of a negative size, which has been reported, or complete
+        return ""
+    if has_another_length(tensor) or (_is_small(value) and lacks_data(tensor)):
         wanted = f"{value.dtype}{list(tensor.dims)}"
         return f"must have the data of {wanted}, found another length"
     return ""

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from absint.lattices.terms.expr import Dim, Expr, Symbol, expr_of
 from absint.lattices.terms.substitution import substitute
-from absint.shapes.names import symbols_of
+from absint.shapes.names import distinct_values, symbols_of
 from absint.shapes.summaries import State
 from absint.solution.naming import naming
 
@@ -25,11 +25,12 @@ class Symbols(Mapping[str, Dim]):
     def __init__(self, analysed: Analysed, states: Sequence[State]) -> None:
         self._analysed = analysed
         self._states = states
+        self._at: dict[int, Mapping[str, Expr]] = {}
 
     def __getitem__(self, name: str) -> Dim:
         chosen = self._analysed.parameters.get(name)
         if chosen is not None:
-            found = self._found(name, self._analysed.input_nodes.values())
+            found = self._of_inputs.get(name)
             return chosen if found is None else found
         found = self._invented(name)
         return self._defined(name) if found is None else found
@@ -74,17 +75,31 @@ class Symbols(Mapping[str, Dim]):
         if born is None:
             return None
         place = born.origin_node
-        found = None if place is None else self._found(born.name, (place,))
-        return found if found is not None else self._found(born.name, range(len(self._states)))
+        found = None if place is None else self._in(place).get(born.name)
+        return self._everywhere.get(born.name) if found is None else found
 
-    def _found(self, name: str, nodes: Iterable[int]) -> Expr | None:
-        """The symbol of this name in an output of one of the nodes."""
-        for node in nodes:
-            for value in self._states[node]:
-                for found in symbols_of(value):
-                    if found.name == name:
-                        return expr_of(found)
-        return None
+    def _in(self, node: int) -> Mapping[str, Expr]:
+        """The symbols of the outputs of a node, by name."""
+        if node not in self._at:
+            self._at[node] = self._first((node,))
+        return self._at[node]
+
+    @cached_property
+    def _of_inputs(self) -> Mapping[str, Expr]:
+        return self._first(self._analysed.input_nodes.values())
+
+    @cached_property
+    def _everywhere(self) -> Mapping[str, Expr]:
+        return self._first(range(len(self._states)))
+
+    def _first(self, nodes: Iterable[int]) -> Mapping[str, Expr]:
+        """The first symbol of each name in the outputs of the nodes."""
+        found: dict[str, Expr] = {}
+        for value in distinct_values(self._states[node] for node in nodes):
+            for symbol in symbols_of(value):
+                if symbol.name not in found:
+                    found[symbol.name] = expr_of(symbol)
+        return found
 
 
 __all__ = ["Symbols"]

@@ -47,7 +47,7 @@ def _broadcast(dims: tuple[Dim, ...]) -> Dim:
     if any(d.is_unknown for d in flat):
         return dims[0] if len(dims) == 1 else Unknown(_hull(tuple(flat)))
     sizes = cast(list[Expr], list(flat))
-    covered = {b for b in sizes if any(a is not b and fits(b, a) for a in sizes)}
+    covered = {b for b in sizes if any(a is not b and a in flat and fits(b, a) for a in _fitting(b))}
     if covered:
         return _broadcast(tuple(d for d in sizes if d not in covered))
     args = tuple(sorted(sizes, key=lambda e: e.key))
@@ -64,6 +64,15 @@ def fits(b: Dim, a: Dim) -> bool:
     if only.op == "ite":
         return all(fits(cast(Expr, side), a) for side in only.args[1:])
     return only.op == "max" and set(only.args) == {a, ONE_EXPR} and nonneg(a)
+
+
+def _fitting(b: Expr) -> set[Expr]:
+    """The sizes that b may fit: those that it chooses from, or is the maximum of and 1."""
+    only = sole_atom(b)
+    if only is None or only.op not in ("ite", "max"):
+        return set()
+    sides = cast(tuple[Expr, ...], only.args[1:] if only.op == "ite" else only.args)
+    return {*sides, *(a for side in sides if only.op == "ite" for a in _fitting(side))}
 
 
 def _never_one(e: Expr) -> bool:

@@ -199,7 +199,8 @@ def contract(
     except DeadlineError as error:
         found, possible, listed, reason = {**stated, **over_elements}, None, {*given, *numeric}, str(error)
     clauses = [Clause(relation, tuple(because)) for relation, because in found.items()]
-    clauses.sort(key=lambda clause: _order(clause.relation, parameters, inputs))
+    places = {name: place for place, name in reversed([*enumerate(parameters)])}
+    clauses.sort(key=lambda clause: _order(clause.relation, places, inputs))
     mentioned = set().union(*(relation.free_symbols for relation in found))
     premises = {c.formula: c for c in base if c.role in ("assumed", "declared")}
     return Contract(
@@ -214,9 +215,11 @@ def contract(
     )
 
 
-def _order(relation: Relation, symbols: Sequence[str], sizes: frozenset[str]) -> tuple[bool, int, list[int], int, str]:
+def _order(
+    relation: Relation, symbols: Mapping[str, int], sizes: frozenset[str]
+) -> tuple[bool, int, list[int], int, str]:
     """Clauses over sizes alone first; of these those about one, in the order of the symbols; then by their form."""
-    places = sorted(symbols.index(name) for name in relation.free_symbols)
+    places = sorted(symbols[name] for name in relation.free_symbols)
     kind = 0 if not is_plain(relation) else 2 if relation.expr.ordered[0][1] < 0 else 1
     return not relation.free_symbols <= sizes, len(places), places, kind, relation.key
 

@@ -309,7 +309,7 @@ REFUSED: dict[str, tuple[ModelProto, str]] = {
     "initialiser without a type": (with_constant("type"), "the initialiser must have an element type, found 0"),
     "initialiser of a negative size": (
         with_constant("sign"),
-        "the initialiser must have sizes of at least 0, found [-2]",
+        "its dims are [-2]: sizes are never negative",
     ),
     "constant without all its data": (
         with_tensor(TensorProto(data_type=INT64, dims=[2], int64_data=[1])),
@@ -317,7 +317,7 @@ REFUSED: dict[str, tuple[ModelProto, str]] = {
     ),
     "constant of a negative size": (
         with_tensor(TensorProto(data_type=INT64, dims=[-1])),
-        "the tensor of value must have sizes of at least 0, found [-1]",
+        "its dims are [-1]: sizes are never negative",
     ),
     "initialiser of another rank": (
         with_constant("rank"),

@@ -13,6 +13,7 @@ from typing import Final
 from absint.lattices.contents import MAX_ELEMENTS
 from absint.lattices.records import NamedTuple
 from absint.lattices.terms.kept import Kept
+from absint.model.lengths import size_in_bytes
 from absint.model.wire.fields import DELIMITED, MAX_DEPTH, VARINT, Field, MalformedError, varint
 from absint.model.wire.scalars import (
     LARGE,
@@ -39,7 +40,7 @@ MAX_RESTS: Final = 1 << 18
 MAX_REST: Final = 1 << 8
 """Bytes of the longest of these."""
 
-_DIMS, _TYPE, _NAME, _RAW, _EXTERNAL, _LOCATION = 1, 2, 8, 9, 13, 14
+_DIMS, _TYPE, _STRINGS, _NAME, _RAW, _EXTERNAL, _LOCATION = 1, 2, 6, 8, 9, 13, 14
 _INTEGERS: Final[Mapping[int, tuple[str, Callable[[int], int]]]] = {
     5: ("int32_data", signed32),
     7: ("int64_data", signed),
@@ -65,6 +66,8 @@ class _Head(NamedTuple):
 
     is_small: bool
     """Elements are few."""
+    bytes: int
+    """The bytes of the elements; -1 if the type does not say."""
     inside: Rest
     """The tensor with weights in the file."""
     outside: Rest
@@ -135,8 +138,11 @@ def _after_name(data: Content, head: _Head, at: int, end: int) -> Rest | None:
             return None
         known = head.inside
         if not head.is_small:
-            return known
-        return Rest(known.data_type, known.dims, data[value_at : min(end, value_at + LARGE + 1)])
+            if length == head.bytes:
+                return known
+            return Rest(known.data_type, known.dims, b"", held={"raw_data": length})
+        content = data[value_at : min(end, value_at + LARGE + 1)]
+        return Rest(known.data_type, known.dims, content, held={"raw_data": length})
     while data[at] == _EXTERNAL_TAG and (length := data[at + 1]) < 128:
         at += 2 + length
     is_usual = not head.is_small and end - at == len(_IS_EXTERNAL) and data[at:end] == _IS_EXTERNAL
@@ -146,7 +152,12 @@ def _after_name(data: Content, head: _Head, at: int, end: int) -> Rest | None:
 def _read_head(content: bytes) -> _Head:
     sizes = Field(_DIMS, RUN, 0, 0, len(content) - 2, 0)
     dims, data_type = tuple(map(signed, integers(content, [sizes]))), content[-1]
-    head = _Head(_is_small(dims), Rest(data_type, dims, b""), Rest(data_type, dims, None, EXTERNAL))
+    head = _Head(
+        _is_small(dims),
+        size_in_bytes(data_type, dims),
+        Rest(data_type, dims, b""),
+        Rest(data_type, dims, None, EXTERNAL),
+    )
     return _HEADS.add(content, len(content), head)
 
 
@@ -189,8 +200,9 @@ def _any(data: Content, parts: Parts, depth: int) -> Tensor:
         for field in found.get(_EXTERNAL, ())
         if field.wire == DELIMITED
     ]
+    held = _held(raw, found)
     if not _is_small(dims):
-        return Tensor(name, Rest(data_type, dims, None if raw is None else b"", location, entries))
+        return Tensor(name, Rest(data_type, dims, None if raw is None else b"", location, entries, held=held))
     content = None if raw is None else data[raw.start : min(raw.end, raw.start + LARGE + 1)]
     whole: dict[str, Sequence[int]] = {}
     real: dict[str, Sequence[float]] = {}
@@ -201,7 +213,19 @@ def _any(data: Content, parts: Parts, depth: int) -> Tensor:
         elif number in _FLOATS:
             name_of_field, size = _FLOATS[number]
             real[name_of_field] = floats(data, same, size, _MOST)
-    return Tensor(name, Rest(data_type, dims, content, location, entries, whole, real))
+    held |= {field: len(whole.get(field, ())) for field, _ in _INTEGERS.values()}
+    return Tensor(name, Rest(data_type, dims, content, location, entries, whole, real, held))
+
+
+def _held(raw: Field | None, found: Mapping[int, Sequence[Field]]) -> dict[str, int]:
+    """What a tensor holds: bytes of raw data, else floats and texts. Integers, whose lengths vary, are not counted."""
+    if raw is not None:
+        return {"raw_data": raw.end - raw.start}
+    held = {"string_data": sum(field.wire == DELIMITED for field in found.get(_STRINGS, ()))}
+    for number, (name, size) in _FLOATS.items():
+        fields = [field for field in found.get(number, ()) if field.wire in (RUN, DELIMITED)]
+        held[name] = sum((field.end - field.start) // (size + (field.wire == RUN)) for field in fields)
+    return held
 
 
 def read_sparse(data: Content, parts: Parts, depth: int) -> SparseTensor:

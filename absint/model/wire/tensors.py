@@ -38,6 +38,7 @@ class Rest:
         "external_data",
         "fault",
         "floats",
+        "held",
         "integers",
         "raw_data",
         "value",
@@ -52,8 +53,11 @@ class Rest:
         external_data: Sequence[Entry] = (),
         integers: Mapping[str, Sequence[int]] = _NONE,
         floats: Mapping[str, Sequence[float]] = _NONE,
+        held: Mapping[str, int] | None = None,
     ) -> None:
-        """`integers` and `floats` are elements that are not raw, by the names of their fields."""
+        """`integers` and `floats` are elements that are not raw, by the names of their fields. `held` counts those
+        of the file: bytes of `raw_data`, or numbers and texts of other fields.
+        """
         self.data_type = data_type
         self.dims = dims
         self.raw_data = raw_data
@@ -61,6 +65,7 @@ class Rest:
         self.external_data = external_data
         self.integers = integers
         self.floats = floats
+        self.held = held
         self.value: value.Tensor | None = None
         """The abstract value, once somebody has asked for it."""
         self.fault: str | None = None
@@ -124,6 +129,11 @@ class Tensor:
     def int64_data(self) -> Sequence[int]:
         """Elements that are INT64."""
         return self.rest.integers.get("int64_data", ())
+
+    def count(self, field: str) -> int | None:
+        """The bytes of `raw_data`, or the elements of another field; None if as many as wanted, or not counted."""
+        held = self.rest.held
+        return None if held is None else held.get(field)
 
     @property
     def uint64_data(self) -> Sequence[int]:

@@ -1,0 +1,63 @@
+"""Work that must not grow faster than the model: counted in calls, which no load of the machine changes."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from types import ModuleType
+
+import onnx
+import pytest
+from onnx import TensorProto, helper
+
+import absint
+from absint.lattices.terms import broadcasting
+from absint.queries import symbols
+
+
+def joined(operator: str, count: int, **attributes: int) -> onnx.ModelProto:
+    """One node of so many vectors, each with a symbol of its own."""
+    inputs = [helper.make_tensor_value_info(f"x{k}", TensorProto.FLOAT, [f"N{k}"]) for k in range(count)]
+    node = helper.make_node(operator, [info.name for info in inputs], ["y"], **attributes)
+    graph = helper.make_graph([node], "graph", inputs, [onnx.ValueInfoProto(name="y")])
+    return helper.make_model(graph, opset_imports=[helper.make_opsetid("", 18)])
+
+
+@pytest.fixture
+def counted(monkeypatch: pytest.MonkeyPatch) -> Callable[[ModuleType, str], list[None]]:
+    """Counts the calls of a function of a module."""
+
+    def count(module: ModuleType, name: str) -> list[None]:
+        calls: list[None] = []
+        function = getattr(module, name)
+
+        def called(*arguments: object) -> object:
+            calls.append(None)
+            return function(*arguments)
+
+        monkeypatch.setattr(module, name, called)
+        return calls
+
+    return count
+
+
+def test_names_are_found_without_a_search(counted: Callable[[ModuleType, str], list[None]]) -> None:
+    model = joined("Concat", 400, axis=0)
+    calls = counted(symbols, "symbols_of")
+    assert "x399" in str(absint.analyze(model))
+    assert len(calls) <= 3 * 401
+
+
+def test_a_broadcast_does_not_compare_each_two_of_its_sizes(counted: Callable[[ModuleType, str], list[None]]) -> None:
+    model = joined("Sum", 200)
+    calls = counted(broadcasting, "fits")
+    assert absint.analyze(model).shapes["y"].rank == 1
+    assert len(calls) <= 2000
+
+
+def test_what_a_broadcast_covers_is_left_out() -> None:
+    n, m = absint.parse("n"), absint.parse("m")
+    covered = broadcasting.broadcast
+    assert covered(n, absint.parse("max(n, 1)"), m) is covered(n, m)
+    assert covered(n, absint.parse("ite(m >= 3, max(n, 1), n)")) is n
+    assert covered(n, absint.parse("ite(m >= 3, 1, n)"), m) is covered(n, m)
+    assert covered(m, absint.parse("ite(m >= 3, 1, n)")) is not m
