@@ -34,6 +34,7 @@ from absint.lattices.terms.substitution import substitute
 from absint.lattices.text.escapes import excerpt
 from absint.lattices.value import Tensor, Value
 from absint.program.graph import Node
+from absint.shapes.memo.gc_pause import uncollected
 
 if TYPE_CHECKING:
     from absint.solution.analysed import Analysed
@@ -102,6 +103,7 @@ class Runs(Analysis[Dim]):
 class Cost:
     """Costs of a model."""
 
+    @uncollected
     def __init__(self, analysed: Analysed) -> None:
         analysed.require_sound("a cost")
         self._analysed = analysed

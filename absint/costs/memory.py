@@ -23,6 +23,7 @@ from absint.lattices.logic.relation import TRUE, Relation, ite, negation
 from absint.lattices.terms.expr import UNKNOWN_DIM, ZERO_EXPR, Dim, Expr, Symbol
 from absint.lattices.terms.normal import maximum
 from absint.lattices.text.escapes import excerpt
+from absint.shapes.memo.gc_pause import uncollected
 
 if TYPE_CHECKING:
     from absint.solution.analysed import Analysed
@@ -63,6 +64,7 @@ class Peak(NamedTuple):
 class Memory:
     """Memory of the activations of a model, with nodes in the order of the file."""
 
+    @uncollected
     def __init__(self, analysed: Analysed, inputs: InputPolicy = "freed", views: ViewPolicy = "copied") -> None:
         analysed.require_sound("the memory")
         self._analysed = analysed

@@ -1,7 +1,8 @@
-"""Work that must not grow faster than the model: counted in calls, which no load of the machine changes."""
+"""Work that must not grow faster than the model: counted in calls, or shown to pause the collector."""
 
 from __future__ import annotations
 
+import gc
 from collections.abc import Callable
 from types import ModuleType
 
@@ -10,8 +11,11 @@ import pytest
 from onnx import TensorProto, helper
 
 import absint
+from absint.analyses.regions import Regions
+from absint.costs import cost, memory
 from absint.lattices.terms import broadcasting
 from absint.queries import symbols
+from absint.solution.analysed import Analysed
 
 
 def joined(operator: str, count: int, **attributes: int) -> onnx.ModelProto:
@@ -61,3 +65,20 @@ def test_what_a_broadcast_covers_is_left_out() -> None:
     assert covered(n, absint.parse("ite(m >= 3, max(n, 1), n)")) is n
     assert covered(n, absint.parse("ite(m >= 3, 1, n)"), m) is covered(n, m)
     assert covered(m, absint.parse("ite(m >= 3, 1, n)")) is not m
+
+
+@pytest.mark.parametrize("module", [cost, memory], ids=["cost", "memory"])
+def test_a_bill_is_made_without_collections(module: ModuleType, monkeypatch: pytest.MonkeyPatch) -> None:
+    collecting = []
+
+    def regions(analysed: Analysed) -> Regions:
+        collecting.append(gc.isenabled())
+        return Regions(analysed)
+
+    monkeypatch.setattr(module, "Regions", regions)
+    result = absint.analyze(joined("Sum", 3))
+    for _ in (result.cost(), result.memory()):
+        pass
+    assert collecting
+    assert not any(collecting)
+    assert gc.isenabled()
