@@ -101,7 +101,7 @@ def found() -> Iterator[Row]:
             assert spec is not None
             instance = instance_of(domain, operator, version, text, outputs)
             cases[version] = case_of(spec, operator, version, instance)
-            documents.add(documented(spec.meaning(operator, version, instance), entry["at"]))
+            documents.add(documented(spec.meaning(operator, version, instance, documented=True), entry["at"]))
         (document,) = documents
         yield Row(cases, entry["at"], document, entry.get("death", ""))
 

@@ -139,7 +139,7 @@ def _run(task: Task, sending: Connection) -> None:
     domain, operator, version, instance, left = task
     spec = specification(domain, operator, version)
     assert spec is not None
-    meaning = spec.meaning(operator, version, instance)
+    meaning = spec.meaning(operator, version, instance, documented=True)
     case = case_of(spec, operator, version, instance)
     for at in left:
         arrays = arrays_of(case, at, 0)

@@ -33,7 +33,7 @@ def instances(domain: str, operator: str, version: int) -> Iterator[tuple[Instan
     spec = specification(domain, operator, version)
     for instance in spec.grid if spec is not None else ():
         if instance.first <= version <= instance.last:
-            yield instance, spec, spec.meaning(operator, version, instance)
+            yield instance, spec, spec.meaning(operator, version, instance, documented=True)
 
 
 def is_excluded(applied: Applied, at: Mapping[str, int]) -> bool:
