@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Final
 
 from absint.engine import fixpoint
 from absint.lattices.logic.facts import Facts
-from absint.lattices.logic.relation import Relation
+from absint.lattices.logic.relation import FALSE, Relation
 from absint.lattices.terms.expr import Dim, Expr, Symbol
 from absint.lattices.terms.normal import sole_atom
 from absint.lattices.terms.substitution import Substitution
@@ -225,8 +225,11 @@ def _teaches(relation: Relation, wanted: Container[Relation]) -> bool:
 
 def _settles(known: Facts, choice: Relation) -> bool:
     """The facts leave of the choice what is a fact about a symbol, as of `N % 2 == 0 or N == 0` where `N >= 1`."""
+    sizes = [part for part in choice.parts if part.op == "==" and len(part.symbols) == 1]
+    if not any(part.symbols <= known.mapping.keys() and part.map(known.replaced) is FALSE for part in sizes):
+        return False
     settled = choice.map(known.replaced)
-    return settled is not choice and settled.op != "true" and is_about_a_symbol(settled)
+    return settled.op not in ("true", "false") and is_about_a_symbol(settled)
 
 
 def _clash(facts: Facts, learned: Mapping[Relation, Learned], order: Sequence[str]) -> tuple[Learned, ...]:
