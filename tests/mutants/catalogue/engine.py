@@ -271,8 +271,8 @@ MUTANTS: Final[tuple[Mutant, ...]] = (
         "memo-without-version",
         "a function body of another opset has the operators of the model",
         "absint.program.lowering",
-        "operations = self._operations.setdefault(key, {})",
-        "operations = self._operations.setdefault((), {})",
+        "operations = self._operations.setdefault((key, bool(stack)), {})",
+        "operations = self._operations.setdefault(((), False), {})",
         "said(graph('(float[N] x, float[M] y) => (float[K] z, float[L] w) { z = Max(x, y) w = f.old(x, y) }"
         '<domain: "f", opset_import: ["" : 6]> old (a, b) => (c) { c = Max(a, b) }\'))',
         "pytest tests/absint/test_lower.py",
