@@ -85,6 +85,11 @@ class Loaded:
         return self._proto
 
     @property
+    def is_outlined(self) -> bool:
+        """Large tensors of `model` lack their data: it was made of an onnx_ir model."""
+        return self._given is not None and not _is_proto(self._given)
+
+    @property
     def mapped(self) -> ModelFile | None:
         """The file of a model whose bytes are not kept in memory."""
         return self.file if self._content is None else None

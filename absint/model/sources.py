@@ -28,9 +28,11 @@ def input_fault(info: ValueInfoMessage, value: Value) -> str:
     return "it must have a type, found none" if info.type.WhichOneof("value") is None else ""
 
 
-def initialiser_fault(tensor: TensorMessage, value: Tensor, declared: ValueInfoMessage | None) -> str:
+def initialiser_fault(
+    tensor: TensorMessage, value: Tensor, declared: ValueInfoMessage | None, *, outlined: bool
+) -> str:
     """The reason why no runtime accepts an initialiser that is read as `value`; `declared` is the input of its name."""
-    fault = tensor_fault(tensor, value)
+    fault = tensor_fault(tensor, value, outlined=outlined)
     if fault:
         return f"the initialiser {fault}"
     if declared is None:
@@ -45,25 +47,26 @@ def initialiser_fault(tensor: TensorMessage, value: Tensor, declared: ValueInfoM
     return f"it is declared with shape {stated.shape}, and its initialiser has shape {value.shape}"
 
 
-def tensor_fault(tensor: TensorMessage, value: Tensor) -> str:
-    """What a tensor must have and lacks, by its type and data alone; empty if a runtime may accept it.
+def tensor_fault(tensor: TensorMessage, value: Tensor, *, outlined: bool) -> str:
+    """What a tensor must have and lacks, by its type and data alone; empty if a runtime may accept it. The model is
+    `outlined` if large tensors were left empty.
 
     Tensors of a file that differ in their names have the same.
     """
     if not isinstance(tensor, ReadTensor):
-        return _fault(tensor, value)
+        return _fault(tensor, value, outlined)
     rest = tensor.rest
     if rest.fault is None:
-        rest.fault = _fault(tensor, value)
+        rest.fault = _fault(tensor, value, outlined)
     return rest.fault
 
 
-def _fault(tensor: TensorMessage, value: Tensor) -> str:
+def _fault(tensor: TensorMessage, value: Tensor, outlined: bool) -> str:
     if value.dtype is UNDEFINED:
         return f"must have an element type, found {tensor.data_type}"
     if value.shape.is_top or value.contents is not None:  # of a negative size, which has been reported, or complete
         return ""
-    if has_another_length(tensor) or (_is_small(value) and lacks_data(tensor)):
+    if (not outlined and has_another_length(tensor)) or (_is_small(value) and lacks_data(tensor)):
         wanted = f"{value.dtype}{list(tensor.dims)}"
         return f"must have the data of {wanted}, found another length"
     return ""

@@ -47,12 +47,15 @@ class _Operator(NamedTuple):
 class Instances:
     """Gives operator instances their operations."""
 
-    def __init__(self, lookup: Lookup, report: Report, constant: Callable[[TensorMessage], Tensor]) -> None:
-        """`constant` reads a tensor of the file."""
+    def __init__(
+        self, lookup: Lookup, report: Report, constant: Callable[[TensorMessage], Tensor], *, outlined: bool
+    ) -> None:
+        """`constant` reads a tensor of the file. The model is `outlined` if its large tensors were left empty."""
         self._lookup = lookup
         self._is_shipped = lookup.table is shipped()
         self._report = report
         self._constant = constant
+        self._outlined = outlined
         self._operators: dict[tuple[str, str, int], _Operator] = {}
 
     def operation(
@@ -67,14 +70,14 @@ class Instances:
 
         `operator` is its domain, name and version, and `key` all that its operation depends on, except the version.
         """
-        identity = (operator[2], key)
-        interned = INTERNED.find(identity) if self._is_shipped else None
+        identity, said, kinds = (operator[2], key), len(self._report.diagnostics), {a.name: a.type for a in attributes}
+        shares = self._is_shipped and not (self._outlined and TENSOR in kinds.values())
+        interned = INTERNED.find(identity) if shares else None
         if interned is not None:
             return interned
-        said, kinds = len(self._report.diagnostics), {a.name: a.type for a in attributes}
         operation = self._made(operator, attributes, kinds, outputs, place)
         if (
-            self._is_shipped
+            shares
             and operation is not None
             and operation.is_standard
             and len(self._report.diagnostics) == said
@@ -108,7 +111,7 @@ class Instances:
             self._report.warn("malformed-node", place(), f"{text}; runtimes refuse it")
         for text in harmless:
             self._report.note("node-form", place(), text)
-        fatal += tuple(_tensor_faults(attributes, decoded))
+        fatal += tuple(self._tensor_faults(attributes, decoded))
         return Operation(
             *operator,
             rule,
@@ -139,13 +142,16 @@ class Instances:
         """Attributes as rules see them."""
         return {a.name: decode_attribute(a, self._constant) for a in attributes}
 
-
-def _tensor_faults(attributes: Sequence[AttributeMessage], decoded: Mapping[str, AttributeValue]) -> Iterator[str]:
-    """The reasons why no runtime loads the tensors among the attributes."""
-    for attribute in attributes:
-        value = decoded[attribute.name]
-        if attribute.type == TENSOR and isinstance(value, Tensor) and (fault := tensor_fault(attribute.t, value)):
-            yield f"the tensor of {attribute.name} {fault}"
+    def _tensor_faults(
+        self, attributes: Sequence[AttributeMessage], decoded: Mapping[str, AttributeValue]
+    ) -> Iterator[str]:
+        """The reasons why no runtime loads the tensors among the attributes."""
+        for attribute in attributes:
+            value = decoded[attribute.name]
+            if attribute.type == TENSOR and isinstance(value, Tensor):
+                fault = tensor_fault(attribute.t, value, outlined=self._outlined)
+                if fault:
+                    yield f"the tensor of {attribute.name} {fault}"
 
 
 def _of_rule(rule: Rule, domain: str, op_type: str, version: int) -> _Operator:

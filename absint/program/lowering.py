@@ -67,7 +67,7 @@ class Lowerer:
         self.program = program or Program()
         self._report = Report()
         self._sources = Sources(loaded, self.program, self._report, defaults=defaults)
-        self._instances = Instances(lookup, self._report, self._sources.constant)
+        self._instances = Instances(lookup, self._report, self._sources.constant, outlined=loaded.is_outlined)
         self._declaring: list[Declaring] = []
         self._frames: list[Frame] = []
         self._bodies: list[tuple[GraphMessage, Scope, str]] = []
@@ -76,7 +76,7 @@ class Lowerer:
         self._is_body = functions is not None
         self._called = functions or Functions.of(loaded, self.program.semantics)
         self._functions = self._called.protos
-        self._shares = lookup.table is shipped() and not self._functions
+        self._shares = lookup.table is shipped() and not self._functions and not loaded.is_outlined
         self._root = Path()
         self._captures = Captures()
 

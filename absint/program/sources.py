@@ -67,7 +67,7 @@ class Sources:
         fixed = self._loaded.model.ir_version < 4  # there every initialiser has to be an input
         for tensor in graph.initializer[:]:
             name, value = tensor.name, self.constant(tensor)
-            if fault := initialiser_fault(tensor, value, declared.get(name)):
+            if fault := initialiser_fault(tensor, value, declared.get(name), outlined=self._loaded.is_outlined):
                 self.refuse(len(nodes), fault)
             if name in declared and not fixed:
                 self.signature.overridable[name] = len(nodes)

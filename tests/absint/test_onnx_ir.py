@@ -196,3 +196,17 @@ def test_node_tests(part: int) -> None:
 @pytest.mark.parametrize("path", PATHS, ids=lambda path: path.stem)
 def test_real_models(path: Path) -> None:
     holds(onnx.load(path, load_external_data=False))
+
+
+def test_a_tensor_that_was_left_empty_is_not_one_without_data() -> None:
+    """Both are of equal bytes as messages, and operations of equal nodes are shared."""
+    whole = numpy_helper.from_array(np.zeros(4096, np.float32), "c")
+    lacking = TensorProto(name="c", data_type=TensorProto.FLOAT, dims=[4096], raw_data=b"")
+    for _ in range(2):
+        for tensor, is_right in ((lacking, False), (whole, True)):
+            nodes = [helper.make_node("Constant", [], ["y"], value=tensor)]
+            y = helper.make_tensor_value_info("y", TensorProto.FLOAT, ["N"])
+            model = helper.make_model(helper.make_graph(nodes, "g", [], [y]))
+            assert (not absint.analyze(model).diagnostics) == is_right
+            if is_right:
+                assert not absint.analyze(onnx_ir.from_proto(model)).diagnostics
