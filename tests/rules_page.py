@@ -8,6 +8,7 @@ from __future__ import annotations
 import sys
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from functools import cache
 from pathlib import Path
 from textwrap import fill
 from typing import Final, NamedTuple
@@ -42,8 +43,13 @@ class Aspects(NamedTuple):
     """Some sizes are illegal at ranks and attributes that are legal."""
 
 
-def aspects() -> Iterator[Aspects]:
+@cache
+def aspects() -> Sequence[Aspects]:
     """The aspects of each specified operator."""
+    return list(_aspects())
+
+
+def _aspects() -> Iterator[Aspects]:
     for domain, operator in specified():
         known = [v for v in versions(domain, operator) if specification(domain, operator, v) is not None]
         items = [item for v in known for item in obligations_of(shipped(), domain, operator, v)]
@@ -71,7 +77,7 @@ def _has_clauses(domain: str, operator: str, known: Iterable[int]) -> bool:
 
 def section() -> str:
     """The generated part of the page."""
-    found = list(aspects())
+    found = aspects()
     plain = [item for item in found if "necessary" not in item.obligations]
     lacking = [item for item in found if "sufficient" not in item.obligations]
     free = [item for item in lacking if not item.has_clauses]

@@ -4,9 +4,10 @@ import ast
 import re
 import subprocess
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from fnmatch import fnmatch
+from functools import cache
 from pathlib import Path
 from typing import Final
 
@@ -165,11 +166,14 @@ def arrows() -> Iterator[tuple[str, str]]:
     return (arrow for arrow in all_arrows() if arrow not in EXCEPTIONS)
 
 
-def all_arrows() -> Iterator[tuple[str, str]]:
-    for module, file in MODULES.items():
-        for item in imports(ast.parse(file.read_text("utf-8")), module):
-            if item.name in MODULES and item.name != module:
-                yield module, item.name
+@cache
+def all_arrows() -> Sequence[tuple[str, str]]:
+    return [
+        (module, item.name)
+        for module, file in MODULES.items()
+        for item in imports(ast.parse(file.read_text("utf-8")), module)
+        if item.name in MODULES and item.name != module
+    ]
 
 
 def test_exceptions_are_few_and_needed() -> None:

@@ -57,6 +57,7 @@ def export_queries(
     """
     check_seconds(seconds)
     check_seconds(limit, "--limit")
+    from absint.runs.jobs import check_scheduler
     from absint.study.queries import DENIED
     from absint.study.smtlib_export import check_folder, export, is_export, read_index, write_export
 
@@ -68,6 +69,7 @@ def export_queries(
     else:
         target = Path(out)
         check_folder(target)
+        check_scheduler(scheduler)
         with counted("pairs") as advance:
             found = export(folder, sources=sources, jobs=jobs, seconds=seconds, scheduler=scheduler, progress=advance)
         write_export(found, target)

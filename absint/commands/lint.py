@@ -93,7 +93,9 @@ def lint(
         raise UsageError("--write-baseline needs --baseline, the file to write")
     from absint.linting import lint as run
     from absint.linting.baseline import write_baseline as save
+    from absint.runs.jobs import check_scheduler
 
+    check_scheduler(scheduler)
     with counted("models") as advance:
         found = run(
             _given(models),

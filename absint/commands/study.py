@@ -76,11 +76,13 @@ def study(
 
     Exit code: 1 if a claim of the policy "sound" is refuted; else 3 if the study failed at a pair; else 0.
     """
+    from absint.runs.jobs import check_scheduler
     from absint.study import study as run_study
 
     check_seconds(seconds)
     if (plots is not None or retry) and out is None:
         raise UsageError(f"{'--retry' if plots is None else '--plots'} needs --out, the folder to write to")
+    check_scheduler(scheduler)
     with counted("pairs") as advance:
         found = run_study(
             folder,

