@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from functools import cache
+
 import onnx
 import pytest
 
-from tests.absint.costs.comparison import Comparer, flow_runs
+from tests.absint.costs.comparison import Compared, Comparer, flow_runs
 from tests.absint.flows import FLOWS
 from tests.real_models import REAL
 
@@ -17,15 +20,20 @@ BY_DATA = {"embedding_bag.legacy", "tf_gru_stack.tf2onnx", "tv_fcos.legacy"}
 POLICIES: list[dict[str, str]] = [{}, {"inputs": "kept", "views": "shared"}, {"inputs": "apart"}]
 
 
+@cache
+def compared(name: str, policies: int) -> Sequence[Compared]:
+    return list(flow_runs(name, **POLICIES[policies]))
+
+
 @pytest.mark.parametrize("name", FLOWS)
 def test_models_with_control_flow(name: str) -> None:
-    for policies in POLICIES:
-        for found in flow_runs(name, **policies):
+    for at in range(len(POLICIES)):
+        for found in compared(name, at):
             found.check()
 
 
 def test_most_models_with_control_flow_are_compared() -> None:
-    assert sum(any(not found.larger for found in flow_runs(name)) for name in FLOWS) >= 50
+    assert sum(any(not found.larger for found in compared(name, 0)) for name in FLOWS) >= 50
 
 
 @pytest.mark.parametrize("name", SMALL)

@@ -175,8 +175,8 @@ def holds(model: ModelProto) -> None:
     except Exception:  # onnx_ir does not read it
         return
     given = onnx_ir.from_proto(model)
-    assert emptied(outline_of(given)) == emptied(onnx_ir.to_proto(onnx_ir.from_proto(model)))
     assert answers(absint.analyze(given)) == answers(absint.analyze(whole))
+    assert emptied(outline_of(given)) == emptied(whole)
 
 
 @pytest.mark.parametrize("name", MODELS)
