@@ -195,10 +195,11 @@ ONLY_FRESH = frozenset({"absint in Python"})
 
 
 def timed(engine: Engine, path: str, way: str, runs: int) -> tuple[list[float], Any]:
-    """Seconds of each run, and the last result."""
+    """Seconds of each run, and the last result. To free the one before is no part of a run."""
     seconds, result = [], None
     model = load(path) if way == "memory" else None
     for _ in range(runs):
+        result = None
         given = engine.prepare(copy.deepcopy(model)) if model is not None else None
         engine.forget()
         gc.collect()

@@ -14,6 +14,10 @@ BASE = "onnx"
 """The engine whose time is 1."""
 
 
+KEEPING = "absint again"
+"""The engine that keeps what it did: its first run of a model is one of a process that has only seen others."""
+
+
 class Row(NamedTuple):
     """One model: its nodes, and what each engine replied."""
 
@@ -62,22 +66,25 @@ def distribution(console: Console, setting: tuple[str, str], rows: Mapping[str, 
     names = ("engine", "models", "ms (mean)", "mean", "least", "median", "90 %", "most", "where it is most")
     table = columns(f"{form}, from {way}: times of {BASE} (means are geometric)", names)
     engines = dict.fromkeys(name for row in rows.values() for name in row.engines)
-    for name in engines:
-        done = {m: e for m, row in rows.items() if "median" in (e := row.engines.get(name, {}))}
+    shown = [(name, name, "median") for name in engines]
+    if way != "process" and KEEPING in engines:
+        shown.append((f"{KEEPING.split()[0]}, first run", KEEPING, "first"))
+    for title, name, which in shown:
+        done = {m: e for m, row in rows.items() if which in (e := row.engines.get(name, {}))}
         ratios = {
-            model: found["median"] / base
+            model: found[which] / base
             for model, found in done.items()
-            if (base := rows[model].engines.get(BASE, {}).get("median"))
+            if (base := rows[model].engines.get(BASE, {}).get(which))
         }
         if not ratios:
-            table.add_row(name, str(len(done)))
+            table.add_row(title, str(len(done)))
             continue
         ordered = sorted(ratios.values())
         most = max(ratios, key=lambda model: ratios[model])
         table.add_row(
-            name,
+            title,
             str(len(ratios)),
-            f"{1e3 * statistics.geometric_mean(found['median'] for found in done.values()):.1f}",
+            f"{1e3 * statistics.geometric_mean(found[which] for found in done.values()):.1f}",
             f"{statistics.geometric_mean(ordered):.2f}",
             f"{ordered[0]:.2f}",
             f"{statistics.median(ordered):.2f}",
