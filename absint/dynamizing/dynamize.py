@@ -174,7 +174,7 @@ def _loaded(analysed: Analysed, data: Data, pieces: Sequence[Piece], model: Mode
     """A copy of the model, of which `model` is the outline. That of a large file stays without its weights."""
     origin, folder = analysed.origin, analysed.loaded.folder
     if size_of(pieces) > MAX_IN_MEMORY:
-        return Loaded(model, origin, folder)
+        return Loaded(model, origin, folder, is_outlined=True)
     content = b"".join(piece if isinstance(piece, bytes) else data[piece.start : piece.end] for piece in pieces)
     return Loaded(read_model(content), origin, folder, None, content)
 

@@ -185,7 +185,7 @@ def at(analysed: Analysed, sizes: Mapping[str, int]) -> Analysed:
 
 
 def redeclared(fixed: FixedSizes, model: ModelProto, assumptions: Sequence[Relation]) -> FixedSizes:
-    """The same sizes with the analysis of `model`, which declares them.
+    """The same sizes with the analysis of `model`, an outline that declares them.
 
     A runtime gives an output of a loop without a trip the sizes that type inference finds in the body, and that finds
     more where sizes are declared; and elements of an input have names where it is small. Any other model has the same
@@ -196,7 +196,7 @@ def redeclared(fixed: FixedSizes, model: ModelProto, assumptions: Sequence[Relat
     has_loop = any(isinstance(node.step, LoopBody) for node in bound.nodes)
     if lower is None or not (has_loop or _gains_elements(bound, fixed.sizes)):
         return fixed
-    loaded = Loaded(model, bound.origin, bound.loaded.folder, given=model)
+    loaded = Loaded(model, bound.origin, bound.loaded.folder, given=model, is_outlined=True)
     lowered = lower(loaded)
     inputs = read_inputs(lowered)
     for node, value in inputs.values.items():

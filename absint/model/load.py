@@ -33,7 +33,7 @@ MAX_IN_MEMORY: Final = 1 << 24
 class Loaded:
     """A model, and if it came from a file, this file and the folder of its external data."""
 
-    __slots__ = ("_content", "_given", "_proto", "file", "folder", "model", "origin")
+    __slots__ = ("_content", "_given", "_proto", "file", "folder", "is_outlined", "model", "origin")
 
     def __init__(
         self,
@@ -43,14 +43,19 @@ class Loaded:
         file: ModelFile | None = None,
         content: bytes | None = None,
         given: onnx.ModelProto | onnx_ir.Model | None = None,
+        *,
+        is_outlined: bool = False,
     ) -> None:
-        """`content` are the bytes that the model was read from, `given` the model in memory that it was read from."""
+        """`content` are the bytes that the model was read from, `given` the model in memory that it was read from.
+        Large tensors of an outlined model lack their data.
+        """
         self.model = model
         self.origin = origin
         self.folder = folder
         self.file = file
         self._content = content
         self._given = given
+        self.is_outlined = is_outlined
         self._proto: onnx.ModelProto | None = None
 
     def damaged(self) -> ModelError:
@@ -83,11 +88,6 @@ class Loaded:
                 with self.opened() as opened:
                     self._proto = _parsed(opened.data, self.origin)
         return self._proto
-
-    @property
-    def is_outlined(self) -> bool:
-        """Large tensors of `model` lack their data: it was made of an onnx_ir model."""
-        return self._given is not None and not _is_proto(self._given)
 
     @property
     def mapped(self) -> ModelFile | None:
@@ -147,7 +147,7 @@ def load(model: ModelLike | Loaded, *, origin: str = "the bytes given") -> Loade
     if type(model).__module__.split(".")[0] == "onnx_ir":
         from absint.model.onnx_ir_models import outline_of
 
-        return _checked(Loaded(outline_of(model), "the model", given=model))
+        return _checked(Loaded(outline_of(model), "the model", given=model, is_outlined=True))
     found = f"cannot read a model from {type(model).__name__}"
     raise ModelError(f"{found}: give a path, bytes, an onnx.ModelProto or an onnx_ir.Model")
 

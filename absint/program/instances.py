@@ -70,7 +70,8 @@ class Instances:
 
         `operator` is its domain, name and version, and `key` all that its operation depends on, except the version.
         """
-        identity, said, kinds = (operator[2], key), len(self._report.diagnostics), {a.name: a.type for a in attributes}
+        identity = (operator[2], key)
+        said, kinds = len(self._report.diagnostics), {a.name: a.type for a in attributes}
         shares = self._is_shipped and not (self._outlined and TENSOR in kinds.values())
         interned = INTERNED.find(identity) if shares else None
         if interned is not None:
