@@ -116,8 +116,8 @@ def main() -> None:
                         tables.show(console, f"{path.stem}, {form}, from {way}", tables.Row(nodes, row))
         for worker in workers.values():
             worker.close()
-    for setting, rows in figures.items():
-        tables.distribution(console, setting, rows)
+    for number, (setting, rows) in enumerate(figures.items()):
+        tables.distribution(console, setting, rows, first=number == 0)
     tables.exactness(console, figures)
     if options.built:
         tables.growth(console, figures)

@@ -60,14 +60,16 @@ def show(console: Console, title: str, row: Row) -> None:
     console.print(table)
 
 
-def distribution(console: Console, setting: tuple[str, str], rows: Mapping[str, Row]) -> None:
-    """How the ratios of each engine to the base are spread over the models that both can do."""
+def distribution(console: Console, setting: tuple[str, str], rows: Mapping[str, Row], *, first: bool) -> None:
+    """How the ratios of each engine to the base are spread over the models that both can do. In the `first` setting the
+    engines had not seen these models before.
+    """
     form, way = setting
     names = ("engine", "models", "ms (mean)", "mean", "least", "median", "90 %", "most", "where it is most")
     table = columns(f"{form}, from {way}: times of {BASE} (means are geometric)", names)
     engines = dict.fromkeys(name for row in rows.values() for name in row.engines)
     shown = [(name, name, "median") for name in engines]
-    if way != "process" and KEEPING in engines:
+    if first and way != "process" and KEEPING in engines:
         shown.append((f"{KEEPING.split()[0]}, first run", KEEPING, "first"))
     for title, name, which in shown:
         done = {m: e for m, row in rows.items() if which in (e := row.engines.get(name, {}))}

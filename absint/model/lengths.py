@@ -44,9 +44,11 @@ def size_in_bytes(code: int, dims: Sequence[int]) -> int:
 
 def has_another_length(tensor: TensorMessage) -> bool:
     """The data in the model itself are more or fewer than the type and the sizes want, as far as that is counted."""
+    if tensor.data_location == EXTERNAL:
+        return False
     code, dims = tensor.data_type, tensor.dims[:]
     count, wanted = prod(dims), size_in_bytes(code, dims)
-    if tensor.data_location == EXTERNAL or (wanted < 0 and (code != DType.STRING or count < 0)):
+    if wanted < 0 and (code != DType.STRING or count < 0):
         return False
     if tensor.HasField("raw_data"):
         if code == DType.STRING:
