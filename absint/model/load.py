@@ -225,6 +225,7 @@ def unreadable_texts(model: ModelMessage) -> Iterator[bytes]:
     texts: list[object] = [entry.domain for entry in model.opset_import]
     for function in model.functions:
         texts += [function.name, function.domain, *function.input, *function.output]
+        texts += [entry.domain for entry in function.opset_import]
     graphs: list[GraphMessage | FunctionMessage] = [model.graph, *model.functions]
     while graphs:
         graph = graphs.pop()

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import onnx
 import pytest
-from onnx import TensorProto, helper
+from onnx import TensorProto, helper, parser
 
 import absint
 from absint.cli import run
@@ -62,6 +62,10 @@ def branch(name: str, read: str, output: str) -> onnx.GraphProto:
 
 CONDITIONAL = [value("x", FLOAT, ["N"]), value("c", BOOL, [])]
 
+CALLING = parser.parse_model("""<ir_version: 9, opset_import: ["" : 18, "my" : 1]>
+g (float[N] x) => (float[N] y) { y = my.f(x) }
+<domain: "my", opset_import: ["" : 18, "qqq" : 1]> f (a) => (b) { b = Relu(a) }""").SerializeToString()
+
 # What stands in for the path is MODEL.
 REFUSED: dict[str, tuple[Callable[[], bytes], str]] = {
     "text": (
@@ -112,6 +116,10 @@ REFUSED: dict[str, tuple[Callable[[], bytes], str]] = {
     "utf8-operator": (
         lambda: GOOD.replace(b"Relu", b"R\xff\xfeu"),
         r"MODEL: a name in it is not valid UTF-8: b'R\xff\xfeu'",
+    ),
+    "utf8-import-of-a-function": (
+        lambda: CALLING.replace(b"qqq", b"q\xffq"),
+        r"MODEL: a name in it is not valid UTF-8: b'q\xffq'",
     ),
     "utf8-dim": (
         lambda: GOOD.replace(b"\x01N", b"\x01\xff"),
