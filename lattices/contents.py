@@ -113,9 +113,11 @@ class Contents:
         return self.shape is None
 
     def block(self, shape: Sequence[int] | None = None) -> Block[Element] | None:
-        """The elements as a block; a fill needs the shape, and gives None where it has too many elements."""
+        """The elements as a block; a fill needs the shape, and gives None where it has too many elements. So does an
+        empty tensor with an axis of as many: whoever goes along it takes time and memory for each place.
+        """
         sizes = self.shape if self.shape is not None else shape
-        if sizes is None or not is_small(sizes):
+        if sizes is None or not is_small(sizes) or max(sizes, default=0) > MAX_ELEMENTS:
             return None
         return Block(sizes, self.elements * prod(sizes) if self.is_fill else self.elements)
 
