@@ -20,7 +20,7 @@ from absint.queries.contracts import contract, facts_from
 from absint.solution.naming import defining, where
 from absint.solution.node_diagnostics import can_run
 from absint.solver.contracts.contract import Clause
-from absint.solver.contracts.shortening import is_plain
+from absint.solver.contracts.simplification import is_plain
 from absint.solver.prove import holds
 
 if TYPE_CHECKING:

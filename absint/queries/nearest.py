@@ -19,7 +19,7 @@ from absint.queries.provers import checked
 from absint.queries.size_checks import check, sizes_of
 from absint.solution.constraints import recorded
 from absint.solver.constraints import ConstraintSet
-from absint.solver.contracts.shortening import simplified
+from absint.solver.contracts.simplification import simplified
 from absint.solver.nearest.candidates import Candidates
 from absint.solver.prove import Prover
 

@@ -15,7 +15,7 @@ from absint.lattices.text.printer import form_of
 from absint.report.relations import sizes
 from absint.solver.backend import SolverError
 from absint.solver.constraints import ConstraintSet, holds, meets
-from absint.solver.contracts.shortening import is_plain
+from absint.solver.contracts.simplification import is_plain
 from absint.solver.contracts.summaries import forms
 from absint.solver.prove import Prover
 

@@ -16,7 +16,8 @@ from absint.lattices.logic.relation import Relation
 from absint.lattices.text.escapes import excerpt, json_text
 from absint.lattices.text.naming import Naming, Where
 from absint.solver.constraints import Constraint, ConstraintSet, PossibleFailure
-from absint.solver.contracts.shortening import Stated, is_plain, needed_premises, shortened
+from absint.solver.contracts.shortening import needed_premises, shortened
+from absint.solver.contracts.simplification import Stated, is_plain
 from absint.solver.prove import Prover, holds
 from absint.version import VERSION
 

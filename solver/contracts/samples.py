@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
 from random import Random
@@ -14,14 +15,19 @@ from absint.lattices.terms.expr import Atom, Expr, Symbol, UndefinedError, posto
 
 _DRAWN: Final = 192
 
+_MANY: Final = 64
+"""Symbols from which on fewer sizes are drawn, and only those in most relations are changed one at a time."""
+
+_HUBS: Final = 16
+"""So many of them."""
+
 _MOST: Final = 40
 """Sizes of one symbol that are drawn from."""
 
-_VARIED: Final = 256
-"""Most symbols that are changed one at a time."""
-
 _OTHERS: Final = (0, 1, 9)
 """Sizes of the one that is changed."""
+
+_COMPARED: Final = frozenset({"==", "!=", ">="})
 
 _LARGEST: Final = 1 << 20
 
@@ -68,8 +74,10 @@ class Samples:
                 self._evaluate(part)
                 for number in range(seen, len(self)):
                     with suppress(UndefinedError, ValueError, KeyError):
-                        bit = 1 << number
-                        true, false = (true | bit, false) if part.truth(self._values[number]) else (true, false | bit)
+                        if _holds(part, self._values[number]):
+                            true |= 1 << number
+                        else:
+                            false |= 1 << number
             self._truths[part] = true, false, len(self)
         return self._truths[relation][:2]
 
@@ -94,6 +102,14 @@ class Samples:
         return found
 
 
+def _holds(part: Relation, values: Mapping[Atom, int]) -> bool:
+    """The truth of a relation without connectives; `Relation.truth` is for all, and slower."""
+    if part.op not in _COMPARED:
+        return part.truth(values)
+    value = part.expr.value(values)
+    return value >= 0 if part.op == ">=" else (value == 0) is (part.op == "==")
+
+
 def _all(parts: Sequence[tuple[int, int]]) -> tuple[int, int]:
     true, false = parts[0]
     for other in parts[1:]:
@@ -110,7 +126,7 @@ def near(relations: Sequence[Relation], symbols: Sequence[str]) -> Samples:
     values = _values(relations)
     draw = Random(0)
     found: dict[tuple[int, ...], None] = {(size,) * len(symbols): None for size in values}
-    for _ in range(_DRAWN if symbols else 0):
+    for _ in range(_DRAWN if 0 < len(symbols) <= _MANY else _DRAWN * _MANY // max(len(symbols), 1)):
         sizes: list[int] = []
         for _ in symbols:
             kind = draw.random()
@@ -127,10 +143,18 @@ def near(relations: Sequence[Relation], symbols: Sequence[str]) -> Samples:
     equal = good & ((1 << len(values)) - 1)
     if good:
         base = samples.binding((equal or good).bit_length() - 1)
-        for name in symbols[:_VARIED]:
+        for name in _most_mentioned(relations, symbols):
             for size in _OTHERS:
                 samples.add({**base, name: size})
     return samples
+
+
+def _most_mentioned(relations: Iterable[Relation], symbols: Sequence[str]) -> Sequence[str]:
+    """The symbols, or those in the most relations if there are many."""
+    if len(symbols) <= _MANY:
+        return symbols
+    mentions = Counter(name for relation in relations for name in relation.free_symbols)
+    return sorted(symbols, key=lambda name: -mentions[name])[:_HUBS]
 
 
 def _values(relations: Iterable[Relation]) -> list[int]:

@@ -5,29 +5,26 @@ Every step preserves the conjunction of all clauses. Rewrites are those of the n
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from itertools import chain
 from math import inf
 from typing import Final
 
 from absint.lattices.deadline import on_time
 from absint.lattices.logic.definedness import truth
 from absint.lattices.logic.facts import Facts
-from absint.lattices.logic.piecewise import choices, restrict
-from absint.lattices.logic.relation import FALSE, TRUE, UNKNOWN_RELATION, Relation, conjunction, disjunction, negation
-from absint.lattices.logic.truth import NO, YES
-from absint.lattices.terms.expr import Dim, Symbol, expr_of
-from absint.lattices.terms.interval import ANY
-from absint.lattices.terms.normal import sole_atom
-from absint.solver.constraints import Constraint
+from absint.lattices.logic.relation import FALSE, TRUE, Relation, conjunction, disjunction, negation
+from absint.lattices.logic.truth import YES
+from absint.lattices.terms.expr import Symbol
 from absint.solver.contracts.case_split import alternatives, clauses_of, conjuncts, has_choices, weight
+from absint.solver.contracts.components import components, spanning
+from absint.solver.contracts.premises import Premises
 from absint.solver.contracts.samples import Samples, near
+from absint.solver.contracts.simplification import SIMPLE, Stated, in_multiples, is_plain, simplified
 from absint.solver.contracts.summaries import forms
 from absint.solver.minimal import minimal
 from absint.solver.prove import Prover, connected
 from absint.solver.smtlib import query
-
-Stated = dict[Relation, dict[Constraint, None]]
-"""Clauses, each with the constraints that impose it."""
 
 _ROUNDS: Final = 4
 
@@ -37,18 +34,56 @@ _QUESTION: Final = 6
 All questions but the last use the budget up once in total; after that only facts shorten clauses.
 """
 
-_SIMPLE: Final = 16
-"""Largest size of a clause that others are simplified by."""
-
 
 def shortened(
     stated: Stated, given: Sequence[Relation], symbols: Sequence[str], prover: Prover
 ) -> tuple[Stated, bool | None]:
-    """Fewer and shorter clauses, equivalent under the given relations; and True if some sizes meet them."""
-    clauses = simplified(stated, given, symbols)
-    if FALSE in clauses or not clauses:
-        return clauses, not clauses
-    work = _Work(clauses, given, symbols, prover)
+    """Fewer and shorter clauses, equivalent under the given relations; and True if some sizes meet them.
+
+    Clauses that share no symbol are shortened apart. If some contradict each other, these alone are the answer.
+    """
+    found: Stated = {}
+    possible: bool | None = True
+    budget = _Budget(prover.limits.rlimit)
+    for clauses, known, names in _apart(stated, given, symbols):
+        equal = None if known else spanning(list(clauses))
+        if equal is not None:
+            found |= {clause: clauses[clause] for clause in equal}
+            continue
+        clauses = simplified(clauses, known, names)
+        if FALSE in clauses:
+            return clauses, False
+        for some, still_known, some_names in _apart(clauses, known, names):
+            shorter, verdict = _shortened(some, still_known, some_names, prover, budget)
+            if verdict is False:
+                return shorter, False
+            found |= shorter
+            possible = possible and verdict
+    return found, possible
+
+
+def _apart(
+    stated: Stated, given: Sequence[Relation], symbols: Sequence[str]
+) -> Iterator[tuple[Stated, list[Relation], list[str]]]:
+    """Clauses, given relations and symbols in groups that share no symbol; none if there are no clauses."""
+    places = {name: place for place, name in enumerate(symbols)}
+    taken = set(given)
+    for group in components([*stated, *given]) if stated else ():
+        names = set().union(*(relation.free_symbols for relation in group)) & places.keys()
+        yield (
+            {relation: stated[relation] for relation in group if relation in stated},
+            [relation for relation in group if relation in taken],
+            sorted(names, key=places.__getitem__),
+        )
+
+
+def _shortened(
+    clauses: Stated, given: Sequence[Relation], symbols: Sequence[str], prover: Prover, budget: _Budget
+) -> tuple[Stated, bool | None]:
+    """The same of clauses that facts have simplified."""
+    if not given and len(clauses) == 1 and _is_bound(next(iter(clauses))):
+        return clauses, True
+    work = _Work(clauses, given, symbols, prover, budget)
     clauses = work.needed(work.without_implied(clauses))
     for _ in range(_ROUNDS):
         before = list(clauses)
@@ -62,138 +97,57 @@ def shortened(
     return clauses, False if FALSE in clauses else work.possible(clauses)
 
 
-# Simplification by facts
+def _is_bound(relation: Relation) -> bool:
+    """A comparison of a symbol with a constant that some sizes of it meet."""
+    if not is_plain(relation):
+        return False
+    (symbol,) = relation.symbols
+    return relation.line is not None and any(not part.meet(symbol.bounds).is_empty for part in relation.line.range)
 
 
-def simplified(stated: Stated, given: Sequence[Relation], symbols: Sequence[str]) -> Stated:
-    """Each clause simplified under the shorter ones; the conjunction stays equivalent."""
-    pending = stated
-    while True:
-        done: Stated = {}
-        facts = Facts(given, symbols)
-        seen: set[Relation] = set(given)
-        for clause, because in sorted(pending.items(), key=lambda item: (item[0].size, item[0].key)):
-            on_time()
-            relation = TRUE if clause in seen else simplify(clause, facts)
-            for part in conjuncts(relation):
-                if part is TRUE:
-                    continue
-                if part is FALSE:
-                    return {FALSE: because}
-                done.setdefault(part, {}).update(because)
-                seen.add(part)
-                if part.size <= _SIMPLE:
-                    facts = facts.assume(part)
-            if facts.contradiction:
-                return done
-        if set(done) == set(pending):
-            return done
-        pending = done
+class _Budget:
+    """What Z3 may spend on all questions together, and on one."""
 
-
-def simplify(relation: Relation, facts: Facts) -> Relation:
-    """A relation over the same symbols that is equivalent under the facts."""
-    if facts.decide(relation) is YES:
-        return TRUE
-    originals: dict[str, Symbol] = {}
-    for symbol in facts.mapping:
-        originals.setdefault(symbol.name, symbol)
-    inside = _decided(relation.substitute(facts.mapping), facts)
-    back = {s: expr_of(originals[s.name]) for s in inside.symbols if s.name in originals}
-    restored = inside.substitute(back)
-    if restored is UNKNOWN_RELATION:  # where the facts hold, it divides by zero
-        return relation
-    return restored if restored.size < relation.size or restored in (TRUE, FALSE) else relation
-
-
-def _decided(relation: Relation, facts: Facts) -> Relation:
-    """The relation without choices and parts that the facts decide."""
-    for condition in choices(relation):
-        truth = facts.decide(condition)
-        if truth in (YES, NO):
-            chosen = condition if truth is YES else negation(condition)
-            relation = _restricted(relation, chosen)
-    if relation.op == "and":
-        return conjunction(*(_decided(part, facts) for part in relation.parts))
-    if relation.op == "or":
-        parts = [_decided(part, facts) for part in relation.parts]
-        return disjunction(*(_beside(part, parts, facts) for part in parts))
-    truth = facts.decide(relation)
-    return TRUE if truth is YES else FALSE if truth is NO else relation
-
-
-def _beside(part: Relation, parts: Sequence[Relation], facts: Facts) -> Relation:
-    """An alternative simplified under the negation of the plain ones beside it."""
-    if is_plain(part):
-        return part
-    others = [negation(p) for p in parts if p is not part and is_plain(p) and not p.symbols.isdisjoint(part.symbols)]
-    if not others:
-        return part
-    if choices(part):
-        part = _restricted(part, conjunction(*others))
-    return simplify(part, facts.assume(*others))
-
-
-def _restricted(relation: Relation, condition: Relation) -> Relation:
-    values = {atom: restrict(expr_of(atom), condition) for atom in relation.atoms()}
-    return relation.rebuild(values)
-
-
-def is_plain(relation: Relation) -> bool:
-    """A comparison of one symbol with a constant."""
-    line = relation.line
-    return line is not None and isinstance(sole_atom(line.term), Symbol)
-
-
-def in_multiples(relation: Relation, facts: Facts) -> Relation:
-    """The relation with `m*k + r` for each symbol that is `r` modulo `m`: quotients of it by parts of m are exact."""
-    step: dict[Symbol, Dim] = {}
-    for symbol in relation.substitute(facts.mapping).symbols if facts.remainders else ():
-        modulus, remainder = facts.remainders.get(symbol, ANY)
-        low, high = symbol.bounds
-        if modulus > 1 and low is not None:
-            least = -((remainder - low) // modulus)
-            most = None if high is None else (high - remainder) // modulus
-            step[symbol] = modulus * expr_of(Symbol(symbol.name, least, most)) + remainder
-    return relation.substitute(facts.mapping).substitute(step) if step else relation
-
-
-# Simplification by proof
+    def __init__(self, rlimit: int) -> None:
+        self.question = -(-rlimit // _QUESTION)
+        self.left = rlimit or inf
 
 
 class _Work:
     """State that the steps share: the prover, and sample sizes that are tried before it is asked."""
 
-    def __init__(self, clauses: Stated, given: Sequence[Relation], symbols: Sequence[str], prover: Prover) -> None:
+    def __init__(
+        self, clauses: Stated, given: Sequence[Relation], symbols: Sequence[str], prover: Prover, budget: _Budget
+    ) -> None:
         self._given = list(given)
         self._symbols = symbols
         self._prover = prover
         self._samples: Samples = near([*given, *clauses], symbols)
         self._known: dict[frozenset[Relation], Facts] = {}
-        budget = prover.limits.rlimit
-        self._question = -(-budget // _QUESTION)
-        self._left = budget or inf
+        self._budget = budget
 
-    def entails(self, premises: Iterable[Relation], relation: Relation) -> bool:
-        """The premises and the given relations provably entail the relation."""
+    def _premises(self, *relations: Iterable[Relation]) -> Premises:
+        return Premises(chain(self._given, *relations), self._samples)
+
+    def entails(self, known: Premises, relation: Relation, without: Relation | None = None) -> bool:
+        """The premises, without this one, provably entail the relation."""
         if relation is TRUE:
             return True
         on_time()
-        known = [*self._given, *premises]
-        if self._samples.meet(known) & self._samples.where(relation)[1]:
+        if known.counterexample(relation, without) is not None:
             return False
-        near_by = connected(known, relation.free_symbols)
-        facts = self._facts([k for k in near_by if k.size <= _SIMPLE])
+        near_by = connected(known.without(without), relation.free_symbols)
+        facts = self._facts([k for k in near_by if k.size <= SIMPLE])
         if facts.decide(relation) is YES or in_multiples(relation, facts) is TRUE:
             return True
-        return self._left > 0 and self._asked(near_by, relation) is True
+        return self._budget.left > 0 and self._asked(near_by, relation) is True
 
     def _asked(self, premises: Sequence[Relation], relation: Relation) -> bool | None:
         """Z3's answer; a counterexample is kept, so that Z3 need not find it again."""
         script = query({f"p{number}": premise for number, premise in enumerate(premises)}, negation(relation))
         prover = self._prover
-        answer = prover.check(script, rlimit=self._question)
-        self._left -= answer.spent
+        answer = prover.check(script, rlimit=self._budget.question)
+        self._budget.left -= answer.spent
         if answer.verdict == "sat" and answer.model:
             self._samples.add({name: answer.model.get(name, 1) for name in self._symbols})
         return None if answer.verdict == "unknown" else answer.verdict == "unsat"
@@ -214,15 +168,16 @@ class _Work:
 
     def without_implied(self, clauses: Stated) -> Stated:
         """Without the long clauses that the simple ones entail: all of them at once, else by halves."""
-        simple = [c for c in clauses if c.op != "or" and c.size <= _SIMPLE]
+        simple = [c for c in clauses if c.op != "or" and c.size <= SIMPLE]
         long = [c for c in clauses if c not in simple]
+        known = self._premises(simple)
         gone: set[Relation] = set()
         pending = [long]
         while pending:
             group = pending.pop()
             if not group:
                 continue
-            if self.entails(simple, conjunction(*group)):
+            if self.entails(known, conjunction(*group)):
                 gone.update(group)
             elif len(group) > 1:
                 middle = len(group) // 2
@@ -243,7 +198,7 @@ class _Work:
         pieces = clauses_of(clause)
         if pieces is None:
             return [clause]
-        simple = [c for c in others if c.size <= _SIMPLE]
+        simple = [c for c in others if c.size <= SIMPLE]
         stated = simplified({piece: {} for piece in pieces}, [*self._given, *simple], self._symbols)
         stated = self.with_fewer_alternatives(stated, others)
         stated = self.needed(stated, others)
@@ -252,25 +207,30 @@ class _Work:
     def with_fewer_alternatives(self, clauses: Stated, others: Sequence[Relation] = ()) -> Stated:
         """Clauses without the alternatives that no run needs."""
         found = dict(clauses)
+        known = self._premises(others, clauses)
         for clause in clauses:
             shorter = clause
             for part in sorted(alternatives(clause), key=lambda p: (-weight([p]), p.key)):
                 rest = [p for p in alternatives(shorter) if p is not part]
-                if rest and self.entails([*others, *found], truth(disjunction(*rest))):
+                if rest and self.entails(known, truth(disjunction(*rest))):
                     shorter = disjunction(*rest)
             if shorter is not clause:
                 because = found.pop(clause)
                 found.setdefault(shorter, {}).update(because)
+                known.remove(clause)
+                known.add(shorter)
         return found
 
     def needed(self, clauses: Stated, others: Sequence[Relation] = ()) -> Stated:
         """The clauses without those that the rest entails; the longest are tried first."""
 
-        def entailed(rest: list[Relation], dropped: list[Relation]) -> bool:
-            known = [*others, *rest]
-            return bool(known) and self.entails(known, conjunction(*dropped))
-
-        return {c: clauses[c] for c in minimal(list(clauses), entailed, order=_longest_first(clauses))}
+        known = self._premises(others, clauses)
+        gone = {clause for clause in others if clause in clauses}
+        for clause in _longest_first(clauses):
+            if clause not in gone and self.entails(known, clause, without=clause):
+                known.remove(clause)
+                gone.add(clause)
+        return {c: because for c, because in clauses.items() if c not in gone}
 
     def summarised(self, clauses: Stated) -> Stated:
         """Clauses about one symbol (apart from shared alternatives) replaced by shorter equivalent ones."""
@@ -295,8 +255,8 @@ class _Work:
         for form in forms(symbol, clauses, context):
             if (
                 weight(conjuncts(form)) < weight(clauses)
-                and all(self.entails([*context, form], clause) for clause in clauses)
-                and all(self.entails([*context, *clauses], truth(part)) for part in conjuncts(form))
+                and all(self.entails(self._premises(context, [form]), clause) for clause in clauses)
+                and all(self.entails(self._premises(context, clauses), truth(part)) for part in conjuncts(form))
             ):
                 return form
         return None
@@ -365,4 +325,4 @@ def _is_linear(relation: Relation) -> bool:
     return all(len(mono) < 2 for e in sums for mono, _ in e.terms)
 
 
-__all__ = ["Stated", "is_plain", "needed_premises", "shortened", "simplified", "simplify"]
+__all__ = ["needed_premises", "shortened"]

@@ -21,7 +21,7 @@ from heapq import heappop, heappush
 
 from absint.lattices.logic.relation import Relation
 from absint.lattices.terms.expr import Expr, Symbol, sole_atom
-from absint.solver.contracts.shortening import simplified
+from absint.solver.contracts.simplification import simplified
 from absint.solver.nearest.search import Point, Search
 from absint.solver.prove import Prover, connected
 

@@ -16,7 +16,7 @@ from absint.solver.constraints import Constraint, ConstraintSet, Origin, Role
 from absint.solver.contracts.case_split import clauses_of
 from absint.solver.contracts.contract import Contract, contract
 from absint.solver.contracts.samples import Samples, near
-from absint.solver.contracts.shortening import in_multiples, simplify
+from absint.solver.contracts.simplification import in_multiples, simplify
 from absint.solver.prove import Prover, holds
 
 SYMBOLS = ("a", "b", "c")

@@ -7,6 +7,7 @@ from typing import Final
 from tests.mutants.mutant import Change, Mutant, mutant
 
 PROOFS: Final = "pytest tests/soundness/test_random_proofs.py::test_random_proofs[700000]"
+MANY_CLAUSES: Final = "pytest tests/solver/test_many_clauses.py"
 PROMISES: Final = "pytest tests/absint/test_promises.py"
 REFINEMENT: Final = "pytest tests/absint/test_refinement.py"
 ENCODER: Final = "pytest tests/solver/test_encode.py::test_a_term_has_the_value_of_the_expression_and_no_other"
@@ -181,10 +182,29 @@ MUTANTS: Final[tuple[Mutant, ...]] = (
         "contract-implies-too-much",
         "a clause is left out for one that it entails",
         "absint.solver.contracts.shortening",
-        "if self.entails(simple, conjunction(*group)):",
-        "if self.entails([*simple, *group], conjunction(*group)):",
+        "if self.entails(known, conjunction(*group)):",
+        "if self.entails(self._premises(simple, group), conjunction(*group)):",
         "graph('(float[N] x, float[M] z) => (float[K] y) { y = Add(x, z) }').contract()",
         PROOFS,
+    ),
+    mutant(
+        "contract-spans-without-a-clause",
+        "of clauses that equate sizes the last is left out",
+        "absint.solver.contracts.components",
+        "return [clause for clause, (a, b) in pairs if classes.unite(a.name, b.name)]",
+        "return [clause for clause, (a, b) in pairs[:-1] if classes.unite(a.name, b.name)]",
+        "graph('(float[N] x, float[M] z) => (float[K] y) { y = MatMul(x, z) }').contract()",
+        MANY_CLAUSES,
+    ),
+    mutant(
+        "contract-needs-what-others-say",
+        "sizes that break another clause show that this one is needed",
+        "absint.solver.contracts.premises",
+        "if holds(relation, sizes) is False and meets(touched, sizes):",
+        "if holds(relation, sizes) is False:",
+        "module('absint.solver.contracts.premises').Premises([relation('N == M'), relation('M >= 5')], "
+        "module('absint.solver.contracts.samples').Samples([{'N': 7, 'M': 7}])).counterexample(relation('N >= 5'))",
+        MANY_CLAUSES,
     ),
     # Exports
     mutant(
