@@ -150,9 +150,9 @@ class Relation(Condition):
             return Line(cast(Expr, -term), (Interval(None, constant),))
         return Line(term, (Interval(-constant, None),))
 
-    @property
+    @cached_property
     def free_symbols(self) -> frozenset[str]:
-        return frozenset(s.name for s in self.symbols)
+        return frozenset([s.name for s in self.symbols])
 
     def evaluate(self, binding: Binding) -> bool:
         """The truth under a binding of all free symbols."""

@@ -18,6 +18,9 @@ _FEW: Final = 4
 _CHANGED: Final = 3
 """Most symbols that are changed at a time."""
 
+_LARGEST: Final = 256
+"""Largest size of all premises about these symbols together."""
+
 _STARTS: Final = 4
 """Samples that are changed."""
 
@@ -85,7 +88,8 @@ class Premises:
         while pending:
             for name in sorted(pending.pop().free_symbols):
                 about = [known for known in islice(mentions.get(name, ()), _FEW + 1) if known is not without]
-                if name not in names and len(names) < _CHANGED and len(about) <= _FEW:
+                size = sum(known.size for known in {*about, *touched})
+                if name not in names and len(names) < _CHANGED and len(about) <= _FEW and size <= _LARGEST:
                     names[name] = None
                     pending += [known for known in about if known not in touched]
                     touched |= dict.fromkeys(about)

@@ -124,6 +124,8 @@ class _Work:
         self._prover = prover
         self._samples: Samples = near([*given, *clauses], symbols)
         self._known: dict[frozenset[Relation], Facts] = {}
+        self._whole: set[Relation] = set()
+        """Clauses of too many cases."""
         self._budget = budget
 
     def _premises(self, *relations: Iterable[Relation]) -> Premises:
@@ -195,8 +197,9 @@ class _Work:
         return found
 
     def _cases(self, clause: Relation, others: Sequence[Relation]) -> list[Relation]:
-        pieces = clauses_of(clause)
+        pieces = None if clause in self._whole else clauses_of(clause)
         if pieces is None:
+            self._whole.add(clause)
             return [clause]
         simple = [c for c in others if c.size <= SIMPLE]
         stated = simplified({piece: {} for piece in pieces}, [*self._given, *simple], self._symbols)
