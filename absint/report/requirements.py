@@ -76,20 +76,26 @@ def _is_bound(relation: Relation) -> bool:
 
 
 _COMPARED: Final = 40
-"""Most bounds of single symbols that are held against one another."""
+"""Most bounds of single symbols, and most other comparisons, that requirements are held against."""
 
 
 def _shortened(
     relations: Sequence[Relation], given: Sequence[Relation], symbols: Sequence[str]
 ) -> dict[Relation, Relation]:
-    """For each requirement, bounds first, what it adds to the bounds among the others: TRUE if that is nothing."""
+    """For each requirement, bounds first, what it adds to the bounds among the others: TRUE if that is nothing.
+
+    A choice is held against the comparisons too.
+    """
     bounds = [relation for relation in relations if _is_bound(relation)]
     for at, relation in enumerate(bounds[:_COMPARED]):
         bounds[at] = TRUE
         bounds[at] = _beside(relation, Facts([*given, *bounds], symbols))
     known = Facts([*given, *bounds], symbols)
     others = relations[len(bounds) :]
-    return dict(zip(relations, [*bounds, *(_beside(relation, known) for relation in others)], strict=True))
+    found = {relation: _beside(relation, known) for relation in others if relation.op != "or"}
+    known = known.assume(*list(found.values())[:_COMPARED])
+    found |= {relation: _beside(relation, known) for relation in others if relation.op == "or"}
+    return dict(zip(relations, [*bounds, *map(found.__getitem__, others)], strict=True))
 
 
 def _beside(relation: Relation, facts: Facts) -> Relation:

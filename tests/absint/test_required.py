@@ -28,6 +28,12 @@ EMPTY = """<ir_version: 10, opset_import: ["": 18]> g (float[N, M] x, float[N, M
     to = Concat<axis = 0>(minus, m)  r = Reshape<allowzero = 1>(x, to)  y = Add(r, z)
 }"""
 
+JOINED = """<ir_version: 10, opset_import: ["": 18]> g (float[N, 2, A] x, float[N, 2, B] z) => (float[] y, float[] v)
+    <int64[1] first = {0}, int64[1] two = {2}> {
+    c = Concat<axis = 2>(x, z)  y = Gather<axis = 2>(c, first)  n = Shape<end = 1>(c)  m = Shape<start = 2>(c)
+    to = Concat<axis = 0>(n, m, two)  v = Reshape(c, to)
+}"""
+
 
 def as_stated(result: Result) -> Relation:
     analysis = result.rounds.rounds[0].analysis
@@ -42,6 +48,7 @@ def as_stated(result: Result) -> Relation:
         (ONE_OF, ["N == 7"]),
         (PYRAMID, ["T >= 1", "(T + 1)//2 == 2*((T + 3)//4)"]),
         (EMPTY, []),
+        (JOINED, ["A + B >= 1"]),  # the Reshape alone needs this or N == 0
     ],
 )
 def test_required(model: str, shown: list[str]) -> None:
