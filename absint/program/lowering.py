@@ -29,7 +29,7 @@ from absint.program.operations import INTERNED, NO_OTHERS, Operation, Versions, 
 from absint.program.report import Report
 from absint.program.sorting import sorted_nodes
 from absint.program.sources import Sources
-from absint.program.steps import ABSENT, LOWERED, Operand, Step
+from absint.program.steps import ABSENT, LOWERED, Operand, Step, first_output
 from absint.rules.lookup import Lookup
 from absint.transfer.families import shipped
 from absint.transfer.op import AttributeValue
@@ -214,7 +214,7 @@ class Lowerer:
                     if name:
                         if name in names:
                             self._duplicate(name, node, number, frame)
-                        names[name] = (item, index)
+                        names[name] = (item, index) if index else first_output(item)
             else:
                 for name in self._captures.of(node):
                     if find(name) is None and self._resort(frame, node, name):

@@ -6,7 +6,7 @@ models that a process reads.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from types import MappingProxyType
 from typing import Final
 
@@ -38,6 +38,7 @@ class Operation:
         "body",
         "domain",
         "form",
+        "given",
         "is_interned",
         "is_standard",
         "malformed",
@@ -84,13 +85,19 @@ class Operation:
         self.types = types
         """The types that the operator takes and gives; None for a rule of the user."""
         self.taken: set[tuple[DType | None, ...]] = set()
-        """Types of inputs, all tensors, that it was found to take."""
+        """Types of inputs, all tensors, that it was found to take, in nodes of its form."""
+        self.given: set[DType] = set()
+        """Types of a single output, a tensor, that it was found to give."""
         self.body = body
         """The function that a folded call calls; it has no rule."""
         self.other = other
         """The same node of another version: of two that a function and its model import, the one that is not here."""
         self.is_interned = False
         """It is kept for later models."""
+
+    def fits(self, inputs: Sequence[object]) -> bool:
+        """Its schema finds no fault in a node with these inputs (None: left out)."""
+        return self.form is None or (not self.malformed and self.form.fits(inputs, self.outputs))
 
     @property
     def has_rule(self) -> bool:

@@ -16,7 +16,7 @@ from absint.program.graph import Node, Path, Program
 from absint.program.lowered import Signature
 from absint.program.overridable import overridable_diagnostic, replaceable
 from absint.program.report import Report
-from absint.program.steps import Operand
+from absint.program.steps import Operand, first_output
 
 if TYPE_CHECKING:
     from absint.model.messages import GraphMessage, TensorMessage, ValueInfoMessage
@@ -74,7 +74,7 @@ class Sources:
                 self.signature.defaults[len(nodes)] = value
                 if not self._defaults:
                     value = replaceable(value, read_type(declared[name].type, total=True))
-            names[name] = (len(nodes), 0)
+            names[name] = first_output(len(nodes))
             nodes.append(Node(name, root, [], (name,), gate, None, None, value))
         for sparse in graph.sparse_initializer:
             value = Tensor(dtype_of(sparse.values.data_type), Shape(tuple(sparse.dims)))
@@ -90,7 +90,7 @@ class Sources:
     def add(self, name: str, value: Value, names: dict[str, Operand], gate: int = -1) -> int:
         """Add a node that stands for a value; its id."""
         number = self._program.add(Node(name, self._root, [], (name,), gate, value=value))
-        names[name] = (number, 0)
+        names[name] = first_output(number)
         return number
 
     def refuse(self, node: int, reason: str) -> None:

@@ -14,6 +14,21 @@ Operand = tuple[int, int]
 ABSENT: Final[Operand] = (-1, 0)
 """An optional input that is left out."""
 
+MAX_FIRST: Final = 1 << 16
+
+FIRST: Final[list[Operand]] = []
+"""The first outputs of the nodes 0, 1, ..., made once for all programs: young tuples cost the garbage collector time."""
+
+
+def first_output(node: int) -> Operand:
+    """The first output of a node."""
+    if node >= MAX_FIRST:
+        return (node, 0)
+    if node >= len(FIRST):
+        FIRST.extend([(number, 0) for number in range(len(FIRST), min(max(256, 2 * node), MAX_FIRST))])
+    return FIRST[node]
+
+
 LOWERED: Final[Mapping[str, tuple[str, ...]]] = {
     "If": ("then_branch", "else_branch"),
     "Loop": ("body",),
@@ -58,4 +73,4 @@ class LoopBody(Step):
         return node is not None and self.first <= node <= self.last
 
 
-__all__ = ["ABSENT", "LOWERED", "LoopBody", "Operand", "Step"]
+__all__ = ["ABSENT", "FIRST", "LOWERED", "MAX_FIRST", "LoopBody", "Operand", "Step", "first_output"]

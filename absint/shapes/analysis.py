@@ -7,7 +7,7 @@ An operator is interpreted by its rule (`absint.shapes.application`), a step of 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from absint.engine import Analysis
 from absint.lattices.logic.facts import NO_FACTS, Facts
@@ -107,6 +107,7 @@ class ShapeAnalysis(Interpretation, Analysis[State]):
             return
         memo, first, nodes, applied, under = self.memo, self.first_round, self.nodes, self.applied, self.under
         stays, always = not self.inputs, not self.inputs and not self.facts
+        changed, known_before, before = (first.changed, first.known, first.applied) if first is not None else _NOTHING
         for node in order:
             item = nodes[node]
             operation = item.operation
@@ -118,7 +119,8 @@ class ShapeAnalysis(Interpretation, Analysis[State]):
                     states[node] = self.transfer(node, states)
                 continue
             if first is not None and item.gate < 0:
-                renewed = first.summary(node, item.operands)
+                pair = None if changed or node not in before else known_before.get(id(before[node]))
+                renewed = first.summary(node, item.operands) if pair is None else pair[1]
                 if renewed is not None:
                     applied[node] = renewed
                     states[node] = renewed.outputs
@@ -174,6 +176,11 @@ class ShapeAnalysis(Interpretation, Analysis[State]):
                 outputs = typed(item.operation, (TOP,) * len(item.operands), top)
                 summary = known[item.operation] = RuleSummary(outputs, (), (), (UNFINISHED,))
             self.applied[node], states[node] = summary, summary.outputs
+
+
+_NOTHING: Final[tuple[set[int], dict[int, tuple[RuleSummary, RuleSummary | None]], Mapping[int, RuleSummary]]] = (
+    set(), {}, {}
+)  # fmt: skip
 
 
 def is_constant(value: Tensor) -> bool:

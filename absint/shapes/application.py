@@ -126,19 +126,32 @@ def _typed(
     if types is None:
         return _ruled(run, node, operation, inputs, facts, bounds)
     dtypes = tuple([value.dtype if type(value) is Tensor else None for value in inputs])
-    if dtypes not in operation.taken:
+    fits = dtypes in operation.taken
+    if not fits:
+        fits = operation.fits(inputs)
         if types.takes(inputs):
-            operation.taken.add(dtypes)
+            if fits:
+                operation.taken.add(dtypes)
         else:
             wrong = types.wrong_input(inputs)
             if wrong is not None:
                 summary = _ruled(run, -1, operation, inputs, facts)
                 run.crashes.pop(-1, None)
                 return _ill_typed(operation, summary, wrong)
-    summary = _ruled(run, node, operation, inputs, facts, bounds)
-    if summary.refusal == "ill-formed":
+    summary = _ruled(run, node, operation, inputs, facts, bounds, fits)
+    outputs, refusal = summary.outputs, summary.refusal
+    if refusal == "ill-formed":
         return summary
-    wrong = summary.rejected if summary.refusal else types.wrong_output(summary.outputs)
+    if refusal:
+        wrong = summary.rejected
+    elif len(outputs) == 1 and type(outputs[0]) is Tensor:
+        if outputs[0].dtype in operation.given:
+            return summary
+        wrong = types.wrong_output(outputs)
+        if wrong is None:
+            operation.given.add(outputs[0].dtype)
+    else:
+        wrong = types.wrong_output(outputs)
     return summary if wrong is None else _ill_typed(operation, summary, wrong)
 
 
@@ -151,12 +164,19 @@ def _ill_typed(operation: Operation, summary: RuleSummary, wrong: str) -> RuleSu
 
 
 def _ruled(
-    run: Interpretation, node: int, operation: Operation, inputs: Inputs, facts: Facts, bounds: Bounds = ()
+    run: Interpretation,
+    node: int,
+    operation: Operation,
+    inputs: Inputs,
+    facts: Facts,
+    bounds: Bounds = (),
+    fits: bool | None = None,
 ) -> RuleSummary:
-    """Run the rule. A failure is recorded at the node."""
+    """Run the rule. A failure is recorded at the node. `fits`: the node has the form of its operator, if that is known."""
     count, form, rule = operation.outputs, operation.form, operation.rule
-    fits = form is None or form.fits(inputs, count)
-    if form is not None and (operation.malformed or not fits):
+    if fits is None:
+        fits = operation.fits(inputs)
+    if form is not None and not fits:
         wrong = operation.malformed[0] if operation.malformed else form.refused_arity(inputs, count)
         if wrong is not None:  # no runtime loads the node, whatever its inputs
             refused = Statement(FALSE, wrong, "required")
@@ -202,10 +222,14 @@ def _ruled(
         if wrong is not None:
             possible_failures, notes = (*possible_failures, wrong), notes or (wrong,)
     statements, caveats, load_risks = tuple(op.statements), tuple(op.caveats), tuple(op.load_risks)
-    said = statements, possible_failures, notes, rejected, caveats, refusal, load_risks, conditional
-    if not op.has_fresh and (plain or all(map(is_named, outputs))):
-        return RuleSummary(outputs, (), *said)
-    return name_unknowns(outputs, *said)
+    if op.has_fresh or not (plain or all(map(is_named, outputs))):
+        return name_unknowns(
+            outputs, statements, possible_failures, notes, rejected, caveats, refusal, load_risks, conditional
+        )
+    return tuple.__new__(  # as RuleSummary(...), which would be a call of Python
+        RuleSummary,
+        (outputs, (), statements, possible_failures, notes, rejected, caveats, refusal, load_risks, conditional),
+    )
 
 
 def is_plain(output: Value) -> bool:

@@ -174,30 +174,32 @@ class FirstRound:
     def __init__(self, reuse: Reuse, applied: Mapping[int, RuleSummary], states: Sequence[State]) -> None:
         """`applied` is what the rule of each node gave in the first round, and `states` are those it ended with."""
         self._reuse = reuse
-        self._known = reuse.summaries
-        self._applied = applied
+        self.known = reuse.summaries
+        """Summaries over the new symbols so far, as in `Reuse`."""
+        self.applied = applied
         self._states = states
-        self._changed: set[int] = set()
+        self.changed: set[int] = set()
+        """Nodes of which this round knows more than their results of the first round, with symbols replaced."""
 
     def summary(self, node: int, operands: Sequence[Operand]) -> RuleSummary | None:
         """The node's summary over the new symbols, which has no holes; None if its rule has to run."""
-        first = self._applied.get(node)
+        first = self.applied.get(node)
         if first is None:
             return None
-        if self._changed:
+        if self.changed:
             for source, _ in operands:
-                if source in self._changed:
+                if source in self.changed:
                     return None
-        found = self._known.get(id(first))
+        found = self.known.get(id(first))
         return self._reuse.summary(first) if found is None else found[1]
 
     def visited(self, node: int, state: State) -> None:
         """A node got its state from its rule or step: where that says more than before, its users run again too."""
         before = self._states[node]
         if len(state) == len(before) and all(map(self._reuse.is_replaced, before, state)):
-            self._changed.discard(node)
+            self.changed.discard(node)
         elif before:  # the first round reached no user of a node that it did not reach
-            self._changed.add(node)
+            self.changed.add(node)
 
 
 __all__ = ["FirstRound", "Reuse"]
