@@ -153,7 +153,7 @@ def analyze(
         assumptions += given_sizes(bind, inputs).relations(inputs)
     facts = facts_of(assumptions, inputs.premises)
     for node, value in inputs.values.items():
-        lowered.program.nodes[node].value = value
+        lowered.program.nodes.replace_value(node, value)
     with phase("rounds"):
         companions = None
         if with_:

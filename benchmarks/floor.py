@@ -21,8 +21,8 @@ from rich.console import Console
 from rich.table import Table
 
 import absint
-from absint.program.graph import Node
-from absint.program.graph import Path as Place
+from absint.program.nodes import Node
+from absint.program.nodes import Path as Place
 
 sys.path.insert(0, str(Path(__file__).parent))
 

@@ -13,7 +13,7 @@ from typing import Any
 import absint
 from absint.lattices.terms.evaluation import UndefinedError
 from absint.lattices.value import Tensor
-from absint.program.graph import Node
+from absint.program.nodes import Node
 
 POOLS = ("AveragePool", "LpPool", "MaxPool")
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 from absint.program.steps import Operand
 
 if TYPE_CHECKING:
-    from absint.program.graph import Node
+    from absint.program.nodes import Node
 
 SAME: Final = frozenset({"Identity", "Cast", "Reshape", "Squeeze", "Unsqueeze", "Flatten"})
 """Operators of ai.onnx that give the truth of their first input."""

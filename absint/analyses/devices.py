@@ -26,7 +26,7 @@ from absint.program.constructs import Gate, IfJoin, LoopExit, LoopHead, MapExit,
 from absint.program.steps import LoopBody, Operand
 
 if TYPE_CHECKING:
-    from absint.program.graph import Node
+    from absint.program.nodes import Node
     from absint.solution.analysed import Analysed
 
 Side = Literal["device", "host", "folded"]

@@ -26,7 +26,8 @@ from absint.program.steps import LoopBody, Operand
 from absint.shapes.analysis import ShapeAnalysis
 
 if TYPE_CHECKING:
-    from absint.program.graph import Node, Program
+    from absint.program.graph import Program
+    from absint.program.nodes import Node
     from absint.program.operations import Callee
 
 Runner = Callable[["Frame"], Sequence[Sequence[Row]]]

@@ -26,7 +26,7 @@ from absint.engine import Analysis, fixpoint
 from absint.lattices.terms.expr import Expr
 from absint.lattices.value import BOTTOM
 from absint.program.constructs import LoopExit
-from absint.program.graph import Node
+from absint.program.nodes import Node
 from absint.program.steps import LoopBody, Operand
 
 if TYPE_CHECKING:

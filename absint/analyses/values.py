@@ -16,8 +16,8 @@ from absint.lattices.lattice import Lattice
 from absint.lattices.rows import Rows
 
 if TYPE_CHECKING:
-    from absint.program.graph import Node
     from absint.program.lowered import Lowered
+    from absint.program.nodes import Node
     from absint.program.steps import Operand
     from absint.solution.analysed import Analysed
 

@@ -17,7 +17,7 @@ from absint.lattices.dtype import DType
 from absint.lattices.value import Tensor
 
 if TYPE_CHECKING:
-    from absint.program.graph import Node
+    from absint.program.nodes import Node
     from absint.program.steps import Operand
     from absint.result import Result
 

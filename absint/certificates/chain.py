@@ -25,7 +25,7 @@ from absint.solution.constraints import all_names
 
 if TYPE_CHECKING:
     from absint.lattices.terms.expr import Dim, Symbol
-    from absint.program.graph import Node
+    from absint.program.nodes import Node
     from absint.shapes.rounds import Round
     from absint.solution.analysed import Analysed
 

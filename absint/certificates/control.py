@@ -12,7 +12,7 @@ from absint.certificates.loops import ended, goes_on, started
 from absint.certificates.proving import Part, Proved
 from absint.certificates.terms import replaced
 from absint.program.constructs import IfJoin, LoopExit, LoopHead
-from absint.program.graph import Node
+from absint.program.nodes import Node
 from absint.program.steps import Operand
 
 Prove = Callable[[Problem, Sequence[Part]], Proved]

@@ -33,7 +33,7 @@ from absint.lattices.terms.expr import ONE_EXPR, ZERO_EXPR, Dim, Expr, Symbol, m
 from absint.lattices.terms.substitution import substitute
 from absint.lattices.text.escapes import excerpt
 from absint.lattices.value import Tensor, Value
-from absint.program.graph import Node
+from absint.program.nodes import Node
 from absint.shapes.memo.gc_pause import uncollected
 
 if TYPE_CHECKING:

@@ -67,7 +67,7 @@ def trusting(analysed: Analysed, trust: Trust, again: Lowered) -> tuple[Trusted,
     for node, outputs in useful.items():
         operation = again.program.nodes[node].operation
         assert operation is not None
-        again.program.nodes[node].operation = _with_rule(operation, outputs)
+        again.program.nodes.replace_operation(node, _with_rule(operation, outputs))
     found = (pair for outputs in useful.values() for pair in outputs.values())
     again.trusted = tuple(Trusted(item.where, declared.shape) for item, declared in found)
     return again.trusted

@@ -12,7 +12,7 @@ from absint.lattices.terms.expr import Dim, Expr, Symbol, expr_of, sub
 from absint.lattices.terms.substitution import substitute
 from absint.lattices.value import BOTTOM, Tensor, Value
 from absint.program.constructs import IfJoin, LoopExit, LoopHead, ScanExit, ScanHead, ScanSettings
-from absint.program.graph import Node
+from absint.program.nodes import Node
 from absint.program.steps import ABSENT, LoopBody, Operand
 from absint.shapes.loops.body import BodySymbols
 

@@ -18,7 +18,7 @@ from absint.lattices.terms.substitution import substitute
 if TYPE_CHECKING:
     from absint.lattices.logic.relation import Relation
     from absint.lattices.terms.interval import Interval
-    from absint.program.graph import Node
+    from absint.program.nodes import Node
     from absint.solution.analysed import Analysed
 
 Cause = Literal["data", "no rule", "schema", "call", "branch", "loop", "declaration", "open"]

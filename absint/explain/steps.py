@@ -19,7 +19,7 @@ from absint.lattices.terms.expr import Dim, Symbol, expr_of
 from absint.lattices.terms.kinds import SymbolKind
 from absint.lattices.terms.substitution import substitute
 from absint.lattices.value import Tensor
-from absint.program.graph import Node, Path
+from absint.program.nodes import Node, Path
 from absint.program.steps import Operand
 from absint.shapes.names import more_names
 from absint.shapes.rounds import Learned

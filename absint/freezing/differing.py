@@ -19,7 +19,7 @@ from absint.program.steps import LOWERED
 
 if TYPE_CHECKING:
     from absint.lattices.value import Value
-    from absint.program.graph import Node
+    from absint.program.nodes import Node
     from absint.program.operations import Operation
     from absint.shapes.analysis import ShapeAnalysis
     from absint.shapes.summaries import State

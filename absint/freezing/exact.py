@@ -34,7 +34,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from absint.lattices.contents import Contents
-    from absint.program.graph import Path
+    from absint.program.nodes import Path
     from absint.program.steps import Operand
     from absint.solution.analysed import Analysed
 

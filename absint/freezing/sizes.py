@@ -200,7 +200,7 @@ def redeclared(fixed: FixedSizes, model: ModelProto, assumptions: Sequence[Relat
     lowered = lower(loaded)
     inputs = read_inputs(lowered)
     for node, value in inputs.values.items():
-        lowered.program.nodes[node].value = value
+        lowered.program.nodes.replace_value(node, value)
     relations = [relation.substitute(known_sizes(relation, fixed.sizes)) for relation in assumptions]
     left = [relation for relation in relations if relation.free_symbols <= inputs.parameters.keys()]
     facts = facts_of(left, inputs.premises)

@@ -1,6 +1,7 @@
 """The lowered program, as data: one graph for the main graph, all subgraphs and all inlined functions.
 
-    graph       Program, Node, Scope; digraph is the program for NetworkX
+    graph       Program, Scope; digraph is the program for NetworkX
+    nodes       Node, and the columns in which the nodes of a program lie
     operations  what equal operator instances share, interned
     steps       what If, Loop, Scan and SequenceMap become, as data; constructs: their gates, heads, joins and exits
 

@@ -14,30 +14,13 @@ from typing import TYPE_CHECKING
 
 from absint.engine import WeakTopologicalOrder, weak_topological_order
 from absint.lattices.shape import Shape
-from absint.lattices.text.escapes import plain
-from absint.lattices.value import Value
-from absint.program.operations import Operation
+from absint.program.nodes import Node, Nodes, Path
 from absint.program.steps import LoopBody, Operand, Step
 from absint.transfer.semantics import EITHER
 
 if TYPE_CHECKING:
     from absint.program.digraph import ProgramGraph
     from absint.transfer.semantics import Semantics
-
-
-class Path:
-    """The body that a node belongs to: a chain of parent pointers to the main graph; printed as `loop1/body`."""
-
-    __slots__ = ("_text", "label", "parent")
-
-    def __init__(self, parent: Path | None = None, label: str = "") -> None:
-        self.parent = parent
-        self.label = label
-        outer = "" if parent is None else str(parent)
-        self._text: str = f"{outer}/{label}" if outer else label
-
-    def __str__(self) -> str:
-        return self._text
 
 
 class Scope:
@@ -59,48 +42,11 @@ class Scope:
         return None
 
 
-class Node:
-    """One node: an operator (`operation`), control flow (`step`), or an input or initialiser (`value`)."""
-
-    __slots__ = ("gate", "name", "operands", "operation", "outputs", "path", "step", "value")
-
-    def __init__(
-        self,
-        name: str,
-        path: Path,
-        operands: list[Operand],
-        outputs: tuple[str, ...],
-        gate: int,
-        operation: Operation | None = None,
-        step: Step | None = None,
-        value: Value | None = None,
-    ) -> None:
-        self.name = name
-        self.path = path
-        self.operands = operands
-        self.outputs = outputs
-        self.gate = gate
-        self.operation = operation
-        self.step = step
-        self.value = value
-
-    @property
-    def operator(self) -> str:
-        """The operator, in words of the model; `input` for a source."""
-        if self.operation is not None:
-            return self.operation.operator
-        return "input" if self.step is None else self.step.operator
-
-    def __str__(self) -> str:
-        where = f"{self.path}/" if str(self.path) else ""
-        return plain(f"{self.operator} {where}{self.name}".rstrip())
-
-
 class Program:
     """A lowered model."""
 
     def __init__(self, *, premises: bool = True, semantics: Semantics = EITHER) -> None:
-        self.nodes: list[Node] = []
+        self.nodes = Nodes()
         self.premises = premises
         """Rules may assume numeric premises (`Op.assume`)."""
         self.semantics = semantics

@@ -16,7 +16,7 @@ from absint.engine import STEP
 from absint.errors import AbsintError, UsageError
 
 if TYPE_CHECKING:
-    from absint.program.graph import Node
+    from absint.program.nodes import Node
 
 Progress = Callable[[int, int, str], object]
 """Called with the number of nodes done, that of all nodes, and the phase: `lower`, `analyse`, `refine` or `settle`."""

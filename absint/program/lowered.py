@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import cached_property
-from itertools import count
+from itertools import chain, count
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Protocol
 
@@ -15,9 +15,10 @@ from absint.lattices.terms.expr import Dim, Expr, Symbol
 from absint.lattices.value import Tensor
 from absint.model.definitions import read_texts
 from absint.model.protos import domain_of, name_of
-from absint.program.graph import Path, Program, Scope
+from absint.program.graph import Program, Scope
+from absint.program.nodes import Path
 from absint.program.operations import NO_OTHERS, Operation, Versions
-from absint.program.steps import ABSENT, Operand, Step
+from absint.program.steps import ABSENT, Operand, Step, first_outputs
 
 if TYPE_CHECKING:
     from absint.model.load import Loaded
@@ -83,17 +84,19 @@ class Lowered:
         A run executes the others too, and fails if they do; but a runtime may remove them, so no fact rests on them.
         """
         nodes = self.program.nodes
-        needed = bytearray(len(nodes) + 1)  # the last flag is that of -1, which is no node
-        for name in self.signature.outputs:
-            operand = self.program.main.names.get(name)
-            if operand is not None:
-                needed[operand[0]] = 1
+        outputs = [self.program.main.names[name] for name in self.signature.outputs if name in self.program.main.names]
+        total = len(nodes)
+        if not nodes.has_steps and first_outputs(total) <= {*chain.from_iterable(nodes.operands), *outputs}:
+            return bytearray(b"\1") * total
+        needed = bytearray(total + 1)  # the last flag is that of -1, which is no node
+        for number, _ in outputs:
+            needed[number] = 1
         # An exit depends on all results of its body, so one pass against execution order is enough.
-        for number in range(len(nodes) - 1, -1, -1):
+        operands, places = nodes.operands, nodes.places
+        for number in range(total - 1, -1, -1):
             if needed[number]:
-                item = nodes[number]
-                needed[item.gate] = 1
-                for producer, _ in item.operands:
+                needed[places[number][1]] = 1
+                for producer, _ in operands[number]:
                     needed[producer] = 1
         del needed[-1]
         return needed

@@ -21,10 +21,11 @@ from absint.model.wire.graphs import Node as ReadNode
 from absint.program.declarations import declared_shapes
 from absint.program.folded import FOLDED, Body, Functions, Task
 from absint.program.function_nodes import in_function
-from absint.program.graph import Node, Path, Program, Scope
+from absint.program.graph import Program, Scope
 from absint.program.instances import Instances
 from absint.program.limits import Watch
 from absint.program.lowered import Call, Declaring, Frame, Lowered, place_of
+from absint.program.nodes import Node, Path
 from absint.program.operations import INTERNED, NO_OTHERS, Operation, Versions, versions_of
 from absint.program.report import Report
 from absint.program.sorting import sorted_nodes
@@ -86,10 +87,9 @@ class Lowerer:
             lowered = self._named()
         except MalformedError:  # nodes are read when they are lowered
             raise self.loaded.damaged() from None
-        for scope in self.program.scopes.values():
-            self.loaded.check_texts(scope.names)
-        self.loaded.check_texts(lowered.signature.outputs)
-        self.loaded.check_texts([node.name for node in self.program.nodes])
+        for texts in (*(s.names for s in self.program.scopes.values()), lowered.signature.outputs):
+            self.loaded.check_texts(texts)
+        self.loaded.check_texts(self.program.nodes.names)
         return lowered
 
     def _named(self) -> Lowered:
@@ -173,10 +173,11 @@ class Lowerer:
 
     def _advance(self, frame: Frame) -> bool:
         """Lower nodes of a frame until it ends (False), or it is to be continued, perhaps after another one (True)."""
-        names, find, path, gate = frame.scope.names, frame.scope.find, frame.path, frame.gate
-        operations, formals = frame.operations, frame.attributes
-        nodes, frames, functions = self.program.nodes, self._frames, self._functions
-        depth, own, remaining = len(frames), names.__getitem__, frame.nodes
+        names, find, own = frame.scope.names, frame.scope.find, frame.scope.names.__getitem__
+        operations, formals, remaining = frame.operations, frame.attributes, frame.nodes
+        nodes, functions, frames, depth = self.program.nodes, self._functions, self._frames, len(self._frames)
+        add_operation, add_operands, add_place = nodes.operations.append, nodes.operands.append, nodes.places.append
+        add_name, add_outputs, place = nodes.names.append, nodes.outputs.append, (frame.path, frame.gate)
         for node, number in zip(remaining, frame.numbers, strict=False):
             attributes: Sequence[AttributeMessage]
             inputs: Sequence[str]
@@ -205,11 +206,15 @@ class Lowerer:
                     if found is None:
                         if self._resort(frame, node, name):
                             return True
-                        found = self._undefined(name, node, number, frame)
+                        found = self._missing(name, place_of(node, number, frame), frame.scope, "input")
                     operands.append(found)
             if operation is not None:
-                item = len(nodes)
-                nodes.append(Node(node.name or f"#{number}", path, operands, outputs, gate, operation))
+                item = len(nodes.operations)
+                add_operation(operation)
+                add_operands(operands)
+                add_name(node.name or f"#{number}")
+                add_outputs(outputs)
+                add_place(place)
                 for index, name in enumerate(outputs):
                     if name:
                         if name in names:
@@ -223,11 +228,6 @@ class Lowerer:
                 if len(frames) != depth:
                     return True
         return frame.nodes is not remaining  # those behind an input that nobody computes
-
-    def _undefined(self, name: str, node: NodeMessage, number: int, frame: Frame) -> Operand:
-        self.error("undefined-input", place_of(node, number, frame), f"input {name!r} is not computed by any node")
-        item = self._sources.add(name, TOP, frame.scope.names)
-        return (item, 0)
 
     def _duplicate(self, name: str, node: NodeMessage, number: int, frame: Frame) -> None:
         self.error("duplicate-output", place_of(node, number, frame), f"output {name!r} has been computed before")
@@ -354,7 +354,7 @@ class Lowerer:
         def done() -> None:
             for actual, formal in zip(call.outputs, function.output, strict=False):
                 if actual:
-                    found = scope.find(formal) or self._undefined(formal, call.node, call.number, frame)
+                    found = scope.find(formal) or self._missing(formal, call.place, frame.scope, "input")
                     frame.scope.names[actual] = found
 
         self._push(function.node, scope, path, frame.gate, imports, done, given, (*frame.stack, key), others)
@@ -386,9 +386,9 @@ class Lowerer:
 
         self._push(graph.node, scope, path, gate, frame.imports, finish, frame.attributes, frame.stack, frame.others)
 
-    def _missing(self, name: str, where: str, scope: Scope) -> Operand:
-        """A value in place of an output of a body that no node computes."""
-        self.error("undefined-output", where, f"output {name!r} is not computed by any node")
+    def _missing(self, name: str, where: str, scope: Scope, what: str = "output") -> Operand:
+        """A value in place of an input or output that no node computes."""
+        self.error(f"undefined-{what}", where, f"{what} {name!r} is not computed by any node")
         return self._sources.add(name, TOP, scope.names), 0
 
     def warn(self, code: str, where: str, message: str) -> None:

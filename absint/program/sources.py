@@ -12,8 +12,9 @@ from absint.model.declared_types import read_type
 from absint.model.initialisers import decode, dtype_of
 from absint.model.load import Loaded
 from absint.model.sources import initialiser_fault, input_fault
-from absint.program.graph import Node, Path, Program
+from absint.program.graph import Program
 from absint.program.lowered import Signature
+from absint.program.nodes import Path
 from absint.program.overridable import overridable_diagnostic, replaceable
 from absint.program.report import Report
 from absint.program.steps import Operand, first_output
@@ -74,8 +75,7 @@ class Sources:
                 self.signature.defaults[len(nodes)] = value
                 if not self._defaults:
                     value = replaceable(value, read_type(declared[name].type, total=True))
-            names[name] = first_output(len(nodes))
-            nodes.append(Node(name, root, [], (name,), gate, None, None, value))
+            names[name] = first_output(nodes.add_source(name, root, gate, value))
         for sparse in graph.sparse_initializer:
             value = Tensor(dtype_of(sparse.values.data_type), Shape(tuple(sparse.dims)))
             self.add(sparse.values.name, value, names, gate)
@@ -89,7 +89,7 @@ class Sources:
 
     def add(self, name: str, value: Value, names: dict[str, Operand], gate: int = -1) -> int:
         """Add a node that stands for a value; its id."""
-        number = self._program.add(Node(name, self._root, [], (name,), gate, value=value))
+        number = self._program.nodes.add_source(name, self._root, gate, value)
         names[name] = first_output(number)
         return number
 

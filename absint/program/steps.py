@@ -17,7 +17,7 @@ ABSENT: Final[Operand] = (-1, 0)
 MAX_FIRST: Final = 1 << 16
 
 FIRST: Final[list[Operand]] = []
-"""The first outputs of the nodes 0, 1, ..., made once for all programs: young tuples cost the garbage collector time."""
+"""The first outputs of the nodes 0, 1, ..., made once for all programs: young tuples cost the collector time."""
 
 
 def first_output(node: int) -> Operand:
@@ -25,8 +25,14 @@ def first_output(node: int) -> Operand:
     if node >= MAX_FIRST:
         return (node, 0)
     if node >= len(FIRST):
-        FIRST.extend([(number, 0) for number in range(len(FIRST), min(max(256, 2 * node), MAX_FIRST))])
+        start, end = len(FIRST), min(max(256, 2 * node), MAX_FIRST)
+        FIRST[start:end] = [(number, 0) for number in range(start, end)]  # the same, if two threads do it
     return FIRST[node]
+
+
+def first_outputs(count: int) -> frozenset[Operand]:
+    """The first outputs of so many nodes."""
+    return frozenset(map(first_output, range(count))) if count > len(FIRST) else frozenset(FIRST[:count])
 
 
 LOWERED: Final[Mapping[str, tuple[str, ...]]] = {
@@ -73,4 +79,4 @@ class LoopBody(Step):
         return node is not None and self.first <= node <= self.last
 
 
-__all__ = ["ABSENT", "FIRST", "LOWERED", "MAX_FIRST", "LoopBody", "Operand", "Step", "first_output"]
+__all__ = ["ABSENT", "FIRST", "LOWERED", "MAX_FIRST", "LoopBody", "Operand", "Step", "first_output", "first_outputs"]

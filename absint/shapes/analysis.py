@@ -105,27 +105,27 @@ class ShapeAnalysis(Interpretation, Analysis[State]):
         ):
             super().sweep(order, states)
             return
-        memo, first, nodes, applied, under = self.memo, self.first_round, self.nodes, self.applied, self.under
+        nodes, memo, first, applied, under = self.nodes, self.memo, self.first_round, self.applied, self.under
+        operations, rows, places, values = nodes.operations, nodes.operands, nodes.places, nodes.values
         stays, always = not self.inputs, not self.inputs and not self.facts
         changed, known_before, before = (first.changed, first.known, first.applied) if first is not None else _NOTHING
         for node in order:
-            item = nodes[node]
-            operation = item.operation
+            operation = operations[node]
             if operation is None:
-                value = item.value
+                value = values.get(node)
                 if value is not None and (always or (stays and _is_constant_tensor(value))):
                     states[node] = (value,)
                 else:
                     states[node] = self.transfer(node, states)
                 continue
-            if first is not None and item.gate < 0:
+            operands, gate = rows[node], places[node][1]
+            if first is not None and gate < 0:
                 pair = None if changed or node not in before else known_before.get(id(before[node]))
-                renewed = first.summary(node, item.operands) if pair is None else pair[1]
+                renewed = first.summary(node, operands) if pair is None else pair[1]
                 if renewed is not None:
                     applied[node] = renewed
                     states[node] = renewed.outputs
                     continue
-            operands = item.operands
             inputs: Inputs
             if len(operands) == 1:
                 ((p, i),) = operands
@@ -135,8 +135,8 @@ class ShapeAnalysis(Interpretation, Analysis[State]):
                 inputs = (states[p][i] if p >= 0 else None, states[q][j] if q >= 0 else None)
             else:
                 inputs = tuple([states[p][i] if p >= 0 else None for p, i in operands])
-            if item.gate >= 0:
-                found = applied_at(self, node, item, operation, inputs, states)
+            if gate >= 0:
+                found = applied_at(self, node, nodes[node], operation, inputs, states)
             else:
                 results = memo[operation]
                 known = results.get(inputs)

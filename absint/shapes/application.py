@@ -14,8 +14,8 @@ from absint.lattices.value import BOTTOM, TOP, Tensor, Value
 from absint.model import schemas
 from absint.model.largest import oversize, too_many
 from absint.program.folded import Body
-from absint.program.graph import Node
 from absint.program.limits import UNFINISHED
+from absint.program.nodes import Node
 from absint.program.operations import Callee, Operation
 from absint.shapes.calls import summary_of
 from absint.shapes.folding import EXACT, evaluated
@@ -172,7 +172,7 @@ def _ruled(
     bounds: Bounds = (),
     fits: bool | None = None,
 ) -> RuleSummary:
-    """Run the rule. A failure is recorded at the node. `fits`: the node has the form of its operator, if that is known."""
+    """Run the rule. A failure is recorded at the node. `fits`: the node has the form of its operator, if known."""
     count, form, rule = operation.outputs, operation.form, operation.rule
     if fits is None:
         fits = operation.fits(inputs)

@@ -14,7 +14,7 @@ from absint.lattices.logic.truth import NO, YES
 from absint.lattices.value import BOTTOM, OptionalOf, Tensor, Value
 from absint.model.signatures import Signature, agree, type_text
 from absint.program.constructs import IfJoin, LoopExit, LoopHead, MapExit, ScanExit
-from absint.program.graph import Node
+from absint.program.nodes import Node
 from absint.program.steps import Step
 from absint.shapes.branches import condition_of, integer_of
 from absint.shapes.interpretation import Interpretation

@@ -29,7 +29,7 @@ from absint.lattices.terms.expr import MAX_DIM, UNKNOWN_DIM, Dim, Expr, Symbol, 
 from absint.lattices.value import BOTTOM, TOP, OptionalOf, SequenceOf, Tensor, Value
 from absint.lattices.value_lattice import VALUES
 from absint.program.constructs import Gate, IfJoin
-from absint.program.graph import Node
+from absint.program.nodes import Node
 from absint.shapes.interpretation import Interpretation
 from absint.shapes.summaries import State
 from absint.transfer.op import Statement

@@ -24,8 +24,8 @@ from absint.lattices.terms.kinds import HOLE_NAME, INTERNAL, SymbolKind
 from absint.lattices.terms.substitution import substitute
 from absint.lattices.value import TOP, AnyTensor, Tensor, Value, map_tensors, parts
 from absint.program.folded import Body
-from absint.program.graph import Node
 from absint.program.limits import UNFINISHED
+from absint.program.nodes import Node
 from absint.shapes.interpretation import STATES, Calls, Interpretation
 from absint.shapes.names import symbols_of
 from absint.shapes.readability import readable

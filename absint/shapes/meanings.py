@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Final
 
 from absint.program.constructs import Gate, IfJoin, LoopExit, LoopHead, MapExit, MapHead, ScanExit, ScanHead
-from absint.program.graph import Node
+from absint.program.nodes import Node
 from absint.program.steps import Step
 from absint.shapes import branches
 from absint.shapes.body_types import check_types

@@ -30,7 +30,7 @@ def teachings(analysis: ShapeAnalysis, lowered: Lowered, wanted: Container[Relat
         if found is None:
             stated = analysis.statements(node) if summary.holes else summary.statements
             found = known[id(summary)] = list(_telling(stated, wanted))
-        if found and analysis.nodes[node].gate < 0 and lowered.needed[node]:
+        if found and analysis.nodes.places[node][1] < 0 and lowered.needed[node]:
             known[id(summary)] = []
             for part, reason in found:
                 yield Learned(part.map(facts.restored) if facts.originals else part, node, reason)

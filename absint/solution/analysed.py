@@ -23,8 +23,9 @@ if TYPE_CHECKING:
     from absint.lattices.unify import UnificationPolicy
     from absint.model.load import Loaded
     from absint.program.digraph import ProgramGraph
-    from absint.program.graph import Node, Program, Scope
+    from absint.program.graph import Program, Scope
     from absint.program.lowered import Lowered, Trusted
+    from absint.program.nodes import Nodes
     from absint.program.steps import Operand
     from absint.shapes.advised import Companions
     from absint.shapes.analysis import ShapeAnalysis
@@ -124,7 +125,7 @@ class Analysed:
         return self.program.graph
 
     @property
-    def nodes(self) -> list[Node]:
+    def nodes(self) -> Nodes:
         """The nodes of the lowered graph by id."""
         return self.program.nodes
 

@@ -22,7 +22,7 @@ from absint.lattices.terms.kinds import SymbolKind
 from absint.lattices.terms.sign import nonneg
 from absint.lattices.value import Tensor, Value
 from absint.program.constructs import Gate
-from absint.program.graph import Node
+from absint.program.nodes import Node
 from absint.program.steps import LoopBody
 from absint.shapes.branches import condition_of
 from absint.shapes.inputs import Inputs

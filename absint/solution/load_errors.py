@@ -23,8 +23,8 @@ from absint.transfer.semantics import RUNTIME
 
 if TYPE_CHECKING:
     from absint.model.messages import TypeMessage
-    from absint.program.graph import Node
     from absint.program.lowered import Declaring, Lowered
+    from absint.program.nodes import Node
     from absint.program.steps import Operand
     from absint.shapes.summaries import RuleSummary, State
     from absint.solution.analysed import Analysed

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Final
 from absint.diagnostics import Diagnostic, Severity
 from absint.engine import fixpoint
 from absint.lattices.terms.kinds import INTERNAL
-from absint.program.graph import Node
+from absint.program.nodes import Node
 from absint.shapes.analysis import ShapeAnalysis
 from absint.shapes.rounds import Learned
 from absint.solution.load_errors import load_errors

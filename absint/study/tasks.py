@@ -20,7 +20,7 @@ from absint.study.sources import Source, versions
 if TYPE_CHECKING:
     from absint.auditing import Audit, Claims, Judged
     from absint.lattices.logic.relation import Relation
-    from absint.program.graph import Node
+    from absint.program.nodes import Node
     from absint.result import Result
     from absint.runs.pool import Job, Json
 

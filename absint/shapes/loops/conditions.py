@@ -18,7 +18,7 @@ from absint.lattices.records import NamedTuple
 from absint.lattices.terms.expr import Dim, const, expr_of
 from absint.lattices.value import BOTTOM
 from absint.program.constructs import LoopHead
-from absint.program.graph import Node
+from absint.program.nodes import Node
 from absint.program.steps import Operand
 from absint.shapes.branches import condition_of
 from absint.shapes.interpretation import Interpretation

@@ -13,7 +13,7 @@ from absint.lattices.contents import element_symbols
 from absint.lattices.records import NamedTuple
 from absint.lattices.value import Tensor, Value
 from absint.program.constructs import IfJoin, LoopHead, ScanHead
-from absint.program.graph import Node
+from absint.program.nodes import Node
 from absint.program.operations import Operation
 from absint.program.steps import ABSENT, Operand
 from absint.transfer.application import apply

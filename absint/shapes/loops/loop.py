@@ -35,7 +35,7 @@ from absint.lattices.terms.expr import (
 from absint.lattices.terms.normal import maximum
 from absint.lattices.value import BOTTOM, TOP, Tensor, Value
 from absint.program.constructs import LoopExit, LoopHead
-from absint.program.graph import Node
+from absint.program.nodes import Node
 from absint.program.steps import LoopBody, Operand
 from absint.shapes.branches import condition_of, integer_of, single
 from absint.shapes.interpretation import Interpretation

@@ -19,7 +19,8 @@ from absint.lattices.terms.expr import UNKNOWN_SIZE, Dim, Expr, Unknown, const
 from absint.lattices.terms.kept import Kept
 from absint.lattices.value import Tensor, Value
 from absint.program.constructs import LoopExit, LoopHead
-from absint.program.graph import Node, Program
+from absint.program.graph import Program
+from absint.program.nodes import Node
 from absint.program.operations import Operation
 from absint.program.steps import Operand
 from absint.shapes.loops.inferred_ranks import reads_flags_alike

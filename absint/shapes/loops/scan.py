@@ -12,7 +12,7 @@ from absint.lattices.shape import TOP_SHAPE, Shape, shape_of
 from absint.lattices.terms.expr import UNKNOWN_SIZE, Dim, Expr
 from absint.lattices.value import BOTTOM, TOP, Tensor, Value
 from absint.program.constructs import ScanExit, ScanHead, ScanSettings
-from absint.program.graph import Node
+from absint.program.nodes import Node
 from absint.program.steps import Operand
 from absint.shapes.branches import ALLOCATED, may_lie
 from absint.shapes.interpretation import Interpretation

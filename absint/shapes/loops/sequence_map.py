@@ -10,7 +10,7 @@ from absint.lattices.shape import BOTTOM_SHAPE
 from absint.lattices.terms.expr import UNKNOWN_SIZE, ZERO_EXPR, Dim, Expr
 from absint.lattices.value import BOTTOM, TOP, SequenceOf, Tensor, Value
 from absint.program.constructs import MapExit, MapHead
-from absint.program.graph import Node
+from absint.program.nodes import Node
 from absint.shapes.interpretation import Interpretation
 from absint.shapes.loops.body import BodySymbols
 from absint.shapes.loops.premises import premises
