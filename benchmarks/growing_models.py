@@ -68,6 +68,18 @@ def concat(count: int) -> ModelProto:
     return model([node("Concat", names, ["y"], axis=0)], inputs, ["y"])
 
 
+def dots(count: int) -> ModelProto:
+    """The dot product of one vector with each of many: all sizes must be equal."""
+    nodes = [node("MatMul", ["x0", f"x{k}"], [f"y{k}"]) for k in range(1, count)]
+    return model(nodes, [floats(f"x{k}", f"N{k}") for k in range(count)], [f"y{k}" for k in range(1, count)])
+
+
+def products(count: int) -> ModelProto:
+    """A product of matrices, each with two symbols of its own."""
+    nodes = [node("MatMul", [f"t{k - 1}" if k > 1 else "x0", f"x{k}"], [f"t{k}"]) for k in range(1, count)]
+    return model(nodes, [floats(f"x{k}", f"N{k}", f"M{k}") for k in range(count)], [f"t{count - 1}"])
+
+
 def split(count: int) -> ModelProto:
     """Split of a symbol into parts, each of which is used."""
     parts = [f"p{k}" for k in range(count)]

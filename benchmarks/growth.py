@@ -110,6 +110,8 @@ def printed(write: Callable[[int], str]) -> Callable[[int], Work]:
 
 EVERY: Final = {
     "concat": (64, 4096, models.concat),
+    "dots": (64, 4096, models.dots),
+    "products": (64, 4096, models.products),
     "split": (64, 8192, models.split),
     "uneven_split": (64, 2048, models.uneven_split),
     "reshape": (8, 64, models.reshape),

@@ -124,6 +124,8 @@ class _Work:
         self._prover = prover
         self._samples: Samples = near([*given, *clauses], symbols)
         self._known: dict[frozenset[Relation], Facts] = {}
+        self._undecided: set[str] = set()
+        """Scripts that Z3 gave up on."""
         self._whole: set[Relation] = set()
         """Clauses of too many cases."""
         self._budget = budget
@@ -147,12 +149,16 @@ class _Work:
     def _asked(self, premises: Sequence[Relation], relation: Relation) -> bool | None:
         """Z3's answer; a counterexample is kept, so that Z3 need not find it again."""
         script = query({f"p{number}": premise for number, premise in enumerate(premises)}, negation(relation))
-        prover = self._prover
-        answer = prover.check(script, rlimit=self._budget.question)
+        if script in self._undecided:
+            return None
+        answer = self._prover.check(script, rlimit=self._budget.question)
         self._budget.left -= answer.spent
         if answer.verdict == "sat" and answer.model:
             self._samples.add({name: answer.model.get(name, 1) for name in self._symbols})
-        return None if answer.verdict == "unknown" else answer.verdict == "unsat"
+        if answer.verdict == "unknown":
+            self._undecided.add(script)
+            return None
+        return answer.verdict == "unsat"
 
     def _facts(self, relations: Sequence[Relation]) -> Facts:
         key = frozenset(relations)

@@ -30,6 +30,18 @@ class NoSolver(Backend):
         raise AssertionError(f"asked:\n{script}")
 
 
+class GivesUp(Backend):
+    """Decides nothing, and keeps what it was asked."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.scripts: list[str] = []
+
+    def check(self, script: str, *, rlimit: int, seconds: float, core: bool = True, minimize: bool = False) -> Answer:
+        self.scripts.append(script)
+        return Answer("unknown", spent=1)
+
+
 def of(requirements: Sequence[str], backend: Backend | None = None) -> Contract:
     relations = list(map(parse_relation, requirements))
     symbols = sorted(set[str]().union(*(relation.free_symbols for relation in relations)))
@@ -128,6 +140,15 @@ def test_equal_sizes_span(pairs: list[tuple[str, str]]) -> None:
 )
 def test_what_is_no_equality_of_two_sizes_is_no_edge(other: str) -> None:
     assert spanning([parse_relation("b == c"), parse_relation(other)]) is None
+
+
+def test_what_the_solver_gave_up_on_is_not_asked_again() -> None:
+    backend = GivesUp()
+    hard = "((a + 4)//8)*((b + 4)//8) + (a//4)*(b//8) + (a//8)*(b//4) == (a//4)*(b//4) + (a//8)*(b//8)"
+    found = of([hard, "a >= 4", "b >= 4"], backend)
+    assert clauses(found) == {hard, "a >= 4", "b >= 4"}
+    assert backend.scripts
+    assert len(set(backend.scripts)) == len(backend.scripts)
 
 
 def test_of_clauses_that_contradict_each_other_no_others_are_listed() -> None:
