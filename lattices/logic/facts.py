@@ -12,7 +12,7 @@ from typing import Final, cast
 from absint.lattices.deadline import on_time
 from absint.lattices.logic.relation import FALSE, TRUE, UNKNOWN_RELATION, Relation, negation
 from absint.lattices.logic.single import congruence_of, of_one_symbol, positive_factors
-from absint.lattices.logic.solving import originals, solve
+from absint.lattices.logic.solving import Order, originals, solve
 from absint.lattices.logic.truth import NO, UNKNOWN, YES, Truth
 from absint.lattices.terms.expr import (
     ONE_EXPR,
@@ -60,7 +60,7 @@ class Facts:
 
     def __init__(self, relations: Iterable[Relation] = (), order: Sequence[str] = ()) -> None:
         """`order` lists symbols by priority: an equality is solved for a symbol that is not in it, or late in it."""
-        self.order = order
+        self.order = Order.of(order)
         self._key: frozenset[Relation] | None = None
         self.narrows_only = False
         """The replacements carry every fact: bounds show all others."""

@@ -3,11 +3,25 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from functools import cached_property
 
 from absint.lattices.terms.expr import Dim, Expr, Symbol, const, expr_of, mul, sub
 from absint.lattices.terms.interval import Interval
 from absint.lattices.terms.kinds import SymbolKind
 from absint.lattices.terms.sign import nonneg
+
+
+class Order(tuple[str, ...]):
+    """Names by priority, with the place of each."""
+
+    @classmethod
+    def of(cls, names: Sequence[str]) -> Order:
+        """The names as they are given, if they have their places already."""
+        return names if isinstance(names, Order) else cls(names)
+
+    @cached_property
+    def places(self) -> Mapping[str, int]:
+        return {name: place for place, name in enumerate(self)}
 
 
 def solve(e: Expr, order: Sequence[str] = ()) -> tuple[Symbol, Dim] | None:
@@ -16,7 +30,7 @@ def solve(e: Expr, order: Sequence[str] = ()) -> tuple[Symbol, Dim] | None:
     Invented symbols are solved first, then the symbol that stands last in `order` or, without a place there, by key, so
     that earlier names survive. A solution that could leave the bounds of the symbol is rejected.
     """
-    places = {name: place for place, name in enumerate(order)}
+    places = Order.of(order).places
     linear = [(mono[0], c) for mono, c in e.terms if len(mono) == 1 and c in (1, -1) and isinstance(mono[0], Symbol)]
 
     def last(term: tuple[Symbol, int]) -> tuple[bool, int, str]:
@@ -48,4 +62,4 @@ def originals(mapping: Mapping[Symbol, Dim]) -> Mapping[Symbol, Dim]:
     return back
 
 
-__all__ = ["originals", "solve"]
+__all__ = ["Order", "originals", "solve"]
