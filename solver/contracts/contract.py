@@ -16,7 +16,7 @@ from absint.lattices.logic.relation import Relation
 from absint.lattices.text.escapes import excerpt, json_text
 from absint.lattices.text.naming import Naming, Where
 from absint.solver.constraints import Constraint, ConstraintSet, PossibleFailure
-from absint.solver.contracts.shortening import needed_premises, shortened
+from absint.solver.contracts.shortening import both, needed_premises, shortened
 from absint.solver.contracts.simplification import Stated, is_plain
 from absint.solver.prove import Prover, holds
 from absint.version import VERSION
@@ -193,9 +193,9 @@ def contract(
     try:
         found, possible = shortened(stated, given, base.symbols, prover)
         if over_elements:
-            more, more_possible = shortened(over_elements, [*given, *found], parameters, prover)
+            more, more_possible = shortened(over_elements, [*given, *found], parameters, prover, met=True)
             found = {**found, **more}
-            possible = possible and more_possible
+            possible = both(possible, more_possible)
         listed = {*given, *needed_premises(numeric, [*given, *found], prover)}
     except DeadlineError as error:
         found, possible, listed, reason = {**stated, **over_elements}, None, {*given, *numeric}, str(error)

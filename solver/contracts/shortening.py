@@ -36,16 +36,19 @@ All questions but the last use the budget up once in total; after that only fact
 
 
 def shortened(
-    stated: Stated, given: Sequence[Relation], symbols: Sequence[str], prover: Prover
+    stated: Stated, given: Sequence[Relation], symbols: Sequence[str], prover: Prover, *, met: bool = False
 ) -> tuple[Stated, bool | None]:
-    """Fewer and shorter clauses, equivalent under the given relations; and True if some sizes meet them.
+    """Fewer and shorter clauses, equivalent under the given relations; and True if some sizes meet all of them.
 
     Clauses that share no symbol are shortened apart. If some contradict each other, these alone are the answer.
+    `met`: the caller has asked if some sizes meet the given relations.
     """
     found: Stated = {}
     possible: bool | None = True
     budget = _Budget(prover.limits.rlimit)
     for clauses, known, names in _apart(stated, given, symbols):
+        if met and not clauses:
+            continue
         equal = None if known else spanning(list(clauses))
         if equal is not None:
             found |= {clause: clauses[clause] for clause in equal}
@@ -54,21 +57,28 @@ def shortened(
         if FALSE in clauses:
             return clauses, False
         for some, still_known, some_names in _apart(clauses, known, names):
+            if met and not some:
+                continue
             shorter, verdict = _shortened(some, still_known, some_names, prover, budget)
-            if verdict is False:
+            if verdict is False and some:
                 return shorter, False
             found |= shorter
-            possible = possible and verdict
+            possible = both(possible, verdict)
     return found, possible
+
+
+def both(a: bool | None, b: bool | None) -> bool | None:
+    """The truth of two statements together; None if it is open."""
+    return False if a is False or b is False else a and b
 
 
 def _apart(
     stated: Stated, given: Sequence[Relation], symbols: Sequence[str]
 ) -> Iterator[tuple[Stated, list[Relation], list[str]]]:
-    """Clauses, given relations and symbols in groups that share no symbol; none if there are no clauses."""
+    """Clauses, given relations and symbols in groups that share no symbol."""
     places = {name: place for place, name in enumerate(symbols)}
     taken = set(given)
-    for group in components([*stated, *given]) if stated else ():
+    for group in components([*stated, *given]):
         names = set().union(*(relation.free_symbols for relation in group)) & places.keys()
         yield (
             {relation: stated[relation] for relation in group if relation in stated},
@@ -334,4 +344,4 @@ def _is_linear(relation: Relation) -> bool:
     return all(len(mono) < 2 for e in sums for mono, _ in e.terms)
 
 
-__all__ = ["needed_premises", "shortened"]
+__all__ = ["both", "needed_premises", "shortened"]
