@@ -296,7 +296,7 @@ def _groups(clauses: Iterable[Relation]) -> Mapping[_Subject, list[Relation]]:
             plain.append(clause)
     for clause in plain:  # `H >= 8 or batch == 0` beside `H % 8 == 0 or batch == 0`
         for symbol, shared in groups:
-            if shared and shared < set(alternatives(clause)) and _about(clause, symbol).symbols == {symbol}:
+            if shared and symbol in clause.symbols and _beside(clause, symbol) == shared:
                 groups[symbol, shared].append(clause)
                 break
     return groups
@@ -310,12 +310,17 @@ def _subject(clause: Relation) -> _Subject | None:
     if len(main) != 1:
         return None
     (symbol,) = main
-    return symbol, frozenset(part for part in parts if symbol not in part.symbols)
+    return symbol, _beside(clause, symbol)
 
 
 def _about(clause: Relation, symbol: Symbol) -> Relation:
     """The alternatives of a clause that are about the symbol."""
     return disjunction(*(part for part in alternatives(clause) if symbol in part.symbols))
+
+
+def _beside(clause: Relation, symbol: Symbol) -> frozenset[Relation]:
+    """The other alternatives."""
+    return frozenset(part for part in alternatives(clause) if symbol not in part.symbols)
 
 
 # Premises

@@ -115,6 +115,12 @@ def test_contradiction(requirements: Sequence[str]) -> None:
     assert found.clauses
 
 
+def test_a_clause_with_an_alternative_of_its_own_stays_apart() -> None:
+    """Beside a clause with the alternatives `b >= 1 or c == 1` it must not lose `c == 0`."""
+    found = of("(a + 1)//2 == a//2 or b >= 1 or c == 1", "a >= 2 or b >= 1 or c == 0 or c == 1")
+    assert clauses(found) == ["a % 2 == 0 or b >= 1 or c == 1", "a >= 2 or b >= 1 or c == 0 or c == 1"]
+
+
 def test_a_clause_that_was_dropped_for_another_does_not_drop_that() -> None:
     """Two clauses that entail each other under the rest: one of them stays."""
     found = of("c == 0 or a == 0 or ite(a >= 7, a//7, 49)*7 == a", "c == 0 or a % 7 == 0")
