@@ -25,6 +25,7 @@ FAMILIES: Final = (
     "attention",
     "states",
     "fused",
+    "gates",
     "quantised",
     "extended",
     "learning",
