@@ -12,9 +12,13 @@ from absint.specification.formulas import Defined, Term, either, equal, implies,
 from absint.specification.node import Input, Node, Output, tensor
 from absint.specification.pools import pool
 from absint.specification.products import multiplied
+from absint.specification.recurrent import recurrent
 from absint.specification.specs import at, specifies
 
 MICROSOFT: Final = "com.microsoft"
+
+_SCALES: Final = (None, None, None, None, None, "1", "uint8: 1", "1", "uint8: 1")
+"""What an LSTM leaves out, then the scales and zero points of its weights."""
 
 
 def _same(node: Node, place: int, sizes: Sequence[Term | int]) -> None:
@@ -272,3 +276,65 @@ def packed(node: Node) -> Output:
     weight = Input((term(rows), term(columns)))
     result: list[Defined | Term] = multiplied(node, node.input(0), weight)
     return tensor(result)
+
+
+@specifies(
+    "LinearAttentionGate",
+    domain=MICROSOFT,
+    grid=[
+        at("B S H", "K", "L"),
+        at("B H", "2 K", "L"),
+        at("B S H", "K", "L", "C T D", outputs=2),
+        at("H", "K", "L", outputs=2),
+        at("", "K", "L"),
+    ],
+)
+def decay(node: Node) -> list[Output]:
+    """The shape of the first input, for each output; its last axis are the heads."""
+    x = node.input(0)
+    node.demand(x.rank >= 1, "the heads need an axis")
+    node.requires(x.dims[-1] >= 1, "there must be heads")
+    for place in (1, 2):
+        node.requires(equal(product(node.input(place).dims), x.dims[-1]), "there must be a number for each head")
+    if node.outputs > 1:
+        _same(node, 3, x.dims)
+    return [tensor(x.dims)] * node.outputs
+
+
+@specifies(
+    "NGramRepeatBlock",
+    domain=MICROSOFT,
+    grid=[
+        at("int64=0: B L", "C V", ngram_size=2),
+        at("int64=0: B 3", "B V", ngram_size=3),
+        at("int64=0: B", "B V", ngram_size=2),
+    ],
+)
+def blocked(node: Node) -> Output:
+    """The shape of the scores, which has a row for each row of tokens."""
+    tokens, scores = node.input(0), node.input(1)
+    node.demand(tokens.rank == scores.rank == 2, "tokens and scores must be matrices")
+    node.requires(equal(tokens.dims[0], scores.dims[0]), "each row of tokens must have scores")
+    node.limits(scores.dims[1] >= 1, "every token must be in the vocabulary")
+    return tensor(scores.dims)
+
+
+@specifies(
+    "DynamicQuantizeLSTM",
+    domain=MICROSOFT,
+    grid=[
+        at("T B I", "uint8: 1 K 16", "uint8: 1 J 16", *_SCALES, outputs=3, hidden_size=4),
+        at("T B I", "uint8: D K 8", "uint8: E J 8", *_SCALES, outputs=3, hidden_size=2),
+    ],
+)
+def quantised_lstm(node: Node) -> list[Output]:
+    """As LSTM, whose weights are transposed."""
+    x, w, r, *others = node.inputs
+    assert x is not None
+    swapped = [Input((a.dims[0], a.dims[2], a.dims[1])) for a in (w, r) if a is not None and a.rank == 3]
+    node.demand(len(swapped) == 2, "the weights must have three axes")
+    inner = Node("LSTM", 14, [x, *swapped, *others[:5]], node.attributes, node.outputs)
+    found = recurrent(inner)
+    node.legal += inner.legal
+    node.limited += inner.limited
+    return [found] if isinstance(found, Output) else list(found)

@@ -48,12 +48,12 @@ REASONS: Final[Mapping[str, str]] = {
     "runs on the CPU test the rule; a specification is still to be written": """
         com.microsoft::AttnLSTM com.microsoft::CausalConvWithState
         com.microsoft::ConvTransposeWithDynamicPads com.microsoft::DecoderMaskedMultiHeadAttention
-        com.microsoft::DynamicQuantizeLSTM
+
         com.microsoft::GatedDeltaNet com.microsoft::GatherBlockQuantized
         com.microsoft::GatherPacked
-        com.microsoft::LinearAttention com.microsoft::LinearAttentionGate com.microsoft::MRotaryEmbedding
+        com.microsoft::LinearAttention com.microsoft::MRotaryEmbedding
         com.microsoft::MatMulFpQ4 com.microsoft::MaxpoolWithMask com.microsoft::MoE
-        com.microsoft::MoEGroupRouter com.microsoft::NGramHashMapping com.microsoft::NGramRepeatBlock
+        com.microsoft::MoEGroupRouter com.microsoft::NGramHashMapping
         com.microsoft::QAttention com.microsoft::QEmbedLayerNormalization
         com.microsoft::QMoE
         com.microsoft::SparseAttention com.microsoft::SparseToDenseMatMul com.microsoft::VarlenCausalConvWithState
