@@ -26,6 +26,7 @@ FAMILIES: Final = (
     "states",
     "fused",
     "gates",
+    "tokens",
     "quantised",
     "extended",
     "learning",

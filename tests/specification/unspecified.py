@@ -52,12 +52,12 @@ REASONS: Final[Mapping[str, str]] = {
         com.microsoft::GatedDeltaNet com.microsoft::GatherBlockQuantized
         com.microsoft::GatherPacked
         com.microsoft::LinearAttention com.microsoft::MRotaryEmbedding
-        com.microsoft::MatMulFpQ4 com.microsoft::MaxpoolWithMask com.microsoft::MoE
-        com.microsoft::MoEGroupRouter com.microsoft::NGramHashMapping
+        com.microsoft::MaxpoolWithMask
+        com.microsoft::MoEGroupRouter
         com.microsoft::QAttention com.microsoft::QEmbedLayerNormalization
         com.microsoft::QMoE
         com.microsoft::SparseAttention com.microsoft::SparseToDenseMatMul com.microsoft::VarlenCausalConvWithState
-        com.microsoft::VarlenNGramHashMapping com.microsoft::WordConvEmbedding""",
+        com.microsoft::VarlenNGramHashMapping """,
 }
 """By reason the names of operators."""
 

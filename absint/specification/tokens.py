@@ -1,0 +1,121 @@
+"""Operators of com.microsoft on tokens: mixtures of experts, hashes of n-grams, vectors of words; a product with packed
+weights of stated sizes: onnxruntime's docs/ContribOperators.md.
+"""
+
+from __future__ import annotations
+
+from typing import Final
+
+from absint.specification.formulas import either, equal, product
+from absint.specification.node import Input, Node, Output, tensor
+from absint.specification.products import multiplied
+from absint.specification.specs import at, specifies
+
+MICROSOFT: Final = "com.microsoft"
+
+
+@specifies(
+    "MatMulFpQ4",
+    domain=MICROSOFT,
+    grid=[
+        at("M K", "uint8: 100", "= 32 5", blk_quant_type=0),
+        at("B M K", "uint8: 100", "= 32 5", blk_quant_type=0),
+        at("K", "uint8: 100", "= 32 5", blk_quant_type=0),
+    ],
+)
+def packed(node: Node) -> Output:
+    """A times a packed matrix, whose sizes are input 2."""
+    sizes = node.elements(2)
+    if sizes is None:
+        raise LookupError("the sizes of B must be known")
+    node.demand(len(sizes) == 2, "B must be a matrix")
+    return tensor(multiplied(node, node.input(0), Input((sizes[0], sizes[1]))))
+
+
+@specifies(
+    "MoE",
+    domain=MICROSOFT,
+    grid=[
+        at("T H", "R E", "4 16 8", None, "F 8 16", k=2),
+        at("T H", "R 4", "4 16 8", None, "4 G 16", k=2),
+        at("B L H", "R E", "4 I 8", "4 I", "4 8 J", "4 8", k=1),
+    ],
+)
+def experts(node: Node) -> Output:
+    """The shape of the input: tokens with H features. The router has a row for each token and a column for each
+    expert, of which every one has weights (I, H) and then (H, I).
+    """
+    x, router, first, second = (node.input(place) for place in (0, 1, 2, 4))
+    if node.text("activation_type", "relu") == "swiglu" or any(node.optional(place) is not None for place in (6, 7)):
+        raise LookupError("a form with gates")
+    node.demand(x.rank in (2, 3) and router.rank == 2, "the input must be tokens, and the router a matrix")
+    node.demand(first.rank == second.rank == 3, "each expert must have two matrices")
+    rows, count = router.dims
+    hidden, inner = x.dims[-1], first.dims[1]
+    node.requires(equal(rows, product(x.dims[:-1])), "the router must have a row for each token")
+    node.requires(count >= node.integer("k", 1), "there must be k experts")
+    for place, wanted in (
+        (2, (count, inner, hidden)),
+        (3, (count, inner)),
+        (4, (count, hidden, inner)),
+        (5, (count, hidden)),
+    ):
+        given = node.optional(place)
+        if given is not None:
+            node.demand(given.rank == len(wanted), "weights must have the axes of experts")
+            for size, fit in zip(given.dims, wanted, strict=True):
+                node.requires(equal(size, fit), "weights must fit the experts and the tokens")
+    return tensor(x.dims)
+
+
+@specifies(
+    "NGramHashMapping",
+    domain=MICROSOFT,
+    grid=[
+        at("int64=0: B S", "int64=1: M", "int64=1: V", outputs=2, max_ngram_size=3, n_head_per_ngram=2),
+        at("int64=0: B S", "int64=1: 3", "int64=1: 2", "int64=0: C P", outputs=2, max_ngram_size=2, n_head_per_ngram=2),
+        at(
+            "int64=0: B S",
+            "int64=1: 3",
+            "int64=1: 4",
+            None,
+            "int64=0: W",
+            "int64=0:",
+            max_ngram_size=3,
+            n_head_per_ngram=2,
+        ),
+        at("int64=0: B", "int64=1: 3", "int64=1: 4", max_ngram_size=3, n_head_per_ngram=2),
+    ],
+)
+def hashes(node: Node) -> list[Output]:
+    """A hash for each token, length of an n-gram and head; then the last tokens, which the next call needs."""
+    tokens, longest = node.input(0).dims, node.integer("max_ngram_size")
+    node.demand(len(tokens) == 2 and longest >= 2, "tokens must be a matrix, and an n-gram at least a pair")
+    batch, count = tokens[0], (longest - 1) * node.integer("n_head_per_ngram")
+    (factors,) = node.input(1).dims
+    node.requires(factors >= longest, "each position of an n-gram must have a multiplier")
+    wanted = {2: (count,), 3: (batch, longest - 1), 4: (count,), 5: (), 6: tokens}
+    for place, sizes in wanted.items():
+        given = node.optional(place)
+        if given is not None:
+            node.demand(given.rank == len(sizes), "the inputs must fit the tokens")
+            for size, fit in zip(given.dims, sizes, strict=True):
+                node.requires(equal(size, fit), "the inputs must fit the tokens")
+    return [tensor([*tokens, count]), tensor([batch, longest - 1])][: node.outputs]
+
+
+@specifies(
+    "WordConvEmbedding",
+    domain=MICROSOFT,
+    grid=[at("int32=0: N M", "F 1 K 4", "B", "10 D"), at("int32=0: N 5", "6 1 K D", "6", "10 D")],
+)
+def words(node: Node) -> Output:
+    """A vector for each word, a row of characters, with a feature for each filter."""
+    text, filters, bias, vectors = (node.input(place) for place in range(4))
+    if (text.rank, filters.rank, bias.rank, vectors.rank) != (2, 4, 1, 2):
+        raise LookupError("onnxruntime takes some other ranks")
+    node.requires(equal(bias.dims[0], filters.dims[0]), "each filter must have a bias")
+    node.requires(equal(vectors.dims[1], filters.dims[3]), "filters must be as wide as the vectors of characters")
+    long = text.dims[1] >= filters.dims[2]
+    node.requires(either(equal(text.dims[0], 0), long), "a word must be at least as long as a filter")
+    return tensor([text.dims[0], filters.dims[0]])
