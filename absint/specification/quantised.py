@@ -5,11 +5,13 @@ from __future__ import annotations
 from typing import Final
 
 from absint.specification.elementwise import TWO, broadcast
+from absint.specification.extended import embedding
 from absint.specification.formulas import equal
 from absint.specification.layout import joined
 from absint.specification.node import Attribute, Node, Output, tensor
 from absint.specification.products import fits_into, multiplied
 from absint.specification.specs import Instance, at, specifies
+from absint.specification.states import projected_attention
 from absint.specification.windows import sliding
 
 MICROSOFT: Final = "com.microsoft"
@@ -108,3 +110,58 @@ def gemm(node: Node) -> Output:
     for size in (rows, columns, inner):
         node.limits(size >= 1, "onnxruntime may fail on matrices without elements")
     return tensor([rows, columns])
+
+
+_MORE: Final = {"num_heads": 2}
+
+
+@specifies(
+    "QAttention",
+    domain=MICROSOFT,
+    grid=[
+        at("uint8: B S D", "uint8: E W", "V", "", "", None, "uint8:", "uint8:", **_MORE),
+        at("uint8: B S D", "uint8: E 12", "12", "", "", None, "uint8:", "uint8:", **_MORE),
+        at("uint8: B S 4", "uint8: 4 12", "12", "", "", None, "uint8:", "uint8:", "2 C 2 P H", outputs=2, **_MORE),
+    ],
+)
+def attention(node: Node) -> list[Output]:
+    """As com.microsoft's Attention, without a mask."""
+    if node.optional(5) is not None:
+        raise LookupError("attention without a mask is specified")
+    x, weights, bias, *_ = node.inputs
+    past = node.optional(8)
+    inner = Node("Attention", 1, [x, weights, bias, None, past], node.attributes, node.outputs)
+    found = projected_attention(inner)
+    node.legal += inner.legal
+    node.limited += inner.limited
+    return [found] if isinstance(found, Output) else list(found)
+
+
+_TABLES: Final = ("", "", "", "", "", "uint8:", "uint8:", "uint8:", "uint8:", "uint8:")
+
+
+@specifies(
+    "QEmbedLayerNormalization",
+    domain=MICROSOFT,
+    grid=[
+        at(
+            *("int32=0: B S", "int32=0: B S", "uint8: V D", "uint8: P D", "uint8: T D", "uint8: D", "uint8: D", None),
+            *_TABLES,
+            outputs=2,
+        ),
+        at(
+            *("int32=0: B S", None, "uint8: V D", "uint8: P E", None, "uint8: F", "uint8: G", None),
+            *("", "", None, "", "", "uint8:", "uint8:", None, "uint8:", "uint8:"),
+            outputs=2,
+        ),
+    ],
+)
+def embedding_of_tables(node: Node) -> list[Output]:
+    """As EmbedLayerNormalization, of quantised tables."""
+    if node.optional(7) is not None:
+        raise LookupError("tables without a mask are specified")
+    inner = Node("EmbedLayerNormalization", 1, node.inputs[:7], node.attributes, node.outputs)
+    found = embedding(inner)
+    node.legal += inner.legal
+    node.limited += inner.limited
+    return [found] if isinstance(found, Output) else list(found)

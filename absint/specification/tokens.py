@@ -69,6 +69,34 @@ def experts(node: Node) -> Output:
 
 
 @specifies(
+    "QMoE",
+    domain=MICROSOFT,
+    grid=[
+        at("T H", "R E", "uint8: 4 16 4", "4 16", None, "uint8: 4 8 8", "4 8", k=2),
+        at("B L 8", "R 4", "uint8: 4 16 8", "4 16", None, "uint8: 4 8 16", "4 8", k=2, expert_weight_bits=8),
+    ],
+)
+def quantised_experts(node: Node) -> Output:
+    """As MoE, with packed weights: a byte of the last axis holds 8 / bits features."""
+    if any(x is not None for x in (node.optional(4), node.optional(7), *node.inputs[8:])):
+        raise LookupError("experts with two matrices and their scales are specified")
+    each = 8 // node.integer("expert_weight_bits", 4)
+    packed = [node.input(place) for place in (2, 5)]
+    node.demand(all(x.rank == 3 for x in packed), "each expert must have two matrices")
+    first, second = (Input((x.dims[0], x.dims[1], x.dims[2] * each)) for x in packed)
+    inner = Node("MoE", 1, [node.input(0), node.input(1), first, None, second], node.attributes)
+    found = experts(inner)
+    node.legal += inner.legal
+    node.limited += inner.limited
+    for place, matrix in ((3, first), (6, second)):
+        scales = node.input(place)
+        node.demand(scales.rank == 2, "each row of a matrix must have a scale")
+        for size, wanted in zip(scales.dims, matrix.dims, strict=False):
+            node.requires(equal(size, wanted), "each row of a matrix must have a scale")
+    return found if isinstance(found, Output) else found[0]
+
+
+@specifies(
     "NGramHashMapping",
     domain=MICROSOFT,
     grid=[
@@ -102,6 +130,33 @@ def hashes(node: Node) -> list[Output]:
             for size, fit in zip(given.dims, sizes, strict=True):
                 node.requires(equal(size, fit), "the inputs must fit the tokens")
     return [tensor([*tokens, count]), tensor([batch, longest - 1])][: node.outputs]
+
+
+@specifies(
+    "VarlenNGramHashMapping",
+    domain=MICROSOFT,
+    grid=[
+        at("int64=0: N", "int64=1: M", "int64=1: 4", "int32: = 0 n", outputs=2, max_ngram_size=3, n_head_per_ngram=2),
+    ],
+)
+def hashes_of_rows(node: Node) -> list[Output]:
+    """As NGramHashMapping, of rows one after the other; input 3 has the beginning of each, and the end."""
+    tokens, bounds = node.input(0).dims, node.input(3).dims
+    if node.integer("state_update_capacity") or any(x is not None for x in node.inputs[4:]) or node.outputs > 2:
+        raise LookupError("a first call is specified")
+    longest = node.integer("max_ngram_size")
+    node.demand(len(tokens) == len(bounds) == 1 and longest >= 2, "tokens and rows must be vectors")
+    node.requires(bounds[0] >= 2, "there must be a row")
+    node.requires(tokens[0] >= bounds[0] - 1, "every row must have a token")
+    places = node.elements(3)
+    if places is not None:
+        node.requires(equal(places[0], 0), "the first row begins at the first token")
+        node.requires(equal(places[-1], tokens[0]), "the rows must cover the tokens")
+    (factors,), (ranges,) = node.input(1).dims, node.input(2).dims
+    count = (longest - 1) * node.integer("n_head_per_ngram")
+    node.requires(factors >= longest, "each position of an n-gram must have a multiplier")
+    node.requires(equal(ranges, count), "each hash must have a range")
+    return [tensor([tokens[0], count]), tensor([bounds[0] - 1, longest - 1])][: node.outputs]
 
 
 @specifies(

@@ -54,10 +54,10 @@ REASONS: Final[Mapping[str, str]] = {
         com.microsoft::LinearAttention com.microsoft::MRotaryEmbedding
         com.microsoft::MaxpoolWithMask
         com.microsoft::MoEGroupRouter
-        com.microsoft::QAttention com.microsoft::QEmbedLayerNormalization
-        com.microsoft::QMoE
+
+
         com.microsoft::SparseAttention com.microsoft::SparseToDenseMatMul com.microsoft::VarlenCausalConvWithState
-        com.microsoft::VarlenNGramHashMapping """,
+        """,
 }
 """By reason the names of operators."""
 
