@@ -338,3 +338,45 @@ def quantised_lstm(node: Node) -> list[Output]:
     node.legal += inner.legal
     node.limited += inner.limited
     return [found] if isinstance(found, Output) else list(found)
+
+
+@specifies(
+    "MaxpoolWithMask",
+    domain=MICROSOFT,
+    grid=[
+        at("N C H", "int32=1: N C H", kernel_shape=[2]),
+        at("N C H W", "int32=1: N C H W", kernel_shape=[3, 2], strides=[2, 1], pads=[1, 0, 1, 1]),
+    ],
+)
+def masked_pool(node: Node) -> Output:
+    """As MaxPool, of the elements that the mask keeps."""
+    x, mask = node.input(0), node.input(1)
+    for size, wanted in zip(mask.dims, x.dims, strict=False):
+        node.limits(equal(size, wanted), "onnxruntime may read beyond a mask of other sizes")
+    for size in x.dims:
+        node.limits(size >= 3, "onnxruntime may crash if there is nothing to compute")
+    inner = Node("MaxPool", 12, [x], node.attributes)
+    found = pool(inner)
+    node.legal += inner.legal
+    node.limited += inner.limited
+    return found if isinstance(found, Output) else found[0]
+
+
+@specifies(
+    "MoEGroupRouter",
+    domain=MICROSOFT,
+    grid=[
+        at("N 8", "8", top_k=2, outputs=3),
+        at("B L 8", "D", top_k=2, outputs=3),
+        at("N E", "D", top_k=1, outputs=2),
+    ],
+)
+def scores(node: Node) -> list[Output]:
+    """(tokens, experts), for each output."""
+    logits, bias = node.input(0), node.input(1)
+    if node.optional(2) is not None:
+        raise LookupError("a router without a projection is specified")
+    node.demand(logits.rank >= 1 and bias.rank == 1, "the experts need an axis")
+    node.requires(equal(bias.dims[0], logits.dims[-1]), "each expert must have a bias")
+    node.requires(logits.dims[-1] >= node.integer("top_k", 1), "there must be top_k experts")
+    return [tensor([product(logits.dims[:-1]), logits.dims[-1]])] * node.outputs

@@ -41,6 +41,58 @@ def causal_convolution(node: Node) -> list[Output]:
     return [tensor(x.dims), tensor([batch, channels, kernel - 1])]
 
 
+@specifies(
+    "CausalConvWithState",
+    domain=MICROSOFT,
+    grid=[
+        at("B C L", "D 1 K", outputs=2),
+        at("B C L", "D 1 3", "E", "A F P", outputs=2),
+        at("B C L", "C U 2", None, "B C P", outputs=2, activation="silu"),
+    ],
+)
+def short_convolution(node: Node) -> list[Output]:
+    """As ONNX's operator of this name, which came from here."""
+    for name in ("channels_last", "state_window", "state_update_capacity"):
+        if node.integer(name):
+            raise LookupError("channels before positions and one state are specified")
+    if node.integer("ndim", 1) != 1 or node.integer("dilation", 1) != 1 or "dilations" in node.attributes:
+        raise LookupError("one axis without gaps is specified")
+    found = causal_convolution(node)
+    return ([found] if isinstance(found, Output) else list(found))[: node.outputs]
+
+
+@specifies(
+    "VarlenCausalConvWithState",
+    domain=MICROSOFT,
+    grid=[
+        at("N C", "D 1 3", "int32: = 0 n", None, "B E P", outputs=2),
+        at("N 4", "4 1 2", "int32: = 0 n", "F", "1 4 1", outputs=2),
+    ],
+)
+def convolution_of_rows(node: Node) -> list[Output]:
+    """As CausalConvWithState, of rows one after the other; input 2 has the beginning of each, and the end."""
+    x, weight, bounds, bias = node.input(0), node.input(1), node.input(2), node.optional(3)
+    past, places = node.input(4), node.elements(2)
+    if node.integer("state_update_capacity") or node.outputs > 2 or any(a is not None for a in node.inputs[5:]):
+        raise LookupError("a form without updates is specified")
+    if node.integer("dilation", 1) != 1 or "dilations" in node.attributes:
+        raise LookupError("kernels without gaps are specified")
+    tokens, channels = x.dims
+    batch, kernel = past.dims[0], weight.dims[2]
+    _agree(node, Input(weight.dims[:2]), [channels, term(1)], "the weight")
+    node.requires(kernel >= 1, "a kernel must have an element")
+    if bias is not None:
+        _agree(node, bias, [channels], "the bias")
+    _agree(node, past, [batch, channels, kernel - 1], "the state")
+    node.requires(equal(bounds.dims[0], batch + 1), "each row must have a state")
+    node.requires(tokens >= batch, "every row must have a token")
+    if places is not None:
+        node.requires(equal(places[0], 0), "the first row begins at the first token")
+        node.requires(equal(places[-1], tokens), "the rows must cover the tokens")
+    node.limits(channels >= 1, "onnxruntime needs a channel")
+    return [tensor(x.dims), tensor(past.dims)][: node.outputs]
+
+
 GATED: Final = {"q_num_heads": 4, "kv_num_heads": 2}
 
 
