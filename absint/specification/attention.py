@@ -184,5 +184,28 @@ def rotary_embedding(node: Node) -> Output:
     return tensor(x.dims)
 
 
+@specifies(
+    "MRotaryEmbedding",
+    domain=MICROSOFT,
+    grid=[
+        at("B S 16", "int64=0: 3 C T", "P 4", "Q 4", mrope_section=[2, 1, 1], num_heads=2),
+        at("B H S 8", "int64=0: 3 B S", "P 4", "P 4", mrope_section=[2, 1, 1], num_heads=3),
+        at("B S 16", "int64=0: K B S", "P 4", "P 4", mrope_section=[2, 1, 1], num_heads=2),
+    ],
+)
+def of_sections(node: Node) -> Output:
+    """As RotaryEmbedding, with three positions for each step."""
+    x, places, cosines, sines = (node.input(place) for place in range(4))
+    node.demand(x.rank in (3, 4) and places.rank == 3, "X must have rank 3 or 4, and positions rank 3")
+    steps = (x.dims[0], x.dims[-2])
+    for size, wanted in zip(places.dims, (term(3), *steps), strict=True):
+        node.requires(equal(size, wanted), "there must be three positions for each step")
+    inner = Node("RotaryEmbedding", 1, [x, Input(steps), cosines, sines], node.attributes)
+    found = rotary_embedding(inner)
+    node.legal += inner.legal
+    node.limited += inner.limited
+    return found if isinstance(found, Output) else found[0]
+
+
 def _is_microsoft(node: Node) -> bool:
     return node.version < 23

@@ -68,6 +68,32 @@ def transposed_convolution(node: Node) -> Output:
 
 
 @specifies(
+    "ConvTransposeWithDynamicPads",
+    domain="com.microsoft",
+    grid=[
+        at("N C H", "D 4 3", "= 1 1", "B"),
+        at("N C H W", "D 4 3 3", "= 1 0 2 1", "4", strides=[2, 2]),
+        at("N C H", "D 4 3", "= 0 0 0"),
+    ],
+)
+def padded_by_an_input(node: Node) -> Output:
+    """As ConvTranspose, with the pads in input 2."""
+    given = node.elements(2)
+    if given is None or any(pad.op != "number" for pad in given) or node.text("auto_pad", "NOTSET") != "NOTSET":
+        raise LookupError("known pads are specified")
+    pads = [int(str(pad)) for pad in given]
+    node.demand(len(pads) == 2 * (node.input(0).rank - 2), "each spatial axis must have two pads")
+    node.demand(min(pads, default=0) >= 0, "pads must not be negative")
+    inner = Node(
+        "ConvTranspose", 11, [node.input(0), node.input(1), node.optional(3)], {**node.attributes, "pads": pads}
+    )
+    found = transposed_convolution(inner)
+    node.legal += inner.legal
+    node.limited += inner.limited
+    return found if isinstance(found, Output) else found[0]
+
+
+@specifies(
     "Col2Im",
     grid=[
         at("N C L", "= 4 5", "= 2 2"),

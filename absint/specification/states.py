@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from absint.specification.formulas import Defined, Term, either, equal, product, term
+from absint.specification.formulas import Defined, Term, either, equal, implies, product, term
 from absint.specification.node import Input, Node, Output, tensor
 from absint.specification.specs import at, specifies
 
@@ -131,6 +131,39 @@ def linear_attention(node: Node) -> list[Output]:
             node.requires(fits, "a gate must have a number for each head")
     width = Defined(lambda q: equal(q * shared, v.dims[2] * heads))
     return [tensor([*q.dims[:2], width]), tensor([q.dims[0], shared, key, value])]
+
+
+@specifies(
+    "LinearAttention",
+    domain=MICROSOFT,
+    grid=[
+        at("B S 16", "C T 8", "D U 12", outputs=2, update_rule="linear", **GATED),
+        at("B S 16", "B S K", "B S V", outputs=2, update_rule="linear", **GATED),
+        at("B S 8", "B S 16", "B S 24", outputs=2, update_rule="linear", q_num_heads=2, kv_num_heads=4),
+        at("B S 16", "B S 8", "B S 12", "C H D V", outputs=2, update_rule="linear", **GATED),
+    ],
+)
+def plain_linear_attention(node: Node) -> list[Output]:
+    """(batch, steps, most heads * size of a value); a matrix (size of a query, of a value) for each head of values."""
+    q, k, v = (node.input(place) for place in range(3))
+    heads, groups = node.integer("q_num_heads"), node.integer("kv_num_heads")
+    if node.text("update_rule", "gated_delta") != "linear" or node.integer("state_window"):
+        raise LookupError("attention without gates is specified")
+    node.demand(max(heads, groups) % min(heads, groups) == 0, "one number of heads must be a multiple of the other")
+    for other in (k, v):
+        for axis in range(2):
+            node.requires(equal(other.dims[axis], q.dims[axis]), "batches and steps must agree")
+    key, value = q.dims[2] // heads, v.dims[2] // groups
+    node.requires(equal(q.dims[2] % heads, 0), "the heads must share the queries")
+    node.requires(equal(v.dims[2] % groups, 0), "the heads must share the values")
+    node.requires(key >= 1, "heads of queries must not be empty")
+    node.requires(implies(key >= 1, equal(k.dims[2] % key, 0)), "heads of queries and keys must have one size")
+    for size in (*q.dims, *k.dims, *v.dims):
+        node.limits(size >= 1, "onnxruntime needs axes that are not empty")
+    past, state = node.optional(3), [q.dims[0], term(groups), key, value]
+    if past is not None:
+        _agree(node, past, state, "the state")
+    return [tensor([*q.dims[:2], value * max(heads, groups)]), tensor(state)][: node.outputs]
 
 
 @specifies(

@@ -48,18 +48,8 @@ REASONS: Final[Mapping[str, str]] = {
         com.microsoft::SimplifiedLayerNormalization com.microsoft::SkipGroupNorm com.microsoft::SparseAttentionIndexer
         com.microsoft::SparsePagedAttention com.microsoft::SpeculativePrefixCommit com.microsoft::SwiGLU""",
     "runs on the CPU test the rule; a specification is still to be written": """
-        com.microsoft::AttnLSTM
-        com.microsoft::ConvTransposeWithDynamicPads com.microsoft::DecoderMaskedMultiHeadAttention
-
-        com.microsoft::GatedDeltaNet
-        com.microsoft::GatherPacked
-        com.microsoft::LinearAttention com.microsoft::MRotaryEmbedding
-
-
-
-
-        com.microsoft::SparseAttention
-        """,
+        com.microsoft::AttnLSTM com.microsoft::DecoderMaskedMultiHeadAttention com.microsoft::GatedDeltaNet
+        com.microsoft::GatherPacked com.microsoft::SparseAttention""",
 }
 """By reason the names of operators."""
 
