@@ -26,6 +26,7 @@ They share no code with the rules, and no analysis imports them: rules are prove
     fused          com.microsoft: operators that fuse or extend those of ONNX
     gates          com.microsoft: streams, their norms and gates; layers on packed or quantised tensors
     tokens         com.microsoft: experts, hashes of n-grams, vectors of words
+    memory         com.microsoft: attention over a memory, a packed table
     quantised      layers on quantised tensors
     extended       com.microsoft: operators of ONNX, packed products, embeddings; images of old
     old_forms      forms before opset 8

@@ -27,6 +27,7 @@ FAMILIES: Final = (
     "fused",
     "gates",
     "tokens",
+    "memory",
     "quantised",
     "extended",
     "learning",

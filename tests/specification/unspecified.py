@@ -47,9 +47,7 @@ REASONS: Final[Mapping[str, str]] = {
         com.microsoft::RelativePositionBias com.microsoft::RestorePadding com.microsoft::RouterGateUpProj
         com.microsoft::SimplifiedLayerNormalization com.microsoft::SkipGroupNorm com.microsoft::SparseAttentionIndexer
         com.microsoft::SparsePagedAttention com.microsoft::SpeculativePrefixCommit com.microsoft::SwiGLU""",
-    "runs on the CPU test the rule; a specification is still to be written": """
-        com.microsoft::AttnLSTM com.microsoft::DecoderMaskedMultiHeadAttention com.microsoft::GatedDeltaNet
-        com.microsoft::GatherPacked com.microsoft::SparseAttention""",
+    "past and present must be one buffer, which no plain run has": "com.microsoft::SparseAttention",
 }
 """By reason the names of operators."""
 
