@@ -233,8 +233,7 @@ class Lowerer:
         self.error("duplicate-output", place_of(node, number, frame), f"output {name!r} has been computed before")
 
     def _key(self, node: NodeMessage, attributes: Sequence[AttributeMessage], outputs: int) -> Hashable:
-        """All that the operation of a node depends on, except the version."""
-        # Two overloads of a function are two operators.
+        """All that the operation of a node depends on, except the version. Overloads of a function are operators."""
         family = (node.domain, getattr(node, "overload", "")) if self._functions else node.domain
         return attribute_key(node.op_type, family, outputs, attributes)
 
@@ -388,7 +387,8 @@ class Lowerer:
 
     def _missing(self, name: str, where: str, scope: Scope, what: str = "output") -> Operand:
         """A value in place of an input or output that no node computes."""
-        self.error(f"undefined-{what}", where, f"{what} {name!r} is not computed by any node")
+        text = f"{what} {name!r} is not computed by any node"
+        self.error("undefined-input" if what == "input" else "undefined-output", where, text)
         return self._sources.add(name, TOP, scope.names), 0
 
     def warn(self, code: str, where: str, message: str) -> None:
