@@ -34,6 +34,8 @@ CONVOLUTIONS = [
     at("N C", "M D"),
     at("N C H+2", "M D 3", strides=[2]),
     at("N C H", "M D 3", auto_pad="SAME"),
+    at("N C H", "M D K", auto_pad="SAME_UPPER"),
+    at("N C H W", "M D K 3", auto_pad="SAME_LOWER", strides=[1, 2]),
 ]
 
 

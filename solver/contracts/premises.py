@@ -87,7 +87,8 @@ class Premises:
         pending = [relation]
         while pending:
             for name in sorted(pending.pop().free_symbols):
-                about = [known for known in islice(mentions.get(name, ()), _FEW + 1) if known is not without]
+                others = (known for known in mentions.get(name, ()) if known is not without)
+                about = list(islice(others, _FEW + 1))
                 size = sum(known.size for known in {*about, *touched})
                 if name not in names and len(names) < _CHANGED and len(about) <= _FEW and size <= _LARGEST:
                     names[name] = None

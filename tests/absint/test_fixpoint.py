@@ -29,6 +29,7 @@ from absint.lattices.dim import DIMS
 from absint.lattices.laws import LawError, check_laws
 from absint.lattices.terms.expr import Dim, Expr, Unknown, const
 from absint.lattices.terms.interval import EMPTY, FULL, Interval
+from tests.effort import examples
 
 Graph = "nx.DiGraph[int]"
 Edges = Sequence[tuple[int, int]]
@@ -170,7 +171,7 @@ def gen_kill(graph: nx.DiGraph, direction: str, seed: int) -> GenKill:
     return GenKill(graph, gen, kill, direction)
 
 
-@settings(max_examples=300)
+@settings(max_examples=examples(300))
 @given(graphs(), st.sampled_from(["forward", "backward"]), st.integers(0, 9))
 def test_finite_height_gives_the_least_fixpoint(graph: nx.DiGraph, direction: str, seed: int) -> None:
     analysis = gen_kill(graph, direction, seed)
@@ -179,7 +180,7 @@ def test_finite_height_gives_the_least_fixpoint(graph: nx.DiGraph, direction: st
         assert fixpoint(graph, analysis, policy).states == naive
 
 
-@settings(max_examples=200)
+@settings(max_examples=examples(200))
 @given(graphs(nodes=8), st.lists(st.integers(-2, 3), min_size=8, max_size=8), st.integers(0, 9))
 def test_widening_gives_a_post_fixpoint_above_the_least(graph: nx.DiGraph, steps: list[int], limit: int) -> None:
     count = graph.number_of_nodes()
@@ -198,7 +199,7 @@ def test_widening_gives_a_post_fixpoint_above_the_least(graph: nx.DiGraph, steps
         assert all(below_it.leq(state) for below_it, state in zip(reached, states, strict=True))
 
 
-@settings(max_examples=200)
+@settings(max_examples=examples(200))
 @given(graphs(nodes=10), st.lists(st.integers(0, 2), min_size=10, max_size=10))
 def test_constant_propagation_is_a_post_fixpoint(graph: nx.DiGraph, kinds: list[int]) -> None:
     count = graph.number_of_nodes()
@@ -226,7 +227,7 @@ class Wobbly(Analysis[frozenset[int]]):
         return frozenset(range(node % 4 + 2)) - incoming if node % 2 else incoming | {node}
 
 
-@settings(max_examples=200)
+@settings(max_examples=examples(200))
 @given(graphs(nodes=10))
 def test_a_transfer_that_is_not_monotone_still_ends_below_its_heads(graph: nx.DiGraph) -> None:
     analysis = Wobbly(graph)
@@ -371,7 +372,7 @@ def test_the_engine_knows_no_onnx() -> None:
 # Order
 
 
-@settings(max_examples=100)
+@settings(max_examples=examples(100))
 @given(graphs(nodes=12, factor=3), st.sampled_from(["forward", "backward"]), st.integers(0, 9))
 def test_a_graph_that_is_ordered_is_not_walked(graph: nx.DiGraph, direction: str, seed: int) -> None:
     class Stored:
@@ -433,7 +434,7 @@ def contains(ends: Mapping[int, int], start_at: int, position: int) -> bool:
     return start_at in ends and start_at <= position < ends[start_at]
 
 
-@settings(max_examples=300)
+@settings(max_examples=examples(300))
 @given(graphs(nodes=16, factor=4), st.booleans())
 def test_every_edge_back_leads_to_an_enclosing_head(graph: nx.DiGraph, reverse: bool) -> None:
     count = graph.number_of_nodes()

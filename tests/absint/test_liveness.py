@@ -25,6 +25,7 @@ from absint.lattices.terms.expr import Expr
 from absint.lattices.value import TOP, MapOf, OptionalOf, SequenceOf, SparseTensor, Tensor
 from tests.absint.flows import FLOWS
 from tests.absint.flows.build import boolean, branch, const, floats, loop_body, model, node, untyped
+from tests.effort import examples
 from tests.laws import LAWS, Domain, widening_chain_ends
 
 # The lattice
@@ -43,7 +44,7 @@ MOMENTS = Domain(
 
 @pytest.mark.parametrize("law", LAWS.values(), ids=LAWS)
 def test_the_moments_of_last_uses_are_a_lattice(law: Any) -> None:
-    @settings(max_examples=100)
+    @settings(max_examples=examples(100))
     @given(MOMENTS.elements, MOMENTS.elements, MOMENTS.elements)
     def holds(a: object, b: object, c: object) -> None:
         law(MOMENTS, a, b, c)

@@ -26,6 +26,7 @@ from absint.queries.outcomes import Check, Outcome
 from absint.queries.size_checks import check
 from absint.result import Result
 from tests.absint.cli_models import FLOAT, INT64, node, save, value
+from tests.effort import examples
 
 
 @pytest.fixture(autouse=True)
@@ -97,7 +98,7 @@ MOST = 14
 NUMBERS = st.integers(0, MOST)
 
 
-@settings(max_examples=20, deadline=None)
+@settings(max_examples=examples(20), deadline=None)
 @given(st.sampled_from(["halved", "cached", "product"]), st.lists(NUMBERS, min_size=4, max_size=4))
 def test_against_a_check_of_every_size(name: str, numbers: list[int]) -> None:
     result = analysed(name)

@@ -29,6 +29,7 @@ from absint.solver.constraints import ConstraintSet
 from absint.solver.prove import Prover
 from tests.absint.cli_models import FLOAT, INT64, node, save, value
 from tests.absint.test_nearest import analysed, model
+from tests.effort import examples
 
 
 @pytest.fixture(autouse=True)
@@ -82,7 +83,7 @@ def test_a_box_with_illegal_sizes_is_refused_with_the_legal_part() -> None:
     assert repr(found).startswith("<Profile: not all sizes in M=1..64..64")
 
 
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=examples(25), deadline=None)
 @given(st.data())
 def test_the_legal_part_is_legal_and_no_side_can_move(data: st.DataObject) -> None:
     result = analysed("top")
@@ -212,7 +213,7 @@ def test_derived_dims_need_not_be_monotone() -> None:
     assert found.inputs[1].corners == ((17, 1, 3), (26, 7, 3), (44, 12, 3))
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=examples(40), deadline=None)
 @given(
     st.sampled_from(["a*b - 3*a", "a % 7 + b", "max(a, 5) - b", "a//3*b", "a*a - 6*a + b", "2*a + 1"]),
     st.tuples(st.integers(0, 9), st.integers(0, 9)),

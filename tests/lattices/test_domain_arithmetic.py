@@ -28,6 +28,7 @@ from absint.lattices.domains import (
     Span,
     ValueSet,
 )
+from tests.effort import examples
 from tests.lattices.test_domains import congruences, intervals, sets, signs, strided
 
 NUMBERS = range(-14, 15)
@@ -62,7 +63,7 @@ def results(op: str, some: Sequence[int], others: Sequence[int]) -> list[int]:
 
 @pytest.mark.parametrize("op", [*UNARY, *BINARY])
 @pytest.mark.parametrize("name", DOMAINS)
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=examples(60), deadline=None)
 @given(data=st.data())
 def test_every_result_is_allowed(name: str, op: str, data: st.DataObject) -> None:
     domain, elements = DOMAINS[name]
@@ -138,7 +139,7 @@ def test_strided_parts_sharpen_each_other() -> None:
 
 @pytest.mark.parametrize("condition", CONDITIONS)
 @pytest.mark.parametrize("name", DOMAINS)
-@settings(max_examples=80, deadline=None)
+@settings(max_examples=examples(80), deadline=None)
 @given(data=st.data())
 def test_conditions_keep_every_pair_for_which_they_hold(name: str, condition: str, data: st.DataObject) -> None:
     domain, elements = DOMAINS[name]
@@ -199,7 +200,7 @@ FLOAT_OPS: dict[str, Callable[..., Any]] = {
 
 @pytest.mark.parametrize("rounding", ["nearest", "outward"])
 @pytest.mark.parametrize("name", FORMATS)
-@settings(max_examples=120, deadline=None)
+@settings(max_examples=examples(120), deadline=None)
 @given(data=st.data(), op=st.sampled_from(list(FLOAT_OPS)))
 @pytest.mark.filterwarnings("ignore::RuntimeWarning")
 def test_every_result_of_floats_is_allowed(name: Any, rounding: Any, data: st.DataObject, op: str) -> None:
@@ -248,7 +249,7 @@ def test_the_next_number_is_that_of_numpy(name: Any, value: float) -> None:
 
 
 @pytest.mark.parametrize("condition", CONDITIONS)
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=examples(300), deadline=None)
 @given(data=st.data(), name=st.sampled_from(["float16", "float32", "float64"]), taken=st.booleans())
 @pytest.mark.filterwarnings("ignore::RuntimeWarning")
 def test_conditions_of_floats(condition: str, data: st.DataObject, name: Any, taken: bool) -> None:
@@ -277,7 +278,7 @@ def test_conditions_of_floats_are_sharp() -> None:
     assert domain.assume_less(domain.constant(nan), unit) == (domain.bottom, domain.bottom)
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=examples(200), deadline=None)
 @given(st.lists(st.floats(-200, 200, width=32), min_size=1, max_size=5))
 @pytest.mark.filterwarnings("ignore::RuntimeWarning")
 def test_functions_that_never_fall(values: list[float]) -> None:

@@ -40,6 +40,7 @@ from absint.lattices.domains import (
 )
 from absint.lattices.dtype import DType
 from absint.lattices.laws import LAWS, Domain, check_laws
+from tests.effort import examples
 
 INTEGERS = range(-12, 13)
 FLOATS = [-inf, -3.0, -1e-45, -0.0, 0.0, 0.5, 3.0, inf, nan]
@@ -131,7 +132,7 @@ CASES = [
 
 
 @pytest.mark.parametrize("case", CASES, ids=str)
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=examples(25), deadline=None)
 @given(data=st.data())
 def test_laws(case: Case, data: st.DataObject) -> None:
     """The reduced product of signs and intervals below has bottoms that stand for the same."""
@@ -142,7 +143,7 @@ def test_laws(case: Case, data: st.DataObject) -> None:
 
 
 @pytest.mark.parametrize("case", CASES, ids=str)
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=examples(40), deadline=None)
 @given(data=st.data())
 def test_meet_is_the_greatest_lower_bound(case: Case, data: st.DataObject) -> None:
     """More than the laws demand: of all that both are above, meet is the greatest."""
@@ -242,7 +243,7 @@ def test_only_those_who_use_it_import_it() -> None:
     assert done.stdout.strip() == "[]"
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=examples(200), deadline=None)
 @given(taken=st.lists(steps, max_size=6), data=st.data())
 def test_zones_allow_every_state_that_comes_out(taken: list[Any], data: st.DataObject) -> None:
     """Any number may come out of `forget`."""

@@ -35,6 +35,7 @@ from absint.lattices.terms.interval import Congruence, Interval
 from absint.lattices.terms.normal import broadcast, ceildiv, floordiv, fmod, maximum, minimum, truncdiv
 from absint.lattices.terms.sign import nonneg
 from tests import reference
+from tests.effort import examples
 from tests.reference import NoValueError, Tree
 
 N, M, K, A, X = (symbol(name) for name in "NMKAX")
@@ -86,7 +87,7 @@ def defined(tree: Tree, some: list[dict[str, int]]) -> Iterator[tuple[dict[str, 
             continue
 
 
-@settings(max_examples=800)
+@settings(max_examples=examples(800))
 @given(trees, bindings)
 def test_normal_form_means_what_the_tree_means(tree: Tree, some: list[dict[str, int]]) -> None:
     dim = reference.build(tree)
@@ -99,7 +100,7 @@ def test_normal_form_means_what_the_tree_means(tree: Tree, some: list[dict[str, 
             assert dim.evaluate(binding) == value
 
 
-@settings(max_examples=300)
+@settings(max_examples=examples(300))
 @given(trees, bindings, st.sets(st.sampled_from("NMKIJ")))
 def test_substitution_commutes_with_evaluation(tree: Tree, some: list[dict[str, int]], names: set[str]) -> None:
     dim = reference.build(tree)
@@ -114,7 +115,7 @@ def test_substitution_commutes_with_evaluation(tree: Tree, some: list[dict[str, 
             assert value in partly.bounds
 
 
-@settings(max_examples=200)
+@settings(max_examples=examples(200))
 @given(trees, trees, bindings)
 def test_substituted_expression(tree: Tree, other: Tree, some: list[dict[str, int]]) -> None:
     dim, put = reference.build(tree), reference.build(other)
@@ -128,7 +129,7 @@ def test_substituted_expression(tree: Tree, other: Tree, some: list[dict[str, in
                 assert result.evaluate(binding) == value
 
 
-@settings(max_examples=400)
+@settings(max_examples=examples(400))
 @given(relations(trees), bindings)
 def test_relation_means_what_python_means(tree: Tree, some: list[dict[str, int]]) -> None:
     built = reference.build_relation(tree)
@@ -144,7 +145,7 @@ def test_relation_means_what_python_means(tree: Tree, some: list[dict[str, int]]
         assert (~built).evaluate(binding) is not truth
 
 
-@settings(max_examples=300)
+@settings(max_examples=examples(300))
 @given(trees, bindings)
 def test_unknown_operand_gives_sound_bounds(tree: Tree, some: list[dict[str, int]]) -> None:
     hidden = Unknown(Interval(0, 12), Congruence.of(1, 0))
@@ -154,7 +155,7 @@ def test_unknown_operand_gives_sound_bounds(tree: Tree, some: list[dict[str, int
         assert value in dim.congruence
 
 
-@settings(max_examples=200)
+@settings(max_examples=examples(200))
 @given(trees, trees, trees)
 def test_order_does_not_matter(first: Tree, second: Tree, third: Tree) -> None:
     a, b, c = (reference.build(tree) for tree in (first, second, third))

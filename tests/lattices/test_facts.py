@@ -31,6 +31,7 @@ from absint.lattices.terms.interval import Congruence
 from absint.lattices.terms.normal import maximum, minimum
 from absint.lattices.text import parse, parse_relation
 from tests import reference
+from tests.effort import examples
 from tests.lattices.test_expr_fuzz import relations, trees
 from tests.reference import NoValueError, Tree
 
@@ -75,7 +76,7 @@ def facts_that_hold(some: list[Tree], binding: dict[str, int]) -> Facts:
     return Facts([reference.build_relation(tree) for tree in held])
 
 
-@settings(max_examples=600)
+@settings(max_examples=examples(600))
 @given(st.lists(stated, min_size=1, max_size=4), stated, bindings)
 def test_every_answer_is_right(some: list[Tree], question: Tree, binding: dict[str, int]) -> None:
     facts = facts_that_hold(some, binding)
@@ -88,7 +89,7 @@ def test_every_answer_is_right(some: list[Tree], question: Tree, binding: dict[s
     assert answer is not (NO if truth else YES), (facts, question, answer)
 
 
-@settings(max_examples=400)
+@settings(max_examples=examples(400))
 @given(st.lists(stated, min_size=1, max_size=4), trees | linear, bindings)
 def test_simplify_keeps_the_value(some: list[Tree], tree: Tree, binding: dict[str, int]) -> None:
     facts = facts_that_hold(some, binding)
@@ -106,7 +107,7 @@ def test_simplify_keeps_the_value(some: list[Tree], tree: Tree, binding: dict[st
             pytest.fail(f"{simple} of {dim} under {facts} divides by zero")
 
 
-@settings(max_examples=200)
+@settings(max_examples=examples(200))
 @given(st.lists(stated, min_size=2, max_size=4), bindings)
 def test_facts_are_known_in_any_order(some: list[Tree], binding: dict[str, int]) -> None:
     held = [reference.build_relation(t) for tree in some if (t := oriented(tree, binding)) is not None]
@@ -127,7 +128,7 @@ def test_decisions_under_a_congruence_are_those_of_every_size(modulus: int, op: 
         assert truth is UNKNOWN or found == {truth is YES}, (relation, modulus, remainder)
 
 
-@settings(max_examples=300)
+@settings(max_examples=examples(300))
 @given(linear, linear, bindings)
 def test_solved_symbol_has_the_value(a: Tree, b: Tree, binding: dict[str, int]) -> None:
     difference = reference.build(("-", a, b))

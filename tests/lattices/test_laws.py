@@ -7,6 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from absint.lattices.logic.truth import NO, UNKNOWN, YES, Truth
+from tests.effort import examples
 from tests.laws import LAWS, Domain, widening_chain_ends
 from tests.strategies import DOMAINS
 
@@ -16,7 +17,7 @@ by_name = pytest.mark.parametrize("domain", DOMAINS, ids=str)
 @by_name
 @pytest.mark.parametrize("law", LAWS.values(), ids=LAWS)
 def test_law(domain: Domain, law: object) -> None:
-    @settings(max_examples=120)
+    @settings(max_examples=examples(120))
     @given(domain.elements, domain.elements, domain.elements)
     def holds(a: object, b: object, c: object) -> None:
         law(domain, a, b, c)  # type: ignore[operator]
@@ -26,7 +27,7 @@ def test_law(domain: Domain, law: object) -> None:
 
 @by_name
 def test_widening_chain_ends(domain: Domain) -> None:
-    @settings(max_examples=10)
+    @settings(max_examples=examples(10))
     @given(domain.elements, st.lists(domain.elements, max_size=8))
     def holds(start: object, news: list[object]) -> None:
         widening_chain_ends(domain, start, news)
@@ -39,7 +40,7 @@ def test_the_strategies_reach_the_universe(domain: Domain) -> None:
     """The soundness law is not empty: many elements allow something, and not everything."""
     informative = []
 
-    @settings(max_examples=100)
+    @settings(max_examples=examples(100))
     @given(domain.elements)
     def collect(element: object) -> None:
         allowed = len(domain.values(element))

@@ -21,6 +21,7 @@ from absint.lattices.terms.sign import nonneg
 from absint.lattices.text import parse
 from absint.solver.encode import Encoder
 from tests import reference
+from tests.effort import examples
 from tests.reference import NoValueError, Tree
 
 X, Y = symbol("X"), symbol("Y")
@@ -55,7 +56,7 @@ def of_tree(tree: Tree, limits: tuple[int, int | None]) -> Dim:
     return reference.build(tree, {"N": integer_symbol("N", *limits)})
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=examples(100), deadline=None)
 @given(trees, bounds)
 def test_a_function_has_the_values_of_the_tree(tree: Tree, limits: tuple[int, int | None]) -> None:
     dim = of_tree(tree, limits)
@@ -74,7 +75,7 @@ def test_a_function_has_the_values_of_the_tree(tree: Tree, limits: tuple[int, in
         assert expected in found.extent
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=examples(100), deadline=None)
 @given(trees, bounds)
 def test_the_shortest_form_has_the_values_of_the_tree(tree: Tree, limits: tuple[int, int | None]) -> None:
     dim = of_tree(tree, limits)
@@ -91,7 +92,7 @@ def test_the_shortest_form_has_the_values_of_the_tree(tree: Tree, limits: tuple[
         assert short.evaluate({"N": value}) == expected
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=examples(100), deadline=None)
 @given(trees, bounds, st.sampled_from(["==", "!=", ">="]))
 def test_a_solution_holds_where_the_comparison_does(tree: Tree, limits: tuple[int, int | None], op: str) -> None:
     dim = of_tree(tree, limits)
@@ -102,7 +103,7 @@ def test_a_solution_holds_where_the_comparison_does(tree: Tree, limits: tuple[in
         assert simple.evaluate({"N": value}) == plain.evaluate({"N": value})
 
 
-@settings(max_examples=80, deadline=None)
+@settings(max_examples=examples(80), deadline=None)
 @given(st.lists(st.tuples(trees, st.sampled_from([-2, -1, 1, 3])), min_size=2, max_size=3), st.booleans(), bounds)
 def test_bounds_of_several_symbols_hold(parts: list[tuple[Tree, int]], product: bool, limits: tuple[int, int]) -> None:
     total: Dim = const(1 if product else 0)

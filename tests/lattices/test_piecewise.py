@@ -12,6 +12,7 @@ from absint.lattices.terms.expr import Dim, Expr
 from absint.lattices.terms.normal import broadcast, maximum, minimum
 from absint.lattices.text import parse
 from tests import reference
+from tests.effort import examples
 from tests.lattices.test_expr_fuzz import bindings, defined, trees
 from tests.reference import Tree
 
@@ -96,7 +97,7 @@ def test_a_choice_beside_a_factor_that_is_0(dim: str, simpler: str) -> None:
     assert product_settled(parse(dim)) is parse(simpler)
 
 
-@settings(max_examples=300)
+@settings(max_examples=examples(300))
 @drawn(trees, trees, bindings)
 def test_products_keep_their_value(a: Tree, b: Tree, some: list[dict[str, int]]) -> None:
     whole: Tree = ("+", ("*", ("symbol", "N"), a), ("*", ("*", ("symbol", "M"), ("symbol", "K")), b))

@@ -18,6 +18,7 @@ from absint.solver.contracts.contract import Contract, contract
 from absint.solver.contracts.samples import Samples, near
 from absint.solver.contracts.simplification import in_multiples, simplify
 from absint.solver.prove import Prover, holds
+from tests.effort import examples
 
 SYMBOLS = ("a", "b", "c")
 SIZES = (0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 12, 13, 16, 24)
@@ -150,7 +151,7 @@ requirements = st.lists(st.lists(literals, min_size=1, max_size=3).map(" or ".jo
 BINDINGS = [dict(zip(SYMBOLS, sizes, strict=True)) for sizes in product(SIZES, repeat=3)]
 
 
-@settings(max_examples=60)
+@settings(max_examples=examples(60))
 @given(requirements)
 def test_the_clauses_say_what_the_requirements_say(texts: Sequence[str]) -> None:
     """At every size where these have a value."""

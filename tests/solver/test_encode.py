@@ -16,6 +16,7 @@ from absint.solver.constraints import Constraint, ConstraintSet, Origin
 from absint.solver.encode import Encoder
 from absint.solver.smtlib import Script, quote
 from tests import reference
+from tests.effort import examples
 from tests.lattices.test_expr_fuzz import FIXED, bindings, relations, trees
 from tests.reference import Tree
 
@@ -55,7 +56,7 @@ class Outputs:
         return [solver.check(*fixed, z3.Int("out") == value) == z3.sat for solver in (self.terms, self.text)]
 
 
-@settings(max_examples=60)
+@settings(max_examples=examples(60))
 @given(st.sampled_from(TEXTS), st.integers(0, 12), st.integers(0, 12))
 def test_a_term_has_the_value_of_the_expression_and_no_other(text: str, n: int, m: int) -> None:
     dim = parse(text)
@@ -71,7 +72,7 @@ def test_a_term_has_the_value_of_the_expression_and_no_other(text: str, n: int, 
         assert outputs.allow(binding, other) == [False, False]
 
 
-@settings(max_examples=150)
+@settings(max_examples=examples(150))
 @given(trees, bindings)
 def test_random_terms_have_their_values(tree: Tree, some: list[dict[str, int]]) -> None:
     dim = reference.build(tree)
@@ -87,7 +88,7 @@ def test_random_terms_have_their_values(tree: Tree, some: list[dict[str, int]]) 
         assert outputs.allow(binding, value + 1) == [False, False]
 
 
-@settings(max_examples=150)
+@settings(max_examples=examples(150))
 @given(relations(trees), bindings)
 def test_random_relations_have_their_truths(tree: Tree, some: list[dict[str, int]]) -> None:
     relation = reference.build_relation(tree)
@@ -108,7 +109,7 @@ def test_random_relations_have_their_truths(tree: Tree, some: list[dict[str, int
         assert [solver.check(*fixed) == z3.sat for solver in (terms, text)] == [truth, truth]
 
 
-@settings(max_examples=150)
+@settings(max_examples=examples(150))
 @given(relations(trees))
 def test_both_outputs_say_the_same_everywhere(tree: Tree) -> None:
     relation = reference.build_relation(tree)

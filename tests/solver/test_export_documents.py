@@ -26,6 +26,7 @@ from absint.solver.export import (
     to_metadata,
 )
 from absint.solver.export.trees import MAX_DEPTH
+from tests.effort import examples
 from tests.lattices.test_expr_fuzz import FIXED
 from tests.solver.constraint_sets import ATTENTION, NODE, constraint, formulas, hostile_set, sets
 
@@ -43,7 +44,7 @@ def test_the_schema_is_one() -> None:
     jsonschema.Draft202012Validator.check_schema(json_schema())
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=examples(60), deadline=None)
 @given(sets)
 def test_what_is_written_reads_back(found: ConstraintSet) -> None:
     text = to_json(found)
@@ -121,7 +122,7 @@ def interpret(tree: Any, binding: dict[str, int]) -> Any:
     }[op](args)
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=examples(150), deadline=None)
 @given(formulas)
 def test_a_tree_means_what_the_relation_means(relation: Relation) -> None:
     data = relation_data(relation)

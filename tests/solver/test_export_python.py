@@ -22,6 +22,7 @@ from absint.solver.constraints import ConstraintSet
 from absint.solver.export import ExportError, shapes_function, to_python
 from absint.solver.export.python_text import local_names
 from tests import reference
+from tests.effort import examples
 from tests.lattices.test_expr_fuzz import FIXED, bindings, trees
 from tests.solver.constraint_sets import ATTENTION, HOSTILE, NESTED, constraint, hostile_set, sets
 
@@ -55,7 +56,7 @@ def fitting(binding: Mapping[str, int], names: Iterable[str], users: Iterable[Re
     return {name: binding[name] if name in used else abs(binding[name]) for name in names}
 
 
-@settings(max_examples=120, deadline=None)
+@settings(max_examples=examples(120), deadline=None)
 @given(sets, bindings)
 def test_the_guard_agrees_with_evaluation(found: ConstraintSet, some: list[dict[str, int]]) -> None:
     check = function(to_python(found), "check")
@@ -262,7 +263,7 @@ def test_long_expressions_compile_and_agree() -> None:
     assert compute(sizes) == {"y": (total.evaluate(sizes), wide.evaluate(sizes))}
 
 
-@settings(max_examples=120, deadline=None)
+@settings(max_examples=examples(120), deadline=None)
 @given(st.lists(trees, max_size=4), bindings)
 def test_shapes_agree_with_evaluation(drawn: list[reference.Tree], some: list[dict[str, int]]) -> None:
     dims = [reference.build(tree) for tree in drawn]

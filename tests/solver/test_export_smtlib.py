@@ -15,6 +15,7 @@ from absint.lattices.text import parse_relation
 from absint.solver.constraints import Constraint, ConstraintSet, PossibleFailure
 from absint.solver.encode import Encoder
 from absint.solver.export import ExportError, from_smtlib, to_smtlib
+from tests.effort import examples
 from tests.lattices.test_expr_fuzz import FIXED
 from tests.solver.constraint_sets import ATTENTION, HOSTILE, NODE, constraint, hostile_set, sets
 
@@ -105,7 +106,7 @@ def test_solvers_agree(solve: Callable[[str], str], constraints: ConstraintSet, 
     assert from_smtlib(script) == constraints
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=examples(60), deadline=None)
 @given(sets)
 def test_what_is_written_reads_back(constraints: ConstraintSet) -> None:
     script = to_smtlib(constraints)
@@ -114,7 +115,7 @@ def test_what_is_written_reads_back(constraints: ConstraintSet) -> None:
     assert to_smtlib(from_smtlib(script)) == script
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=examples(60), deadline=None)
 @given(sets)
 def test_a_binding_is_a_model_where_every_constraint_holds(constraints: ConstraintSet) -> None:
     """With the symbols fixed a solver only evaluates; a constraint without a truth is left out."""

@@ -18,6 +18,7 @@ from absint.solver.contracts.contract import Contract, contract
 from absint.solver.contracts.premises import Premises
 from absint.solver.contracts.samples import near
 from absint.solver.prove import Prover
+from tests.effort import examples
 
 SYMBOLS = ("a", "b", "c", "d", "e")
 BINDINGS = [dict(zip(SYMBOLS, sizes, strict=True)) for sizes in product((0, 1, 2, 4, 9), repeat=len(SYMBOLS))]
@@ -89,7 +90,7 @@ relations = st.builds(
 sets = st.lists(relations, min_size=1, max_size=9)
 
 
-@settings(max_examples=80)
+@settings(max_examples=examples(80))
 @given(sets)
 def test_the_clauses_say_what_the_requirements_say(stated: list[Relation]) -> None:
     """At every small size."""
@@ -113,6 +114,15 @@ def test_a_counterexample_meets_all_premises_but_one(stated: list[Relation]) -> 
         if sizes is not None:
             assert holds(goal, sizes) is False
             assert meets((relation for relation in left if relation is not without), sizes)
+
+
+def test_a_symbol_of_many_premises_is_not_changed() -> None:
+    """Of the six premises about c, `c >= 1` must not be overlooked when another is left out."""
+    ones = ["a == c or a == 1 or c == 1", "b == c or b == 1 or c == 1"]
+    known = list(map(parse_relation, ["a == b or a == 0 or c == 0", "a == c", "b == c", *ones, "c >= 1"]))
+    goal = known[2]
+    sizes = Premises(known, near(known, SYMBOLS)).counterexample(goal, goal)
+    assert sizes is None or meets((relation for relation in known if relation is not goal), sizes)
 
 
 @given(sets)

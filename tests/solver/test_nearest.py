@@ -21,6 +21,7 @@ from absint.solver.nearest import search
 from absint.solver.nearest.candidates import Candidate, Candidates
 from absint.solver.nearest.domain import Domain
 from absint.solver.prove import Prover
+from tests.effort import examples
 
 NAMES = ("a", "b", "c")
 MOST = 12
@@ -72,7 +73,7 @@ def as_point(candidate: Candidate, given: Sequence[int]) -> tuple[int, int, tupl
     return candidate.distance, sum(a != b for a, b in zip(sizes, given, strict=True)), sizes
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=examples(150), deadline=None)
 @given(st.lists(RELATIONS, max_size=4), SIZES)
 def test_every_point_of_the_box_comes_in_order(texts: list[str], sizes: tuple[int, ...]) -> None:
     candidates = found(texts, sizes)
@@ -80,7 +81,7 @@ def test_every_point_of_the_box_comes_in_order(texts: list[str], sizes: tuple[in
     assert not candidates.reason
 
 
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=examples(25), deadline=None)
 @given(st.lists(RELATIONS, min_size=1, max_size=4), SIZES)
 def test_z3_finds_the_same_points(texts: list[str], sizes: tuple[int, ...]) -> None:
     with pytest.MonkeyPatch.context() as patch:

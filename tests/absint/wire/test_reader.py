@@ -17,6 +17,7 @@ from absint.model.wire import read_attributes, read_graphs, read_tensors, read_t
 from tests.absint.wire.comparing import differences, parsed, read
 from tests.absint.wire.encodings import scrambled
 from tests.absint.wire.looked_at import is_damaged
+from tests.effort import examples
 from tests.fuzz.wire import mutated_bytes, mutated_fields
 from tests.real_models import EXAMPLES
 
@@ -104,7 +105,7 @@ def test_what_models_share_is_forgotten() -> None:
     assert answers(content) == answers(found.model)
 
 
-@settings(max_examples=60)
+@settings(max_examples=examples(60))
 @given(SEEDS, SEEDS)
 def test_other_encodings_are_read_as_protobuf_reads_them(seed: int, which: int) -> None:
     """Fields in any order, singular messages in parts, unknown fields and groups."""
@@ -114,7 +115,7 @@ def test_other_encodings_are_read_as_protobuf_reads_them(seed: int, which: int) 
     assert list(differences(found, parsed(content))) == []
 
 
-@settings(max_examples=150)
+@settings(max_examples=examples(150))
 @given(SEEDS)
 def test_damaged_files_are_read_and_refused_as_by_protobuf(seed: int) -> None:
     rng = random.Random(seed)
@@ -129,7 +130,7 @@ def test_damaged_files_are_read_and_refused_as_by_protobuf(seed: int) -> None:
         assert list(differences(found, proto)) == []
 
 
-@settings(max_examples=60)
+@settings(max_examples=examples(60))
 @given(SEEDS)
 def test_answers_are_those_of_the_message(seed: int) -> None:
     """Damaged or not, by bytes or by protobuf: the same values, diagnostics and errors."""
