@@ -213,7 +213,12 @@ def _chosen(condition: str, x: str, y: str) -> tuple[str, ...]:
 @specifies(
     "QLinearWhere",
     domain=MICROSOFT,
-    grid=[at(*_chosen("N C", "M D", "K E")), at(*_chosen("", "N", "M D")), at(*_chosen("N 1", "C", ""))],
+    grid=[
+        at(*_chosen("N C", "M D", "K E")),
+        at(*_chosen("", "N", "M D")),
+        at(*_chosen("N 1", "C", "")),
+        at(*_chosen("N C", "N C", "M C")),
+    ],
 )
 def where(node: Node) -> Output:
     """The shape after broadcasting."""
