@@ -5,8 +5,10 @@ A result has the value of the original wherever that has one.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator
 from functools import lru_cache
+from itertools import chain
 from typing import Final, cast
 
 from absint.lattices.logic.facts import Facts
@@ -55,12 +57,22 @@ def _forms(e: Expr) -> Iterator[Expr]:
 
 
 def _empty(e: Expr) -> Iterator[Relation]:
-    """That a symbol is 0, where a maximum keeps that apart: in `max(2*N, 1)//max(N, 1)`."""
-    for node in postorder(e.atoms()):
+    """That a symbol is 0, where a maximum keeps that apart: in `max(2*N, 1)//max(N, 1)`.
+
+    Beside other symbols alone it does not, unless the symbol stands somewhere else too.
+    """
+    atoms = postorder(e.atoms())
+    uses = Counter(chain(e.atoms(), *(node.children for node in atoms)))
+    for node in atoms:
         if node.op == "max":
-            for arg in cast("tuple[Expr, ...]", node.args):
+            operands = cast("tuple[Expr, ...]", node.args)
+            told = any(arg.const is not None for arg in operands)
+            beside = Counter(chain.from_iterable(arg.symbols for arg in operands))
+            for arg in operands:
                 only = arg.ordered[0][0] if len(arg.ordered) == 1 else ()
-                if len(only) == 1 and isinstance(only[0], Symbol) and only[0].bounds.lo == 0:
+                if len(only) != 1 or not isinstance(only[0], Symbol) or only[0].bounds.lo != 0:
+                    continue
+                if told or uses[only[0]] > 1 or beside[only[0]] > 1:
                     yield eq(expr_of(only[0]), 0)
 
 
