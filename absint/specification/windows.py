@@ -6,7 +6,7 @@ long as it fits (the formulas of Conv and of the pools in Operators.md, which ro
 
 from __future__ import annotations
 
-from absint.specification.formulas import Defined, Int, Term, equal, greatest
+from absint.specification.formulas import Defined, Int, Term, choice, equal, greatest
 from absint.specification.node import Node, Output, tensor
 from absint.specification.specs import at, specifies
 
@@ -69,13 +69,22 @@ def sliding(node: Node, weight: int = 1, bias: int = 2) -> Output:
         node.limits(kernel >= 1, "onnxruntime may hang on a kernel without elements")
         if mode.startswith("SAME"):
             node.requires(size >= 1, "the axis must have an element")
-            sizes.append(positions(size, 1, strides[axis]))
+            sizes.append(_covering(node, size, kernel, strides[axis]))
             continue
         padded = size + (0 if mode == "VALID" else pads[axis] + pads[axes + axis])
         span = dilations[axis] * (kernel - 1) + 1
         node.requires(span <= padded, "the window must fit")
         sizes.append(positions(padded, span, strides[axis]))
     return tensor([x.dims[0], w.dims[0], *sizes])
+
+
+def _covering(node: Node, size: Term, kernel: Term, stride: int) -> Defined:
+    """The positions of a convolution with SAME padding; onnxruntime has one more for a kernel without elements."""
+    if stride == 1 and not node.documented and kernel.op != "number":
+        if node.documented is None:
+            raise LookupError("onnxruntime has one position more where the kernel has no element")
+        size = choice(kernel >= 1, size, size + 1)
+    return positions(size, 1, stride)
 
 
 @specifies(

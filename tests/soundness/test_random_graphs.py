@@ -13,7 +13,7 @@ SEEDS = range(100_000, 100_075)
 BATCH = 15
 
 
-@pytest.mark.parametrize("seed", [4734, 551254, 555132, 881237])
+@pytest.mark.parametrize("seed", [4734, 551254, 555132, 881237, 20261592])
 def test_a_later_round_says_the_same_of_a_value_and_its_users(seed: int) -> None:
     """Users of a value about which a round knew more than the first one kept the first round's result."""
     assert not draft(seed).wrong()[1]
