@@ -244,6 +244,13 @@ def test_a_loop_counts_once_a_trip() -> None:
     assert found.evaluate({"T": 0, "N": 5}).macs == 0
 
 
+def test_statistics_of_old_versions_are_counted() -> None:
+    for outputs, flops in (("y", "2*N"), ("y, a, b, c, d", "7*N")):
+        model = onnx.parser.parse_model(f"""<ir_version: 8, opset_import: ["": 13]>
+            net (float[N, 1] x, float[1] p) => (float[N, 1] y) {{ {outputs} = BatchNormalization(x, p, p, p, p) }}""")
+        assert str(absint.analyze(model).cost().flops) == flops
+
+
 def test_what_grows_from_trip_to_trip_is_summed() -> None:
     inner = loop_body(
         [node("Relu", ["c0"], ["r"], name="relu"), node("Concat", ["r", "x"], ["c0_next"], axis=0)], ["c0"]

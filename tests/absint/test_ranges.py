@@ -144,6 +144,19 @@ def test_attributes_count() -> None:
     assert [DOMAIN.text(claims[name]) for name in "aby"] == ["[-inf, 2]", "[1, 2]", "[0.999931335, 18.0000687]"]
 
 
+def test_statistics_are_computed_where_they_are_outputs() -> None:
+    """Before version 14 a BatchNormalization of five outputs is trained."""
+    boxes = {"x": (-1, 1), "p": (1, 1), "z": (0, 0), "v": (1, 1)}
+    for outputs, is_bounded in (("y", True), ("y, m, d, e, f", False)):
+        model = parser.parse_model(f"""<ir_version: 8, opset_import: ["": 13]>
+            net (float[N, 2] x, float[2] p, float[2] z, float[2] v) => (float[N, 2] y) {{
+                {outputs} = BatchNormalization(x, p, z, z, v) }}""")
+        ranges = Ranges(boxes)
+        claim = absint.analyze(model, with_=[ranges]).found_by(ranges)["y"]
+        assert DOMAIN.allows(claim, 2) is not is_bounded, claim
+        assert DOMAIN.allows(claim, 0.9)
+
+
 def test_constants_that_a_caller_replaces_have_no_range() -> None:
     model = onnx.ModelProto()
     model.CopyFrom(NETWORK)

@@ -216,6 +216,10 @@ class Seen:
         self.dtype = dtype
         self.ranges = ranges
 
+    @property
+    def outputs(self) -> int:
+        return len(self._node.outputs)
+
     def has(self, name: str) -> bool:
         assert self._node.operation is not None
         return name in self._node.operation.attributes

@@ -112,8 +112,11 @@ def of_channels(first: int) -> Rule:
 
 
 def batch(at: At) -> Span:
-    """In one of two forms: as a runtime that combines the constants computes it, or as it is written."""
-    if at.dtype not in FLOATS or at.attribute("training_mode", 0) or len(at.ranges) < 5:
+    """In one of two forms: as a runtime that combines the constants computes it, or as it is written.
+
+    With further outputs the node is trained: it takes the mean and variance of X.
+    """
+    if at.dtype not in FLOATS or at.attribute("training_mode", 0) or at.outputs > 1 or len(at.ranges) < 5:
         return ANY
     form, epsilon = FLOATS[at.dtype], at.attribute("epsilon", 1e-5)
     x, scale, bias, middle, variance = (input_of(at, index) for index in range(5))

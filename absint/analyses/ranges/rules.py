@@ -91,6 +91,11 @@ class At(Protocol):
         """The ranges of the inputs; None for one that is left out."""
         ...
 
+    @property
+    def outputs(self) -> int:
+        """The number of outputs that the node has."""
+        ...
+
     def attribute(self, name: str, default: D) -> D:
         """An attribute; the default if it is missing or of another type."""
         ...

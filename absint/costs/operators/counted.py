@@ -31,7 +31,8 @@ def scatter(op: Instance) -> Work:
 
 def batch_normalisation(op: Instance) -> Work:
     """2 FLOPs per element with given statistics (scale and shift, folded), 7 if they are computed."""
-    return Work(other=op.size() * (7 if op.integer("training_mode", 0) else 2))
+    trained = op.integer("training_mode", 0) or len(op.outputs) > 1
+    return Work(other=op.size() * (7 if trained else 2))
 
 
 def lrn(op: Instance) -> Work:
