@@ -128,10 +128,8 @@ class Relation(Condition):
 
     @cached_property
     def negated(self) -> Relation:
-        """The relation that holds exactly where this one does not."""
-        result = _algebra().negated(self)
-        result.__dict__.setdefault("negated", self)
-        return result
+        """The relation that holds exactly where this one does not. Negated once more, it may have a plainer form."""
+        return _algebra().negated(self)
 
     @cached_property
     def line(self) -> Line | None:

@@ -28,6 +28,7 @@ def broadcast(*dims: Dim | int) -> Dim:
 @states("broadcast(a, b) -> a", when="a != 1 and (a == b or b == 1)")
 @states("broadcast(a, b) -> broadcast(b, a)", when="a == b or a == 1 or b == 1")
 @states("broadcast(a, max(a, 1)) -> a", when="a >= 0")
+@states("broadcast(a, min(a, 1)) -> a", when="a >= 0")
 @states("broadcast(a, ite(x >= 0, max(a, 1), a)) -> a", when="a >= 0")
 def _broadcast(dims: tuple[Dim, ...]) -> Dim:
     flat: dict[Dim, None] = {}
@@ -55,7 +56,7 @@ def _broadcast(dims: tuple[Dim, ...]) -> Dim:
 
 
 def fits(b: Dim, a: Dim) -> bool:
-    """b is a wherever a is not 0, and there it is 0 or 1: they always broadcast, to a."""
+    """b is always a or 1: they always broadcast, to a."""
     if b is a or b is ONE_EXPR:
         return True
     only = sole_atom(b) if isinstance(b, Expr) else None
@@ -63,13 +64,13 @@ def fits(b: Dim, a: Dim) -> bool:
         return False
     if only.op == "ite":
         return all(fits(cast(Expr, side), a) for side in only.args[1:])
-    return only.op == "max" and set(only.args) == {a, ONE_EXPR} and nonneg(a)
+    return only.op in ("max", "min") and set(only.args) == {a, ONE_EXPR} and nonneg(a)
 
 
 def _fitting(b: Expr) -> set[Expr]:
-    """The sizes that b may fit: those that it chooses from, or is the maximum of and 1."""
+    """The sizes that b may fit: those that it chooses from, or is an extreme of with 1."""
     only = sole_atom(b)
-    if only is None or only.op not in ("ite", "max"):
+    if only is None or only.op not in ("ite", "max", "min"):
         return set()
     sides = cast(tuple[Expr, ...], only.args[1:] if only.op == "ite" else only.args)
     return {*sides, *(a for side in sides if only.op == "ite" for a in _fitting(side))}

@@ -83,14 +83,19 @@ def _flatten(op: str, exprs: tuple[Expr, ...]) -> list[Expr]:
 @states("max(a, b) -> a", when="a >= b")
 @states("min(a, b) -> a", when="a <= b")
 def _undominated(op: str, exprs: list[Expr]) -> list[Expr]:
-    """Drop every operand that another one provably dominates."""
+    """Drop every operand that another one provably dominates; of equal ones the plainest stays."""
     kept: list[Expr] = []
     for e in exprs:
-        if any(_dominates(op, k, e) for k in kept):
+        above = next((k for k in kept if _dominates(op, k, e)), None)
+        if above is not None and (_plainness(above) <= _plainness(e) or not _dominates(op, e, above)):
             continue
         kept = [k for k in kept if not _dominates(op, e, k)]
         kept.append(e)
     return kept
+
+
+def _plainness(e: Expr) -> tuple[int, str]:
+    return e.size, e.key
 
 
 def _dominates(op: str, a: Expr, b: Expr) -> bool:
