@@ -157,6 +157,18 @@ def test_statistics_are_computed_where_they_are_outputs() -> None:
         assert DOMAIN.allows(claim, 0.9)
 
 
+def test_integers_whose_squares_wrap_are_not_normalised() -> None:
+    for norm, least, is_bounded in (
+        ("L1", -(2**63), False),
+        ("L1", 1 - 2**62, True),
+        ("L2", 2**32, False),
+        ("L2", 9, True),
+    ):
+        model = model_of(f'y = ai.onnx.ml.Normalizer <norm = "{norm}">(i)')
+        claim = absint.analyze(model, with_=[(ranges := Ranges(i=(least, max(least, 9))))]).found_by(ranges)["y"]
+        assert DOMAIN.allows(claim, 2.0) is not is_bounded, (norm, claim)
+
+
 def test_constants_that_a_caller_replaces_have_no_range() -> None:
     model = onnx.ModelProto()
     model.CopyFrom(NETWORK)

@@ -166,11 +166,16 @@ def scaled(at: At) -> Span:
 def normalised(at: At) -> Span:
     """Numbers by the sum of their absolute values, by the root of the sum of squares, or by the greatest.
 
-    Squares that are too small for the format are rounded to steps of it, so that a quotient may be 1.3.
+    Squares that are too small for the format are rounded to steps of it, so that a quotient may be 1.3. onnxruntime
+    squares integers, and takes their absolute values, in their own type: the least has none, large squares wrap.
     """
     x, norm = as_float(at), at.attribute("norm", "MAX")
     if at.dtype is not DType.FLOAT or x.is_empty or (norm == "MAX" and x.lo < 0):
         return ANY
+    if at.type(0).is_integer:
+        narrow = at.type(0) is not DType.INT64 or norm == "L2"
+        if max(abs(x.lo), abs(x.hi)) >= 2.0 ** (31 if narrow else 63):
+            return ANY
     most = 1.3 if norm == "L2" else 1.0001
     size = max(abs(x.lo), abs(x.hi))
     is_finite = min(upper(at.shape(0)), LARGEST) * size ** (2 if norm == "L2" else 1) < FORM.greatest / 8
