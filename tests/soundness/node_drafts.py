@@ -226,9 +226,10 @@ def numpy_type(dtype: int) -> np.dtype[Any]:
 
 
 def as_array(elements: tuple[Number, ...], wanted: np.dtype[Any]) -> np.ndarray:
-    """The elements in one row, wrapped to the type."""
-    elements = tuple(wrapped(e) if isinstance(e, int) else e for e in elements)
-    data = np.array(list(elements), dtype=object if wanted.kind == "O" else None)
+    """The elements in one row, wrapped to the type, or their texts."""
+    if wanted.kind == "O":
+        return np.array([str(element) for element in elements], dtype=object)
+    data = np.array([wrapped(e) if isinstance(e, int) else e for e in elements])
     with np.errstate(all="ignore"):
         return data.astype(wanted) if len(elements) else np.zeros(0, wanted)
 
