@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Mapping
-from math import inf
+from math import inf, nan
 from pathlib import Path
 
 import numpy as np
@@ -167,6 +167,16 @@ def test_integers_whose_squares_wrap_are_not_normalised() -> None:
         model = model_of(f'y = ai.onnx.ml.Normalizer <norm = "{norm}">(i)')
         claim = absint.analyze(model, with_=[(ranges := Ranges(i=(least, max(least, 9))))]).found_by(ranges)["y"]
         assert DOMAIN.allows(claim, 2.0) is not is_bounded, (norm, claim)
+
+
+def test_a_mean_of_nothing_is_zero_or_no_number() -> None:
+    """In onnxruntime and in numpy."""
+    found = absint.analyze(
+        model_of("r = Constant<value = int64[1] {0}>() y = ReduceMean(p, r)"), with_=[r := Ranges(p=(3, 4))]
+    )
+    claim = found.found_by(r)["y"]
+    assert all(DOMAIN.allows(claim, number) for number in (0.0, 3.5, nan))
+    assert not DOMAIN.allows(claim, -1.0)
 
 
 def test_constants_that_a_caller_replaces_have_no_range() -> None:

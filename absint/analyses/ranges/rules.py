@@ -250,10 +250,10 @@ def narrower(a: Span, b: Span) -> Span:
 
 
 def mean(at: At, x: Span, most: float, *, nan: bool) -> Span:
-    """The mean of some elements, rounded as in `computed`; `nan` if there may be none."""
+    """The mean of some elements, rounded as in `computed`; `nan` if there may be none, whose mean is NaN or 0."""
     form = FLOATS[at.dtype]
-    if x.is_empty:
-        return Span(inf, -inf, True)
+    if nan or x.is_empty:
+        x, nan = join(x, ZERO), True
     size, most = max(abs(x.lo), abs(x.hi)), min(most, LARGEST)
     slack = (2.0 ** (2 - DIGITS[at.dtype]) * size + form.next(0.0, down=False)) * (most + 8)
     if x.nan or isinf(size) or not (size + slack) * most < form.greatest / 2:
