@@ -15,9 +15,10 @@ from typing import TYPE_CHECKING, Final, cast
 
 from absint.engine import fixpoint
 from absint.lattices.limits import Limits
+from absint.lattices.logic.definedness import defined
 from absint.lattices.logic.facts import Facts
 from absint.lattices.logic.piecewise import chosen
-from absint.lattices.logic.relation import UNKNOWN_RELATION, Relation, divisible, eq, ge, negation
+from absint.lattices.logic.relation import UNKNOWN_RELATION, Relation, conjunction, divisible, eq, ge, negation
 from absint.lattices.records import NamedTuple
 from absint.lattices.terms.expr import Atom, Dim, Expr, Symbol, postorder
 from absint.lattices.terms.kept import Kept
@@ -175,7 +176,9 @@ def _decisions(round_: Round) -> Iterator[tuple[Atom, Relation, Expr | None]]:
 def _ways(atom: Atom) -> Iterator[tuple[Relation, Expr | None]]:
     if atom.op == "ite":
         condition, a, b = cast("tuple[Relation, Expr, Expr]", atom.args)
-        yield from ((condition, a), (negation(condition), b), (eq(a, b), b))
+        yield from ((condition, a), (negation(condition), b))
+        # The term that stays must have a value in every run: the choice has one where the other term has none.
+        yield from {conjunction(eq(a, b), defined(term)): term for term in (a, b)}.items()
         return
     if len(atom.args) != 2:
         return

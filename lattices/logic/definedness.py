@@ -39,6 +39,12 @@ def falsity(relation: Relation) -> Relation:
     return _settled(relation, False) if _divides(relation.atoms()) else negation(relation)
 
 
+def defined(e: Expr) -> Relation:
+    """A relation that holds exactly where the term has a value."""
+    values = _conditions(e.atoms(), broadcasts=False) if _divides(e.atoms()) else {}
+    return conjunction(TRUE, *(values[atom] for atom in dict.fromkeys(e.atoms()) if values))
+
+
 def computed(relation: Relation) -> Relation:
     """The requirement of every node behind a `broadcast` in the relation: its operands broadcast."""
     if not any(node.op == "broadcast" for node in postorder(relation.atoms())):
@@ -112,4 +118,4 @@ def _conditions(roots: Iterable[Atom], broadcasts: bool) -> dict[Atom, Relation]
     return found
 
 
-__all__ = ["computed", "falsity", "truth", "undivided"]
+__all__ = ["computed", "defined", "falsity", "truth", "undivided"]

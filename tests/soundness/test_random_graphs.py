@@ -19,6 +19,11 @@ def test_a_later_round_says_the_same_of_a_value_and_its_users(seed: int) -> None
     assert not draft(seed).wrong()[1]
 
 
+def test_a_choice_is_replaced_by_what_has_a_value_in_every_run() -> None:
+    """Both sides are equal wherever both have a value, and one divides by 0 where the other is taken."""
+    assert not draft(40001144).wrong()[1]
+
+
 @pytest.mark.parametrize("first", SEEDS[::BATCH])
 def test_random_graphs(first: int) -> None:
     for seed in range(first, first + BATCH):
