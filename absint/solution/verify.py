@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
-from absint.lattices.logic.relation import eq
-from absint.lattices.logic.truth import YES
+from absint.lattices.limits import Limits
+from absint.lattices.logic.relation import UNKNOWN_RELATION, Relation, eq
+from absint.lattices.logic.truth import UNKNOWN, YES
 from absint.lattices.terms.expr import Dim
+from absint.lattices.terms.real import Real
 from absint.lattices.value import Tensor, Value
 from absint.shapes.interpretation import STATES
 
@@ -15,10 +17,13 @@ if TYPE_CHECKING:
     from absint.lattices.logic.facts import Facts
     from absint.solution.analysed import Analysed
 
+LIMITS: Final = Limits(1.0, 300_000)
+"""Of a proof that two forms are equal."""
+
 
 def verify(analysed: Analysed) -> None:
     """Apply every rule once more, without the memo. Raises AssertionError unless all results stay below the stored
-    states, with sizes taken for equal that are so by what the last round knows or by what the node itself requires.
+    states. Two forms of a size or an element are the same where the requirements show it: rounds may choose either.
     """
     analysed.require_sound("verification")
     states = analysed.last.states
@@ -28,16 +33,17 @@ def verify(analysed: Analysed) -> None:
         lost = STATES.why_not_leq(again, states[node])
         if lost:
             required = [said.relation for said in fork.statements(node) if said.role == "required"]
-            alike = _Alike(fork.facts_at(item.gate).assume(*required))
+            alike = _Alike(analysed, fork.facts_at(item.gate).assume(*required))
             lost = STATES.why_not_leq(tuple(map(alike, again)), tuple(map(alike, states[node])))
         if lost:
             raise AssertionError(f"{item}: {again} is not below the stored {states[node]}: {lost}")
 
 
 class _Alike:
-    """Writes sizes alike that are equal by the facts: rounds may choose different forms of one size."""
+    """Writes sizes and elements alike that are equal by the facts, or by a proof from all requirements."""
 
-    def __init__(self, facts: Facts) -> None:
+    def __init__(self, analysed: Analysed, facts: Facts) -> None:
+        self._analysed = analysed
         self._facts = facts
         self._chosen: list[Dim] = []
 
@@ -49,10 +55,25 @@ class _Alike:
 
     def _size(self, dim: Dim) -> Dim:
         for chosen in self._chosen:
-            if chosen is dim or self._facts.decide(eq(chosen, dim)) is YES:
+            if chosen is dim or self._is_same(eq(chosen, dim)):
                 return chosen
         self._chosen.append(dim)
         return dim
 
+    def _is_same(self, relation: Relation) -> bool:
+        known = self._facts.decide(relation)
+        if known is not UNKNOWN or relation is UNKNOWN_RELATION:
+            return known is YES
+        from absint.solution.constraints import recorded
+        from absint.solver.constraints import ConstraintSet
+        from absint.solver.prove import Prover
+
+        required = recorded(self._analysed).every.of_needed.without_premises()
+        restored = relation.substitute(self._analysed.rounds.originals)
+        prover = Prover(ConstraintSet(required, symbols=self._analysed.symbols), limits=LIMITS)
+        return prover.decide(restored).entailed is True
+
     def _element(self, element: Element) -> Element:
+        if isinstance(element, Real):
+            return Real.of(self._size(element.num), element.den) or element
         return self._size(element) if isinstance(element, Dim) else element

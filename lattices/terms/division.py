@@ -177,6 +177,18 @@ def _nested_symbolic(a: Expr, b: Expr) -> Dim | None:
     return floordiv(x, divisor) if isinstance(divisor, Expr) and _moderate(divisor) else None
 
 
+@states("a // (g * z) -> (a // g) // z", when="g >= 1 and z >= 0")
+def _settled_by_content(a: Expr, b: Expr) -> Dim | None:
+    """Where a // g is a number for the content g of the divisor, as `N // (2*M)` is `1 // M` if N is 2 or 3."""
+    lo, hi = a.bounds
+    if b.const is not None or lo is None or hi is None or b.bounds.lo is None or b.bounds.lo < 0:
+        return None
+    g = gcd(*(coef for _, coef in b.terms))
+    if g == 1 or lo // g != hi // g or a.const == lo // g:
+        return None
+    return floordiv(const(lo // g), polynomial({mono: coef // g for mono, coef in b.terms}))
+
+
 def _moderate(divisor: Expr) -> bool:
     return divisor.const is None or divisor.const <= _MAX_NESTED
 
@@ -237,6 +249,7 @@ FLOORDIV_RULES: Final[tuple[Rule, ...]] = (
     _common_content,
     _floordiv_cancel,
     _nested,
+    _settled_by_content,
     _leading_sign,
 )
 
