@@ -12,6 +12,7 @@ From a model to a program:
     lowered           Lowered, the program with what the model declares; bodies and calls under way
     sources           inputs and initialisers as nodes; overridable: those that a caller may replace
     instances         which operation an operator instance gets; function_nodes: in a function of other opsets
+    sections          nodes that were lowered before, copied
     sorting           nodes in any order
     folded            calls that stay one node, with a program of their own; inlined_size: how large a call becomes
     limits, report    deadlines and node budgets; diagnostics of lowering

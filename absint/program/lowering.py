@@ -28,6 +28,7 @@ from absint.program.lowered import Call, Declaring, Frame, Lowered, place_of
 from absint.program.nodes import Node, Path
 from absint.program.operations import INTERNED, NO_OTHERS, Operation, Versions, versions_of
 from absint.program.report import Report
+from absint.program.sections import Section
 from absint.program.sorting import sorted_nodes
 from absint.program.sources import Sources
 from absint.program.steps import ABSENT, LOWERED, Operand, Step, first_output
@@ -100,14 +101,17 @@ class Lowerer:
             raise
 
     def _lowered(self) -> Lowered:
-        model = self.loaded.model
-        program, imports = self.program, self.loaded.imports()
+        model, program, imports = self.loaded.model, self.program, self.loaded.imports()
         self._declaring.append(Declaring("", model.graph, self.program.main, -1))
         self._sources.bind_inputs(model.graph)
         if self._watch is not None and self._watch.max_nodes is not None:
             self._most = min(MAX_NODES, len(self.program.nodes) + self._watch.max_nodes)
         self._push(model.graph.node, self.program.main, self._root, -1, imports, lambda: None)
+        shares = self._shares and self._watch is None
+        section = Section(program, self._frames[-1], model.graph.node, self._report) if shares else None
         self._walk()
+        if section is not None:
+            section.keep()
         sources, diagnostics = self._sources, self._report.diagnostics
         sources.bind_outputs(model.graph)
         while self._called.pending:
@@ -140,8 +144,6 @@ class Lowerer:
         body.program = self.program
         body.refused = next((reason for _, reason in self._sources.refused), "")
         return self._report.diagnostics
-
-    # Bodies
 
     def _push(
         self,
@@ -265,8 +267,6 @@ class Lowerer:
     def decoded(self, attributes: Sequence[AttributeMessage]) -> dict[str, AttributeValue]:
         """Attributes as rules see them."""
         return self._instances.decoded(attributes)
-
-    # Control flow and calls
 
     def _special(self, call: Call) -> None:
         node, frame = call.node, call.frame

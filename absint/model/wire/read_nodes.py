@@ -58,8 +58,16 @@ class Nodes(Sequence[Node]):
         return [self._at(place) for place in range(len(self))[at]] if isinstance(at, slice) else self._at(at)
 
     def __iter__(self) -> Iterator[Node]:
-        for at, item in enumerate(self._items):
+        return self.since(0)
+
+    def since(self, start: int) -> Iterator[Node]:
+        """The nodes from a place on."""
+        for at, item in enumerate(self._items[start:] if start else self._items, start):
             yield item if isinstance(item, Node) else _usual(item) or self._read(at, item)
+
+    def texts(self) -> list[bytes | None]:
+        """The bytes of each node that has not been kept as an object: equal bytes are equal nodes."""
+        return [item if isinstance(item, bytes) else None for item in self._items]
 
     def _at(self, at: int) -> Node:
         """A node, which is kept."""

@@ -15,6 +15,7 @@ from absint.lattices.terms import kept
 from absint.lattices.terms.intern import release
 from absint.lattices.terms.substitution import Substitution
 from absint.lattices.text import printer
+from absint.program import sections
 from absint.program.graph import Program
 from absint.program.operations import INTERNED, Operation
 from absint.shapes.memo import known_facts
@@ -109,6 +110,7 @@ def purge() -> None:
     """
     INTERNED.purge()
     SHARED.purge()
+    sections.purge()
     printer.forget()
     kept.forget()
     known_facts.forget()

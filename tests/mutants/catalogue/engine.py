@@ -14,10 +14,32 @@ def flows(*names: str) -> str:
 
 
 RANDOM: Final = "pytest tests/soundness/test_random_graphs.py::test_random_graphs[100000]"
+SECTIONS: Final = "pytest tests/absint/test_sections.py"
 ENGINE: Final = "pytest tests/absint/test_fixpoint.py"
 STRATEGIES: Final = "pytest tests/absint/test_strategies.py"
 
 MUTANTS: Final[tuple[Mutant, ...]] = (
+    # Lowering
+    mutant(
+        "sections-do-not-see-the-inputs",
+        "nodes are copied from a model whose inputs have other names, or come in another order",
+        "absint.program.sections",
+        "frame.versions, tuple(program.main.names.items())",
+        "frame.versions, ()",
+        "[graph(f'(float[N] {a}, int64[M] {b}) => (float[K] y) {{ y = Gather(x, z) }}').shapes['y'] "
+        "for a, b in ('xz', 'xz', 'xz', 'zx')]",
+        SECTIONS,
+    ),
+    mutant(
+        "sections-do-not-compare-the-nodes",
+        "as many nodes as before are copied, whatever they are",
+        "absint.program.sections",
+        "if before[:count] == now[:count]:",
+        "if True:",
+        "[graph(f'(float[N] x, float[M] z) => (float[K] y) {{ y = {o}(x, z) }}').shapes['y'] "
+        "for o in ('Add', 'Add', 'Add', 'Concat <axis=0>')]",
+        SECTIONS,
+    ),
     # Loops
     mutant(
         "loop-body-visited-once",

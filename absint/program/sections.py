@@ -1,0 +1,180 @@
+"""Nodes that were lowered before: those of the same model, or of its last revision.
+
+Nodes become the same columns again if their bytes, the names before them and the versions of domains are the same. A
+model whose inputs and initialisers come a second time is remembered; from the third time on, its nodes up to the first
+that differs are copied. A model that comes once costs nothing.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_left
+from collections.abc import Hashable, Iterator, Sequence
+from itertools import count
+from math import prod
+from typing import TYPE_CHECKING, Final
+
+from absint.lattices.contents import MAX_ELEMENTS
+from absint.lattices.records import NamedTuple
+from absint.model.protos import HOLDING, attribute_key
+from absint.model.wire.kinds import GRAPH, GRAPHS, TENSOR
+from absint.model.wire.read_nodes import Nodes as ReadNodes
+from absint.program.operations import Operation, Versions
+from absint.program.steps import Operand
+
+if TYPE_CHECKING:
+    from absint.model.messages import AttributeMessage, NodeMessage
+    from absint.program.graph import Program
+    from absint.program.lowered import Frame
+    from absint.program.report import Report
+
+MAX_NODES: Final = 1 << 14
+"""Most nodes of a graph that is remembered."""
+
+MAX_SIZE: Final = 1 << 16
+"""Most nodes and names that are kept, of all graphs; then all are forgotten."""
+
+Defined = tuple[str, Operand]
+"""The name of a value, and what computes it."""
+
+
+class _Columns(NamedTuple):
+    """The first nodes of a graph, up to one that is no plain operator."""
+
+    texts: tuple[Hashable, ...]
+    """For each node all that its lowering depends on."""
+    operations: Sequence[Operation]
+    operands: Sequence[list[Operand]]
+    names: Sequence[str]
+    outputs: Sequence[tuple[str, ...]]
+    defined: Sequence[Defined]
+    """The names of their outputs."""
+
+
+_NOTHING: Final = _Columns((), [], [], [], [], [])
+
+_Key = tuple[Versions, tuple[Defined, ...]]
+
+_seen: dict[_Key, _Columns] = {}
+_size = 0
+
+
+class Section:
+    """The nodes of a graph that is about to be lowered, beside those of an earlier one with the same names before."""
+
+    def __init__(self, program: Program, frame: Frame, nodes: Sequence[NodeMessage], report: Report) -> None:
+        """Add the `nodes` of the frame that were lowered before to the program, which has the inputs and initialisers,
+        and leave the others to the frame.
+        """
+        self._program, self._frame = program, frame
+        self._diagnostics = report.diagnostics
+        self._said = len(report.diagnostics)
+        self._start, self._before = len(program.nodes), len(program.main.names)
+        self._key = frame.versions, tuple(program.main.names.items())
+        earlier = _seen.get(self._key)
+        self._texts = None if earlier is None or len(nodes) > MAX_NODES else tuple(_texts(nodes))
+        self.copied = 0 if earlier is None or self._texts is None else _common(earlier.texts, self._texts)
+        """The number of nodes that were copied."""
+        if earlier is not None and self.copied:
+            self._copy(earlier, self.copied)
+            frame.nodes = nodes.since(self.copied) if isinstance(nodes, ReadNodes) else iter(nodes[self.copied :])
+            frame.numbers = count(self.copied)
+
+    def _copy(self, earlier: _Columns, end: int) -> None:
+        nodes = self._program.nodes
+        nodes.operations += earlier.operations[:end]
+        nodes.operands += earlier.operands[:end]
+        nodes.names += earlier.names[:end]
+        nodes.outputs += earlier.outputs[:end]
+        nodes.places += [(self._frame.path, self._frame.gate)] * end
+        self._program.main.names.update(_until(self._start + end, earlier.defined))
+
+    def keep(self) -> None:
+        """Remember the graph, whose nodes have been lowered; but not if there was a diagnostic about them."""
+        nodes, start, texts = self._program.nodes, self._start, self._texts
+        if len(self._diagnostics) != self._said:
+            return
+        if texts is None:
+            if self._key not in _seen:
+                _remember(self._key, _NOTHING)
+            return
+        if self.copied == len(texts):
+            return
+        operations: list[Operation] = []
+        for text, operation, (path, _) in zip(texts, nodes.operations[start:], nodes.places[start:], strict=False):
+            if text is None or operation is None or not operation.is_interned or path is not self._frame.path:
+                break
+            operations.append(operation)
+        found = len(operations)
+        end = start + found
+        defined = _until(end, list(self._program.main.names.items())[self._before :])
+        columns = nodes.operands[start:end], nodes.names[start:end], nodes.outputs[start:end]
+        _remember(self._key, _Columns(texts[:found], operations, *columns, defined))
+
+
+def _remember(key: _Key, columns: _Columns) -> None:
+    global _size
+    _size -= _cost(key)
+    _seen.pop(key, None)
+    cost = len(key[1]) + len(columns.texts)
+    if _size + cost > MAX_SIZE:
+        purge()
+    if cost <= MAX_SIZE:
+        _size += cost
+        _seen[key] = columns
+
+
+def _cost(key: _Key) -> int:
+    known = _seen.get(key)
+    return 0 if known is None else len(key[1]) + len(known.texts)
+
+
+def _until(node: int, defined: Sequence[Defined]) -> Sequence[Defined]:
+    """The names of the nodes before one."""
+    return defined[: bisect_left(defined, node, key=lambda item: item[1][0])]
+
+
+def _common(before: tuple[Hashable, ...], now: tuple[Hashable, ...]) -> int:
+    """The length of the longest common beginning."""
+    count = min(len(before), len(now))
+    if before[:count] == now[:count]:
+        return count
+    return next(at for at in range(count) if before[at] != now[at])
+
+
+def _texts(nodes: Sequence[NodeMessage]) -> Iterator[Hashable]:
+    """For each node all that its lowering depends on; None for one with graphs, which no later one is equal to."""
+    if isinstance(nodes, ReadNodes):
+        yield from nodes.texts()
+        return
+    for node in nodes[:]:
+        op_type = node.op_type
+        if not node.domain and (op_type not in HOLDING or (op_type == "Constant" and _is_small(node.attribute))):
+            yield node.SerializeToString()  # type: ignore[attr-defined]  # a message of protobuf
+        elif any(attribute.type in (GRAPH, GRAPHS) for attribute in node.attribute):
+            yield None
+        else:
+            key = attribute_key(op_type, node.domain, len(node.output), node.attribute[:])
+            yield key, node.name, tuple(node.input), tuple(node.output), getattr(node, "overload", "")
+
+
+def _is_small(attributes: Sequence[AttributeMessage]) -> bool:
+    """The only attribute of a Constant has few bytes, unless its tensor lies about its dims."""
+    if len(attributes) != 1:
+        return False
+    attribute = attributes[0]
+    return attribute.type != TENSOR or prod(attribute.t.dims[:]) <= MAX_ELEMENTS
+
+
+def size() -> int:
+    """The nodes and names that are kept."""
+    return _size
+
+
+def purge() -> None:
+    """Forget all."""
+    global _size
+    _seen.clear()
+    _size = 0
+
+
+__all__ = ["MAX_NODES", "MAX_SIZE", "Section", "purge", "size"]
