@@ -138,13 +138,19 @@ class Program:
         return self._order()
 
     def visiting_order(self, *, reverse: bool = False) -> WeakTopologicalOrder:
-        """The order in which the engine visits the nodes; without loops their own, which needs no edges."""
+        """The order in which the engine visits the nodes: their own, each loop a component from its head to its last
+        node. Against it, loops need a search.
+        """
         return self._order(reverse=True) if reverse else self.order
 
     def _order(self, *, reverse: bool = False) -> WeakTopologicalOrder:
         count = len(self.nodes)
-        if not self._heads:
-            return WeakTopologicalOrder(range(count - 1, -1, -1) if reverse else range(count))
+        steps = {head: self.nodes[head].step for head in self._heads}
+        loops = {head: step for head, step in steps.items() if isinstance(step, LoopBody)}
+        if not reverse:
+            return WeakTopologicalOrder(range(count), {head: step.last + 1 for head, step in loops.items()})
+        if not loops:
+            return WeakTopologicalOrder(range(count - 1, -1, -1))
         neighbours: list[list[int]] = [[] for _ in range(count)]
         for number in self._in_loops():
             node = self.nodes[number]
@@ -153,11 +159,8 @@ class Program:
                 before += node.step.after
                 if isinstance(node.step, LoopBody):
                     before += [producer for producer, _ in node.step.back]
-            for producer in (*before, node.gate):
-                if producer >= 0:
-                    start, end = (number, producer) if reverse else (producer, number)
-                    neighbours[start].append(end)
-        return weak_topological_order(count, neighbours, reverse=reverse)
+            neighbours[number] = [producer for producer in (*before, node.gate) if producer >= 0]
+        return weak_topological_order(count, neighbours, reverse=True)
 
     def _in_loops(self) -> Iterator[int]:
         """The nodes of the loops, inner ones included: only their edges lead back."""
