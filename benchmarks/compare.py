@@ -36,7 +36,7 @@ sys.path.insert(0, str(Path(__file__).parent))
 import queries
 import tables
 from built import built
-from engines import ENGINES, ONLY_FRESH
+from engines import ENGINES, ONLY_FRESH, ONLY_MEMORY
 from grading import grade
 from transformer import decoder
 from workers import Worker, fresh
@@ -71,7 +71,8 @@ def measured(
         if way == "process":
             row = fresh(list(workers), path, options.runs, folder)
         else:
-            asked = {name: worker for name, worker in workers.items() if name not in ONLY_FRESH}
+            others = ONLY_FRESH if way == "memory" else ONLY_FRESH | ONLY_MEMORY
+            asked = {name: worker for name, worker in workers.items() if name not in others}
             row = {name: worker.ask(path, way, options.runs) for name, worker in asked.items()}
         for reply in row.values():
             shapes = reply.pop("shapes", None)

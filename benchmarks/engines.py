@@ -8,7 +8,8 @@ are left where they are. The reply has the seconds of each run, the peak memory 
 the last run said: value name -> dims (a number, a text, or null), null where the rank is unknown.
 
 absint remembers what its rules gave in earlier analyses. `absint` forgets it before each run, so that every run applies
-every rule, as on a model that was never seen; `absint again` does not, as on one that was, or on the next of a family.
+every rule, as on a model that was never seen; `absint again` does not, as on one that was. `absint revised` gets
+another revision of the model in each run.
 """
 
 from __future__ import annotations
@@ -24,6 +25,7 @@ import warnings
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import suppress
 from importlib import import_module
+from itertools import count
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -96,6 +98,17 @@ def absint_forget() -> None:
     absint.purge()
 
 
+_REVISIONS = count()
+
+
+def revised(model: onnx.ModelProto) -> onnx.ModelProto:
+    """Its next revision: some node has another name."""
+    number = next(_REVISIONS)
+    nodes = model.graph.node
+    nodes[number * 7919 % len(nodes)].name = f"revision {number}"
+    return model
+
+
 def onnx_infer(model: onnx.ModelProto) -> onnx.ModelProto:
     """onnx's own inference, shape arithmetic followed."""
     return onnx.shape_inference.infer_shapes(model, data_prop=True)
@@ -166,6 +179,7 @@ RUNTIME = ONNX + "from onnxruntime.tools.symbolic_shape_infer import SymbolicSha
 ENGINES = {
     "absint": Engine("absint", absint_infer, of_absint, ("-m", "absint", "analyze"), str, forget=absint_forget),
     "absint again": Engine("absint", absint_infer, of_absint, read=str),
+    "absint revised": Engine("absint", absint_infer, of_absint, read=str, prepare=revised),
     "absint in Python": Engine(
         "absint", absint_infer, of_absint, script("import absint; absint.analyze(path).shapes"), str
     ),
@@ -189,6 +203,9 @@ ENGINES = {
     ),
     "yobx": Engine("yobx.xshape", builder_infer, of_builder),
 }
+
+ONLY_MEMORY = frozenset({"absint revised"})
+"""Engines that are asked about loaded models alone."""
 
 ONLY_FRESH = frozenset({"absint in Python"})
 """Engines that differ from another one in a fresh process alone."""

@@ -42,7 +42,7 @@ class _Columns(NamedTuple):
 
     texts: tuple[Hashable, ...]
     """For each node all that its lowering depends on."""
-    operations: Sequence[Operation]
+    operations: Sequence[Operation | None]
     operands: Sequence[list[Operand]]
     names: Sequence[str]
     outputs: Sequence[tuple[str, ...]]
@@ -99,8 +99,10 @@ class Section:
             return
         if self.copied == len(texts):
             return
-        operations: list[Operation] = []
-        for text, operation, (path, _) in zip(texts, nodes.operations[start:], nodes.places[start:], strict=False):
+        operations = nodes.operations[start : start + self.copied]
+        rest = start + self.copied
+        lowered = zip(texts[self.copied :], nodes.operations[rest:], nodes.places[rest:], strict=False)
+        for text, operation, (path, _) in lowered:
             if text is None or operation is None or not operation.is_interned or path is not self._frame.path:
                 break
             operations.append(operation)
