@@ -202,3 +202,16 @@ def test_scanned_along_an_inner_axis() -> None:
     result = analyze(made)
     assert [d.reason for d in result.check({"A": 2, "T": 3, "B": 0}).possible_failures] == [MOVED]
     assert result.check({"A": 0, "T": 3, "B": 2}).outcome is Outcome.RUNS
+
+
+@pytest.mark.parametrize("axis", [1, -1])
+def test_vectors_stacked_along_the_last_axis(axis: int) -> None:
+    """onnxruntime 1.32 divides by the number of their elements; of slices of higher rank it does not."""
+    made = parser.parse_model(f"""<ir_version: 10, opset_import: ["": 18]>
+        g (float[T] x, float[A] w) => (float[a, b] y)
+        {{ y = Scan <num_scan_inputs = 1, scan_output_axes = [{axis}], body = b (float[] r) => (float[a] s)
+           {{ s = Relu(w) }}> (x) }}""")
+    result = analyze(made)
+    assert [d.reason for d in result.check({"T": 2, "A": 0}).possible_failures] == [MOVED]
+    assert result.check({"T": 2, "A": 1}).outcome is Outcome.RUNS
+    assert Runs(made, result).run({"T": 2, "A": 3})["y"].shape == (3, 2)

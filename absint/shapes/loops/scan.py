@@ -206,9 +206,10 @@ def _moves_empty(
             return True
     for value, axis in zip(results, s.output_axes, strict=True):
         shape = value.shape if isinstance(value, Tensor) else TOP_SHAPE
-        if axis in (0, -1) or (shape.rank is not None and axis in (shape.rank, -1 - shape.rank)):
+        rank = shape.rank
+        if axis == 0 or (rank is not None and (axis == -1 - rank or (rank > 1 and axis in (-1, rank)))):
             continue
-        if shape.rank is None or _may_be_empty(facts, shape.dims):
+        if rank is None or _may_be_empty(facts, shape.dims):
             return True
     return False
 
