@@ -159,11 +159,15 @@ class _Range:
             if c.role == "assumed":
                 self._premises.append(c)
                 return None
-            if c.formula.free_symbols <= self._ends.keys():
-                sizes = {name: decision.model.get(name, lo) for name, (lo, _) in self._ends.items()}
-                found = check(self._result, sizes)
-                if found.failure is not None:
-                    return RangeCheck(self._ends, Outcome.FAILS, found.failure, sizes)
+            for part in c.formula.parts if c.formula.op == "and" else (c.formula,):
+                if not part.free_symbols <= self._ends.keys():  # an element that the caller leaves open
+                    continue
+                broken = decision if part is c.formula else self._prover.entails(list(self._held), part, small=True)
+                if broken.entailed is False:
+                    sizes = {name: broken.model.get(name, lo) for name, (lo, _) in self._ends.items()}
+                    found = check(self._result, sizes)
+                    if found.failure is not None:
+                        return RangeCheck(self._ends, Outcome.FAILS, found.failure, sizes)
             self._open.append(c)
         return None
 

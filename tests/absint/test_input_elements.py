@@ -475,6 +475,17 @@ def files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[[str], st
     return save
 
 
+def test_a_box_that_leaves_an_element_open() -> None:
+    result = absint.analyze(
+        parser.parse_model("""<ir_version: 9, opset_import: ["" : 18]>
+        g (float[N, 3] x, int64[2] k) => (float[A, B] v, int64[A, B] i) <int64[1] axes = {0}>
+        { most = ReduceMax<keepdims=1>(k) v, i = TopK<axis=0>(x, most) }""")
+    )
+    found = result.check_range({"N": (2, 9), "k_0": (1, 4)})
+    assert (found.outcome.value, found.sizes) == ("fails", {"N": 2, "k_0": 3})
+    assert result.check_range({"N": (4, 9), "k_0": (1, 4)}).outcome.value == "may fail on data"
+
+
 def test_commands(files: Callable[[str], str], capsys: pytest.CaptureFixture[str]) -> None:
     decoder, topk, ranged = files("if"), files("topk"), files("range-of-int32")
 
