@@ -28,6 +28,9 @@ def quantize_linear(op: Op) -> Tensor:
         op.ill_typed(f"output_dtype must be the type of y_zero_point, found {given} and {zero_point}")
     if given.is_float or given in (DType.INT32, DType.UINT32, DType.INT64, DType.UINT64, DType.BOOL, DType.STRING):
         op.may_fail(f"onnxruntime does not quantise to {given}")
+    precision = op.integer("precision", 0)
+    if precision not in (0, DType.FLOAT, DType.FLOAT16):
+        op.runtime_may_fail(f"onnxruntime divides in FLOAT or FLOAT16, found precision {precision}")
     if op.dtype("y_scale") is not x.dtype:
         op.may_fail(f"onnxruntime needs y_scale to have the type of x, found {op.dtype('y_scale')} and {x.dtype}")
     if given is DType.UNDEFINED:

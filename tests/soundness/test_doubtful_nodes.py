@@ -363,3 +363,12 @@ def test_one_of_an_old_opset_fails_and_one_runs(name: str) -> None:
 def test_constants_beside_other_parameters_of_qlinear_where_end_the_process() -> None:
     assert not runs(parsed(WHERE))
     assert outcome(parsed(WHERE)) is not Outcome.RUNS
+
+
+@pytest.mark.parametrize(("precision", "is_run"), [(0, True), (1, True), (10, True), (3, False), (16, False)])
+def test_the_precision_of_quantising(precision: int, is_run: bool) -> None:
+    model = parsed(f"(float[N] x, float s) => (y) {{ y = QuantizeLinear<precision = {precision}>(x, s) }}")
+    model.opset_import[0].version = 23
+    assert runs(model) is is_run
+    assert (outcome(model) is Outcome.RUNS) is is_run
+    assert absint.analyze(model, semantics="onnx").can_run
