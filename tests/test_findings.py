@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 import re
+from contextlib import redirect_stdout
 from importlib.metadata import version
+from io import StringIO
+from pathlib import Path
 
 import pytest
 
 from absint.lattices.terms.expr import Expr, UndefinedError
 from absint.lattices.text import read_dim_param
+from tests import finding_reports
 from tests.findings import PAGE, Finding, by_reference, findings, parsed, ran, said
 
 FINDINGS = list(findings())
@@ -35,6 +39,22 @@ def test_the_tool_says_what_a_run_refutes(found: Finding) -> None:
     assert len(claimed) != len(seen) or any(
         value is not None and value != size for value, size in zip(at_sizes(claimed, found), seen, strict=True)
     )
+
+
+@pytest.mark.parametrize("found", FINDINGS, ids=str)
+def test_the_script_of_a_report_shows_both(found: Finding) -> None:
+    with redirect_stdout(StringIO()) as shown:
+        exec(finding_reports.script(found), {})
+    assert shown.getvalue() == f"a run gives {found.run}\ninferred {found.says}\n"
+
+
+def test_reports_can_be_filed(tmp_path: Path) -> None:
+    assert finding_reports.main([str(tmp_path / "reports")]) == 0
+    reports = [path.read_text("utf-8") for path in (tmp_path / "reports").iterdir()]
+    assert len(reports) == len(FINDINGS)
+    for text in reports:
+        assert re.match(r"# .+\n\n`[a-z-]+` [\d.]+ \(onnx [\d.]+, onnxruntime [\d.]+\) infers the shape `\[", text)
+        assert "{" not in text.split("```python", 1)[0]
 
 
 def at_sizes(claimed: list[str], found: Finding) -> list[float | None]:
