@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
-from absint.lattices.logic.relation import ge
+from absint.lattices.dtype import DType
+from absint.lattices.logic.relation import eq, ge
+from absint.lattices.logic.truth import YES
 from absint.lattices.shape import Shape, shape_of
 from absint.lattices.terms.expr import UNKNOWN_SIZE, Dim, Expr
 from absint.lattices.value import Tensor
 from absint.transfer.caveats import known_text, positive
 from absint.transfer.op import Op
 from absint.transfer.rule import rule
+from absint.transfer.semantics import ONNX
 from absint.transfer.window import as_size
 
 
@@ -103,12 +106,19 @@ def affine_grid(op: Op) -> Tensor:
         return Tensor(theta.dtype, _unknown_grid(theta.shape, batch))
     if len(size) not in (4, 5):
         op.reject(f"size must have 4 or 5 values, found {len(size)}")
+    needs = [(eq(size[0], batch), "size must have the batch of theta")]
     if not theta.shape.is_top:
-        op.require_equal(theta.shape[1], len(size) - 2, "theta must have one row for each spatial axis")
-        op.require_equal(theta.shape[2], len(size) - 1, "theta must have one column more than spatial axes")
-    op.require_equal(size[0], batch, "size must have the batch of theta")
-    for extent in size[2:]:
-        op.require(ge(extent, 1), "spatial sizes must be positive")
+        needs.append((eq(theta.shape[1], len(size) - 2), "theta must have one row for each spatial axis"))
+        needs.append((eq(theta.shape[2], len(size) - 1), "theta must have one column more than spatial axes"))
+    needs += [(ge(extent, 1), "spatial sizes must be positive") for extent in size[2:]]
+    if op.semantics != ONNX and theta.dtype not in (DType.FLOAT, DType.DOUBLE):
+        # onnxruntime has no kernel and runs the function that defines the operator, which may broadcast.
+        for relation, reason in needs:
+            op.may_fail(reason, unless=relation)
+        if theta.shape.is_top or any(op.decide(relation) is not YES for relation, _ in needs):
+            return Tensor(theta.dtype, shape_of((UNKNOWN_SIZE,) * len(size)))
+    for relation, reason in needs:
+        op.require(relation, reason)
     first = batch if isinstance(batch, Expr) else as_size(size[0])
     return Tensor(theta.dtype, shape_of((first, *(as_size(d) for d in size[2:]), Dim(len(size) - 2))))
 

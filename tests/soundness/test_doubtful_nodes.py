@@ -372,3 +372,17 @@ def test_the_precision_of_quantising(precision: int, is_run: bool) -> None:
     assert runs(model) is is_run
     assert (outcome(model) is Outcome.RUNS) is is_run
     assert absint.analyze(model, semantics="onnx").can_run
+
+
+@pytest.mark.parametrize(("kind", "dtype", "is_run"), [("double", np.float64, False), ("float16", np.float16, True)])
+def test_a_grid_of_a_type_without_a_kernel_is_made_by_a_function(
+    kind: str, dtype: type[np.floating], is_run: bool
+) -> None:
+    """The function broadcasts: the batch of theta and its columns need not fit."""
+    model = parsed(f"({kind}[B, 2, 4] x, int64[4] k) => (y) {{ y = AffineGrid(x, k) }}")
+    model.opset_import[0].version = 20
+    feeds = {"x": np.ones((2, 2, 4), dtype), "k": np.array([0, 1, 2, 3])}
+    ok, reply = ENGINE.run(model.SerializeToString(), feeds)
+    result = absint.analyze(model)
+    assert (ok, result.can_run) == (is_run, is_run)
+    assert not ok or not list(against("y", result["y"], reply[0], {"B": 2}))
