@@ -8,7 +8,7 @@ from __future__ import annotations
 import re
 import sys
 import warnings
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import cache
@@ -41,12 +41,18 @@ runtimes have. *Versions* are those in which the schema changed. Where an older 
 follow after the versions that it serves. *Requires* lists what a node states as necessary for a run, n for a number.
 *Contents* says whether elements are followed through the operator when those of the inputs are known in part;
 constants are followed besides where no runtime can differ (`absint/shapes/folding.py`). *Run by* says which runtimes
-the tests can execute it with. *Proved* lists the versions whose rule is proved against a specification for all sizes
-(tests/specification; [rules.md](rules.md) says what that means); the others are tested by runs."""
+the tests can execute it with. *Rule* says what the rule rests on, with the versions where these differ: *proved*
+against a specification for all sizes (tests/specification; [rules.md](rules.md) says what that means), *tested* against
+runs at some sizes, or *assumed*: neither."""
 
 NOT_EXECUTED: Final = """\
 What the rules of these say is held against what onnxruntime infers when it loads a model with them, where it infers
-anything, and otherwise against the sizes that its documentation gives."""
+anything, and otherwise against the sizes that its documentation gives. Some are proved all the same."""
+
+NEVER_RUN: Final = {
+    ("com.microsoft", "WhisperBeamSearch"): "it takes a model of sounds in several graphs, which the tests do not have"
+}
+"""Operators that onnxruntime has and no test runs."""
 
 NHWC: Final = "com.ms.internal.nhwc"
 
@@ -179,6 +185,8 @@ def has_reference(operator: Operator) -> bool:
 
 def run_by(operator: Operator) -> str:
     """The runtimes that the tests can execute the operator with."""
+    if operator in NEVER_RUN:
+        return "none"
     runtimes = ["onnxruntime"] * (operator in kernels()) + ["onnx.reference"] * has_reference(operator)
     return "both" if len(runtimes) == 2 else runtimes[0] if runtimes else "none"
 
@@ -189,11 +197,15 @@ def operators() -> list[Operator]:
     return sorted(ruled | {("", name) for name in LOWERED})
 
 
-def proved(operator: Operator) -> str:
-    """The versions that have a specification, against which tests/specification proves the rule."""
+def evidence(operator: Operator) -> str:
+    """What the rule rests on: *proved* of the versions that have a specification; of others *tested* or *assumed*."""
     known = versions(operator)
     found = [version for version in known if specification(*operator, version) is not None]
-    return "all" if found == known else ", ".join(map(str, found))
+    other = "assumed" if run_by(operator) == "none" else "tested"
+    if not found or found == known:
+        return "proved" if found else other
+    left = (version for version in known if version not in found)
+    return f"proved {', '.join(map(str, found))}; {other} {', '.join(map(str, left))}"
 
 
 def row(operator: Operator, facts: Facts) -> str:
@@ -201,7 +213,7 @@ def row(operator: Operator, facts: Facts) -> str:
     known = ", ".join(map(str, versions(operator)))
     requirements = "; ".join(facts.requirements)
     contents = "yes" if facts.contents else ""
-    cells = (f"`{operator[1]}`", known, words(operator), requirements, contents, run_by(operator), proved(operator))
+    cells = (f"`{operator[1]}`", known, words(operator), requirements, contents, run_by(operator), evidence(operator))
     return f"| {' | '.join(cells)} |"
 
 
@@ -210,11 +222,15 @@ def page(facts: Mapping[Operator, Facts]) -> str:
     lines = ["# Operators", "", INTRODUCTION]
     count = len(operators())
     lines += ["", f"{count} operators; with onnx {onnx.__version__} and onnxruntime {onnxruntime.__version__}."]
+    found = Counter(evidence(operator) for operator in operators())
+    parts = sum(found.values()) - sum(found[word] for word in ("proved", "tested", "assumed"))
+    lines[-1] += f" {found['proved']} are proved in all versions, {parts} in some; {found['tested']} are tested,"
+    lines[-1] += f" {found['assumed']} assumed."
     for domain in dict.fromkeys(domain for domain, _ in operators()):
         chosen = [operator for operator in operators() if operator[0] == domain]
         lines += ["", f"## {domain or 'ai.onnx'} ({len(chosen)})", ""]
         lines += [
-            "| operator | versions | shapes | requires | contents | run by | proved |",
+            "| operator | versions | shapes | requires | contents | run by | rule |",
             "|---|---|---|---|---|---|---|",
         ]
         lines += [row(operator, facts.get(operator, Facts())) for operator in chosen]
@@ -229,6 +245,8 @@ def page(facts: Mapping[Operator, Facts]) -> str:
 def why_not_run(operator: Operator) -> str:
     """Why no runtime here can execute an operator."""
     domain, name = operator
+    if operator in NEVER_RUN:
+        return NEVER_RUN[operator]
     if domain == TRAINING:
         return "it names tensors of the graph around it, and neither runtime differentiates"
     if name.endswith("_TRT"):

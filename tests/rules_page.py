@@ -5,6 +5,7 @@ python -m tests.rules_page [--check]
 
 from __future__ import annotations
 
+import re
 import sys
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -13,6 +14,7 @@ from pathlib import Path
 from textwrap import fill
 from typing import Final, NamedTuple
 
+from absint.obligations.making import applied
 from absint.obligations.obligation import Gap
 from absint.obligations.record import obligations_of
 from absint.obligations.ruled import ruled
@@ -26,6 +28,7 @@ from tests.specification.undecided import UNDECIDED
 from tests.specification.unspecified import INTERNAL, REASONS
 
 PAGE: Final = Path(__file__).parents[1] / "docs" / "rules.md"
+OPERATORS: Final = PAGE.with_name("operators.md")
 START: Final = "<!-- The rest of this page is written by python -m tests.rules_page -->\n"
 
 
@@ -41,6 +44,8 @@ class Aspects(NamedTuple):
     """Failures that a complete rule leaves open."""
     has_clauses: bool
     """Some sizes are illegal at ranks and attributes that are legal."""
+    rejects: bool
+    """The rule rejects some instance."""
 
 
 @cache
@@ -62,7 +67,42 @@ def _aspects() -> Iterator[Aspects]:
             all(rule is not None and rule.complete for rule in rules),
             tuple(dict.fromkeys(reason for reason in gaps if reason.startswith("may fail"))),
             _has_clauses(domain, operator, known),
+            _rejects(domain, operator, known),
         )
+
+
+class Row(NamedTuple):
+    """What operators.md says of an operator."""
+
+    states: bool
+    """Its rule states requirements."""
+    keeps: bool
+    """Its rule keeps elements."""
+
+
+@cache
+def rows() -> Mapping[str, Row]:
+    """The rows of operators.md."""
+    found, domain = {}, ""
+    for line in OPERATORS.read_text("utf-8").splitlines():
+        if head := re.match(r"## ([\w.]+) \(", line):
+            domain = "" if head[1] == "ai.onnx" else head[1]
+        if line.startswith("| `"):
+            cells = [cell.strip() for cell in re.split(r"(?<!\\)\|", line)]
+            name = cells[1].strip("`")
+            found[f"{domain}::{name}" if domain else name] = Row(bool(cells[4]), cells[5] == "yes")
+    return found
+
+
+def _rejects(domain: str, operator: str, known: Iterable[int]) -> bool:
+    for version in known:
+        spec, rule = specification(domain, operator, version), shipped().lookup(domain, operator, version)
+        if spec is None or rule is None:
+            continue
+        instances = [view for instance in spec.instances(operator, version) for view in instance.views]
+        if any(applied(rule, operator, version, instance).rejected is not None for instance in instances):
+            return True
+    return False
 
 
 def _has_clauses(domain: str, operator: str, known: Iterable[int]) -> bool:
@@ -78,7 +118,11 @@ def _has_clauses(domain: str, operator: str, known: Iterable[int]) -> bool:
 def section() -> str:
     """The generated part of the page."""
     found = aspects()
+    unproved = [item for item in found if rows()[item.name].keeps and "content" not in item.obligations]
     plain = [item for item in found if "necessary" not in item.obligations]
+    silent = [item for item in plain if not rows()[item.name].states]
+    rejecting = [item for item in plain if rows()[item.name].states and item.rejects]
+    untold = [item for item in plain if rows()[item.name].states and not item.rejects]
     lacking = [item for item in found if "sufficient" not in item.obligations]
     free = [item for item in lacking if not item.has_clauses]
     incomplete = [item for item in lacking if item.has_clauses and not item.complete]
@@ -92,7 +136,20 @@ def section() -> str:
         "## Operators without a specification\n",
         *_unspecified(),
         "## Operators without an aspect\n",
-        _list(f"*Necessary*: the rule states no requirement, so there is nothing to prove ({len(plain)}):", plain),
+        _list(f"*Content*: the rule keeps elements, at no instance of the grid ({len(unproved)}):", unproved)
+        if unproved
+        else "*Content*: each operator above whose rule keeps elements has an obligation about them.\n",
+        _list(f"*Necessary*: the rule states no requirement, so there is nothing to prove ({len(silent)}):", silent),
+        _list(
+            "*Necessary*: the rule states requirements, and at every instance ranks, attributes or known numbers decide"
+            f" them. It rejects those that miss one, at which the specification allows no sizes ({len(rejecting)}):",
+            rejecting,
+        ),
+        *[
+            _list(f"*Necessary*: the rule states requirements, at no instance of the grid ({len(some)}):", some)
+            for some in (untold,)
+            if some
+        ],
         _list(f"*Sufficient*: rank and attributes decide what is legal, and no size does ({len(free)}):", free),
         _list(f"*Sufficient*: the rule promises no more than necessity ({len(incomplete)}):", incomplete),
         "*Sufficient*: the rule is complete, but leaves a failure open at every instance:\n",
@@ -138,7 +195,7 @@ def without() -> list[str]:
 
 def _unspecified() -> Iterator[str]:
     names = without()
-    yield f"Their rules are tested by runs alone, or lists of sizes from the documents ({len(names)}):\n"
+    yield f"Their rules are tested or assumed; [operators.md](operators.md) says which ({len(names)}):\n"
     for reason, listed in REASONS.items():
         yield _wrapped(f"- {reason}: {', '.join(sorted(listed.split()))}")
     layouts = ", ".join(f"{sum(name.startswith(domain) for name in names)} of {domain}" for domain in INTERNAL)
@@ -151,7 +208,7 @@ def _wrapped(text: str) -> str:
 
 
 def _list(head: str, items: Sequence[Aspects]) -> str:
-    return f"{head}\n\n{_names(item.name for item in items)}"
+    return f"{fill(head, 120)}\n\n{_names(item.name for item in items)}"
 
 
 def _names(names: Iterable[str]) -> str:

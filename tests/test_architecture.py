@@ -202,6 +202,9 @@ OUTPUTS = {"build", "dist", "htmlcov", "site"}
 LONGEST = 400
 """Lines of a file."""
 
+HANDED_OUT = "absint.certificates.check"
+"""A program that goes into every certificate, as one file."""
+
 
 def test_nothing_strays_into_the_top_of_the_repository() -> None:
     inside = {path.parent.name for path in ROOT.glob("*/*") if path.suffix in (".py", ".md", ".onnx", ".json")}
@@ -209,10 +212,8 @@ def test_nothing_strays_into_the_top_of_the_repository() -> None:
 
 
 def test_no_file_is_long() -> None:
-    long = {
-        name: lines for name, path in MODULES.items() if (lines := len(path.read_text("utf-8").splitlines())) > LONGEST
-    }
-    assert long == {}
+    lengths = {name: len(path.read_text("utf-8").splitlines()) for name, path in MODULES.items()}
+    assert {name for name, lines in lengths.items() if lines > LONGEST} <= {HANDED_OUT}
 
 
 @pytest.mark.parametrize("folder", MAPPED)

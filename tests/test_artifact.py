@@ -27,8 +27,13 @@ PAGES = (
     "jobs",
 )
 
+WITHOUT_TABLES = ("certificates",)
+"""Pages with rows about tables that a command prints and the page does not show."""
+
 _RULE = re.compile(r"\|[-: |]+\|")
-_ROW = re.compile(r"\| \[[^\]]+\]\((?P<page>[\w-]+)\.md(?:#(?P<anchor>[\w-]+))?\) \| (?P<how>.*) \|(?P<time>[^|]*)\|")
+_ROW = re.compile(
+    r"\| \[[^\]]+\]\((?P<page>[\w-]+)\.md(?:#(?P<anchor>[\w-]+))?\)[\w ]* \| (?P<how>.*) \|(?P<time>[^|]*)\|"
+)
 
 
 def tables(page: str) -> set[tuple[str, str]]:
@@ -56,7 +61,7 @@ def test_every_table_has_its_command(page: str) -> None:
 
 
 def test_all_rows_are_about_these_pages() -> None:
-    assert {row["page"] for row in rows()} == set(PAGES)
+    assert {row["page"] for row in rows()} == {*PAGES, *WITHOUT_TABLES}
 
 
 def test_commands_are_there() -> None:

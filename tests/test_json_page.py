@@ -130,7 +130,7 @@ def printed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.Capt
         "lint broken.onnx",
         "policies",
         "rules Gather Relu --prove",
-        "rules Relu --prove --seconds 0.001",
+        "rules Relu --prove --solver z3 --seconds 0.001",
         "dynamize still.onnx x[0]=n",
         "dynamize table.onnx x[0]=n",
         "diff broken.onnx sizes.onnx --values",

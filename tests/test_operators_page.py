@@ -8,7 +8,7 @@ import pytest
 
 import absint
 from absint.transfer.families import shipped
-from tests.operators_page import PAGE, general, observed, operators, page
+from tests.operators_page import PAGE, evidence, general, observed, operators, page
 from tests.pages import differences
 
 
@@ -34,6 +34,22 @@ def test_the_page_is_up_to_date() -> None:
 )
 def test_reasons_are_general(reason: str, text: str) -> None:
     assert general(reason) == text
+
+
+@pytest.mark.parametrize(
+    ("operator", "text"),
+    [
+        (("", "Conv"), "proved"),
+        (("", "GroupNormalization"), "proved 21; tested 18"),
+        (("", "NonZero"), "tested"),
+        (("", "Loop"), "tested"),
+        (("com.microsoft", "BiasAdd"), "assumed"),
+        (("com.microsoft", "WhisperBeamSearch"), "assumed"),
+        (("com.microsoft", "ComplexMul"), "proved"),
+    ],
+)
+def test_what_a_rule_rests_on(operator: tuple[str, str], text: str) -> None:
+    assert evidence(operator) == text
 
 
 def test_every_rule_says_in_words_what_it_gives() -> None:

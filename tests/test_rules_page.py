@@ -5,7 +5,7 @@ from __future__ import annotations
 import onnx
 
 from absint.specification.specs import specification
-from tests.rules_page import PAGE, aspects, page, without
+from tests.rules_page import PAGE, Row, aspects, page, rows, without
 from tests.specification.undecided import UNDECIDED
 from tests.specification.unspecified import REASONS, unexplained
 
@@ -22,6 +22,12 @@ def test_reasons_are_told_apart() -> None:
     assert not found["MaxUnpool"].complete
     assert "sufficient" not in found["MaxUnpool"].obligations
     assert {operator for operator, _ in UNDECIDED} <= set(found)
+    assert found["Transpose"].rejects
+    assert not found["Relu"].rejects
+    assert set(found) <= set(rows())
+    assert rows()["CumSum"] == Row(states=True, keeps=True)
+    assert rows()["Sin"] == Row(states=False, keeps=False)
+    assert rows()["com.microsoft::Range"].keeps
 
 
 def test_each_operator_without_a_specification_has_a_reason() -> None:

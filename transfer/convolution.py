@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 from absint.lattices.dtype import DType
 from absint.lattices.logic.relation import FALSE, divisible, eq, ge
@@ -17,7 +17,7 @@ from absint.transfer.caveats import not_empty, positive, single
 from absint.transfer.op import Op
 from absint.transfer.rule import rule
 from absint.transfer.semantics import ONNX
-from absint.transfer.window import Window, as_size, kernel_of, slides, values_of, windows
+from absint.transfer.window import Window, as_size, kernel_of, pooled, slides, values_of, windows
 
 
 @rule("Conv", inputs="X W B", complete=True)
@@ -60,7 +60,9 @@ def qlinear_conv(op: Op) -> Tensor:
 def deform_conv(op: Op) -> Tensor:
     """Conv whose window samples at learned offsets: the shape is that of Conv."""
     bias = op.optional("B")
-    shape = conv_shape(op, op.tensor("X").shape, op.tensor("W").shape, None if bias is None else bias.shape)
+    given = None if bias is None else bias.shape
+    # onnxruntime divides towards zero, as in a pool.
+    shape = conv_shape(op, op.tensor("X").shape, op.tensor("W").shape, given, counts=pooled)
     offset = op.tensor("offset").shape
     if not shape.is_top:
         op.require_rank(offset, len(shape), "offset")
@@ -79,8 +81,17 @@ def _check_group(op: Op, group: int) -> None:
         op.documents_require(FALSE, f"group must be positive, found {group}")
 
 
-def conv_shape(op: Op, x: Shape, w: Shape, bias: Shape | None) -> Shape:
-    """The output shape of a convolution of x with the weights w, requirements stated."""
+def conv_shape(
+    op: Op,
+    x: Shape,
+    w: Shape,
+    bias: Shape | None,
+    *,
+    counts: Callable[[Op, Dim, Window, int], Dim] = slides,
+) -> Shape:
+    """The output shape of a convolution of x with the weights w, requirements stated. `counts` gives the number of the
+    window's positions on an axis.
+    """
     group = op.integer("group", 1)
     _check_group(op, group)
     kernel = kernel_of(op, None if w.is_top else w[2:])
@@ -93,7 +104,7 @@ def conv_shape(op: Op, x: Shape, w: Shape, bias: Shape | None) -> Shape:
     _require_channels(op, channels, inputs, outputs, group)
     if bias is not None:
         outputs = _with_bias(op, bias, outputs)
-    sizes = [slides(op, spatial[axis], window, axis) for axis, window in enumerate(_windows(op, kernel))]
+    sizes = [counts(op, spatial[axis], window, axis) for axis, window in enumerate(_windows(op, kernel))]
     return shape_of((batch, outputs, *sizes))
 
 
@@ -184,11 +195,16 @@ def _transposed(op: Op, spatial: Sequence[Dim], found: Sequence[Window]) -> list
         op.may_fail("output_shape must be possible for the input and the window")
         if len(given) not in (len(spatial), len(spatial) + 2):
             op.reject(f"output_shape must have {len(spatial)} values, found {len(given)}")
-        if any(size <= 0 for size in given[len(given) - len(spatial) :]):
-            op.reject(f"output_shape must be positive, found {given}")
-        return [Dim(size) for size in given[len(given) - len(spatial) :]]
+    stated = given[len(given) - len(spatial) :] if given else [-1] * len(spatial)
+    if any(size == 0 or size < -1 for size in stated):
+        op.reject(f"output_shape must be positive, found {given}")
+    if given and -1 in stated:  # kernels compute that size
+        op.load_risk(f"output_shape must not be negative, found {given}")
     sizes = []
     for axis, (size, window) in enumerate(zip(spatial, found, strict=True)):
+        if stated[axis] > 0:
+            sizes.append(Dim(stated[axis]))
+            continue
         result = _grown(size, window, extra[axis])
         if window.same and op.semantics == ONNX and not nonneg(window.span + (extra[axis] - window.stride)):
             result = UNKNOWN_SIZE  # the documents, and onnx's own inference, differ on a window below the stride

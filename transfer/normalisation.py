@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from absint.lattices.dtype import DType
-from absint.lattices.logic.relation import FALSE, disjunction, divisible, eq, ge, ite
+from absint.lattices.logic.relation import FALSE, Relation, disjunction, divisible, eq, ge, ite
 from absint.lattices.logic.truth import YES
 from absint.lattices.shape import TOP_SHAPE, Shape, shape_of
 from absint.lattices.starred import place, with_size
@@ -115,7 +117,7 @@ def group_normalization(op: Op) -> Tensor:
     op.require(disjunction(divisible(channels, groups), *empty), "channels must be a multiple of num_groups")
     size = channels if op.version >= 21 else Dim(groups)
     for name in ("scale", "bias"):
-        _require_by_group(op, name, size)
+        _require_by_group(op, name, size, empty, is_known=not x.shape.is_top and not x.shape.has_unknown)
     dims = x.shape.dims if x.shape.rank else ()
     if len(dims) > 1 and op.semantics != ONNX and op.decide(ge(channels, 1)) is not YES:
         # 0 channels may broadcast with scale and bias
@@ -124,17 +126,20 @@ def group_normalization(op: Op) -> Tensor:
     return Tensor(op.common_dtype("X", "scale", "bias"), shape_of(dims) if dims else x.shape)
 
 
-def _require_by_group(op: Op, name: str, size: Dim) -> None:
-    """A vector by the specification; onnxruntime runs the operator's function body, which reshapes or broadcasts it."""
+def _require_by_group(op: Op, name: str, size: Dim, empty: Sequence[Relation], *, is_known: bool) -> None:
+    """A vector by the specification; onnxruntime runs the operator's function body, which reshapes or broadcasts it.
+
+    It takes any where X is `empty`. `is_known`: the sizes of X are.
+    """
     shape = op.tensor(name).shape
     reason = f"{name} must have one value for each channel"
     if op.semantics == ONNX:
         op.require_rank(shape, 1, name)
         op.require_equal(UNKNOWN_SIZE if shape.is_top else shape[0], size, reason)
-    elif shape.is_top or len(shape) != 1:
+    elif shape.is_top or len(shape) != 1 or not is_known:
         op.may_fail(reason)
     else:
-        op.require(disjunction(eq(shape[0], size), eq(shape[0], 1)), reason)
+        op.require(disjunction(eq(shape[0], size), eq(shape[0], 1), *empty), reason)
 
 
 @rule(

@@ -71,7 +71,7 @@ def pool_shape(op: Op) -> Shape:
     for axis, (size, window) in enumerate(zip(spatial, found, strict=True)):
         if op.semantics != ONNX:
             op.require(disjunction(eq(batch, 0), ge(size, 1)), f"spatial axis {axis} must not be empty")
-        sizes.append(pooled(op, size, window, ceil_mode, axis, may_be_empty=may_be_empty))
+        sizes.append(pooled(op, size, window, axis, ceil_mode=ceil_mode, may_be_empty=may_be_empty))
     return shape_of((batch, channels, *sizes))
 
 

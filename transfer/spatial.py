@@ -6,7 +6,7 @@ from itertools import accumulate
 from operator import add, mul
 
 from absint.lattices.contents import Contents, Element
-from absint.lattices.logic.relation import disjunction, divisible, eq
+from absint.lattices.logic.relation import FALSE, disjunction, divisible, eq
 from absint.lattices.shape import shape_of
 from absint.lattices.terms.expr import UNKNOWN_SIZE, Dim
 from absint.lattices.value import Tensor
@@ -14,6 +14,7 @@ from absint.transfer.elements.premises import fit, integer
 from absint.transfer.elements.rearrange import zero
 from absint.transfer.op import Op
 from absint.transfer.rule import rule
+from absint.transfer.semantics import ONNX
 
 
 @rule("DepthToSpace", inputs="input", complete=True, elements=True)
@@ -120,9 +121,8 @@ def cumulate(op: Op) -> Tensor:
     rank = len(x.shape)
     if not -rank <= axes[0] < rank:
         # onnxruntime returns an empty tensor before it looks at the axis
-        op.require(
-            disjunction(*(eq(size, 0) for size in x.shape)), f"axis {axes[0]} must be in range unless x is empty"
-        )
+        is_empty = FALSE if op.semantics == ONNX else disjunction(*(eq(size, 0) for size in x.shape))
+        op.require(is_empty, f"axis {axes[0]} must be in range unless x is empty")
         return Tensor(x.dtype, x.shape)
     axis = op.axis(axes[0], rank)
     return Tensor(x.dtype, x.shape, _cumulated(op, x, axis, backwards, exclusive))

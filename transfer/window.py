@@ -134,13 +134,19 @@ def _slides(size: Dim, window: Window) -> tuple[Relation, Dim]:
     return ge(slack, 0), as_size(monotone(slack, lambda e: floordiv(e, window.stride) + 1))
 
 
-def pooled(op: Op, size: Dim, window: Window, ceil_mode: bool, axis: int, *, may_be_empty: bool = True) -> Dim:
+def pooled(op: Op, size: Dim, window: Window, axis: int, *, ceil_mode: bool = False, may_be_empty: bool = True) -> Dim:
     """The number of positions of a pooling window; `may_be_empty`: the axis can be empty in a run that succeeds.
 
-    onnxruntime divides towards zero: a window up to one stride too long for the axis still has one position.
+    onnxruntime divides towards zero: a window up to one stride too long for the axis still has one position. The window
+    of a pool has a size that is known, that of DeformConv may be of any.
     """
     if op.semantics == ONNX:
         return _documented(op, size, window, ceil_mode, axis)
+    if not (isinstance(window.span, Expr) and window.span.const is not None):
+        slack = size + (window.before + window.after) - window.span
+        positions = monotone(slack, lambda e: truncdiv(e, window.stride) + 1)
+        op.require(ge(positions, 0), f"the window must fit spatial axis {axis}")
+        return as_size(positions)
     found = _pooled(op.facts, size, window, ceil_mode, may_be_empty)
     for need in found.needs:
         op.require(need, f"the window must fit spatial axis {axis}")

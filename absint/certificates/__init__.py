@@ -12,6 +12,7 @@ asked        the step of a relation that somebody asks about
 proving      the most general lemma that Z3 proves
 lemma        a lemma as a script
 meanings     the specification of one node over names for sizes
+legality     what is certain of a node that has run, by semantics
 branches     the specification of an If; loops: that of a Loop
 control      what is proved of the nodes that they become
 claims       claims about values as terms

@@ -17,6 +17,7 @@ from absint.certificates.folder import MANIFEST, write_folder
 from absint.certificates.lemma import Lemma
 from absint.certificates.step import Place, Step
 from absint.lattices.text.escapes import Json
+from absint.transfer.semantics import EITHER, Semantics
 from absint.version import VERSION
 
 SCHEMA: Final = "absint.certificate/1"
@@ -51,6 +52,8 @@ class Certificate:
     """In an order in which each rests on earlier ones alone."""
     unproved: tuple[str, ...] = ()
     """The relations that were asked for and do not follow."""
+    semantics: Semantics = EITHER
+    """The runs that the claims are about."""
 
     @cached_property
     def lemmas(self) -> Mapping[str, Lemma]:
@@ -103,6 +106,11 @@ class Certificate:
         return self._relations("required")
 
     @property
+    def defined(self) -> Counter[Standing]:
+        """What nodes say of numbers that they introduce, such as a bound on a size that hangs on data, by standing."""
+        return self._relations("defined")
+
+    @property
     def queries(self) -> Counter[Standing]:
         """The relations that were asked for, by standing."""
         return self._relations("query")
@@ -135,6 +143,7 @@ class Certificate:
             "schema": SCHEMA,
             "absint": VERSION,
             "model": {"name": os.path.basename(self.model), "sha256": self.sha256},
+            "semantics": self.semantics,
             "granted": list(PREMISES),
             "premises": list(self.premises),
             "inputs": list(self.inputs),

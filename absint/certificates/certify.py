@@ -37,7 +37,14 @@ def certify(
         digest = sha256(opened.data).hexdigest()
     bounds = {symbol: within(symbol, found) for symbol, found in chain.terms.bounds.items()}
     return Certificate(
-        analysed.origin, digest, tuple(chain.inputs), bounds, tuple(chain.premises), tuple(chain.steps), unproved
+        analysed.origin,
+        digest,
+        tuple(chain.inputs),
+        bounds,
+        tuple(chain.premises),
+        tuple(chain.steps),
+        unproved,
+        analysed.semantics,
     )
 
 

@@ -264,7 +264,9 @@ class _Round:
             return self._prove(problem, [*parts, *required]), None
         while inputs and inputs[-1] is None:
             inputs.pop()
-        problem = Problem(tuple(inputs), partial(meaning, operation, inputs, claims), named)
+        problem = Problem(
+            tuple(inputs), partial(meaning, operation, inputs, claims, self._chain.analysed.semantics), named
+        )
         if parts and required and not introduced:
             whole = self._prove(problem, [*parts, *required], general=True)
             if whole.lemma is not None:

@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import Final, NamedTuple
 
 from absint.certificates.claims import NOTHING, Claim, Sort, ratio_of
+from absint.certificates.legality import documented, legality
 from absint.certificates.terms import number_of
 from absint.lattices.contents import Element
 from absint.lattices.logic.relation import FALSE, TRUE
@@ -19,6 +20,7 @@ from absint.specification.formulas import Formula, Term, term, variable
 from absint.specification.node import Attribute, IllegalError, Input, Node, Output
 from absint.specification.specs import specification
 from absint.transfer.attributes import AttributeValue
+from absint.transfer.semantics import Semantics
 
 SIGNED: Final = frozenset({"Slice", "Pad", "Range", "ConstantOfShape", "OneHot", "CenterCropPad", "AffineGrid"})
 """Operators whose specification covers numbers of any sign; those of others read each as a size, unless it is -1."""
@@ -68,9 +70,14 @@ class Reading(Node):
 
 
 def meaning(
-    operation: Operation, inputs: Sequence[Claim | None], outputs: Sequence[Claim], names: Mapping[str, str]
+    operation: Operation,
+    inputs: Sequence[Claim | None],
+    outputs: Sequence[Claim],
+    semantics: Semantics,
+    names: Mapping[str, str],
 ) -> Meaning:
-    """The meaning of a node whose inputs are as claimed; `names` says which terms stand for any number.
+    """The meaning of a node in a run by the semantics, its inputs as claimed; `names` says which terms stand for any
+    number.
 
     Elements of the outputs that are claimed and not specified are any integers. Raises NotSpecifiedError.
     """
@@ -81,6 +88,7 @@ def meaning(
         raise NotSpecifiedError("no specification")
     given = [None if claim is None else _input(place, claim, names) for place, claim in enumerate(inputs)]
     node = Reading(operation.op_type, version, given, attributes_of(operation.attributes), operation.outputs)
+    node.documented = documented(operation.domain, semantics)
     try:
         found = function(node)
     except IllegalError as error:
@@ -92,7 +100,7 @@ def meaning(
     results = (found,) if isinstance(found, Output) else tuple(found)
     contents = _contents(operation, inputs, node)
     declared: list[str] = []
-    specified = [(clause.formula.smtlib(), clause.reason) for clause in node.legal]
+    specified = list(legality(node, operation.domain, semantics))
     for place, output in enumerate(results):
         known = output.elements or (contents[place] if place < len(contents) else None)
         _output(place, output, known, declared, specified)

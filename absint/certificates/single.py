@@ -21,6 +21,7 @@ def single(certificate: Certificate) -> str:
     lines = [
         f"; {plain(steps[-1].node)}",
         f"; of {plain(certificate.model)}, sha256 {certificate.sha256}",
+        f"; semantics: {certificate.semantics}",
         "; Each lemma below must be unsat. A step takes claims of earlier steps; $0, $1, ... of its lemma stand for",
         "; the terms beside them. Granted:",
         *[f";   {text}" for text in PREMISES],

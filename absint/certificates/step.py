@@ -62,8 +62,9 @@ class Step(NamedTuple):
 
     @property
     def has_word_of_rule(self) -> bool:
-        """Some claim or requirement is the word of absint."""
-        return self.is_on_trust or any(given.role == "required" and given.by == "rule" for given in self.relations)
+        """Some claim, requirement or relation of a number that it introduces is the word of absint."""
+        roles = ("required", "defined")
+        return self.is_on_trust or any(given.role in roles and given.by == "rule" for given in self.relations)
 
     @property
     def is_on_trust(self) -> bool:

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
     from absint.obligations.record import Record
     from absint.obligations.ruled import Ruled
-    from absint.obligations.solving import Solvers
+    from absint.obligations.solving import Decision, Solvers
     from absint.transfer.semantics import Semantics
 
 
@@ -27,10 +27,11 @@ if TYPE_CHECKING:
 @click.option("--prove", is_flag=True, help="Prove the rules against the specifications of their operators.")
 @click.option(
     "--solver",
-    type=click.Choice(["z3", "cvc5", "both"]),
-    default="z3",
+    type=click.Choice(["auto", "z3", "cvc5", "both"]),
+    default="auto",
     show_default=True,
-    help="Who decides an obligation; of both, one that refutes outweighs one that proves.",
+    help="Who decides an obligation. auto: Z3, then cvc5 for what Z3 leaves undecided, if cvc5 is installed. both: of "
+    "two verdicts, a refutation outweighs a proof.",
 )
 @click.option(
     "--semantics",
@@ -82,12 +83,13 @@ def _proved(
     from absint.transfer.families import shipped
 
     records = {}
+    known: dict[str, tuple[Decision, ...]] = {}
     with counted("operators") as advance, Backend() as backend:
         for done, operator in enumerate(found):
             advance(done, len(found), str(operator))
             try:
                 decide = partial(asked, solvers=solver, backend=backend, seconds=seconds)
-                records[operator] = prove(shipped(), operator, decide, semantics)
+                records[operator] = prove(shipped(), operator, decide, semantics, known)
             except SolverError as error:
                 raise UsageError(str(error)) from error
     return records

@@ -180,6 +180,7 @@ def _concat(_: Operation, inputs: Values, outputs: State) -> bool:
 
 _DIFFER: Final[Mapping[str, Callable[[Operation, Values, State], bool]]] = {
     **dict.fromkeys(("MaxPool", "AveragePool", "LpPool"), _pool),
+    "DeformConv": _always,
     **dict.fromkeys(("QLinearAveragePool", "NhwcMaxPool", "Tokenizer", "SplitToSequence", "CenterCropPad"), _always),
     **dict.fromkeys(("NegativeLogLikelihoodLoss", "SoftmaxCrossEntropyLoss"), _always),
     **dict.fromkeys(("MatMul", "MatMulInteger", "QLinearMatMul", "FusedMatMul", "TransposeMatMul"), _matmul),

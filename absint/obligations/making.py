@@ -7,7 +7,7 @@ from fractions import Fraction
 
 from absint.lattices.contents import Contents, Element
 from absint.lattices.dtype import DType
-from absint.lattices.logic.relation import UNKNOWN_RELATION, Relation
+from absint.lattices.logic.relation import UNKNOWN_RELATION, Relation, ge
 from absint.lattices.shape import Shape
 from absint.lattices.terms.expr import Dim, Expr
 from absint.lattices.terms.real import Real
@@ -52,7 +52,7 @@ class _Making:
         self.semantics, self.documented = semantics, spec.domain in DOCUMENTED
         self.rule, self.operator, self.version, self.instance = rule, operator, version, instance
         self.meaning: Meaning = spec.meaning(operator, version, instance, documented=semantics == ONNX)
-        self.elements = elements(instance.node(operator, version)) if not spec.domain else (None,) * instance.outputs
+        self.elements = elements(instance.node(operator, version), spec.domain)
         self.applied: Applied = applied(rule, operator, version, instance, semantics)
 
     def all(self) -> Iterator[Obligation | Gap]:
@@ -114,8 +114,9 @@ class _Making:
         for axis, (defined, dim) in enumerate(zip(output.dims, dims, strict=True)):
             where = f"output {place}, axis {axis}"
             yield from self._size(where, defined, dim)
-        if value.contents is not None and not value.contents.is_fill:
-            yield from self._elements(place, output, value.contents.elements)
+        known = None if value.contents is None else value.contents.block(value.shape.concrete)
+        if known is not None:
+            yield from self._elements(place, output, known.elements)
 
     def _elements(self, place: int, output: Output, found: Sequence[Element]) -> Iterator[Obligation]:
         """Elements that the rule and the specification both know."""
@@ -124,6 +125,8 @@ class _Making:
             script = self._script([self.legal])
             if isinstance(element, Expr) and isinstance(wanted, Term):
                 text = script.script.dim(element)
+            elif isinstance(element, Real) and isinstance(wanted, Term):
+                text, wanted = script.script.dim(element.num), wanted * element.den
             elif isinstance(element, Relation) and element is not UNKNOWN_RELATION and isinstance(wanted, Formula):
                 text = script.script.relation(element)
             else:
@@ -224,6 +227,8 @@ def _held(tensor: Held) -> Tensor:
 
 
 def _element(dtype: DType, part: int | str | Fraction) -> Element:
+    if dtype is DType.BOOL:
+        return ge(Dim(part) if isinstance(part, str) else Dim(int(part)), 1)
     if isinstance(part, str):
         return Dim(part)
     return Real.constant(part) if dtype.is_float else Dim(int(part))

@@ -54,6 +54,11 @@ def counts(records: Iterable[Record]) -> Counter[Verdict]:
     return Counter(item.verdict for record in records for item in record.decided)
 
 
+def distinct(records: Iterable[Record]) -> int:
+    """The number of different scripts of the obligations."""
+    return len({item.obligation.script for record in records for item in record.decided})
+
+
 def _worst(found: set[Verdict], *order: Verdict) -> Verdict:
     return next((verdict for verdict in order if verdict in found), "undecided")
 
@@ -91,4 +96,4 @@ def record(
     return Record(domain, operator, version, decided, gaps)
 
 
-__all__ = ["Decided", "Record", "counts", "obligations_of", "record", "status"]
+__all__ = ["Decided", "Record", "counts", "distinct", "obligations_of", "record", "status"]

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Iterator, MutableMapping, Sequence
+from dataclasses import dataclass, replace
 
 from absint.errors import UsageError
 from absint.lattices.text.nearest import bounded, did_you_mean
@@ -51,14 +51,19 @@ def prove(
     operator: Ruled,
     decide: Callable[[Obligation], tuple[Decision, ...]],
     semantics: Semantics = EITHER,
+    known: MutableMapping[str, tuple[Decision, ...]] | None = None,
 ) -> tuple[Record, ...]:
-    """The record of each specified version, the oldest first. A script that several versions share is decided once."""
-    known: dict[str, tuple[Decision, ...]] = {}
+    """The record of each specified version, the oldest first. A script that several obligations share is decided once,
+    and takes no time later; `known` holds what is decided about each, also of other operators.
+    """
+    known = {} if known is None else known
 
     def once(obligation: Obligation) -> tuple[Decision, ...]:
-        if obligation.script not in known:
+        before = known.get(obligation.script)
+        if before is None:
             known[obligation.script] = decide(obligation)
-        return known[obligation.script]
+            return known[obligation.script]
+        return tuple(replace(decision, obligation=obligation, seconds=0.0) for decision in before)
 
     place = (operator.domain, operator.operator)
     return tuple(record(table, *place, version, once, semantics) for version in operator.specified)

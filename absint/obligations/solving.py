@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 import time
 from dataclasses import dataclass, replace
+from importlib.util import find_spec
 from typing import Final, Literal
 
 from absint.errors import UsageError
@@ -13,7 +14,8 @@ from absint.obligations.obligation import Obligation
 from absint.solver.backend import Backend
 
 Verdict = Literal["proved", "refuted", "undecided"]
-Solvers = Literal["z3", "cvc5", "both"]
+Solvers = Literal["auto", "z3", "cvc5", "both"]
+"""auto: Z3, and cvc5 for what Z3 leaves undecided, where it is installed."""
 _VERDICTS: dict[str, Verdict] = {"unsat": "proved", "sat": "refuted"}
 
 RLIMIT = 3_000_000
@@ -28,6 +30,7 @@ class Decision:
     solver: str
     verdict: Verdict
     seconds: float
+    """0 if an obligation with the same script was decided before."""
     sizes: str = ""
     """If refuted, sizes at which the claim is false."""
 
@@ -87,9 +90,17 @@ def decided(obligation: Obligation, backend: Backend, seconds: float = 10) -> De
 
 
 def asked(obligation: Obligation, solvers: Solvers, backend: Backend, seconds: float = 10) -> tuple[Decision, ...]:
-    """The verdict of each solver. Raises UsageError if cvc5 is asked and not installed."""
-    found = (by_z3(obligation, backend, seconds),) if solvers != "cvc5" else ()
-    return (*found, by_cvc5(obligation, seconds)) if solvers != "z3" else found
+    """The verdict of each solver that is asked. Raises UsageError if cvc5 is named and not installed."""
+    if solvers == "cvc5":
+        return (by_cvc5(obligation, seconds),)
+    first = by_z3(obligation, backend, seconds)
+    left = first.verdict == "undecided" and has_cvc5()
+    return (first, by_cvc5(obligation, seconds)) if solvers == "both" or (solvers == "auto" and left) else (first,)
 
 
-__all__ = ["RLIMIT", "Decision", "Solvers", "Verdict", "asked", "by_cvc5", "by_z3", "decided", "unbounded"]
+def has_cvc5() -> bool:
+    """cvc5 is installed."""
+    return find_spec("cvc5") is not None
+
+
+__all__ = ["RLIMIT", "Decision", "Solvers", "Verdict", "asked", "by_cvc5", "by_z3", "decided", "has_cvc5", "unbounded"]

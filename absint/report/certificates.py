@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from absint.lattices.text.escapes import Json, json_text, plain
 from absint.report.documents import head_of
-from absint.report.text import Line, wrapped
+from absint.report.text import Line, semantics, wrapped
 
 if TYPE_CHECKING:
     from absint.certificates.certificate import Certificate, Standing
@@ -20,6 +20,7 @@ SCHEMA = "absint.certify/1"
 def report(found: Certificate, folder: str, width: int) -> Iterator[Line]:
     """The folder written, the number of certified claims, and the nodes on trust."""
     yield Line(f"{plain(folder)}: {plain(found.model)}", "bold")
+    yield from (line._replace(text=f"  {line.text}") for line in semantics(found.semantics))
     by = Counter(step.by for step in found.steps)
     yield Line(f"  lemmas        {len(found.lemmas):,} for {by['lemma']:,} steps; {by['model']:,} read from the model")
     for title, counts in _counts(found).items():
@@ -36,7 +37,12 @@ def report(found: Certificate, folder: str, width: int) -> Iterator[Line]:
 
 
 def _counts(found: Certificate) -> dict[str, Counter[Standing]]:
-    return {"sizes": found.sizes, "requirements": found.requirements, "queries": found.queries}
+    return {
+        "sizes": found.sizes,
+        "requirements": found.requirements,
+        "defined": found.defined,
+        "queries": found.queries,
+    }
 
 
 def _standing(counts: Counter[Standing]) -> str:

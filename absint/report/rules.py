@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import groupby
 from typing import Final
 
 from absint.lattices.text.escapes import Json, json_text, plain
 from absint.obligations.obligation import Gap, Kind
-from absint.obligations.record import Decided, Record, counts, status
+from absint.obligations.record import Decided, Record, counts, distinct, status
 from absint.obligations.ruled import Ruled
 from absint.obligations.solving import Verdict
 from absint.report.text import Line, aligned, wrapped
@@ -23,6 +24,8 @@ ASPECTS: Final[Mapping[str, tuple[Kind, ...]]] = {
     "sufficient": ("sufficient",),
 }
 """The columns of the table, and the kinds of obligations behind each."""
+
+VERDICTS: Final[tuple[Verdict, ...]] = ("proved", "refuted", "undecided")
 
 
 def report(found: Sequence[Ruled], records: Records | None, width: int, *, named: bool) -> Iterator[Line]:
@@ -47,8 +50,13 @@ def report(found: Sequence[Ruled], records: Records | None, width: int, *, named
 
 _LEGEND: Final = (
     "(numbers: the opsets that changed the operator; instances: nodes at which --prove compares the rule with the "
-    "specification; complete: the rule promises to state all that a run needs)"
+    "specification; complete: the rule promises to state all that a run needs; tested or assumed: not proved, docs/"
+    "operators.md says which)"
 )
+
+
+_UNPROVED: Final = "tested or assumed"
+"""No specification. *Tested*: compared with runs. *Assumed*: neither; docs/operators.md says which."""
 
 
 def _versions(item: Ruled) -> str:
@@ -58,9 +66,9 @@ def _versions(item: Ruled) -> str:
 def _row(item: Ruled, records: Sequence[Record] | None, room: int) -> str:
     versions = _versions(item).ljust(room)
     if not item.specified:
-        return f"{versions}  not specified"
+        return f"{versions}  {_UNPROVED}"
     missing = ", ".join(str(version) for version in item.versions if version not in item.specified)
-    older = f"  not specified: {missing}" if missing else ""
+    older = f"  {_UNPROVED}: {missing}" if missing else ""
     if records is None:
         instances = _counted(item.instances, "instance")
         return f"{versions}  {instances:13}  {'complete' if item.complete else '':8}{older}".rstrip()
@@ -111,9 +119,10 @@ def _summary(found: Sequence[Ruled], records: Records | None) -> str:
     head = f"{_counted(len(found), 'operator')} with a rule, {specified:,} specified"
     if records is None:
         return head
-    verdicts = counts(record for each in records.values() for record in each)
-    numbers = ", ".join(f"{verdicts[verdict]:,} {verdict}" for verdict in ("proved", "refuted", "undecided"))
-    return f"{head}; of {_counted(verdicts.total(), 'obligation')} {numbers}"
+    every = [record for each in records.values() for record in each]
+    verdicts = counts(every)
+    numbers = ", ".join(f"{verdicts[verdict]:,} {verdict}" for verdict in VERDICTS)
+    return f"{head}; of {_counted(verdicts.total(), 'obligation')} ({distinct(every):,} distinct) {numbers}"
 
 
 def _counted(number: int, noun: str) -> str:
@@ -145,17 +154,25 @@ def _operator(item: Ruled, records: Sequence[Record] | None) -> dict[str, Json]:
         return known
     verdicts = counts(records)
     seconds: dict[str, float] = {}
+    solvers: dict[str, Counter[Verdict]] = {}
     for decision in (d for record in records for each in record.decided for d in each.decisions):
         seconds[decision.solver] = seconds.get(decision.solver, 0.0) + decision.seconds
+        solvers.setdefault(decision.solver, Counter())[decision.verdict] += 1
     return {
         **known,
         **{name: status(records, *kinds) for name, kinds in ASPECTS.items()},
-        "obligations": {verdict: verdicts[verdict] for verdict in ("proved", "refuted", "undecided")},
+        "obligations": _numbers(verdicts),
+        "distinct": distinct(records),
+        "solvers": {solver: _numbers(each) for solver, each in solvers.items()},
         "refuted": _not_proved(records, "refuted"),
         "undecided": _not_proved(records, "undecided"),
         "open": [_gap(gap) for record in records for gap in record.gaps],
         "seconds": dict(seconds),
     }
+
+
+def _numbers(verdicts: Counter[Verdict]) -> dict[str, Json]:
+    return {verdict: verdicts[verdict] for verdict in VERDICTS}
 
 
 def _not_proved(records: Sequence[Record], verdict: Verdict) -> list[Json]:
@@ -170,6 +187,7 @@ def _claim(item: Decided) -> dict[str, Json]:
         "kind": found.kind,
         "claim": found.claim,
         "sizes": item.sizes,
+        "verdicts": {decision.solver: decision.verdict for decision in item.decisions},
     }
 
 

@@ -32,6 +32,7 @@ They share no code with the rules, and no analysis imports them: rules are prove
     old_forms      forms before opset 8
 
     contents       elements of small tensors of integers and truths: arithmetic; placing: elements at other places
+    picking        elements read and written at indices; rounding: floats that are known
     arrays         arrays of terms, and the registry of both
     data_dependent sizes that hang on data: bounds
     followed       the instances at which elements are compared

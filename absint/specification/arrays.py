@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
+from fractions import Fraction
 from typing import Final, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
 
-from absint.specification.formulas import Formula, Term
+from absint.specification.formulas import Formula, Term, term
 from absint.specification.layout import number as known_number
 from absint.specification.node import Input, Node
 
@@ -35,21 +36,32 @@ def computes(operators: str, table: dict[str, Function]) -> Callable[[Function],
     return register
 
 
+NOTHING: Final = np.empty(0, dtype=object)
+"""An optional input that is left out before one that is not."""
+
+
+def kind(node: Node, place: int) -> str:
+    """The type of an input. Raises UnknownElementsError if it is not known."""
+    found = node.input(place).dtype
+    if not found:
+        raise UnknownElementsError
+    return found
+
+
 def trimmed(inputs: Sequence[Input | None]) -> Sequence[Input | None]:
     """Without those at the end that are left out."""
     last = max((place for place, found in enumerate(inputs) if found is not None), default=-1)
     return inputs[: last + 1]
 
 
-def array(found: Input | None) -> Array:
+def array(found: Input) -> Array:
     """The elements of an input. Raises UnknownElementsError if they, or its sizes, are not known."""
-    if found is None:
-        raise UnknownElementsError
     sizes = [known_number(size) for size in found.dims]
     known = [size for size in sizes if size is not None]
-    if found.elements is None or len(known) < len(sizes):
+    items: Elements | None = found.elements if found.truths is None else found.truths
+    if items is None or len(known) < len(sizes):
         raise UnknownElementsError
-    return filled(known, found.elements)
+    return filled(known, items)
 
 
 def filled(sizes: Sequence[int], items: Iterable[Element]) -> Array:
@@ -72,7 +84,7 @@ def each(function: Callable[..., Element], *arrays: Array) -> Array:
 
 def integer(item: object) -> Term:
     """The element, if it is an integer. Raises UnknownElementsError."""
-    if not isinstance(item, Term):
+    if not isinstance(item, Term) or item.op == "fraction":
         raise UnknownElementsError
     return item
 
@@ -82,6 +94,20 @@ def truth(item: object) -> Formula:
     if not isinstance(item, Formula):
         raise UnknownElementsError
     return item
+
+
+def ratio(item: object) -> Fraction:
+    """The number that a float is known to be, exactly. Raises UnknownElementsError."""
+    if not isinstance(item, Term) or item.op not in ("number", "fraction"):
+        raise UnknownElementsError
+    return Fraction(*map(int, map(str, item.args)))
+
+
+def whole(found: Fraction) -> Term:
+    """A float that is an integer. Raises UnknownElementsError."""
+    if found.denominator != 1:
+        raise UnknownElementsError
+    return term(int(found))
 
 
 def number(item: object) -> int:
@@ -111,6 +137,7 @@ def filled_as(found: object) -> Array:
 
 __all__ = [
     "MOST",
+    "NOTHING",
     "Array",
     "Element",
     "Elements",
@@ -123,8 +150,11 @@ __all__ = [
     "filled",
     "filled_as",
     "integer",
+    "kind",
     "number",
     "numbers",
+    "ratio",
     "trimmed",
     "truth",
+    "whole",
 ]

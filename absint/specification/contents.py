@@ -1,12 +1,13 @@
-"""Elements of small tensors of integers and truths: the arithmetic on shapes that models compute.
+"""Elements of small tensors: the arithmetic of integers and truths on shapes that models compute.
 
 Each operator is written as numpy defines it, on arrays of terms. Integers are numbers: nothing overflows. Where the
-places of elements hang on numbers that are not known, or on floats, an operator has no elements here.
+places of elements hang on numbers that are not known, an operator has no elements here.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
+from fractions import Fraction
 from functools import reduce
 from typing import Final
 
@@ -14,7 +15,9 @@ import numpy as np
 
 from absint.specification.arrays import (
     MOST,
+    NOTHING,
     Array,
+    Element,
     Elements,
     Function,
     UnknownElementsError,
@@ -22,9 +25,13 @@ from absint.specification.arrays import (
     computes,
     each,
     integer,
+    kind,
+    number,
     numbers,
+    ratio,
     trimmed,
     truth,
+    whole,
 )
 from absint.specification.formulas import (
     Formula,
@@ -37,37 +44,48 @@ from absint.specification.formulas import (
     negated,
     product,
     smallest,
+    term,
     total,
 )
 from absint.specification.layout import number as known_number
 from absint.specification.node import Node
+from absint.specification.picking import PICKED
 from absint.specification.placing import PLACED
+from absint.specification.rounding import ROUNDED
 
 INTEGERS: Final = (6, 7)
 """int32 and int64, as `to` of a Cast names them."""
 
 BOOL: Final = 9
+TYPES: Final = {"int32": 6, "int64": 7, "bool": 9}
 
 ARITHMETIC: Final[dict[str, Function]] = {}
 
 
-def elements(node: Node) -> tuple[Elements | None, ...]:
-    """The elements of each output of a node of ai.onnx, in row-major order; None where nothing is said of them."""
-    function = ARITHMETIC.get(node.operator) or PLACED.get(node.operator)
+def elements(node: Node, domain: str = "") -> tuple[Elements | None, ...]:
+    """The elements of each output of a node, in row-major order; None where nothing is said of them."""
+    function = (_OTHERS.get(domain, {}) if domain else _FUNCTIONS).get(node.operator)
     if function is None:
         return (None,) * node.outputs
     try:
-        found = function(node, [array(item) for item in trimmed(node.inputs)])
+        found = function(node, [NOTHING if item is None else array(item) for item in trimmed(node.inputs)])
     except (UnknownElementsError, LookupError, ValueError, AssertionError):
         return (None,) * node.outputs
     arrays = [found] if isinstance(found, np.ndarray) else list(found)
-    listed: list[Elements | None] = [tuple(array.ravel()) if array.size <= MOST else None for array in arrays]
+    listed: list[Elements | None] = [
+        tuple(array.ravel()) if array.size <= MOST and not any(map(_is_fraction, array.ravel())) else None
+        for array in arrays
+    ]
     return (*listed, *[None] * (node.outputs - len(listed)))
 
 
 def computed() -> list[str]:
     """The operators of ai.onnx whose elements are specified here."""
-    return sorted([*ARITHMETIC, *PLACED])
+    return sorted(_FUNCTIONS)
+
+
+def _is_fraction(item: object) -> bool:
+    return isinstance(item, Term) and item.op == "fraction"
 
 
 # Arithmetic
@@ -118,19 +136,70 @@ def _remainder(node: Node, given: list[Array]) -> Array:
     return each(lambda a, b: one(integer(a), integer(b)), *given)
 
 
-@computes("Neg Abs Sign", ARITHMETIC)
+@computes("Pow", ARITHMETIC)
+def _power(_: Node, given: list[Array]) -> Array:
+    """By a known exponent that is not negative."""
+
+    def one(a: Term, exponent: int) -> Term:
+        if exponent < 0:
+            raise UnknownElementsError
+        return product([a] * exponent)
+
+    return each(lambda a, b: one(integer(a), number(b)), *given)
+
+
+@computes("BitwiseAnd BitwiseOr BitwiseXor", ARITHMETIC)
+def _bits(node: Node, given: list[Array]) -> Array:
+    """Of known integers, in two's complement."""
+    operation: dict[str, Callable[[int, int], int]] = {
+        "BitwiseAnd": lambda a, b: a & b,
+        "BitwiseOr": lambda a, b: a | b,
+        "BitwiseXor": lambda a, b: a ^ b,
+    }
+    return each(lambda a, b: term(operation[node.operator](number(a), number(b))), *given)
+
+
+@computes("BitShift", ARITHMETIC)
+def _shifted(node: Node, given: list[Array]) -> Array:
+    """By a known number of bits; bits that leave the type are lost."""
+    left, most = node.text("direction") == "LEFT", 2 ** int(kind(node, 0).removeprefix("uint"))
+    return each(lambda a, b: integer(a) * 2 ** number(b) % most if left else integer(a) // 2 ** number(b), *given)
+
+
+@computes("Clip", ARITHMETIC)
+def _clipped(node: Node, given: list[Array]) -> Array:
+    """Between two ends, of which the upper one prevails."""
+    if node.version < 11:
+        ends = [whole(node.ratio(name)) if name in node.attributes else None for name in ("min", "max")]
+    else:
+        ends = [integer(end.item()) if end.size else None for end in [*given[1:], NOTHING, NOTHING][:2]]
+    least, most = ends
+
+    def one(a: Term) -> Term:
+        raised = a if least is None else largest(a, least)
+        return raised if most is None else smallest(raised, most)
+
+    return each(lambda a: one(integer(a)), given[0])
+
+
+@computes("Neg Abs Sign Relu BitwiseNot", ARITHMETIC)
 def _of_one(node: Node, given: list[Array]) -> Array:
+    """All bits of a signed integer turned are -1 - a."""
+    if node.operator == "BitwiseNot" and not kind(node, 0).startswith("int"):
+        raise UnknownElementsError
     operation: dict[str, Callable[[Term], Term]] = {
         "Neg": lambda a: -a,
         "Abs": lambda a: choice(a >= 0, a, -a),
+        "Relu": lambda a: choice(a >= 0, a, 0),
+        "BitwiseNot": lambda a: -1 - a,
         "Sign": lambda a: choice(a >= 1, 1, choice(equal(a, 0), 0, -1)),
     }
     return each(lambda a: operation[node.operator](integer(a)), given[0])
 
 
-@computes("ReduceSum ReduceProd ReduceMax ReduceMin", ARITHMETIC)
+@computes("ReduceSum ReduceProd ReduceMax ReduceMin ReduceMean", ARITHMETIC)
 def _reduced(node: Node, given: list[Array]) -> Array:
-    """Over the given axes; over all if there are none."""
+    """Over the given axes; over all if there are none. A mean has to be an integer."""
     array = given[0]
     axes = numbers(given[1]) if len(given) > 1 else node.integers("axes") or []
     if not axes and node.integer("noop_with_empty_axes"):
@@ -144,6 +213,7 @@ def _reduced(node: Node, given: list[Array]) -> Array:
         "ReduceProd": product,
         "ReduceMax": lambda row: largest(*row),
         "ReduceMin": lambda row: smallest(*row),
+        "ReduceMean": lambda row: whole(sum(map(ratio, row), Fraction()) / len(row)),
     }
     found = np.empty(sizes, dtype=object)
     for place in np.ndindex(found.shape):
@@ -168,30 +238,46 @@ def _compared(node: Node, given: list[Array]) -> Array:
     return each(lambda a, b: operation[node.operator](integer(a), integer(b)), *given)
 
 
-@computes("And Or Not", ARITHMETIC)
+@computes("And Or Xor Not", ARITHMETIC)
 def _logic(node: Node, given: list[Array]) -> Array:
     """Place by place."""
     if node.operator == "Not":
         return each(lambda a: negated(truth(a)), given[0])
-    join = both if node.operator == "And" else either
-    return each(lambda a, b: join(truth(a), truth(b)), *given)
+    operation: dict[str, Callable[[Formula, Formula], Formula]] = {
+        "And": both,
+        "Or": either,
+        "Xor": lambda a, b: both(either(a, b), negated(both(a, b))),
+    }
+    return each(lambda a, b: operation[node.operator](truth(a), truth(b)), *given)
 
 
 @computes("Where", ARITHMETIC)
 def _chosen(_: Node, given: list[Array]) -> Array:
     """The second where the first is true, else the third."""
-    return each(lambda c, a, b: choice(truth(c), integer(a), integer(b)), *given)
+
+    def one(condition: Formula, a: object, b: object) -> Element:
+        if isinstance(a, Formula):
+            return either(both(condition, a), both(negated(condition), truth(b)))
+        return choice(condition, integer(a), integer(b))
+
+    return each(lambda c, a, b: one(truth(c), a, b), *given)
 
 
-@computes("Cast", ARITHMETIC)
+@computes("Cast CastLike", ARITHMETIC)
 def _cast(node: Node, given: list[Array]) -> Array:
     """A truth is 1 or 0, and an integer is true unless it is 0."""
-    to = node.integer("to")
+    to = node.integer("to") if node.operator == "Cast" else TYPES.get(kind(node, 1))
     if to in INTEGERS:
         return each(lambda a: choice(a, 1, 0) if isinstance(a, Formula) else a, given[0])
     if to == BOOL:
         return each(lambda a: a if isinstance(a, Formula) else negated(equal(a, 0)), given[0])
     raise UnknownElementsError
 
+
+_FUNCTIONS: Final[Mapping[str, Function]] = {**ARITHMETIC, **PLACED, **PICKED, **ROUNDED}
+_OTHERS: Final[Mapping[str, Mapping[str, Function]]] = {
+    "com.microsoft": {"ExpandDims": PLACED["Unsqueeze"], "Range": PLACED["Range"]}
+}
+"""By domain other than ai.onnx."""
 
 __all__ = ["Elements", "computed", "elements"]

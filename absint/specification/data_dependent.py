@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Final
 
-from absint.specification.formulas import Defined, Int, both, product
+from absint.specification.formulas import Defined, Int, both, equal, largest, product, smallest
 from absint.specification.node import Node, Output, tensor
 
 Function = Callable[[Node], Output]
@@ -28,10 +28,18 @@ def _non_zero(node: Node) -> Output:
 
 
 def _non_max_suppression(node: Node) -> Output:
-    """A row for each box that is chosen: batch, class, box."""
-    boxes, scores = node.input(0), node.input(1)
+    """A row for each box that is chosen: batch, class, box. None is without a number of boxes to choose."""
+    boxes, scores, most = node.input(0), node.input(1), node.optional(2)
     node.demand(boxes.rank == scores.rank == 3, "boxes and scores must have rank 3")
-    return tensor([_at_most(product(scores.dims)), 3])
+    node.requires(equal(boxes.dims[0], scores.dims[0]), "boxes and scores must have one batch")
+    node.requires(equal(boxes.dims[1], scores.dims[2]), "there must be a score for each box")
+    node.requires(equal(boxes.dims[2], 4), "a box must have four coordinates")
+    if most is None:
+        return tensor([0, 3])
+    batch, classes, count = scores.dims
+    if most.elements:
+        count = smallest(count, largest(most.elements[0], 0))
+    return tensor([_at_most(product([batch, classes, count])), 3])
 
 
 def _compress(node: Node) -> Output:

@@ -36,15 +36,22 @@ specifies("GatherND", domain=MICROSOFT, grid=[at("N C H", "int64=0: I 2"), at("N
     _as_of(11, gather_nd)
 )
 specifies("GridSample", domain=MICROSOFT, grid=[at("N C H W", "M I J 2")])(_as_of(16, sample_grid))
-specifies("Range", domain=MICROSOFT, grid=[at(". 0", ". n", ". 1"), at(". a", ". b", ". 2"), at(". 5", ". n", ". -3")])(
-    _as_of(11, numbers_in_range)
-)
+specifies(
+    "Range",
+    domain=MICROSOFT,
+    grid=[
+        *[at(". 0", ". n", ". 1"), at(". a", ". b", ". 2"), at(". 5", ". n", ". -3")],
+        *[at(". 3", ". n", ". d"), at(". 2", ". 9", ". 3")],
+    ],
+)(_as_of(11, numbers_in_range))
 specifies("QuantizeLinear", domain=MICROSOFT, grid=[at("N C", "", "uint8:"), at("N C H", "K", "uint8: L", axis=1)])(
     _as_of(13, quantise)
 )
-specifies("DequantizeLinear", domain=MICROSOFT, grid=[at("uint8: N C", "", "uint8:"), at("uint8: N C", "")])(
-    _as_of(13, quantise)
-)
+specifies(
+    "DequantizeLinear",
+    domain=MICROSOFT,
+    grid=[at("uint8: N C", "", "uint8:"), at("uint8: N C", ""), at("uint8: N C H", "K", "uint8: L", axis=1)],
+)(_as_of(13, quantise))
 
 
 @specifies(

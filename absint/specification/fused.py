@@ -166,7 +166,10 @@ def distances(node: Node) -> Output:
 @specifies(
     "ExpandDims",
     domain=MICROSOFT,
-    grid=[at("N C", "int32: . 0"), at("N C", "int32: . 2"), at("N", "int32: . -1"), at("N C", "int32: . a")],
+    grid=[
+        *[at("N C", "int32: . 0"), at("N C", "int32: . 2"), at("N", "int32: . -1"), at("N C", "int32: . a")],
+        *[at("= a b", "int32: . 0"), at("N C", "int32: . 3")],
+    ],
 )
 def expand_dims(node: Node) -> Output:
     """With an axis of size 1."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from absint.specification.formulas import Formula, Term, both, either, equal, greatest, negated, term
+from absint.specification.formulas import Formula, Term, both, either, equal, greatest, negated, product, term
 from absint.specification.layout import number
 from absint.specification.node import Held, Node, Output, tensor
 from absint.specification.specs import at, specifies
@@ -74,8 +74,12 @@ def like(node: Node) -> Output:
 
 
 @specifies("Dropout", first=7, grid=[at("N C"), at("N C", outputs=2), at("")])
+@specifies("Dropout", first=12, grid=[at("N C", ""), at("N C", "K", outputs=2)])
 def dropout(node: Node) -> list[Output]:
-    """The shape of the data, and of the mask."""
+    """The shape of the data, and of the mask; the ratio is a scalar."""
+    ratio = node.optional(1)
+    if ratio is not None and ratio.rank > 0:
+        node.refuse("the ratio must be a scalar", unless=equal(product(ratio.dims), 1))
     return [tensor(node.input(0).dims)] * node.outputs
 
 

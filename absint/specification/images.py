@@ -124,10 +124,11 @@ def columns_to_image(node: Node) -> Output:
     return tensor([x.dims[0], Defined(lambda q: equal(q * rows, x.dims[1])), *image])
 
 
-@specifies("MaxRoiPool", grid=[at("N C H W", "R 5", pooled_shape=[2, 3])])
+@specifies("MaxRoiPool", grid=[at("N C H W", f"R {k}", pooled_shape=[2, 3]) for k in ("5", "K")])
 def pool_of_regions(node: Node) -> Output:
     """(regions, C, pooled sizes)."""
     x, regions = node.input(0), node.input(1)
+    node.requires(equal(regions.dims[1], 5), "a region must have an image and four numbers")
     node.requires(either(x.dims[0] >= 1, equal(regions.dims[0], 0)), "every region must name an image")
     return tensor([regions.dims[0], x.dims[1], *(node.integers("pooled_shape") or [])])
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from absint.specification.formulas import Term, both, either, equal, product
+from absint.specification.formulas import FALSE, Formula, Term, both, either, equal, product
 from absint.specification.layout import number
 from absint.specification.node import Node, Output, tensor
 from absint.specification.specs import at, specifies
@@ -40,10 +40,13 @@ def gather(node: Node) -> Output:
     data, indices = node.input(0), node.input(1)
     axis = node.axis(node.integer("axis"), data.rank)
     _requires_places(node, data.dims[axis], indices.dims)
-    for index in indices.elements or ():
-        inside = both(-data.dims[axis] <= index, index < data.dims[axis])
-        node.requires(inside, "every index must lie within the axis")
+    _requires_inside(node, data.dims[axis], indices.elements or ())
     return tensor([*data.dims[:axis], *indices.dims, *data.dims[axis + 1 :]])
+
+
+def _requires_inside(node: Node, size: Term, indices: Sequence[Term], *, unless: Formula = FALSE) -> None:
+    for index in indices:
+        node.requires(both(-size <= index, index < size), "every index must lie within the axis", unless=unless)
 
 
 def _requires_places(node: Node, size: Term, indices: Sequence[Term]) -> None:
@@ -53,7 +56,10 @@ def _requires_places(node: Node, size: Term, indices: Sequence[Term]) -> None:
 
 @specifies(
     "GatherElements",
-    grid=[at("N C", "int64=0: I J", axis=1), at("N", "int64=0: I"), at("N C H", "int64=0: I J K", axis=-1)],
+    grid=[
+        *[at("N C", "int64=0: I J", axis=1), at("N", "int64=0: I"), at("N C H", "int64=0: I J K", axis=-1)],
+        *[at("N C", "1x2= 2 -3", axis=1), at("N", "= 2 i-3")],
+    ],
 )
 def gather_elements(node: Node) -> Output:
     """The shape of the indices, which reach no further than the data along the other axes."""
@@ -64,6 +70,7 @@ def gather_elements(node: Node) -> Output:
         if place != axis:
             node.requires(size <= wanted, f"indices must not exceed the data along axis {place}")
     _requires_places(node, data.dims[axis], indices.dims)
+    _requires_inside(node, data.dims[axis], indices.elements or ())
     return tensor(indices.dims)
 
 
@@ -75,6 +82,7 @@ def gather_elements(node: Node) -> Output:
         at("N C", "int64=0: 2"),
         at("N C", "int64=0: I 3"),
         at("N C", "int64=0:"),
+        *[at("N C", "1x1= 1"), at("N C", "2x2= 1 -3 0 2"), at("N", "1x1= i-2")],
     ],
 )
 @specifies(
@@ -93,11 +101,19 @@ def gather_nd(node: Node) -> Output:
         node.limits(agree, "onnxruntime shares indices of other batches out")
     for axis in range(batch, batch + depth):
         _requires_places(node, data.dims[axis], [*indices.dims[:-1], *data.dims[batch + depth :]])
+        nothing = equal(product(data.dims[batch + depth :]), 0)
+        _requires_inside(node, data.dims[axis], (indices.elements or ())[axis - batch :: depth], unless=nothing)
     return tensor([*indices.dims[:-1], *data.dims[batch + depth :]])
 
 
 @specifies("Scatter", last=10, grid=[at("N C", "int64=0: I J", "I J", axis=1)])
-@specifies("ScatterElements", grid=[at("N C", "int64=0: I J", "K L", axis=1), at("N", "int64=0: I", "J")])
+@specifies(
+    "ScatterElements",
+    grid=[
+        *[at("N C", "int64=0: I J", "K L", axis=1), at("N", "int64=0: I", "J")],
+        *[at("N C", "1x2= 2 -3", "1 2", axis=1), at("N", "= 2 i-3", "2")],
+    ],
+)
 def scatter_elements(node: Node) -> Output:
     """The shape of the data; the updates have that of the indices."""
     data, indices, updates = node.input(0), node.input(1), node.input(2)
@@ -108,11 +124,16 @@ def scatter_elements(node: Node) -> Output:
         if place != axis:
             node.requires(size <= wanted, f"indices must not exceed the data along axis {place}")
     _requires_places(node, data.dims[axis], indices.dims)
+    _requires_inside(node, data.dims[axis], indices.elements or ())
     return tensor(data.dims)
 
 
 @specifies(
-    "ScatterND", grid=[at("N C", "int64=0: I 1", "J D"), at("N C", "int64=0: I 2", "J"), at("N", "int64=0: 1", "")]
+    "ScatterND",
+    grid=[
+        *[at("N C", "int64=0: I 1", "J D"), at("N C", "int64=0: I 2", "J"), at("N", "int64=0: 1", "")],
+        *[at("N C", "1x1= 1", "1 D"), at("N C", "2x2= 1 -3 0 2", "2"), at("N", "1x1= i-2", "1")],
+    ],
 )
 def scatter_nd(node: Node) -> Output:
     """The shape of the data; the updates are what the rows of the indices point at."""
@@ -126,6 +147,7 @@ def scatter_nd(node: Node) -> Output:
         node.requires(equal(size, expected), "updates must fit the places")
     for axis in range(depth):
         _requires_places(node, data.dims[axis], wanted)
+        _requires_inside(node, data.dims[axis], (indices.elements or ())[axis::depth])
     return tensor(data.dims)
 
 
@@ -169,8 +191,8 @@ def one_hot(node: Node) -> Output:
     return tensor([*indices.dims[:axis], depth, *indices.dims[axis:]])
 
 
-@specifies("CumSum", grid=[at("N C", ". 0"), at("N C", ". -1"), at("N", ". 0")])
-@specifies("CumProd", grid=[at("N C", ". 0"), at("N C", ". -1")])
+@specifies("CumSum", grid=[at("N C", ". 0"), at("N C", ". -1"), at("N", ". 0"), at("N C", ". 2")])
+@specifies("CumProd", grid=[at("N C", ". 0"), at("N C", ". -1"), at("N C", ". 2")])
 def cumulative(node: Node) -> Output:
     """The shape of x."""
     x = node.input(0)

@@ -117,6 +117,7 @@ def one_hot(node: Node) -> Output:
         at("N F", coefficients=[1.0, 2.0, 3.0]),
         at("N F", coefficients=[1.0, 2.0, 3.0, 4.0, 5.0, 6.0], intercepts=[1.0, 2.0], targets=2),
         at("F", coefficients=[1.0, 2.0, 3.0, 4.0], targets=2),
+        at("N F G", coefficients=[1.0, 2.0, 3.0]),
     ],
 )
 def linear(node: Node) -> Output:
@@ -176,7 +177,10 @@ CLASSES: Final[dict[str, Attribute]] = {"classlabels_ints": [1, 2, 3], "intercep
     grid=[
         at("N F", outputs=2)._replace(attributes={"coefficients": [1.0, 2.0, 3.0, 4.0, 5.0, 6.0], **CLASSES}),
         at("F", outputs=2)._replace(attributes={"coefficients": [1.0, 2.0, 3.0], **CLASSES}),
-        at("N F", outputs=2, coefficients=[1.0, 2.0], classlabels_ints=[0, 1], intercepts=[1.0]),
+        *[
+            at(x, outputs=2, coefficients=[1.0, 2.0], classlabels_ints=[0, 1], intercepts=[1.0])
+            for x in ("N F", "N F G")
+        ],
     ],
 )
 def linear_classes(node: Node) -> list[Output]:

@@ -28,6 +28,10 @@ class Input(NamedTuple):
     dims: tuple[Term, ...]
     elements: tuple[Term, ...] | None = None
     """The integers in it, in row-major order, where the meaning hangs on them and they are known."""
+    truths: tuple[Formula, ...] | None = None
+    """The same of an input of truths."""
+    dtype: str = ""
+    """Its type, if it is known: `int64`."""
 
     @property
     def rank(self) -> int:
@@ -48,6 +52,8 @@ class Clause(NamedTuple):
     reason: str
     strict: Formula
     """The condition without what onnxruntime runs besides."""
+    is_certain: bool = True
+    """No run of onnxruntime breaks it; what it may run all the same is not certain."""
 
 
 class Meaning(NamedTuple):
@@ -160,11 +166,12 @@ class Node:
         self.requires(both(axis >= -rank, axis < rank), f"the axis must be one of {rank}")
         return choice(axis < 0, axis + rank, axis)
 
-    def limits(self, formula: Formula, reason: str, *, is_required: bool = False) -> None:
-        """A node that onnxruntime runs meets this; the specification does not ask for it. With `is_required` rules
-        require it all the same, as docs/runtime-differences.md says.
+    def limits(self, formula: Formula, reason: str, *, is_required: bool = False, is_certain: bool = False) -> None:
+        """Nodes that meet this run in onnxruntime; the specification does not ask for it. With `is_certain` it refuses
+        all others, with `is_required` rules require it besides, as docs/runtime-differences.md says.
         """
-        self.limited.append(Clause(formula, reason, formula if is_required else TRUE))
+        strict = formula if is_required else TRUE
+        self.limited.append(Clause(formula, reason, strict, is_required or is_certain))
 
     def refuse(self, reason: str, *, unless: Formula = FALSE) -> None:
         """No sizes are legal; onnxruntime runs those that meet `unless`."""

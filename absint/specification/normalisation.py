@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from absint.specification.formulas import equal, product
+from absint.specification.formulas import FALSE, equal, product
 from absint.specification.node import Node, Output, tensor
 from absint.specification.products import fits_into
 from absint.specification.specs import at, specifies
@@ -37,7 +37,7 @@ def instance_normalisation(node: Node) -> Output:
 
 
 @specifies("LRN", grid=[at("N C H W", size=3)])
-@specifies("LpNormalization", grid=[at("N C", axis=1, p=2), at("N C H")])
+@specifies("LpNormalization", grid=[at("N C", axis=1, p=2), at("N C H"), at("N C", axis=2)])
 @specifies("MeanVarianceNormalization", grid=[at("N C H W")])
 @specifies("Softmax LogSoftmax Hardmax", grid=[at("N"), at("N C"), at("N C H", axis=1), at("N C", axis=2)])
 @specifies(
@@ -48,8 +48,10 @@ def keeps_shape(node: Node) -> Output:
     x = node.input(0)
     if x.rank == 0:
         raise LookupError("runtimes differ on a scalar")
-    if "axis" in node.attributes or node.operator.lower().endswith("max"):
-        node.axis(node.integer("axis", 1 if node.version < 13 else -1), x.rank, unless=equal(product(x.dims), 0))
+    is_max = node.operator.lower().endswith("max")
+    if "axis" in node.attributes or is_max:
+        empty = equal(product(x.dims), 0) if is_max else FALSE
+        node.axis(node.integer("axis", 1 if node.version < 13 else -1), x.rank, unless=empty)
     return tensor(x.dims)
 
 

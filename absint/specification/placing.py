@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from fractions import Fraction
 from typing import Final
 
 import numpy as np
@@ -17,9 +18,10 @@ from absint.specification.arrays import (
     filled_as,
     number,
     numbers,
+    whole,
 )
 from absint.specification.formulas import FALSE, TRUE, term
-from absint.specification.node import Node
+from absint.specification.node import Held, Node
 
 PLACED: Final[dict[str, Function]] = {}
 
@@ -132,12 +134,13 @@ def _tiled(_: Node, given: list[Array]) -> Array:
 
 @computes("ConstantOfShape", PLACED)
 def _constant(node: Node, given: list[Array]) -> Array:
-    """The attribute `value` has one integer or truth."""
+    """The attribute `value` has one number or truth."""
     sizes, value = bounded(numbers(given[0])), node.attributes.get("value")
-    assert isinstance(value, Sequence)
-    (item,) = value
-    assert isinstance(item, int)
-    filler = (TRUE if item else FALSE) if isinstance(item, bool) else term(item)
+    is_truth = isinstance(value, Held) and value.dtype == "bool"
+    items = value.numbers if isinstance(value, Held) else value
+    assert isinstance(items, Sequence)
+    (item,) = items
+    filler = (TRUE if item else FALSE) if is_truth or isinstance(item, bool) else whole(Fraction(item))
     return filled(sizes, [filler] * int(np.prod(sizes, dtype=int)))
 
 

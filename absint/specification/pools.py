@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import Final
 
-from absint.specification.formulas import Defined, Formula, Term, both, choice, either, equal, greatest, product
+from absint.specification.formulas import Defined, Formula, Term, both, either, equal, greatest
 from absint.specification.node import Input, Node, Output, tensor
 from absint.specification.specs import at, specifies
-from absint.specification.windows import positions
+from absint.specification.windows import in_onnxruntime, positions
 
 POOLS: Final = [
     at("N C H", kernel_shape=[3]),
@@ -82,37 +82,34 @@ def pool(node: Node) -> list[Output]:
             continue
         before, after = (0, 0) if mode == "VALID" else (pads[axis], pads[axes + axis])
         padded, end = size + before + after, size + before
+        is_ceiled = bool(node.integer("ceil_mode"))
+        if node.documented:
+            least = span < padded + 2 * stride if is_ceiled else span <= padded + stride
+            node.requires(least, "the formula must give a size: it is 0 for a window that is just too large")
+            sizes.append(_ceiled(padded, span, stride, end, 0) if is_ceiled else positions(padded, span, stride))
+            continue
         node.requires(span <= padded, "the window must fit", unless=span < padded + 2 * stride)
-        fits = _ceiled(padded, span, stride, end) if node.integer("ceil_mode") else positions(padded, span, stride)
-        sizes.append(_in_onnxruntime(fits, padded, span, stride, end if node.integer("ceil_mode") else None))
+        fits = _ceiled(padded, span, stride, end, 1) if is_ceiled else positions(padded, span, stride)
+        sizes.append(in_onnxruntime(fits, padded, span, stride, end if is_ceiled else None))
     _limit(node, x)
     return [tensor([*x.dims[:2], *sizes])] * node.outputs
 
 
-def _ceiled(padded: Term, span: int, stride: int, end: Term) -> Defined:
+def _ceiled(padded: Term, span: int, stride: int, end: Term, least: int) -> Defined:
     """The windows that fit, and one more where some of the axis is left, if it starts before the pad at the end."""
 
     def lies(q: Term) -> Formula:
         last = (q - 1) * stride
         return either(last + span <= padded, both(last - stride + span < padded, last < end))
 
-    return greatest(lies, least=1)
-
-
-def _in_onnxruntime(fits: Defined, padded: Term, span: int, stride: int, end: Term | None) -> Defined:
-    """onnxruntime divides towards 0: a window that misses by less than a stride is there, by less than two is none."""
-    short = choice(padded + stride > span, 1, 0)
-    if end is not None:
-        short = choice(end <= 0, 0, short)
-    return Defined(
-        lambda q: either(both(span <= padded, fits.condition(q), q >= fits.least), both(padded < span, equal(q, short)))
-    )
+    return greatest(lies, least=least)
 
 
 def _limit(node: Node, x: Input) -> None:
-    """onnxruntime pools no empty tensor but one of no batch."""
-    some = either(equal(x.dims[0], 0), product(x.dims[1:]) >= 1)
-    node.limits(some, "of an empty X, the batch must be what is empty", is_required=True)
+    """onnxruntime pools no empty tensor but one of no batch. The documents do not speak of one without channels."""
+    for axis, size in enumerate(x.dims[1:], 1):
+        some = either(equal(x.dims[0], 0), size >= 1)
+        node.limits(some, f"axis {axis} must not be empty, unless the batch is", is_required=axis > 1, is_certain=True)
 
 
 @specifies("GlobalAveragePool GlobalMaxPool", grid=[at("N C H"), at("N C H W"), at("N")])

@@ -55,10 +55,16 @@ def binary(node: Node) -> Output:
 @specifies(
     "QLinearSigmoid QLinearLeakyRelu",
     domain=MICROSOFT,
-    grid=[at("uint8: N C", "", "uint8:", "", "uint8:"), at("uint8:", "", "uint8:", "", "uint8:")],
+    grid=[
+        *[at("uint8: N C", "", "uint8:", "", "uint8:"), at("uint8:", "", "uint8:", "", "uint8:")],
+        at("uint8: N C", "K", "uint8:", "", "uint8: L"),
+    ],
 )
 def unary(node: Node) -> Output:
-    """The shape of X."""
+    """The shape of X; scales and zero points are single values."""
+    for parameter in node.inputs[1:]:
+        for size in () if parameter is None else parameter.dims:
+            node.requires(equal(size, 1), "scales and zero points must be single values")
     return tensor(node.input(0).dims)
 
 

@@ -23,14 +23,17 @@ class Argument(NamedTuple):
 
     dims: tuple[int | str, ...]
     elements: tuple[int | str | Fraction, ...] | None = None
-    """Its numbers, or the names of variables."""
+    """Its numbers, or the names of variables; of truths, those that are true from 1 on."""
     dtype: str = "float"
     fill: int | None = None
     """The number that all elements are in runs; random numbers without it."""
 
     def input(self) -> Input:
         """The input that a specification reads."""
-        return Input(_terms(self.dims), None if self.elements is None else _terms(self.elements))
+        terms = None if self.elements is None else _terms(self.elements)
+        if self.dtype == "bool" and terms is not None:
+            return Input(_terms(self.dims), truths=tuple(term >= 1 for term in terms), dtype=self.dtype)
+        return Input(_terms(self.dims), terms, dtype=self.dtype)
 
 
 class Instance(NamedTuple):
@@ -154,7 +157,7 @@ def at(*inputs: str | None, outputs: int = 1, first: int = 1, last: int = 1 << 1
 
     `N C+1 3` are the dims of a float tensor, `int64: N` of another type, `int64=0: N` of one that is all 0 in runs;
     `= 1 n -1` is a vector of integers, `=` alone an empty one, `2x3= a b c d e f` a matrix, `. n` a scalar;
-    `float: = 2 1/2` is a vector of floats.
+    `float: = 2 1/2` is a vector of floats, `bool: = a 1 0` one of truths: whether `a` is 1 or more, true, false.
     """
     return Instance(tuple(map(_argument, inputs)), attributes, outputs, first, last)
 

@@ -6,7 +6,7 @@ long as it fits (the formulas of Conv and of the pools in Operators.md, which ro
 
 from __future__ import annotations
 
-from absint.specification.formulas import Defined, Int, Term, choice, equal, greatest
+from absint.specification.formulas import FALSE, Defined, Int, Term, both, choice, either, equal, greatest
 from absint.specification.node import Node, Output, tensor
 from absint.specification.specs import at, specifies
 
@@ -45,7 +45,17 @@ def convolution(node: Node) -> Output:
     return sliding(node)
 
 
-def sliding(node: Node, weight: int = 1, bias: int = 2) -> Output:
+def in_onnxruntime(fits: Defined, padded: Term, span: Int, stride: int, end: Term | None = None) -> Defined:
+    """onnxruntime divides towards 0: a window that misses by less than a stride is there, by less than two is none."""
+    short = choice(padded + stride > span, 1, 0)
+    if end is not None:
+        short = choice(end <= 0, 0, short)
+    return Defined(
+        lambda q: either(both(span <= padded, fits.condition(q), q >= fits.least), both(padded < span, equal(q, short)))
+    )
+
+
+def sliding(node: Node, weight: int = 1, bias: int = 2, *, divides_towards_0: bool = False) -> Output:
     """The output of a convolution; the places of its inputs are given."""
     x, w, b = node.input(0), node.input(weight), node.optional(bias)
     node.demand(x.rank == w.rank >= 3, "X and W must have one rank, 3 or more")
@@ -68,13 +78,21 @@ def sliding(node: Node, weight: int = 1, bias: int = 2) -> Output:
         size, kernel = x.dims[2 + axis], w.dims[2 + axis]
         node.limits(kernel >= 1, "onnxruntime may hang on a kernel without elements")
         if mode.startswith("SAME"):
-            node.requires(size >= 1, "the axis must have an element")
+            if not node.documented:
+                node.requires(size >= 1, "the axis must have an element")
             sizes.append(_covering(node, size, kernel, strides[axis]))
             continue
         padded = size + (0 if mode == "VALID" else pads[axis] + pads[axes + axis])
         span = dilations[axis] * (kernel - 1) + 1
-        node.requires(span <= padded, "the window must fit")
-        sizes.append(positions(padded, span, strides[axis]))
+        if node.documented:
+            least = span <= padded + strides[axis]
+            node.requires(least, "the formula must give a size: it is 0 for a window that is just too large")
+        else:
+            beyond = span < padded + 2 * strides[axis] if divides_towards_0 else FALSE
+            node.requires(span <= padded, "the window must fit", unless=beyond)
+        found = positions(padded, span, strides[axis])
+        is_other = divides_towards_0 and not node.documented
+        sizes.append(in_onnxruntime(found, padded, span, strides[axis]) if is_other else found)
     return tensor([x.dims[0], w.dims[0], *sizes])
 
 
@@ -109,8 +127,8 @@ def convolution_of_integers(node: Node) -> Output:
     ],
 )
 def deformed_convolution(node: Node) -> Output:
-    """As Conv; two offsets for each place of the window at each position."""
-    found = sliding(node, bias=3)
+    """As Conv; two offsets for each place of the window at each position. Positions are counted as those of a pool."""
+    found = sliding(node, bias=3, divides_towards_0=True)
     x, offset = node.input(0), node.input(2)
     node.requires(equal(offset.dims[0], x.dims[0]), "X and offset must have one batch")
     for size, defined in zip(offset.dims[2:], found.dims[2:], strict=True):

@@ -386,3 +386,27 @@ def test_a_grid_of_a_type_without_a_kernel_is_made_by_a_function(
     result = absint.analyze(model)
     assert (ok, result.can_run) == (is_run, is_run)
     assert not ok or not list(against("y", result["y"], reply[0], {"B": 2}))
+
+
+@pytest.mark.parametrize(("stated", "shape"), [("-1", (1, 1, 6)), ("5", (1, 1, 5)), ("0", None), ("-2", None)])
+def test_an_output_shape_that_is_left_to_the_kernel(stated: str, shape: tuple[int, ...] | None) -> None:
+    """Inference refuses -1 where it sees the shapes; the kernel computes the size."""
+    text = (
+        f"(float[1, 1, N] x) => (y) <float[1, 1, 2] w = {{1.0, 1.0}}> {{ y = ConvTranspose<output_shape = [{stated}], "
+    )
+    model = parsed(text + "strides = [2]>(x, w) }")
+    result = absint.analyze(model)
+    model.graph.input[0].type.tensor_type.ClearField("shape")
+    ok, reply = ENGINE.run(model.SerializeToString(), {"x": np.ones((1, 1, 3), np.float32)})
+    assert (ok, result.can_run) == (shape is not None, shape is not None)
+    assert not ok or list(reply[0].shape) == list(shape or ()) == result.shapes["y"].evaluate({"N": 3})
+
+
+@pytest.mark.parametrize(("sizes", "is_run"), [((1, 1, 0, 1), True), ((4, 0, 0, 2), True), ((1, 4, 1, 1), False)])
+def test_scales_of_an_empty_normalisation(sizes: tuple[int, ...], is_run: bool) -> None:
+    model = parsed("(float[A, B, C, D] x, float[S] s) => (y) { y = GroupNormalization<num_groups = 2>(x, s, s) }")
+    model.opset_import[0].version = 21
+    feeds = {"x": np.ones(sizes, np.float32), "s": np.ones(2, np.float32)}
+    assert ENGINE.run(model.SerializeToString(), feeds)[0] is is_run
+    check = absint.analyze(model).check({**dict(zip("ABCD", sizes, strict=True)), "S": 2})
+    assert (check.outcome is not Outcome.FAILS) is is_run

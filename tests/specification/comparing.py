@@ -85,7 +85,7 @@ def differences(spec: Specification, operator: str, version: int, instance: Inst
             shape = tuple(defined.value(binding) for defined in output.dims)
             if isinstance(array, np.ndarray | np.generic) and array.shape != shape:
                 yield f"{at}: output {place} has shape {array.shape}, specified is {shape}"
-            specified = output.elements or (None if spec.domain else elements(instance.node(operator, version))[place])
+            specified = output.elements or elements(instance.node(operator, version), spec.domain)[place]
             if specified is not None:
                 numbers = [item.value(binding) if isinstance(item, Term) else item.holds(binding) for item in specified]
                 if np.asarray(array).ravel().tolist() != numbers:

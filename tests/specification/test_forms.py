@@ -104,14 +104,17 @@ def _term(name: str, item: Element) -> Term | Formula:
 
 def _difference(case: Case, binding: Binding, node: Reading, found: Output | Sequence[Output] | IllegalError) -> str:
     named = _numbers(case, binding)
-    if any(not clause.formula.holds(named) for clause in node.limited) or _is_beyond(node, named):
+    certain = [clause for clause in node.limited if clause.is_certain]
+    if any(not clause.formula.holds(named) for clause in node.limited if clause not in certain):
+        return ""
+    if _is_beyond(node, named):
         return ""
     outputs, _ = execute(case, binding, 0)
     if outputs is None:
         return ""
     if isinstance(found, IllegalError):
         return f"it runs and is illegal: {found}"
-    for clause in node.legal:
+    for clause in (*node.legal, *certain):
         if not clause.formula.holds(named):
             return f"it runs and is illegal: {clause.reason}"
     for place, (output, array) in enumerate(

@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from fractions import Fraction
 
 import pytest
 
 from absint import Op, Shape, Tensor, rule
-from absint.lattices.logic.relation import ge
+from absint.lattices.contents import Contents
+from absint.lattices.logic.relation import FALSE, ge
+from absint.lattices.terms.expr import ZERO_EXPR
+from absint.lattices.terms.real import Real
 from absint.obligations.making import obligations
 from absint.obligations.obligation import Obligation
 from absint.obligations.record import obligations_of
@@ -126,6 +130,31 @@ def _refuted(rule: Rule, function: Function, instance: Instance, backend: Backen
     found = [by_z3(item, backend) for item in views if isinstance(item, Obligation)]
     assert found
     return {f"{d.obligation.kind} {d.obligation.instance}" for d in found if d.verdict == "refuted"}
+
+
+WRONG_ELEMENTS = {
+    "Not": (at("bool: = p q"), FALSE),  # refuted by p = 0
+    "Floor": (at("float: = 5/2 4"), Real.constant(Fraction(2))),  # right of the first alone
+    "Relu": (at("= a -3"), ZERO_EXPR),  # right of the second alone
+}
+
+
+@pytest.mark.parametrize("operator", WRONG_ELEMENTS)
+def test_a_wrong_element_is_refuted(operator: str, backend: Backend) -> None:
+    """Truths, floats, and a tensor of equal elements."""
+    instance, element = WRONG_ELEMENTS[operator]
+
+    @rule(operator, inputs="x", outputs="y", elements=True)
+    def filled(op: Op) -> Tensor:
+        """One element everywhere."""
+        return Tensor(op.tensor("x").dtype, op.tensor("x").shape, Contents.fill(element))
+
+    spec = specification("", operator, 23)
+    assert spec is not None
+    found = [item for item in obligations(filled, spec, operator, 23, instance) if isinstance(item, Obligation)]
+    decided = [by_z3(item, backend).verdict for item in found if item.kind == "content"]
+    assert len(decided) == 2
+    assert "refuted" in decided
 
 
 def test_a_rule_that_sees_no_elements_must_give_the_rank(backend: Backend) -> None:

@@ -1,4 +1,4 @@
-"""`absint rules`: rules that are proved, refuted, undecided, not specified; names that are none."""
+"""`absint rules`: rules that are proved, refuted, undecided, not specified; solvers; names that are none."""
 
 from __future__ import annotations
 
@@ -9,7 +9,8 @@ import pytest
 
 from absint import Op, Shape, Tensor, rule
 from absint.cli import run
-from absint.obligations.record import counts, status
+from absint.obligations.obligation import Obligation
+from absint.obligations.record import counts, distinct, obligations_of, status
 from absint.obligations.ruled import prove, ruled
 from absint.obligations.solving import Decision, Solvers, asked
 from absint.report.rules import document, report
@@ -27,7 +28,7 @@ def _wrong(op: Op) -> Tensor:
     return Tensor(x.dtype, Shape([dim + 1 for dim in x.shape.dims]))
 
 
-@pytest.mark.parametrize("solver", ["z3", "cvc5", "both"])
+@pytest.mark.parametrize("solver", ["auto", "z3", "cvc5", "both"])
 def test_a_rule_that_is_wrong_is_refuted_with_sizes(solver: Solvers) -> None:
     table = shipped().extended([_wrong])
     (found,) = ruled(table, ["Relu"])
@@ -40,7 +41,10 @@ def test_a_rule_that_is_wrong_is_refuted_with_sizes(solver: Solvers) -> None:
     (operator,) = json.loads(document([found], records, solver, "either"))["operators"]
     assert operator["exact"] == "refuted"
     assert operator["refuted"][0]["sizes"]
-    assert set(operator["seconds"]) == ({"z3", "cvc5"} if solver == "both" else {solver})
+    asked_ = {"auto": {"z3"}, "both": {"z3", "cvc5"}}.get(solver, {solver})
+    assert set(operator["seconds"]) == set(operator["solvers"]) == asked_
+    assert all(numbers["refuted"] > 0 for numbers in operator["solvers"].values())
+    assert operator["refuted"][0]["verdicts"] == dict.fromkeys(asked_, "refuted")
 
 
 def test_solvers_are_weighed() -> None:
@@ -57,14 +61,50 @@ def test_solvers_are_weighed() -> None:
     assert counts(first)["proved"] == counts(first).total() > 0
 
 
+def test_cvc5_decides_what_z3_leaves_undecided(monkeypatch: pytest.MonkeyPatch) -> None:
+    (found,) = ruled(shipped(), ["Relu"])
+    (item, *_) = (each for each in obligations_of(shipped(), "", "Relu", 14) if isinstance(each, Obligation))
+    open_ = Decision(item, "z3", "undecided", 0.5)
+    monkeypatch.setattr("absint.obligations.solving.by_z3", lambda *_: open_)
+    with Backend() as backend:
+        assert [each.verdict for each in asked(item, "auto", backend)] == ["undecided", "proved"]
+        assert asked(item, "z3", backend) == (open_,)
+        (record, *_) = prove(shipped(), found, lambda each: asked(each, "auto", backend))
+        assert {each.verdict for each in record.decided} == {"proved"}
+        monkeypatch.setattr("absint.obligations.solving.has_cvc5", lambda: False)
+        assert asked(item, "auto", backend) == (open_,)
+
+
+def test_a_shared_script_is_decided_and_timed_once() -> None:
+    operators = ruled(shipped(), ["Relu", "Sigmoid"])
+    scripts: list[str] = []
+
+    def decide(item: Obligation) -> tuple[Decision, ...]:
+        scripts.append(item.script)
+        return (Decision(item, "z3", "proved", 1.0),)
+
+    known: dict[str, tuple[Decision, ...]] = {}
+    records = {item: prove(shipped(), item, decide, known=known) for item in operators}
+    every = [record for each in records.values() for record in each]
+    assert len(scripts) == len(set(scripts)) == distinct(every) < counts(every).total()
+    found = json.loads(document(operators, records, "z3", "either"))["operators"]
+    assert sum(each["seconds"]["z3"] for each in found) == len(scripts)
+    assert [each["distinct"] for each in found] == [distinct(records[item]) for item in operators]
+    assert all(each["solvers"] == {"z3": each["obligations"]} for each in found)
+    assert all(item.obligation is item.decisions[0].obligation for record in every for item in record.decided)
+    summary = list(report(operators, records, 200, named=True))[-1].text
+    assert f"of {counts(every).total()} obligations ({len(scripts)} distinct) " in summary
+
+
 @pytest.mark.parametrize(
     ("arguments", "code"),
     [
         ("Relu", 0),
         ("Relu --prove", 0),
         ("Relu --prove --solver cvc5", 0),
+        ("GatherND --prove", 0),
         ("Concat --prove --semantics onnx", 0),
-        ("Relu --prove --seconds 0.001", 3),
+        ("Relu --prove --solver z3 --seconds 0.001", 3),
         ("Relu com.microsoft::Tokenizer --prove", 3),
         ("com.microsoft::Tokenizer", 0),
     ],

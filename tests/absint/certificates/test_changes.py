@@ -266,7 +266,7 @@ LEMMA = """; a comment
 ODD_LEMMAS = [
     ("(set-logic ALL)\n", "", "it must begin with set-logic and end with check-sat"),
     ("(check-sat)\n", "", "it must begin with set-logic and end with check-sat"),
-    ("(declare-const out0@0 Int)", "(push 1)", "odd command (push 1)"),
+    ("(declare-const out0@0 Int)", "(push 1)", "odd command: (push 1)"),
     ("(declare-const out0@0 Int)", "(declare-const $0 Int)", "$0 has two meanings"),
     ("(assert (not (and claim0)))", "(assert (not claim0))", "its last assertion must be that some claim is false"),
     ("(assert (= out0@0 in0@0))", "(assert (= out0@0 $0))", "its specification must speak of the node alone"),
@@ -290,7 +290,8 @@ def test_bounds_must_be_those_of_the_manifest(written: Path) -> None:
 def test_a_name_of_a_size_may_have_no_closer_bounds() -> None:
     manifest: Manifest = {"steps": [], "symbols": {"s": "(<= 0 s 2147483647)", "t": "(<= 1 t 5)"}}
     chain = check.Chain(manifest, {})
-    lemma = check.Lemma(LEMMA.replace("(declare-const $0 Int)", "(define-fun $0 () Int out0@1)"))
+    lemma = check.Lemma(LEMMA)
+    lemma.defined["$0"] = "out0@1"
     assert chain.may_name("s", "$0", lemma)
     assert not chain.may_name("t", "$0", lemma)
     lemma.defined["$0"] = "out0@e1"
