@@ -2,7 +2,8 @@
 
 Nodes become the same columns again if their bytes, the names before them and the versions of domains are the same. A
 model whose inputs and initialisers come a second time is remembered; from the third time on, its nodes up to the first
-that differs are copied. A model that comes once costs nothing.
+that differs are copied. A model that comes once costs nothing, and of one that has changed a little, the older revision
+is kept.
 """
 
 from __future__ import annotations
@@ -42,7 +43,7 @@ class _Columns(NamedTuple):
 
     texts: tuple[Hashable, ...]
     """For each node all that its lowering depends on."""
-    operations: Sequence[Operation | None]
+    operations: Sequence[Operation]
     operands: Sequence[list[Operand]]
     names: Sequence[str]
     outputs: Sequence[tuple[str, ...]]
@@ -70,9 +71,10 @@ class Section:
         self._said = len(report.diagnostics)
         self._start, self._before = len(program.nodes), len(program.main.names)
         self._key = frame.versions, tuple(program.main.names.items())
-        earlier = _seen.get(self._key)
-        self._texts = None if earlier is None or len(nodes) > MAX_NODES else tuple(_texts(nodes))
-        self.copied = 0 if earlier is None or self._texts is None else _common(earlier.texts, self._texts)
+        earlier = None if len(nodes) > MAX_NODES else _seen.get(self._key)
+        self._earlier = earlier
+        self._texts = tuple(_texts(nodes)) if earlier is _NOTHING else ()
+        self.copied = 0 if earlier is None else _common(earlier.texts, _texts(nodes))
         """The number of nodes that were copied."""
         if earlier is not None and self.copied:
             self._copy(earlier, self.copied)
@@ -90,18 +92,17 @@ class Section:
 
     def keep(self) -> None:
         """Remember the graph, whose nodes have been lowered; but not if there was a diagnostic about them."""
-        nodes, start, texts = self._program.nodes, self._start, self._texts
         if len(self._diagnostics) != self._said:
             return
-        if texts is None:
-            if self._key not in _seen:
-                _remember(self._key, _NOTHING)
-            return
-        if self.copied == len(texts):
-            return
-        operations = nodes.operations[start : start + self.copied]
-        rest = start + self.copied
-        lowered = zip(texts[self.copied :], nodes.operations[rest:], nodes.places[rest:], strict=False)
+        if self._earlier is _NOTHING:
+            _remember(self._key, self._columns())
+        elif self._earlier is None or 2 * self.copied < len(self._earlier.texts):  # another model, or much has changed
+            _remember(self._key, _NOTHING)
+
+    def _columns(self) -> _Columns:
+        nodes, start = self._program.nodes, self._start
+        operations: list[Operation] = []
+        lowered = zip(self._texts, nodes.operations[start:], nodes.places[start:], strict=False)
         for text, operation, (path, _) in lowered:
             if text is None or operation is None or not operation.is_interned or path is not self._frame.path:
                 break
@@ -110,7 +111,7 @@ class Section:
         end = start + found
         defined = _until(end, list(self._program.main.names.items())[self._before :])
         columns = nodes.operands[start:end], nodes.names[start:end], nodes.outputs[start:end]
-        _remember(self._key, _Columns(texts[:found], operations, *columns, defined))
+        return _Columns(self._texts[:found], operations, *columns, defined)
 
 
 def _remember(key: _Key, columns: _Columns) -> None:
@@ -135,12 +136,14 @@ def _until(node: int, defined: Sequence[Defined]) -> Sequence[Defined]:
     return defined[: bisect_left(defined, node, key=lambda item: item[1][0])]
 
 
-def _common(before: tuple[Hashable, ...], now: tuple[Hashable, ...]) -> int:
+def _common(before: tuple[Hashable, ...], now: Iterator[Hashable]) -> int:
     """The length of the longest common beginning."""
-    count = min(len(before), len(now))
-    if before[:count] == now[:count]:
-        return count
-    return next(at for at in range(count) if before[at] != now[at])
+    found = 0
+    for earlier, text in zip(before, now, strict=False):
+        if earlier != text:
+            break
+        found += 1
+    return found
 
 
 def _texts(nodes: Sequence[NodeMessage]) -> Iterator[Hashable]:
