@@ -98,6 +98,8 @@ def meaning(
     except (AssertionError, TypeError, ValueError):
         raise NotSpecifiedError("the specification does not cover this form") from None
     results = (found,) if isinstance(found, Output) else tuple(found)
+    if any(output.length is not None for output in results):
+        raise NotSpecifiedError("it gives no tensor")
     contents = _contents(operation, inputs, node)
     declared: list[str] = []
     specified = list(legality(node, operation.domain, semantics))

@@ -11,7 +11,7 @@ from absint.lattices.logic.relation import UNKNOWN_RELATION, Relation, ge
 from absint.lattices.shape import Shape
 from absint.lattices.terms.expr import Dim, Expr
 from absint.lattices.terms.real import Real
-from absint.lattices.value import Tensor
+from absint.lattices.value import MapOf, OptionalOf, SequenceOf, Tensor, Value
 from absint.obligations.obligation import Gap, Kind, Obligation
 from absint.solver.smtlib import Script
 from absint.specification.contents import elements
@@ -103,20 +103,49 @@ class _Making:
             yield self._gap(f"an illegal node is not rejected: {clause.reason}")
 
     def _output(self, place: int, output: Output, value: object) -> Iterator[Obligation | Gap]:
+        if output.length is not None:
+            yield from self._held(f"output {place}", output, output.length, value)
+            return
+        yield from self._sizes(f"output {place}", output, value)
+        if not isinstance(value, Tensor) or value.contents is None or value.shape.rank != len(output.dims):
+            return
+        known = value.contents.block(value.shape.concrete)
+        if known is not None:
+            yield from self._elements(place, output, known.elements)
+
+    def _sizes(self, where: str, output: Output, value: object) -> Iterator[Obligation | Gap]:
         if not isinstance(value, Tensor) or value.shape.is_top:
-            yield self._gap(f"the rank of output {place}")
+            yield self._gap(f"the rank of {where}")
             return
         dims = value.shape.dims
         if len(dims) != len(output.dims):
-            claim = f"output {place} has rank {len(dims)}, specified is {len(output.dims)}"
+            claim = f"{where} has rank {len(dims)}, specified is {len(output.dims)}"
             yield self._obligation("exact", claim, [self.legal])
             return
         for axis, (defined, dim) in enumerate(zip(output.dims, dims, strict=True)):
-            where = f"output {place}, axis {axis}"
-            yield from self._size(where, defined, dim)
-        known = None if value.contents is None else value.contents.block(value.shape.concrete)
-        if known is not None:
-            yield from self._elements(place, output, known.elements)
+            yield from self._size(f"{where}, axis {axis}", defined, dim)
+
+    def _held(self, where: str, output: Output, length: Defined, value: object) -> Iterator[Obligation | Gap]:
+        """The number of tensors in a sequence or an optional value, and their sizes."""
+        if not isinstance(value, SequenceOf | OptionalOf):
+            yield self._gap(f"what {where} holds")
+            return
+        if isinstance(value, SequenceOf):
+            size = value.length
+        else:
+            size = Dim(None if value.present is None else int(value.present))
+        yield from self._size(f"the length of {where}", length, size)
+        if output.parts is None:
+            if not isinstance(value.element, Tensor) or not value.element.shape.is_bottom:
+                entry = value.element.element if isinstance(value.element, MapOf) else value.element
+                yield from self._sizes(f"each tensor of {where}", output, entry)
+            return
+        each = (value.each if isinstance(value, SequenceOf) else None) or ()
+        if len(each) != len(output.parts):
+            yield self._gap(f"each tensor of {where}")
+            return
+        for place, (part, found) in enumerate(zip(output.parts, each, strict=True)):
+            yield from self._sizes(f"tensor {place} of {where}", part, found)
 
     def _elements(self, place: int, output: Output, found: Sequence[Element]) -> Iterator[Obligation]:
         """Elements that the rule and the specification both know."""
@@ -209,7 +238,16 @@ def applied(rule: Rule, operator: str, version: int, instance: Instance, semanti
     return apply(rule, op)
 
 
-def _value(argument: Argument, shown: Shown) -> Tensor:
+def _value(argument: Argument, shown: Shown) -> Value:
+    if argument.holder is None:
+        return _tensor(argument, shown)
+    element, (kind, length, keys) = _tensor(argument, shown), argument.holder
+    if kind == "map":
+        return MapOf(DType[keys.upper()], element)
+    return OptionalOf(element, bool(length)) if kind == "optional" else SequenceOf(element, Dim(length))
+
+
+def _tensor(argument: Argument, shown: Shown) -> Tensor:
     dtype = DType[argument.dtype.upper()]
     shape = Shape(list(argument.dims))
     if shown == "fills" and argument.fill is not None:

@@ -29,6 +29,7 @@ They share no code with the rules, and no analysis imports them: rules are prove
     memory         com.microsoft: attention over a memory, a packed table
     quantised      layers on quantised tensors
     extended       com.microsoft: operators of ONNX, packed products, embeddings; images of old
+    sequences      sequences and optional values: their number and sizes; maps
     old_forms      forms before opset 8
 
     contents       elements of small tensors of integers and truths: arithmetic; placing: elements at other places

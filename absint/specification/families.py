@@ -31,6 +31,7 @@ FAMILIES: Final = (
     "quantised",
     "extended",
     "learning",
+    "sequences",
     "old_forms",
     "followed",
 )

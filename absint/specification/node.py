@@ -23,7 +23,7 @@ Attribute: TypeAlias = int | float | str | Sequence[int] | Sequence[float] | Seq
 
 
 class Input(NamedTuple):
-    """A tensor that a node gets."""
+    """A tensor that a node gets, or the tensors of equal sizes that a sequence, an optional value or a map holds."""
 
     dims: tuple[Term, ...]
     elements: tuple[Term, ...] | None = None
@@ -32,6 +32,10 @@ class Input(NamedTuple):
     """The same of an input of truths."""
     dtype: str = ""
     """Its type, if it is known: `int64`."""
+    length: Term | None = None
+    """How many tensors are held; None for a tensor."""
+    holder: str = ""
+    """What holds them: `sequence`, `optional` or `map`."""
 
     @property
     def rank(self) -> int:
@@ -39,10 +43,14 @@ class Input(NamedTuple):
 
 
 class Output(NamedTuple):
-    """A tensor that a node gives."""
+    """A tensor that a node gives, or the tensors that a sequence or an optional value holds."""
 
     dims: tuple[Defined, ...]
-    elements: tuple[Term, ...] | None = None
+    elements: tuple[Term | Formula, ...] | None = None
+    length: Defined | None = None
+    """How many tensors are held; None for a tensor."""
+    parts: tuple[Output, ...] | None = None
+    """Those tensors, if each has sizes of its own."""
 
 
 class Clause(NamedTuple):
@@ -194,9 +202,32 @@ def tensor(dims: Sequence[Int | Defined], elements: Sequence[Int] | None = None)
     return Output(tuple(map(exactly, dims)), None if elements is None else tuple(map(term, elements)))
 
 
+def held(length: Int | Defined, dims: Sequence[Int | Defined]) -> Output:
+    """An output that holds so many tensors of these sizes."""
+    return Output(tuple(map(exactly, dims)), length=exactly(length))
+
+
+def listed(parts: Sequence[Sequence[Int | Defined]]) -> Output:
+    """An output that holds a tensor of each of these sizes."""
+    return Output((), length=exactly(len(parts)), parts=tuple(map(tensor, parts)))
+
+
 def illegal(reason: str) -> Meaning:
     """The meaning of a node that is illegal at any sizes."""
     return Meaning((Clause(FALSE, reason, FALSE),), ())
 
 
-__all__ = ["Attribute", "Clause", "Held", "IllegalError", "Input", "Meaning", "Node", "Output", "illegal", "tensor"]
+__all__ = [
+    "Attribute",
+    "Clause",
+    "Held",
+    "IllegalError",
+    "Input",
+    "Meaning",
+    "Node",
+    "Output",
+    "held",
+    "illegal",
+    "listed",
+    "tensor",
+]

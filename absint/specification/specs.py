@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from fractions import Fraction
-from typing import Final, Literal, NamedTuple
+from typing import Final, Literal, NamedTuple, cast
 
 from absint.specification.formulas import Term, term, variable
 from absint.specification.node import Attribute, IllegalError, Input, Meaning, Node, Output, illegal
@@ -15,7 +15,18 @@ Shown = Literal["elements", "sizes", "fills"]
 """What a rule sees of the inputs of an instance: their elements where it has any, sizes alone, or also the number that
 all elements are in runs.
 """
+HolderKind = Literal["sequence", "optional", "map"]
 _SHOWN: Final[Mapping[Shown, str]] = {"elements": "", "sizes": ", elements unknown", "fills": ", elements known"}
+
+
+class Holder(NamedTuple):
+    """What holds the tensors of an input."""
+
+    kind: HolderKind
+    length: int | str
+    """How many: a number or the name of a variable. Those of an optional value are 1 or 0."""
+    keys: str = ""
+    """The type of the keys of a map: from 0 on, or `k0` and so on."""
 
 
 class Argument(NamedTuple):
@@ -27,12 +38,16 @@ class Argument(NamedTuple):
     dtype: str = "float"
     fill: int | None = None
     """The number that all elements are in runs; random numbers without it."""
+    holder: Holder | None = None
+    """The input holds tensors of these dims; None: it is one."""
 
     def input(self) -> Input:
         """The input that a specification reads."""
         terms = None if self.elements is None else _terms(self.elements)
         if self.dtype == "bool" and terms is not None:
             return Input(_terms(self.dims), truths=tuple(term >= 1 for term in terms), dtype=self.dtype)
+        if self.holder is not None:
+            return Input(_terms(self.dims), None, None, self.dtype, _term(self.holder.length), self.holder.kind)
         return Input(_terms(self.dims), terms, dtype=self.dtype)
 
 
@@ -61,7 +76,8 @@ class Instance(NamedTuple):
         names: dict[str, None] = {}
         for argument in self.inputs:
             if argument is not None:
-                for part in (*argument.dims, *(argument.elements or ())):
+                held = () if argument.holder is None else (argument.holder.length,)
+                for part in (*argument.dims, *(argument.elements or ()), *held):
                     names |= {_sum(part)[1]: None} if isinstance(part, str) else {}
         return tuple(names)
 
@@ -158,6 +174,7 @@ def at(*inputs: str | None, outputs: int = 1, first: int = 1, last: int = 1 << 1
     `N C+1 3` are the dims of a float tensor, `int64: N` of another type, `int64=0: N` of one that is all 0 in runs;
     `= 1 n -1` is a vector of integers, `=` alone an empty one, `2x3= a b c d e f` a matrix, `. n` a scalar;
     `float: = 2 1/2` is a vector of floats, `bool: = a 1 0` one of truths: whether `a` is 1 or more, true, false.
+    `sequence K: N C` holds K tensors, `optional 1: N C` one and `optional 0: N C` none, `map K int64:` K scalars.
     """
     return Instance(tuple(map(_argument, inputs)), attributes, outputs, first, last)
 
@@ -165,6 +182,11 @@ def at(*inputs: str | None, outputs: int = 1, first: int = 1, last: int = 1 << 1
 def _argument(text: str | None) -> Argument | None:
     if text is None:
         return None
+    if (held := re.fullmatch(r"(sequence|optional|map) (\w+) ?(\w*):(.*)", text)) is not None:
+        what, length, dtype, dims = held.groups()
+        holder = Holder(cast(HolderKind, what), _size(length), dtype if what == "map" else "")
+        entry = "float" if what == "map" else dtype or "float"
+        return Argument(tuple(map(_size, dims.split())), None, entry, None, holder)
     kind, colon, rest = text.partition(":")
     dtype, _, fill = kind.strip().partition("=")
     parts = (rest if colon else text).split()
@@ -207,10 +229,24 @@ def _sum(text: str) -> tuple[int, str, int]:
 
 
 def _shown(argument: Argument) -> str:
+    if argument.holder is not None:
+        kind, length, keys = argument.holder
+        return f"{kind}{' by ' * bool(keys)}{keys} of {length} [{', '.join(map(str, argument.dims))}]"
     if argument.elements is None:
         return f"[{', '.join(map(str, argument.dims))}]"
     sizes = "x".join(map(str, argument.dims)) if len(argument.dims) > 1 else ""
     return f"{sizes}=[{', '.join(map(str, argument.elements))}]"
 
 
-__all__ = ["Argument", "Instance", "Shown", "Specification", "at", "follows", "specification", "specified", "specifies"]
+__all__ = [
+    "Argument",
+    "Holder",
+    "Instance",
+    "Shown",
+    "Specification",
+    "at",
+    "follows",
+    "specification",
+    "specified",
+    "specifies",
+]

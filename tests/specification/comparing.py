@@ -16,10 +16,11 @@ from absint.lattices.dtype import DType
 from absint.solver.backend import Backend
 from absint.specification.contents import elements
 from absint.specification.formulas import Term, both, equal, variable
-from absint.specification.node import Held, Meaning
+from absint.specification.node import Held, Meaning, Output
 from absint.specification.specs import Argument, Instance, Specification
 from absint.testing import Arg, Case
 from absint.testing.runs import Outcome, execute
+from tests.specification import holders as held
 from tests.specification.operators import is_known
 from tests.transfer.old_versions import definition_of, run_at
 
@@ -57,6 +58,7 @@ MISSING: Final = (
     "unexpected keyword argument",
     "positional arguments",
     "Subgraph must have the shape set",
+    held.UNFED,
 )
 """Failures of a runtime that lacks the operator at this version, form or type."""
 
@@ -68,7 +70,7 @@ def differences(spec: Specification, operator: str, version: int, instance: Inst
         if any(not clause.formula.holds(binding) for clause in meaning.limits):
             continue  # it may also hang
         case = case_of(spec, operator, version, instance)
-        outputs, failure = _run(case, binding)
+        outputs, failure = held.execute(case, instance, binding) if held.holds(instance) else _run(case, binding)
         at = f"{operator}-{version} {instance} at {dict(binding)}"
         legal = is_legal(meaning, binding)
         if outputs is None:
@@ -82,6 +84,10 @@ def differences(spec: Specification, operator: str, version: int, instance: Inst
             yield f"{at} runs and is illegal: {reasons[0]}"
             continue
         for place, (output, array) in enumerate(zip(meaning.outputs, outputs, strict=True)):
+            if output.length is not None:
+                if _shapes(array) != (wanted := _wanted(output, binding)):
+                    yield f"{at}: output {place} holds {_shapes(array)}, specified is {wanted}"
+                continue
             shape = tuple(defined.value(binding) for defined in output.dims)
             if isinstance(array, np.ndarray | np.generic) and array.shape != shape:
                 yield f"{at}: output {place} has shape {array.shape}, specified is {shape}"
@@ -90,6 +96,20 @@ def differences(spec: Specification, operator: str, version: int, instance: Inst
                 numbers = [item.value(binding) if isinstance(item, Term) else item.holds(binding) for item in specified]
                 if np.asarray(array).ravel().tolist() != numbers:
                     yield f"{at}: output {place} is {np.asarray(array).ravel().tolist()}, specified is {numbers}"
+
+
+def _shapes(value: object) -> list[tuple[int, ...]]:
+    """The shapes of the tensors that a sequence, an optional value or a sequence of maps holds."""
+    if isinstance(value, list):
+        parts = [next(iter(part.values())) if isinstance(part, dict) else part for part in value]
+        return [np.shape(part) for part in parts]
+    return [] if value is None else [np.shape(value)]  # type: ignore[call-overload]
+
+
+def _wanted(output: Output, binding: Mapping[str, int]) -> list[tuple[int, ...]]:
+    assert output.length is not None
+    parts = output.parts if output.parts is not None else [output] * output.length.value(binding)
+    return [tuple(defined.value(binding) for defined in part.dims) for part in parts]
 
 
 def case_of(spec: Specification, operator: str, version: int, instance: Instance) -> Case:

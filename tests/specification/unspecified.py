@@ -7,10 +7,6 @@ from typing import Final
 
 REASONS: Final[Mapping[str, str]] = {
     "they become plain nodes before the analysis ([control-flow.md](control-flow.md))": "If Loop Scan SequenceMap",
-    "sequences, optional values and maps go in or come out, and specifications are about tensors": """
-        ConcatFromSequence Optional OptionalGetElement OptionalHasElement SequenceAt SequenceConstruct SequenceEmpty
-        SequenceErase SequenceInsert SequenceLength SplitToSequence ai.onnx.ml::CastMap ai.onnx.ml::DictVectorizer
-        ai.onnx.ml::ZipMap""",
     "sparse tensors go in, and specifications are about dense ones": "com.microsoft::SparseToDenseMatMul",
     "sizes hang on the element type, which specifications do not see": "com.microsoft::GatherBlockQuantized",
     "sizes hang on the data; what bounds them is in `absint/specification/data_dependent.py`": """
