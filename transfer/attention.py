@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import Final, NamedTuple
 
 from absint.lattices.dtype import DType
-from absint.lattices.logic.relation import disjunction, divisible, eq, ge, le
+from absint.lattices.logic.relation import UNKNOWN_RELATION, disjunction, divisible, eq, ge, ite, le
 from absint.lattices.logic.truth import YES
 from absint.lattices.shape import Shape, shape_of
-from absint.lattices.terms.expr import UNKNOWN_SIZE, Dim
+from absint.lattices.terms.expr import UNKNOWN_SIZE, Dim, Expr
 from absint.lattices.terms.normal import floordiv
 from absint.lattices.value import Tensor
 from absint.transfer.op import Op
 from absint.transfer.rule import PREVIEW, rule
+from absint.transfer.semantics import ONNX
 
 
 class Heads(NamedTuple):
@@ -35,28 +36,40 @@ UNKNOWN_HEADS = Heads(*[UNKNOWN_SIZE] * 4)
 def attention(op: Op) -> tuple[Tensor, ...]:
     """softmax(Q K^T) V by heads: the rank of Q, the caches (past and new steps), and the scores."""
     rank = op.tensor("Q").shape.rank
-    _require_form(op)
+    as_function = op.semantics != ONNX and _may_run_as_function(op)
+    _require_form(op, as_function)
+    if as_function and not all(_is_packed_or_by_heads(op, *packed) for packed in _PACKED):
+        op.may_fail("Q, K and V must have rank 4, or rank 3 and a number of heads")
+        return tuple(
+            Tensor(op.common_dtype(*names)) for names in (("Q",), ("K", "past_key"), ("V", "past_value"), ("Q",))
+        )
     q, k, v = _heads(op, "Q", "q_num_heads"), _heads(op, "K", "kv_num_heads"), _heads(op, "V", "kv_num_heads")
-    if _may_run_as_function(op) and not _do_agree(op, q, k, v):
-        op.may_fail("batches, heads and lengths of Q, K and V must agree")
+    do_agree = not _may_run_as_function(op) or (
+        _do_agree(op, q, k, v) and (not as_function or _do_caches_fit(op, k, v))
+    )
+    if not do_agree:
+        op.may_fail("batches, heads and lengths of Q, K and V must agree, and caches must fit")
         q = k = v = UNKNOWN_HEADS
     _require_agreement(op, q, k, v)
     if op.has("attn_mask"):
         op.may_fail("attn_mask must broadcast to the scores")
     total = k.steps
-    if op.has("past_key"):
+    if op.has("past_key") and do_agree:
         past_key, past_value = _past(op, "past_key", k), _past(op, "past_value", v)
         op.require_equal(past_key, past_value, "past_key and past_value must have the same length")
         total = past_key + k.steps
     for size in (q.batch, q.steps, k.steps, q.size, v.size, q.heads, k.heads):
         op.runtime_may_fail("onnxruntime needs axes that are not empty", unless=ge(size, 1))
-    dtype = op.dtype("Q")
+    dtype, size = op.dtype("Q"), v.size
+    if as_function and not op.never_empty(size):
+        # onnxruntime multiplies by nothing: in an empty batch a size of 0 becomes another one
+        size = ite(ge(size, 1), size, op.fresh("size")) if isinstance(size, Expr) else UNKNOWN_SIZE
     if rank is None:
         output = Shape(None)
     elif rank == 3:
-        output = shape_of((q.batch, q.steps, q.heads * v.size))
+        output = shape_of((q.batch, q.steps, q.heads * size))
     else:
-        output = shape_of((q.batch, q.heads, q.steps, v.size))
+        output = shape_of((q.batch, q.heads, q.steps, size))
     return (
         Tensor(dtype, output),
         Tensor(op.common_dtype("K", "past_key"), shape_of((k.batch, k.heads, total, k.size))),
@@ -65,16 +78,39 @@ def attention(op: Op) -> tuple[Tensor, ...]:
     )
 
 
-def _require_form(op: Op) -> None:
+_PACKED: Final = (("Q", "q_num_heads"), ("K", "kv_num_heads"), ("V", "kv_num_heads"))
+"""The inputs, and the attribute that says how many heads a packed one has."""
+
+
+def _is_packed_or_by_heads(op: Op, name: str, attribute: str) -> bool:
+    """The input has a rank that the documents allow, if it is known. The function may broadcast others."""
+    rank = op.tensor(name).shape.rank
+    return rank in (None, 4) or (rank == 3 and op.integer(attribute, 0) > 0)
+
+
+def _do_caches_fit(op: Op, k: Heads, v: Heads) -> bool:
+    """The caches are known to fit what is new, or there are none."""
+    if not op.has("past_key") and not op.has("past_value"):
+        return True
+    shapes = [op.tensor(name).shape for name in ("past_key", "past_value") if op.has(name)]
+    if [shape.rank for shape in shapes] != [4, 4]:
+        return False
+    pairs = [(shapes[0][2], shapes[1][2])]
+    for shape, new in zip(shapes, (k, v), strict=True):
+        pairs += [(shape[0], new.batch), (shape[1], new.heads), (shape[3], new.size)]
+    return all(op.is_equal(a, b) is YES for a, b in pairs)
+
+
+def _require_form(op: Op, as_function: bool) -> None:
     """Require inputs that go together, and windows of version 25 in range."""
     for name in ("left_window_size", "right_window_size"):
         if op.integer(name, -1) < -1:
             op.ill_formed(f"{name} must be -1 or more, found {op.integer(name)}")
     for given, absent in (("past_key", "past_value"), ("past_value", "past_key")):
-        if op.has(given) and not op.has(absent):
+        if op.has(given) and not op.has(absent) and not as_function:
             op.reject(f"past_key and past_value must be given together, found {given} alone")
     if op.has("past_key"):
-        if op.has("nonpad_kv_seqlen"):
+        if op.has("nonpad_kv_seqlen") and not as_function:
             op.reject("nonpad_kv_seqlen must be left out if past_key and past_value are given")
         if not (op.wants(1) and op.wants(2)):
             op.may_fail("onnxruntime needs present_key and present_value if past_key and past_value are given")
@@ -97,9 +133,11 @@ def _heads(op: Op, name: str, attribute: str = "") -> Heads:
 
 
 def _may_run_as_function(op: Op) -> bool:
-    """onnxruntime has no kernel for these types, for windows, or for version 25: it runs the function that defines the
-    operator.
+    """onnxruntime has no kernel for these types, for windows, for masks of other types, or for version 25: it runs the
+    function that defines the operator.
     """
+    if op.has("attn_mask") and op.dtype("attn_mask") not in (DType.BOOL, op.dtype("Q")):
+        return True
     has_window = any(op.integer(f"{side}_window_size", -1) >= 0 for side in ("left", "right"))
     return op.version >= 25 or has_window or op.dtype("Q") not in (DType.FLOAT, DType.FLOAT16)
 
@@ -113,7 +151,9 @@ def _do_agree(op: Op, q: Heads, k: Heads, v: Heads) -> bool:
             return False
         rows = zip(reversed(mask.shape.dims[:-1]), (q.steps, q.heads, q.batch), strict=False)
         pairs += [(size, wanted) for size, wanted in rows if op.is_equal(size, 1) is not YES]
-    return all(op.is_equal(a, b) is YES for a, b in pairs)
+    groups = divisible(q.heads, k.heads)
+    is_grouped = groups is not UNKNOWN_RELATION and op.decide(groups) is YES
+    return is_grouped and all(op.is_equal(a, b) is YES for a, b in pairs)
 
 
 def _require_agreement(op: Op, q: Heads, k: Heads, v: Heads) -> None:

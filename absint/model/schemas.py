@@ -125,10 +125,10 @@ class Form(NamedTuple):
         count = len(given)
         if None not in given and self.least_inputs <= count <= self.max_inputs and outputs <= self.max_outputs:
             return None
+        if count > self.max_inputs:  # runtimes count those that are left out
+            return f"{self.name} takes at most {_counted(self.max_inputs, 'input')}, found {count}"
         while count and given[count - 1] is None:
             count -= 1
-        if count > self.max_inputs:
-            return f"{self.name} takes at most {_counted(self.max_inputs, 'input')}, found {count}"
         if outputs > self.max_outputs:
             return f"{self.name} has at most {_counted(self.max_outputs, 'output')}, found {outputs}"
         for index, formal in self.single:

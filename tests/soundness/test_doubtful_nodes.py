@@ -410,3 +410,42 @@ def test_scales_of_an_empty_normalisation(sizes: tuple[int, ...], is_run: bool) 
     assert ENGINE.run(model.SerializeToString(), feeds)[0] is is_run
     check = absint.analyze(model).check({**dict(zip("ABCD", sizes, strict=True)), "S": 2})
     assert (check.outcome is not Outcome.FAILS) is is_run
+
+
+@pytest.mark.parametrize(
+    ("text", "sizes"),
+    [
+        (
+            "(float[B, 3, 2, 8] q, float[B, 3, 6, 8] k, float[B, 3, 6, D] v) => (y) { y = Attention(q, k, v) }",
+            {"B": 0, "D": 0},
+        ),
+        (
+            "(float[B, 2, 2, 8] q, float[B, 3, 6, 8] k, float[B, 3, 6, D] v) => (y) { y = Attention(q, k, v) }",
+            {"B": 0, "D": 2},
+        ),
+        ("(float[2, 4, 2, 2] q, float[2, 2] k, float[2, 2, 1, D] v) => (y) { y = Attention(q, k, v) }", {"D": 2}),
+    ],
+)
+def test_sizes_of_attention_that_runs_as_a_function(text: str, sizes: dict[str, int]) -> None:
+    model = parsed(text)
+    model.opset_import[0].version = 25
+    feeds = {
+        info.name: np.ones([d.dim_value or sizes[d.dim_param] for d in info.type.tensor_type.shape.dim], np.float32)
+        for info in model.graph.input
+    }
+    hidden = onnx.ModelProto()
+    hidden.CopyFrom(model)
+    for info in hidden.graph.input:
+        info.type.tensor_type.ClearField("shape")
+    ok, reply = ENGINE.run(hidden.SerializeToString(), feeds)
+    result = absint.analyze(model)
+    assert ok
+    assert result.check(sizes).outcome is not Outcome.FAILS
+    assert not list(against("y", result["y"], reply[0], sizes))
+
+
+def test_inputs_that_are_left_out_count() -> None:
+    model = parsed('(float[3] x) => (y) { y = Clip(x, "", "") }')
+    model.opset_import[0].version = 7
+    assert not runs(model)
+    assert outcome(model) is not Outcome.RUNS
