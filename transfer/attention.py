@@ -83,9 +83,9 @@ _PACKED: Final = (("Q", "q_num_heads"), ("K", "kv_num_heads"), ("V", "kv_num_hea
 
 
 def _is_packed_or_by_heads(op: Op, name: str, attribute: str) -> bool:
-    """The input has a rank that the documents allow, if it is known. The function may broadcast others."""
+    """The input is known to have a rank that the documents allow. The function may broadcast others."""
     rank = op.tensor(name).shape.rank
-    return rank in (None, 4) or (rank == 3 and op.integer(attribute, 0) > 0)
+    return rank == 4 or (rank == 3 and op.integer(attribute, 0) > 0)
 
 
 def _do_caches_fit(op: Op, k: Heads, v: Heads) -> bool:

@@ -114,10 +114,14 @@ def group_normalization(op: Op) -> Tensor:
     empty = [eq(size, 0) for size in x.shape if not size.is_unknown] if not x.shape.is_top else []
     if op.semantics == ONNX:
         empty = []
-    op.require(disjunction(divisible(channels, groups), *empty), "channels must be a multiple of num_groups")
+    is_known = not x.shape.is_top and not x.shape.has_unknown
+    if is_known or op.semantics == ONNX:
+        op.require(disjunction(divisible(channels, groups), *empty), "channels must be a multiple of num_groups")
+    else:
+        op.may_fail("channels must be a multiple of num_groups")
     size = channels if op.version >= 21 else Dim(groups)
     for name in ("scale", "bias"):
-        _require_by_group(op, name, size, empty, is_known=not x.shape.is_top and not x.shape.has_unknown)
+        _require_by_group(op, name, size, empty, is_known=is_known)
     dims = x.shape.dims if x.shape.rank else ()
     if len(dims) > 1 and op.semantics != ONNX and op.decide(ge(channels, 1)) is not YES:
         # 0 channels may broadcast with scale and bias

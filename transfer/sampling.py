@@ -101,9 +101,11 @@ def affine_grid(op: Op) -> Tensor:
     op.require_rank(theta.shape, 3, "theta")
     batch = UNKNOWN_SIZE if theta.shape.is_top else theta.shape[0]
     size = op.integers("size")
+    # onnxruntime has no kernel for other types and runs the function that defines the operator, which may broadcast.
+    as_function = op.semantics != ONNX and theta.dtype not in (DType.FLOAT, DType.DOUBLE)
     if size is None:
         op.may_fail("size must be positive and fit theta")
-        return Tensor(theta.dtype, _unknown_grid(theta.shape, batch))
+        return Tensor(theta.dtype, Shape(None) if as_function else _unknown_grid(theta.shape, batch))
     if len(size) not in (4, 5):
         op.reject(f"size must have 4 or 5 values, found {len(size)}")
     needs = [(eq(size[0], batch), "size must have the batch of theta")]
@@ -111,8 +113,7 @@ def affine_grid(op: Op) -> Tensor:
         needs.append((eq(theta.shape[1], len(size) - 2), "theta must have one row for each spatial axis"))
         needs.append((eq(theta.shape[2], len(size) - 1), "theta must have one column more than spatial axes"))
     needs += [(ge(extent, 1), "spatial sizes must be positive") for extent in size[2:]]
-    if op.semantics != ONNX and theta.dtype not in (DType.FLOAT, DType.DOUBLE):
-        # onnxruntime has no kernel and runs the function that defines the operator, which may broadcast.
+    if as_function:
         for relation, reason in needs:
             op.may_fail(reason, unless=relation)
         if theta.shape.is_top or any(op.decide(relation) is not YES for relation, _ in needs):

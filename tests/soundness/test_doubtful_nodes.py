@@ -449,3 +449,34 @@ def test_inputs_that_are_left_out_count() -> None:
     model.opset_import[0].version = 7
     assert not runs(model)
     assert outcome(model) is not Outcome.RUNS
+
+
+@pytest.mark.parametrize(
+    ("text", "opset", "feeds"),
+    [
+        (
+            "(float16[B, 3, 4] x, int64[K] k) => (float16[] y) { y = AffineGrid(x, k) }",
+            20,
+            {"x": np.ones((0, 3, 4), np.float16), "k": np.array([0, 1, 2, 3])},
+        ),
+        (
+            "(float[1, 1, 2, 4] x, float[] k, float[1, 1, 3, 4] v) => (float[] z, float[] y, float[] p) "
+            "{ z, y, p = Attention(x, k, v) }",
+            25,
+            {
+                "x": np.ones((1, 1, 2, 4), np.float32),
+                "k": np.ones((1, 1, 1, 3, 4), np.float32),
+                "v": np.ones((1, 1, 3, 4), np.float32),
+            },
+        ),
+    ],
+    ids=["AffineGrid", "Attention"],
+)
+def test_ranks_of_what_runs_as_a_function(text: str, opset: int, feeds: dict[str, np.ndarray]) -> None:
+    model = parsed(text)
+    model.opset_import[0].version = opset
+    ok, reply = ENGINE.run(model.SerializeToString(), feeds)
+    assert ok
+    ran = dict(zip([output.name for output in model.graph.output], reply, strict=True))["y"]
+    assert ran.ndim == {"AffineGrid": 4, "Attention": 5}[model.graph.node[0].op_type]
+    assert not list(against("y", absint.analyze(model)["y"], ran, {"B": 0, "K": 4}))
