@@ -107,7 +107,7 @@ class Certificate:
 
     @property
     def defined(self) -> Counter[Standing]:
-        """What nodes say of numbers that they introduce, such as a bound on a size that hangs on data, by standing."""
+        """Relations that define numbers which nodes introduce, such as a bound on a data-dependent size, by standing."""
         return self._relations("defined")
 
     @property

@@ -1,4 +1,4 @@
-"""What is certain of a node that has run: its legality under the semantics of an analysis.
+"""The legality of a node that has run, under the semantics of an analysis.
 
 It is no more than what the obligations of a rule assume (`absint.obligations.making`): limits that onnxruntime may not
 mind are left out.
@@ -20,7 +20,7 @@ def documented(domain: str, semantics: Semantics) -> bool | None:
 
 
 def legality(node: Node, domain: str, semantics: Semantics) -> Iterator[tuple[str, str]]:
-    """What each run of the node meets, as formulas with reasons, once a specification has read it.
+    """The formulas that hold in each run of the node, with reasons, once a specification has read it.
 
     By the documents alone: their conditions, and no limit of onnxruntime. In onnxruntime: also what it runs besides is
     legal, and the limits that are certain hold. By either: what one of them runs is legal, and of the limits those hold

@@ -35,7 +35,7 @@ class Input(NamedTuple):
     length: Term | None = None
     """How many tensors are held; None for a tensor."""
     holder: str = ""
-    """What holds them: `sequence`, `optional` or `map`."""
+    """Their container: `sequence`, `optional` or `map`."""
 
     @property
     def rank(self) -> int:

@@ -66,7 +66,7 @@ def _tuples(data: Array, places: Array, batch: int = 0) -> Iterator[tuple[Place,
 
 @computes("GatherND", PICKED)
 def _gathered_parts(node: Node, given: list[Array]) -> Array:
-    """What each row of the indices points at."""
+    """The element or slice that each row of the indices selects."""
     data, places = given
     batch = node.integer("batch_dims")
     sizes = (*places.shape[:-1], *data.shape[batch + places.shape[-1] :])

@@ -185,7 +185,7 @@ def has(node: Node) -> Output:
 @specifies("OptionalGetElement", first=18, grid=[at("N C"), at("sequence K: N")])
 @specifies("OptionalGetElement", grid=[at("optional 1: N C"), at("optional 0: N C")])
 def got(node: Node) -> Output:
-    """What the optional value holds; a tensor or a sequence as it is."""
+    """The content of an optional value; a tensor or a sequence as it is."""
     given = node.input(0)
     if given.length is None:
         return tensor(given.dims)

@@ -20,7 +20,7 @@ _SHOWN: Final[Mapping[Shown, str]] = {"elements": "", "sizes": ", elements unkno
 
 
 class Holder(NamedTuple):
-    """What holds the tensors of an input."""
+    """The kind of container of an input's tensors."""
 
     kind: HolderKind
     length: int | str
