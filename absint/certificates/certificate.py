@@ -107,7 +107,7 @@ class Certificate:
 
     @property
     def defined(self) -> Counter[Standing]:
-        """Relations that define numbers which nodes introduce, such as a bound on a data-dependent size, by standing."""
+        """Relations that define new numbers of nodes, such as a bound on a data-dependent size, by standing."""
         return self._relations("defined")
 
     @property
