@@ -10,7 +10,9 @@ from pathlib import Path
 from typing import Final
 
 import numpy as np
+from onnx import TensorProto, numpy_helper
 
+from absint.lattices.terms.expr import Dim
 from absint.specification.specs import Instance, specification
 from absint.testing import Arg, Case
 from absint.testing.runs import arrays_of
@@ -68,15 +70,22 @@ class Row:
     def node(self) -> str:
         """The inputs with their sizes, and the attributes."""
         inputs = ", ".join("-" if arg is None else self._input(arg) for arg in self.case.inputs)
-        return inputs + "".join(f" {name}={value}" for name, value in self.case.attributes.items())
+        return inputs + "".join(f" {name}={_attribute(value)}" for name, value in self.case.attributes.items())
 
     def _input(self, arg: Arg) -> str:
         if arg.elements is None:
             return str([self.at.get(str(size), size) for size in arg.dims or ()]).replace("'", "")
         whole = arg.elements.tolist() if isinstance(arg.elements, np.ndarray) else arg.elements
-        elements = whole if isinstance(whole, list) else [whole]
-        text = str([self.at.get(e, e) if isinstance(e, str) else e for e in elements])
-        return "=" + (text if isinstance(whole, list) else text[1:-1])
+        return f"={self._elements(whole)}"
+
+    def _elements(self, part: object) -> object:
+        if isinstance(part, list):
+            return list(map(self._elements, part))
+        return Dim(part).evaluate(self.at) if isinstance(part, str) else part
+
+
+def _attribute(value: object) -> object:
+    return numpy_helper.to_array(value).tolist() if isinstance(value, TensorProto) else value
 
 
 def instance_of(domain: str, operator: str, version: int, text: str, outputs: int) -> Instance:
