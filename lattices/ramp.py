@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 
 from absint.lattices.records import NamedTuple
 from absint.lattices.shape import Shape
@@ -61,10 +61,15 @@ def element(ramps: Ramps, index: Sequence[int]) -> Dim:
     return ramps[0].at(index) if len(ramps) == 1 else ramps[index[-1]].at(index[:-1])
 
 
+def mapped(ramps: Ramps, change: Callable[[Expr], Dim]) -> Ramps:
+    """The ramps with their numbers changed; none if a number is then unknown."""
+    found = [ramp(change(r.base), list(map(change, r.steps))) for r in ramps]
+    return tuple(r[0] for r in found) if all(found) else NO_RAMPS
+
+
 def replaced(ramps: Ramps, mapping: Mapping[Symbol, Dim]) -> Ramps:
     """The ramps with symbols replaced; none if a number is then unknown."""
-    found = [ramp(substitute(r.base, mapping), [substitute(s, mapping) for s in r.steps]) for r in ramps]
-    return tuple(r[0] for r in found) if all(found) else NO_RAMPS
+    return mapped(ramps, lambda number: substitute(number, mapping))
 
 
 def realigned(ramps: Ramps, source: Shape, target: Shape) -> Ramps:
@@ -135,6 +140,6 @@ def ends(found: Ramp, sizes: Iterable[Dim]) -> tuple[Dim, Dim] | None:
 
 
 __all__ = [
-    "NO_RAMPS", "Ramp", "Ramps", "added", "element", "ends", "fits", "ramp", "realigned", "replaced", "scaled",
-    "side_by_side", "spread", "uniform",
+    "NO_RAMPS", "Ramp", "Ramps", "added", "element", "ends", "fits", "mapped", "ramp", "realigned", "replaced",
+    "scaled", "side_by_side", "spread", "uniform",
 ]  # fmt: skip

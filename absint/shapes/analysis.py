@@ -16,7 +16,7 @@ from absint.lattices.value import BOTTOM, TOP, Tensor, Value
 from absint.program.graph import Program
 from absint.program.limits import UNFINISHED
 from absint.program.operations import Operation
-from absint.shapes.application import Inputs, applied_at, computed, ruled, typed
+from absint.shapes.application import Inputs, computed, ruled, typed
 from absint.shapes.interpretation import STATES, Interpretation, Transfer
 from absint.shapes.memo.cache import memo_of
 from absint.shapes.memo.reuse import FirstRound
@@ -105,13 +105,16 @@ class ShapeAnalysis(Interpretation, Analysis[State]):
         ):
             super().sweep(order, states)
             return
-        nodes, memo, first, applied, under = self.nodes, self.memo, self.first_round, self.applied, self.under
+        nodes, memo, first, applied = self.nodes, self.memo, self.first_round, self.applied
         operations, rows, places, values = nodes.operations, nodes.operands, nodes.places, nodes.values
         stays, always = not self.inputs, not self.inputs and not self.facts
         changed, known_before, before = (first.changed, first.known, first.applied) if first is not None else _NOTHING
+        facts, under, shut = self.facts, self.under, False  # below the gate that was asked last
+        asked = -1
         for node in order:
             operation = operations[node]
             if operation is None:
+                asked = -2  # it may change what holds below a gate
                 value = values.get(node)
                 if value is not None and (always or (stays and _is_constant_tensor(value))):
                     states[node] = (value,)
@@ -121,7 +124,9 @@ class ShapeAnalysis(Interpretation, Analysis[State]):
             operands, gate = rows[node], places[node][1]
             if first is not None and gate < 0:
                 pair = None if changed or node not in before else known_before.get(id(before[node]))
-                renewed = first.summary(node, operands) if pair is None else pair[1]
+                renewed = pair[1] if pair is not None else None
+                if pair is None or (renewed is None and first.settled.numbers):
+                    renewed = first.summary(node, operands)
                 if renewed is not None:
                     applied[node] = renewed
                     states[node] = renewed.outputs
@@ -135,18 +140,28 @@ class ShapeAnalysis(Interpretation, Analysis[State]):
                 inputs = (states[p][i] if p >= 0 else None, states[q][j] if q >= 0 else None)
             else:
                 inputs = tuple([states[p][i] if p >= 0 else None for p, i in operands])
-            if gate >= 0:
-                found = applied_at(self, node, nodes[node], operation, inputs, states)
+            if gate != asked:
+                asked = gate
+                facts, under, shut = self._at(gate, states)
+            if shut:
+                found = RuleSummary((BOTTOM,) * operation.outputs, ())
             else:
                 results = memo[operation]
                 known = results.get(inputs)
                 if under is not None and (known is None or not self.holds(known)):
                     known = results.get((inputs, under))
-                found = ruled(self, node, operation, inputs, self.facts, under) if known is None else known
+                found = ruled(self, node, operation, inputs, facts, under) if known is None else known
             applied[node] = found
             state = states[node] = self.outputs(node, found) if found.holes else found.outputs
             if first is not None:
                 first.visited(node, state)
+
+    def _at(self, gate: int, states: Sequence[State]) -> tuple[Facts, object, bool]:
+        """The facts below a gate, what they add to the key of the memo, and whether nothing comes through the gate."""
+        if gate < 0:
+            return self.facts, self.under, False
+        facts, under = self.under_gate(gate)
+        return facts, under, states[gate][0] is BOTTOM
 
     def merge(self, node: int, old: State, new: State, widen: bool) -> State:
         """A head does its own acceleration: its state is stable after finitely many visits (`Invariants`)."""
@@ -200,7 +215,7 @@ def simplified(value: Value, facts: Facts) -> Value:
         return value
     replaced = value.replace(facts.mapping) if facts.mapping else value
     assert isinstance(replaced, Tensor)
-    return Tensor(value.dtype, replaced.shape.map(facts.simplify), replaced.contents)
+    return Tensor(value.dtype, replaced.shape.map(facts.simplify), replaced.contents, replaced.ramps)
 
 
 __all__ = ["ShapeAnalysis", "Trace", "interpret", "is_constant", "simplified"]

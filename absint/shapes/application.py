@@ -67,9 +67,7 @@ def applied_at(
     if item.gate >= 0:
         if states[item.gate][0] is BOTTOM:
             return RuleSummary((BOTTOM,) * operation.outputs, ())
-        facts = run.facts_at(item.gate)
-        if facts is not run.facts:
-            under = (under, facts.key)
+        facts, under = run.under_gate(item.gate)
     summary = run.recalled(operation, inputs, under)
     return ruled(run, node, operation, inputs, facts, under) if summary is None else summary
 

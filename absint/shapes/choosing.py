@@ -7,6 +7,7 @@ from collections.abc import Callable
 from absint.lattices.logic.facts import Facts
 from absint.lattices.logic.piecewise import chosen
 from absint.lattices.logic.relation import Relation
+from absint.lattices.ramp import NO_RAMPS, mapped
 from absint.lattices.terms.expr import Dim
 from absint.lattices.value import Tensor, Value
 
@@ -52,13 +53,14 @@ class Choosing:
 
 
 def replaced(value: Value, change: Callable[[Dim], Dim]) -> Value:
-    """The value with its dims and integer elements changed."""
+    """The value with its dims, integer elements and ramps changed."""
     if not isinstance(value, Tensor):
         return value
     contents = value.contents
     if contents is not None:
         contents = contents.map(lambda e: change(e) if isinstance(e, Dim) else e)
-    return Tensor(value.dtype, value.shape.map(change), contents)
+    ramps = mapped(value.ramps, change) if value.ramps else NO_RAMPS
+    return Tensor(value.dtype, value.shape.map(change), contents, ramps)
 
 
 __all__ = ["Choosing", "replaced"]

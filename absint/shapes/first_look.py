@@ -55,7 +55,10 @@ def first_look(lowered: Lowered, facts: Facts) -> Look | None:
 
 def early_facts(lowered: Lowered, look: Look, order: Sequence[str]) -> tuple[Facts, dict[Relation, Learned]] | None:
     """Bounds of symbols that the first nodes require, if these change values and are likely to be the last ones."""
-    learned = {item.relation: item for item in teachings(look.analysis, lowered) if item.relation.op == ">="}
+    learned: dict[Relation, Learned] = {}
+    for item in teachings(look.analysis, lowered):
+        if item.relation.op == ">=":
+            learned.setdefault(item.relation, item)
     known = facts_of(tuple(learned), order)
     if known.contradiction or not known.mapping or not known.narrows_only:
         return None

@@ -278,6 +278,11 @@ class Interpretation:
         """Let a relation hold below a gate, besides the facts outside it."""
         self.guards[gate] = assuming(self.facts_at(self.nodes[gate].gate), relation)
 
+    def under_gate(self, gate: int) -> tuple[Facts, object]:
+        """The facts that hold below a gate, and what they add to the keys of remembered results."""
+        facts = self.facts_at(gate)
+        return facts, self.under if facts is self.facts else (self.under, facts.key)
+
     def facts_at(self, gate: int) -> Facts:
         """The facts that hold below a gate."""
         while gate >= 0:

@@ -107,7 +107,9 @@ class _Refinement:
         """The facts of the next round, from requirements of the last one; None if it could settle nothing of `left`."""
         last = self.rounds[-1]
         wanted = left.conditions()
-        found = {item.relation: item for item in teachings(last.analysis, self.lowered, wanted)}
+        found: dict[Relation, Learned] = {}
+        for item in teachings(last.analysis, self.lowered, wanted):
+            found.setdefault(item.relation, item)
         new = {r: item for r, item in found.items() if r not in self.learned and (r.op != "or" or _teaches(r, wanted))}
         if not new:
             return None

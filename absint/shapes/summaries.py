@@ -127,7 +127,8 @@ class _Namer:
             contents = self._contents(tag, contents, value.dtype)
         elif shape.rank is not None and shape.rank <= 1:
             contents = self._invented(tag, shape, value.dtype)
-        return value if shape is value.shape and contents is value.contents else Tensor(value.dtype, shape, contents)
+        unchanged = shape is value.shape and contents is value.contents
+        return value if unchanged else Tensor(value.dtype, shape, contents, value.ramps)
 
     def _starred(self, tag: str, shape: Shape) -> Shape:
         """A shape of unknown rank with a variable, and with names for its known axes."""

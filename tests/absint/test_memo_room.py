@@ -29,7 +29,7 @@ def _purged() -> Iterator[None]:
 
 
 def answers(model: onnx.ModelProto) -> list[str]:
-    """Values, diagnostics, constraints, possible failures and lengths of loops."""
+    """Values, diagnostics, constraints, possible failures, lengths of loops, and the facts of the last round."""
     result = absint.analyze(model)
     result.verify()
     constraints = result.constraints
@@ -41,6 +41,7 @@ def answers(model: onnx.ModelProto) -> list[str]:
         *map(str, result.diagnostics),
         *map(str, constraints),
         *map(str, constraints.possible_failures),
+        *map(str, result.last.learned),
     ]
 
 

@@ -2,13 +2,14 @@
 
 Facts that only replace symbols, or tell their remainders, refine most results by a replacement and by exact divisions:
 a rule can add more only where it left something open. Its result shows that: invented symbols, failures that the facts
-leave possible, dims whose form depends on facts (choices, extremes, broadcasts). Those nodes run again. Either choice
-is sound.
+leave possible, dims whose form depends on facts (choices, extremes, broadcasts). Those nodes run again. A dim that the
+rule of one of them leaves as it was is settled: other nodes that have it take it from there. Either choice is sound.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from functools import cached_property
 from math import prod
 from typing import Final, cast
 
@@ -16,8 +17,9 @@ from absint.lattices.contents import MAX_ELEMENTS, Contents, Element, element_sy
 from absint.lattices.logic.facts import NO_FACTS, Facts
 from absint.lattices.logic.relation import FALSE, TRUE, UNKNOWN_RELATION, Relation
 from absint.lattices.logic.shortest import shortest
+from absint.lattices.ramp import NO_RAMPS, mapped
 from absint.lattices.shape import shape_of
-from absint.lattices.terms.expr import Constant, Dim, Expr, postorder
+from absint.lattices.terms.expr import UNKNOWN_DIM, Constant, Dim, Expr, postorder
 from absint.lattices.terms.floats import Float
 from absint.lattices.terms.intern import remembered
 from absint.lattices.terms.real import Real
@@ -47,6 +49,11 @@ class Reuse:
 
     def __len__(self) -> int:
         return len(self.summaries)
+
+    @cached_property
+    def settled(self) -> Settled:
+        """The reuse at the beginning of a round."""
+        return Settled(self)
 
     def summary(self, first: RuleSummary) -> RuleSummary | None:
         """The summary over the new symbols; None if the rule has to run."""
@@ -85,9 +92,13 @@ class Reuse:
         return self._values[value]
 
     def _value_again(self, value: Value) -> Value | None:
-        if not isinstance(value, Tensor) or value.shape.is_top or value.ramps:
+        if not isinstance(value, Tensor) or value.shape.is_top:
             return None
-        shape = value.shape
+        shape, ramps = value.shape, value.ramps
+        if ramps:
+            ramps = mapped(ramps, self._final)
+            if not ramps:
+                return None
         if shape.open or shape.has_unknown:
             dims: list[Dim] = []
             for dim in shape.dims:
@@ -99,13 +110,13 @@ class Reuse:
             if value.dtype.is_integer and shape.concrete is not None and prod(shape.concrete) <= MAX_ELEMENTS:
                 return None  # the rule may know the elements now
         if value.contents is None or not value.contents.open:
-            return value if shape is value.shape else Tensor(value.dtype, shape, value.contents)
+            return Tensor(value.dtype, shape, value.contents, ramps)
         elements = [self._element(e) for e in value.contents.elements]
         known = [e for e in elements if e is not None]
         if len(known) < len(elements):
             return None
         contents = Contents.fill(known[0]) if value.contents.is_fill else Contents.of(value.contents.shape or (), known)
-        return Tensor(value.dtype, shape, contents)
+        return Tensor(value.dtype, shape, contents, ramps)
 
     def _element(self, element: Element) -> Element | None:
         if isinstance(element, Dim):
@@ -119,14 +130,15 @@ class Reuse:
         """`now` is the first value with its symbols replaced, and tells a rule no more."""
         if first is now and (not isinstance(first, Tensor) or not _is_open(first)):
             return True
-        if not isinstance(first, Tensor) or first.shape.is_top or first.ramps:
+        if not isinstance(first, Tensor) or first.shape.is_top:
             return first is now
         if first not in self._plain:
             shape = first.shape.map(self._short) if first.shape.open else first.shape
             contents = first.contents
             if contents is not None and contents.open:
                 contents = contents.map(self._short_element)
-            self._plain[first] = Tensor(first.dtype, shape, contents)
+            ramps = mapped(first.ramps, self._short) if first.ramps else NO_RAMPS
+            self._plain[first] = Tensor(first.dtype, shape, contents, ramps)
         return self._plain[first] == now
 
     def _short(self, dim: Dim) -> Dim:
@@ -147,13 +159,47 @@ class Reuse:
     def _dim(self, dim: Dim) -> Dim | None:
         """The dim over the new symbols; None if a rule may know a better form."""
         new = self._short(dim)
-        return new if isinstance(new, Expr) and _is_closed(new) else None
+        return new if isinstance(new, Expr) and self._is_final(dim, new) else None
+
+    def _final(self, dim: Dim) -> Dim:
+        found = self._dim(dim)
+        return UNKNOWN_DIM if found is None else found
+
+    def _is_final(self, _: Dim, new: Expr) -> bool:
+        return _is_closed(new)
 
     def _relation(self, relation: Relation) -> Relation:
         found = self._relations.get(relation)
         if found is None:
             found = self._relations[relation] = relation.map(self._changed)
         return found
+
+
+class Settled(Reuse):
+    """The same reuse at a point of a round: numbers whose form depends on facts are as rules that ran again left them.
+
+    It does not change, so that what it renewed serves every round that comes to the same point.
+    """
+
+    def __init__(self, reuse: Reuse, numbers: frozenset[Expr] = frozenset()) -> None:
+        super().__init__(reuse._replaced, reuse._facts)
+        self._dims, self._plain, self._relations = reuse._dims, reuse._plain, reuse._relations
+        self.numbers = numbers
+        """Numbers of the first round of which a rule that ran again knew no better form."""
+        self._next: dict[Value, Settled] = {}
+
+    def after(self, value: Value) -> Settled:
+        """The next point: a rule ran again and gave this value of the first round, with symbols replaced."""
+        found = self._next.get(value)
+        if found is None:
+            contents = value.contents if isinstance(value, Tensor) else None
+            given = (*value.shape.open, *(contents.open if contents else ())) if isinstance(value, Tensor) else ()
+            new = {e for e in given if isinstance(e, Expr) and e not in self.numbers and self._dim(e) is None}
+            found = self._next[value] = Settled(self, self.numbers | new) if new else self
+        return found
+
+    def _is_final(self, dim: Dim, new: Expr) -> bool:
+        return dim in self.numbers or _is_closed(new)
 
 
 def _is_open(value: Tensor) -> bool:
@@ -180,6 +226,8 @@ class FirstRound:
         self._states = states
         self.changed: set[int] = set()
         """Nodes of which this round knows more than their results of the first round, with symbols replaced."""
+        self.settled = reuse.settled
+        """What rules that ran again have left as it was so far."""
 
     def summary(self, node: int, operands: Sequence[Operand]) -> RuleSummary | None:
         """The node's summary over the new symbols, which has no holes; None if its rule has to run."""
@@ -191,13 +239,16 @@ class FirstRound:
                 if source in self.changed:
                     return None
         found = self.known.get(id(first))
-        return self._reuse.summary(first) if found is None else found[1]
+        renewed = self._reuse.summary(first) if found is None else found[1]
+        return self.settled.summary(first) if renewed is None and self.settled.numbers else renewed
 
     def visited(self, node: int, state: State) -> None:
         """A node got its state from its rule or step: where that says more than before, its users run again too."""
         before = self._states[node]
         if len(state) == len(before) and all(map(self._reuse.is_replaced, before, state)):
             self.changed.discard(node)
+            for value in before:
+                self.settled = self.settled.after(value)
         elif before:  # the first round reached no user of a node that it did not reach
             self.changed.add(node)
 
