@@ -31,6 +31,11 @@ SHARE: Final = 6
 FEWEST: Final = 3
 """A first look at fewer nodes is not worth its while."""
 
+NEW: Final = 5
+"""Behind the first look is at least one new operation for so many that it has seen. Else the rest repeats it, as layers
+do, and a full round costs little more.
+"""
+
 
 class Look(NamedTuple):
     """A run over the first nodes of a program."""
@@ -64,8 +69,18 @@ def early_facts(lowered: Lowered, look: Look, order: Sequence[str]) -> tuple[Fac
         return None
     if any(map(_rises, known.mapping.items())):
         return None
+    if _repeats(lowered, look):
+        return None
     is_strong = any((dim.bounds.lo or 0) > 1 for dim in known.mapping.values())
     return (known, learned) if is_strong or Open.of(look.states).gain_from(known) else None
+
+
+def _repeats(lowered: Lowered, look: Look) -> bool:
+    """The nodes behind the first look have few operations that it has not seen."""
+    order, operations = lowered.program.order.order, lowered.program.nodes.operations
+    seen = {operations[node] for node in order[: look.end]}
+    new = {operations[node] for node in order[look.end :]} - seen
+    return len(new) * NEW < len(seen)
 
 
 def _rises(narrowed: tuple[Symbol, Dim]) -> bool:

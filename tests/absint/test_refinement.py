@@ -407,6 +407,7 @@ def both_ways(model: ModelProto | Path, monkeypatch: pytest.MonkeyPatch) -> tupl
     monkeypatch.setattr(first_look, "EARLY", 1 << 20)
     monkeypatch.setattr(first_look, "SHARE", 1)
     monkeypatch.setattr(first_look, "_rises", lambda _: False)
+    monkeypatch.setattr(first_look, "_repeats", lambda *_: False)
     early = absint.analyze(model)
     monkeypatch.setattr(first_look, "EARLY", 0)
     return early, absint.analyze(model)
@@ -440,6 +441,7 @@ def test_bounds_that_still_rise_are_not_the_last(
     """A look that finds `L >= 4` begins anew with it, one that finds `L >= 4` and then `L >= 8` goes on."""
     monkeypatch.setattr(first_look, "SHARE", 1)
     monkeypatch.setattr(first_look, "FEWEST", 1)
+    monkeypatch.setattr(first_look, "_repeats", lambda *_: False)
     first, then = windows
     convolutions = [
         node("Conv", ["x", "w"], ["y"], strides=[first]),

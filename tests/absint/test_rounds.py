@@ -57,6 +57,27 @@ def test_positions_of_a_length_that_gets_a_name_are_known() -> None:
     assert str(result.values["y"]).endswith(" = 0 + 1*[0])")
 
 
+def after_a_window(*operators: str) -> Result:
+    """A window that needs `L >= 4`, and then these operators."""
+    names = ["a", *[f"v{number}" for number in range(len(operators))]]
+    rest = "\n".join(f"{new} = {op} ({old})" for op, old, new in zip(operators, names, names[1:], strict=False))
+    return analysed(f"""(float[N, 2, L] x, float[2, 2, 4] w) => (float[A, B, C] {names[-1]}) {{
+        windows = Conv <strides = [4]> (x, w)
+        pos = Relu (windows)
+        a = Sigmoid (pos)
+        {rest}
+    }}""")
+
+
+def test_facts_of_the_first_nodes_save_round_0_unless_the_rest_repeats_them() -> None:
+    """A round over layers like the first one runs few rules."""
+    others = after_a_window(*("Neg", "Exp", "Tanh") * 6)
+    same = after_a_window(*("Relu", "Sigmoid", "Relu") * 6)
+    assert str(others.last.states[-1]) == str(same.last.states[-1]) == "(Tensor(FLOAT[N, 2, L//4]),)"
+    assert others.rounds.rounds[0].is_deferred
+    assert not same.rounds.rounds[0].is_deferred
+
+
 CHOICES = """(float[L] x) => (float y, float[A] short, float[B] long) {
     four = Constant <value_int = 4> ()
     y = Gather <axis = 0> (x, four)
