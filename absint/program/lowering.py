@@ -217,9 +217,6 @@ class Lowerer:
                 add_name(node.name or f"#{number}")
                 add_outputs(outputs)
                 add_place(place)
-                if len(outputs) == 1 and (name := outputs[0]) and name not in names:
-                    names[name] = first_output(item)
-                    continue
                 for index, name in enumerate(outputs):
                     if name:
                         if name in names:

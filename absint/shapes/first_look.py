@@ -7,7 +7,7 @@ is run only when somebody asks for it.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 from absint.engine import fixpoint
 from absint.lattices.logic.facts import Facts
@@ -21,6 +21,9 @@ from absint.shapes.open_items import Open
 from absint.shapes.rounds import Learned
 from absint.shapes.summaries import State
 from absint.shapes.teachings import teachings
+
+if TYPE_CHECKING:
+    from absint.shapes.timings import Timings
 
 EARLY: Final = 80
 """Most nodes of the first look for facts. Where it finds some, their rules are applied twice."""
@@ -46,14 +49,14 @@ class Look(NamedTuple):
     """The place of the first node that was not visited."""
 
 
-def first_look(lowered: Lowered, facts: Facts) -> Look | None:
+def first_look(lowered: Lowered, facts: Facts, timings: Timings | None = None) -> Look | None:
     """A first look for facts; None where it is not worth its while."""
     program = lowered.program
     visits = program.order.order
     few = min(EARLY, len(visits) // SHARE)
     if facts or few < FEWEST:
         return None
-    analysis = ShapeAnalysis(program, facts)
+    analysis = ShapeAnalysis(program, facts, timings=timings)
     first = next((at for at, node in enumerate(visits) if program.nodes[node].operation is not None), 0)
     return Look(analysis, fixpoint(program, analysis, end=first + few).states, first + few)
 

@@ -8,7 +8,7 @@ round may use it. Round 0 is kept: contracts and checks of sizes use it, so that
 from __future__ import annotations
 
 from collections.abc import Container, Mapping, Sequence
-from contextlib import nullcontext
+from contextlib import AbstractContextManager, nullcontext
 from typing import TYPE_CHECKING, Final
 
 from absint.engine import fixpoint
@@ -94,7 +94,9 @@ class _Refinement:
 
     def begin(self, looks: bool) -> None:
         """Run round 0; or, where a first look teaches enough, round 1, and leave round 0 until somebody asks for it."""
-        self.look = first_look(self.lowered, self.facts) if looks else None
+        if looks:
+            with self._timed():
+                self.look = first_look(self.lowered, self.facts, self.timings)
         early = early_facts(self.lowered, self.look, self.order) if self.look is not None else None
         if early is None:
             self.rounds.append(Round(*self._first_run()))
@@ -150,8 +152,9 @@ class _Refinement:
 
     def _first_run(self) -> Run:
         look, program = self.look, self.lowered.program
-        if look is not None and self.timings is None and self.advice is None and not program.order.ends:
-            look.analysis.sweep(program.order.order[look.end :], look.states)
+        if look is not None and self.advice is None and not program.order.ends:
+            with self._timed():
+                look.analysis.sweep(program.order.order[look.end :], look.states)
             return look.analysis, look.states
         analysis = ShapeAnalysis(
             program,
@@ -167,8 +170,11 @@ class _Refinement:
         return analysis, states
 
     def _solved(self, analysis: ShapeAnalysis, phase: str) -> list[State] | None:
-        with self.timings.phase("fixpoint") if self.timings is not None else nullcontext():
+        with self._timed():
             return solved(self.lowered, analysis, phase)
+
+    def _timed(self) -> AbstractContextManager[None]:
+        return nullcontext() if self.timings is None else self.timings.phase("fixpoint")
 
     def _interpreter(self, known: Facts) -> Transfer:
         if self.advice is None:

@@ -21,7 +21,7 @@ class Timings:
     """Give one to `analyze(timings=...)`, and read it afterwards."""
 
     phases: dict[str, Tally] = field(default_factory=dict)
-    """`load`, `lower`, `rounds`, and of these `fixpoint`, which each round runs once."""
+    """`load`, `lower`, `rounds`, and of these `fixpoint`: the visits of nodes."""
     rules: dict[str, Tally] = field(default_factory=dict)
     """Operator -> the runs of its rules."""
     visits: int = 0

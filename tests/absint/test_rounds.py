@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 import onnx.parser
 import pytest
@@ -10,6 +10,7 @@ import pytest
 import absint
 from absint import Result
 from absint.shapes.memo.switch import switched_off
+from absint.shapes.timings import Timings
 
 
 @pytest.fixture(autouse=True)
@@ -19,10 +20,10 @@ def _purged() -> Iterator[None]:
     absint.purge()
 
 
-def analysed(graph: str, initialisers: str = "") -> Result:
+def analysed(graph: str, timings: Timings | None = None) -> Result:
     """The analysis of a graph in ONNX's text format."""
     text = f'<ir_version: 10, opset_import: ["": 22]> g {graph}'
-    return absint.analyze(onnx.parser.parse_model(text))
+    return absint.analyze(onnx.parser.parse_model(text), timings=timings)
 
 
 POSITIONS = """(float[P] past, float[S] new) => (float y, int64 steps, int64[C] positions) {
@@ -57,16 +58,19 @@ def test_positions_of_a_length_that_gets_a_name_are_known() -> None:
     assert str(result.values["y"]).endswith(" = 0 + 1*[0])")
 
 
-def after_a_window(*operators: str) -> Result:
+def after_a_window(*operators: str, timings: Timings | None = None) -> Result:
     """A window that needs `L >= 4`, and then these operators."""
     names = ["a", *[f"v{number}" for number in range(len(operators))]]
     rest = "\n".join(f"{new} = {op} ({old})" for op, old, new in zip(operators, names, names[1:], strict=False))
-    return analysed(f"""(float[N, 2, L] x, float[2, 2, 4] w) => (float[A, B, C] {names[-1]}) {{
+    return analysed(
+        f"""(float[N, 2, L] x, float[2, 2, 4] w) => (float[A, B, C] {names[-1]}) {{
         windows = Conv <strides = [4]> (x, w)
         pos = Relu (windows)
         a = Sigmoid (pos)
         {rest}
-    }}""")
+    }}""",
+        timings=timings,
+    )
 
 
 def test_facts_of_the_first_nodes_save_round_0_unless_the_rest_repeats_them() -> None:
@@ -76,6 +80,15 @@ def test_facts_of_the_first_nodes_save_round_0_unless_the_rest_repeats_them() ->
     assert str(others.last.states[-1]) == str(same.last.states[-1]) == "(Tensor(FLOAT[N, 2, L//4]),)"
     assert others.rounds.rounds[0].is_deferred
     assert not same.rounds.rounds[0].is_deferred
+
+
+@pytest.mark.parametrize("operators", [("Neg", "Exp", "Tanh") * 6, ("Relu", "Sigmoid", "Relu") * 6])
+def test_timings_count_the_rules_of_the_first_nodes(operators: Sequence[str]) -> None:
+    timings = Timings()
+    result = after_a_window(*operators, timings=timings)
+    assert timings.rules.keys() == {node.operator for node in result.nodes if node.operation is not None}
+    assert timings.visits >= len(operators) + 3
+    assert timings.phases["fixpoint"].seconds >= sum(tally.seconds for tally in timings.rules.values())
 
 
 CHOICES = """(float[L] x) => (float y, float[A] short, float[B] long) {
@@ -109,6 +122,14 @@ def test_one_rule_that_runs_again_speaks_for_those_that_pass_its_size_on() -> No
 
 def test_another_analysis_of_the_model_finds_it_done() -> None:
     assert [analysed(CHOICES).last.analysis.applications for _ in range(2)] == [1, 0]
+
+
+def test_what_rounds_settled_counts_as_kept() -> None:
+    first_round = analysed(CHOICES).last.analysis.first_round
+    assert first_round is not None
+    settled = first_round.settled
+    assert {str(number) for number in settled.numbers} == {"max(L - 10, 1)"}
+    assert len(settled) > len(settled.summaries) > 0
 
 
 def test_the_first_node_that_teaches_a_fact_is_named() -> None:

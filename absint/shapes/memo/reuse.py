@@ -46,9 +46,11 @@ class Reuse:
         self._dims: dict[Expr, Dim] = {}
         self._plain: dict[Value, Value] = {}
         self._relations: dict[Relation, Relation] = {}
+        self._points: list[Settled] = []
 
     def __len__(self) -> int:
-        return len(self.summaries)
+        """The number of results that it keeps, for all points of rounds."""
+        return len(self.summaries) + sum(len(point.summaries) + len(point.known_next) for point in self._points)
 
     @cached_property
     def settled(self) -> Settled:
@@ -184,22 +186,30 @@ class Settled(Reuse):
     def __init__(self, reuse: Reuse, numbers: frozenset[Expr] = frozenset()) -> None:
         super().__init__(reuse._replaced, reuse._facts)
         self._dims, self._plain, self._relations = reuse._dims, reuse._plain, reuse._relations
+        self._points = reuse._points
+        self._points.append(self)
         self.numbers = numbers
         """Numbers of the first round of which a rule that ran again knew no better form."""
-        self._next: dict[Value, Settled] = {}
+        self.known_next: dict[Value, Settled] = {}
 
     def after(self, value: Value) -> Settled:
         """The next point: a rule ran again and gave this value of the first round, with symbols replaced."""
-        found = self._next.get(value)
+        found = self.known_next.get(value)
         if found is None:
-            contents = value.contents if isinstance(value, Tensor) else None
-            given = (*value.shape.open, *(contents.open if contents else ())) if isinstance(value, Tensor) else ()
-            new = {e for e in given if isinstance(e, Expr) and e not in self.numbers and self._dim(e) is None}
-            found = self._next[value] = Settled(self, self.numbers | new) if new else self
+            new = {e for e in _numbers(value) if e not in self.numbers and self._dim(e) is None}
+            found = self.known_next[value] = Settled(self, self.numbers | new) if new else self
         return found
 
     def _is_final(self, dim: Dim, new: Expr) -> bool:
         return dim in self.numbers or _is_closed(new)
+
+
+def _numbers(value: Value) -> list[Expr]:
+    """Sizes and elements of a value in which symbols occur."""
+    if not isinstance(value, Tensor):
+        return []
+    elements = value.contents.open if value.contents is not None else ()
+    return [*value.shape.open, *[e for e in elements if isinstance(e, Expr)]]
 
 
 def _is_open(value: Tensor) -> bool:
