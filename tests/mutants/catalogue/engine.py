@@ -254,9 +254,9 @@ MUTANTS: Final[tuple[Mutant, ...]] = (
     mutant(
         "memo-without-the-path",
         "what holds below a gate is used elsewhere",
-        "absint.shapes.application",
-        "under = (under, facts.key)",
-        "under = run.under",
+        "absint.shapes.interpretation",
+        "self.under if facts is self.facts else (self.under, facts.key)",
+        "self.under",
         "flow('if_broadcasts_where_the_size_is_known')",
         flows("if_broadcasts_where_the_size_is_known"),
     ),
