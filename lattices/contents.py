@@ -204,8 +204,7 @@ def replace_in(element: Element, mapping: Mapping[Symbol, Dim]) -> Element:
         changed = element.substitute(mapping)
         return OPAQUE if changed is UNKNOWN_RELATION else changed
     if isinstance(element, Real):
-        num = substitute(element.num, mapping)
-        return Real.of(num, element.den) or OPAQUE
+        return element.over(substitute(element.num, mapping)) or OPAQUE
     if isinstance(element, Float):
         return substitute_float(element, mapping) or OPAQUE
     return element

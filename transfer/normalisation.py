@@ -12,7 +12,7 @@ from absint.lattices.starred import place, with_size
 from absint.lattices.terms.expr import UNKNOWN_SIZE, Dim, Expr
 from absint.lattices.value import Tensor
 from absint.transfer.caveats import not_empty
-from absint.transfer.elements.conversion import type_attribute
+from absint.transfer.elements.conversion import element_type
 from absint.transfer.op import Op
 from absint.transfer.rule import rule
 from absint.transfer.semantics import ONNX
@@ -230,7 +230,10 @@ def layer_normalization(op: Op) -> tuple[Tensor, Tensor, Tensor]:
     Before opset 17 it is onnxruntime's own, and Y has the type of Scale.
     """
     x = op.tensor("X")
-    stash = type_attribute(op, "stash_type", DType.FLOAT)
+    number = op.integer("stash_type", int(DType.FLOAT)) if op.outputs > 1 else int(DType.FLOAT)
+    stash = element_type(number)
+    if stash is DType.UNDEFINED:  # outputs without names have none
+        op.may_fail(f"attribute stash_type must be an element type, found {number}")
     dtype = _normalised(op, "Scale", "B")
     return (
         Tensor(dtype if op.version >= 17 else op.dtype("Scale"), x.shape),

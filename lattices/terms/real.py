@@ -41,6 +41,13 @@ class Real(NamedTuple):
         num, den = (value if isinstance(value, float) else Fraction(value)).as_integer_ratio()
         return Real(const(num), den)
 
+    def over(self, num: Dim) -> Real | None:
+        """The quotient of another numerator, which may be a constant now; None if it is unknown, or a constant that the
+        float type rounds: a rule that computes with the constant knows the type.
+        """
+        found = Real.of(num, self.den)
+        return None if found is None or (found.num.const is not None and not found.is_dyadic) else found
+
     @property
     def fraction(self) -> Fraction | None:
         """The value, if it is a constant."""

@@ -58,6 +58,22 @@ def test_positions_of_a_length_that_gets_a_name_are_known() -> None:
     assert str(result.values["y"]).endswith(" = 0 + 1*[0])")
 
 
+def test_a_quotient_whose_size_becomes_a_number_is_rounded_as_in_its_type() -> None:
+    result = analysed("""(float[K, N] x, float[1, 1] w) => (float[K, N] y, bool[1] same) {
+        y = MatMul (x, w)
+        size = Shape <start = 1> (x)
+        number = Cast <to = 11> (size)
+        three = Constant <value = double[1] {3.0}> ()
+        third = Div (number, three)
+        constant = Constant <value = double[1] {0.3333333333333333}> ()
+        same = Equal (third, constant)
+    }""")
+    assert [str(item.relation) for item in result.last.learned] == ["N == 1"]
+    assert str(result.values["same"]) == "Tensor(BOOL[1] = [true])"
+    assert result.values["third"] == result.values["constant"]
+    result.verify()
+
+
 def after_a_window(*operators: str, timings: Timings | None = None) -> Result:
     """A window that needs `L >= 4`, and then these operators."""
     names = ["a", *[f"v{number}" for number in range(len(operators))]]

@@ -66,6 +66,11 @@ def test_real_constants() -> None:
     assert Real.constant(Fraction(1, 3)).is_dyadic is False
     assert Real.constant(2.0**-40).is_dyadic
     assert Real.of(UNKNOWN_DIM) is None
+    third = Real(N, 3)
+    assert third.over(const(1)) is None  # which of its roundings it is, the type says
+    assert third.over(const(6)) == Real.constant(2.0)
+    assert Real(N, 4).over(const(1)) == Real.constant(0.25)
+    assert third.over(3 * N + 1) == Real.of(3 * N + 1, 3)
     assert Real.of(2 * N, 4) == Real.of(N, 2)
     assert str(Real.of(2 * N, 4)) == "(N)/2"
     for bad in (math.inf, -math.inf):

@@ -42,6 +42,10 @@ PAIRS: Final[dict[str, tuple[str, str]]] = {
         "(float[2] x) => (y, z) { y, z = Split(x) }",
         "(float[2] x) => (y, z) { y, z = Split<num_outputs = 2>(x) }",
     ),
+    "LayerNormalization": (
+        "(float[N, 2] x, float[2] s) => (y, z) { y, z = LayerNormalization<stash_type = -1>(x, s) }",
+        "(float[N, 2] x, float[2] s) => (y, z) { y, z = LayerNormalization<stash_type = 1>(x, s) }",
+    ),
     "CenterCropPad": (
         "(float x) => (y) <int64[0] k = {}> { y = CenterCropPad(x, k) }",
         "(float[2] x) => (y) <int64[1] k = {1}> { y = CenterCropPad(x, k) }",
@@ -207,6 +211,12 @@ RUN: Final = {
     "MultiHeadAttention without rows": (
         "(float[0, 0, 8] q, float[0, 4, 8] k, float[0, 4, 2] v) => (y) "
         "{ y = com.microsoft.MultiHeadAttention<num_heads = 4>(q, k, v) }"
+    ),
+    "LayerNormalization whose stash type no output has": (
+        "(float[N, 2] x, float[2] s) => (y) { y = LayerNormalization<stash_type = -1>(x, s) }"
+    ),
+    "LayerNormalization whose further outputs have no names": (
+        '(float[N, 2] x, float[2] s) => (y) { y, "", "" = LayerNormalization<stash_type = 99>(x, s) }'
     ),
     "Concat of a shape that passed through a sequence": (
         "(float[1, 1] x) => (y) <float one = {1.0}, int64[2, 4] c = {1, 2, 3, 4, 5, 6, 7, 8}> "

@@ -38,9 +38,15 @@ def type_attribute(op: Op, name: str, default: DType = DType.UNDEFINED) -> DType
     if isinstance(value, str):
         return DType.__members__.get(value.upper(), DType.UNDEFINED)
     number = op.integer(name, 0)
-    if number in _NUMBERS:
-        return DType(number)
-    op.ill_typed(f"attribute {name} must be an element type, found {number}")
+    found = element_type(number)
+    if found is DType.UNDEFINED:
+        op.ill_typed(f"attribute {name} must be an element type, found {number}")
+    return found
+
+
+def element_type(number: int) -> DType:
+    """The element type of this number in ONNX; UNDEFINED if there is none."""
+    return DType(number) if number in _NUMBERS else DType.UNDEFINED
 
 
 _NUMBERS: Final = frozenset(int(dtype) for dtype in DType if dtype not in (DType.UNDEFINED, DType.CONFLICT))

@@ -125,7 +125,7 @@ class Reuse:
             return element if element.is_concrete else self._dim(element)
         if isinstance(element, Real):
             num = self._dim(element.num)
-            return None if num is None else Real.of(num, element.den)
+            return None if num is None else element.over(num)
         return None if isinstance(element, (Relation, Float)) and element_symbols(element) else element
 
     def is_replaced(self, first: Value | None, now: Value | None) -> bool:
