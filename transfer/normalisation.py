@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from absint.lattices.dtype import DType
-from absint.lattices.logic.relation import FALSE, Relation, disjunction, divisible, eq, ge, ite
+from absint.lattices.logic.relation import FALSE, Relation, conjunction, disjunction, divisible, eq, ge, ite
 from absint.lattices.logic.truth import YES
 from absint.lattices.shape import TOP_SHAPE, Shape, shape_of
 from absint.lattices.starred import place, with_size
@@ -163,7 +163,7 @@ def batch_normalization_7(op: Op) -> tuple[Tensor, ...]:
         op.may_fail("X must have channels")
     if op.integer("spatial", 1) != 1:
         op.may_fail("the parameters must have the shape of X without its batch")
-    if op.integer("spatial", 1):
+    if op.integer("spatial", 1) == 1:  # onnxruntime takes any other number for 0
         _require_vectors(op, _channels(x.shape), "scale", "B", "mean", "var")
         statistics = shape_of((_vector_size(op, _channels(x.shape), "scale", "B", "mean", "var"),))
     else:
@@ -273,10 +273,18 @@ def _require_broadcast_to(op: Op, shape: Shape, target: Shape, name: str) -> Non
     if shape.is_top:
         op.may_fail(f"{name} must broadcast to X")
         return
+    empty = FALSE
+    if name == "B" and op.semantics != ONNX:  # onnxruntime takes a constant without elements for one that is left out
+        empty = disjunction(*(eq(dim, 0) for dim in shape.dims))
+        if empty is not FALSE:
+            op.may_fail("B must have elements unless it is a constant", unless=conjunction(*(ge(d, 1) for d in shape)))
     if len(shape) > len(target):
-        op.reject(f"{name} must broadcast to X of shape {target}, found {shape}")
+        reason = f"{name} must broadcast to X of shape {target}, found {shape}"
+        if empty is FALSE:
+            op.reject(reason)
+        op.require(empty, reason)
     for axis, (dim, size) in enumerate(zip(reversed(shape.dims), reversed(target.dims), strict=False), start=1):
-        op.require(disjunction(eq(dim, size), eq(dim, 1)), f"dim {-axis} of {name} must be 1 or that of X")
+        op.require(disjunction(eq(dim, size), eq(dim, 1), empty), f"dim {-axis} of {name} must be 1 or that of X")
 
 
 def _statistics(op: Op, shape: Shape) -> Shape:

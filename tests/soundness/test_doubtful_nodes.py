@@ -212,6 +212,12 @@ RUN: Final = {
         "(float[0, 0, 8] q, float[0, 4, 8] k, float[0, 4, 2] v) => (y) "
         "{ y = com.microsoft.MultiHeadAttention<num_heads = 4>(q, k, v) }"
     ),
+    **{
+        f"LayerNormalization with a constant B of shape [{sizes}]": (
+            f"(float[N, 2] x, float[2] s) => (y) <float[{sizes}] b = {{}}> {{ y = LayerNormalization(x, s, b) }}"
+        )
+        for sizes in ("0", "2, 0", "0, 2", "1, 0, 2")
+    },
     "LayerNormalization whose stash type no output has": (
         "(float[N, 2] x, float[2] s) => (y) { y = LayerNormalization<stash_type = -1>(x, s) }"
     ),
@@ -368,6 +374,17 @@ def test_one_of_an_old_opset_fails_and_one_runs(name: str) -> None:
     assert outcome(bad) is not Outcome.RUNS
     assert runs(good)
     assert outcome(good) is Outcome.RUNS
+
+
+@pytest.mark.parametrize("spatial", [-1, 0, 2])
+def test_parameters_for_each_activation(spatial: int) -> None:
+    """onnxruntime takes any other number than 1 for 0."""
+    node = f"BatchNormalization<spatial = {spatial}>(x, p, p, p, p)"
+    model = onnx.parser.parse_model(
+        f'<ir_version: 10, opset_import: ["" : 7]> G (float[2, 3, 4] x, float[3, 4] p) => (y) {{ y = {node} }}'
+    )
+    assert runs(model)
+    assert absint.analyze(model).can_run
 
 
 def test_constants_beside_other_parameters_of_qlinear_where_end_the_process() -> None:
