@@ -325,8 +325,17 @@ def mel_weight_matrix(op: Op) -> Tensor:
     """(dft_length // 2 + 1, num_mel_bins) weights."""
     for name in ("sample_rate", "lower", "upper"):
         require_single(op, name)
-    shape = shape_of((_count(op, "dft_length") // 2 + 1, _count(op, "num_mel_bins")))
+    shape = shape_of((_bins(op), _count(op, "num_mel_bins")))
     return Tensor(type_attribute(op, "output_datatype", DType.FLOAT), shape)
+
+
+def _bins(op: Op) -> Dim:
+    """The frequencies of a transform of `dft_length`. onnxruntime divides towards 0: one of -1, as of 0."""
+    if op.semantics == ONNX:
+        return _count(op, "dft_length") // 2 + 1
+    require_single(op, "dft_length")
+    length = as_size(op, integer(_of_rank_0(op, "dft_length")) + 1, "dft_length + 1") - 1
+    return maximum(length, 0) // 2 + 1
 
 
 def _count(op: Op, name: str) -> Dim:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from itertools import zip_longest
 
 from absint.lattices.dtype import DType
-from absint.lattices.logic.relation import FALSE, conjunction, disjunction, eq, ne
+from absint.lattices.logic.relation import FALSE, conjunction, disjunction, eq, ge, ne
 from absint.lattices.shape import TOP_SHAPE, Shape, shape_of
 from absint.lattices.starred import last_dims, spliced, with_size, without
 from absint.lattices.terms.expr import UNKNOWN_SIZE, Dim
@@ -19,8 +19,11 @@ from absint.transfer.semantics import EITHER, RUNTIME
 @rule("MatMul", inputs="A B", complete=True, starred=True)
 def matmul(op: Op) -> Tensor:
     """numpy.matmul: contract the last axis of A with the last but one of B."""
-    a, b = op.tensor("A"), op.tensor("B")
-    return Tensor(op.common_dtype("A", "B"), matmul_shape(op, a.shape, b.shape))
+    a, b, dtype = op.tensor("A"), op.tensor("B"), op.common_dtype("A", "B")
+    if dtype in (DType.UINT32, DType.UINT64):
+        some = ge(a.shape.dims[-1], 1) if a.shape.rank else FALSE
+        op.runtime_may_fail(f"onnxruntime has no sum of nothing in {dtype}", unless=some)
+    return Tensor(dtype, matmul_shape(op, a.shape, b.shape))
 
 
 @rule("MatMulInteger", inputs="A B a_zero_point b_zero_point", complete=True, starred=True)

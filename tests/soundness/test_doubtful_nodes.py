@@ -46,6 +46,12 @@ PAIRS: Final[dict[str, tuple[str, str]]] = {
         "(float[N, 2] x, float[2] s) => (y, z) { y, z = LayerNormalization<stash_type = -1>(x, s) }",
         "(float[N, 2] x, float[2] s) => (y, z) { y, z = LayerNormalization<stash_type = 1>(x, s) }",
     ),
+    **{
+        f"MatMul of no {kind}": tuple(
+            f"({kind}[2, {size}] x, {kind}[{size}, 2] w) => (y) {{ y = MatMul(x, w) }}" for size in (0, 1)
+        )
+        for kind in ("uint32", "uint64")
+    },
     "CenterCropPad": (
         "(float x) => (y) <int64[0] k = {}> { y = CenterCropPad(x, k) }",
         "(float[2] x) => (y) <int64[1] k = {1}> { y = CenterCropPad(x, k) }",
@@ -218,6 +224,13 @@ RUN: Final = {
         )
         for sizes in ("0", "2, 0", "0, 2", "1, 0, 2")
     },
+    **{
+        f"MelWeightMatrix of {length} samples": (
+            f"() => (y) <int64 n = {{3}}, int64 d = {{{length}}}, int64 r = {{16000}}, float a = {{2}}> "
+            "{ y = MelWeightMatrix(n, d, r, a, a) }"
+        )
+        for length in (-1, 0)
+    },
     "LayerNormalization whose stash type no output has": (
         "(float[N, 2] x, float[2] s) => (y) { y = LayerNormalization<stash_type = -1>(x, s) }"
     ),
@@ -257,6 +270,11 @@ OLD: Final[dict[str, tuple[int, str, str]]] = {
         9,
         "(float[N] x) => (y) { y = Slice<starts = [0], ends = [1], axes: ints = []>(x) }",
         "(float[N] x) => (y) { y = Slice<starts = [0], ends = [1], axes = [0]>(x) }",
+    ),
+    "Crop to an empty scale": (
+        7,
+        "(float[N, 1, 4, 4] x) => (y) { y = Crop<border = [1, 1, 1, 1], scale: ints = []>(x) }",
+        "(float[N, 1, 4, 4] x) => (y) { y = Crop<border = [1, 1, 1, 1], scale = [2, 2]>(x) }",
     ),
     "Clip whose ends cross": (
         7,

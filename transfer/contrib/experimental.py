@@ -58,7 +58,7 @@ def crop(op: Op) -> Tensor:
     border, scale = op.ints("border") or [], op.ints("scale")
     if len(border) != 4 or min(border) < 0:
         op.reject(f"border must be four sizes, found {border}")
-    if scale and (len(scale) != 2 or min(scale) < 0):
+    if scale is not None and (len(scale) != 2 or min(scale) < 0):
         op.reject(f"scale must be two sizes, found {scale}")
     *lead, height, width = sizes(op, "input", 4)
     left, top, right, bottom = border
