@@ -13,6 +13,7 @@ from onnx import parser
 import absint
 from absint.shapes.loops.no_trip import SIZED
 from tests.runs import Runs
+from tests.soundness.runs import ENGINE
 from tests.soundness.test_inferred_ranks import tried
 
 LISTED: Final = sorted(SIZED)
@@ -165,3 +166,18 @@ def test_sizes_that_some_runs_find(body: str) -> None:
         assert not Runs(model, data={"trips": trips}).wrong({})
     shape = absint.analyze(model).shapes["y"]
     assert shape.is_top or not any(d.is_concrete for d in shape.substitute({"trips": 0}).dims[1:])
+
+
+@pytest.mark.parametrize(("opset", "rank"), [(11, 1), (13, 1), (14, 4), (21, 4)])
+def test_the_rank_of_a_reshape_to_computed_sizes(opset: int, rank: int) -> None:
+    """Inference finds it from the length of the target since version 14."""
+    model = parser.parse_model(
+        f'<ir_version: 8, opset_import: ["": {opset}]> G (int32[1, 1] x, int64[3] s, int64 m) => (all) '
+        "<bool c = {1}> { all = Loop(m, c) "
+        "<body = B (int64 i, bool k) => (bool k2, y) { k2 = Identity(k) y = Reshape(x, s) }> }"
+    )
+    feeds = {"x": np.ones((1, 1), np.int32), "s": np.ones(3, np.int64), "m": np.array(0)}
+    ok, (found,) = ENGINE.run(model.SerializeToString(), feeds)
+    assert ok
+    assert found.shape == (0,) * rank
+    assert absint.analyze(model).shapes["all"].rank in (None, rank)

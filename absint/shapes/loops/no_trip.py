@@ -127,7 +127,7 @@ class Inference:
             if any(isinstance(value, Tensor) and value.contents is None for value in deciding):
                 if any(o in self._foldable for o in node.operands[len(inputs) - len(deciding) :]):
                     return [None] * operation.outputs
-                return [_ranked(operation.op_type, inputs)] * operation.outputs
+                return [_ranked(operation, inputs)] * operation.outputs
         op, applied = _applied(operation, operation.rule, tuple(inputs))
         if applied.rejected is not None:
             return [None] * operation.outputs
@@ -212,11 +212,14 @@ def _is_fixed(values: Sequence[Value | None]) -> bool:
     )
 
 
-def _ranked(operator: str, inputs: Sequence[Value | None]) -> Tensor | None:
-    """The inferred value where sizes are computed: a rank at most."""
+def _ranked(operation: Operation, inputs: Sequence[Value | None]) -> Tensor | None:
+    """The inferred value where sizes are computed: a rank at most, of Reshape since version 14."""
+    operator = operation.op_type
     data, target = (value if isinstance(value, Tensor) else None for value in (*inputs, None)[:2])
     if operator == "Slice" and data is not None:
         return Tensor(data.dtype, data.shape.map(lambda _: UNKNOWN_SIZE))
+    if operator == "Reshape" and operation.version < 14:
+        return None
     if operator == "Reshape" and data is not None and target is not None and target.shape.rank == 1:
         rank = _constant(target.shape[0])
         return None if rank is None else Tensor(data.dtype, Shape([None] * rank))
