@@ -77,8 +77,10 @@ def _is_discrete(value: Value) -> bool:
 
 
 def _is_known(value: Tensor) -> bool:
-    """Every element is a constant."""
-    return value.contents is not None and not value.contents.open and _is_small(value)
+    """Every element is a constant, and no axis is too long to go along it, as one of an empty tensor may be."""
+    if value.contents is None or value.contents.open or not _is_small(value):
+        return False
+    return value.contents.block(value.shape.concrete) is not None
 
 
 __all__ = ["evaluated"]

@@ -94,6 +94,15 @@ def test_what_runtimes_differ_in_stays_unknown() -> None:
     assert one_node("NonZero", {"x": np.array(3)}).shapes["y"][0].const is None
 
 
+def test_nothing_along_an_axis_that_is_too_long_is_not_evaluated() -> None:
+    x = TensorProto(name="x", data_type=TensorProto.BOOL, dims=[0, 0, 2**31 - 1])
+    graph = helper.make_graph(
+        [helper.make_node("NonZero", ["x"], ["y"])], "g", [], [onnx.ValueInfoProto(name="y")], [x]
+    )
+    result = absint.analyze(helper.make_model(graph, opset_imports=[helper.make_opsetid("", 18)], ir_version=8))
+    assert result.shapes["y"][0] == 3
+
+
 def test_random_numbers_are_not_evaluated() -> None:
     found = one_node("RandomUniformLike", {"x": np.array([1, 2])}, dtype=TensorProto.FLOAT)
     assert str(found["y"]) == "Tensor(FLOAT[2])"
