@@ -100,7 +100,8 @@ def finish_annotated(copy: Copying, analysed: Analysed, style: Style, *, copy_we
     from absint.model.outlines import outline
 
     data = copy.opened.data
-    original = outline(data)
+    with analysed.loaded.reading():
+        original = outline(data)
     found = annotated(analysed, style, model=original)
     pieces = spliced(data, 0, len(data), differences(original, found.model))
     weights = copy.finish(pieces, original, analysed.folder, copy_weights)
@@ -121,7 +122,8 @@ def save_simplified(loaded: Loaded, target: str, *, copy_weights: bool = False) 
         from absint.model.outlines import outline
 
         data = copied.opened.data
-        original = outline(data)
+        with loaded.reading():
+            original = outline(data)
         copy = ModelProto()
         copy.CopyFrom(original)
         changed = simplify(copy)

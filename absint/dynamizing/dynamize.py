@@ -133,7 +133,8 @@ def dynamize(
     request = Request(analysed, axes)
     resizing = Resizing(request.sizes)
     with analysed.loaded.opened() as opened:
-        outline = Outline(opened.data)
+        with analysed.loaded.reading():
+            outline = Outline(opened.data)
         constants = Constants(analysed, outline, opened)
         settled = settle(analysed, request.inputs, resizing, constants.may_vary)
         found = settled.found

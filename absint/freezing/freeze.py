@@ -105,7 +105,8 @@ def freeze(analysed: Analysed, sizes: Sizes, target: str = "", *, copy_weights: 
         check_target("", target)
     fixed = fix(analysed, sizes)
     with analysed.loaded.opened() as opened:
-        outline = Outline(opened.data)
+        with analysed.loaded.reading():
+            outline = Outline(opened.data)
         if target and target != STANDARD_OUTPUT:
             check_weights(outline.model, analysed.folder, target)
         base = _declared(outline.model, fixed)

@@ -119,8 +119,16 @@ class Loaded:
             return cast("onnx.ModelProto", self.model)
         from absint.model.outlines import outline
 
-        with self.opened() as opened:
+        with self.opened() as opened, self.reading():
             return outline(opened.data)
+
+    @contextmanager
+    def reading(self) -> Iterator[None]:
+        """A block that reads the bytes of the model again. What it finds damaged raises ModelError."""
+        try:
+            yield
+        except MalformedError:
+            raise self.damaged() from None
 
     def imports(self) -> dict[str, int]:
         """The version of each domain that the model imports. Raises ModelError for an unknown one of ai.onnx."""

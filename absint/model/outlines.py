@@ -10,9 +10,10 @@ from functools import lru_cache
 from os import urandom
 from typing import TYPE_CHECKING, Final, TypeVar
 
+from google.protobuf.message import DecodeError
 from onnx.onnx_pb import ModelProto, TensorProto
 
-from absint.model.wire.fields import DELIMITED, Data, delimited, encoded, fields, varint
+from absint.model.wire.fields import DELIMITED, Data, MalformedError, delimited, encoded, fields, varint
 from absint.model.wire.splicing import Piece, Span, field_of
 
 if TYPE_CHECKING:
@@ -41,11 +42,10 @@ class Outline:
     """
 
     def __init__(self, data: Data) -> None:
-        """Raises MalformedError and DecodeError if the data are no model."""
+        """Raises MalformedError if the data are no model."""
         self._mark = urandom(16)
         self._places: list[Sequence[Span]] = []
-        self.model = ModelProto()
-        self.model.ParseFromString(_outlined(data, 0, len(data), ModelProto.DESCRIPTOR, self._keep))
+        self.model = _parsed(_outlined(data, 0, len(data), ModelProto.DESCRIPTOR, self._keep))
 
     def pieces(self, message: Message) -> Sequence[Piece]:
         """The bytes of a message made of parts of the model, with the data of its tensors as spans of the original."""
@@ -76,9 +76,16 @@ def _number(content: bytes) -> int:
 
 
 def outline(data: Data) -> ModelProto:
-    """The model in the data without the data of large tensors. Raises MalformedError and DecodeError if it is none."""
+    """The model in the data without the data of large tensors. Raises MalformedError if it is none."""
+    return _parsed(_outlined(data, 0, len(data), ModelProto.DESCRIPTOR))
+
+
+def _parsed(content: bytes) -> ModelProto:
     made = ModelProto()
-    made.ParseFromString(_outlined(data, 0, len(data), ModelProto.DESCRIPTOR))
+    try:
+        made.ParseFromString(content)
+    except DecodeError as error:  # in a part that the reader of files steps over
+        raise MalformedError(len(content), str(error)) from None
     return made
 
 

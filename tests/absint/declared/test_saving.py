@@ -17,10 +17,11 @@ import onnx
 import onnx_ir
 import pytest
 from google.protobuf.message import DecodeError
-from onnx import GraphProto, ModelProto, TensorProto, helper, numpy_helper
+from onnx import GraphProto, ModelProto, TensorProto, ValueInfoProto, helper, numpy_helper
 
 import absint
 import tests.fuzz.bases
+from absint import ModelError
 from absint.declared.style import POLICIES
 from absint.model.outlines import LARGE, outline
 from absint.model.wire.fields import DELIMITED, encoded, fields
@@ -384,3 +385,19 @@ def test_targets_that_cannot_be_written(tmp_path: Path) -> None:
     with pytest.raises(absint.UsageError, match=r"^unknown merge policy 'best'"):
         result.save_annotated(tmp_path / "out.onnx", "best")  # type: ignore[arg-type]
     assert os.listdir(tmp_path) == ["model.onnx"]
+
+
+def test_a_part_that_is_damaged_and_that_no_analysis_reads(tmp_path: Path) -> None:
+    node = helper.make_node("Relu", ["x"], ["y"])
+    x = helper.make_tensor_value_info("x", TensorProto.FLOAT, ["N"])
+    graph = helper.make_graph([node], "g", [x], [ValueInfoProto(name="y")])
+    damaged = b"\xa2\x01\x01\xff"  # training_info whose bytes are no message
+    path, target = tmp_path / "model.onnx", tmp_path / "out.onnx"
+    path.write_bytes(helper.make_model(graph).SerializeToString() + damaged)
+    result = absint.analyze(path)
+    assert str(result.shapes["y"]) == "[N]"
+    with pytest.raises(ModelError, match="not an ONNX model, or truncated"):
+        result.save_annotated(target)
+    with pytest.raises(ModelError, match="not an ONNX model, or truncated"):
+        result.freeze({"N": 1})
+    assert not target.exists()
