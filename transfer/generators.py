@@ -334,7 +334,8 @@ def _bins(op: Op) -> Dim:
     if op.semantics == ONNX:
         return _count(op, "dft_length") // 2 + 1
     require_single(op, "dft_length")
-    length = as_size(op, integer(_of_rank_0(op, "dft_length")) + 1, "dft_length + 1") - 1
+    length = integer(_of_rank_0(op, "dft_length"))
+    op.require(rel.ge(length, -1), "dft_length must be at least -1")
     return maximum(length, 0) // 2 + 1
 
 

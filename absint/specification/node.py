@@ -50,7 +50,7 @@ class Output(NamedTuple):
     length: Defined | None = None
     """How many tensors are held; None for a tensor."""
     parts: tuple[Output, ...] | None = None
-    """Those tensors, if each has sizes of its own."""
+    """The tensors one by one, where their sizes differ."""
 
 
 class Clause(NamedTuple):

@@ -394,6 +394,16 @@ def test_one_of_an_old_opset_fails_and_one_runs(name: str) -> None:
     assert outcome(good) is Outcome.RUNS
 
 
+def test_a_transform_of_fewer_samples_than_onnxruntime_allows() -> None:
+    model = parsed(
+        "() => (y) <int64 n = {3}, int64 d = {-2}, int64 r = {16000}, float a = {2}> "
+        "{ y = MelWeightMatrix(n, d, r, a, a) }"
+    )
+    assert not runs(model)
+    (said,) = absint.analyze(model).diagnostics
+    assert "can never run: dft_length must be at least -1" in str(said)
+
+
 @pytest.mark.parametrize("spatial", [-1, 0, 2])
 def test_parameters_for_each_activation(spatial: int) -> None:
     """onnxruntime takes any other number than 1 for 0."""

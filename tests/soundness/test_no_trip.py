@@ -168,8 +168,8 @@ def test_sizes_that_some_runs_find(body: str) -> None:
     assert shape.is_top or not any(d.is_concrete for d in shape.substitute({"trips": 0}).dims[1:])
 
 
-@pytest.mark.parametrize(("opset", "rank"), [(11, 1), (13, 1), (14, 4), (21, 4)])
-def test_the_rank_of_a_reshape_to_computed_sizes(opset: int, rank: int) -> None:
+@pytest.mark.parametrize(("opset", "rank", "claimed"), [(11, 1, None), (13, 1, None), (14, 4, 4), (21, 4, 4)])
+def test_the_rank_of_a_reshape_to_computed_sizes(opset: int, rank: int, claimed: int | None) -> None:
     """Inference finds it from the length of the target since version 14."""
     model = parser.parse_model(
         f'<ir_version: 8, opset_import: ["": {opset}]> G (int32[1, 1] x, int64[3] s, int64 m) => (all) '
@@ -180,4 +180,4 @@ def test_the_rank_of_a_reshape_to_computed_sizes(opset: int, rank: int) -> None:
     ok, (found,) = ENGINE.run(model.SerializeToString(), feeds)
     assert ok
     assert found.shape == (0,) * rank
-    assert absint.analyze(model).shapes["all"].rank in (None, rank)
+    assert absint.analyze(model).shapes["all"].rank == claimed

@@ -237,7 +237,7 @@ class FirstRound:
         self.changed: set[int] = set()
         """Nodes of which this round knows more than their results of the first round, with symbols replaced."""
         self.settled = reuse.settled
-        """What rules that ran again have left as it was so far."""
+        """The point that this round has reached."""
 
     def summary(self, node: int, operands: Sequence[Operand]) -> RuleSummary | None:
         """The node's summary over the new symbols, which has no holes; None if its rule has to run."""
