@@ -2,7 +2,9 @@
 
 An algebra builds literals, sums and comparisons: `encode` as Z3 terms, `smtlib` as SMT-LIB text. `Translator` does the
 rest, the same for both: `max`, `min` and `broadcast` become choices, division of any sign becomes division by a
-natural number, and what floats compute becomes an unknown function with bounds.
+natural number, and what floats compute becomes an unknown function with bounds. Where a term has no value, what is
+written has some: a quotient by 0 any number, a broadcast its first operand that is not 1. Whoever asks adds where the
+terms have one (`absint.lattices.logic.definedness`).
 
 >>> from absint.lattices.text import parse
 >>> from absint.solver.smtlib import Script

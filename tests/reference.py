@@ -22,7 +22,7 @@ Tree = tuple[Any, ...]
 
 
 class NoValueError(Exception):
-    """The tree divides by zero, or broadcasts sizes that do not broadcast, somewhere."""
+    """The tree divides by zero, or broadcasts sizes that do not broadcast, where its value needs that."""
 
 
 def _floor(a: int, b: int) -> int:
@@ -63,16 +63,14 @@ def _broadcast(sizes: list[int]) -> int:
 
 
 def value(tree: Tree, binding: Mapping[str, int]) -> int:
-    """The value of a tree; every operand is evaluated, the branch not taken too."""
+    """The value of a tree; the side of a choice that is not taken needs none."""
     op, *args = tree
     if op == "const":
         return int(args[0])
     if op == "symbol":
         return binding[args[0]]
     if op == "ite":
-        taken = truth(args[0], binding)
-        a, b = value(args[1], binding), value(args[2], binding)
-        return a if taken else b
+        return value(args[1 if truth(args[0], binding) else 2], binding)
     values = [value(arg, binding) for arg in args]
     if op in DIVISIONS:
         if values[1] == 0:
@@ -84,18 +82,29 @@ def value(tree: Tree, binding: Mapping[str, int]) -> int:
 
 
 def truth(tree: Tree, binding: Mapping[str, int]) -> bool:
-    """The truth of a relation tree; every operand is evaluated."""
+    """The truth of a relation tree; one part of a connective may settle it, whatever the others are."""
     op, *args = tree
     if op == "boolean":
         return bool(binding[args[0]])
     if op in COMPARISONS:
         return COMPARISONS[op](value(args[0], binding), value(args[1], binding))
-    truths = [truth(arg, binding) for arg in args]
     if op == "not":
-        return not truths[0]
+        return not truth(args[0], binding)
     if op == "implies":
-        return not truths[0] or truths[1]
-    return all(truths) if op == "and" else any(truths)
+        return truth(("or", ("not", args[0]), args[1]), binding)
+    truths = [_truth_or_none(arg, binding) for arg in args]
+    if (op == "or") in truths:
+        return op == "or"
+    if None in truths:
+        raise NoValueError
+    return op == "and"
+
+
+def _truth_or_none(tree: Tree, binding: Mapping[str, int]) -> bool | None:
+    try:
+        return truth(tree, binding)
+    except NoValueError:
+        return None
 
 
 CONSTRUCTORS: dict[str, Callable[..., Dim]] = {

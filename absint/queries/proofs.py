@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 from absint.errors import UsageError
 from absint.lattices.deadline import DeadlineError, within
 from absint.lattices.limits import Limits
-from absint.lattices.logic.definedness import computed, undivided
+from absint.lattices.logic.definedness import undivided
 from absint.lattices.logic.relation import TRUE, UNKNOWN_RELATION, Relation, conjunction
 from absint.lattices.terms.expr import Dim, Expr, Symbol, expr_of, symbol
 from absint.lattices.terms.kinds import INTERNAL, SymbolKind
@@ -218,8 +218,7 @@ class Proving:
                 raise
             relation = UNKNOWN_RELATION  # the last round may know a rank that the first does not
             self._read(query, self._analysed.states)
-        sizes = computed(relation) if given == "inputs" else TRUE
-        first = self._provers.of("base" if given == "run" else given, self._limits, extra, sizes)
+        first = self._provers.of("base" if given == "run" else given, self._limits, extra)
         decision = first.decide(relation) if relation is not UNKNOWN_RELATION else Decision(None, "normal form")
         if decision.entailed or given == "inputs" or len(self._analysed.rounds.rounds) == 1:
             return relation, first, decision

@@ -11,7 +11,7 @@ from absint.lattices.logic.relation import TRUE, UNKNOWN_RELATION, Relation, eq
 from absint.lattices.terms.expr import Expr
 from absint.lattices.value import Tensor
 from absint.program.declarations import declared_in_main
-from absint.solution.constraints import ASSUMPTION, DECLARATION, Recorder, all_names, recorded
+from absint.solution.constraints import ASSUMPTION, Recorder, all_names, recorded
 from absint.solver.constraints import Constraint, ConstraintSet, Origin
 from absint.solver.prove import Decision, Prover
 
@@ -28,13 +28,13 @@ class Provers:
         self._analysed = analysed
         self._kept: dict[tuple[str, tuple[Relation, ...]], Prover] = {}
 
-    def of(self, given: str, limits: Limits, extra: tuple[Relation, ...] = (), sizes: Relation = TRUE) -> Prover:
+    def of(self, given: str, limits: Limits, extra: tuple[Relation, ...] = ()) -> Prover:
         """The prover under these premises, with limits for the next question.
 
         `given` is as for `Result.prove`, `base` for the first round alone, or `required` for a run without numeric
-        premises; `extra` is assumed, `sizes` are computed.
+        premises; `extra` is assumed.
         """
-        key = given, (*extra, sizes) if sizes is not TRUE else extra
+        key = given, extra
         prover = self._kept.get(key)
         if prover is None:
             found = recorded(self._analysed)
@@ -47,8 +47,6 @@ class Provers:
             elif given == "declared":
                 kept = [*kept, *self._claims()]
             assumed = [Constraint(r, TRUE, ASSUMPTION, "assumed", "assumed in the query") for r in extra]
-            if sizes is not TRUE:
-                assumed.append(Constraint(sizes, TRUE, DECLARATION, "declared", "a size in the query is computed"))
             prover = Prover(ConstraintSet([*assumed, *kept], symbols=self._analysed.symbols))
             self._kept[key] = prover
         prover.limits = limits

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Final, cast
 
 from absint.engine import fixpoint
 from absint.lattices.limits import Limits
-from absint.lattices.logic.definedness import defined
+from absint.lattices.logic.definedness import defined, truth
 from absint.lattices.logic.facts import Facts
 from absint.lattices.logic.piecewise import chosen
 from absint.lattices.logic.relation import UNKNOWN_RELATION, Relation, conjunction, divisible, eq, ge, negation
@@ -101,7 +101,7 @@ def settle(analysed: Analysed, conditions: Container[Relation] | None = None, li
                 continue
             if conditions is not None and (atom.op != "ite" or atom.args[0] not in conditions):
                 continue
-            restored = relation.substitute(back)
+            restored = truth(relation.substitute(back))  # a fact must hold, not only never be false
             if restored is UNKNOWN_RELATION or any(_inside_a_loop(analysed, s) for s in restored.symbols):
                 continue
             if spent >= (MAX_ASKED if conditions is None else MAX_UNASKED):
@@ -148,7 +148,8 @@ def settle_choices(analysed: Analysed) -> list[Round]:
 
 
 def _run(analysed: Analysed, last: Round, settled: Sequence[Settled]) -> Round:
-    relations = [s.learned.relation for s in settled]
+    learned = [s.learned.relation for s in settled]
+    relations = [part for relation in learned for part in (relation.parts if relation.op == "and" else (relation,))]
     facts = Facts([*last.analysis.facts.relations, *relations], analysed.symbols)
     held = frozenset(r.substitute(facts.mapping) for r in (*relations, *(item.relation for item in last.learned)))
     values = frozenset((s.atom, s.value) for s in settled if s.value is not None)

@@ -1,4 +1,5 @@
-"""Truth and falsity of relations that divide: a comparison over a quotient by 0 is neither true nor false.
+"""Truth and falsity of relations over partial terms: a comparison over a quotient by 0, or over a broadcast of sizes
+that do not fit, is neither true nor false.
 
 As in `Relation.truth`, the parts of a connective that have a truth may settle it, and a choice needs only the
 alternative that it takes.
@@ -6,6 +7,8 @@ alternative that it takes.
 >>> from absint.lattices.text import parse_relation
 >>> str(falsity(parse_relation("N//M >= 2 or N == 7")))
 'N != 7 and N//M <= 1 and M >= 1'
+>>> str(truth(parse_relation("broadcast(M, N) >= 2")))
+'broadcast(M, N) >= 2 and (M == 1 or M == N or N == 1)'
 >>> str(truth(parse_relation("N % 4 == 0")))
 'N % 4 == 0'
 """
@@ -13,44 +16,40 @@ alternative that it takes.
 from __future__ import annotations
 
 from collections.abc import Iterable
-from itertools import combinations
+from itertools import chain
 from typing import cast
 
 from absint.lattices.logic.relation import (
     TRUE,
     Relation,
-    broadcastable,
     conjunction,
     disjunction,
+    fitting,
     implies,
     ne,
     negation,
 )
+from absint.lattices.terms.evaluation import divides, is_partial
 from absint.lattices.terms.expr import Atom, Expr, postorder
 
 
 def truth(relation: Relation) -> Relation:
     """A relation that holds exactly where the given one is true."""
-    return _settled(relation, True) if _divides(relation.atoms()) else relation
+    return _settled(relation, True) if is_partial(relation.atoms()) else relation
 
 
 def falsity(relation: Relation) -> Relation:
     """A relation that holds exactly where the given one is false; the negation also holds where it has no truth."""
-    return _settled(relation, False) if _divides(relation.atoms()) else negation(relation)
+    return _settled(relation, False) if is_partial(relation.atoms()) else negation(relation)
 
 
-def defined(e: Expr) -> Relation:
-    """A relation that holds exactly where the term has a value."""
-    values = _conditions(e.atoms(), broadcasts=False) if _divides(e.atoms()) else {}
-    return conjunction(TRUE, *(values[atom] for atom in dict.fromkeys(e.atoms()) if values))
-
-
-def computed(relation: Relation) -> Relation:
-    """The requirement of every node behind a `broadcast` in the relation: its operands broadcast."""
-    if not any(node.op == "broadcast" for node in postorder(relation.atoms())):
+def defined(*operands: Expr | Relation) -> Relation:
+    """A relation that holds exactly where all these terms, and all terms in these relations, have a value."""
+    roots = [*chain.from_iterable(operand.atoms() for operand in operands)]
+    if not is_partial(roots):
         return TRUE
-    values = _conditions(relation.atoms(), broadcasts=True)
-    return conjunction(*(values[atom] for atom in dict.fromkeys(relation.atoms())))
+    values = _conditions(roots)
+    return conjunction(TRUE, *(values[atom] for atom in dict.fromkeys(roots)))
 
 
 def undivided(relation: Relation, divisors: Iterable[Expr]) -> Relation:
@@ -63,20 +62,13 @@ def undivided(relation: Relation, divisors: Iterable[Expr]) -> Relation:
     return conjunction(TRUE, *(ne(divisor, 0) for divisor in dict.fromkeys(divisors) if divisor not in shown))
 
 
-def _divides(roots: Iterable[Atom]) -> bool:
-    return any(_divisor(node) is not None for node in postorder(roots))
-
-
 def _divisor(atom: Atom) -> Expr | None:
     """The divisor, if it is no constant."""
-    if atom.op not in ("floordiv", "truncdiv"):
-        return None
-    divisor = cast(Expr, atom.args[1])
-    return divisor if divisor.const is None else None
+    return cast(Expr, atom.args[1]) if divides(atom) else None
 
 
 def _settled(relation: Relation, wanted: bool) -> Relation:
-    defined = _conditions(relation.atoms(), broadcasts=False)
+    defined = _conditions(relation.atoms())
     done: dict[Relation, Relation] = {}
     for part in relation.subformulas():
         if part.op in ("and", "or"):
@@ -90,7 +82,7 @@ def _settled(relation: Relation, wanted: bool) -> Relation:
     return done[relation]
 
 
-def _conditions(roots: Iterable[Atom], broadcasts: bool) -> dict[Atom, Relation]:
+def _conditions(roots: Iterable[Atom]) -> dict[Atom, Relation]:
     """For every atom, the condition under which it has a value."""
     found: dict[Atom, Relation] = {}
 
@@ -101,21 +93,18 @@ def _conditions(roots: Iterable[Atom], broadcasts: bool) -> dict[Atom, Relation]
         if node.op == "ite":
             condition, a, b = cast("tuple[Relation, Expr, Expr]", node.args)
             chosen = conjunction(implies(condition, of(a)), implies(negation(condition), of(b)))
-            if broadcasts or not _divides(condition.atoms()):
-                asked = conjunction(TRUE, *(found[atom] for atom in condition.atoms())) if broadcasts else TRUE
-            else:
-                asked = disjunction(truth(condition), falsity(condition))
+            asked = disjunction(truth(condition), falsity(condition)) if is_partial(condition.atoms()) else TRUE
             found[node] = conjunction(asked, chosen)
             continue
         operands = cast("tuple[Expr, ...]", node.args)
         parts = [of(operand) for operand in operands]
         divisor = _divisor(node)
-        if divisor is not None and not broadcasts:
+        if divisor is not None:
             parts.append(ne(divisor, 0))
-        if broadcasts and node.op == "broadcast":
-            parts += [broadcastable(a, b) for a, b in combinations(operands, 2)]
+        if node.op == "broadcast":
+            parts += fitting(operands)
         found[node] = conjunction(TRUE, *parts)
     return found
 
 
-__all__ = ["computed", "defined", "falsity", "truth", "undivided"]
+__all__ = ["defined", "falsity", "truth", "undivided"]

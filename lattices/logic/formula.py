@@ -162,8 +162,8 @@ class Relation(Condition):
     def truth(self, values: Values) -> bool:
         """The truth once every atom has a value.
 
-        A part that divides by zero has no truth; the whole has one if the other parts settle it. Raises UndefinedError
-        if they do not.
+        A part without a value has no truth; the whole has one if the other parts settle it. Raises UndefinedError if
+        they do not.
         """
         truths: dict[Relation, bool | None] = {}
         for r in self.subformulas():
@@ -179,7 +179,7 @@ class Relation(Condition):
                 truths[r] = _comparison_truth(r, values)
         result = truths[self]
         if result is None:
-            raise UndefinedError("division by zero")
+            raise UndefinedError("a part has no value and the others do not settle it")
         return result
 
     def __reduce__(self) -> tuple[Callable[..., Relation], tuple[object, ...]]:

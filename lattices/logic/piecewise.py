@@ -1,18 +1,26 @@
 """Simplifying choices: `ite` terms under a condition, and choices that make no difference.
 
-A result has the value of the original in every run (that meets the premise).
+Terms are partial: a quotient by 0 and a broadcast of sizes that do not fit have no value. A result has the value of
+the original wherever that has one (and the premise holds); elsewhere it may have any. So where a condition holds, a
+term may be simplified by all that follows from it. Two things need more. A side may take the place of the whole only if
+it has a value on the other side too: `ite(N == 0, 0, broadcast(M, N))` is not `broadcast(M, N)`, although that is
+written 0 where N is 0, since it has no value at N = 0 and M = 2. And a choice may be moved outwards only if its
+condition has a truth wherever the whole has a value: inside another choice it may divide by 0 where it is not asked.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from functools import lru_cache
+from itertools import chain
 from typing import Final, cast
 
+from absint.lattices.logic.definedness import defined
 from absint.lattices.logic.facts import Facts
-from absint.lattices.logic.relation import TRUE, UNKNOWN_RELATION, Relation, conjunction, ge, ite, le, ne, negation
+from absint.lattices.logic.formula import COMPARING
+from absint.lattices.logic.relation import TRUE, UNKNOWN_RELATION, Relation, conjunction, ge, ite, le, negation
 from absint.lattices.logic.truth import NO, UNKNOWN, YES
-from absint.lattices.terms.evaluation import INTEGERS
+from absint.lattices.terms.evaluation import INTEGERS, is_partial
 from absint.lattices.terms.expr import (
     ZERO_EXPR,
     Atom,
@@ -29,6 +37,7 @@ from absint.lattices.terms.expr import (
 )
 from absint.lattices.terms.floats import Float
 from absint.lattices.terms.intern import remembered
+from absint.lattices.terms.rewriting import states
 from absint.lattices.terms.substitution import rebuilt
 
 _MAX_CHOICES: Final = 6
@@ -51,6 +60,44 @@ def choices(root: Dim | Relation) -> tuple[Relation, ...]:
 
 
 @lru_cache(maxsize=1 << 13)
+def cases(root: Dim | Relation, extremes: bool = False) -> tuple[Relation, ...]:
+    """The conditions of `choices` (of extremes of two as well) that have a truth wherever the root has a value."""
+    conditions = (*choices(root), *(_extremes(root) if extremes else ()))
+    if not conditions or not is_partial(chain.from_iterable(condition.atoms() for condition in conditions)):
+        return conditions
+    needed = _needed(root)
+    return tuple(c for c in conditions if needed.issuperset(c.atoms()) or defined(c) is TRUE)
+
+
+def _needed(root: Dim | Relation) -> set[Atom]:
+    """The atoms without which the root has no value: all but those in sides of choices and in parts of connectives."""
+    if not isinstance(root, Expr) and not (isinstance(root, Relation) and root.op in COMPARING):
+        return set()
+    found: set[Atom] = set()
+    stack = [*root.atoms()]
+    while stack:
+        node = stack.pop()
+        if node not in found:
+            found.add(node)
+            operands = node.args[:1] if node.op == "ite" else node.args
+            stack += chain.from_iterable(
+                arg.atoms() for arg in operands if not isinstance(arg, Relation) or arg.op in COMPARING
+            )
+    return found
+
+
+_TOLD: Final = (
+    "(holds(X >= 0) or fails(X >= 0) or not defined(D))"
+    " and (not holds(X >= 0) or extends(H, D)) and (not fails(X >= 0) or extends(T, D))"
+)
+"""X >= 0 is a case of D, whose restriction is H where it holds and T where it fails."""
+
+
+@lru_cache(maxsize=1 << 13)
+@states("ite(X >= 0, A, B) -> A", when="holds(X >= 0)")
+@states("ite(X >= 0, A, B) -> B", when="fails(X >= 0)")
+@states("max(A, B) -> A", when="holds(A >= B)")
+@states("min(A, B) -> A", when="holds(B >= A)")
 def restrict(dim: Dim, condition: Relation, extremes: bool = False) -> Dim:
     """The dim simplified where the condition holds: choices resolved, and symbols replaced that the condition fixes.
 
@@ -132,13 +179,10 @@ def is_defined(dim: Dim, condition: Relation) -> bool:
     """The dim has a value where the condition holds: 0//N, which is written 0, has none where N is 0."""
     if not isinstance(dim, Expr):
         return True
-    facts = _where(condition).facts
     if any(node.op in INTEGERS and not cast(Float, node.args[0]).is_total for node in postorder(dim.atoms())):
         return False
-    divisors = [node.args[1] for node in postorder(dim.atoms()) if node.op in ("floordiv", "truncdiv", "mod")]
-    return all(
-        facts.decide(ne(restrict(divisor, condition), 0)) is YES for divisor in divisors if isinstance(divisor, Expr)
-    )
+    needed = defined(dim)
+    return needed is TRUE or excludes(condition, negation(needed))
 
 
 @lru_cache(maxsize=1 << 13)
@@ -152,8 +196,11 @@ def settled(dim: Dim) -> Dim:
     return dim
 
 
+@states("D -> T", when=f"{_TOLD} and (not holds(X >= 0) or defined(T) and T == H)")
+@states("D -> H", when=f"{_TOLD} and (not fails(X >= 0) or defined(H) and H == T)")
+@states("D -> ite(X >= 0, H, T)", when=_TOLD)
 def _settled_once(dim: Dim) -> Dim:
-    for condition in choices(dim):
+    for condition in cases(dim):
         otherwise = negation(condition)
         here, there = restrict(dim, condition), restrict(dim, otherwise)
         if not (isinstance(here, Expr) and isinstance(there, Expr)):
@@ -169,6 +216,7 @@ def _settled_once(dim: Dim) -> Dim:
 
 
 @lru_cache(maxsize=1 << 13)
+@states("s * A -> s * B", when="s == 0 and defined(B) or s >= 1 and extends(B, A)")
 def product_settled(dim: Dim) -> Dim:
     """The dim without choices that differ only where a factor beside them is 0: `S*ite(S == 0, 1, N)` is `S*N`."""
     if not isinstance(dim, Expr) or not (choices(dim) or _extremes(dim)):
@@ -180,8 +228,8 @@ def product_settled(dim: Dim) -> Dim:
         inside = [
             f if isinstance(a, Symbol) else restrict(f, condition, True) for a, f in zip(mono, factors, strict=True)
         ]
-        sound = all(is_defined(factor, TRUE) for factor in inside)
-        total = add(total, mul(const(coef), product(inside if sound else factors)))
+        kept = [i if i is f or is_defined(i, TRUE) else f for i, f in zip(inside, factors, strict=True)]
+        total = add(total, mul(const(coef), product(kept)))
     return total if isinstance(total, Expr) else dim
 
 
@@ -196,7 +244,7 @@ def _condition(node: Atom) -> Relation | None:
 
 
 @lru_cache(maxsize=1 << 13)
-def _extremes(dim: Dim) -> tuple[Relation, ...]:
+def _extremes(dim: Dim | Relation) -> tuple[Relation, ...]:
     """The conditions of the extremes of two in an expression; none if many."""
     if not isinstance(dim, Expr) or dim.size > _LARGE:
         return ()
@@ -206,12 +254,14 @@ def _extremes(dim: Dim) -> tuple[Relation, ...]:
 
 
 @remembered
+@states("D -> H", when=f"{_TOLD} and not fails(X >= 0)")
+@states("D -> T", when=f"{_TOLD} and not holds(X >= 0)")
 def given(premise: Relation, dim: Dim) -> Dim:
     """The dim in the runs that meet the premise, without the choices that it decides.
 
     A table of 64 positions that is cut to `min(seq, 64)` and added to `seq` rows can only run as `seq`.
     """
-    for condition in (*choices(dim), *_extremes(dim)):
+    for condition in cases(dim, extremes=True):
         if excludes(negation(condition), premise):
             return given(premise, restrict(dim, condition, extremes=True))
         if excludes(condition, premise):

@@ -6,8 +6,9 @@ are `not a < b` and `a >= b`.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import lru_cache
+from itertools import combinations
 from typing import Final, cast
 
 from absint.lattices.logic.comparisons import canonical, comparison, divisible, eq, ge, gt, le, lt, ne
@@ -16,6 +17,7 @@ from absint.lattices.logic.formula import FALSE, TRUE, UNKNOWN_RELATION, Relatio
 from absint.lattices.terms.atoms import Symbol, atom
 from absint.lattices.terms.broadcasting import fits
 from absint.lattices.terms.dim import Dim
+from absint.lattices.terms.evaluation import is_partial
 from absint.lattices.terms.expr import ONE_EXPR, Expr, Unknown, as_dim, expr_of, sole_atom, sub
 from absint.lattices.terms.intern import remembered
 from absint.lattices.terms.periodic import choice, of_operand, same, symbols_of
@@ -54,6 +56,30 @@ def broadcastable(a: Dim | int, b: Dim | int) -> Relation:
     if isinstance(a, Expr) and isinstance(b, Expr) and (fits(a, b) or fits(b, a)):
         return TRUE
     return disjunction(eq(a, b), eq(a, 1), eq(b, 1))
+
+
+@states("broadcast(a, b) == a or broadcast(a, b) == b -> a == b or a == 1 or b == 1")
+def fitting(dims: Sequence[Expr]) -> list[Relation]:
+    """Relations that hold exactly where the dims are pairwise equal or 1."""
+    if len(dims) <= _PAIRED:
+        return [broadcastable(a, b) for a, b in combinations(dims, 2)]
+    size = first_not_one(*dims)
+    return [disjunction(eq(dim, 1), eq(dim, size)) for dim in dims]
+
+
+_PAIRED: Final = 6
+"""Most dims that are compared pairwise."""
+
+
+def first_not_one(*dims: Dim) -> Dim:
+    """The first operand that is not 1, else 1, whether the operands broadcast or not.
+
+    Where they do, `broadcast` has the same value, in any order and without choices.
+    """
+    result: Dim = ONE_EXPR
+    for dim in reversed(dims):
+        result = ite(eq(dim, 1), result, dim)
+    return result
 
 
 @states("not (a >= 0) -> -a - 1 >= 0")
@@ -114,6 +140,8 @@ def _ite(condition: Relation, a: Dim, b: Dim) -> Dim:
     return expr_of(atom("ite", (condition, a, b), a.bounds.join(b.bounds)))
 
 
+@states("ite(x >= 0, A, b) -> b", when="x < 0 or A == b")
+@states("ite(x >= 0, a, B) -> a", when="x >= 0 or a == B")
 def _idle(condition: Relation, a: Expr, b: Expr) -> Dim | None:
     """a or b, if it is the value of the choice whatever the one symbol of all three is."""
     if max(condition.size, a.size, b.size) > _LARGE:
@@ -126,7 +154,7 @@ def _idle(condition: Relation, a: Expr, b: Expr) -> Dim | None:
         return None
     taken = choice(holds, here, there)
     for f, side in sorted(((here, a), (there, b)), key=lambda pair: pair[1].size):
-        if taken is not None and same(f, taken):
+        if taken is not None and same(f, taken) and not is_partial(side.atoms()):
             return side
     return None
 
@@ -135,6 +163,6 @@ _LARGE: Final = 200
 
 __all__ = [
     "FALSE", "TRUE", "UNKNOWN_RELATION", "Relation", "boolean", "broadcastable", "comparison", "conjunction",
-    "disjunction", "divisible", "eq", "ge", "gt", "implies", "ite", "le", "lt", "mapped", "ne", "negated",
-    "negation", "number_of", "one_of",
+    "disjunction", "divisible", "eq", "first_not_one", "fitting", "ge", "gt", "implies", "ite", "le", "lt", "mapped",
+    "ne", "negated", "negation", "number_of", "one_of",
 ]  # fmt: skip

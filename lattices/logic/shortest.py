@@ -12,9 +12,10 @@ from itertools import chain
 from typing import Final, cast
 
 from absint.lattices.logic.facts import Facts
-from absint.lattices.logic.piecewise import choices, settled
+from absint.lattices.logic.piecewise import cases, choices, settled
 from absint.lattices.logic.relation import Relation, eq, ite, negation
 from absint.lattices.terms.expr import Atom, Dim, Expr, Symbol, expr_of, postorder, rebuild
+from absint.lattices.terms.rewriting import states
 from absint.lattices.terms.shortening import FEW, length, shortened
 from absint.lattices.terms.substitution import rebuilt
 
@@ -38,10 +39,12 @@ def _shortest(e: Expr) -> Dim:
     return best
 
 
+@states("A -> ite(x >= 0, B, C)", when="(x < 0 or extends(B, A)) and (x >= 0 or extends(C, A))")
+@states("ite(X >= 0, A, B) -> ite(X >= 0, C, B)", when="not holds(X >= 0) or extends(C, A)")
 def _forms(e: Expr) -> Iterator[Expr]:
     """Forms that equal e: its choices with sides for their conditions alone, then e as one choice."""
-    told = dict.fromkeys((*choices(e), *_empty(e)))
-    if not told:
+    told = dict.fromkeys((*cases(e), *_empty(e)))
+    if not told and not choices(e):
         return
     values: dict[Atom, Dim] = {}
     for node in postorder(e.atoms()):

@@ -48,7 +48,7 @@ class Operand(Interned):
         raise NotImplementedError
 
     def value(self, values: Values) -> int:
-        """The value once the atoms have theirs; 0 or 1 for a condition. Raises UndefinedError if it divides by zero."""
+        """The value once the atoms have theirs; 0 or 1 for a condition. Raises UndefinedError where it has none."""
         raise NotImplementedError
 
 

@@ -14,9 +14,10 @@ from absint.lattices.terms.sign import nonneg
 
 
 def broadcast(*dims: Dim | int) -> Dim:
-    """The size of an axis after numpy broadcasting: the first operand that is not 1, else 1.
+    """The size of an axis after numpy broadcasting: the operand that is not 1, else 1.
 
-    Symmetric and associative under its requirement: the operands are pairwise equal or 1.
+    It has a value only where the operands are pairwise equal or 1. The normal form may have one elsewhere too:
+    `broadcast(N, 64)` is 64. Whoever builds it states the requirement.
     """
     return _broadcast(tuple(as_dim(d) for d in dims))
 
@@ -25,8 +26,8 @@ def broadcast(*dims: Dim | int) -> Dim:
 @states("broadcast(a, 1) -> a")
 @states("broadcast(a, a) -> a")
 @states("broadcast(broadcast(a, b), c) -> broadcast(a, b, c)")
-@states("broadcast(a, b) -> a", when="a != 1 and (a == b or b == 1)")
-@states("broadcast(a, b) -> broadcast(b, a)", when="a == b or a == 1 or b == 1")
+@states("broadcast(a, b) -> a", when="a != 1")
+@states("broadcast(a, b) -> broadcast(b, a)")
 @states("broadcast(a, max(a, 1)) -> a", when="a >= 0")
 @states("broadcast(a, min(a, 1)) -> a", when="a >= 0")
 @states("broadcast(a, ite(x >= 0, max(a, 1), a)) -> a", when="a >= 0")

@@ -1,8 +1,14 @@
-"""The value of an expression or a relation under a binding of its symbols. No rewrite takes part."""
+"""The value of an expression or a relation under a binding of its symbols. No rewrite takes part.
+
+A term is a partial function of its symbols: a quotient has no value where it divides by 0, a `broadcast` has none
+where two of its operands differ and neither is 1. A choice needs its condition and the side that it takes. A rewrite
+may give a term a value where it had none, and never changes or loses one: `broadcast(N, 64)` is written 64, and no run
+exists at sizes where N and 64 do not broadcast.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from contextlib import suppress
 from typing import Final
 
@@ -12,18 +18,20 @@ Binding = Mapping[str, int]
 
 
 class UndefinedError(ArithmeticError):
-    """The expression has no value under this binding: it divides by zero, or makes an integer of NaN."""
+    """The expression has no value under this binding: it divides by zero, broadcasts sizes that do not fit, or makes an
+    integer of NaN.
+    """
 
 
 def values_of(root: Operand, binding: Binding) -> Values:
-    """The value of every atom of the root; an atom that divides by zero has none, nor one that casts NaN.
+    """The value of every atom of the root that has one.
 
     Raises KeyError for a missing symbol, ValueError for a size outside its bounds.
     """
     values: dict[Atom, int] = {}
     for node in postorder(root.atoms()):
         if not isinstance(node, Symbol):
-            with suppress(UndefinedError):  # a branch that is not taken may divide by zero
+            with suppress(UndefinedError):  # a side that is not taken needs no value
                 values[node] = EVALUATE[node.op](values, node.args)
             continue
         if node.name not in binding:
@@ -35,6 +43,16 @@ def values_of(root: Operand, binding: Binding) -> Values:
             raise ValueError(f"symbol {node.name!r} is {kind} cannot be {value}")
         values[node] = value
     return values
+
+
+def is_partial(roots: Iterable[Atom]) -> bool:
+    """A term over these atoms may have no value: it divides by a symbolic divisor, or broadcasts. Floats aside."""
+    return any(node.op == "broadcast" or divides(node) for node in postorder(roots))
+
+
+def divides(atom: Atom) -> bool:
+    """The atom is a quotient whose divisor is no constant."""
+    return atom.op in ("floordiv", "truncdiv") and any(True for _ in atom.args[1].atoms())
 
 
 def casts_floats(root: Operand) -> bool:
@@ -64,7 +82,10 @@ def _divisor(values: Values, args: tuple[Operand, ...]) -> int:
 
 
 def _broadcast(values: Values, args: tuple[Operand, ...]) -> int:
-    return next((size for arg in args if (size := arg.value(values)) != 1), 1)
+    sizes = {size for arg in args if (size := arg.value(values)) != 1}
+    if len(sizes) > 1:
+        raise UndefinedError("sizes that do not broadcast")
+    return sizes.pop() if sizes else 1
 
 
 def _chosen(values: Values, args: tuple[Operand, ...]) -> int:
@@ -103,4 +124,7 @@ EVALUATE: Final[Mapping[str, Callable[[Values, tuple[Operand, ...]], int]]] = {
 }
 """Operation -> its value, given the values of the atoms in its operands."""
 
-__all__ = ["EVALUATE", "INTEGERS", "Binding", "UndefinedError", "casts_floats", "rounded_to_zero", "values_of"]
+__all__ = [
+    "EVALUATE", "INTEGERS", "Binding", "UndefinedError", "casts_floats", "divides", "is_partial", "rounded_to_zero",
+    "values_of",
+]  # fmt: skip

@@ -150,8 +150,7 @@ class Expr(Dim, Operand):
             for factor in mono:
                 value = values.get(factor)
                 if value is None:
-                    cast = factor.op in INTEGERS
-                    raise UndefinedError("a float that is no integer of its type" if cast else "division by zero")
+                    raise UndefinedError(_NO_VALUE.get(factor.op, "an operand has no value"))
                 coef *= value
             total += coef
         return total
@@ -182,6 +181,14 @@ class Constant(Expr):
 
     def __bool__(self) -> bool:
         return self.const != 0
+
+
+_NO_VALUE: Final = {
+    **dict.fromkeys(INTEGERS, "a float that is no integer of its type"),
+    **dict.fromkeys(("floordiv", "truncdiv"), "division by zero"),
+    "broadcast": "sizes that do not broadcast",
+}
+"""Operation -> the likeliest reason why it has no value."""
 
 
 def operand(value: object) -> Dim | None:

@@ -1,6 +1,8 @@
 """The statements of rewrites as data: `before -> after` under `when`. A test proves each in Z3.
 
-Statements are read over integers, with the definedness of `before` (no divisor is 0) as premise.
+A statement says: where `when` holds and `before` has a value, `after` has the same. Small letters are integers, capital
+letters terms that may have no value. `holds(c)` and `fails(c)` say that the comparison c has a truth, and which;
+`defined(A)` says that A has a value, and `extends(B, A)` that B has the value of A wherever A has one.
 """
 
 from __future__ import annotations
@@ -15,7 +17,7 @@ F = TypeVar("F", bound=Callable[..., object])
 
 
 class Rewrite(NamedTuple):
-    """`before` equals `after` whenever `when` holds and `before` is defined; `name` is the function that rewrites."""
+    """`after` has the value of `before` wherever that has one and `when` holds; `name` is the rewriting function."""
 
     name: str
     before: str

@@ -13,6 +13,7 @@ from typing import Final, cast
 
 from absint.lattices.terms.atoms import Atom, Formula, Monomial, Operand, Symbol, postorder
 from absint.lattices.terms.dim import Dim
+from absint.lattices.terms.evaluation import is_partial
 from absint.lattices.terms.expr import ZERO_EXPR, Expr, add, const, expr_of, mul, polynomial, sub
 from absint.lattices.terms.floats import Float
 from absint.lattices.terms.kinds import SymbolKind
@@ -122,7 +123,7 @@ def _of_one_symbol(e: Expr) -> Dim:
         return e
     best = e
     for form in (*_quotients(found), *_operands(e)):
-        if length(form) < length(best):
+        if length(form) < length(best) and not is_partial(form.atoms()):
             other = of_operand(form)
             if other is not None and same(found.function, other):
                 best = form

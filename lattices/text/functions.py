@@ -167,17 +167,5 @@ DIVIDING: Final = frozenset(
 """Functions that divide by their later operands."""
 
 
-def first_not_one(*dims: Dim) -> Dim:
-    """The first operand that is not 1, else 1, also where the operands do not broadcast.
-
-    `normal.broadcast` gives the same in any order and without choices, but only if its operands broadcast: a rule
-    states that as a requirement, the author of a query does not.
-    """
-    result: Dim = ONE_EXPR
-    for dim in reversed(dims):
-        result = rel.ite(rel.eq(dim, 1), result, dim)
-    return result
-
-
-TOTAL_FUNCTIONS: Final = FUNCTIONS | {"broadcast": Function("d", first_not_one, variadic=True)}
+TOTAL_FUNCTIONS: Final = FUNCTIONS | {"broadcast": Function("d", rel.first_not_one, variadic=True)}
 """The functions of texts without requirements: queries, assumptions, dims of inputs."""

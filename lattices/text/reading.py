@@ -21,9 +21,9 @@ def parse(text: str, names: Names = None, references: References | None = None, 
     these names are allowed; a mapping gives the dim that each stands for. With `references`, `X[1]` and the like denote
     dims of the values that it knows, and no text denotes the unknown dim.
 
-    `broadcast(a, b)` is the size of a value that some node has computed: the node requires that a and b broadcast. In a
-    `total` text, and with `references`, it is the first operand that is not 1, whether they broadcast or not. Raises
-    TextError, which points at the column, for any other text, and for one beyond a limit.
+    `broadcast(a, b)` is the size of a value that some node has computed; it has no value where a and b do not
+    broadcast. In a `total` text, and with `references`, it is the first operand that is not 1, whether they broadcast
+    or not. Raises TextError, which points at the column, for any other text, and for one beyond a limit.
     """
     whole = text.strip()
     if whole == "?" and references is None:

@@ -7,7 +7,7 @@ from typing import Final
 
 from absint.lattices.deadline import on_time
 from absint.lattices.logic.facts import Facts
-from absint.lattices.logic.piecewise import choices, restrict
+from absint.lattices.logic.piecewise import cases, choices, restrict
 from absint.lattices.logic.relation import FALSE, TRUE, UNKNOWN_RELATION, Relation, conjunction, disjunction, negation
 from absint.lattices.logic.truth import NO, YES
 from absint.lattices.terms.expr import Dim, Symbol, expr_of
@@ -96,7 +96,7 @@ def simplify(relation: Relation, facts: Facts) -> Relation:
 
 def _decided(relation: Relation, facts: Facts) -> Relation:
     """The relation without choices and parts that the facts decide."""
-    for condition in choices(relation):
+    for condition in cases(relation):
         truth = facts.decide(condition)
         if truth in (YES, NO):
             chosen = condition if truth is YES else negation(condition)

@@ -34,7 +34,7 @@ def to_python(constraints: ConstraintSet, name: str = "check", elements: Sequenc
     The function needs Python alone and no assert statement. Sizes are given as a mapping or as keywords. The error
     names the clause and the nodes that impose it. The docstring lists what cannot be checked before a run: constraints
     over invented symbols, numeric premises, which no run requires, and nodes that may fail for other reasons. A clause
-    that divides by zero does not hold.
+    that has no value does not hold.
     `elements` of inputs may be given beside the sizes: what mentions one is checked where it is.
     Raises ExportError for a name that Python cannot give a function.
     """
@@ -69,7 +69,7 @@ def _clause(source: Source, formula: Relation, imposed: Sequence[Constraint], ne
     lines: list[str] = []
     test = condition.text
     if condition.partial:
-        lines += ["try:", f"    _holds = {test}", "except ZeroDivisionError:", "    _holds = False"]
+        lines += ["try:", f"    _holds = {test}", "except ArithmeticError:", "    _holds = False"]
     negated = "not _holds" if condition.partial else f"not ({test})"
     clause = ascii(excerpt(str(formula)))
     lines += [f"if {negated}:", f"    raise ValueError(_violated({clause}, {_why(imposed)!a}, sizes))"]

@@ -1,7 +1,7 @@
 """Dims and relations as Python expressions with the meaning of `evaluate`.
 
 The expressions need Python alone, and the functions in `HELPERS` that they name. Where no value exists they raise
-ZeroDivisionError; the other parts of a formula may still decide it.
+ArithmeticError; the other parts of a formula may still decide it.
 """
 
 from __future__ import annotations
@@ -19,13 +19,13 @@ from absint.solver.export.python_floats import FLOAT_HELPERS, NEEDED, call
 HELPERS: Final[dict[str, str]] = FLOAT_HELPERS | {
     "_all": '''
 def _all(*parts):
-    """True if all parts hold; a false one settles it even if another divides by zero."""
+    """True if all parts hold; a false one settles it even if another has no value."""
     undefined = None
     for part in parts:
         try:
             if not part():
                 return False
-        except ZeroDivisionError as error:
+        except ArithmeticError as error:
             undefined = error
     if undefined is not None:
         raise undefined
@@ -33,13 +33,13 @@ def _all(*parts):
 ''',
     "_any": '''
 def _any(*parts):
-    """True if some part holds; a true one settles it even if another divides by zero."""
+    """True if some part holds; a true one settles it even if another has no value."""
     undefined = None
     for part in parts:
         try:
             if part():
                 return True
-        except ZeroDivisionError as error:
+        except ArithmeticError as error:
             undefined = error
     if undefined is not None:
         raise undefined
@@ -47,13 +47,11 @@ def _any(*parts):
 ''',
     "_broadcast": '''
 def _broadcast(*sizes):
-    """The first size that is not 1, else 1."""
-    return next((size for size in sizes if size != 1), 1)
-''',
-    "_broadcast_in_turn": '''
-def _broadcast_in_turn(*sizes):
-    """The first size that is not 1, else 1; those after it are not computed."""
-    return next((size for size in (compute() for compute in sizes) if size != 1), 1)
+    """The size that is not 1, else 1. Raises ArithmeticError if there are two."""
+    others = {size for size in sizes if size != 1}
+    if len(others) > 1:
+        raise ArithmeticError("sizes that do not broadcast")
+    return others.pop() if others else 1
 ''',
     "_truncdiv": '''
 def _truncdiv(a, b):
@@ -146,9 +144,7 @@ class Source:
         if node.op in ("floordiv", "truncdiv"):
             return self._quotient(node, *args)
         if node.op == "broadcast":
-            if any(a.partial for a in args):
-                return self._call("_broadcast_in_turn", [a.deferred for a in args], args)
-            return self._call("_broadcast", [a.text for a in args], args)
+            return self._call("_broadcast", [a.text for a in args], args)._replace(partial=True)
         return _join(f"{node.op}({', '.join(a.text for a in args)})", _ATOM, args)
 
     def _of_floats(self, node: Atom) -> Piece:

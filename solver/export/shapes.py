@@ -25,6 +25,8 @@ def _dim(name, axis, compute):
         size = compute()
     except ZeroDivisionError:
         raise ValueError(f"{name!r} has no size along axis {axis}: it divides by zero") from None
+    except ArithmeticError as error:
+        raise ValueError(f"{name!r} has no size along axis {axis}: {error}") from None
     if size < 0:
         raise ValueError(f"{name!r} would have the size {size} along axis {axis}: no run has these sizes")
     return size

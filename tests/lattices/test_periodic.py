@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from contextlib import suppress
 
 import pytest
 import z3
@@ -13,7 +14,7 @@ from absint.lattices.logic.formula import relation_of
 from absint.lattices.logic.relation import FALSE, TRUE, eq, ge, ite, le, ne
 from absint.lattices.logic.solutions import solved
 from absint.lattices.terms.atoms import MAX_DIM
-from absint.lattices.terms.expr import Dim, Expr, const, integer_symbol, symbol
+from absint.lattices.terms.expr import Dim, Expr, UndefinedError, const, integer_symbol, symbol
 from absint.lattices.terms.normal import broadcast, floordiv, maximum, minimum, truncdiv
 from absint.lattices.terms.periodic import Univariate, compared, extent, univariate
 from absint.lattices.terms.shortening import shortened
@@ -115,8 +116,8 @@ def test_bounds_of_several_symbols_hold(parts: list[tuple[Tree, int]], product: 
     for n, m in [(0, 0), (1, 0), (0, 3), (5, 2), (7, 7), (30, 11), (4, 97)]:
         binding = {"N": limits[0] + n, "M": limits[0] + m, "K": limits[0] + n + m}
         if limits[1] is None or max(binding.values()) <= limits[1]:
-            value = total.evaluate({name: binding[name] for name in total.free_symbols})
-            assert value in extent(total)
+            with suppress(UndefinedError):
+                assert total.evaluate({name: binding[name] for name in total.free_symbols}) in extent(total)
 
 
 SHORTER = [

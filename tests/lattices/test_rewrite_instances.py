@@ -44,6 +44,7 @@ LEAVES = (
     "min(I, 0)",
     "min(J, 0)",
 )
+PARTIAL = (*LEAVES, "N//M", "broadcast(N, M)", "broadcast(N, K - 1)", "J//I", "ite(M >= 2, N//(M - 2), N)")
 BINDINGS = [
     dict(zip("NMKIJ", sizes, strict=True))
     for sizes in [
@@ -83,13 +84,14 @@ def parsed(text: str, chosen: dict[str, Tree] | None = None) -> Tree:
 def instances(text: str) -> list[Tree]:
     """The text with its variables replaced by constants and small expressions, the same in every run."""
     rng = random.Random(text)
-    names = sorted(set(re.findall(r"\b[a-z]\b", text)))
+    names = sorted(set(re.findall(r"\b[a-zA-Z]\b", text)))
     found = []
     for _ in range(INSTANCES):
         chosen: dict[str, Tree] = {}
         for name in names:
-            constant = rng.random() < (0.8 if name in "gkm" else 0.4)
-            fresh: Tree = ("const", rng.choice(CONSTANTS)) if constant else parsed(rng.choice(LEAVES))
+            constant = rng.random() < (0.8 if name in "gkm" else 0.0 if name.isupper() else 0.4)
+            leaves = PARTIAL if name.isupper() else LEAVES
+            fresh: Tree = ("const", rng.choice(CONSTANTS)) if constant else parsed(rng.choice(leaves))
             chosen[name] = rng.choice([*chosen.values()]) if chosen and rng.random() < 0.15 else fresh
         found.append(parsed(text, chosen))
     return found

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import ast
 import re
-from collections.abc import Iterator
-from itertools import product
+from collections.abc import Iterable, Iterator
+from itertools import combinations, product
 from pathlib import Path
+from typing import NamedTuple
 
 import pytest
 import z3
@@ -27,15 +28,26 @@ class Undecided(Exception):  # noqa: N818
     """Z3 neither proved nor refuted the statement."""
 
 
+class Read(NamedTuple):
+    """A term or a formula in Z3, and where it has a value."""
+
+    value: z3.ExprRef
+    defined: z3.BoolRef = z3.BoolVal(True)
+
+
+def together(parts: Iterable[Read]) -> z3.BoolRef:
+    """All of them have a value."""
+    return z3.And(*(part.defined for part in parts))
+
+
 class Reader:
-    """A statement as Z3 terms. `defined` collects that no divisor is 0, `facts` the definitions of the quotients."""
+    """A statement as Z3 terms; `facts` collects the definitions of the quotients."""
 
     def __init__(self, fixed: dict[str, int]) -> None:
         self.fixed = fixed
-        self.defined: list[z3.BoolRef] = []
         self.facts: list[z3.BoolRef] = []
 
-    def read(self, text: str) -> z3.ExprRef:
+    def read(self, text: str) -> Read:
         return self.term(ast.parse(text, mode="eval").body)
 
     def quotient(self, a: z3.ArithRef, b: z3.ArithRef, *, towards_zero: bool) -> z3.ArithRef:
@@ -50,44 +62,55 @@ class Reader:
         else:
             small = z3.If(b > 0, z3.And(r >= 0, r < b), z3.And(b < r, r <= 0))
             sign = z3.BoolVal(True)
-        self.defined.append(b != 0)
         self.facts.append(z3.Implies(b != 0, z3.And(a == b * q + r, small, sign)))
         return q
 
-    def term(self, node: ast.expr) -> z3.ExprRef:
+    def term(self, node: ast.expr) -> Read:
         match node:
             case ast.Constant(value=bool(value)):
-                return z3.BoolVal(value)
+                return Read(z3.BoolVal(value))
             case ast.Constant(value=int(value)):
-                return z3.IntVal(value)
+                return Read(z3.IntVal(value))
             case ast.Name(id=name):
-                return z3.IntVal(self.fixed[name]) if name in self.fixed else z3.Int(name)
+                value = z3.IntVal(self.fixed[name]) if name in self.fixed else z3.Int(name)
+                return Read(value, z3.Bool(f"defined {name}")) if name.isupper() else Read(value)
             case ast.UnaryOp(op=ast.USub(), operand=operand):
-                return -self.term(operand)
+                read = self.term(operand)
+                return Read(-read.value, read.defined)
             case ast.UnaryOp(op=ast.Not(), operand=operand):
-                return z3.Not(self.term(operand))
+                read = self.term(operand)
+                return Read(z3.Not(read.value), read.defined)
             case ast.BinOp(left=left, op=op, right=right):
                 return self.arithmetic(op, self.term(left), self.term(right))
             case ast.BoolOp(op=op, values=values):
-                return (z3.And if isinstance(op, ast.And) else z3.Or)(*map(self.term, values))
+                return self.connected(isinstance(op, ast.Or), [self.term(value) for value in values])
             case ast.Compare(left=left, ops=[op], comparators=[right]):
-                return self.comparison(op, self.term(left), self.term(right))
+                a, b = self.term(left), self.term(right)
+                return Read(self.comparison(op, a.value, b.value), together((a, b)))
             case ast.Call(func=ast.Name(id=name), args=args):
                 return self.call(name, [self.term(arg) for arg in args])
         raise ValueError(f"no meaning for {ast.unparse(node)}")
 
-    def arithmetic(self, op: ast.operator, a: z3.ArithRef, b: z3.ArithRef) -> z3.ArithRef:
+    @staticmethod
+    def connected(settles: bool, parts: list[Read]) -> Read:
+        """`or` if true settles it, else `and`: one part with that truth is enough."""
+        value = (z3.Or if settles else z3.And)(*(part.value for part in parts))
+        enough = z3.Or(*(z3.And(part.defined, part.value == settles) for part in parts))
+        return Read(z3.If(enough, z3.BoolVal(settles), value), z3.Or(enough, together(parts)))
+
+    def arithmetic(self, op: ast.operator, left: Read, right: Read) -> Read:
+        a, b, defined = left.value, right.value, together((left, right))
         match op:
             case ast.Add():
-                return a + b
+                return Read(a + b, defined)
             case ast.Sub():
-                return a - b
+                return Read(a - b, defined)
             case ast.Mult():
-                return a * b
+                return Read(a * b, defined)
             case ast.FloorDiv():
-                return self.quotient(a, b, towards_zero=False)
+                return Read(self.quotient(a, b, towards_zero=False), z3.And(defined, b != 0))
             case ast.Mod():  # the remainder of the definition, with the sign of b
-                return a - b * self.quotient(a, b, towards_zero=False)
+                return Read(a - b * self.quotient(a, b, towards_zero=False), z3.And(defined, b != 0))
         raise ValueError(f"no meaning for {op}")
 
     @staticmethod
@@ -107,26 +130,40 @@ class Reader:
                 return a >= b
         raise ValueError(f"no meaning for {op}")
 
-    def call(self, name: str, args: list[z3.ExprRef]) -> z3.ExprRef:
-        match name, args:
+    def call(self, name: str, args: list[Read]) -> Read:
+        defined = together(args)
+        match name, [arg.value for arg in args]:
             case "trunc", [a, b]:
-                return self.quotient(a, b, towards_zero=True)
+                return Read(self.quotient(a, b, towards_zero=True), z3.And(defined, b != 0))
             case "fmod", [a, b]:
-                return a - b * self.quotient(a, b, towards_zero=True)
+                return Read(a - b * self.quotient(a, b, towards_zero=True), z3.And(defined, b != 0))
             case "ceil", [a, b]:  # the least q with q >= a / b
                 q = z3.FreshInt("q")
                 least = z3.If(b > 0, z3.And(b * q >= a, b * (q - 1) < a), z3.And(b * q <= a, b * (q - 1) > a))
-                self.defined.append(b != 0)
                 self.facts.append(z3.Implies(b != 0, least))
-                return q
+                return Read(q, z3.And(defined, b != 0))
             case "ite", [condition, a, b]:
-                return z3.If(condition, a, b)
-            case "max" | "min" | "broadcast", [*rest, last]:
+                chosen = z3.If(condition, args[1].defined, args[2].defined)
+                return Read(z3.If(condition, a, b), z3.And(args[0].defined, chosen))
+            case "max" | "min", [*rest, last]:
                 result = last
                 for arg in reversed(rest):
-                    first = {"max": arg >= result, "min": arg <= result, "broadcast": arg != 1}[name]
-                    result = z3.If(first, arg, result)
-                return result
+                    result = z3.If(arg >= result if name == "max" else arg <= result, arg, result)
+                return Read(result, defined)
+            case "broadcast", sizes:
+                fit = z3.And(*(z3.Or(a == b, a == 1, b == 1) for a, b in combinations(sizes, 2)))
+                result = z3.IntVal(1)
+                for size in sizes:
+                    result = z3.If(size != 1, size, result)
+                return Read(result, z3.And(defined, fit))
+            case "holds", [formula]:
+                return Read(z3.And(defined, formula))
+            case "fails", [formula]:
+                return Read(z3.And(defined, z3.Not(formula)))
+            case "defined", [_]:
+                return Read(defined)
+            case "extends", [b, a]:
+                return Read(z3.Implies(args[1].defined, z3.And(args[0].defined, a == b)))
         raise ValueError(f"no meaning for {name}")
 
 
@@ -135,16 +172,14 @@ def variables(rewrite: Rewrite) -> list[str]:
 
 
 def check(rewrite: Rewrite, fixed: dict[str, int], timeout_ms: int) -> z3.CheckSatResult:
-    """True if some integers make the two sides differ. Divisors of the right side must be non-zero too."""
+    """Satisfiable if, where the left side has a value, the right side has none or another."""
     reader = Reader(fixed)
     solver = z3.Solver()
     solver.set("timeout", timeout_ms)
-    before = reader.read(rewrite.before)
-    defined = list(reader.defined)
-    when = reader.read(rewrite.when) if rewrite.when else z3.BoolVal(True)
-    after = reader.read(rewrite.after)
-    solver.add(*reader.facts, *defined, when)
-    solver.add(z3.Or(before != after, *(z3.Not(d) for d in reader.defined[len(defined) :])))
+    before, after = reader.read(rewrite.before), reader.read(rewrite.after)
+    when = reader.read(rewrite.when) if rewrite.when else Read(z3.BoolVal(True))
+    solver.add(*reader.facts, before.defined, when.defined, when.value)
+    solver.add(z3.Or(before.value != after.value, z3.Not(after.defined)))
     return solver.check()
 
 
@@ -183,7 +218,10 @@ def test_rewrite_holds_for_all_integers(rewrite: Rewrite) -> None:
         ("a // b", "(a * c) // (b * c)", ""),  # the right side is undefined at c == 0
         ("(x // y) // z", "x // (y * z)", ""),  # wrong for a negative z
         ("broadcast(a, b)", "max(a, b)", ""),
-        ("broadcast(a, b)", "broadcast(b, a)", ""),
+        ("ite(a == 1, b, a)", "broadcast(a, b)", ""),  # the right side has no value at a == 2, b == 3
+        ("ite(x >= 0, A, B)", "B", "x < 0 or not defined(B) or A == B"),
+        ("ite(x >= 0, ite(Y >= 0, A, B), C)", "ite(Y >= 0, A, ite(x >= 0, B, C))", "A == C"),
+        ("s * A", "s * B", "s == 0 or A == B"),
         ("max(g * a, g * b)", "g * max(a, b)", ""),
         ("fmod(a, b)", "a % b", "b >= 1"),
         ("ceil(a, b)", "a // b + 1", ""),

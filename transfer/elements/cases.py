@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 
 from absint.lattices.logic.facts import Facts
-from absint.lattices.logic.piecewise import choices, excludes, is_defined, restrict, settled
+from absint.lattices.logic.piecewise import cases, excludes, is_defined, restrict, settled
 from absint.lattices.logic.relation import FALSE, TRUE, Relation, eq, ge, ite, le, ne, negation
 from absint.lattices.logic.truth import NO, YES
 from absint.lattices.terms.expr import ZERO_EXPR, Dim, Expr, expr_of
@@ -62,7 +62,7 @@ def holds(facts: Facts, relation: Relation) -> bool:
     if facts.decide(relation) is YES:
         return True
     fails = negation(relation)
-    return any(excludes(c, fails) and excludes(negation(c), fails) for c in choices(relation))
+    return any(excludes(c, fails) and excludes(negation(c), fails) for c in cases(relation))
 
 
 def is_positive(op: Op, dim: Dim) -> bool:

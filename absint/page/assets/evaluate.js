@@ -150,11 +150,13 @@ function valueOf(instruction, symbols, sizes, isAt) {
       if (parts.includes(settles)) return settles;
       return parts.includes(undefined) ? undefined : parts.includes(null) ? null : !settles;
     }
-    case "broadcast":
-      for (const at of instruction.slice(1)) {
-        if (isAt(at) !== 1) return isAt(at);
-      }
-      return 1;
+    case "broadcast": {
+      const parts = instruction.slice(1).map(isAt);
+      if (parts.includes(null)) return null;
+      const others = new Set(parts.filter((part) => part !== 1 && part !== undefined));
+      if (others.size > 1) return null;
+      return others.size ? [...others][0] : parts.includes(undefined) ? undefined : 1;
+    }
     case "f": return floatValue(instruction[1], instruction[2], instruction.slice(3), isAt);
     case "int": {
       const a = isAt(instruction[1]);

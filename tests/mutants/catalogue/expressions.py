@@ -302,11 +302,29 @@ MUTANTS: Final[tuple[Mutant, ...]] = (
     mutant(
         "0-divides",
         "a choice that guards a divisor is dropped: 0 // N is 0 even where N is 0",
-        "absint.lattices.logic.piecewise",
-        "    return all(\n        facts.decide(ne(restrict(divisor, condition), 0)) is YES",
-        "    return all(\n        True",
+        "absint.lattices.logic.definedness",
+        "            parts.append(ne(divisor, 0))",
+        "            parts.append(TRUE)",
         "module('absint.lattices.logic.piecewise').is_defined(Dim('M // N'), relation('M == 0'))",
         "pytest tests/lattices/test_piecewise.py",
+    ),
+    mutant(
+        "broadcast-has-always-a-value",
+        "a side is dropped for a broadcast of sizes that do not fit there: broadcast(K, N) is K where N is 0",
+        "absint.lattices.logic.definedness",
+        "            parts += fitting(operands)",
+        "            parts += ()",
+        "module('absint.lattices.logic.piecewise').is_defined(Dim('broadcast(K, N)'), relation('N == 0'))",
+        "pytest tests/lattices/test_partial_terms.py",
+    ),
+    mutant(
+        "inner-condition-moved-outwards",
+        "a choice inside another tells the whole apart, also where its condition divides by 0",
+        "absint.lattices.logic.piecewise",
+        "if needed.issuperset(c.atoms()) or defined(c) is TRUE)",
+        "if True)",
+        "module('absint.lattices.logic.piecewise').cases(Dim('ite(M >= 1, ite(N//M >= 2, K, N), 7)'))",
+        "pytest tests/lattices/test_partial_terms.py",
     ),
     # Intervals and congruences
     mutant(
