@@ -121,6 +121,14 @@ REFUSED: dict[str, tuple[Callable[[], bytes], str]] = {
         lambda: CALLING.replace(b"qqq", b"q\xffq"),
         r"MODEL: a name in it is not valid UTF-8: b'q\xffq'",
     ),
+    "utf8-attribute": (
+        lambda: model([node("LeakyRelu", ["x"], ["y"], zzz=1.0)]).replace(b"zzz", b"z\xffz"),
+        r"MODEL: a name in it is not valid UTF-8: b'z\xffz'",
+    ),
+    "utf8-input-of-a-function-that-nothing-calls": (
+        lambda: CALLING.replace(b"\x01a", b"\x01\xff").replace(b"\x01f", b"\x01h", 1),
+        r"MODEL: a name in it is not valid UTF-8: b'\xff'",
+    ),
     "utf8-dim": (
         lambda: GOOD.replace(b"\x01N", b"\x01\xff"),
         r"a dim has a name that is not valid UTF-8: b'\xff'",
