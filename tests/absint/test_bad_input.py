@@ -440,3 +440,27 @@ def test_models_with_changed_parts(batch: int) -> None:
             mutated(proto, rng)
         analysed += survives(proto.SerializeToString(), rng.choice(POLICIES))
     assert analysed > 50
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [["annotate", "MODEL", "-o", "OUT"], ["freeze", "MODEL", "N=3", "-o", "OUT"], ["diff", "MODEL", "MODEL"]],
+    ids=lambda arguments: arguments[0],
+)
+def test_texts_that_name_nothing_need_not_be_utf8(
+    arguments: list[str], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    weights = TensorProto(name="w", data_type=FLOAT, dims=[3], data_location=TensorProto.EXTERNAL)
+    for key, text in (("location", "w.bin"), ("zzz", "zzz")):
+        weights.external_data.add(key=key, value=text)
+    nodes = [node("Relu", ["x"], ["y"])]
+    if arguments[0] == "diff":  # onnxruntime refuses such a key
+        nodes = [node("Add", ["x", "w"], ["y"])]
+    found = onnx.load_model_from_string(model(nodes))
+    found.graph.initializer.extend([weights] if len(nodes[0].input) > 1 else [])
+    for key in ("absint.assuming", "absint.definitions", "zzz"):
+        found.metadata_props.add(key=key, value="zzz")
+    (tmp_path / "model.onnx").write_bytes(found.SerializeToString().replace(b"zzz", b"z\xffz"))
+    paths = {"MODEL": str(tmp_path / "model.onnx"), "OUT": str(tmp_path / "out.onnx")}
+    assert run([paths.get(argument, argument) for argument in arguments]) != 2
+    assert "internal error" not in capsys.readouterr().err
