@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Final
 from absint.diffing.pairing import Pair, both
 from absint.diffing.witness import Side
 from absint.model.schemas import since
+from absint.model.wire.scalars import content_of
 
 if TYPE_CHECKING:
     from onnx import AttributeProto, GraphProto, NodeProto, TensorProto
@@ -152,7 +153,7 @@ class _Numbered:
         """Type, dims and data, without the name."""
         head = tensor.data_type, tuple(tensor.dims)
         if tensor.data_location == _EXTERNAL:
-            entries = tuple(sorted((entry.key, entry.value) for entry in tensor.external_data))
+            entries = tuple(sorted((content_of(e.key), content_of(e.value)) for e in tensor.external_data))
             return *head, str(self._model.folder and self._model.folder.resolve()), entries
         digest = sha256(tensor.raw_data)
         for field in (tensor.float_data, tensor.int32_data, tensor.int64_data, tensor.double_data, tensor.uint64_data):

@@ -182,10 +182,11 @@ def _state(model: ModelProto, before: ModelProto, assumptions: Sequence[Relation
     """Write the assumptions of the caller into the metadata, or leave there what was."""
     for entry in [item for item in model.metadata_props if item.key == ASSUMING_KEY]:
         model.metadata_props.remove(entry)
-    stated = [item.value for item in before.metadata_props if item.key == ASSUMING_KEY]
-    if assumptions or stated:
-        text = " and ".join(map(str, assumptions)) if assumptions else stated[0]
-        model.metadata_props.add(key=ASSUMING_KEY, value=text)
+    stated = [item for item in before.metadata_props if item.key == ASSUMING_KEY]
+    if assumptions:
+        model.metadata_props.add(key=ASSUMING_KEY, value=" and ".join(map(str, assumptions)))
+    else:
+        model.metadata_props.extend(stated[:1])  # as it is: its value may not be valid UTF-8
 
 
 def _restore(before: ModelProto, after: ModelProto, *, whole: bool) -> None:

@@ -48,11 +48,9 @@ def write_definitions(model: ModelProto, texts: Mapping[str, str]) -> None:
     if texts:
         write_entry(model, KEY, json_text(dict(texts)))
         return
-    kept = [(item.key, item.value) for item in model.metadata_props if item.key != KEY]
-    if len(kept) < len(model.metadata_props):
-        del model.metadata_props[:]
-        for key, value in kept:
-            model.metadata_props.add(key=key, value=value)
+    for at in reversed(range(len(model.metadata_props))):
+        if model.metadata_props[at].key == KEY:
+            del model.metadata_props[at]
 
 
 def write_entry(model: ModelProto, key: str, value: str) -> None:

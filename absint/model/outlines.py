@@ -14,7 +14,7 @@ from google.protobuf.message import DecodeError
 from onnx.onnx_pb import ModelProto, TensorProto
 
 from absint.model.wire.fields import DELIMITED, Data, MalformedError, delimited, encoded, fields, varint
-from absint.model.wire.splicing import Piece, Span, field_of
+from absint.model.wire.splicing import Piece, Span, field_of, size_of
 
 if TYPE_CHECKING:
     from google.protobuf.descriptor import Descriptor
@@ -45,7 +45,7 @@ class Outline:
         """Raises MalformedError if the data are no model."""
         self._mark = urandom(16)
         self._places: list[Sequence[Span]] = []
-        self.model = _parsed(_outlined(data, 0, len(data), ModelProto.DESCRIPTOR, self._keep))
+        self.model = _parsed(_outlined(data, [Span(0, len(data))], ModelProto.DESCRIPTOR, self._keep))
 
     def pieces(self, message: Message) -> Sequence[Piece]:
         """The bytes of a message made of parts of the model, with the data of its tensors as spans of the original."""
@@ -77,7 +77,7 @@ def _number(content: bytes) -> int:
 
 def outline(data: Data) -> ModelProto:
     """The model in the data without the data of large tensors. Raises MalformedError if it is none."""
-    return _parsed(_outlined(data, 0, len(data), ModelProto.DESCRIPTOR))
+    return _parsed(_outlined(data, [Span(0, len(data))], ModelProto.DESCRIPTOR))
 
 
 def _parsed(content: bytes) -> ModelProto:
@@ -95,7 +95,7 @@ def outlined(message: Kind) -> Kind:
         return message
     content = message.SerializeToString()
     made: Kind = type(message)()
-    made.ParseFromString(_outlined(content, 0, len(content), message.DESCRIPTOR))
+    made.ParseFromString(_outlined(content, [Span(0, len(content))], message.DESCRIPTOR))
     return made
 
 
@@ -104,33 +104,46 @@ def _nothing(_: Sequence[Span]) -> bytes:
 
 
 def _outlined(
-    data: Data, start: int, end: int, kind: Descriptor, keep: Callable[[Sequence[Span]], bytes] = _nothing
+    data: Data, spans: Sequence[Span], kind: Descriptor, keep: Callable[[Sequence[Span]], bytes] = _nothing
 ) -> bytes:
-    """The message without the data of large tensors; `keep` gives what stands for those of one."""
-    if end - start < LARGE:
-        return bytes(data[start:end])
-    return b"".join(_parts(data, start, end, kind, keep))
+    """The message in these spans without the data of large tensors; `keep` gives what stands for those of one."""
+    if size_of(spans) < LARGE:
+        return b"".join(data[start:end] for start, end in spans)
+    return b"".join(_parts(data, spans, kind, keep))
 
 
 def _parts(
-    data: Data, start: int, end: int, kind: Descriptor, keep: Callable[[Sequence[Span]], bytes]
+    data: Data, spans: Sequence[Span], kind: Descriptor, keep: Callable[[Sequence[Span]], bytes]
 ) -> Iterator[bytes | memoryview]:
-    """The fields of a large message; neighbours that stay as they are come in one piece."""
+    """The fields of a large message; neighbours that stay as they are come in one piece.
+
+    A message that is not repeated but stands in several fields becomes one field: what replaces what, and in which
+    order numbers follow each other, is not to depend on which of them are left out.
+    """
     left: list[Span] = []
+    alone: dict[int, list[Span]] = {}
     is_tensor = kind.full_name == TensorProto.DESCRIPTOR.full_name
     inner = _holding_tensors(kind)
-    kept = start
-    for field in fields(data, start, end):
-        if is_tensor and field.number in _CONTENTS:
+    for span in spans:
+        kept = span.start
+        for field in fields(data, *span):
+            if is_tensor and field.number in _CONTENTS:
+                start = left.pop().start if left and left[-1].end == field.tag else field.tag
+                left.append(Span(start, field.end))
+            elif field.wire != DELIMITED or field.number not in inner:
+                continue
+            elif not kind.fields_by_number[field.number].is_repeated:
+                alone.setdefault(field.number, []).append(Span(field.start, field.end))
+            elif field.end - field.start < LARGE:
+                continue
             yield data[kept : field.tag]
             kept = field.end
-            start = left.pop().start if left and left[-1].end == field.tag else field.tag
-            left.append(Span(start, field.end))
-        elif field.wire == DELIMITED and field.number in inner and field.end - field.start >= LARGE:
-            yield data[kept : field.tag]
-            yield delimited(field.number, _outlined(data, field.start, field.end, inner[field.number], keep))
-            kept = field.end
-    yield data[kept:end]
+            if field.number in inner and field.number not in alone:
+                content = _outlined(data, [Span(field.start, field.end)], inner[field.number], keep)
+                yield delimited(field.number, content)
+        yield data[kept : span.end]
+    for number, parts in alone.items():
+        yield delimited(number, _outlined(data, parts, inner[number], keep))
     if left:
         yield keep(left)
 

@@ -116,6 +116,9 @@ class Functions:
     def of(loaded: Loaded, semantics: Semantics) -> Functions:
         """The functions of a model."""
         protos = {(domain_of(f.domain), f.name, overload_of(f)): f for f in loaded.model.functions}
+        for (domain, name, overload), function in protos.items():
+            defaults = (default.name for default in function.attribute_proto)
+            loaded.check_texts([domain, name, overload, *function.input, *function.output, *defaults])
         return Functions(protos, loaded.imports(), semantics)
 
     @cached_property

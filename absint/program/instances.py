@@ -95,6 +95,7 @@ class Instances:
         outputs: int,
         place: Callable[[], str],
     ) -> Operation | None:
+        "".join((operator[0], operator[1], *kinds))  # TypeError for a name that is not valid UTF-8, which is bytes
         known = self._operators.get(operator)
         if known is None:
             known = self._operators[operator] = self._operator(*operator)

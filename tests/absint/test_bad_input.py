@@ -121,6 +121,14 @@ REFUSED: dict[str, tuple[Callable[[], bytes], str]] = {
         lambda: CALLING.replace(b"qqq", b"q\xffq"),
         r"MODEL: a name in it is not valid UTF-8: b'q\xffq'",
     ),
+    "utf8-attribute": (
+        lambda: model([node("LeakyRelu", ["x"], ["y"], zzz=1.0)]).replace(b"zzz", b"z\xffz"),
+        r"MODEL: a name in it is not valid UTF-8: b'z\xffz'",
+    ),
+    "utf8-input-of-a-function-that-nothing-calls": (
+        lambda: CALLING.replace(b"\x01a", b"\x01\xff").replace(b"\x01f", b"\x01h", 1),
+        r"MODEL: a name in it is not valid UTF-8: b'\xff'",
+    ),
     "utf8-dim": (
         lambda: GOOD.replace(b"\x01N", b"\x01\xff"),
         r"a dim has a name that is not valid UTF-8: b'\xff'",
@@ -432,3 +440,27 @@ def test_models_with_changed_parts(batch: int) -> None:
             mutated(proto, rng)
         analysed += survives(proto.SerializeToString(), rng.choice(POLICIES))
     assert analysed > 50
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [["annotate", "MODEL", "-o", "OUT"], ["freeze", "MODEL", "N=3", "-o", "OUT"], ["diff", "MODEL", "MODEL"]],
+    ids=lambda arguments: arguments[0],
+)
+def test_texts_that_name_nothing_need_not_be_utf8(
+    arguments: list[str], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    weights = TensorProto(name="w", data_type=FLOAT, dims=[3], data_location=TensorProto.EXTERNAL)
+    for key, text in (("location", "w.bin"), ("zzz", "zzz")):
+        weights.external_data.add(key=key, value=text)
+    nodes = [node("Relu", ["x"], ["y"])]
+    if arguments[0] == "diff":  # onnxruntime refuses such a key
+        nodes = [node("Add", ["x", "w"], ["y"])]
+    found = onnx.load_model_from_string(model(nodes))
+    found.graph.initializer.extend([weights] if len(nodes[0].input) > 1 else [])
+    for key in ("absint.assuming", "absint.definitions", "zzz"):
+        found.metadata_props.add(key=key, value="zzz")
+    (tmp_path / "model.onnx").write_bytes(found.SerializeToString().replace(b"zzz", b"z\xffz"))
+    paths = {"MODEL": str(tmp_path / "model.onnx"), "OUT": str(tmp_path / "out.onnx")}
+    assert run([paths.get(argument, argument) for argument in arguments]) != 2
+    assert "internal error" not in capsys.readouterr().err

@@ -17,6 +17,7 @@ from absint.lattices.terms.expr import symbol
 from absint.lattices.text import parse
 from absint.lattices.text.definitions import read_definitions
 from absint.model.definitions import write_definitions
+from absint.model.wire.fields import delimited
 from tests.absint.flows.build import floats, model, node
 
 NAMES = [f"size_of_part_{k}" for k in range(12)]
@@ -277,3 +278,12 @@ def test_a_model_that_was_annotated_and_changed() -> None:
     for info in again.graph.value_info:
         assert dims[str(shape_of(info)[2])] is result.shapes[info.name][2]
     assert shape_of(again.graph.value_info[-1])[2] not in before
+
+
+def test_other_metadata_stay_when_definitions_go() -> None:
+    """Among them a text that is not valid UTF-8, which protobuf reads and does not write."""
+    noted = onnx.ModelProto()
+    write_definitions(noted, {"w1": "2*N"})
+    noted.MergeFromString(delimited(14, delimited(1, b"\xff") + delimited(2, b"value")))
+    write_definitions(noted, {})
+    assert [(entry.key, entry.value) for entry in noted.metadata_props] == [(b"\xff", "value")]

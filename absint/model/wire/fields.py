@@ -40,6 +40,12 @@ FIXED32: Final = 5
 MAX_DEPTH: Final = 100
 """Most messages and groups inside each other that Google's parsers read."""
 
+SHALLOW: Final = 20
+"""Messages around one down to which messages of equal bytes are read once. One that is kept fits in each such place."""
+
+MAX_SHALLOW: Final = 2 * (MAX_DEPTH - SHALLOW)
+"""Bytes of a message that fits there whatever it holds: each message inside of it takes two."""
+
 _SHORT: Final = 5
 _LONG: Final = 10
 _MASK: Final = (1 << 64) - 1
@@ -172,6 +178,6 @@ def delimited(number: int, content: bytes) -> bytes:
 
 
 __all__ = [
-    "DELIMITED", "FIXED32", "FIXED64", "GROUP", "GROUP_END", "MAX_DEPTH", "VARINT", "Data", "Field", "MalformedError",
-    "delimited", "encoded", "field_at", "fields", "varint",
+    "DELIMITED", "FIXED32", "FIXED64", "GROUP", "GROUP_END", "MAX_DEPTH", "MAX_SHALLOW", "SHALLOW", "VARINT", "Data",
+    "Field", "MalformedError", "delimited", "encoded", "field_at", "fields", "varint",
 ]  # fmt: skip

@@ -11,12 +11,21 @@ from typing import Final, TypeAlias
 from absint.lattices.contents import MAX_ELEMENTS
 from absint.lattices.terms.kept import Kept
 from absint.model.wire import kinds
-from absint.model.wire.fields import DELIMITED, FIXED32, VARINT, Field, varint
+from absint.model.wire.fields import (
+    DELIMITED,
+    FIXED32,
+    SHALLOW,
+    VARINT,
+    Field,
+    MalformedError,
+    varint,
+)  # fmt: skip
 from absint.model.wire.graphs import Attribute, Graph, Tail
 from absint.model.wire.read_tensors import read_sparse, read_tensor
 from absint.model.wire.read_types import read_type
 from absint.model.wire.scalars import LARGE, Content, Parts, each, floats, integers, runs_of, signed, signed32, text
 from absint.model.wire.tensors import Tensor
+from absint.model.wire.unread import check
 
 ReadGraph: TypeAlias = Callable[[Content, Parts, int], Graph]
 """Reads a graph at a depth."""
@@ -31,17 +40,36 @@ KEPT: Final[Kept[bytes, Tail]] = Kept(MAX_KEPT)
 """Tails by their bytes: the fields op_type, attribute, domain and overload in the order of the file."""
 
 _RUNS: Final = runs_of(floats=(7,), varints=(8,))
+_USED: Final = frozenset({5, 6, 7, 8, 9, 14, 22})
 _UNIQUE: Final = count()
 
 
 def read_tail(data: Content, found: Sequence[Field], depth: int, read_graph: ReadGraph) -> Tail:
     """The tail that these fields of a node make; `depth` is that of the node."""
     content = b""
-    if sum([field.end - field.tag for field in found]) <= MAX_TAIL:
+    if depth <= SHALLOW and sum([field.end - field.tag for field in found]) <= MAX_TAIL:
         content = b"".join([data[field.tag : field.end] for field in found])
         kept = KEPT.get(content)
         if kept is not None:
             return kept
+    return (_kept_tail(data, found, content) if content else None) or _new_tail(data, found, depth, read_graph)
+
+
+def _kept_tail(data: Content, found: Sequence[Field], content: bytes) -> Tail | None:
+    """A tail without a graph that fits in every node that is not deep; else None."""
+    try:
+        tail = _new_tail(data, found, SHALLOW, _no_graph)
+    except MalformedError:
+        return None
+    tail.is_kept = True
+    return KEPT.add(content, len(content), tail)
+
+
+def _no_graph(_: Content, parts: Parts, __: int) -> Graph:
+    raise MalformedError(parts[0][0], "a graph")
+
+
+def _new_tail(data: Content, found: Sequence[Field], depth: int, read_graph: ReadGraph) -> Tail:
     texts = {4: "", 7: "", 8: ""}
     attributes = []
     for field in found:
@@ -49,11 +77,7 @@ def read_tail(data: Content, found: Sequence[Field], depth: int, read_graph: Rea
             attributes.append(_attribute(data, field, depth + 1, read_graph))
         else:
             texts[field.number] = text(data[field.start : field.end])
-    tail = Tail(texts[4], texts[7], texts[8], attributes)
-    if content and not any(attribute.HasField("g") for attribute in attributes):
-        tail.is_kept = True
-        KEPT.add(content, len(content), tail)
-    return tail
+    return Tail(texts[4], texts[7], texts[8], attributes)
 
 
 def _attribute(data: Content, field: Field, depth: int, read_graph: ReadGraph) -> Attribute:
@@ -136,13 +160,17 @@ def read_attribute(data: Content, parts: Parts, depth: int, read_graph: ReadGrap
             attribute.type = _known(field.value, attribute.type)
         elif wire == FIXED32 and number == 2:
             attribute.f = struct.unpack("<f", data[field.start : field.end])[0]
-        else:
+        elif number in _USED:
             found.setdefault(number, []).append(field)
+        else:
+            check(data, field, "Attribute", depth + 1)
     _read_numbers(attribute, data, found.get(7, ()), found.get(8, ()))
     inner = {
         number: [(field.start, field.end) for field in same if field.wire == DELIMITED]
         for number, same in found.items()
     }
+    for field in found.get(6, ()) if attribute.type != kinds.GRAPH else ():
+        check(data, field, "Attribute", depth + 1)  # no analysis reads its nodes
     _read_messages(attribute, data, {number: same for number, same in inner.items() if same}, depth + 1, read_graph)
     attribute.keep(_identity(attribute, data, parts))
     return attribute

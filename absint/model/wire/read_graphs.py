@@ -6,13 +6,14 @@ from collections.abc import Sequence
 from typing import Final
 
 from absint.lattices.terms.kept import Kept
-from absint.model.wire.fields import DELIMITED, MAX_DEPTH, VARINT, Field, MalformedError, fields, varint
+from absint.model.wire.fields import DELIMITED, MAX_DEPTH, MAX_SHALLOW, VARINT, Field, MalformedError, field_at, varint
 from absint.model.wire.graphs import Function, Graph, Model, Opset
 from absint.model.wire.read_attributes import read_attribute
 from absint.model.wire.read_nodes import SHORT, Nodes
 from absint.model.wire.read_tensors import read_entry, read_sparse, read_tensor
 from absint.model.wire.read_types import Claims, read_infos
 from absint.model.wire.scalars import Content, Parts, Place, each, signed, text
+from absint.model.wire.unread import check
 
 _NODE, _INITIALISER, _INPUT, _OUTPUT, _VALUE_INFO, _SPARSE = 1, 5, 11, 12, 13, 15
 _COPIED: Final = (_NODE, _INPUT, _OUTPUT, _VALUE_INFO)
@@ -43,6 +44,8 @@ def read_model(data: Content) -> Model:
             properties.append(read_entry(data, field.start, field.end, 1))
         elif field.number == 25:
             functions.append(_read_function(data, field, 1))
+        else:
+            check(data, field, "Model", 1)
     if graphs:
         model.graph = read_graph(data, graphs, 1)
     model.opset_import, model.metadata_props, model.functions = opsets, properties, functions
@@ -75,9 +78,11 @@ def _delimited(data: Content, parts: Parts, depth: int) -> dict[int, list[Place]
             tag = data[at]
             is_copied, places = by_tag.get(tag, _OTHER)
             if places is None or at >= last:  # another field, or one without a byte
-                field = next(fields(data, at, end, depth))
+                field = field_at(data, at, end, depth)
                 if field.wire == DELIMITED and field.number in found:
                     found[field.number].append((field.start, field.end))
+                else:
+                    check(data, field, "Graph", depth + 1)
                 at = field.end
                 continue
             append, longest = places.append, SHORT if is_copied else -1
@@ -103,6 +108,8 @@ def _spans(places: Sequence[Place]) -> list[tuple[int, int]]:
 def _read_opset(data: Content, around: Field, depth: int) -> Opset:
     """The version of a domain; models repeat them, so equal bytes give one object."""
     content = data[around.start : around.end]
+    if len(content) > MAX_SHALLOW:
+        return _opset(content, depth)
     return _OPSETS.get(content) or _OPSETS.add(content, len(content), _opset(content, depth))
 
 
@@ -122,6 +129,8 @@ def _read_function(data: Content, around: Field, depth: int) -> Function:
     for field in each(data, ((around.start, around.end),), depth):
         if field.wire == DELIMITED and field.number in found:
             found[field.number].append(field)
+        else:
+            check(data, field, "Function", depth + 1)
     names = {number: [text(data[field.start : field.end]) for field in found[number]] for number in (1, 4, 5, 10, 13)}
     function.name, function.domain, function.overload = ((names[number] or [""])[-1] for number in (1, 10, 13))
     function.input, function.output = names[4], names[5]
@@ -135,7 +144,14 @@ def _read_function(data: Content, around: Field, depth: int) -> Function:
     function.attribute_proto = [
         read_attribute(data, ((field.start, field.end),), below, read_graph) for field in found[11]
     ]
-    function.value_info = Claims(data, [(field.start, field.end) for field in found[12]], below)
+    function.value_info = read_infos(data, [(field.start, field.end) for field in found[12]], below)
+    with_bodies = [
+        field
+        for field, node in zip(found[7], function.node, strict=True)
+        if not node.tail.is_kept and any(attribute.HasField("g") for attribute in node.attribute)
+    ]
+    for field in (*with_bodies, *found[11]):  # of which an analysis reads what a call needs
+        check(data, field, "Function", below)
     return function
 
 

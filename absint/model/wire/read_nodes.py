@@ -11,10 +11,11 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Final, overload
 
-from absint.model.wire.fields import DELIMITED, Field, varint
+from absint.model.wire.fields import DELIMITED, SHALLOW, Field, varint
 from absint.model.wire.graphs import Node, Tail
 from absint.model.wire.read_attributes import KEPT, MAX_TAIL, ReadGraph, read_tail
 from absint.model.wire.scalars import Content, Place, each, text
+from absint.model.wire.unread import check, is_entry
 
 _INPUT: Final = 1 << 3 | DELIMITED
 _OUTPUT: Final = 2 << 3 | DELIMITED
@@ -27,6 +28,7 @@ _TAIL: Final = frozenset({4, 5, 7, 8})
 """op_type, attribute, domain and overload."""
 
 _OF_TAIL: Final = frozenset(number << 3 | DELIMITED for number in _TAIL)
+_METADATA: Final = 9 << 3 | DELIMITED
 _TEXTS: Final = frozenset(number << 3 | DELIMITED for number in (6, 9))
 """doc_string and metadata_props."""
 
@@ -38,7 +40,7 @@ class Nodes(Sequence[Node]):
     Reading one raises MalformedError if it is damaged.
     """
 
-    __slots__ = ("_depth", "_items", "_read_graph")
+    __slots__ = ("_depth", "_items", "_read_graph", "_usual")
 
     def __init__(self, data: Content, places: Iterable[Place], depth: int, read_graph: ReadGraph) -> None:
         self._items: list[bytes | Node] = [
@@ -46,6 +48,7 @@ class Nodes(Sequence[Node]):
         ]
         self._depth = depth
         self._read_graph = read_graph
+        self._usual = _usual if depth <= SHALLOW else _never
 
     def __len__(self) -> int:
         return len(self._items)
@@ -62,8 +65,9 @@ class Nodes(Sequence[Node]):
 
     def since(self, start: int) -> Iterator[Node]:
         """The nodes from a place on."""
+        usual = self._usual
         for at, item in enumerate(self._items[start:] if start else self._items, start):
-            yield item if isinstance(item, Node) else _usual(item) or self._read(at, item)
+            yield item if isinstance(item, Node) else usual(item) or self._read(at, item)
 
     def texts(self) -> list[bytes | None]:
         """The bytes of each node that has not been kept as an object: equal bytes are equal nodes."""
@@ -73,7 +77,7 @@ class Nodes(Sequence[Node]):
         """A node, which is kept."""
         item = self._items[at]
         if not isinstance(item, Node):
-            item = self._items[at] = _usual(item) or self._read(at, item)
+            item = self._items[at] = self._usual(item) or self._read(at, item)
         return item
 
     def _read(self, at: int, content: bytes) -> Node:
@@ -113,6 +117,10 @@ def _usual(content: bytes) -> Node | None:
     return Node(inputs, tuple(outputs), name, tail)
 
 
+def _never(_: bytes) -> None:
+    """For nodes that are deep: a tail that is known may not fit there."""
+
+
 def _of_any_names(content: bytes, depth: int, read_graph: ReadGraph) -> Node | None:
     """A node that begins with its names, which may be long and not ASCII; None for any other form."""
     found: dict[int, list[str]] = {_INPUT: [], _OUTPUT: [], _NAME: []}
@@ -129,15 +137,18 @@ def _of_any_names(content: bytes, depth: int, read_graph: ReadGraph) -> Node | N
 
 def _tail(content: bytes, at: int, depth: int, read_graph: ReadGraph) -> Tail | None:
     """The tail of a node whose names end at a place; None if one of them comes later, or the tail is empty."""
-    kept = KEPT.get(content[at:]) or KEPT.get(content[at : _end_of_tail(content, at)])
-    if kept is not None:
-        return kept
+    if depth <= SHALLOW:
+        kept = KEPT.get(content[at:]) or KEPT.get(content[at : _end_of_tail(content, at)])
+        if kept is not None:
+            return kept
     found = []
     for field in each(content, ((at, len(content)),), depth):
         if field.wire == DELIMITED and field.number in _NAMES:
             return None
         if field.wire == DELIMITED and field.number in _TAIL:
             found.append(field)
+        else:
+            check(content, field, "Node", depth + 1)
     return read_tail(content, found, depth, read_graph) if found else None
 
 
@@ -154,9 +165,11 @@ def _end_of_tail(content: bytes, at: int) -> int:
                 return start
             end, tags = at, _TEXTS
             continue
-        length, at = content[at + 1], at + 2
+        tag, length, at = content[at], content[at + 1], at + 2
         if length > 127:
             length, at = varint(content, at - 1, len(content), 5)
+        if tag == _METADATA and not is_entry(content[at : at + length]):
+            return start
         at += length
     return end if at == len(content) and tags is _TEXTS else start
 
@@ -175,6 +188,8 @@ def _any(data: Content, start: int, end: int, depth: int, read_graph: ReadGraph)
             outputs.append(text(data[field.start : field.end]))
         elif field.number == 3:
             name = text(data[field.start : field.end])
+        else:
+            check(data, field, "Node", depth + 1)
     return Node(inputs, tuple(outputs), name, read_tail(data, tail, depth, read_graph))
 
 

@@ -14,7 +14,7 @@ from absint.lattices.contents import MAX_ELEMENTS
 from absint.lattices.records import NamedTuple
 from absint.lattices.terms.kept import Kept
 from absint.model.lengths import size_in_bytes
-from absint.model.wire.fields import DELIMITED, MAX_DEPTH, VARINT, Field, MalformedError, varint
+from absint.model.wire.fields import DELIMITED, FIXED32, FIXED64, MAX_DEPTH, VARINT, Field, MalformedError, varint
 from absint.model.wire.scalars import (
     LARGE,
     RUN,
@@ -29,6 +29,7 @@ from absint.model.wire.scalars import (
     text,
 )  # fmt: skip
 from absint.model.wire.tensors import EXTERNAL, NO_TENSOR, Entry, Rest, SparseTensor, Tensor
+from absint.model.wire.unread import check, is_entry
 
 _MOST: Final = MAX_ELEMENTS + 1
 MAX_KEPT: Final = 1 << 16
@@ -47,6 +48,7 @@ _INTEGERS: Final[Mapping[int, tuple[str, Callable[[int], int]]]] = {
     11: ("uint64_data", int),
 }
 _FLOATS: Final = {4: ("float_data", 4), 10: ("double_data", 8)}
+_USED: Final = frozenset({_DIMS, _STRINGS, _EXTERNAL, *_INTEGERS, *_FLOATS})
 _RUNS: Final = runs_of((_DIMS, *_INTEGERS), (4,), (10,))
 _RUNS_OF_SPARSE: Final = runs_of((3,))
 _PACKED_TAGS: Final = frozenset(number << 3 | DELIMITED for number in (*_INTEGERS, *_FLOATS))
@@ -99,9 +101,11 @@ def _usual(data: Content, head: bytes, start: int, end: int) -> Tensor | None:
     """
     known = _HEADS.get(head) or _read_head(head)
     at, tag = start, data[start]
-    if known.is_small and tag in _PACKED_TAGS:
+    if known.is_small and tag in _PACKED_TAGS and at < end:
         length, at = _length(data, at + 1, end)
         at += length
+        if at > end:
+            return None
         tag = data[at]
     name_at = name_end = at
     if tag == _NAME_TAG:
@@ -143,7 +147,7 @@ def _after_name(data: Content, head: _Head, at: int, end: int) -> Rest | None:
             return Rest(known.data_type, known.dims, b"", held={"raw_data": length})
         content = data[value_at : min(end, value_at + LARGE + 1)]
         return Rest(known.data_type, known.dims, content, held={"raw_data": length})
-    while data[at] == _EXTERNAL_TAG and (length := data[at + 1]) < 128:
+    while data[at] == _EXTERNAL_TAG and (length := data[at + 1]) < 128 and is_entry(data[at + 2 : at + 2 + length]):
         at += 2 + length
     is_usual = not head.is_small and end - at == len(_IS_EXTERNAL) and data[at:end] == _IS_EXTERNAL
     return head.outside if is_usual else None
@@ -192,8 +196,10 @@ def _any(data: Content, parts: Parts, depth: int) -> Tensor:
             raw = field
         elif number == _LOCATION and wire == VARINT and signed32(field.value) in (0, EXTERNAL):
             location = signed32(field.value)
-        else:
+        elif number in _USED:
             found.setdefault(number, []).append(field)
+        else:
+            check(data, field, "Tensor", depth + 1)
     dims = tuple(map(signed, integers(data, found.get(_DIMS, ()))))
     entries = [
         read_entry(data, field.start, field.end, depth + 1)
@@ -202,6 +208,9 @@ def _any(data: Content, parts: Parts, depth: int) -> Tensor:
     ]
     held = _held(raw, found)
     if not _is_small(dims):
+        for number in (*_INTEGERS, *_FLOATS):
+            for field in found.get(number, ()):
+                check(data, field, "Tensor", depth + 1)
         return Tensor(name, Rest(data_type, dims, None if raw is None else b"", location, entries, held=held))
     content = None if raw is None else data[raw.start : min(raw.end, raw.start + LARGE + 1)]
     whole: dict[str, Sequence[int]] = {}
@@ -223,7 +232,8 @@ def _held(raw: Field | None, found: Mapping[int, Sequence[Field]]) -> dict[str, 
         return {"raw_data": raw.end - raw.start}
     held = {"string_data": sum(field.wire == DELIMITED for field in found.get(_STRINGS, ()))}
     for number, (name, size) in _FLOATS.items():
-        fields = [field for field in found.get(number, ()) if field.wire in (RUN, DELIMITED)]
+        wires = (RUN, DELIMITED, FIXED32 if size == 4 else FIXED64)
+        fields = [field for field in found.get(number, ()) if field.wire in wires]
         held[name] = sum((field.end - field.start) // (size + (field.wire == RUN)) for field in fields)
     return held
 

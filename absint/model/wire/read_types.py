@@ -7,7 +7,7 @@ from typing import Final, overload
 
 from absint.errors import ModelError
 from absint.lattices.terms.kept import Kept
-from absint.model.wire.fields import DELIMITED, VARINT, MalformedError
+from absint.model.wire.fields import DELIMITED, SHALLOW, VARINT, Field, MalformedError
 from absint.model.wire.scalars import LARGE, Content, Parts, Place, contents, each, signed, signed32, text
 from absint.model.wire.types import (
     NO_TYPE,
@@ -19,6 +19,7 @@ from absint.model.wire.types import (
     Type,
     ValueInfo,
 )  # fmt: skip
+from absint.model.wire.unread import check
 
 MAX_KEPT: Final = 1 << 20
 """Bytes of the types that are kept."""
@@ -33,6 +34,7 @@ _KINDS: Final = {
     8: "sparse_tensor_type",
     9: "optional_type",
 }
+_OPAQUE: Final = 7
 _KEPT: Final[Kept[bytes, Type]] = Kept(MAX_KEPT)
 
 
@@ -63,7 +65,7 @@ class Claims(Sequence[ValueInfo]):
         """All of them. Raises ModelError if one is damaged."""
         if self._contents is not None:
             try:
-                self._read = [_usual(item) or _any(item, 0, len(item), self._depth) for item in self._contents]
+                self._read = [_info(item, self._depth) for item in self._contents]
             except MalformedError as error:
                 damage = f"a type in value_info does not parse as protobuf ({error})"
                 raise ModelError(f"{damage}: the file is damaged") from None
@@ -73,7 +75,11 @@ class Claims(Sequence[ValueInfo]):
 
 def read_infos(data: Content, places: Iterable[Place], depth: int) -> list[ValueInfo]:
     """The declared types of values, at these places."""
-    return [_usual(item) or _any(item, 0, len(item), depth) for item in contents(data, places)]
+    return [_info(item, depth) for item in contents(data, places)]
+
+
+def _info(content: bytes, depth: int) -> ValueInfo:
+    return (_usual(content) if depth < SHALLOW else None) or _any(content, depth)
 
 
 def _usual(content: bytes) -> ValueInfo | None:
@@ -90,36 +96,48 @@ def _usual(content: bytes) -> ValueInfo | None:
     )
 
 
-def _any(data: Content, start: int, end: int, depth: int) -> ValueInfo:
+def _any(data: bytes, depth: int) -> ValueInfo:
     name, parts = "", []
-    for field in each(data, ((start, end),), depth):
+    for field in each(data, ((0, len(data)),), depth):
         if field.wire == DELIMITED and field.number == 1:
             name = text(data[field.start : field.end])
         elif field.wire == DELIMITED and field.number == 2:
             parts.append((field.start, field.end))
+        else:
+            check(data, field, "ValueInfo", depth + 1)
     return ValueInfo(name, read_type(data, parts, depth + 1) if parts else NO_TYPE)
 
 
 def read_type(data: Content, parts: Parts, depth: int) -> Type:
     """The type of a value; one object for equal bytes."""
     content = b"".join(data[start:end] for start, end in parts)
-    found = _KEPT.get(content)
-    if found is None:
-        found = _type(data, parts, depth, content)
-        if len(content) <= LARGE:
-            _KEPT.add(content, len(content), found)
-    return found
+    found = _KEPT.get(content) if depth <= SHALLOW else None
+    return found or _new_type(data, parts, depth, content)
+
+
+def _new_type(data: Content, parts: Parts, depth: int, content: bytes) -> Type:
+    """A type, which is kept if it fits in every place that is not deep."""
+    if depth <= SHALLOW and len(content) <= LARGE:
+        try:
+            return _KEPT.add(content, len(content), _type(data, parts, SHALLOW, content))
+        except MalformedError:  # too deep for some of them, or damaged
+            pass
+    return _type(data, parts, depth, content)
 
 
 def _type(data: Content, parts: Parts, depth: int, content: bytes) -> Type:
     """Of several kinds the last one counts; if it occurs several times in a row, these are merged."""
     last = 0
     inner: list[tuple[int, int]] = []
+    seen: list[Field] = []
     for field in each(data, parts, depth):
         if field.wire == DELIMITED and field.number in _KINDS:
             if field.number != last:
                 last, inner = field.number, []
             inner.append((field.start, field.end))
+            seen.append(field)
+    for field in seen if last == _OPAQUE else seen[: -len(inner)]:
+        check(data, field, "Type", depth + 1)
     if last in (1, 8):
         return Type(_KINDS[last], _tensor_type(data, inner, depth + 1), content)
     if last in (4, 9):

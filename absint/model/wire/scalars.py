@@ -50,6 +50,8 @@ _LONGEST: Final = 11
 _VARINT: Final = rb"[\x80-\xff]{0,9}+[\x00-\x7f]"
 _OF_RUN: Final = re.compile(b".(" + _VARINT + b")", re.DOTALL)
 _PACKED: Final = re.compile(rb"[\x80-\xff]*+[\x00-\x7f]")
+_WELL_FORMED: Final = re.compile(b"(?:" + _VARINT + rb")*+\Z")
+_LOOKED_AT: Final = 1 << 16
 
 
 def runs_of(varints: Sequence[int] = (), floats: Sequence[int] = (), doubles: Sequence[int] = ()) -> Runs:
@@ -107,21 +109,23 @@ def signed32(number: int) -> int:
 
 
 def integers(data: Content, found: Sequence[Field], most: int | None = None) -> list[int]:
-    """The numbers of runs of VARINT fields and of packed ones, 64 bits without a sign each; only the first `most`."""
+    """The numbers of VARINT fields, of runs of these and of packed ones, 64 bits without a sign each; only the first
+    `most`.
+    """
     numbers: list[int] = []
     for field in found:
+        if field.wire == VARINT:  # with a tag that is longer than it must be
+            numbers.append(field.value)
+            continue
+        if field.wire == DELIMITED:
+            check_packed(data, field, 0)
         if field.wire in (RUN, DELIMITED) and (most is None or len(numbers) < most):
             end = field.end if most is None else min(field.end, field.start + _LONGEST * most)
             content = data[field.start : end]
-            if content and content[-1] > 127 and end == field.end:
-                raise MalformedError(field.start, "the last number is truncated")
             if content.isascii():  # a byte each, after its tag in a run
                 numbers += content[1::2] if field.wire == RUN else content
             else:
-                values = (_OF_RUN if field.wire == RUN else _PACKED).findall(content)
-                if field.wire == DELIMITED and max(map(len, values), default=0) >= _LONGEST:
-                    raise MalformedError(field.start, "a number has over 10 bytes")
-                numbers += map(_number, values)
+                numbers += map(_number, (_OF_RUN if field.wire == RUN else _PACKED).findall(content))
     return numbers if most is None else numbers[:most]
 
 
@@ -131,24 +135,37 @@ def _number(content: bytes) -> int:
 
 
 def floats(data: Content, found: Sequence[Field], size: int, most: int | None = None) -> list[float]:
-    """The floats of 4 bytes or doubles of 8 bytes of runs and packed fields; only the first `most`."""
-    letter = "f" if size == 4 else "d"
+    """The floats of 4 bytes or doubles of 8 bytes of fields, runs and packed fields; only the first `most`."""
+    letter, alone = ("f", FIXED32) if size == 4 else ("d", FIXED64)
     numbers: list[float] = []
     for field in found:
-        if field.wire not in (RUN, DELIMITED):
+        if field.wire == DELIMITED:
+            check_packed(data, field, size)
+        elif field.wire not in (RUN, alone):
             continue
         step = int(field.wire == RUN)
-        length = field.end - field.start
-        if length % (size + step):
-            raise MalformedError(field.start, f"{length:,} bytes are no numbers of {size} bytes each")
-        count = length // (size + step)
+        count = (field.end - field.start) // (size + step)
         count = count if most is None else min(count, most - len(numbers))
         content = data[field.start : field.start + count * (size + step)]
         numbers += (number for (number,) in struct.iter_unpack("<" + "x" * step + letter, content))
     return numbers
 
 
+def check_packed(data: Content, field: Field, size: int) -> None:
+    """Raise MalformedError unless a field holds numbers of `size` bytes each, or of any length if that is 0. Of more
+    than 64 KB of the latter only the end is looked at.
+    """
+    length = field.end - field.start
+    if size:
+        if length % size:
+            raise MalformedError(field.start, f"{length:,} bytes are no numbers of {size} bytes each")
+    elif length and data[field.end - 1] > 127:
+        raise MalformedError(field.start, "the last number is truncated")
+    elif length <= _LOOKED_AT and _WELL_FORMED.match(data, field.start, field.end) is None:
+        raise MalformedError(field.start, "a number has over 10 bytes")
+
+
 __all__ = [
-    "LARGE", "RUN", "Content", "Parts", "Place", "Runs", "content_of", "contents", "each", "floats", "integers",
-    "runs_of", "signed", "signed32", "text",
+    "LARGE", "RUN", "Content", "Parts", "Place", "Runs", "check_packed", "content_of", "contents", "each", "floats",
+    "integers", "runs_of", "signed", "signed32", "text",
 ]  # fmt: skip

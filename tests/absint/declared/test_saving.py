@@ -24,7 +24,7 @@ import tests.fuzz.bases
 from absint import ModelError
 from absint.declared.style import POLICIES
 from absint.model.outlines import LARGE, outline
-from absint.model.wire.fields import DELIMITED, encoded, fields
+from absint.model.wire.fields import DELIMITED, delimited, encoded, fields
 from tests.absint.wire.encodings import scrambled
 from tests.adversarial import MODELS
 from tests.fuzz.case import made
@@ -387,17 +387,16 @@ def test_targets_that_cannot_be_written(tmp_path: Path) -> None:
     assert os.listdir(tmp_path) == ["model.onnx"]
 
 
-def test_a_part_that_is_damaged_and_that_no_analysis_reads(tmp_path: Path) -> None:
+def test_a_declaration_that_is_damaged_and_that_no_analysis_reads(tmp_path: Path) -> None:
     node = helper.make_node("Relu", ["x"], ["y"])
     x = helper.make_tensor_value_info("x", TensorProto.FLOAT, ["N"])
     graph = helper.make_graph([node], "g", [x], [ValueInfoProto(name="y")])
-    damaged = b"\xa2\x01\x01\xff"  # training_info whose bytes are no message
     path, target = tmp_path / "model.onnx", tmp_path / "out.onnx"
-    path.write_bytes(helper.make_model(graph).SerializeToString() + damaged)
+    path.write_bytes(helper.make_model(graph).SerializeToString() + delimited(7, delimited(13, b"\xff")))
     result = absint.analyze(path)
     assert str(result.shapes["y"]) == "[N]"
     with pytest.raises(ModelError, match="not an ONNX model, or truncated"):
         result.save_annotated(target)
-    with pytest.raises(ModelError, match="not an ONNX model, or truncated"):
+    with pytest.raises(ModelError, match=r"^a type in value_info does not parse as protobuf .*: the file is damaged$"):
         result.freeze({"N": 1})
     assert not target.exists()

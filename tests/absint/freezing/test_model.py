@@ -12,7 +12,7 @@ from onnx import ModelProto, TensorProto, helper, numpy_helper, parser
 import absint
 from absint import IllegalSizesError, UsageError
 from absint.model.outlines import Outline
-from absint.model.wire.fields import encoded
+from absint.model.wire.fields import delimited, encoded
 from tests.jobs.freezing import same, session
 
 BIG = 3000
@@ -323,6 +323,23 @@ def test_parts_of_an_outline_get_their_data_back() -> None:
     content = b"".join(piece if isinstance(piece, bytes) else data[piece.start : piece.end] for piece in pieces)
     assert onnx.NodeProto.FromString(content) == large().graph.node[1]
     assert all(len(piece) < 200 for piece in pieces if isinstance(piece, bytes))
+
+
+@pytest.mark.parametrize("parts", [(5000, 3), (3, 5000), (5000, 5000), (2, 2)])
+def test_a_tensor_in_two_parts_keeps_the_order_of_its_data(parts: tuple[int, int]) -> None:
+    """As a parser merges them: numbers follow each other, and of two `raw_data` the last one counts."""
+    first, second = (
+        TensorProto(int64_data=[at] * size, raw_data=bytes([at]) * size).SerializeToString()
+        for at, size in enumerate(parts, 1)
+    )
+    attribute = onnx.AttributeProto(name="value", type=onnx.AttributeProto.TENSOR).SerializeToString()
+    attribute += delimited(5, first) + delimited(5, second)
+    node = helper.make_node("Constant", [], ["c"]).SerializeToString() + delimited(5, attribute)
+    data = delimited(ModelProto.GRAPH_FIELD_NUMBER, delimited(onnx.GraphProto.NODE_FIELD_NUMBER, node))
+    outline = Outline(data)
+    pieces = outline.pieces(outline.model)
+    content = b"".join(piece if isinstance(piece, bytes) else data[piece.start : piece.end] for piece in pieces)
+    assert ModelProto.FromString(content) == ModelProto.FromString(data)
 
 
 def test_a_file_of_over_2_gb(tmp_path: Path) -> None:

@@ -13,10 +13,13 @@ from absint.errors import ModelError
 from absint.lattices.contents import MAX_ELEMENTS
 from absint.model.wire import graphs, tensors, types
 from absint.model.wire.fields import MalformedError
+from absint.model.wire.kinds import GRAPH
 from absint.model.wire.read_graphs import read_model
+from absint.model.wire.scalars import Content
 
 KINDS: Final = ("tensor_type", "sparse_tensor_type", "sequence_type", "optional_type", "map_type")
 NUMBERS: Final = ("float_data", "double_data", "int32_data", "int64_data", "uint64_data")
+INTEGERS: Final = ("int32_data", "int64_data", "uint64_data")
 MOST: Final = MAX_ELEMENTS + 1
 
 
@@ -30,23 +33,24 @@ def parsed(content: bytes) -> onnx.ModelProto | None:
     return model
 
 
-def read(content: bytes) -> graphs.Model | None:
+def read(content: Content) -> graphs.Model | None:
     """The model that the reader reads; None where it refuses."""
     try:
         found = read_model(content)
-        _read_claims(found)
+        _read_the_rest(found)
     except (MalformedError, ModelError):
         return None
     return found
 
 
-def _read_claims(model: graphs.Model) -> None:
-    """Read all that is read on demand."""
-    pending: list[graphs.Graph | graphs.Function] = [model.graph, *model.functions]
+def _read_the_rest(model: graphs.Model) -> None:
+    """Read what an analysis reads on demand; the nodes twice."""
+    pending = [model.graph]
     while pending:
         graph = pending.pop()
         list(graph.value_info)
-        pending += [a.g for node in graph.node for a in node.attribute if a.HasField("g")]
+        nodes = [*graph.node, *graph.node][len(graph.node) :]
+        pending += [a.g for node in nodes for a in node.attribute if a.type == GRAPH]
 
 
 def differences(found: object, proto: Any, where: str = "model") -> Iterator[str]:
@@ -76,9 +80,11 @@ def _of_message(found: object, proto: Any, where: str) -> Iterator[str]:
     for name in names:
         if name not in ("tail", "is_closed"):
             yield from differences(getattr(found, name), getattr(proto, name), f"{where}.{name}")
-    for name in {graphs.Attribute: ("g", "t"), graphs.Model: ("graph",), types.ValueInfo: ("type",)}.get(
-        type(found), ()
-    ):
+    for name in {
+        graphs.Attribute: ("g", "t", "tp", "sparse_tensor"),
+        graphs.Model: ("graph",),
+        types.ValueInfo: ("type",),
+    }.get(type(found), ()):
         if found.HasField(name) != proto.HasField(name):  # type: ignore[attr-defined]
             yield f"{where}: has {name} or not"
 
@@ -117,3 +123,7 @@ def _of_tensor(found: tensors.Tensor, proto: Any, where: str) -> Iterator[str]:
         yield from differences(found.raw_data, proto.raw_data[: 8 * MAX_ELEMENTS + 1], f"{where}.raw_data")
         for name in NUMBERS:
             yield from differences(list(getattr(found, name)), list(getattr(proto, name)[:MOST]), f"{where}.{name}")
+    for name in ("raw_data", "string_data", *NUMBERS):
+        count, held = found.count(name), len(getattr(proto, name))
+        if count is not None and count != (held if name not in INTEGERS else min(held, MOST)):
+            yield f"{where}: {count} of {name}, not {held}"

@@ -7,6 +7,7 @@ from onnx import AttributeProto, NodeProto, TensorProto, helper
 
 from absint.model.wire.fields import FIXED32, FIXED64, GROUP, GROUP_END, VARINT, delimited, encoded
 from tests.absint.wire.comparing import differences, parsed, read
+from tests.absint.wire.random_messages import in_graphs, in_types
 
 
 def number(field: int, value: int) -> bytes:
@@ -63,6 +64,8 @@ ATTRIBUTES = {
     "floats, packed and not": attribute(
         *([encoded(7 << 3 | FIXED32) + b"\0\0\x80?"] * 3), delimited(7, b"\0\0\0@" * 2), kind(AttributeProto.FLOATS)
     ),
+    "numbers with long tags": attribute(b"\xc0\x00\x00", number(8, 300), b"\xc0\x80\x00\x01", b"\xa0\x81\x00\x07"),
+    "a float with a long tag": attribute(b"\xbd\x00\0\0\0@", kind(AttributeProto.FLOATS)),
     "floats as doubles": attribute(encoded(7 << 3 | FIXED64) + bytes(8), kind(AttributeProto.FLOATS)),
     "a type that protobuf does not know": attribute(kind(2), kind(99)),
     "a negative type": attribute(kind(2), kind(-1)),
@@ -80,6 +83,12 @@ ATTRIBUTES = {
 }
 
 TENSORS = {
+    "numbers with long tags": tensor(
+        number(1, 2), b"\x88\x00\x01", number(2, 7), b"\xb8\x80\x00\x05", number(7, -1), b"\xb8\x00\xac\x02"
+    ),
+    "floats with long tags": tensor(number(1, 2), number(2, 1), b"\xa5\x00\0\0\0@", b"\x25\0\0\x80?"),
+    "a double with a long tag": tensor(number(2, 11), b"\xd1\x00" + bytes(8)),
+    "a place with a long tag": number(1, 9999) + number(2, 1) + b"\xea\x00\x05" + delimited(1, b"key") + number(14, 1),
     "sizes, packed and not": tensor(number(1, 2), delimited(1, b"\x03"), number(2, 1)),
     "a negative size": tensor(number(1, -2), number(2, 1), delimited(8, b"w")),
     "a scalar with a packed number": number(2, 6) + delimited(5, b"\x03"),
@@ -95,6 +104,35 @@ TENSORS = {
     "data, then its name": number(1, 1) + number(2, 2) + delimited(9, b"a") + delimited(8, b"w"),
     "uint64": number(2, 13) + delimited(11, encoded((1 << 64) - 1)),
 }  # fmt: skip
+
+
+SPARSE = {
+    "sizes with long tags": number(3, 4) + b"\x98\x80\x00\x05" + delimited(3, b"\x06"),
+    "values in two parts": delimited(1, number(1, 2)) + delimited(1, number(2, 1) + delimited(8, b"w")),
+}
+
+LARGE = number(1, 9999) + number(2, 1)
+RELU = delimited(4, b"Relu")
+REFUSED = {
+    "numbers that end beyond their tensor": delimited(5, b"\x08\x02\x10\x07\x3a\x04\x02\x02") + delimited(2, b"zzzz"),
+    "numbers that end beyond it, then a name": delimited(5, b"\x10\x07\x3a\x04\x02B\x01") + delimited(2, b"zzz"),
+    "a name that ends beyond its tensor": delimited(5, b"\x08\x02\x10\x07B\x02a") + delimited(2, b"zzzz"),
+    "a truncated number of a large tensor": delimited(5, LARGE + delimited(7, b"\x01\xff")),
+    "a long number of a large tensor": delimited(5, LARGE + delimited(7, b"\xff" * 10 + b"\x01")),
+    "half a float of a large tensor": delimited(5, LARGE + delimited(4, b"\0\0")),
+    "a place of a large tensor": delimited(5, LARGE + delimited(13, b"\x0a\x05") + number(14, 1)),
+    "a segment of a tensor": delimited(5, delimited(3, b"\x08")),
+    "an annotation": delimited(14, b"\x0a\x05"),
+    "metadata of a graph": delimited(16, b"\x0a\x05"),
+    "metadata of a node": delimited(1, RELU) + delimited(1, RELU + delimited(9, b"\x0a\x05")),
+    "metadata of a node without an end": delimited(1, RELU)
+    + delimited(1, RELU + delimited(9, b"\x0a\x01k\x12\x81\x00")),
+    "metadata of a type": delimited(11, delimited(1, b"x") + delimited(4, b"\xff")),
+    "devices of a node": delimited(1, delimited(10, delimited(2, delimited(2, b"\xff")))),
+    "a kind of type that another one replaces": delimited(11, delimited(2, delimited(1, b"\x08") + delimited(4, b""))),
+    "tensors of an attribute": delimited(1, attribute(delimited(10, b"\x08"))),
+    "a graph of an attribute that is a number": delimited(1, attribute(delimited(6, delimited(1, b"\x0a")), kind(2))),
+}
 
 
 def in_graph(content: bytes) -> bytes:
@@ -125,6 +163,24 @@ def test_attributes(name: str) -> None:
 def test_tensors(name: str) -> None:
     check(in_graph(delimited(5, TENSORS[name])))
     check(in_graph(delimited(5, TENSORS[name] + delimited(8, b"name"))))
+
+
+@pytest.mark.parametrize("name", SPARSE)
+def test_sparse_tensors(name: str) -> None:
+    check(in_graph(delimited(15, SPARSE[name])))
+    check(in_graph(delimited(1, attribute(delimited(22, SPARSE[name])))))
+
+
+@pytest.mark.parametrize("name", REFUSED)
+def test_damage_is_refused_wherever_it_is(name: str) -> None:
+    for _ in range(2):
+        assert parsed(in_graph(REFUSED[name])) is None
+        assert read(in_graph(REFUSED[name])) is None
+
+
+def test_a_tensor_without_a_name_ends_before_the_next_field() -> None:
+    """The tag of the next initialiser is also that of packed numbers."""
+    check(in_graph(delimited(5, b"\x08\x01\x10\x07") + delimited(5, b"\x08\x01\x10\x07B\x01w") * 2))
 
 
 @pytest.mark.parametrize(
@@ -168,6 +224,17 @@ def test_the_model_in_two_parts() -> None:
     graph = helper.make_graph([helper.make_node("Relu", ["x"], ["y"])], "g", [], [], [TensorProto(name="w")])
     content = graph.SerializeToString()
     check(in_graph(content) + in_graph(content) + number(1, 9))
+
+
+@pytest.mark.parametrize("levels", range(40, 52))
+def test_a_type_that_is_known_is_too_deep_elsewhere(levels: int) -> None:
+    """100 messages inside each other, of which the inner ones have been read before."""
+    declared = delimited(11, delimited(2, in_types(levels, tensor_type(number(1, 1)))))
+    typed = delimited(1, RELU + attribute(delimited(14, in_types(levels, b"")), kind(AttributeProto.TYPE_PROTO)))
+    for content in (declared, typed):
+        for level in (0, 1, 2, 3, 0):
+            nested = in_graphs(level, content)
+            assert (read(nested) is None) is (parsed(nested) is None)
 
 
 @pytest.mark.parametrize("inside", [b"", delimited(1, b""), delimited(2, b"g")], ids=["empty", "node", "name"])

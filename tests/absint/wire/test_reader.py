@@ -16,9 +16,9 @@ from absint.errors import AbsintError
 from absint.model.wire import read_attributes, read_graphs, read_tensors, read_types
 from tests.absint.wire.comparing import differences, parsed, read
 from tests.absint.wire.encodings import scrambled
-from tests.absint.wire.looked_at import is_damaged
 from tests.effort import examples
 from tests.fuzz.wire import mutated_bytes, mutated_fields
+from tests.jobs.reading import hunt
 from tests.real_models import EXAMPLES
 
 SEEDS = st.integers(0, 1 << 32)
@@ -123,11 +123,24 @@ def test_damaged_files_are_read_and_refused_as_by_protobuf(seed: int) -> None:
     content = mutated_fields(rng, content, other) if rng.random() < 0.7 else mutated_bytes(rng, content)
     found, proto = read(content), parsed(content)
     if proto is None:
-        assert (found is None) is is_damaged(content)
+        assert found is None
         answers(content)  # fails as absint fails, in one line
     else:
         assert found is not None
         assert list(differences(found, proto)) == []
+
+
+def test_files_in_unusual_encodings_are_read_and_copied_as_by_protobuf() -> None:
+    """A few of the files of `python -m tests.jobs.reading`."""
+    tally = hunt(0, 0, examples(500), models())
+    assert tally.differences == []
+    assert tally.counts["refused by protobuf"] > 100
+
+
+def test_a_file_that_ends_anywhere() -> None:
+    content = scrambled(onnx.ModelProto.FromString(models()[1]), random.Random(0))
+    for end in range(len(content)):
+        assert (read(content[:end]) is None) is (parsed(content[:end]) is None)
 
 
 @settings(max_examples=examples(60))
@@ -136,7 +149,9 @@ def test_answers_are_those_of_the_message(seed: int) -> None:
     """Damaged or not, by bytes or by protobuf: the same values, diagnostics and errors."""
     rng = random.Random(seed)
     content, other = rng.choices(models(), k=2)
-    content = mutated_fields(rng, content, other) if rng.random() < 0.8 else content
+    content = mutated_fields(rng, content, other) if rng.random() < 0.6 else content
+    if parsed(content) is not None and rng.random() < 0.4:
+        content = scrambled(onnx.ModelProto.FromString(content), rng)
     proto = parsed(content)
     if proto is not None:
         assert answers(content) == answers(proto)
