@@ -16,6 +16,7 @@ from absint.model.wire import kinds
 from absint.program.inlined_size import Name, called, called_by, expanded_sizes
 from absint.program.lowered import Call
 from absint.program.operations import NO_OTHERS, Callee, Operation, versions_of
+from absint.program.precedence import recursive, takes_operator
 from absint.program.report import Report
 from absint.program.steps import ABSENT, Operand
 from absint.transfer.semantics import EITHER, ONNX, RUNTIME
@@ -120,6 +121,25 @@ class Functions:
             defaults = (default.name for default in function.attribute_proto)
             loaded.check_texts([domain, name, overload, *function.input, *function.output, *defaults])
         return Functions(protos, loaded.imports(), semantics)
+
+    @cached_property
+    def _recursive(self) -> frozenset[Name]:
+        """The functions that call themselves."""
+        return frozenset(recursive(self._calls))
+
+    def report_recursion(self, report: Report) -> None:
+        """Report a function that calls itself, whether or not it is called, if no call has been reported."""
+        if self._recursive and not any(d.code == "recursive-function" for d in report.diagnostics):
+            domain, name, _ = min(self._recursive)
+            report.error("recursive-function", f"function {domain or 'ai.onnx'}::{name}", "it calls itself")
+
+    def find(self, node: NodeMessage, imports: Mapping[str, int]) -> FunctionMessage | None:
+        """The function that a node calls. onnxruntime reads it as one even where it takes the operator of its name."""
+        name = called(node)
+        found = self.protos.get(name)
+        if found is None or not self.replaces or name in self._recursive:
+            return found
+        return None if takes_operator(name[0], name[1], imports.get(name[0], 1)) else found
 
     @cached_property
     def _calls(self) -> Mapping[Name, tuple[int, list[Name]]]:

@@ -22,11 +22,13 @@ from absint.program.declarations import declared_shapes
 from absint.program.folded import FOLDED, Body, Functions, Task
 from absint.program.function_nodes import in_function
 from absint.program.graph import Program, Scope
+from absint.program.inlined_size import called
 from absint.program.instances import Instances
 from absint.program.limits import Watch
 from absint.program.lowered import Call, Declaring, Frame, Lowered, place_of
 from absint.program.nodes import Node, Path
 from absint.program.operations import INTERNED, NO_OTHERS, Operation, Versions, versions_of
+from absint.program.precedence import doubtful, undecided
 from absint.program.report import Report
 from absint.program.sections import Section
 from absint.program.sorting import sorted_nodes
@@ -110,6 +112,7 @@ class Lowerer:
         shares = self._shares and self._watch is None
         section = Section(program, self._frames[-1], model.graph.node, self._report) if shares else None
         self._walk()
+        self._called.report_recursion(self._report)
         if section is not None:
             section.keep()
         sources, diagnostics = self._sources, self._report.diagnostics
@@ -247,7 +250,7 @@ class Lowerer:
         if operation is not None:
             return operation
         domain, op_type, outputs = domain_of(node.domain), node.op_type, len(node.output)
-        if self._function(node) is not None or (not domain and op_type in LOWERED):
+        if self._called.find(node, frame.imports) is not None or (not domain and op_type in LOWERED):
             return None
         operator, place = (domain, op_type, frame.imports.get(domain, 1)), partial(place_of, node, number, frame)
         whole = self._key(node, attributes, outputs) if isinstance(node, ReadNode) else key
@@ -259,44 +262,39 @@ class Lowerer:
             INTERNED.add(frame.versions, key, operation)
         return operation
 
-    def _function(self, node: NodeMessage) -> FunctionMessage | None:
-        if not self._functions:
-            return None
-        return self._functions.get((domain_of(node.domain), node.op_type, getattr(node, "overload", "")))
-
     def decoded(self, attributes: Sequence[AttributeMessage]) -> dict[str, AttributeValue]:
         """Attributes as rules see them."""
         return self._instances.decoded(attributes)
 
     def _special(self, call: Call) -> None:
         node, frame = call.node, call.frame
-        function = self._function(node)
-        if function is None and domain_of(node.domain) == "" and node.op_type in LOWERED:
+        domain, op_type, overload = name = called(node)
+        own = self._called.find(node, frame.imports)
+        if own is None and not domain and op_type in LOWERED:
             self._control(call)
             return
-        domain = domain_of(node.domain)
-        key = f"{domain}::{node.op_type}:{getattr(node, 'overload', '')}"
-        if function is None:
-            function = schemas.function_body(domain, node.op_type, frame.imports.get(domain, 1))
-            assert function is not None
+        key = f"{domain}::{op_type}:{overload}"
+        function = schemas.function_body(domain, op_type, frame.imports.get(domain, 1)) if own is None else own
+        assert function is not None
+        doubt = "" if own is None else doubtful(name, (frame.imports, frame.others), self.program.semantics)
         fits = len(self.program.nodes) + self._called.size(node, function) <= self._most
         if key in frame.stack:
-            self.error(
-                "recursive-function", call.place, f"function {node.op_type!r} calls itself; the call is left opaque"
-            )
+            self.error("recursive-function", call.place, f"function {op_type!r} calls itself; the call is left opaque")
             self.opaque(call)
+        elif doubt:
+            self.warn("node-form", call.place, f"{doubt}; its outputs are unknown")
+            self._whole(call, undecided(name, doubt, len(call.outputs)))
         elif excess := call.excess(function):
             self.error("call-arity", call.place, f"{excess}; the call is left opaque")
             self.opaque(call)
         elif self._may_fold and self._called.folds(call, function, fits, inside=self._is_body):
-            operation = self._called.operation(call, function, key)
             if not self._is_body:
                 self._report.note("folded-call", call.place, FOLDED.format(self._called.size(node, function)))
-            self._add(call, Node(call.name, frame.path, call.operands, call.outputs, frame.gate, operation))
+            self._whole(call, self._called.operation(call, function, key))
         elif len(self._frames) >= MAX_NESTING or not fits:
             self._too_deep(call)
         else:
-            if len(call.outputs) < len(function.output) and self._function(node) is not None and function.node:
+            if len(call.outputs) < len(function.output) and own is not None and function.node:
                 found = f"{len(function.output)} outputs, found {len(call.outputs)}"
                 text = f"a call of function {function.name!r} must name {found}; an unused one has an empty name"
                 self._sources.refuse(len(self.program.nodes), text)
@@ -317,18 +315,20 @@ class Lowerer:
 
     def opaque(self, call: Call) -> None:
         """Add the instance as one node; only its output types are known."""
-        domain = domain_of(call.node.domain)
-        operation = Operation(domain, call.node.op_type, call.frame.imports.get(domain, 1), None, {}, len(call.outputs))
+        domain, op_type, _ = called(call.node)
+        version = call.frame.imports.get(domain, 1)
+        self._whole(call, Operation(domain, op_type, version, None, {}, len(call.outputs)))
+
+    def _whole(self, call: Call, operation: Operation) -> None:
+        """Add the instance as one node."""
         self._add(call, Node(call.name, call.frame.path, call.operands, call.outputs, call.frame.gate, operation))
 
     def add_step(self, call: Call, operands: list[Operand], step: Step, *, inner: bool = False) -> int:
         """Add a node of the instance; its id. Unless it is an `inner` one, it computes the outputs."""
         if not inner:
             step = changed(step, types=schemas.signature("", call.node.op_type, call.frame.imports.get("", 1)))
-        return self._add(
-            call,
-            Node(call.name, call.frame.path, operands, () if inner else call.outputs, call.frame.gate, step=step),
-        )
+        outputs = () if inner else call.outputs
+        return self._add(call, Node(call.name, call.frame.path, operands, outputs, call.frame.gate, step=step))
 
     def _add(self, call: Call, node: Node) -> int:
         item = self.program.add(node)

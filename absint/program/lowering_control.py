@@ -24,6 +24,7 @@ from absint.program.constructs import (
     ScanSettings,
 )
 from absint.program.lowered import Call, Lowerer
+from absint.program.results import of_loop, of_scan
 from absint.program.steps import ABSENT, LOWERED, LoopBody, Operand
 
 if TYPE_CHECKING:
@@ -93,6 +94,7 @@ def _lower_loop(lowerer: Lowerer, call: Call, body: GraphMessage) -> None:
     bindings = {info.name: (head, index) for index, info in enumerate(body.input)}
 
     def done(results: list[Operand]) -> None:
+        results = of_loop(lowerer.program, call, head, results)
         _close(lowerer, head, head_step, results[: carried + 1])
         declared = [info.type for info in body.output[carried + 1 :]]
         ranks, types = tuple(map(declared_rank, declared)), tuple(map(read_type, declared))
@@ -125,6 +127,7 @@ def _lower_scan(lowerer: Lowerer, call: Call, body: GraphMessage) -> None:
     bindings = {info.name: (head, index) for index, info in enumerate(body.input)}
 
     def done(results: list[Operand]) -> None:
+        results = of_scan(lowerer.program, call, head, results)
         _close(lowerer, head, head_step, results[: settings.states])
         inputs = [*operands, *((head, k) for k in range(settings.states)), *results]
         types = tuple(read_type(info.type) for info in (*body.input, *body.output))

@@ -1,7 +1,8 @@
 """Nodes whose inputs are all known: onnx.reference computes the elements that their rule leaves open.
 
-Only where it agrees with onnxruntime: operators that compare or move numbers, and products of small integers, each
-tested on random and degenerate nodes. Rounding and overflow are left to the rules.
+Only where it agrees with onnxruntime: operators that compare or move numbers, each tested on random and degenerate
+nodes. Rounding and overflow are left to the rules. Products of 8-bit integers are not evaluated: some processors
+saturate their sums.
 """
 
 from __future__ import annotations
@@ -17,19 +18,8 @@ from absint.program.operations import Operation
 COMPARING: Final = frozenset({"ArgMax", "ArgMin", "Compress", "GatherND", "TopK", "Unique"})
 """Operators that only compare or move floats."""
 
-EXACT: Final = COMPARING | frozenset(
-    {
-        "BitCast",
-        "ConvInteger",
-        "MatMulInteger",
-        "NonZero",
-        "Pad",
-    }
-)
-"""Operators that are exact on integers: small tensors cannot overflow them, where onnxruntime may saturate."""
-
-ADDING: Final = frozenset({"ConvInteger", "MatMulInteger"})
-"""Operators whose output onnxruntime leaves unwritten if there is nothing to add up."""
+EXACT: Final = COMPARING | frozenset({"BitCast", "NonZero", "Pad"})
+"""Operators that are evaluated; those that are not `COMPARING`, on integers and booleans alone."""
 
 FLAGS: Final = frozenset({"keepdims", "largest", "select_last_index", "sorted"})
 """Attributes of these operators that must be 0 or 1: kernels and onnx.reference differ on other numbers."""
@@ -51,8 +41,6 @@ def evaluated(operation: Operation, inputs: Sequence[Value | None], outputs: tup
     if not all(_is_small(v) or selects for v in outputs):
         return outputs
     if not all(map(_is_discrete, (*known, *outputs))) and operation.op_type not in COMPARING:
-        return outputs
-    if operation.op_type in ADDING and any(v.contents is not None and not v.contents.elements for v in known):
         return outputs
     if operation.op_type == "TopK" and operation.attributes.get("sorted", 1) == 0:
         return outputs  # in an order that the runtime chooses

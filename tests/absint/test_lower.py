@@ -175,15 +175,6 @@ def test_overloads() -> None:
     Runs(made, result).check(*sizes("N"))
 
 
-def test_a_function_of_a_model_wins_over_the_operator() -> None:
-    mine = helper.make_function(
-        "", "Relu", ["x"], ["y"], [node("Concat", ["x", "x"], ["y"], axis=0)], [helper.make_opsetid("", 18)]
-    )
-    made = model([node("Relu", ["x"], ["y"])], [floats("x", "N")], ["y"])
-    made.functions.append(mine)
-    assert shape(analyze(made), "y") == "[2*N]"
-
-
 def test_an_operator_of_another_domain_is_not_onnxs() -> None:
     made = model(
         [node("Shape", ["x"], ["y"], domain="my"), node("Shape", ["x"], ["z"], domain="ai.onnx")],

@@ -8,6 +8,11 @@
 
 `python -m tests.soundness --thorough` is the long fuzz; it prints the table of operators.
 
+    constant_sweeps   every form of every operator on constants; constant_nodes: random ones (`constant_moves`,
+                      `constant_values`)
+
+`python -m tests.soundness.constant_sweeps` hunts for elements that onnxruntime computes otherwise.
+
     random_graphs   random models of many nodes (`graph_drafts`, `graph_moves`, `graph_operators`, `graph_shrinks`)
 
 `python -m tests.soundness.random_graphs --seconds 60 --seed 0` hunts there for wrong claims.

@@ -375,32 +375,6 @@ def bit_cast(op: str, opset: int, rng: random.Random) -> Node:
     )
 
 
-def conv_integer(op: str, opset: int, rng: random.Random) -> Node:
-    x = array(rng, rng.choice(["uint8", "int8"]), (1, 2, rng.randrange(1, 5), 3))
-    w = array(rng, rng.choice(["uint8", "int8"]), (rng.choice([1, 2]), 2, rng.randrange(1, 3), rng.randrange(1, 4)))
-    attributes: dict[str, Any] = {}
-    if rng.random() < 0.5:
-        attributes["pads"] = [rng.randrange(0, 3) for _ in range(4)]
-    if rng.random() < 0.5:
-        attributes["strides"] = [rng.randrange(1, 3) for _ in range(2)]
-    if rng.random() < 0.3:
-        attributes["dilations"] = [rng.randrange(1, 3) for _ in range(2)]
-    zeros = [array(rng, a.dtype.name, ()) for a in (x, w)][: rng.randrange(0, 3)]
-    return Node(op, [x, w, *zeros], attributes)
-
-
-def mat_mul_integer(op: str, opset: int, rng: random.Random) -> Node:
-    rows, inner, columns = (rng.randrange(0, 4) for _ in range(3))
-    a = array(rng, rng.choice(["uint8", "int8"]), rng.choice([(rows, inner), (2, rows, inner), (inner,)]))
-    b = array(rng, rng.choice(["uint8", "int8"]), rng.choice([(inner, columns), (inner,)]))
-    zeros: list[Array | None] = []
-    if rng.random() < 0.5:
-        zeros.append(array(rng, a.dtype.name, rng.choice([(), (1,), (rows,)])))
-        if rng.random() < 0.5:
-            zeros.append(array(rng, b.dtype.name, rng.choice([(), (1,), (columns,)])))
-    return Node(op, [a, b, *zeros], {})
-
-
 def max_pool(op: str, opset: int, rng: random.Random) -> Node:
     axes = rng.choice([1, 2])
     dtype = rng.choice(["int8", "uint8", "float32"] if opset >= 12 else ["float32"])
@@ -493,8 +467,6 @@ MOVES: Final[dict[str, Move]] = {
     "TopK": top_k,
     "Unique": unique,
     "BitCast": bit_cast,
-    "ConvInteger": conv_integer,
-    "MatMulInteger": mat_mul_integer,
     "MaxPool": max_pool,
 }
 """Every operator whose elements are followed, by its rule or by evaluation."""

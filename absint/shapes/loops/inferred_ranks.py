@@ -15,6 +15,7 @@ from absint.lattices.value import Tensor, Value
 from absint.program.constructs import IfJoin, LoopHead, ScanHead
 from absint.program.nodes import Node
 from absint.program.operations import Operation
+from absint.program.results import origin
 from absint.program.steps import ABSENT, Operand
 from absint.transfer.application import apply
 from absint.transfer.op import Op
@@ -73,7 +74,7 @@ def inferred(nodes: Sequence[Node], operand: Operand) -> tuple[Alike, ...] | Non
     alike: list[Alike] = []
     stack, seen = [operand], {ABSENT}
     while stack:
-        found = stack.pop()
+        found = origin(nodes, stack.pop())
         if found in seen:
             continue
         seen.add(found)

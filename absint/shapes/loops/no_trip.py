@@ -22,6 +22,7 @@ from absint.program.constructs import LoopExit, LoopHead
 from absint.program.graph import Program
 from absint.program.nodes import Node
 from absint.program.operations import Operation
+from absint.program.results import origin
 from absint.program.steps import Operand
 from absint.shapes.loops.inferred_ranks import reads_flags_alike
 from absint.transfer.application import apply
@@ -69,6 +70,7 @@ class Inference:
 
     def of(self, operand: Operand) -> Sizes | None:
         """The sizes of a value after no trip; None if they are not sure."""
+        operand = origin(self._program.nodes, operand)
         cone = self._cone(operand)
         if cone is None:
             return None

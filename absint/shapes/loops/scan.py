@@ -13,6 +13,7 @@ from absint.lattices.terms.expr import UNKNOWN_SIZE, Dim, Expr
 from absint.lattices.value import BOTTOM, TOP, Tensor, Value
 from absint.program.constructs import ScanExit, ScanHead, ScanSettings
 from absint.program.nodes import Node
+from absint.program.results import origin
 from absint.program.steps import Operand
 from absint.shapes.branches import ALLOCATED, may_lie
 from absint.shapes.interpretation import Interpretation
@@ -117,7 +118,8 @@ def leave_scan(run: Interpretation, node: int, item: Node, states: Sequence[Stat
         # No runtime runs an unbatched scan over an empty axis, so there is a trip.
         value = body.leave(result or TOP)
         outputs.append(stacked(body, str(s.states + k), value, trips, s.output_axes[k], CERTAIN if certain else None))
-    outputs = [*_handed_through(item, step, values, outputs)]
+    sources = [origin(run.nodes, operand) for operand in item.operands[2 * s.states + s.scans :]]
+    outputs = [*_handed_through(sources, step, values, outputs)]
     if s.batched:
         outputs = [_batched(inputs, v) for v in outputs]
         some = conjunction(ge(trips, 1), *(ge(axis_size(v, 0), 1) for v in inputs[s.states :]))
@@ -136,14 +138,16 @@ def leave_scan(run: Interpretation, node: int, item: Node, states: Sequence[Stat
         possible_failures.append("a body must declare the ranks that its inputs have")
     given = step.declared[s.states + s.scans :]
     backs = values[2 * s.states + s.scans :]
-    found = list(zip(given, backs, item.operands[2 * s.states + s.scans :], strict=True))
+    found = list(zip(given, backs, sources, strict=True))
     if not all(
         _is_ranked(declared, value) if _states_rank(declared) else _is_inferred(run, states, operand)
         for declared, value, operand in found
     ):
         possible_failures.append("onnxruntime must know the ranks of the body's outputs before it runs")
-    if any(operand[0] == step.head and not _is_sized(declared) for declared, _, operand in found[s.states :]):
-        possible_failures.append("onnxruntime gathers from an input of a body only if its sizes are declared")
+    stacks = sources[s.states :]
+    copied = (declared for declared, _, o in found[s.states :] if o[0] == step.head or stacks.count(o) > 1)
+    if not all(map(_is_sized, copied)):
+        possible_failures.append("onnxruntime copies a value of the body into an output only if its sizes are declared")
     statements += premises(run, body, trips)
     state = run.record(node, tuple(outputs), statements, possible_failures)
     problem = _problem(s, inputs[s.states :], results, statements)
@@ -155,11 +159,12 @@ def leave_scan(run: Interpretation, node: int, item: Node, states: Sequence[Stat
 
 
 def _handed_through(
-    item: Node, step: ScanExit, values: Sequence[Value | None], outputs: Sequence[Value]
+    sources: Sequence[Operand], step: ScanExit, values: Sequence[Value | None], outputs: Sequence[Value]
 ) -> Iterator[Value]:
     """The outputs without the sizes that onnxruntime takes from elsewhere.
 
-    It copies a value that a body passes through into an output with the declared sizes, or those of the initial state.
+    It gives the output of a value that a body passes through, or gives twice, the declared sizes, or those of the
+    initial state.
     """
     s = step.settings
     first = 2 * s.states + s.scans
@@ -167,12 +172,13 @@ def _handed_through(
     starts = [drop_axis(v, 0) if s.batched else v for v in values[: s.states]]
     change = any(map(_may_reshape, starts, backs))
     for k, output in enumerate(outputs):
-        operand, stated = item.operands[first + k], step.declared[s.states + s.scans + k]
-        if operand[0] != step.head or not isinstance(output, Tensor) or output.shape is TOP_SHAPE:
+        operand, stated = sources[k], step.declared[s.states + s.scans + k]
+        twice = sources.count(operand) > 1
+        if (operand[0] != step.head and not twice) or not isinstance(output, Tensor) or output.shape is TOP_SHAPE:
             yield output
             continue
         back = values[first + k]
-        if (change and operand[1] < s.states) or may_lie(stated, back):
+        if (change and (twice or operand[1] < s.states)) or may_lie(stated, back):
             output = Tensor(output.dtype, output.shape.map(lambda dim: UNKNOWN_SIZE))
         yield output
 

@@ -105,7 +105,7 @@ def test_a_condition_that_is_declared_otherwise_is_told() -> None:
 
 
 REASONS = {
-    "a gathered element": "onnxruntime gathers from an input of a body only if its sizes are declared",
+    "a gathered element": "onnxruntime copies a value of the body into an output only if its sizes are declared",
     "a state of another rank": "a body must declare the ranks that its inputs have",
     "an output of another rank": "onnxruntime must know the ranks of the body's outputs before it runs",
 }
