@@ -119,7 +119,7 @@ def _numbers(value: Value, actual: Any) -> Iterator[tuple[Expr, int]]:
         tail = len(value.shape.tail)
         ends = actual.shape[: len(value.shape.head)] + actual.shape[actual.ndim - tail :]
         yield from ((dim, size) for dim, size in zip(value.shape.known, ends, strict=True) if isinstance(dim, Expr))
-    contents = value.contents
+    contents = value.contents if actual.dtype.kind in "biu" else None
     if contents is not None and not contents.is_fill and actual.size == len(contents.elements):
         for element, number in zip(contents.elements, actual.ravel().tolist(), strict=True):
             if isinstance(element, Expr):

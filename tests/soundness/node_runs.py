@@ -22,8 +22,8 @@ from tests.soundness.runs import ENGINE, typed
 NOT_THERE: Final = re.compile(
     "NOT_IMPLEMENTED|Could not find an implementation|is not a registered|No Op registered|under development"
     "|ONNX Runtime only \\*guarantees\\*|Unsupported type proto|Unable to handle object of type"
-    "|not supported in this build|No corresponding Numpy type|InsertedPrecisionFreeCast"
-    r"|bound to different types \(.*\) in node \(\)"  # inside of the function that defines the operator
+    "|not supported in this build|onnxruntime did not end|No corresponding Numpy type|InsertedPrecisionFreeCast"
+    r"|bound to different types \(.*\) in node \(\)|of operator \(.*\) in node \(\) is invalid"
 )
 """Failures that speak of the runtime, not of the node."""
 
@@ -119,7 +119,7 @@ def examine(draft: NodeDraft, *, every: bool = True) -> Verdict:
             outputs = dict(zip(names, map(typed, reply, values), strict=True))
             if limits.deviates(inside(runnable), {**constants(runnable), **feeds, **outputs}):
                 continue
-            for problem in claims.wrong(binding, outputs):
+            for problem in claims.wrong(binding, {**feeds, **outputs}):
                 verdict.wrong.append(f"at {binding}: {problem}")
             for where, statement in claims.statements:
                 if statement.role == "assumed" and truth(statement.relation, binding) is False:
