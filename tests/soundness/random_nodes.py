@@ -21,6 +21,7 @@ examines each operator of the shipped table in turn, for 10 seconds, and says wh
     node_changes   what is changed in it
     node_drafts    its model and its data
     node_runs      analysis and runs
+    node_inference what onnxruntime infers of nodes that it has no kernel for
     node_sweeps    one thing changed at a time, systematically (`--sweep`)
     node_rounds    each operator in turn (`--every`)
     node_shrinks   smaller nodes that show the same fault
