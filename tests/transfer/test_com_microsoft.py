@@ -217,7 +217,10 @@ FUSED = [
         bindings=sizes(N=[1, 6]),
         expect=["[?]", "[N]", "[?]"],
     ),
-    MS("MurmurHash3", [Arg(["N"], I32)], bindings=sizes(N=[1, 6]), expect=["[N]"]),
+    *(
+        MS("MurmurHash3", [Arg(["N"], I32)], attributes, bindings=sizes(N=[1, 6]), expect=["[N]"])
+        for attributes in ({}, {"positive": 0}, {"positive": 1}, {"positive": 2})
+    ),
     MS("Trilu", [Arg(["N", "M"])], {"upper": 0}, bindings=sizes(N=[1, 6], M=[2]), expect=["[N, M]"]),
     MS("Inverse", [Arg(["B", 2, 2])], bindings=sizes(B=[1, 3]), expect=["[B, 2, 2]"]),
     MS(
@@ -408,6 +411,10 @@ def test_rejected_nodes_fail(case: Case) -> None:
         (
             MS("MatMulInteger16", [Arg(["M", 3], TensorProto.INT16), Arg([3, "N"], TensorProto.INT16)]),
             "Tensor(INT32[M, N])",
+        ),
+        (
+            MS("MatMulInteger16", [Arg(["M", 3], TensorProto.UINT16), Arg([3, "N"], TensorProto.UINT16)]),
+            "Tensor(?[M, N])",
         ),
         (
             MS("QLinearReduceMean", [Arg(["N", "M"], U8), SCALE, ZERO, SCALE, ZERO], {"axes": [1]}),

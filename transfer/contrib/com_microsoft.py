@@ -270,7 +270,7 @@ def tokenizer(op: Op) -> Tensor:
 @rule("MurmurHash3", inputs="X", domain=MICROSOFT)
 def murmur_hash(op: Op) -> Tensor:
     """A hash of each element."""
-    return Tensor(DType.INT32 if op.integer("positive", 1) == 0 else DType.UINT32, op.tensor("X").shape)
+    return Tensor(DType.UINT32 if op.integer("positive", 1) == 1 else DType.INT32, op.tensor("X").shape)
 
 
 # Operators of ONNX's domain under another name
