@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from functools import partial
 
 import numpy as np
@@ -393,6 +394,13 @@ REJECTED = [
 def test_rejected_nodes_fail(case: Case) -> None:
     assert apply_case(case).rejected is not None
     assert run_case(case) == 0
+
+
+@pytest.mark.parametrize("epsilon", [-1.0, float("nan")])
+def test_an_epsilon_below_0_is_refused(epsilon: float) -> None:
+    case = MS("SkipLayerNormalization", [X, X, VECTOR], {"epsilon": epsilon})
+    assert apply_case(case).rejected == "epsilon must not be negative"
+    assert run_case(replace(case, bindings=sizes(B=[1], S=[2]))) == 0
 
 
 # Kernels that the CPU build of onnxruntime does not have: the answer alone.
