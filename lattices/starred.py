@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Sequence
 
 from absint.lattices.records import NamedTuple
-from absint.lattices.shape import BOTTOM_SHAPE, TOP_SHAPE, Shape, StarredShape, shape_of
+from absint.lattices.shape import TOP_SHAPE, Shape, StarredShape, shape_of
 from absint.lattices.terms.expr import UNKNOWN_SIZE, Dim
 from absint.lattices.terms.shape_variables import ShapeVariable
 
@@ -69,10 +69,10 @@ def with_axes(shape: Shape, axes: Collection[int], size: Dim) -> Shape | None:
     )
 
 
-def of_rank(shape: Shape, rank: int) -> Shape:
-    """A shape of unknown rank that has this rank; bottom if it has more dims."""
+def dims_of_rank(shape: Shape, rank: int) -> tuple[Dim, ...] | None:
+    """The dims of a shape of unknown rank that has this rank; None if more of them are known."""
     middle = rank - len(shape.known)
-    return shape_of((*shape.head, *(UNKNOWN_SIZE,) * middle, *shape.tail)) if middle >= 0 else BOTTOM_SHAPE
+    return (*shape.head, *(UNKNOWN_SIZE,) * middle, *shape.tail) if middle >= 0 else None
 
 
 class Aligned(NamedTuple):
@@ -104,8 +104,8 @@ def aligned(shapes: Sequence[Shape]) -> Aligned:
 __all__ = [
     "Aligned",
     "aligned",
+    "dims_of_rank",
     "last_dims",
-    "of_rank",
     "place",
     "places",
     "spliced",

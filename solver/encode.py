@@ -22,11 +22,12 @@ from collections.abc import Iterable, Sequence
 
 import z3
 
+from absint.lattices.logic.formula import ComparisonOp
 from absint.lattices.logic.relation import UNKNOWN_RELATION, Relation
 from absint.lattices.terms.expr import Dim, Symbol
 from absint.lattices.terms.interval import Interval
 from absint.solver.constraints import Constraint
-from absint.solver.translate import Comparison, Translator
+from absint.solver.translate import Translator
 
 
 class Encoder:
@@ -115,7 +116,7 @@ class _Z3:
         self.definitions.append(z3.Implies(b >= 1, z3.And(b * q <= a, a < b * q + b)))
         return q
 
-    def compare(self, op: Comparison, a: z3.ArithRef, b: z3.ArithRef) -> z3.BoolRef:
+    def compare(self, op: ComparisonOp, a: z3.ArithRef, b: z3.ArithRef) -> z3.BoolRef:
         return a == b if op == "==" else a != b if op == "!=" else a >= b
 
     def truth(self, value: bool) -> z3.BoolRef:

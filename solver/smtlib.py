@@ -29,10 +29,11 @@ import re
 from collections.abc import Mapping, Sequence
 from typing import Final
 
+from absint.lattices.logic.formula import ComparisonOp
 from absint.lattices.logic.relation import Relation
 from absint.lattices.terms.expr import Dim, Symbol
 from absint.lattices.terms.interval import Interval
-from absint.solver.translate import Comparison, Translator
+from absint.solver.translate import Translator
 
 
 class Script:
@@ -104,7 +105,7 @@ def query(premises: Mapping[str, Relation], goal: Relation) -> str:
 class Formulas:
     """Formulas as text, in any algebra of SMT-LIB."""
 
-    def compare(self, op: Comparison, a: str, b: str) -> str:
+    def compare(self, op: ComparisonOp, a: str, b: str) -> str:
         return f"(>= {a} {b})" if op == ">=" else f"(= {a} {b})" if op == "==" else f"(not (= {a} {b}))"
 
     def truth(self, value: bool) -> str:

@@ -15,9 +15,9 @@ terms have one (`absint.lattices.logic.definedness`).
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from typing import Final, Generic, Literal, Protocol, TypeVar, cast
+from typing import Generic, Protocol, TypeVar, cast
 
-from absint.lattices.logic.relation import Relation
+from absint.lattices.logic.formula import Comparison, ComparisonOp, Relation
 from absint.lattices.terms.atoms import Operand
 from absint.lattices.terms.evaluation import INTEGERS
 from absint.lattices.terms.expr import Atom, Dim, Expr, Monomial, Symbol
@@ -26,8 +26,6 @@ from absint.lattices.terms.interval import Interval
 
 Term = TypeVar("Term")
 Formula = TypeVar("Formula")
-Comparison = Literal["==", "!=", ">="]
-_COMPARISONS: Final = ("==", "!=", ">=")
 
 
 class Algebra(Protocol[Term, Formula]):
@@ -37,7 +35,7 @@ class Algebra(Protocol[Term, Formula]):
     def variable(self, symbol: Symbol, /) -> Term: ...
     def sum(self, terms: Sequence[Term], /) -> Term: ...
     def product(self, factors: Sequence[Term], /) -> Term: ...
-    def compare(self, op: Comparison, a: Term, b: Term, /) -> Formula: ...
+    def compare(self, op: ComparisonOp, a: Term, b: Term, /) -> Formula: ...
     def truth(self, value: bool, /) -> Formula: ...
     def conjunction(self, parts: Sequence[Formula], /) -> Formula: ...
     def disjunction(self, parts: Sequence[Formula], /) -> Formula: ...
@@ -203,13 +201,13 @@ class Translator(Generic[Term, Formula]):
         if relation.op in ("and", "or"):
             parts = [self._parts[part] for part in relation.parts]
             return self._algebra.conjunction(parts) if relation.op == "and" else self._algebra.disjunction(parts)
-        if relation.op in ("true", "false"):
-            return self._algebra.truth(relation.op == "true")
-        if relation.op not in _COMPARISONS:
+        if isinstance(relation, Comparison):
+            return self._compare(relation.op, relation.expr)
+        if relation.op == "unknown":
             raise ValueError("a relation over an unknown dim has no formula")
-        return self._compare(cast(Comparison, relation.op), relation.expr)
+        return self._algebra.truth(relation.op == "true")
 
-    def _compare(self, op: Comparison, e: Expr) -> Formula:
+    def _compare(self, op: ComparisonOp, e: Expr) -> Formula:
         """e against 0, with its negative terms on the other side."""
         left = [(mono, coef) for mono, coef in e.ordered if coef > 0]
         right = [(mono, -coef) for mono, coef in e.ordered if coef < 0]
@@ -223,7 +221,7 @@ def _atoms(root: Operand) -> Iterator[Atom]:
             yield from _atoms(arg)
         return
     assert isinstance(root, Expr | Relation)
-    sums = [root] if isinstance(root, Expr) else [r.expr for r in root.subformulas() if r.op in _COMPARISONS]
+    sums = [root] if isinstance(root, Expr) else [r.expr for r in root.comparisons()]
     for e in sums:
         for mono, _ in e.ordered:
             yield from mono
@@ -233,4 +231,4 @@ def _is_natural(e: Expr) -> bool:
     return e.bounds.lo is not None and e.bounds.lo >= 0
 
 
-__all__ = ["Algebra", "Comparison", "Translator"]
+__all__ = ["Algebra", "Translator"]

@@ -80,8 +80,8 @@ def test_cases(item: object) -> Iterator[Case]:
     """The cases in nested containers."""
     if isinstance(item, Case):
         yield item
-    elif isinstance(item, (list, tuple)):
-        for part in item:
+    elif isinstance(item, (list, tuple, dict)):
+        for part in item.values() if isinstance(item, dict) else item:
             yield from test_cases(part)
 
 

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Final
 
 from absint.lattices.dtype import DType
 from absint.lattices.logic.relation import FALSE
-from absint.lattices.shape import TOP_SHAPE, Shape
+from absint.lattices.shape import BOTTOM_SHAPE, TOP_SHAPE, Shape
 from absint.lattices.value import TOP, AnyTensor, SparseTensor, Tensor, Value, map_tensors, without_elements
 from absint.transfer.op import Op
 from absint.transfer.rule import Rule
@@ -43,6 +44,8 @@ def outcome(rule: Rule, op: Op) -> tuple[tuple[Value, ...], str | None, str]:
                 break
     try:
         outputs = outputs_of(rule, rule.function(op), op)
+        if any(type(value) is Tensor and value.shape is BOTTOM_SHAPE for value in outputs):
+            outputs = _possible(op, outputs)
     except RejectedError as error:
         rejected = str(error)
         refusal = error.code if isinstance(error, RefusedError) else ""
@@ -53,6 +56,12 @@ def outcome(rule: Rule, op: Op) -> tuple[tuple[Value, ...], str | None, str]:
     if len(outputs) != op.outputs:
         outputs = outputs[: op.outputs] + (TOP,) * (op.outputs - len(outputs))
     return outputs, rejected, refusal
+
+
+def _possible(op: Op, outputs: Sequence[Value]) -> tuple[Value, ...]:
+    """The outputs; one that has no possible size is of unknown rank, which every rule can read."""
+    op.may_fail("every output must have a possible size")
+    return tuple([Tensor(v.dtype) if isinstance(v, Tensor) and v.shape is BOTTOM_SHAPE else v for v in outputs])
 
 
 def without_variables(value: Value) -> Value:

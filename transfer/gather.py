@@ -19,7 +19,7 @@ from absint.lattices.logic.relation import (
 from absint.lattices.logic.truth import YES
 from absint.lattices.ramp import Ramp
 from absint.lattices.shape import TOP_SHAPE, Shape, shape_of
-from absint.lattices.starred import of_rank, place, spliced
+from absint.lattices.starred import dims_of_rank, place, spliced
 from absint.lattices.terms.expr import ZERO_EXPR, Dim, Expr, product
 from absint.lattices.value import Tensor
 from absint.transfer.elements.rearrange import elements_of
@@ -108,10 +108,12 @@ def _same_rank(op: Op, data: Tensor, indices: Tensor) -> tuple[Shape, int | None
     if len(ranks) == 2:
         op.require_rank(indices.shape, ranks[0], "indices")
         return indices.shape, axis
-    shape = of_rank(indices.shape, ranks[0]) if indices.shape.is_top else indices.shape
-    if shape.is_bottom:
+    if not indices.shape.is_top:
+        return indices.shape, None
+    dims = dims_of_rank(indices.shape, ranks[0])
+    if dims is None:
         op.reject(f"indices must have rank {ranks[0]}, found shape {indices.shape}")
-    return shape, None
+    return shape_of(dims), None
 
 
 def _gathered_elements(op: Op, axis: int) -> Contents | None:

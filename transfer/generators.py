@@ -32,6 +32,10 @@ from absint.transfer.semantics import ONNX, RUNTIME
 @rule("Constant", inputs="", outputs="output", complete=True, elements=True)
 def constant(op: Op) -> Tensor:
     """The tensor in the one attribute."""
+    given = [name for name in op.attributes if name in _VALUES]
+    if len(given) > 1:  # the format allows one, and onnxruntime takes the first
+        op.may_fail(f"a constant must have one value, found {', '.join(sorted(given))}")
+        return Tensor(DType.UNDEFINED)
     sparse = op.attributes.get("sparse_value")
     if isinstance(sparse, SparseTensor):
         return Tensor(sparse.dtype, sparse.shape)
@@ -65,6 +69,7 @@ _FORMS: Final[dict[str, tuple[DType, Callable[[object], Element]]]] = {
     "value_string": (DType.STRING, lambda value: OPAQUE),
     "value_strings": (DType.STRING, lambda value: OPAQUE),
 }
+_VALUES: Final = frozenset({"value", "sparse_value", *_FORMS})
 
 
 @rule("ConstantOfShape", inputs="input", outputs="output", complete=True, elements=True)

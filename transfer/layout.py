@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from absint.lattices.logic.relation import ge
 from absint.lattices.ramp import NO_RAMPS, ramp, spread
 from absint.lattices.shape import TOP_SHAPE, Shape, shape_of
-from absint.lattices.starred import of_rank
+from absint.lattices.starred import dims_of_rank
 from absint.lattices.terms.expr import ONE_EXPR, UNKNOWN_SIZE, ZERO_EXPR, Dim, Expr
 from absint.lattices.value import Tensor
 from absint.transfer.elements.conversion import whole_numbers
@@ -40,8 +40,8 @@ def _permuted(op: Op, shape: Shape, perm: Sequence[int] | None) -> Shape:
     if perm is None:
         named = shape.variable is not None and not any(dim.is_unknown for dim in shape.known)
         return op.fresh_shape("reversed*", shape.tail[::-1], shape.head[::-1]) if named else TOP_SHAPE
-    dims = of_rank(shape, len(perm))
-    if dims.is_bottom:
+    dims = dims_of_rank(shape, len(perm))
+    if dims is None:
         op.reject(f"perm must permute the axes of {shape}, found {list(perm)}")
     sorts = sorted(perm) == list(range(len(perm)))
     return shape_of(tuple([dims[axis] if sorts else UNKNOWN_SIZE for axis in perm]))

@@ -16,12 +16,13 @@ from typing import Final, cast
 
 from absint.lattices.deadline import on_time
 from absint.lattices.logic.facts import NO_FACTS, Facts
-from absint.lattices.logic.relation import FALSE, TRUE, Relation
+from absint.lattices.logic.relation import FALSE, TRUE, Comparison, Relation
 from absint.lattices.logic.truth import YES
 from absint.lattices.terms.atoms import Atom, Operand
 from absint.lattices.terms.evaluation import INTEGERS, UndefinedError
 from absint.lattices.terms.expr import (
     MAX_DIM,
+    ZERO_EXPR,
     Dim,
     Expr,
     Symbol,
@@ -183,11 +184,12 @@ def _trips(facts: Facts, most: int) -> Mapping[Symbol, Symbol]:
     """Symbols of loops with the bounds that the facts give them, for all ordinary sizes: a trip is below the limit."""
     found: dict[Symbol, Symbol] = {}
     for relation in facts.relations:
-        e = relation.map(_boxed(found, most)).expr if relation.op == ">=" else None
+        narrowed = relation.map(_boxed(found, most))
+        e = narrowed.expr if isinstance(narrowed, Comparison) and narrowed.op != "!=" else ZERO_EXPR
         for symbol in filter(_is_of_a_loop, relation.symbols):
             known = found.get(symbol, symbol)
-            coef = dict(e.terms).get((known,), 0) if isinstance(e, Expr) else 0
-            rest = sub(e, mul(const(coef), expr_of(known))) if isinstance(e, Expr) and coef < 0 else None
+            coef = dict(e.terms).get((known,), 0)
+            rest = sub(e, mul(const(coef), expr_of(known))) if coef < 0 else None
             if isinstance(rest, Expr) and known not in rest.symbols and rest.bounds.hi is not None:
                 bounds = known.bounds.meet(Interval(None, rest.bounds.hi // -coef))
                 found[symbol] = known if bounds.is_empty else symbol.within(*bounds)

@@ -36,7 +36,7 @@ def global_pool(op: Op) -> Tensor:
     if x.shape.is_top:
         op.may_fail("X must have rank 3 or more")
         return Tensor(x.dtype)
-    _check_rank(op, x.shape)
+    _check_rank(op, len(x.shape))
     batch, channels, *spatial = x.shape.dims
     for axis, size in enumerate(spatial):
         relation, reason = disjunction(eq(batch, 0), ge(size, 1)), f"spatial axis {axis} must not be empty"
@@ -55,13 +55,11 @@ def pool_shape(op: Op) -> Shape:
         op.reject("kernel_shape is missing")
     if any(size <= 0 for size in kernel):
         op.reject(f"kernel_shape must be positive, found {kernel}")
-    x = op.tensor("X").shape
-    if x.is_top:
-        x = Shape([None] * (len(kernel) + 2))
-    if len(x) != len(kernel) + 2:
-        op.reject(f"X must have rank {len(kernel) + 2} for kernel_shape {kernel}, found shape {x}")
-    _check_rank(op, x)
-    batch, channels, *spatial = x.dims
+    x, rank = op.tensor("X").shape, len(kernel) + 2
+    if not x.is_top and len(x) != rank:
+        op.reject(f"X must have rank {rank} for kernel_shape {kernel}, found shape {x}")
+    _check_rank(op, rank)
+    batch, channels, *spatial = (UNKNOWN_SIZE,) * rank if x.is_top else x.dims
     found = windows(op, [const(size) for size in kernel])
     _may_refuse_pads(op, found)
     _may_refuse_channels(op, batch, channels)
@@ -75,12 +73,12 @@ def pool_shape(op: Op) -> Shape:
     return shape_of((batch, channels, *sizes))
 
 
-def _check_rank(op: Op, shape: Shape) -> None:
-    if len(shape) < 2:
-        op.reject(f"X must have rank 3 or more, found shape {shape}")
-    if len(shape) == 2:
+def _check_rank(op: Op, rank: int) -> None:
+    if rank < 2:
+        op.reject(f"X must have rank 3 or more, found rank {rank}")
+    if rank == 2:
         op.may_fail("X must have a spatial axis")
-    if len(shape) > 5:
+    if rank > 5:
         op.runtime_may_fail("onnxruntime pools at most three spatial axes")
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from absint.lattices.dtype import DType
-from absint.lattices.logic.relation import eq, ge
+from absint.lattices.logic.relation import eq, ge, ne
 from absint.lattices.logic.truth import YES
 from absint.lattices.shape import Shape, shape_of
 from absint.lattices.terms.expr import UNKNOWN_SIZE, Dim, Expr
@@ -114,6 +114,8 @@ def affine_grid(op: Op) -> Tensor:
         needs.append((eq(theta.shape[2], len(size) - 1), "theta must have one column more than spatial axes"))
     needs += [(ge(extent, 1), "spatial sizes must be positive") for extent in size[2:]]
     if as_function:
+        if len(size) == 4:
+            op.runtime_requires(ne(size[0], 1), "onnxruntime needs a batch other than 1 in this type")
         for relation, reason in needs:
             op.may_fail(reason, unless=relation)
         if theta.shape.is_top or any(op.decide(relation) is not YES for relation, _ in needs):
@@ -127,7 +129,7 @@ def affine_grid(op: Op) -> Tensor:
 def _unknown_grid(theta: Shape, batch: Dim) -> Shape:
     """The shape of the grid if only theta can show that it is 2-D or 3-D."""
     rows = None if theta.is_top else theta[1]
-    if not isinstance(rows, Expr) or rows.const is None:
+    if not isinstance(rows, Expr) or rows.const not in (2, 3):
         return Shape(None)
     return shape_of((batch, *[UNKNOWN_SIZE] * rows.const, rows))
 

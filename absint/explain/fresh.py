@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Final, Literal
 from absint.explain.places import Place, numbers_of
 from absint.explain.reasons import BY_CALLEE, BY_DATA, why_open
 from absint.lattices.contents import Element, element_symbols
+from absint.lattices.logic.formula import Comparison
 from absint.lattices.terms.expr import Dim, Expr, Symbol, add, const, expr_of, sole_atom, sub
 from absint.lattices.terms.kinds import SymbolKind
 from absint.lattices.terms.normal import maximum, minimum
@@ -221,7 +222,7 @@ def _name_of(shown: Dim) -> str:
 
 def _solved(relation: Relation, name: str) -> tuple[Dim | None, Dim | None]:
     """The bounds that a comparison gives a symbol, where it stands alone."""
-    found = _alone(relation.expr, name) if relation.op in (">=", "==") else None
+    found = _alone(relation.expr, name) if isinstance(relation, Comparison) and relation.op != "!=" else None
     if found is None:
         return None, None
     bound, is_least = found
@@ -231,7 +232,7 @@ def _solved(relation: Relation, name: str) -> tuple[Dim | None, Dim | None]:
 
 def _of_branches(relations: Iterable[Relation], name: str) -> list[Dim]:
     """The terms that a symbol equals, each under a condition of its own."""
-    equal = (part.expr for r in relations if r.op == "or" for part in r.parts if part.op == "==")
+    equal = (p.expr for r in relations if r.op == "or" for p in r.parts if isinstance(p, Comparison) and p.op == "==")
     found = (_alone(expr, name) for expr in equal)
     return [term for term, _ in filter(None, found)]
 

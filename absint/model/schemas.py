@@ -187,7 +187,7 @@ def contrib_form(domain: str, name: str, rule: Rule) -> Form | None:
         (),
         least,
         _UNBOUNDED if found.repeats_input else len(found.inputs),
-        0,
+        found.least_outputs,
         _UNBOUNDED if found.repeats_output else len(found.outputs),
         least,
         tuple((at, found.inputs[at].name) for at in found.required),

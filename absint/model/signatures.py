@@ -121,6 +121,8 @@ class Signature(NamedTuple):
     repeats_output: bool = False
     required: tuple[int, ...] = ()
     """Required inputs of an operator without a schema."""
+    least_outputs: int = 0
+    """The fewest outputs of a node of such an operator."""
 
     def takes(self, values: Sequence[Value | None]) -> bool:
         """The inputs are tensors of known types that the operator takes; where they are not, `wrong_input` decides."""
@@ -242,8 +244,12 @@ def _parsed(name: str, line: str, inputs: Sequence[str], outputs: Sequence[str])
 
     takes, gives = given.split(), made.split()
     taken, made_of = tuple(formals(takes, inputs)), tuple(formals(gives, outputs))
-    required = tuple(at for at, word in enumerate(takes) if not word.rstrip("!").endswith(("?", "*")))
-    return Signature(name, taken, made_of, _repeats(takes), _repeats(gives), required)
+    required, least = _required(takes), max(_required(gives), default=-1) + 1
+    return Signature(name, taken, made_of, _repeats(takes), _repeats(gives), required, least)
+
+
+def _required(words: Sequence[str]) -> tuple[int, ...]:
+    return tuple(at for at, word in enumerate(words) if not word.rstrip("!").endswith(("?", "*")))
 
 
 def _repeats(words: Sequence[str]) -> bool:

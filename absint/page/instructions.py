@@ -22,7 +22,7 @@ from __future__ import annotations
 from collections.abc import Container
 from typing import Final, cast
 
-from absint.lattices.logic.relation import Relation
+from absint.lattices.logic.relation import Comparison, Relation
 from absint.lattices.terms.evaluation import INTEGERS
 from absint.lattices.terms.expr import Atom, Dim, Expr, Symbol, postorder
 from absint.lattices.terms.floats import Float
@@ -92,7 +92,7 @@ class Instructions:
         for part in relation.subformulas():
             if part in self._found:
                 continue
-            if part.op in ("==", "!=", ">="):
+            if isinstance(part, Comparison):
                 self._add(part, part.op, self._sum(part.expr))
             else:
                 self._add(part, part.op, *(self._found[operand] for operand in part.parts))

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Final, cast
 from absint.lattices.deadline import DeadlineError, within
 from absint.lattices.limits import Limits
 from absint.lattices.logic.facts import Facts
-from absint.lattices.logic.relation import FALSE, Relation
+from absint.lattices.logic.relation import FALSE, Comparison, Relation
 from absint.lattices.terms.expr import MAX_DIM, Dim, Expr, Symbol, const, expr_of, mul, sub
 from absint.lattices.terms.interval import Interval
 from absint.lattices.terms.normal import sole_atom
@@ -189,10 +189,10 @@ def _bounds(symbol: Symbol, facts: Facts) -> Interval:
 
 def _at_least_zero(relation: Relation) -> Iterator[Expr]:
     """The sums that are at least 0 where the relation holds, if it is a relation of sums."""
-    if relation.op in (">=", "=="):
+    if isinstance(relation, Comparison) and relation.op != "!=":
         yield relation.expr
-    if relation.op == "==":
-        yield cast(Expr, -relation.expr)
+        if relation.op == "==":
+            yield cast(Expr, -relation.expr)
 
 
 def _widened(value: Dim, declared: Mapping[str, Expr]) -> Dim:

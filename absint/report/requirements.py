@@ -6,7 +6,7 @@ from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from absint.lattices.logic.facts import Facts
-from absint.lattices.logic.relation import FALSE, TRUE, Relation, disjunction, negation
+from absint.lattices.logic.relation import FALSE, TRUE, Comparison, Relation, disjunction, negation
 from absint.lattices.logic.single import congruence_of
 from absint.lattices.logic.truth import YES
 from absint.lattices.terms.expr import Symbol
@@ -70,7 +70,7 @@ def _in_order(relations: Iterable[Relation]) -> list[Relation]:
 
 def _is_bound(relation: Relation) -> bool:
     """It bounds one symbol, or says its remainder."""
-    if relation.op == "==" and congruence_of(relation.expr, {}) is not None:
+    if isinstance(relation, Comparison) and relation.op == "==" and congruence_of(relation.expr, {}) is not None:
         return True
     return relation.line is not None and isinstance(sole_atom(relation.line.term), Symbol)
 

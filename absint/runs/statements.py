@@ -10,7 +10,7 @@ import numpy.typing as npt
 
 from absint.lattices.contents import OPAQUE, Contents, Element
 from absint.lattices.dtype import DType
-from absint.lattices.logic.relation import Relation
+from absint.lattices.logic.relation import Comparison, Relation
 from absint.lattices.ramp import Ramps, element, fits
 from absint.lattices.shape import Shape
 from absint.lattices.terms.expr import Dim, Expr, Symbol
@@ -61,7 +61,7 @@ class Statement(NamedTuple):
             return None
         if isinstance(self.stated, Expr):
             return self.stated, number
-        if isinstance(self.stated, Relation) and self.stated.op in ("==", "!="):
+        if isinstance(self.stated, Comparison) and self.stated.op != ">=":
             symbol = self.stated.expr + 1  # a boolean symbol b is the relation b == 1
             if isinstance(symbol, Expr) and isinstance(found := sole_atom(symbol), Symbol) and found.bounds == (0, 1):
                 return symbol, int(bool(number) is (self.stated.op == "=="))

@@ -8,7 +8,7 @@ from itertools import chain
 from absint.lattices.contents import Element, element_symbols
 from absint.lattices.logic.facts import Facts
 from absint.lattices.logic.piecewise import choices
-from absint.lattices.logic.relation import Relation, negation
+from absint.lattices.logic.relation import Comparison, Relation, negation
 from absint.lattices.logic.truth import UNKNOWN
 from absint.lattices.records import NamedTuple
 from absint.lattices.terms.expr import Atom, Expr, Symbol, expr_of
@@ -81,7 +81,7 @@ class Open(NamedTuple):
 
 
 def _is_of_an_empty_axis(condition: Relation) -> bool:
-    atom = sole_atom(condition.expr) if condition.op == "==" else None
+    atom = sole_atom(condition.expr) if isinstance(condition, Comparison) and condition.op == "==" else None
     return isinstance(atom, Symbol) and atom.kind is SymbolKind.INPUT
 
 

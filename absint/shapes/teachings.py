@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Container, Iterable, Iterator
 
-from absint.lattices.logic.relation import Relation
+from absint.lattices.logic.relation import Comparison, Relation
 from absint.lattices.logic.single import positive_factors
 from absint.lattices.logic.solving import solve
 from absint.lattices.terms.expr import Expr, Symbol
@@ -64,7 +64,7 @@ def lasting(symbol: Symbol) -> bool:
 
 def is_about_a_symbol(relation: Relation) -> bool:
     """It solves, bounds or limits a symbol."""
-    if relation.op == "==":
+    if isinstance(relation, Comparison) and relation.op == "==":
         return solve(relation.expr) is not None or _divides(relation.expr)
     if relation.op == "or":
         lines = [part.line for part in relation.parts]
@@ -72,7 +72,9 @@ def is_about_a_symbol(relation: Relation) -> bool:
     line = relation.line
     if line is None:
         return False
-    return isinstance(sole_atom(line.term), Symbol) or (relation.op == ">=" and bool(positive_factors(relation.expr)))
+    if isinstance(sole_atom(line.term), Symbol):
+        return True
+    return isinstance(relation, Comparison) and relation.op == ">=" and bool(positive_factors(relation.expr))
 
 
 def _divides(e: Expr) -> bool:

@@ -21,6 +21,7 @@ from typing import cast
 
 from absint.lattices.logic.relation import (
     TRUE,
+    Comparison,
     Relation,
     conjunction,
     disjunction,
@@ -76,7 +77,7 @@ def _settled(relation: Relation, wanted: bool) -> Relation:
             done[part] = join(*(done[operand] for operand in part.parts))
             continue
         stated = part if wanted else negation(part)
-        if part.op in ("==", "!=", ">="):
+        if isinstance(part, Comparison):
             stated = conjunction(stated, *(defined[atom] for atom in part.expr.atoms()))
         done[part] = stated
     return done[relation]

@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Final, cast
 
 from absint.lattices.deadline import on_time
-from absint.lattices.logic.relation import FALSE, TRUE, UNKNOWN_RELATION, Relation, negation
+from absint.lattices.logic.relation import FALSE, TRUE, UNKNOWN_RELATION, Comparison, Relation, negation
 from absint.lattices.logic.single import congruence_of, of_one_symbol, positive_factors
 from absint.lattices.logic.solving import Order, originals, solve
 from absint.lattices.logic.truth import NO, UNKNOWN, YES, Truth
@@ -104,12 +104,9 @@ class Facts:
     def _learn(self, relation: Relation) -> None:
         if relation is FALSE:
             self.contradiction = True
-        elif relation.op == "==":
-            self._learn_equality(relation.expr)
-        elif relation.op == ">=":
-            self._learn_bound(relation.expr)
-        elif relation.op == "!=":
-            self._learn_difference(relation.expr)
+        elif isinstance(relation, Comparison):
+            learn = {"==": self._learn_equality, ">=": self._learn_bound, "!=": self._learn_difference}
+            learn[relation.op](relation.expr)
         elif relation.op == "or":
             self._learn_set(relation)
 
@@ -165,7 +162,7 @@ class Facts:
         values: set[int] = set()
         symbols = set()
         for part in relation.parts:
-            found = of_one_symbol(part.expr) if part.op == "==" else None
+            found = of_one_symbol(part.expr) if isinstance(part, Comparison) and part.op == "==" else None
             if found is None or found[2] % found[1]:
                 return
             symbols.add(found[0])
@@ -318,7 +315,7 @@ class Facts:
             return _all(self.decide(part) for part in relation.parts)
         if relation.op == "or":
             return ~_all(~self.decide(part) for part in relation.parts)
-        if relation is UNKNOWN_RELATION:
+        if not isinstance(relation, Comparison):
             return UNKNOWN
         return self._decide_zero(relation.op, self.simplify(relation.expr), _MAX_CASES)
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping
 from functools import cache, cached_property
 from itertools import chain
-from typing import Final, Protocol, cast
+from typing import Final, Literal, Protocol, cast
 
 from absint.lattices.logic.ranges import Range, without
 from absint.lattices.records import NamedTuple
@@ -45,8 +45,7 @@ def _algebra() -> Algebra:
     return operators
 
 
-COMPARING: Final = frozenset({"==", "!=", ">="})
-"""Comparisons of an expression with 0."""
+ComparisonOp = Literal["==", "!=", ">="]
 
 
 class Line(NamedTuple):
@@ -59,13 +58,11 @@ class Line(NamedTuple):
 class Relation(Condition):
     """A formula over integer expressions; `~ & |` build others."""
 
-    __slots__ = ("__dict__", "__weakref__", "args", "expr", "key", "op", "size")
+    __slots__ = ("__dict__", "__weakref__", "args", "key", "op", "size")
 
     op: str
     """`==`, `!=`, `>=` (of an expression and 0), `and`, `or`, `true`, `false`, `unknown`."""
     args: tuple[Expr | Relation, ...]
-    expr: Expr
-    """The expression that a comparison holds against 0; others have none."""
     key: str
     size: int
 
@@ -92,9 +89,9 @@ class Relation(Condition):
         """The operands of `and` and `or`."""
         return cast("tuple[Relation, ...]", self.args)
 
-    def comparisons(self) -> Iterator[Relation]:
+    def comparisons(self) -> Iterator[Comparison]:
         """The comparisons it is built from, each once."""
-        return (r for r in self.subformulas() if r.op in COMPARING)
+        return (r for r in self.subformulas() if isinstance(r, Comparison))
 
     def subformulas(self) -> list[Relation]:
         """Every formula it is built from, operands first, each once, itself last; iterative, so depth is no limit."""
@@ -113,16 +110,12 @@ class Relation(Condition):
         return list(done)
 
     def atoms(self) -> Iterator[Atom]:
-        if self.op in COMPARING:
-            return self.expr.atoms()
         return chain.from_iterable([relation.expr.atoms() for relation in self.comparisons()])
 
     @cached_property
     def symbols(self) -> frozenset[Symbol]:
         """The integer symbols that occur."""
-        if self.op in COMPARING:
-            return self.expr.symbols
-        if all(part.op in COMPARING or "symbols" in part.__dict__ for part in self.parts):
+        if all(isinstance(part, Comparison) or "symbols" in part.__dict__ for part in self.parts):
             return frozenset().union(*[part.symbols for part in self.parts])
         return frozenset().union(*[relation.expr.symbols for relation in self.comparisons()])
 
@@ -134,19 +127,7 @@ class Relation(Condition):
     @cached_property
     def line(self) -> Line | None:
         """The values that its term may have; None for what is no comparison."""
-        if self.op not in ("==", "!=", ">="):
-            return None
-        constant = sum(coef for mono, coef in self.expr.terms if not mono)
-        term = sub(self.expr, const(constant))
-        if not isinstance(term, Expr) or term.const is not None:
-            return None
-        if self.op == "==":
-            return Line(term, (Interval(-constant, -constant),))
-        if self.op == "!=":
-            return Line(term, without(-constant))
-        if leads_negative(term):
-            return Line(cast(Expr, -term), (Interval(None, constant),))
-        return Line(term, (Interval(-constant, None),))
+        return None
 
     @cached_property
     def free_symbols(self) -> frozenset[str]:
@@ -175,7 +156,7 @@ class Relation(Condition):
                 parts = [truths[part] for part in r.parts]
                 settled = r.op == "or"
                 truths[r] = settled if settled in parts else None if None in parts else not settled
-            else:
+            elif isinstance(r, Comparison):
                 truths[r] = _comparison_truth(r, values)
         result = truths[self]
         if result is None:
@@ -205,12 +186,42 @@ class Relation(Condition):
         return self is TRUE if self in (TRUE, FALSE) else None
 
 
+class Comparison(Relation):
+    """A comparison of an expression with 0. What is built from one may be no comparison: a constant, `and`, `or`."""
+
+    __slots__ = ("expr",)
+
+    op: ComparisonOp
+    expr: Expr
+
+    def atoms(self) -> Iterator[Atom]:
+        return self.expr.atoms()
+
+    @cached_property
+    def symbols(self) -> frozenset[Symbol]:
+        return self.expr.symbols
+
+    @cached_property
+    def line(self) -> Line | None:
+        constant = sum(coef for mono, coef in self.expr.terms if not mono)
+        term = sub(self.expr, const(constant))
+        if not isinstance(term, Expr) or term.const is not None:
+            return None
+        if self.op == "==":
+            return Line(term, (Interval(-constant, -constant),))
+        if self.op == "!=":
+            return Line(term, without(-constant))
+        if leads_negative(term):
+            return Line(cast(Expr, -term), (Interval(None, constant),))
+        return Line(term, (Interval(-constant, None),))
+
+
 def leads_negative(e: Expr) -> bool:
     """The first term in structural order has a negative coefficient."""
     return e.ordered[0][1] < 0
 
 
-def _comparison_truth(r: Relation, values: Values) -> bool | None:
+def _comparison_truth(r: Comparison, values: Values) -> bool | None:
     try:
         value = r.expr.value(values)
     except UndefinedError:
@@ -225,10 +236,11 @@ def relation_of(op: str, *args: Expr | Relation) -> Relation:
     """The one relation of this operation and operands, which the caller has brought to normal form."""
 
     def build() -> Relation:
-        self = object.__new__(Relation)
+        compared = args[0] if args else None
+        self: Relation = object.__new__(Comparison if isinstance(compared, Expr) else Relation)
         self.op, self.args = op, args
-        if op in COMPARING:
-            self.expr = cast(Expr, args[0])
+        if isinstance(self, Comparison):
+            self.expr = cast(Expr, compared)
         self.key = short_key(f"{op}({','.join(arg.key for arg in args)})", op)
         self.size = 1 + sum(arg.size for arg in args)
         return self

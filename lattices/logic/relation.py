@@ -13,7 +13,7 @@ from typing import Final, cast
 
 from absint.lattices.logic.comparisons import canonical, comparison, divisible, eq, ge, gt, le, lt, ne
 from absint.lattices.logic.connectives import conjunction, disjunction, implies, negation
-from absint.lattices.logic.formula import FALSE, TRUE, UNKNOWN_RELATION, Relation, leads_negative
+from absint.lattices.logic.formula import FALSE, TRUE, UNKNOWN_RELATION, Comparison, Relation, leads_negative
 from absint.lattices.terms.atoms import Symbol, atom
 from absint.lattices.terms.broadcasting import fits
 from absint.lattices.terms.dim import Dim
@@ -36,7 +36,7 @@ def truth_of(symbol: Symbol) -> Relation:
 
 def number_of(condition: Relation) -> Dim:
     """1 where the condition holds, else 0: the symbol that it is the truth of, or a choice."""
-    if condition.op in ("==", "!="):
+    if isinstance(condition, Comparison) and condition.op != ">=":
         symbol = sole_atom(cast(Expr, condition.expr + 1))
         if isinstance(symbol, Symbol) and symbol.bounds == (0, 1):
             return expr_of(symbol) if condition.op == "==" else sub(ONE_EXPR, expr_of(symbol))
@@ -88,23 +88,23 @@ def first_not_one(*dims: Dim) -> Dim:
 @states("not (a >= 0 or b >= 0) -> not (a >= 0) and not (b >= 0)")
 def negated(relation: Relation) -> Relation:
     """The negation, built anew."""
-    if relation.op == ">=":
-        return canonical(">=", cast(Expr, -relation.expr - 1))
+    if isinstance(relation, Comparison):
+        if relation.op == ">=":
+            return canonical(">=", cast(Expr, -relation.expr - 1))
+        return canonical("!=" if relation.op == "==" else "==", relation.expr)
     if relation.op in ("and", "or"):
         parts = [negation(part) for part in relation.parts]
         return disjunction(*parts) if relation.op == "and" else conjunction(*parts)
-    if relation.op in ("true", "false", "unknown"):
-        return FALSE if relation is TRUE else TRUE if relation is FALSE else UNKNOWN_RELATION
-    return canonical("!=" if relation.op == "==" else "==", relation.expr)
+    return FALSE if relation is TRUE else TRUE if relation is FALSE else UNKNOWN_RELATION
 
 
 def mapped(relation: Relation, change: Callable[[Expr], Dim]) -> Relation:
     """The relation with each expression that is compared with 0 changed."""
-    if relation.op in ("==", "!=", ">="):
+    if isinstance(relation, Comparison):
         return comparison(relation.op, change(relation.expr))
     done: dict[Relation, Relation] = {}
     for r in relation.subformulas():
-        if r.op in ("==", "!=", ">="):
+        if isinstance(r, Comparison):
             done[r] = comparison(r.op, change(r.expr))
         elif r.op in ("and", "or"):
             parts = [done[part] for part in r.parts]
@@ -131,13 +131,18 @@ def _ite(condition: Relation, a: Dim, b: Dim) -> Dim:
         return b
     if condition is UNKNOWN_RELATION or not (isinstance(a, Expr) and isinstance(b, Expr)):
         return Unknown(a.bounds.join(b.bounds), a.congruence.join(b.congruence))
-    if condition.op == "!=" or (condition.op == ">=" and leads_negative(condition.expr)):
+    if condition.op == "!=" or (isinstance(condition, Comparison) and _is_upper(condition)):
         condition, a, b = negation(condition), b, a
-    if condition.op == "==" and sub(a, b) in (condition.expr, -condition.expr):
+    if isinstance(condition, Comparison) and condition.op == "==" and sub(a, b) in (condition.expr, -condition.expr):
         return b  # ite(a == b, a, b)
     if (idle := _idle(condition, a, b)) is not None:
         return idle
     return expr_of(atom("ite", (condition, a, b), a.bounds.join(b.bounds)))
+
+
+def _is_upper(condition: Comparison) -> bool:
+    """It bounds its leading term from above."""
+    return condition.op == ">=" and leads_negative(condition.expr)
 
 
 @states("ite(x >= 0, A, b) -> b", when="x < 0 or A == b")
@@ -162,7 +167,7 @@ def _idle(condition: Relation, a: Expr, b: Expr) -> Dim | None:
 _LARGE: Final = 200
 
 __all__ = [
-    "FALSE", "TRUE", "UNKNOWN_RELATION", "Relation", "boolean", "broadcastable", "comparison", "conjunction",
-    "disjunction", "divisible", "eq", "first_not_one", "fitting", "ge", "gt", "implies", "ite", "le", "lt", "mapped",
-    "ne", "negated", "negation", "number_of", "one_of",
+    "FALSE", "TRUE", "UNKNOWN_RELATION", "Comparison", "Relation", "boolean", "broadcastable", "comparison",
+    "conjunction", "disjunction", "divisible", "eq", "first_not_one", "fitting", "ge", "gt", "implies", "ite", "le",
+    "lt", "mapped", "ne", "negated", "negation", "number_of", "one_of",
 ]  # fmt: skip

@@ -10,7 +10,7 @@ from itertools import groupby
 from math import gcd
 from typing import Final, cast
 
-from absint.lattices.logic.relation import Relation, boolean, negation
+from absint.lattices.logic.relation import Comparison, Relation, boolean, negation
 from absint.lattices.records import NamedTuple
 from absint.lattices.terms import expr as ex
 from absint.lattices.terms.expr import Atom, Dim, Expr, Monomial, Symbol, expr_of, mul, sub
@@ -302,9 +302,9 @@ def _relation(r: Relation) -> tuple[int, list[Piece]]:
         for part in r.parts if r.op == "and" else sorted(r.parts, key=_afterthought):
             pieces += [Operand(part, level), f" {r.op} "]
         return level, pieces[:-1]
-    if r.op in ("true", "false", "unknown"):
-        return _NOT, ["?" if r.op == "unknown" else r.op]
-    return _NOT, _literal(r) or _comparison(r.op, r.expr)
+    if isinstance(r, Comparison):
+        return _NOT, _literal(r) or _comparison(r.op, r.expr)
+    return _NOT, ["?" if r.op == "unknown" else r.op]
 
 
 def _afterthought(alternative: Relation) -> int:
@@ -312,14 +312,14 @@ def _afterthought(alternative: Relation) -> int:
     nodes or nodes >= 2 or edges == 0`.
     """
     line = alternative.line
-    if line is None or _literal(alternative):
+    if not isinstance(alternative, Comparison) or line is None or _literal(alternative):
         return 0
     if not isinstance(sole_atom(line.term), Symbol):
         return 0 if line.range == (ZERO,) else 1
     return 2 if alternative.op == ">=" else 3
 
 
-def _literal(r: Relation) -> list[Piece]:
+def _literal(r: Comparison) -> list[Piece]:
     """A boolean symbol or its negation; nothing for another comparison."""
     factor = next(r.expr.atoms(), None)
     if isinstance(factor, Symbol) and factor.bounds == (0, 1):
@@ -361,7 +361,7 @@ def _sides(op: str, e: Expr) -> tuple[list[_Summand], str, list[_Summand]]:
 
 def sides(r: Relation) -> tuple[Expr, str, Expr] | None:
     """The two expressions that a comparison shows, and the text between them; None for any other relation."""
-    if r.op not in _FLIPPED or _literal(r):
+    if not isinstance(r, Comparison) or _literal(r):
         return None
     left, op, right = _sides(r.op, r.expr)
     found = _total(left), _total(right)

@@ -261,7 +261,7 @@ class Operations:
         if isinstance(value, Literal | Quotient):
             raise self._error(item.at, "expected an integer, or a binary fraction inside floor(...) or ceil(...)")
         if isinstance(value, Relation | Set | Dims):
-            raise self._error(item.at, f"expected a number, found {_KINDS[type(value)]}")
+            raise self._error(item.at, f"expected a number, found {_kind(value)}")
         return value
 
     def _condition(self, item: Item) -> Relation:
@@ -269,7 +269,7 @@ class Operations:
         if isinstance(value, Name):
             return self._boolean(value, item.at)
         if not isinstance(value, Relation):
-            raise self._no_condition(item.at, _KINDS.get(type(value), "a number"))
+            raise self._no_condition(item.at, _kind(value))
         return value
 
     def _no_condition(self, at: int, found: str) -> TextError:
@@ -312,6 +312,10 @@ class Operations:
         return self._error(at, f"no expression: it divides by zero or outgrows the limits ({limits})")
 
 
-_KINDS: Final[Mapping[type, str]] = {Relation: "a condition", Set: "a set", Dims: "a shape"}
+def _kind(value: object) -> str:
+    if isinstance(value, Relation):
+        return "a condition"
+    return "a set" if isinstance(value, Set) else "a shape" if isinstance(value, Dims) else "a number"
+
 
 __all__ = ["MAX_CONDITION_DEPTH", "TRUTHS", "Operations"]

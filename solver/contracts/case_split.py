@@ -7,7 +7,17 @@ from functools import lru_cache
 from typing import Final, cast
 
 from absint.lattices.deadline import on_time
-from absint.lattices.logic.relation import FALSE, TRUE, UNKNOWN_RELATION, Relation, disjunction, eq, ge, negation
+from absint.lattices.logic.relation import (
+    FALSE,
+    TRUE,
+    UNKNOWN_RELATION,
+    Comparison,
+    Relation,
+    disjunction,
+    eq,
+    ge,
+    negation,
+)
 from absint.lattices.terms.expr import Atom, Dim, Expr, postorder
 from absint.lattices.terms.normal import broadcast, maximum, minimum
 from absint.lattices.terms.substitution import rebuilt
@@ -120,7 +130,7 @@ def _weight(relation: Relation) -> int:
     return len(text) + 6 * text.count("//") + sum(map(_burden, relation.comparisons()))
 
 
-def _burden(comparison: Relation) -> int:
+def _burden(comparison: Comparison) -> int:
     nodes = postorder(comparison.expr.atoms())
     choices = sum(12 for node in nodes if node.op in ("ite", "broadcast"))
     return choices + sum(6 for node in nodes if node.op in ("max", "min"))

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
-from absint.lattices.logic.relation import Relation
-from absint.lattices.terms.expr import Expr, Symbol
+from absint.lattices.logic.relation import Comparison, Relation
+from absint.lattices.terms.expr import Symbol
 from absint.lattices.terms.interval import Interval
 
 
@@ -67,7 +67,7 @@ def spanning(clauses: Sequence[Relation]) -> list[Relation] | None:
 
 def _equated(relation: Relation) -> tuple[Symbol, Symbol] | None:
     """The two symbols that the relation says are equal, if it says no more."""
-    if relation.op != "==" or not isinstance(relation.expr, Expr):
+    if not isinstance(relation, Comparison) or relation.op != "==":
         return None
     found = [(mono[0], coef) for mono, coef in relation.expr.terms if len(mono) == 1]
     if len(found) != 2 or len(relation.expr.terms) != 2:

@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from typing import NamedTuple
 
 from absint.lattices.deadline import DeadlineError
-from absint.lattices.logic.relation import Relation
+from absint.lattices.logic.formula import Comparison, Relation, leads_negative
 from absint.lattices.text.escapes import excerpt, json_text
 from absint.lattices.text.naming import Naming, Where
 from absint.solver.constraints import Constraint, ConstraintSet, PossibleFailure
@@ -221,7 +221,9 @@ def _order(
 ) -> tuple[bool, int, list[int], int, str]:
     """Clauses over sizes alone first; of these those about one, in the order of the symbols; then by their form."""
     places = sorted(symbols[name] for name in relation.free_symbols)
-    kind = 0 if not is_plain(relation) else 2 if relation.expr.ordered[0][1] < 0 else 1
+    kind = 0
+    if isinstance(relation, Comparison) and is_plain(relation):
+        kind = 2 if leads_negative(relation.expr) else 1
     return not relation.free_symbols <= sizes, len(places), places, kind, relation.key
 
 

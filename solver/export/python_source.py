@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import Final, NamedTuple, cast
 
-from absint.lattices.logic.relation import Relation
+from absint.lattices.logic.relation import Comparison, Relation
 from absint.lattices.terms.atoms import Operand
 from absint.lattices.terms.evaluation import INTEGERS
 from absint.lattices.terms.expr import Atom, Expr, Monomial, Symbol, postorder
@@ -198,7 +198,7 @@ class Source:
     def _connected(self, r: Relation) -> Piece:
         if r.op in ("true", "false"):
             return Piece(r.op.title())
-        if r.op in ("==", "!=", ">="):
+        if isinstance(r, Comparison):
             return self._comparison(r.op, r.expr)
         if r.op not in ("and", "or"):
             raise ValueError("a relation over an unknown dim has no truth")

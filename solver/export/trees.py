@@ -12,7 +12,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Final, NamedTuple, cast
 
-from absint.lattices.logic.relation import Relation
+from absint.lattices.logic.relation import Comparison, Relation
 from absint.lattices.terms.evaluation import INTEGERS
 from absint.lattices.terms.expr import Atom, Dim, Expr, Symbol, postorder
 from absint.lattices.terms.floats import Float
@@ -100,7 +100,7 @@ class Trees:
         for part in relation.subformulas():
             if part in self._formulas:
                 continue
-            if part.op in ("==", "!=", ">="):
+            if isinstance(part, Comparison):
                 tree = _node(part.op, [self._sum(part.expr), _integer(0)])
             elif part.op in ("and", "or"):
                 tree = _node(part.op, [self._formulas[operand] for operand in part.parts])

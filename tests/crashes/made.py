@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Final
 
 import onnx
-from onnx import GraphProto, ModelProto, NodeProto, TensorProto, ValueInfoProto, helper
+from onnx import GraphProto, ModelProto, NodeProto, TensorProto, ValueInfoProto, helper, parser
 
 Made = Callable[[], ModelProto]
 
@@ -180,6 +180,24 @@ def location(value: str) -> ModelProto:
 
 _MICROSOFT: Final = "com.microsoft"
 _PREVIEW: Final = "ai.onnx.preview.training"
+
+
+def loop_in_a_loop_in_a_loop() -> ModelProto:
+    """A carried number, cast inside where facts about trip counts are constants once sizes are ordinary."""
+    return parser.parse_model(
+        """<ir_version: 10, opset_import: ["": 21]> g (int64 a, bool b) => (int64 Y) {
+        zero = Constant<value = int64 {0}>() four = Constant<value = int64 {4}>() t = Constant<value = bool {1}>()
+        m0 = Max(a, zero) m = Min(m0, four)
+        Y = Loop(m, b, a) <body = l (int64 i, bool c, int64 p) => (bool d, int64 q) {
+          n0 = Max(i, zero) n = Min(n0, four)
+          r = Loop(n, t) <body = k (int64 j, bool e) => (bool f, float[] u) { k0 = Max(j, zero) k = Min(k0, four)
+            u = Loop(k, t) <body = h (int64 g, bool gg) => (bool gf, float[] gu) {
+              gu = Cast<to = 1>(p) gf = Identity(gg) }>
+            f = Identity(e) }>
+          q = Identity(i) d = Identity(b) }> }"""
+    )
+
+
 _S: Final = helper.make_tensor("s", TensorProto.FLOAT, [], [1.0])
 _S4: Final = helper.make_tensor("s", TensorProto.FLOAT, [4], [1.0] * 4)
 
@@ -210,6 +228,22 @@ MADE: Final[Mapping[str, Made]] = {
     "adam_of_two": lambda: one("Adam", "X", "X", domain=_PREVIEW),
     "momentum_of_none": lambda: one("Momentum", domain=_PREVIEW),
     "rank_65": lambda: one("Transpose", "c", constants=[ints("c", [1] * 65, [3])]),
+    "permutation_of_65_axes": lambda: model(
+        [helper.make_node("Transpose", ["X"], ["Y"], perm=list(range(65)))], [info("X")]
+    ),
+    "window_of_63_axes": lambda: model([helper.make_node("MaxPool", ["X"], ["Y"], kernel_shape=[2] * 63)], [info("X")]),
+    "output_without_a_possible_size": lambda: model(
+        [
+            helper.make_node("MaxPool", ["X"], ["P"], kernel_shape=[2**63 - 1] * 2),
+            helper.make_node("Transpose", ["P"], ["Y"], perm=[0, 2, 3, 1]),
+        ],
+        [info("X")],
+    ),
+    "theta_of_a_huge_size": lambda: model(
+        [helper.make_node("AffineGrid", ["T", "S"], ["Y"])],
+        [info("T", dims=["N", 2**31 - 1, 3]), info("S", TensorProto.INT64)],
+    ),
+    "loop_in_a_loop_in_a_loop": loop_in_a_loop_in_a_loop,
     "rank_65_trilu": lambda: one("Trilu", "c", constants=[ints("c", [1] * 65, [3])]),
     "rank_65_flatten": lambda: one("Flatten", "c", constants=[ints("c", [1] * 65, [3])]),
     "nothing_of_a_huge_size": lambda: one(

@@ -12,7 +12,7 @@ from absint.lattices.shape_lattice import SHAPES
 from absint.lattices.shape_texts import read_shape
 from absint.lattices.starred import (
     aligned,
-    of_rank,
+    dims_of_rank,
     place,
     places,
     spliced,
@@ -109,8 +109,9 @@ def test_axes() -> None:
     assert with_axes(X, [0, -1], const(1)) is Shape([1, "N", "*s", 64, 1])
     assert with_axes(X, [2], const(1)) is None
     assert with_axes(TOP_SHAPE, [0], const(1)) is None
-    assert of_rank(X, 4) is Shape(["N", None, None, 64])
-    assert of_rank(X, 1) is BOTTOM_SHAPE
+    assert dims_of_rank(X, 4) == Shape(["N", None, None, 64]).dims
+    assert dims_of_rank(X, 1) is None
+    assert len(dims_of_rank(X, 65) or ()) == 65
     assert spliced((const(2),), X, ()) is Shape([2, "N", "*s", 64])
     assert spliced((const(2),), Shape([3]), (const(4),)) is Shape([2, 3, 4])
     assert spliced((const(2),), TOP_SHAPE, ()) is TOP_SHAPE

@@ -18,10 +18,10 @@
 `python -m tests.soundness.random_graphs --seconds 60 --seed 0` hunts there for wrong claims.
 
     random_nodes    random models of one node, driven by the schemas (`node_sources`, `node_changes`, `node_drafts`,
-                    `node_runs`, `node_sweeps`, `node_shrinks`)
+                    `node_schemas`, `node_runs`, `node_inference`, `node_sweeps`, `node_rounds`, `node_shrinks`)
 
 `python -m tests.soundness.random_nodes --count 500 --seed 0` hunts for wrong claims, and for nodes that are said to run
-and do not; with `--sweep 2` it changes one thing of each node at a time.
+and do not; `--sweep 2` changes one thing of each node at a time, `--every 10` goes through all operators.
 
     random_proofs   random questions about random models (`proof_graphs`, `proof_runs`, `proof_queries`, `proof_checks`)
 

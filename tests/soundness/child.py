@@ -10,12 +10,14 @@ from typing import Any
 import onnxruntime as ort
 
 
-def load(model: bytes) -> ort.InferenceSession:
+def load(model: bytes, *, strict: bool = False) -> ort.InferenceSession:
     """A session without optimisations, in one thread."""
     options = ort.SessionOptions()
     options.graph_optimization_level = ort.GraphOptimizationLevel.ORT_DISABLE_ALL
     options.log_severity_level = 4
     options.intra_op_num_threads = options.inter_op_num_threads = 1
+    if strict:
+        options.add_session_config_entry("session.strict_shape_type_inference", "1")
     return ort.InferenceSession(model, options, providers=["CPUExecutionProvider"])
 
 
@@ -28,7 +30,7 @@ def attempt(action: Callable[[], Any]) -> tuple[bool, Any]:
 
 
 def main() -> None:
-    """Serve requests: bytes load a model, a dict of arrays runs it."""
+    """Serve requests: bytes load a model, behind "strict" to see inference object; a dict of arrays runs it."""
     ort.set_default_logger_severity(4)
     requests, replies = sys.stdin.buffer, sys.stdout.buffer
     session: ort.InferenceSession | None = None
@@ -41,6 +43,10 @@ def main() -> None:
             ok, loaded = attempt(lambda model=request: load(model))  # type: ignore[misc]
             session = loaded if ok else None
             reply = (True, [o.type for o in loaded.get_outputs()]) if ok else (False, loaded)
+        elif isinstance(request, tuple):
+            session = None
+            ok, loaded = attempt(lambda model=request[1]: load(model, strict=True))  # type: ignore[misc]
+            reply = (ok, None if ok else loaded)
         else:
             assert session is not None
             reply = attempt(lambda feeds=request, run=session.run: run(None, feeds))  # type: ignore[misc]

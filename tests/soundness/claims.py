@@ -119,7 +119,7 @@ def _numbers(value: Value, actual: Any) -> Iterator[tuple[Expr, int]]:
         tail = len(value.shape.tail)
         ends = actual.shape[: len(value.shape.head)] + actual.shape[actual.ndim - tail :]
         yield from ((dim, size) for dim, size in zip(value.shape.known, ends, strict=True) if isinstance(dim, Expr))
-    contents = value.contents
+    contents = value.contents if actual.dtype.kind in "biu" else None
     if contents is not None and not contents.is_fill and actual.size == len(contents.elements):
         for element, number in zip(contents.elements, actual.ravel().tolist(), strict=True):
             if isinstance(element, Expr):
@@ -171,6 +171,7 @@ def _tensor(where: str, value: Tensor, actual: np.ndarray, known: Known) -> Iter
         ran = DType.STRING if actual.dtype.kind in "OUST" else DType(helper.np_dtype_to_tensor_dtype(actual.dtype))
         if value.dtype is not ran:
             yield f"{where}: claimed {value.dtype}, ran {ran}"
+            return
     if value.shape.rank is not None:
         if value.shape.rank != actual.ndim:
             yield f"{where}: claimed {value.shape}, ran {actual.shape}"
@@ -190,6 +191,24 @@ def _tensor(where: str, value: Tensor, actual: np.ndarray, known: Known) -> Iter
             yield from _element(f"{where}, element {at}", element, number, known)
     for index in np.ndindex(actual.shape if value.ramps else (0,)):
         yield from _dim(f"{where}{list(index)}", ramps.element(value.ramps, index), int(actual[index]), known)
+
+
+def against_sizes(
+    where: str, value: Value, dtype: DType, sizes: tuple[int | None, ...] | None, known: Known
+) -> Iterator[str]:
+    """What the type and the sizes of a tensor, as far as they are known, contradict."""
+    if not isinstance(value, Tensor):
+        return
+    if value.dtype not in (DType.UNDEFINED, dtype):
+        yield f"{where}: claimed {value.dtype}, ran {dtype}"
+    if sizes is None or value.shape.rank is None:
+        return
+    if value.shape.rank != len(sizes):
+        yield f"{where}: claimed {value.shape}, ran {sizes}"
+        return
+    for axis, (claim, size) in enumerate(zip(value.shape, sizes, strict=True)):
+        if size is not None:
+            yield from _dim(f"{where}[{axis}]", claim, size, known)
 
 
 def _starred(where: str, shape: Shape, actual: tuple[int, ...], known: Known) -> Iterator[str]:

@@ -13,6 +13,7 @@ import onnx
 from onnx import TensorProto
 
 from tests.soundness.node_drafts import Input, NodeDraft, Size, as_array, numpy_type
+from tests.soundness.node_schemas import schemas
 from tests.soundness.node_sources import (
     MOST_ELEMENTS,
     attribute_value,
@@ -25,7 +26,6 @@ from tests.soundness.node_sources import (
     outputs_of,
     pool_of,
     schema_of,
-    schemas,
 )
 
 Change = Callable[[random.Random, NodeDraft], NodeDraft]

@@ -14,6 +14,7 @@ from onnx import GraphProto, ModelProto, NodeProto, TensorProto, helper, numpy_h
 
 from absint.lattices.terms.expr import Dim, UndefinedError
 from tests.soundness.models import NEWEST_RUN, Binding, nudged, resized
+from tests.soundness.node_schemas import schema_at
 
 Size = int | str
 Number = int | float | bool | str | tuple[str, int]
@@ -107,8 +108,9 @@ class NodeDraft:
         names = [self._input(graph, f"x{k}", item, declared) if item else "" for k, item in enumerate(self.inputs)]
         outputs = [f"y{k}" for k in range(self.outputs)]
         node = helper.make_node(self.operator, names, outputs, name="node", domain=self.domain)
+        schema = schema_at((self.domain, self.operator), self.version)
         for name, value in self.attributes.items():
-            node.attribute.append(attribute(name, value))
+            node.attribute.append(attribute(name, value, schema))
         graph.node.append(node)
         graph.output.extend(onnx.ValueInfoProto(name=name) for n in graph.node for name in n.output if name)
         imports = [helper.make_opsetid("", min(self.opset, NEWEST_RUN))]
@@ -212,12 +214,14 @@ def _scalar(name: str, dtype: int) -> onnx.ValueInfoProto:
     return helper.make_tensor_value_info(name, dtype, [])
 
 
-def attribute(name: str, value: Any) -> onnx.AttributeProto:
-    """The attribute; an empty list is one of integers."""
+def attribute(name: str, value: Any, schema: onnx.defs.OpSchema | None) -> onnx.AttributeProto:
+    """The attribute; an empty list has the type of the schema, or is one of integers."""
     if isinstance(value, onnx.AttributeProto):
         return value
     if isinstance(value, (list, tuple)) and not len(value):
-        return helper.make_attribute(name, [], attr_type=onnx.AttributeProto.INTS)
+        known = None if schema is None else schema.attributes.get(name)
+        kind = onnx.AttributeProto.INTS if known is None else known.type.value
+        return helper.make_attribute(name, [], attr_type=kind)
     return helper.make_attribute(name, value)
 
 

@@ -17,13 +17,14 @@ from tests.soundness import limits
 from tests.soundness.claims import Claims, truth
 from tests.soundness.models import Binding, all_nodes
 from tests.soundness.node_drafts import NodeDraft, TooLargeError
+from tests.soundness.node_inference import against_inference
 from tests.soundness.runs import ENGINE, typed
 
 NOT_THERE: Final = re.compile(
     "NOT_IMPLEMENTED|Could not find an implementation|is not a registered|No Op registered|under development"
     "|ONNX Runtime only \\*guarantees\\*|Unsupported type proto|Unable to handle object of type"
-    "|not supported in this build|No corresponding Numpy type|InsertedPrecisionFreeCast"
-    r"|bound to different types \(.*\) in node \(\)"  # inside of the function that defines the operator
+    "|not supported in this build|onnxruntime did not end|No corresponding Numpy type|InsertedPrecisionFreeCast"
+    r"|bound to different types \(.*\) in node \(\)|of operator \(.*\) in node \(\) is invalid"
 )
 """Failures that speak of the runtime, not of the node."""
 
@@ -47,6 +48,8 @@ class Verdict:
     """Numeric premises that exclude small sizes."""
     ran: int = 0
     failed: int = 0
+    inferred: int = 0
+    """Bindings at which onnxruntime's inference was held against the claims, for want of a kernel."""
     missing: bool = False
     """onnxruntime has no kernel for the node."""
     failures: list[str] = field(default_factory=list)
@@ -93,6 +96,10 @@ def examine(draft: NodeDraft, *, every: bool = True) -> Verdict:
     loaded, reply = ENGINE.load(serialised)
     if not loaded and NOT_THERE.search(str(reply)):
         verdict.missing = True
+        verdict.failures.append(str(reply))
+        for problems in against_inference(draft, claims, bindings(draft)):
+            verdict.inferred += 1
+            verdict.wrong += problems
         return verdict
     if loaded and not draft.looped:
         verdict.broken += _unloadable(result, model, draft)
@@ -119,7 +126,7 @@ def examine(draft: NodeDraft, *, every: bool = True) -> Verdict:
             outputs = dict(zip(names, map(typed, reply, values), strict=True))
             if limits.deviates(inside(runnable), {**constants(runnable), **feeds, **outputs}):
                 continue
-            for problem in claims.wrong(binding, outputs):
+            for problem in claims.wrong(binding, {**feeds, **outputs}):
                 verdict.wrong.append(f"at {binding}: {problem}")
             for where, statement in claims.statements:
                 if statement.role == "assumed" and truth(statement.relation, binding) is False:

@@ -20,32 +20,17 @@ from absint.transfer.families import shipped
 from tests.operators_page import all_cases
 from tests.soundness.models import SHAPE_LIKE, NodeTest, node_tests
 from tests.soundness.node_drafts import Input, NodeDraft, Number, numpy_type
+from tests.soundness.node_schemas import Operator, is_drawn, schema_at, schemas
 from tests.transfer.harness import Arg, Case
-
-Operator = tuple[str, str]
-
-DOMAINS: Final = ("", "ai.onnx.ml", "com.microsoft")
-LEFT_OUT: Final = frozenset(
-    {"If", "Loop", "Scan", "SequenceMap", "Constant", "ImageDecoder", "BeamSearch", "GreedySearch", "Sampling"}
-    | {"WhisperBeamSearch", "EPContext", "RandomNormal", "RandomUniform"}
-)
-"""Operators with bodies or files, or without inputs."""
 
 SIZES: Final = (0, 1, 1, 2, 2, 3, 3, 4, 5)
 RANKS: Final = (0, 1, 1, 2, 2, 2, 3, 3, 3, 4, 4, 5)
+NEWEST: Final = {"": defs.onnx_opset_version(), "ai.onnx.ml": 5}
+"""The newest version of each domain that has several."""
+
 TYPES: Final = ("float", "float", "float", "int64", "int64", "int32", "double", "uint8", "int8", "bool", "float16")
 MOST_ELEMENTS: Final = 64
 """The most elements of a tensor that is kept as it is."""
-
-
-@cache
-def schemas() -> Mapping[Operator, list[OpSchema]]:
-    """The schemas of each operator, one for each version, that a random node may have."""
-    found: dict[Operator, list[OpSchema]] = defaultdict(list)
-    for schema in defs.get_all_schemas_with_history():
-        if schema.domain in DOMAINS and not schema.deprecated and schema.name not in LEFT_OUT:
-            found[schema.domain, schema.name].append(schema)
-    return {operator: sorted(one, key=lambda s: s.since_version) for operator, one in sorted(found.items())}
 
 
 @cache
@@ -53,7 +38,7 @@ def cases() -> Mapping[Operator, list[Case]]:
     """The cases of tests/transfer by operator."""
     found: dict[Operator, list[Case]] = defaultdict(list)
     for case in all_cases():
-        if case.domain in DOMAINS and case.op not in LEFT_OUT:
+        if is_drawn((case.domain, case.op)):
             found[case.domain, case.op].append(case)
     return dict(found)
 
@@ -65,19 +50,13 @@ def tests() -> Mapping[Operator, list[NodeTest]]:
     for test in node_tests().values():
         if len(test.nodes) == 1 and all(item.is_tensor for item in test.inputs):
             node = test.nodes[0]
-            if node.domain in DOMAINS and node.op_type not in LEFT_OUT and set(node.input) <= _names(test):
+            if is_drawn((node.domain, node.op_type)) and set(node.input) <= _names(test):
                 found[node.domain, node.op_type].append(test)
     return dict(found)
 
 
 def _names(test: NodeTest) -> set[str]:
     return {"", *(item.name for item in test.inputs)}
-
-
-@cache
-def operators() -> list[Operator]:
-    """Every operator that a random node may have."""
-    return sorted({*schemas(), *cases()})
 
 
 def begin(rng: random.Random, seed: int, operator: Operator) -> NodeDraft | None:
@@ -188,7 +167,7 @@ def _of_schema(rng: random.Random, operator: Operator) -> NodeDraft | None:
 def later(rng: random.Random, operator: Operator, schema: OpSchema) -> int:
     """A version at which this schema is the one in force."""
     following = [s.since_version for s in schemas()[operator] if s.since_version > schema.since_version]
-    last = min(following) - 1 if following else defs.onnx_opset_version() if not schema.domain else 5
+    last = min(following) - 1 if following else NEWEST.get(schema.domain, 1)
     return rng.choice([schema.since_version, rng.randint(schema.since_version, max(last, schema.since_version))])
 
 
@@ -351,9 +330,8 @@ def has_rule(draft: NodeDraft) -> bool:
 
 
 def schema_of(draft: NodeDraft) -> OpSchema | None:
-    """The schema in force, if `onnx` has one."""
-    found = [s for s in schemas().get((draft.domain, draft.operator), ()) if s.since_version <= draft.version]
-    return found[-1] if found else None
+    """The schema in force, if there is one."""
+    return schema_at((draft.domain, draft.operator), draft.version)
 
 
 def attributes_seen(operator: Operator) -> Iterator[tuple[str, Any]]:

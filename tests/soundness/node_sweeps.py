@@ -11,7 +11,8 @@ import onnx
 
 from tests.soundness.node_changes import reshaped, schema_of, with_input
 from tests.soundness.node_drafts import NodeDraft
-from tests.soundness.node_sources import Operator, begin, later, schemas
+from tests.soundness.node_schemas import Operator, schemas
+from tests.soundness.node_sources import begin, later
 
 RANKS: Final = range(6)
 VALUES: Final = (-3, -2, -1, 0, 1, 2, 3)

@@ -9,13 +9,21 @@ prints every fault with the smallest node that still shows it, and exits with 1 
     ill-typed the same, where the run fails for an element type
     premise   a numeric premise that excludes a small size
 
-`--seed` is the seed of the first node, the next ones follow. `--operator` takes names, `com.microsoft::Name` too.
+    python -m tests.soundness.random_nodes --every 10 [--shard I/N]
 
+examines each operator of the shipped table in turn, for 10 seconds, and says which were reached, and why others not.
+
+`--seed` is the seed of the first node, the next ones follow. `--operator` takes names, `com.microsoft::Name` and
+`com.*::*` too.
+
+    node_schemas   the operators, and their schemas
     node_sources   where a node begins: a case of the rules' tests, a node test of `onnx`, or its schema
     node_changes   what is changed in it
     node_drafts    its model and its data
     node_runs      analysis and runs
+    node_inference what onnxruntime infers of nodes that it has no kernel for
     node_sweeps    one thing changed at a time, systematically (`--sweep`)
+    node_rounds    each operator in turn (`--every`)
     node_shrinks   smaller nodes that show the same fault
 """
 
@@ -26,29 +34,36 @@ import random
 import re
 import sys
 import time
+import traceback
 import warnings
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
-from itertools import islice
+from fnmatch import fnmatchcase
+from itertools import count, islice
 
 from tests.soundness.node_changes import changed
 from tests.soundness.node_drafts import NodeDraft
+from tests.soundness.node_rounds import rounds, summary
 from tests.soundness.node_runs import Verdict, examine
+from tests.soundness.node_schemas import Operator, operators
 from tests.soundness.node_shrinks import printed, shrunk
-from tests.soundness.node_sources import begin, has_rule, operators
+from tests.soundness.node_sources import begin, has_rule
 from tests.soundness.node_sweeps import sweep
 
 LOOPED = 0.1
 """The share of nodes in a loop, which may run no iteration."""
 
+MOST_TRIES = 100
+"""The most drafts that are thrown away before a node is given up."""
+
 KINDS = ("wrong", "broken", "ill_typed", "premises")
 
 
-def draft(seed: int, only: Sequence[tuple[str, str]] = ()) -> NodeDraft:
-    """The random node of this seed."""
+def draft(seed: int, only: Sequence[Operator] = ()) -> NodeDraft:
+    """The random node of this seed. Raises LookupError if none could be made."""
     rng = random.Random(seed)
-    while True:
+    for _ in range(MOST_TRIES):
         found = begin(rng, seed, rng.choice(only or operators()))
         if found is not None:
             found = changed(rng, found)
@@ -56,12 +71,17 @@ def draft(seed: int, only: Sequence[tuple[str, str]] = ()) -> NodeDraft:
                 found = replace(found, looped=True)
             if has_rule(found):
                 return found
+    raise LookupError("no node could be made")
 
 
-def named(names: Sequence[str]) -> list[tuple[str, str]]:
-    """The operators of these names. Raises ValueError for one that is not there."""
-    found = [o for o in operators() if o[1] in names or "::".join(filter(None, o)) in names]
-    missing = [n for n in names if not any(o[1] == n or "::".join(filter(None, o)) == n for o in found)]
+def named(names: Sequence[str]) -> list[Operator]:
+    """The operators of these names, or of a pattern. Raises ValueError for one that is not there."""
+
+    def fits(operator: Operator, name: str) -> bool:
+        return operator[1] == name or fnmatchcase("::".join(filter(None, operator)), name)
+
+    found = [o for o in operators() if any(fits(o, name) for name in names)]
+    missing = [name for name in names if not any(fits(o, name) for o in found)]
     if missing:
         raise ValueError(f"no operator {', '.join(missing)}")
     return found
@@ -80,7 +100,11 @@ def show(found: NodeDraft, kind: str) -> None:
         return has_rule(smaller) and bool(getattr(examine(smaller, every=False), kind))
 
     small = shrunk(found, is_wrong)
-    print(printed(small), *getattr(examine(small), kind)[:2], "", sep="\n", flush=True)
+    try:
+        problems = getattr(examine(small), kind)[:2]
+    except Exception:
+        problems = traceback.format_exc().splitlines()[-3:]
+    print(printed(small), *problems, "", sep="\n", flush=True)
 
 
 def main() -> int:
@@ -90,15 +114,18 @@ def main() -> int:
     parser.add_argument("--seconds", type=float, default=float("inf"))
     parser.add_argument("--operator", action="append", default=[])
     parser.add_argument("--sweep", type=int, default=0, help="vary so many nodes of each operator one thing at a time")
-    parser.add_argument("--shard", default="0/1", help="I/N: of a sweep every Nth operator from I on")
+    parser.add_argument("--shard", default="0/1", help="I/N: with --sweep and --every, every Nth operator from I on")
+    parser.add_argument("--every", type=float, default=0, help="examine each operator in turn for so many seconds")
     parser.add_argument("--list", action="store_true", help="show how many nodes of each operator ran")
     args = parser.parse_args()
     warnings.simplefilter("ignore")
     only = named(args.operator)
     draft(args.seed, only)  # what the nodes are made from is read before the time runs
     end = time.monotonic() + args.seconds
-    totals: Counter[str] = Counter()
     seen: Counter[str] = Counter()
+    if args.every:
+        return every(args, only, seen)
+    totals: Counter[str] = Counter()
     ran: Counter[str] = Counter()
     for found in drafts(args, only):
         if time.monotonic() > end:
@@ -119,7 +146,26 @@ def main() -> int:
     return int(any(totals[kind] for kind in KINDS))
 
 
-def drafts(args: argparse.Namespace, only: Sequence[tuple[str, str]]) -> Iterator[NodeDraft]:
+def every(args: argparse.Namespace, only: Sequence[Operator], seen: Counter[str]) -> int:
+    """Each operator in turn, and which of them were reached; 1 if a claim is wrong."""
+    first, step = map(int, args.shard.split("/"))
+
+    def made(operator: Operator) -> Iterator[NodeDraft]:
+        for seed in count(args.seed):
+            try:
+                yield draft(seed, [operator])
+            except LookupError:
+                return
+
+    turns = []
+    for turn in rounds((only or operators())[first::step], args.every, made, lambda d, v: report(d, v, seen)):
+        turns.append(turn)
+        print(f"{turn.name}: {turn.ran} of {turn.nodes} nodes compared", flush=True)
+    print(summary(turns, all_of_them=not only and step == 1))
+    return int(any(turn.wrong or turn.broken for turn in turns))
+
+
+def drafts(args: argparse.Namespace, only: Sequence[Operator]) -> Iterator[NodeDraft]:
     """The nodes to try."""
     if not args.sweep:
         for seed in range(args.seed, args.seed + args.count):

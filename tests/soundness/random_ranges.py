@@ -31,8 +31,8 @@ from absint.queries.outcomes import Outcome
 from tests.soundness import limits
 from tests.soundness.node_drafts import TooLargeError
 from tests.soundness.node_runs import bindings, constants, inside
+from tests.soundness.node_schemas import operators as node_operators
 from tests.soundness.node_shrinks import printed
-from tests.soundness.node_sources import operators as node_operators
 from tests.soundness.random_nodes import draft, named
 from tests.soundness.range_boxes import Boxed, boxed
 from tests.soundness.runs import ENGINE, typed

@@ -56,6 +56,12 @@ class OnnxRuntime:
                 return False, message
         return self._ask(dict(feeds))
 
+    def refusal(self, model: bytes) -> str:
+        """Why a model does not load where inference must agree with what is declared; empty if it does."""
+        self._model = b""
+        ok, message = self._ask(("strict", model))
+        return "" if ok else str(message)
+
     def _ask(self, request: object) -> tuple[bool, Any]:
         if self._process is None:
             command = [sys.executable, "-m", "tests.soundness.child"]

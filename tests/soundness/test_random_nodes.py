@@ -11,8 +11,9 @@ import pytest
 from tests.soundness import node_runs
 from tests.soundness.node_drafts import NodeDraft, as_array
 from tests.soundness.node_runs import Verdict, bindings, examine
+from tests.soundness.node_schemas import operators
 from tests.soundness.node_shrinks import printed, shrunk
-from tests.soundness.node_sources import begin, known, operators
+from tests.soundness.node_sources import begin, known
 from tests.soundness.node_sweeps import sweep, undeclared
 from tests.soundness.random_nodes import KINDS, draft, named
 

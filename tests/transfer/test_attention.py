@@ -146,6 +146,11 @@ SAMPLING = [
         ],
         bindings=sizes(N=[1, 2], H=[4], W=[5]),
     ),
+    Case(
+        "AffineGrid",
+        [Arg(["N", 2, 3], TensorProto.FLOAT16), Arg(elements=["N", 3, 4, 5], dtype=I64)],
+        bindings=sizes(N=[1, 2]),
+    ),
     Case("AffineGrid", [Arg(["N", 3, 3]), Arg(elements=["N", 3, 4, 5], dtype=I64)], bindings=sizes(N=[1, 2])),
     *(
         Case(

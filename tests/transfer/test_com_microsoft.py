@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from functools import partial
 
 import numpy as np
@@ -217,7 +218,10 @@ FUSED = [
         bindings=sizes(N=[1, 6]),
         expect=["[?]", "[N]", "[?]"],
     ),
-    MS("MurmurHash3", [Arg(["N"], I32)], bindings=sizes(N=[1, 6]), expect=["[N]"]),
+    *(
+        MS("MurmurHash3", [Arg(["N"], I32)], attributes, bindings=sizes(N=[1, 6]), expect=["[N]"])
+        for attributes in ({}, {"positive": 0}, {"positive": 1}, {"positive": 2})
+    ),
     MS("Trilu", [Arg(["N", "M"])], {"upper": 0}, bindings=sizes(N=[1, 6], M=[2]), expect=["[N, M]"]),
     MS("Inverse", [Arg(["B", 2, 2])], bindings=sizes(B=[1, 3]), expect=["[B, 2, 2]"]),
     MS(
@@ -392,6 +396,13 @@ def test_rejected_nodes_fail(case: Case) -> None:
     assert run_case(case) == 0
 
 
+@pytest.mark.parametrize("epsilon", [-1.0, float("nan")])
+def test_an_epsilon_below_0_is_refused(epsilon: float) -> None:
+    case = MS("SkipLayerNormalization", [X, X, VECTOR], {"epsilon": epsilon})
+    assert apply_case(case).rejected == "epsilon must not be negative"
+    assert run_case(replace(case, bindings=sizes(B=[1], S=[2]))) == 0
+
+
 # Kernels that the CPU build of onnxruntime does not have: the answer alone.
 @pytest.mark.parametrize(
     ("case", "expect"),
@@ -408,6 +419,10 @@ def test_rejected_nodes_fail(case: Case) -> None:
         (
             MS("MatMulInteger16", [Arg(["M", 3], TensorProto.INT16), Arg([3, "N"], TensorProto.INT16)]),
             "Tensor(INT32[M, N])",
+        ),
+        (
+            MS("MatMulInteger16", [Arg(["M", 3], TensorProto.UINT16), Arg([3, "N"], TensorProto.UINT16)]),
+            "Tensor(?[M, N])",
         ),
         (
             MS("QLinearReduceMean", [Arg(["N", "M"], U8), SCALE, ZERO, SCALE, ZERO], {"axes": [1]}),

@@ -37,6 +37,21 @@ PAST = sizes(B=[1, 2, 3], P=[0, 1, 7])
 MASKED = [Arg(["B", 1, 16]), Arg([16, 48]), Arg([48]), None, Arg([2, "B", 4, "P", 4]), None, ints(1)]
 
 DECODERS = [
+    *(
+        MS(
+            "CausalConvWithState",
+            [Arg(["B", "S", 6]), Arg([channels, 1, 2])],
+            {"channels_last": 1, **attributes},
+            2,
+            ROWS,
+            expect=expect,
+        )
+        for attributes, channels, expect in (
+            ({"state_length": 5}, 6, ["[B, S, 6]", "[B, 5, 6]"]),
+            ({"input_channels": 4, "input_channel_offset": 1}, 4, ["[B, S, 4]", "[B, 1, 4]"]),
+            ({"state_channels_last": 1}, 6, ["[B, S, 6]", "[B, 1, 6]"]),
+        )
+    ),
     MS("DecoderMaskedSelfAttention", MASKED, HEADS, 2, PAST, expect=["[B, 1, 16]", "[2, B, 4, P + 1, 4]"]),
     MS(
         "DecoderMaskedSelfAttention",

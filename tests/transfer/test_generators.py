@@ -35,6 +35,7 @@ CONSTANTS = [
     Case("Constant", [], {"value_ints": [4, -1]}, expect=["[2]"], contents="[4, -1]"),
     Case("Constant", [], {"value_float": 0.5}, expect=["[]"], contents="(1)/2"),
     Case("Constant", [], {"value_floats": [0.5, 0.25]}, expect=["[2]"], contents="[(1)/2, (1)/4]", opset=12),
+    Case("Constant", [], {"value_float": 2.0, "value_ints": [2, 3]}, expect=["?"]),
     Case("Constant", [], {"value_string": "x"}, expect=["[]"]),
     Case("Constant", [], {"value_strings": ["x", "y"]}, expect=["[2]"]),
     Case("ConstantOfShape", [Arg(elements=["N", 3], dtype=I64)], expect=["[N, 3]"], contents="all 0", bindings=N),

@@ -317,3 +317,8 @@ def test_the_first_split_has_no_default_axis() -> None:
     applied = apply_case(Case("Split", [Arg(["N", 4])], outputs=2, opset=1))
     assert [str(value) for value in applied.outputs] == ["Tensor(FLOAT[?, ?])"] * 2
     assert applied.possible_failures
+
+
+def test_a_permutation_of_more_axes_than_shapes_have() -> None:
+    case = Case("Transpose", [Arg([1], unknown_rank=True)], {"perm": list(range(65))})
+    assert [str(value) for value in apply_case(case).outputs] == ["Tensor(FLOAT?)"]

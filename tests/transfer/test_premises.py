@@ -9,8 +9,9 @@ import pytest
 from absint.lattices.contents import OPAQUE, Contents, Element
 from absint.lattices.dtype import DType
 from absint.lattices.logic.facts import NO_FACTS, Facts
+from absint.lattices.logic.relation import le
 from absint.lattices.shape import Shape
-from absint.lattices.terms.expr import Dim, Expr
+from absint.lattices.terms.expr import Dim, Expr, Symbol, expr_of
 from absint.lattices.terms.real import Real
 from absint.lattices.text import parse, parse_relation
 from absint.lattices.value import Tensor
@@ -114,6 +115,13 @@ def test_facts_bound_a_size() -> None:
     assert is_ordinary(premise.substitute(facts.mapping), facts)
     assert is_ordinary(premise, Facts([parse_relation("N*M <= 1000")]))
     assert not is_ordinary(premise, Facts([parse_relation("N >= 70000")]))  # no ordinary size is left to hold for
+
+
+def test_facts_about_trips_that_ordinary_sizes_settle() -> None:
+    trip, size = expr_of(Symbol("%3:loop/i", 0, None)), parse("N")
+    settled = [parse_relation("N <= 70000"), parse_relation("M + N >= 1 - 70000")]
+    assert is_ordinary(le(trip, ORDINARY), Facts([*settled, le(trip, size)]))
+    assert not is_ordinary(le(trip, ORDINARY), Facts(settled))
 
 
 @pytest.mark.parametrize(

@@ -124,8 +124,14 @@ def skip_simplified_layer_normalization(op: Op) -> Sequence[Tensor]:
     return _skip_normalized(op, "gamma", "bias")
 
 
+def _check_epsilon(op: Op) -> None:
+    if not op.number("epsilon", 0.0) >= 0:
+        op.reject("epsilon must not be negative")
+
+
 def _skip_normalized(op: Op, *vectors: str) -> Sequence[Tensor]:
     shape, skip, dtype = op.tensor("input").shape, op.tensor("skip").shape, op.common_dtype("input", "skip")
+    _check_epsilon(op)
     if shape.is_top:
         op.may_fail("input, skip and weights must fit")
         return Tensor(dtype), Tensor(DType.FLOAT), Tensor(DType.FLOAT), Tensor(dtype)
@@ -182,6 +188,7 @@ def embed_layer_normalization(op: Op) -> Sequence[Tensor]:
     """Normalised sum of word, position and segment embeddings; the number of unmasked tokens in each row; the sum."""
     ids, dtype = op.tensor("input_ids").shape, op.common_dtype("word_embedding", "position_embedding", "gamma", "beta")
     op.may_fail("onnxruntime's shape inference must see the sizes of tables and weights")
+    _check_epsilon(op)
     op.require_rank(ids, 2, "input_ids")
     hidden = _embedding_size(op)
     batch, length = (UNKNOWN_SIZE, UNKNOWN_SIZE) if ids.is_top else ids.dims
@@ -270,7 +277,7 @@ def tokenizer(op: Op) -> Tensor:
 @rule("MurmurHash3", inputs="X", domain=MICROSOFT)
 def murmur_hash(op: Op) -> Tensor:
     """A hash of each element."""
-    return Tensor(DType.INT32 if op.integer("positive", 1) == 0 else DType.UINT32, op.tensor("X").shape)
+    return Tensor(DType.UINT32 if op.integer("positive", 1) == 1 else DType.INT32, op.tensor("X").shape)
 
 
 # Operators of ONNX's domain under another name

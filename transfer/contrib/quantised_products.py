@@ -84,9 +84,9 @@ def matmul_integer_16(op: Op) -> Tensor:
     dtypes = {op.dtype("A"), op.dtype("B")}
     if dtypes != {DType.INT16}:
         op.may_fail("onnxruntime multiplies only signed integers on a CPU")
-    known = DType.UINT32 if dtypes == {DType.UINT16} else DType.INT32
     shape = matmul_shape(op, op.tensor("A").shape, op.tensor("B").shape)
-    return Tensor(DType.UNDEFINED if DType.UNDEFINED in dtypes else known, shape)
+    # Of two unsigned matrices the documentation says UINT32, and onnxruntime infers INT32.
+    return Tensor(DType.INT32 if dtypes & {DType.INT16} else DType.UNDEFINED, shape)
 
 
 @rule("GemmFloat8", inputs="A B C scaleA scaleB scaleY", domain=MICROSOFT)

@@ -154,9 +154,21 @@ def _carried(op: Op, kernel: Dim) -> Dim:
 )
 def causal_conv_with_state(op: Op) -> Sequence[Tensor]:
     """Causal convolution of each channel: the shape of the input; the state has (kernel - 1) * dilation positions."""
-    if op.wants(2) or op.integer("state_update_capacity", 0):
-        op.may_fail("the device must capture updates of the state")
+    if op.wants(2) or any(op.integer(name, default) != default for name, default in _EXTENDED.items()):
+        if (op.integer("channels_last", 0), op.integer("ndim", 1), op.integer("state_window", 0)) != (1, 1, 0):
+            op.reject("attributes of other states and channels need channels_last=1, ndim=1 and no state_window")
+        op.may_fail("onnxruntime's CPU kernel has no other states and channels")
     return _causal_conv(op)
+
+
+_EXTENDED: Final = {
+    "state_update_capacity": 0,
+    "state_length": 0,
+    "state_channels_last": -1,
+    "input_channels": -1,
+    "input_channel_offset": 0,
+}
+"""Attributes that a device alone takes, with their defaults."""
 
 
 def _causal_conv(op: Op) -> Sequence[Tensor]:
@@ -174,10 +186,16 @@ def _causal_conv(op: Op) -> Sequence[Tensor]:
         return Tensor(dtype), Tensor(dtype), Tensor(dtype)
     if len(x) < 3 or (not channels_last and len(x) != axes + 2):
         op.reject(f"input must have a batch, channels and {axes} spatial axes, found shape {x}")
+    taken, length = op.integer("input_channels", -1), op.integer("state_length", 0)
+    if taken >= 0:
+        x = shape_of((*x[:2], const(taken)))
     channels = product(x[2:]) if channels_last else x[1]
     require_dims(op, "weight", channels, 1, *kernel)
     require_dims(op, "bias", channels)
+    carried = const(length) if length > 0 else carried
     state = (*window, x[0], carried, *x[2:]) if channels_last else (*window, *x[:-1], carried)
+    if op.integer("state_channels_last", -1) == 0:
+        state = (UNKNOWN_SIZE,) * len(state)
     require_dims(op, "past_state", *state)
     changes = of_dims(dtype, x[0], op.integer("state_update_capacity", 0), channels)
     return Tensor(dtype, x), of_dims(dtype, *state), changes

@@ -73,9 +73,9 @@ def _unplaced(value: Value) -> Value:
 
 def of_rank(value: Value) -> Value:
     """Only the type and the rank of a tensor."""
-    if not isinstance(value, Tensor) or value.shape.is_top:
+    if not isinstance(value, Tensor) or value.shape.rank is None:
         return value
-    return Tensor(value.dtype, Shape([None] * len(value.shape)))
+    return Tensor(value.dtype, Shape([None] * value.shape.rank))
 
 
 def retyped(value: Value | None, dtype: DType) -> Value | None:
@@ -85,7 +85,7 @@ def retyped(value: Value | None, dtype: DType) -> Value | None:
 
 def _is_plain(shape: Shape) -> bool:
     """The shape is the same in both layouts."""
-    return shape.is_top or len(shape) < 3
+    return shape.rank is None or shape.rank < 3
 
 
 __all__ = ["NEWEST", "channels_last", "of_rank", "restate", "retyped"]

@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterable
 
 from absint.lattices.logic.facts import Facts
 from absint.lattices.logic.piecewise import cases, excludes, is_defined, restrict, settled
-from absint.lattices.logic.relation import FALSE, TRUE, Relation, eq, ge, ite, le, ne, negation
+from absint.lattices.logic.relation import FALSE, TRUE, Comparison, Relation, eq, ge, ite, le, ne, negation
 from absint.lattices.logic.truth import NO, YES
 from absint.lattices.terms.expr import ZERO_EXPR, Dim, Expr, expr_of
 from absint.lattices.terms.intern import remembered
@@ -110,6 +110,7 @@ def vanishes_with(dim: Dim, other: Dim) -> bool:
     if exact_quotient(dim, other) is not None:  # the zero of a quotient is a comparison, and no equation
         return True
     parts = zero.parts if zero.op == "or" else (zero,)  # a product is 0 where a factor is
-    if any(part.op != "==" for part in parts):
+    factors = [part for part in parts if isinstance(part, Comparison) and part.op == "=="]
+    if len(factors) < len(parts):
         return dim is ZERO_EXPR
-    return all(exact_quotient(dim, p.expr) is not None or restrict(dim, p) is ZERO_EXPR for p in parts)
+    return all(exact_quotient(dim, p.expr) is not None or restrict(dim, p) is ZERO_EXPR for p in factors)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from absint.lattices.logic.relation import TRUE, UNKNOWN_RELATION, Relation, ge, implies, le
+from absint.lattices.logic.relation import TRUE, UNKNOWN_RELATION, Comparison, Relation, ge, implies, le
 from absint.lattices.terms.expr import ZERO_EXPR, Dim, Expr, Symbol, expr_of
 from absint.shapes.interpretation import Interpretation
 from absint.shapes.loops.body import BodySymbols
@@ -40,6 +40,7 @@ def _of_all_trips(body: BodySymbols, premise: Relation, trips: Dim) -> Iterator[
     if (
         isinstance(trips, Expr)
         and inside == [body.iteration]
+        and isinstance(premise, Comparison)
         and premise.op == ">="
         and _is_linear(premise.expr, body.iteration)
     ):

@@ -7,7 +7,7 @@ iteration i + 1, so a loop whose first trip is certain makes one trip more than 
 
 from __future__ import annotations
 
-from absint.lattices.logic.relation import FALSE, TRUE, UNKNOWN_RELATION, Relation, conjunction, ite
+from absint.lattices.logic.relation import FALSE, TRUE, UNKNOWN_RELATION, Comparison, Relation, conjunction, ite
 from absint.lattices.terms.expr import ONE_EXPR, ZERO_EXPR, Dim, Expr, Symbol, const, expr_of, sub
 from absint.lattices.terms.normal import floordiv, maximum, minimum
 from absint.lattices.terms.substitution import substitute
@@ -36,7 +36,7 @@ def _for_loop(number: Symbol, first: Relation, after: Relation) -> Dim | None:
         return None
     parts = after.parts if after.op == "and" else (after,)
     fixed = [part for part in parts if number not in part.symbols]
-    lines = [_line(number, part.expr) for part in parts if part.op == ">=" and number in part.symbols]
+    lines = [_line(number, part) for part in parts if part.op == ">=" and number in part.symbols]
     limits = [maximum(floordiv(line[0], line[1]) + 2, 0) for line in lines if line is not None]
     if not limits or len(limits) + len(fixed) < len(parts):
         return None
@@ -50,7 +50,7 @@ def _within(number: Symbol, after: Relation, most: Dim | None) -> Dim | None:
     for part in after.parts if after.op == "and" else (after,):
         if part is TRUE:
             continue
-        line = _line(number, part.expr) if part.op == ">=" else None
+        line = _line(number, part)
         if line is not None:
             limits.append(maximum(floordiv(line[0], line[1]) + 2, 1))
         elif number not in part.symbols or _grows(number, part):
@@ -67,9 +67,9 @@ def _within(number: Symbol, after: Relation, most: Dim | None) -> Dim | None:
     return result
 
 
-def _line(number: Symbol, e: Expr) -> tuple[Dim, Expr] | None:
-    """p and s of p - s*number with s >= 1; None if it is no such line."""
-    found = _slope(number, e)
+def _line(number: Symbol, part: Relation) -> tuple[Dim, Expr] | None:
+    """p and s of p - s*number >= 0 with s >= 1; None if it is no such line."""
+    found = _slope(number, part)
     if found is None:
         return None
     start, slope = found
@@ -79,12 +79,15 @@ def _line(number: Symbol, e: Expr) -> tuple[Dim, Expr] | None:
 
 
 def _grows(number: Symbol, part: Relation) -> bool:
-    found = _slope(number, part.expr) if part.op == ">=" else None
+    found = _slope(number, part)
     return found is not None and found[1].bounds.lo is not None and found[1].bounds.lo >= 0
 
 
-def _slope(number: Symbol, e: Expr) -> tuple[Expr, Expr] | None:
-    """p and q of p + q*number, neither of which mentions the number."""
+def _slope(number: Symbol, part: Relation) -> tuple[Expr, Expr] | None:
+    """p and q of p + q*number >= 0, neither of which mentions the number."""
+    if not isinstance(part, Comparison) or part.op != ">=":
+        return None
+    e = part.expr
     start = substitute(e, {number: ZERO_EXPR})
     after = substitute(e, {number: ONE_EXPR})
     slope = sub(after, start)

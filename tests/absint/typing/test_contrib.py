@@ -14,6 +14,7 @@ import absint
 from absint.lattices.value import SequenceOf, SparseTensor, Tensor
 from absint.model import schemas
 from absint.model.signatures import Allowed, Signature, parse_type
+from absint.queries.outcomes import Outcome
 from absint.transfer.contrib.type_table import GROUPS, TABLE
 from absint.transfer.families import shipped
 from absint.transfer.rule import Rule
@@ -60,8 +61,21 @@ def test_the_table_is_what_onnxruntime_registers(domain: str) -> None:
                 assert mine == same or (not other.variable and sum(same) <= 1), f"{name} {other.name}"
             for formal, formal_of_runtime in zip(signature.outputs, schema.outputs, strict=True):
                 assert words(formal.allowed) >= set(formal_of_runtime.types), f"{name} {formal.name}"
+            if name in TABLE.get(domain, {}) and not signature.repeats_output:
+                assert signature.least_outputs == schema.min_output, name
             compared += 1
     assert compared >= 5
+
+
+def test_too_few_outputs_are_refused() -> None:
+    """onnxruntime counts them as it loads a model."""
+    node = helper.make_node("CausalConvWithState", ["x", "w"], ["y"], domain="com.microsoft")
+    inputs = [helper.make_tensor_value_info(n, 1, dims) for n, dims in (("x", [2, 6, 3]), ("w", [6, 1, 2]))]
+    graph = helper.make_graph([node], "few", inputs, [onnx.ValueInfoProto(name="y")])
+    imports = [helper.make_opsetid("", 20), helper.make_opsetid("com.microsoft", 1)]
+    few = helper.make_model(graph, opset_imports=imports, ir_version=10)
+    assert "output size 1 not in range" in (refusal(few) or "")
+    assert absint.analyze(few).check({}).outcome is Outcome.FAILS
 
 
 def test_every_line_belongs_to_a_rule() -> None:
