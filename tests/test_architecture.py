@@ -18,7 +18,8 @@ ROOT = Path(__file__).parents[1]
 
 ORDER: Final = tuple(
     """
-    absint.version lattices.deadline lattices.records lattices.terms lattices.logic lattices.text lattices
+    absint.version absint.processes
+    lattices.deadline lattices.records lattices.terms lattices.logic lattices.text lattices
     transfer.stated transfer.attributes transfer.signature transfer.semantics transfer.ordinary
     transfer.stating transfer.op transfer.rule
     transfer.application transfer.table transfer.elements transfer transfer.contrib transfer.families
