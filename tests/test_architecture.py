@@ -310,6 +310,28 @@ def test_an_allowed_import_passes(path: str, source: str) -> None:
     assert violations(source, path) == []
 
 
+def test_processes_are_started_in_one_place() -> None:
+    found = {
+        module
+        for module, file in MODULES.items()
+        for item in imports(ast.parse(file.read_text("utf-8")), module)
+        if item.name in ("subprocess", "multiprocessing")
+    }
+    assert found == {"absint.processes.process", HANDED_OUT}
+
+
+def test_inference_of_onnx_runs_in_processes_of_its_own() -> None:
+    """The schema of an operator without a rule apart, which another package may have registered in this process."""
+    found = {
+        module
+        for module, file in MODULES.items()
+        for node in ast.walk(ast.parse(file.read_text("utf-8")))
+        if isinstance(node, ast.Import | ast.ImportFrom)
+        and any("shape_inference" in name.split(".") for name in imported_names(node, module))
+    }
+    assert found == {"absint.model.inference_process", "absint.rules.schema_rules", "absint.auditing.peer_process"}
+
+
 def test_an_analysis_loads_no_solver() -> None:
     code = f"import absint; absint.analyze({str(ROOT / 'examples' / 'tiny_decoder.onnx')!r})"
     assert "z3" not in loaded_by(code).split()

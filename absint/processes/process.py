@@ -108,11 +108,11 @@ class Process:
                 try:
                     return self._ready(self._running(), seconds, _deadline(seconds))
                 except ProcessError as error:
-                    self._end()
+                    self.end()
                     if error.code is None or error.code >= 0:
                         raise ProcessError(str(error), "not started", failure=error.failure, code=error.code) from None
                 except BaseException:
-                    self._end()
+                    self.end()
                     raise
         raise ProcessError(f"{self.subject} was killed {STARTS} times while it started", "died")
 
@@ -131,13 +131,13 @@ class Process:
             child.send(content)
             found = child.receive(deadline)
             if found is None:
-                self._end()
+                self.end()
                 raise ProcessError(f"{self.subject} did not end within {seconds:g} s", "timed out")
             ok, reply = self._read(found, "")
         except ProcessError:
             raise
         except BaseException:  # its reply may still come, and is not the next request's
-            self._end()
+            self.end()
             raise
         finally:
             self._lock.release()
@@ -147,9 +147,10 @@ class Process:
         raise ProcessError(str(failure), "failed", failure=failure)
 
     def end(self) -> None:
-        """End it, if it runs. A later request starts another."""
-        with self._lock:
-            self._end()
+        """End it, if it runs, in the middle of a request too. A later request starts another."""
+        child = self._child
+        if child is not None:
+            child.end()
 
     def _ready(self, child: _Child, seconds: float, deadline: float) -> None:
         """Wait for its first message."""
@@ -160,14 +161,14 @@ class Process:
             raise ProcessError(f"{self.subject} did not start within {seconds:g} s", "late")
         ok, reply = self._read(found, " before it was ready")
         if not ok:
-            self._end()
+            self.end()
             raise ProcessError(str(reply), "not started", failure=cast(Failure, reply))
         child.ready = True
 
     def _read(self, content: bytes, when: str) -> tuple[bool, object]:
         """A message. Raises ProcessError if the process has ended, or is none of ours."""
         if content == _FOREIGN:
-            self._end()
+            self.end()
             raise ProcessError(
                 f"no Python to run {self.subject} with: {sys.executable} does not answer as one", "not started"
             )
@@ -175,13 +176,13 @@ class Process:
             with suppress(Exception):  # foreign code may write anything
                 return cast("tuple[bool, object]", pickle.loads(content))
         code = cast(_Child, self._child).code()
-        self._end()
+        self.end()
         raise ProcessError(f"{self.subject} ended its process{when} ({ending(code)})", "died", code=code)
 
     def _running(self) -> _Child:
         child = self._child
         if child is None or not child.alive or child.memory != self.memory:
-            self._end()
+            self.end()
             child = self._child = self._spawned()
         return child
 
@@ -198,11 +199,6 @@ class Process:
             return _Child(program, self.memory, self._own_folder)
         except OSError as error:
             raise ProcessError(f"{self.subject} cannot be started: {error}", "not started") from None
-
-    def _end(self) -> None:
-        child, self._child = self._child, None
-        if child is not None:
-            child.end()
 
 
 class _Child:

@@ -60,9 +60,9 @@ def _serve(function: str, between: str, memory: int, waiting: SimpleQueue[bytes]
             work, prepare = _function(function), _function(between) if between else None
             _limit(memory)
         except BaseException as error:
-            _write(replies, (False, _failure(error)))
+            _write(replies, _failed(error))
             return
-        _write(replies, (True, None))
+        _write(replies, pickle.dumps((True, None)))
         while True:
             if prepare is not None:
                 prepare()
@@ -76,20 +76,20 @@ def _function(name: str) -> Callable[..., object]:
     return cast("Callable[..., object]", getattr(import_module(module), function))
 
 
-def _reply(work: Callable[[object], object], request: bytes) -> tuple[bool, object]:
+def _reply(work: Callable[[object], object], request: bytes) -> bytes:
     try:
-        return True, work(pickle.loads(request))
+        return pickle.dumps((True, work(pickle.loads(request))), pickle.HIGHEST_PROTOCOL)
     except (Exception, SystemExit) as error:
-        return False, _failure(error)
+        return _failed(error)
 
 
-def _failure(error: BaseException) -> Failure:
-    return Failure(tuple(kind.__name__ for kind in type(error).__mro__), str(error))
+def _failed(error: BaseException) -> bytes:
+    return pickle.dumps((False, Failure(tuple(kind.__name__ for kind in type(error).__mro__), str(error))))
 
 
-def _write(replies: BinaryIO, message: object) -> None:
-    content = pickle.dumps(message, pickle.HIGHEST_PROTOCOL)
-    replies.write(len(content).to_bytes(8, "big") + content)
+def _write(replies: BinaryIO, content: bytes) -> None:
+    replies.write(len(content).to_bytes(8, "big"))
+    replies.write(content)
     replies.flush()
 
 
