@@ -1,10 +1,16 @@
-"""`python -m absint`, and the `absint` command: an interrupt during imports prints one line too."""
+"""`python -m absint`, and the `absint` command: an interrupt during imports prints one line too.
+
+SIGTERM and SIGHUP end it as an interrupt does: temporary files are removed, and processes that it started are ended.
+"""
 
 from __future__ import annotations
 
 import atexit
 import gc
+import signal
 import sys
+from contextlib import suppress
+from types import FrameType
 from typing import NoReturn
 
 INTERRUPTED = 130
@@ -19,6 +25,7 @@ def main() -> NoReturn:
     """Entry point of the `absint` command."""
     gc.set_threshold(ALLOCATED_BETWEEN_COLLECTIONS)
     atexit.register(gc.freeze)  # at the end the interpreter would walk over all objects once more
+    _handle(signal.SIG_DFL, _terminated)
     try:
         from absint.cli import run
 
@@ -27,7 +34,34 @@ def main() -> NoReturn:
         if sys.stderr is not None:
             print("absint: interrupted", file=sys.stderr)
         code = INTERRUPTED
+    except Terminated as error:
+        if sys.stderr is not None:
+            print("absint: terminated", file=sys.stderr)
+        code = 128 + error.number
+    finally:
+        _handle(_terminated, signal.SIG_IGN)  # another one would only disturb the end
     sys.exit(code)
+
+
+class Terminated(BaseException):
+    """The process is to end, like KeyboardInterrupt: nothing but its end may catch it."""
+
+    def __init__(self, number: int) -> None:
+        self.number = number
+        """Of the signal."""
+
+
+def _handle(before: object, after: signal._HANDLER) -> None:
+    """Handle the signals that end a process otherwise than before, unless somebody else does."""
+    for name in ("SIGTERM", "SIGHUP"):
+        number = getattr(signal, name, None)
+        if number is not None and signal.getsignal(number) == before:
+            with suppress(ValueError):  # not in the main thread
+                signal.signal(number, after)
+
+
+def _terminated(number: int, _: FrameType | None) -> NoReturn:
+    raise Terminated(number)
 
 
 if __name__ == "__main__":

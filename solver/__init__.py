@@ -14,5 +14,5 @@ translate     the meaning of dims and relations, in the operations of an abstrac
 smtlib        its algebra of SMT-LIB text, for Z3 and any other solver
 encode        its algebra of Z3 terms, for queries of your own; the only file but z3_process that imports z3
 backend       the client of the Z3 process: start it, ask it, kill it past a time limit
-z3_process    the program that runs in that process
+z3_process    what that process does
 """

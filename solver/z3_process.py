@@ -1,9 +1,6 @@
-"""The program of the Z3 process. `absint.solver.backend` starts it, queries it and kills it past a time limit.
+"""What the Z3 process does: `absint.solver.backend` asks it, and kills it past a time limit.
 
-It reads queries, one JSON object a line, and answers each with one line: Z3's answer, `{"error": ...}` for a script
-that Z3 cannot read, or `{"gave up": ...}` before it ends by itself. Its first line announces that it is ready. Every
-query has a Z3 context of its own, so that the answer does not depend on earlier queries. The process ends when its
-input does, so also when its parent dies.
+Every query has a Z3 context of its own, so that the answer does not depend on earlier queries.
 
 >>> script = "(declare-const N Int)(assert (! (> N 3) :named big))(assert (! (< N 3) :named small))"
 >>> answer(fresh_solver(), {"script": script, "rlimit": 1000, "core": True, "minimize": False})["core"]
@@ -12,14 +9,8 @@ input does, so also when its parent dies.
 
 from __future__ import annotations
 
-import json
-import os
 import re
-import sys
-import threading
-from contextlib import suppress
-from queue import SimpleQueue
-from typing import BinaryIO, Final, TypedDict
+from typing import Final, TypedDict
 
 import z3
 
@@ -111,57 +102,20 @@ def _text(error: z3.Z3Exception) -> str:
     return " ".join((message.decode(errors="replace") if isinstance(message, bytes) else str(message)).split())
 
 
-def main(memory: int) -> None:
-    """Serve queries until the input ends, with at most that many bytes of memory."""
-    queries: SimpleQueue[bytes] = SimpleQueue()
-    threading.stack_size(_STACK)
-    threading.Thread(target=_serve, args=(queries, _private_output(), memory), daemon=True).start()
-    for line in sys.stdin.buffer:
-        queries.put(line)
-    os._exit(0)  # do not wait for a query that is being answered
+_prepared: Final[list[z3.Solver]] = []
+"""The solver of the next query."""
 
 
-_STACK: Final = 256 << 20
-"""Z3 follows a deep term by recursion, which takes more than the main thread has."""
+def prepare() -> None:
+    """Create a solver between queries, when no caller is waiting."""
+    _prepared[:] = [fresh_solver()]
 
 
-def _private_output() -> BinaryIO:
-    """The standard output; anything else that is written there goes to stderr."""
-    output = os.fdopen(os.dup(1), "wb")
-    os.dup2(2, 1)
-    return output
+def answered(request: tuple[Query, int]) -> Reply:
+    """The answer to a query, with at most that many bytes of memory.
 
-
-def _serve(queries: SimpleQueue[bytes], output: BinaryIO, memory: int) -> None:
-    """Answer until Z3 gives up: once out of memory, it may do anything."""
-    try:
-        _limit(memory)
-        _write(output, {"ready": True})
-        while True:
-            solver = fresh_solver()  # created between queries, when no caller is waiting
-            _write(output, _reply(solver, json.loads(queries.get())))
-    except z3.Z3Exception as error:
-        _write(output, {"gave up": f"the solver gave up: {_text(error)}"})
-    finally:
-        os._exit(1)
-
-
-def _reply(solver: z3.Solver, query: Query) -> object:
-    try:
-        return answer(solver, query)
-    except ScriptError as error:
-        return {"error": str(error)}
-
-
-def _write(output: BinaryIO, message: object) -> None:
-    output.write(json.dumps(message).encode() + b"\n")
-    output.flush()
-
-
-def _limit(memory: int) -> None:
-    """Z3 gives up a little below the limit; more memory ends the process."""
+    Z3 gives up a little below the limit; more memory ends the process.
+    """
+    query, memory = request
     z3.set_param("memory_max_size", memory * 3 // 4 >> 20)
-    with suppress(ImportError, ValueError, OSError):  # not on this platform, or a lower limit is set
-        import resource
-
-        resource.setrlimit(resource.RLIMIT_AS, (memory, resource.getrlimit(resource.RLIMIT_AS)[1]))
+    return answer(_prepared.pop() if _prepared else fresh_solver(), query)

@@ -18,7 +18,8 @@ ROOT = Path(__file__).parents[1]
 
 ORDER: Final = tuple(
     """
-    absint.version lattices.deadline lattices.records lattices.terms lattices.logic lattices.text lattices
+    absint.version absint.processes
+    lattices.deadline lattices.records lattices.terms lattices.logic lattices.text lattices
     transfer.stated transfer.attributes transfer.signature transfer.semantics transfer.ordinary
     transfer.stating transfer.op transfer.rule
     transfer.application transfer.table transfer.elements transfer transfer.contrib transfer.families
@@ -307,6 +308,28 @@ def test_a_forbidden_import_is_found(path: str, source: str, complaint: str) -> 
 )
 def test_an_allowed_import_passes(path: str, source: str) -> None:
     assert violations(source, path) == []
+
+
+def test_processes_are_started_in_one_place() -> None:
+    found = {
+        module
+        for module, file in MODULES.items()
+        for item in imports(ast.parse(file.read_text("utf-8")), module)
+        if item.name in ("subprocess", "multiprocessing")
+    }
+    assert found == {"absint.processes.process", HANDED_OUT}
+
+
+def test_inference_of_onnx_runs_in_processes_of_its_own() -> None:
+    """The schema of an operator without a rule apart, which another package may have registered in this process."""
+    found = {
+        module
+        for module, file in MODULES.items()
+        for node in ast.walk(ast.parse(file.read_text("utf-8")))
+        if isinstance(node, ast.Import | ast.ImportFrom)
+        and any("shape_inference" in name.split(".") for name in imported_names(node, module))
+    }
+    assert found == {"absint.model.inference_process", "absint.rules.schema_rules", "absint.auditing.peer_process"}
 
 
 def test_an_analysis_loads_no_solver() -> None:

@@ -8,6 +8,7 @@ operators promise that a run succeeds. So the verdicts are the same without onnx
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from math import inf
 from time import perf_counter
 from typing import TYPE_CHECKING, Final, NamedTuple
 from weakref import WeakKeyDictionary
@@ -18,6 +19,7 @@ from absint.auditing.runs import Feeds, Observed, Runs
 from absint.auditing.sampling import CHOSEN, Sampler, input_sizes, is_legal
 from absint.declared.legal import Condition, LegalSizes
 from absint.diagnostics import Severity
+from absint.lattices.limits import RLIMIT, Limits
 from absint.lattices.logic.relation import TRUE, UNKNOWN_RELATION, Relation
 from absint.queries.provers import prover as prover_of
 
@@ -28,6 +30,9 @@ if TYPE_CHECKING:
 
 Advance = Callable[[int, int], None]
 """Called with the number of relations judged so far, and of all."""
+
+SECONDS: Final = 120.0
+"""Seconds in which runs and proofs must judge one source."""
 
 BUDGET: Final = 60.0
 """Seconds that the solver may take for one source."""
@@ -49,16 +54,21 @@ def judge(
     sizes: Sequence[Mapping[str, int]] = (),
     runs: Sequence[Feeds] = (),
     budget: float = BUDGET,
+    seconds: float = SECONDS,
+    rlimit: int = RLIMIT,
     advance: Advance | None = None,
 ) -> Audit:
     """Hold every claim of a source against the analysis of the model that it speaks of.
 
     With `confirm` the model is run. `sizes` are input sizes, and `runs` feeds, at which it is known to run: they are
-    tried first, unless its declarations rule them out. Runs are kept for the next source on the result.
+    tried first, unless its declarations rule them out. Runs are kept for the next source on the result. After `seconds`
+    no run and no proof begins, and a run that lasts is ended.
     """
     start = perf_counter()
     reading = read_claims(result, claims)
-    judging = _Judging(result, reading.claims, confirm, budget, advance)
+    judging = _Judging(result, reading.claims, confirm, Limits(min(budget, seconds), rlimit), advance)
+    judging.end = start + seconds
+    judging.runs.deadline = start + seconds / 2  # the rest is for proofs
     judging.run(sizes, runs)
     judged = tuple(judging.judged(claim) for claim in reading.claims)
     false = {found.places[0] for found in judged if found.judgement is Judgement.REFUTED}
@@ -83,11 +93,11 @@ _OPEN: Final = _Finding(Judgement.UNPROVED, because=("the analysis has no expres
 
 class _Judging:
     def __init__(
-        self, result: Result, claims: Iterable[Claim], confirm: bool, budget: float, advance: Advance | None
+        self, result: Result, claims: Iterable[Claim], confirm: bool, limits: Limits, advance: Advance | None
     ) -> None:
         self._result = result
         self._confirm = confirm
-        self._budget = budget
+        self._limits = limits
         self._advance = advance
         self._groups: dict[Relation, list[Claim]] = {}
         for claim in claims:
@@ -98,7 +108,9 @@ class _Judging:
         self._legal = LegalSizes(result)
         self._false_at: dict[Relation, Mapping[str, int]] = {}
         """Legal sizes at which relations are false, found without a solver."""
-        self._runs = _RUNS.setdefault(result, Runs(result)) if confirm else Runs(result)
+        self.runs = _RUNS.setdefault(result, Runs(result)) if confirm else Runs(result)
+        self.end = inf
+        """The time, on the clock of `perf_counter`, after which no proof begins."""
         self.calls = 0
         """Questions that reached the solver."""
 
@@ -133,14 +145,14 @@ class _Judging:
         """Run at sizes that are known to be good, then at legal ones that make the most claims false."""
         inner = self._inner()
         given = [(input_sizes(self._result, one), one) for one in feeds]
-        self._runs.run([(at, one) for at, one in given if at is not None], inner=inner)
-        self._runs.at([at for at in sizes if is_legal(self._result, at)], inner=inner)
-        self._apply(self._runs.observed)
+        self.runs.run([(at, one) for at, one in given if at is not None], inner=inner)
+        self.runs.at([at for at in sizes if is_legal(self._result, at)], inner=inner)
+        self._apply(self.runs.observed)
         found = {tuple(at.items()): at for at in self._false_at.values()}
-        self._apply(self._runs.at(list(found.values())[:CHOSEN], inner=inner))
-        self._apply(self._runs.at(sampler.telling(self._open(), self._runs), inner=inner))
-        more = sampler.telling(self._open(), self._runs)
-        self._apply(self._runs.at(more, inner=inner))
+        self._apply(self.runs.at(list(found.values())[:CHOSEN], inner=inner))
+        self._apply(self.runs.at(sampler.telling(self._open(), self.runs), inner=inner))
+        more = sampler.telling(self._open(), self.runs)
+        self._apply(self.runs.at(more, inner=inner))
 
     def _open(self) -> list[Relation]:
         """Relations of which some claim is not refuted."""
@@ -161,8 +173,8 @@ class _Judging:
     # The solver
 
     def _decide(self, prover: Prover, sampler: Sampler) -> None:
-        rounds, end = 0, perf_counter() + self._budget
-        prover.limits = prover.limits._replace(seconds=QUESTION)
+        rounds, end = 0, min(perf_counter() + self._limits.seconds, self.end)
+        prover.limits = self._limits._replace(seconds=min(QUESTION, self._limits.seconds))
         for number, relation in enumerate(self._groups):
             if self._advance is not None:
                 self._advance(number, len(self._groups))
@@ -182,9 +194,9 @@ class _Judging:
             self.calls += decision.tier == "z3"
             if decision.entailed is False and self._confirm and rounds < MAX_ROUNDS:
                 sizes = sampler.sizes_of(decision)
-                if not self._runs.tried(sizes):
+                if not self.runs.tried(sizes):
                     rounds += 1
-                    self._apply(self._runs.at([sizes], inner=self._inner()))
+                    self._apply(self.runs.at([sizes], inner=self._inner()))
             self._findings[relation] = self._found(relation, decision, prover, sampler)
 
     def _found(self, relation: Relation, decision: Decision, prover: Prover, sampler: Sampler) -> _Finding:
@@ -199,14 +211,14 @@ class _Judging:
         return _Finding(Judgement.NOT_ENTAILED, sizes, (self._why_not(relation, sizes),))
 
     def _by_proof(self) -> str:
-        why = self._runs.missing or self._runs.failure
+        why = self.runs.missing or self.runs.failure
         return "by proof alone: " + (f"the model cannot be run here: {why}" if why else "it was not run at these sizes")
 
     def _rests_on_rules(self, relation: Relation, sizes: Mapping[str, int]) -> bool:
         """Without a run: the sizes alone make it false, and complete rules promise a run at them."""
         if not self._confirm or not self._of_main(relation):
             return False  # a body may not be visited
-        if self._runs.tried(sizes) and (self._runs.observed or self._runs.refused):
+        if self.runs.tried(sizes) and (self.runs.observed or self.runs.refused):
             return False  # a run there failed, or did not contradict it
         return relation.free_symbols <= sizes.keys() and self._legal.runs(sizes)
 
@@ -219,10 +231,10 @@ class _Judging:
             return "it rests on data-dependent sizes"
         if not self._confirm:
             return "no run was asked for"
-        if any(run.sizes == sizes for run in self._runs.observed):
+        if any(run.sizes == sizes for run in self.runs.observed):
             return "a run at these sizes does not contradict it"
-        if self._runs.tried(sizes):
-            return f"a run at these sizes fails: {self._runs.failure}"
+        if self.runs.tried(sizes):
+            return f"a run at these sizes fails: {self.runs.failure_at(sizes)}"
         return "sizes were run often enough"
 
     # The outcome
@@ -230,16 +242,14 @@ class _Judging:
     def needs(self, judged: Sequence[Judged]) -> str:
         """One line about what this installation lacks for some verdicts; empty if nothing."""
         left = sum(item.judgement is Judgement.NOT_ENTAILED and self._lacks_a_run(item) for item in judged)
-        if not self._runs.missing or not left:
+        if not self.runs.missing or not left:
             return ""
-        return f"{left:,} claim{'s need' if left > 1 else ' needs'} a run of the model: {self._runs.missing}"
+        return f"{left:,} claim{'s need' if left > 1 else ' needs'} a run of the model: {self.runs.missing}"
 
     def _lacks_a_run(self, item: Judged) -> bool:
         """The model does not run here, or not at the sizes at which the claim may be false."""
-        at, observed = item.counterexample, self._runs.observed
-        return not observed or (
-            at is not None and self._runs.tried(at) and not any(run.sizes == at for run in observed)
-        )
+        at, observed = item.counterexample, self.runs.observed
+        return not observed or (at is not None and self.runs.tried(at) and not any(run.sizes == at for run in observed))
 
     def judged(self, claim: Claim) -> Judged:
         """The claim with its verdict."""
@@ -250,4 +260,4 @@ class _Judging:
         return Judged(claim.places, str(claim), found.judgement, found.counterexample, False, found.because)
 
 
-__all__ = ["BUDGET", "Advance", "judge"]
+__all__ = ["BUDGET", "SECONDS", "Advance", "judge"]

@@ -3,7 +3,6 @@ inner values and outputs, so that all it claims is its own."""
 
 from __future__ import annotations
 
-import atexit
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from functools import cache
@@ -18,7 +17,8 @@ from absint.auditing.bodies import bodies
 from absint.auditing.claims import names_in
 from absint.auditing.sources import texts_in
 from absint.errors import UsageError
-from absint.runs.worker import Worker, WorkerError, ask_once, one_line
+from absint.processes.process import ProcessError
+from absint.runs.worker import Worker, ask_once, one_line
 
 if TYPE_CHECKING:
     from onnx import ModelProto, ValueInfoProto
@@ -67,9 +67,7 @@ def is_installed(tool: str) -> bool:
 @cache
 def _process(tool: str) -> Worker:
     """The process of a tool. It is kept, since importing a tool may take seconds."""
-    found = Worker(_INFER)
-    atexit.register(found.end)
-    return found
+    return Worker(_INFER)
 
 
 def peer(
@@ -92,7 +90,7 @@ def peer(
         folder = None if path is None else str(path.resolve().parent)
         request = (tool, content, folder)
         reply = _process(tool).ask(request, timeout) if keep else ask_once(_INFER, request, timeout)
-    except WorkerError as error:
+    except ProcessError as error:
         return Claims(name, {}, str(error), perf_counter() - start)
     shapes, seconds, failure = cast("tuple[dict[str, tuple[Stated, ...] | None], float, str]", reply)
     return Claims(name, shapes, one_line(failure), seconds, _invented(model, shapes))

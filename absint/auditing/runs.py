@@ -9,7 +9,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from importlib.util import find_spec
-from math import prod
+from math import inf, prod
+from time import perf_counter
 from typing import TYPE_CHECKING, Final, NamedTuple, cast
 
 from onnx import FunctionProto
@@ -18,10 +19,11 @@ from absint.auditing.bodies import bodies
 from absint.auditing.run_process import MARK
 from absint.errors import AbsintError
 from absint.lattices.terms.expr import Expr, UndefinedError
+from absint.processes.process import ProcessError
 from absint.runs.allowance import explained
 from absint.runs.handed import Handed
 from absint.runs.run import Kind, RunError, feeds_for, in_one_line, with_outputs
-from absint.runs.worker import WorkerError, kept, one_line
+from absint.runs.worker import kept, one_line
 
 if TYPE_CHECKING:
     from absint.auditing.audit import Place
@@ -93,6 +95,7 @@ class Observed(NamedTuple):
 
 
 NOT_INSTALLED: Final = "onnxruntime is not installed: pip install 'absint[run]'"
+_RUN: Final = "absint.auditing.run_process:run"
 _FROM_ONNXRUNTIME: Final = "[ONNXRuntimeError]"
 _TRUE: Final = "absint.true"
 _BOOL: Final = 9
@@ -121,14 +124,23 @@ class Runs:
         self._by_reference = result.loaded.size <= MAX_BYTES_BY_REFERENCE
         self.missing = ""
         """One line if onnxruntime is not installed."""
+        self.deadline = inf
+        """The time, on the clock of `perf_counter`, after which there are no more runs."""
         self.observed: list[Observed] = []
 
     @property
     def failure(self) -> str:
         """The reason of the last failure."""
-        if self.missing and self._failure != self.missing:
-            return f"{self.missing}; onnx.reference: {self._failure}"
-        return explained(in_one_line(self._failure) if _FROM_ONNXRUNTIME in self._failure else self._failure)
+        return self._told(self._failure)
+
+    def failure_at(self, sizes: Mapping[str, int]) -> str:
+        """The reason why a run at these sizes failed, or else that of the last failure."""
+        return self._told(self._tried.get(_key(sizes)) or self._failure)
+
+    def _told(self, failure: str) -> str:
+        if self.missing and failure != self.missing:
+            return f"{self.missing}; onnx.reference: {failure}"
+        return explained(in_one_line(failure) if _FROM_ONNXRUNTIME in failure else failure)
 
     @property
     def refused(self) -> bool:
@@ -207,10 +219,10 @@ class Runs:
         replies: list[Reply] = []
         try:
             replies = self._replies(feeds, reference)
-        except WorkerError as error:
+        except ProcessError as error:
             self._failure = str(error)
-            if error.outcome == "died":
-                replies = [self._reply(one, reference) for one in feeds] if len(feeds) > 1 else []
+            if error.outcome in ("died", "timed out"):  # some of them may run
+                replies = self._one_by_one(attempts, reference) if len(feeds) > 1 else []
             elif reference:
                 self._by_reference = False  # the next attempt would fail too
             elif self._every and not self.missing:
@@ -219,14 +231,21 @@ class Runs:
         self._failure = next((reply for reply in replies if isinstance(reply, str)), self._failure)
         if not replies:
             return [None] * len(attempts)
-        pairs = zip(attempts, replies, strict=True)
+        pairs = list(zip(attempts, replies, strict=True))
+        self._tried |= {_key(sizes): reply for (sizes, _), reply in pairs if isinstance(reply, str)}
         return [None if isinstance(reply, str) else Observed(sizes, reply) for (sizes, _), reply in pairs]
 
-    def _reply(self, feeds: Feeds, reference: bool) -> Reply:
-        try:
-            return self._replies([feeds], reference)[0]
-        except WorkerError as error:
-            return str(error)
+    def _one_by_one(self, attempts: Sequence[tuple[Mapping[str, int], Feeds]], reference: bool) -> list[Reply]:
+        """A reply for each attempt; one line for sizes at which the process died or met its limit before."""
+        replies: list[Reply] = []
+        lost: dict[tuple[tuple[str, int], ...], str] = {}
+        for sizes, feeds in attempts:
+            known = lost.get(_key(sizes))
+            try:
+                replies += [known] if known else self._replies([feeds], reference)
+            except ProcessError as error:
+                replies.append(lost.setdefault(_key(sizes), str(error)))
+        return replies
 
     def _replies(self, feeds: Sequence[Feeds], reference: bool) -> list[Reply]:
         folder = self._result.folder
@@ -234,15 +253,19 @@ class Runs:
         if not reference and find_spec("onnxruntime") is None:
             self.missing = NOT_INSTALLED
         if not reference and self.missing:
-            raise WorkerError(self.missing, "not started")
+            raise ProcessError(self.missing, "not started")
         model, names = self._by_paths() if reference else self._with_all_values()
         request = (model, names, self._called_once() if reference else {}, feeds, where, reference)
+        left = self.deadline - perf_counter()
+        if left <= 0:
+            raise ProcessError("the time for runs is used up; seconds= (--seconds) allows more", "timed out")
         try:
-            return cast("list[Reply]", kept("absint.auditing.run_process:run").ask(request, self._seconds))
-        except WorkerError as error:
-            if not reference and error.failure is not None and error.failure.no_import:
+            # at most half of the time that is left: another run may end
+            return cast("list[Reply]", kept(_RUN).ask(request, min(self._seconds, left / 2)))
+        except ProcessError as error:
+            if not reference and error.failure is not None and error.failure.is_a("ImportError"):
                 self.missing = f"onnxruntime cannot be imported: {one_line(error.failure.text)}"
-                raise WorkerError(self.missing, "not started") from None
+                raise ProcessError(self.missing, "not started") from None
             raise
 
     def _with_all_values(self) -> tuple[Handed, list[str]]:
@@ -255,7 +278,7 @@ class Runs:
             names = list(dict.fromkeys([*outputs, *computed]))
             return with_outputs(self._result, [n for n in computed if n not in outputs]), names
         except RunError as error:
-            raise WorkerError(str(error), "not started") from None
+            raise ProcessError(str(error), "not started") from None
 
     def _by_paths(self) -> tuple[Handed, list[str]]:
         """The model with the graph of each body named by its path."""

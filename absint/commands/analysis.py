@@ -131,6 +131,23 @@ class SolverLimits(NamedTuple):
     memory: int
 
 
+def _checked_rlimit(_: click.Context, __: click.Parameter, rlimit: int) -> int:
+    if not 0 <= rlimit < 1 << 32:
+        raise UsageError(f"--rlimit {rlimit}: expected a number from 0 (no limit) to {(1 << 32) - 1}")
+    return rlimit
+
+
+rlimit_option = click.option(
+    "--rlimit",
+    type=int,
+    metavar="STEPS",
+    default=RLIMIT,
+    show_default=True,
+    callback=_checked_rlimit,
+    help="Z3's resource limit for one question; 0 is no limit.",
+)
+
+
 def limit_options(seconds: float) -> Callable[[Command], Command]:
     """The options of `SolverLimits`, handed to the command as one argument `limits`."""
 
@@ -143,14 +160,7 @@ def limit_options(seconds: float) -> Callable[[Command], Command]:
             show_default=True,
             help="Time limit of one answer, all work included.",
         )
-        @click.option(
-            "--rlimit",
-            type=int,
-            metavar="STEPS",
-            default=RLIMIT,
-            show_default=True,
-            help="Z3's resource limit for one question; 0 is no limit.",
-        )
+        @rlimit_option
         @click.option(
             "--memory",
             metavar="AMOUNT",
@@ -164,8 +174,6 @@ def limit_options(seconds: float) -> Callable[[Command], Command]:
 
             if not 0 < seconds < inf:
                 raise UsageError(f"--seconds {seconds:g}: expected a number above 0")
-            if not 0 <= rlimit < 1 << 32:
-                raise UsageError(f"--rlimit {rlimit}: expected a number from 0 (no limit) to {(1 << 32) - 1}")
             size = amount(memory, "--memory", alone="M")
             return command(*args, limits=SolverLimits(seconds, rlimit, size), **options)
 
@@ -288,5 +296,5 @@ def _solver_errors() -> Iterator[None]:
 
 __all__ = [
     "LARGE_MODEL", "Settings", "SolverLimits", "analysed", "assume_option", "format_option", "limit_options",
-    "memory_option", "model_argument", "policy_option", "settings_options", "warm_up", "working",
+    "memory_option", "model_argument", "policy_option", "rlimit_option", "settings_options", "warm_up", "working",
 ]  # fmt: skip

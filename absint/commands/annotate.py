@@ -92,6 +92,9 @@ def annotate(
     from absint.declared.style import Style
 
     with replacing, copying_unread(model, target) if model != STANDARD_INPUT else nullcontext() as begun:
+        from absint.model.inference import begin
+
+        begin()
         loaded = read_model(model)
         with copying(loaded, target, begun) as copy:
             result = analysed(loaded, assume, sizes, policy=policy, settings=settings, shows_diagnostics=True)
@@ -106,6 +109,8 @@ def annotate(
     text.write((line for line in found if line.text), sys.stderr)
     for item in saved.left_out:
         print(f"absint: note: {item}", file=sys.stderr)
+    if saved.unchecked:
+        print(f"absint: note: it is not known whether the copy loads: {saved.unchecked}", file=sys.stderr)
     return FINE
 
 

@@ -16,13 +16,18 @@ from absint.commands.analysis import (
     analysed,
     format_option,
     memory_option,
+    rlimit_option,
     settings_options,
     warm_up,
 )
 from absint.commands.codes import FINE, NO, UNDECIDED
+from absint.commands.messages import tell
 from absint.commands.models import models_argument
 from absint.commands.progress import status
+from absint.diagnostics import Severity
 from absint.errors import UsageError
+from absint.lattices.limits import RLIMIT
+from absint.program.overridable import CODE as OVERRIDABLE
 
 if TYPE_CHECKING:
     from absint.auditing import Audit, Claims
@@ -43,7 +48,14 @@ if TYPE_CHECKING:
 )
 @click.option("--declared", is_flag=True, help="Judge the author's declarations, beside tools and policies.")
 @click.option("--confirm/--no-confirm", default=True, show_default=True, help="Run the model (needs onnxruntime).")
-@click.option("--seconds", type=float, default=120.0, show_default=True, help="Time limit of a tool.")
+@click.option(
+    "--seconds",
+    type=float,
+    default=120.0,
+    show_default=True,
+    help="Time limit of a tool, and of the runs and proofs that judge one source.",
+)
+@rlimit_option
 @click.option("--strict", is_flag=True, help="Exit with 3 if a claim is neither proved nor refuted.")
 @click.option("--all", "everything", is_flag=True, help="List every claim, the proved ones too.")
 @memory_option
@@ -58,6 +70,7 @@ def audit(
     declared: bool,
     confirm: bool,
     seconds: float,
+    rlimit: int,
     strict: bool,
     everything: bool,
     form: str,
@@ -79,7 +92,10 @@ def audit(
     check_sources(tools, policies, seconds)
     warm_up()
     result = analysed(model, settings=settings)
-    audits = judged(result, tools, policies, declared or not (tools or policies), confirm, seconds)
+    for item in result.lowered.diagnostics:
+        if item.code == OVERRIDABLE and item.severity is Severity.WARNING:  # it says how to know more, and sooner
+            tell(f"note: {item.where}: {item.message}")
+    audits = judged(result, tools, policies, declared or not (tools or policies), confirm, seconds, rlimit)
     _write(result, audits, form, everything)
     if any(map(_is_refuted, audits)):
         return NO
@@ -89,7 +105,13 @@ def audit(
 
 
 def judged(
-    result: Result, tools: tuple[str, ...], policies: tuple[str, ...], declared: bool, confirm: bool, seconds: float
+    result: Result,
+    tools: tuple[str, ...],
+    policies: tuple[str, ...],
+    declared: bool,
+    confirm: bool,
+    seconds: float,
+    rlimit: int = RLIMIT,
 ) -> list[Audit]:
     """The claims of each source, judged, with signs of progress."""
     from absint.auditing import judge
@@ -97,7 +119,7 @@ def judged(
     audits = []
     for source, ask in _sources(result, tools, policies, declared, seconds):
         with _progress(source) as advance:
-            audits.append(judge(result, ask(), confirm=confirm, advance=advance))
+            audits.append(judge(result, ask(), confirm=confirm, seconds=seconds, rlimit=rlimit, advance=advance))
     return audits
 
 

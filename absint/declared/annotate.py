@@ -26,7 +26,7 @@ from absint.lattices.text.escapes import excerpt
 from absint.lattices.value import AnyTensor, Container, Tensor, Value
 from absint.model.declared_types import dim_text
 from absint.model.definitions import write_definitions, write_entry
-from absint.model.inference import MAX_INFERRED, Graphs, LeftOut, left_out
+from absint.model.inference import MAX_INFERRED, Graphs, LeftOut, begin, left_out
 from absint.program.graph import Scope
 
 if TYPE_CHECKING:
@@ -43,6 +43,8 @@ class Annotated(NamedTuple):
 
     model: ModelProto
     left_out: tuple[LeftOut, ...] = ()
+    unchecked: str = ""
+    """One line on why nobody knows whether the copy loads where the model does; empty if it does."""
 
     def __repr__(self) -> str:
         return f"<Annotated {excerpt(self.model.graph.name)}: {len(self.left_out):,} types left out>"
@@ -55,11 +57,13 @@ def annotated(analysed: Analysed, style: Style = Style(), *, model: ModelProto |
     UsageError as `annotate` does.
     """
     original = analysed.model if model is None else model
+    if len(analysed.nodes) <= MAX_INFERRED:
+        begin()
     copy, bodies = annotate(analysed, original, style)
     if len(analysed.nodes) > MAX_INFERRED:
         return Annotated(copy)
-    graphs = [Graphs(body.original, body.graph, body.path) for body in bodies]
-    return Annotated(copy, tuple(left_out(original, copy, graphs)))
+    found = left_out(original, copy, [Graphs(body.original, body.graph, body.path) for body in bodies])
+    return Annotated(copy, tuple(found.left_out), found.unchecked)
 
 
 def annotate(analysed: Analysed, original: ModelProto, style: Style) -> tuple[ModelProto, Sequence[_Body]]:

@@ -36,6 +36,8 @@ class AnnotatedFile(NamedTuple):
     """Types that would keep the model from loading."""
     weights_elsewhere: tuple[str, ...] = ()
     """Files of weights that runtimes look for beside the model and that are beside the original."""
+    unchecked: str = ""
+    """One line on why nobody knows whether the copy loads where the model does; empty if it does."""
 
     def __repr__(self) -> str:
         return f"<AnnotatedFile {excerpt(self.path)}: value_info of {self.values:,} values>"
@@ -106,7 +108,7 @@ def finish_annotated(copy: Copying, analysed: Analysed, style: Style, *, copy_we
     pieces = spliced(data, 0, len(data), differences(original, found.model))
     weights = copy.finish(pieces, original, analysed.folder, copy_weights)
     values = sum(len(graph.value_info) for graph in _graphs(found.model))
-    return AnnotatedFile(copy.target, values, found.left_out, tuple(weights))
+    return AnnotatedFile(copy.target, values, found.left_out, tuple(weights), found.unchecked)
 
 
 def save_simplified(loaded: Loaded, target: str, *, copy_weights: bool = False) -> tuple[int, Sequence[str]]:

@@ -22,7 +22,7 @@ from absint.lattices.terms.expr import Expr, const
 from absint.lattices.terms.substitution import substitute
 from absint.lattices.text import format_dim_param, read_dim_param
 from absint.lattices.value import OptionalOf, Tensor, Value
-from absint.model.inference import MAX_INFERRED, LeftOut, refusals
+from absint.model.inference import MAX_INFERRED, LeftOut, begin, refusals
 from absint.model.opening import MAX_FILE
 from absint.model.outlines import Outline
 from absint.model.wire.splicing import Span, size_of, spliced
@@ -83,6 +83,8 @@ class Frozen:
     """Types that would keep the copy from loading."""
     weights_elsewhere: tuple[str, ...] = ()
     """Files of weights that runtimes look for beside the copy and that are beside the original."""
+    unchecked: str = ""
+    """One line on why nobody knows whether the copy loads where the model does; empty if it does."""
 
     @property
     def is_static(self) -> bool:
@@ -103,6 +105,8 @@ def freeze(analysed: Analysed, sizes: Sizes, target: str = "", *, copy_weights: 
     """See `Result.freeze`."""
     if target and target != STANDARD_OUTPUT:
         check_target("", target)
+    if len(analysed.nodes) <= MAX_INFERRED:
+        begin()
     fixed = fix(analysed, sizes)
     with analysed.loaded.opened() as opened:
         with analysed.loaded.reading():
@@ -111,7 +115,7 @@ def freeze(analysed: Analysed, sizes: Sizes, target: str = "", *, copy_weights: 
             check_weights(outline.model, analysed.folder, target)
         base = _declared(outline.model, fixed)
         fixed = redeclared(fixed, base, analysed.assumptions)
-        fixed, typed, left_out = _typed(base, fixed, analysed.assumptions)
+        fixed, typed, left_out, unchecked = _typed(base, fixed, analysed.assumptions)
         before = _nodes(outline.model)
         rewritten = rewrite(fixed.bound, typed, Exact(fixed.bound, fixed.sizes))
         _check_loads(outline.model, typed, len(analysed.nodes))
@@ -141,6 +145,7 @@ def freeze(analysed: Analysed, sizes: Sizes, target: str = "", *, copy_weights: 
         fixed.without_trip,
         left_out,
         tuple(weights),
+        unchecked,
     )
 
 
@@ -160,20 +165,20 @@ def _declared(original: ModelProto, fixed: FixedSizes) -> ModelProto:
 
 def _typed(
     base: ModelProto, fixed: FixedSizes, assumptions: Sequence[Relation]
-) -> tuple[FixedSizes, ModelProto, tuple[LeftOut, ...]]:
+) -> tuple[FixedSizes, ModelProto, tuple[LeftOut, ...], str]:
     """A copy with all types that follow from the sizes.
 
     The sizes are in its inputs, so that the metadata have the assumptions of the caller only.
     """
     left_out: dict[LeftOut, None] = {}
     while True:
-        found, more = annotated(fixed.bound, Style(outputs=True), model=base)
+        found, more, unchecked = annotated(fixed.bound, Style(outputs=True), model=base)
         left_out |= dict.fromkeys(more)
         _state(found, base, assumptions)
         is_idle = any(True for _ in idle_loops(fixed.bound))
         _restore(base, found, whole=is_idle)
         if not is_idle or found == base:
-            return fixed, found, tuple(left_out)
+            return fixed, found, tuple(left_out), unchecked
         # Types that were written may give an output without a trip other sizes.
         base, fixed = found, redeclared(fixed, found, assumptions)
 
@@ -241,11 +246,10 @@ def _check_loads(original: ModelProto, frozen: ModelProto, nodes: int) -> None:
     """Raises UsageError if type inference, which runtimes run when they load a model, refuses the copy alone."""
     if nodes > MAX_INFERRED:
         return
-    before, after = refusals(original), refusals(frozen)
-    if before is not None and after:
-        new = next(iter(after - before), None)
-        if new is not None:
-            raise UsageError(f"the frozen model would not load, though the model does: {new}")
+    known = refusals(original)
+    new = refusals(frozen).new(known)
+    if new is not None:
+        raise UsageError(f"the frozen model would not load, though the model does: {new}")
 
 
 def _joined(opened: Opened, pieces: Sequence[Piece]) -> ModelProto:

@@ -13,6 +13,7 @@ definitions     names of long dims in the metadata of an annotated model
 initialisers    tensors as abstract values; weights: their ranges; sources: inputs and tensors that no runtime accepts
 schemas         output types and function bodies of operators; signatures: the types that they take and give
 registry        schemas of the installed onnx, read from a table of its version; schema: one of them as data
-inference       types that keep an annotated model from loading; onnx_package: onnx without what it imports
+inference       types that keep an annotated model from loading; inference_process: onnx's inference, which tells;
+                onnx_package: onnx without what it imports
 largest         the largest tensor that there can be; lengths: of the data that tensors have and should have
 """

@@ -10,19 +10,27 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from typing import Final, NamedTuple
+from contextlib import suppress
+from typing import Final, NamedTuple, cast
 
 from onnx.onnx_pb import GraphProto, ModelProto, TensorProto, TypeProto, ValueInfoProto
 
 from absint.errors import UsageError
+from absint.lattices.limits import MEMORY
 from absint.model.outlines import LARGE, outlined
 from absint.model.protos import domain_of
+from absint.processes.process import Process, ProcessError
 
 MAX_LEFT_OUT: Final = 64
 """Most types that are searched for one at a time; if more are in the way, all that was written is removed."""
 
 MAX_INFERRED: Final = 200_000
 """Most nodes, functions inlined, for a pass of inference."""
+
+SECONDS: Final = 60.0
+"""Time limit of one pass of inference."""
+
+_PROCESS: Final = Process("absint.model.inference_process:refused", memory=MEMORY, subject="onnx's inference")
 
 _LENIENT: Final = "Inferred shape and existing shape differ"
 """A runtime warns of a shape that contradicts its own inference, and loads the model."""
@@ -57,23 +65,46 @@ class Graphs(NamedTuple):
     path: str
 
 
-def left_out(original: ModelProto, annotated: ModelProto, graphs: Sequence[Graphs]) -> list[LeftOut]:
+class Refusals(NamedTuple):
+    """What onnx's inference refuses."""
+
+    found: Counter[str]
+    """A text for each node."""
+    lost: str = ""
+    """One line on why inference gave no answer, if it died or met a limit."""
+
+    def new(self, known: Refusals) -> str | None:
+        """A refusal that is not among the known ones, where these are known."""
+        return None if known.lost else next(iter(self.found - known.found), None)
+
+
+class Checked(NamedTuple):
+    """The outcome of a search for types that keep a model from loading."""
+
+    left_out: Sequence[LeftOut] = ()
+    unchecked: str = ""
+    """One line on why nobody knows whether the copy loads; empty if it does wherever the model does."""
+
+
+def left_out(original: ModelProto, annotated: ModelProto, graphs: Sequence[Graphs]) -> Checked:
     """Remove the types that trigger a check which the original model passes."""
     written = list(_written(graphs))
-    known = refusals(original) if written else None
-    if known is None:
-        return []
+    if not written:
+        return Checked()
+    known = refusals(original)
+    if known.lost:
+        return Checked(unchecked=known.lost)
     found = _taken_back(written, annotated, known)
     for before, after, _ in graphs:
         for place in range(len(after.value_info) - 1, len(before.value_info) - 1, -1):
             if not after.value_info[place].HasField("type"):
                 del after.value_info[place]
-    return found
+    return Checked(found)
 
 
-def _taken_back(written: list[Written], annotated: ModelProto, known: Counter[str]) -> list[LeftOut]:
+def _taken_back(written: list[Written], annotated: ModelProto, known: Refusals) -> list[LeftOut]:
     found: list[LeftOut] = []
-    while (reason := _new(annotated, known)) is not None:
+    while (reason := refusals(annotated).new(known)) is not None:
         if len(found) == MAX_LEFT_OUT:
             for item in written:
                 item.undo()
@@ -86,13 +117,13 @@ def _taken_back(written: list[Written], annotated: ModelProto, known: Counter[st
     return found
 
 
-def _culprit(written: Sequence[Written], annotated: ModelProto, known: Counter[str]) -> Written | None:
+def _culprit(written: Sequence[Written], annotated: ModelProto, known: Refusals) -> Written | None:
     """The last type of the shortest prefix that triggers a check; it is removed, all others are in place."""
     low, high = 0, len(written)  # the first `low` types trigger nothing, the first `high` do
     for item in written:
         item.undo()
     there = 0
-    if _new(annotated, known) is not None:
+    if refusals(annotated).new(known) is not None:
         for item in written:
             item.redo()
         return None
@@ -103,7 +134,7 @@ def _culprit(written: Sequence[Written], annotated: ModelProto, known: Counter[s
         for item in written[middle:there]:
             item.undo()
         there = middle
-        low, high = (low, middle) if _new(annotated, known) is not None else (middle, high)
+        low, high = (low, middle) if refusals(annotated).new(known) is not None else (middle, high)
     culprit = written[high - 1]
     for item in written:
         item.redo()
@@ -111,49 +142,38 @@ def _culprit(written: Sequence[Written], annotated: ModelProto, known: Counter[s
     return culprit
 
 
-def _new(model: ModelProto, known: Counter[str]) -> str | None:
-    """A refusal that is not among the known ones."""
-    found = refusals(model)
-    return None if found is None else next(iter(found - known), None)
+def begin() -> None:
+    """Start the process of inference, which loads while a model is read and analysed."""
+    with suppress(ProcessError):  # whoever asks says why
+        _PROCESS.start()
 
 
-def refusals(model: ModelProto, imports: Mapping[str, int] | None = None) -> Counter[str] | None:
-    """The nodes that onnx's inference refuses, one text for each; None if it cannot run.
+def refusals(model: ModelProto, imports: Mapping[str, int] | None = None) -> Refusals:
+    """The nodes that onnx's inference refuses, one text for each. It runs in a process of its own.
 
     `imports` take the place of what functions import.
     """
-    infer, refusal = _inference()
     try:
         made = skeleton(model)
         for entry in (entry for function in made.functions for entry in function.opset_import):
             entry.version = (imports or {}).get(domain_of(entry.domain), entry.version)
-        infer(made.SerializeToString(), False, True, False)  # strict, and nothing else
-    except refusal as error:
-        texts = str(error).split("(op_type:")[1:]
-        return Counter(_brief(text) for text in texts if _LENIENT not in text)
-    except Exception:  # inference of another package, on a model that may be new to it: no answer
-        return None
-    return Counter()
-
-
-def _inference() -> tuple[Callable[[bytes, bool, bool, bool], object], type[Exception]]:
-    """The inference of onnx, and its error: those of the C++ extension, which need nothing else of the package.
-
-    Raises UsageError where they are not to be had.
-    """
+        content = made.SerializeToString()
+    except Exception as error:  # protobuf's, for more than 2 GB
+        return Refusals(Counter(), f"onnx's inference cannot be asked: {error}")
     try:
-        from onnx.onnx_cpp2py_export.shape_inference import InferenceError, infer_shapes
-    except ImportError:  # a package that is laid out in another way
-        return _public_inference()
-    return infer_shapes, InferenceError
+        texts = cast(str, _PROCESS.ask(content, SECONDS)).split("(op_type:")[1:]
+    except ProcessError as error:
+        return _lost(error)
+    return Refusals(Counter(_brief(text) for text in texts if _LENIENT not in text))
 
 
-def _public_inference() -> tuple[Callable[[bytes, bool, bool, bool], object], type[Exception]]:
-    try:
-        from onnx.shape_inference import InferenceError, infer_shapes
-    except ImportError as error:
-        raise UsageError(f"the installed onnx does not tell if an annotated model loads: {error}") from None
-    return infer_shapes, InferenceError
+def _lost(error: ProcessError) -> Refusals:
+    """No answer. That the process died is a refusal too: a copy must not be what ends the process of a runtime."""
+    if error.outcome == "died":
+        return Refusals(Counter([str(error)]), str(error))
+    if error.failure is not None and error.failure.is_a("ImportError"):
+        raise UsageError(f"the installed onnx does not tell if an annotated model loads: {error.failure.text}")
+    return Refusals(Counter(), str(error) if error.failure is None else f"onnx's inference failed: {error}")
 
 
 def _brief(text: str) -> str:
@@ -206,4 +226,4 @@ def _change(info: ValueInfoProto, old: TypeProto, path: str) -> Written:
     return Written(info.name, path, undo, lambda: info.type.CopyFrom(new))
 
 
-__all__ = ["MAX_INFERRED", "Graphs", "LeftOut", "left_out", "refusals"]
+__all__ = ["MAX_INFERRED", "Checked", "Graphs", "LeftOut", "Refusals", "begin", "left_out", "refusals"]

@@ -49,6 +49,8 @@ def report(result: Result, found: Frozen, width: int) -> Iterator[Line]:
     yield from listed("may fail on data", rows, width)
     yield from listed("other sizes if a loop has no trip", list(found.without_trip), width)
     yield from listed("types left out", [str(item) for item in found.left_out], width)
+    if found.unchecked:
+        yield Line(f"note: it is not known whether the copy loads: {plain(found.unchecked)}")
     if found.weights_elsewhere:
         names = found.weights_elsewhere
         more = f" and {len(names) - 1} more files" if len(names) > 1 else ""
@@ -169,6 +171,7 @@ def document(result: Result, found: Frozen) -> str:
             "without_trip": list(found.without_trip),
             "left_out": [str(item) for item in found.left_out],
             "weights_elsewhere": list(found.weights_elsewhere),
+            "unchecked": found.unchecked,
             "definitions": dict(found.dynamic.definitions),
         },
         indent=1,

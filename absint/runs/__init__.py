@@ -5,7 +5,7 @@ handed      a model on its way there
 arrays      real tensors as users pass them; elements: the chosen elements of small inputs
 statements  an abstract value taken apart into statements about a real one
 comparison  a solution compared with a run, a row for each claim; shown_sizes are those that the tensors show
-worker      the client of a process that may crash or hang; serve is that process
+worker      a process under the memory limit of runs
 pool        many of them, and the jobs that they share; jobs: these, or distributed on a Dask cluster
 build       the identity of this installation
 allowance   the memory limit of a process that runs a model

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Final
 
@@ -40,11 +40,6 @@ def amount(text: str, what: str, alone: str = "") -> int:
     return size
 
 
-def environment() -> Mapping[str, str]:
-    """The environment of a process that runs a model, the limit in bytes."""
-    return {**os.environ, VARIABLE: str(allowed())}
-
-
 @contextmanager
 def allowing(text: str | None) -> Iterator[None]:
     """Another limit within the block, if one is given."""
@@ -72,4 +67,4 @@ def _in_words(size: int) -> str:
     return f"{size >> 20:,} MB" if size % (1 << 29) else f"{size / (1 << 30):g} GB"
 
 
-__all__ = ["DEFAULT", "VARIABLE", "allowed", "allowing", "amount", "environment", "explained"]
+__all__ = ["DEFAULT", "VARIABLE", "allowed", "allowing", "amount", "explained"]

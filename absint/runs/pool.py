@@ -14,7 +14,8 @@ from queue import SimpleQueue
 from typing import Literal, NamedTuple, cast
 
 from absint.errors import UsageError
-from absint.runs.worker import Worker, WorkerError
+from absint.processes.process import ProcessError, ending
+from absint.runs.worker import Worker
 
 Json = None | bool | int | float | str | list["Json"] | dict[str, "Json"]
 Job = dict[str, Json]
@@ -45,36 +46,32 @@ def do(worker: Worker, job: Job) -> Done:
     seconds = seconds_of(job)
     start = time.monotonic()
     try:
-        worker.start()
+        worker.wait()
         start = time.monotonic()
         answer = cast(Json, worker.ask(job, seconds))
-    except WorkerError as error:
+    except ProcessError as error:
         return _lost(worker, error, seconds, time.monotonic() - start)
     return Done("done", answer, seconds=time.monotonic() - start)
 
 
-def _lost(worker: Worker, error: WorkerError, seconds: float, took: float) -> Done:
+def _lost(worker: Worker, error: ProcessError, seconds: float, took: float) -> Done:
     match error.outcome:
         case "not started":
-            why = str(error) if error.code is None else f"{sys.executable} cannot load {worker.name}"
+            why = f"{sys.executable} cannot load {worker.function}: {error}" if error.failure else error
             raise UsageError(f"a worker process does not start: {why}") from None
         case "timed out":
             return Done("timed out", failure=f"no result within {seconds:g} s", seconds=took)
         case "died":
-            failure = str(error) if error.code is None else f"the process ended ({_ending(error.code)})"
+            failure = str(error) if error.code is None else f"the process ended ({ending(error.code)})"
             return Done("died", failure=failure, seconds=took)
     assert error.failure is not None
-    outcome: Outcome = "unreadable" if error.failure.unreadable else "error"
+    outcome: Outcome = "unreadable" if error.failure.is_a("ModelError") else "error"
     return Done(outcome, failure=str(error), seconds=took)
-
-
-def _ending(code: int) -> str:
-    return f"signal {-code}" if code < 0 else f"exit code {code}"
 
 
 def worker_for(perform: str, *, limited: bool = False) -> Worker:
     """A process that does jobs with this function, `package.module:function`."""
-    return Worker(perform, subject="its process", limited=limited, group=True)
+    return Worker(perform, subject="its process", limited=limited)
 
 
 def seconds_of(job: Job) -> float:

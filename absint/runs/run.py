@@ -22,11 +22,12 @@ from absint.model.dtypes import numpy_dtype
 from absint.model.opening import MAX_FILE, check_file, reason_of
 from absint.model.wire.fields import delimited
 from absint.model.wire.scalars import content_of
+from absint.processes.process import ProcessError
 from absint.runs.allowance import explained
 from absint.runs.arrays import check_names
 from absint.runs.elements import chosen
 from absint.runs.handed import Handed
-from absint.runs.worker import WorkerError, ask_once
+from absint.runs.worker import ask_once
 
 if TYPE_CHECKING:
     import os
@@ -278,15 +279,15 @@ def _in_child(
     request = (model, list(names), [dict(feeds) for feeds in attempts], folder)
     try:
         return cast("Outcome", ask_once("absint.runs.session:answer", request, seconds, subject="onnxruntime"))
-    except WorkerError as error:
+    except ProcessError as error:
         failure = error.failure
         if failure is None:
             raise RunError(str(error)) from None
-        if failure.no_import:
+        if failure.is_a("ImportError"):
             raise _broken(failure.text) from None
-        if failure.unreadable:
+        if failure.is_a("ModelError"):
             raise _not_handed(failure.text) from None
-        raise RunError(explained(in_one_line(failure.text or failure.error))) from None
+        raise RunError(explained(in_one_line(failure.text or failure.kinds[0]))) from None
 
 
 def _not_handed(reason: str) -> RunError:

@@ -28,7 +28,7 @@ from absint.shapes.branches import condition_of
 from absint.shapes.inputs import Inputs
 from absint.shapes.names import more_names
 from absint.shapes.rounds import Round
-from absint.solution.load_errors import load_errors
+from absint.solution.load_errors import load_errors, open_risks
 from absint.solver.constraints import Constraint, ConstraintSet, Origin, PossibleFailure, Role
 
 if TYPE_CHECKING:
@@ -73,9 +73,9 @@ class Recorder:
                         continue
                     self._state(node, statement.relation, statement.role, statement.reason)
                 for reason in summary.possible_failures:
-                    self._may_fail(node, reason)
+                    self.may_fail(node, reason)
                 for caveat in self._analysis.caveats(node):
-                    self._may_fail(node, caveat.reason, caveat.relation)
+                    self.may_fail(node, caveat.reason, caveat.relation)
             if summary is None or summary.rejected is None:
                 for relation in self._sizes_of(node):
                     self._state(node, relation, "defined", NOT_NEGATIVE)
@@ -102,14 +102,15 @@ class Recorder:
             guard = TRUE  # stronger than necessary
         if varies or guard is UNKNOWN_RELATION or self._varies(node, guard):
             if role == "required":
-                self._may_fail(node, reason)
+                self.may_fail(node, reason)
             elif role == "assumed" and any(map(_is_of_a_node, relation.symbols)):
-                self._may_fail(node, f"taken for granted of what changes from trip to trip: {reason}")
+                self.may_fail(node, f"taken for granted of what changes from trip to trip: {reason}")
             return
         needed = bool(self._needed[node])
         self.constraints.append(Constraint(relation, guard, self.origin(node), _role(role), reason, needed))
 
-    def _may_fail(self, node: int, reason: str, unless: Relation = FALSE) -> None:
+    def may_fail(self, node: int, reason: str, unless: Relation = FALSE) -> None:
+        """The node may fail, whatever constraints say."""
         guard = self.path_condition(self._nodes[node].gate)
         if self._varies(node, guard):
             guard = TRUE
@@ -273,6 +274,9 @@ def _recorded(analysed: Analysed) -> Recorded:
         runs[0].refused(error.node, error.reason, error.where)
     if errors:
         runs[0].constraints.sort(key=lambda c: c.origin.node)
+    for node, reason in open_risks(analysed):
+        for run in {id(run): run for run in (runs[0], runs[-1])}.values():
+            run.may_fail(node, reason)
     if analysed.companions is not None:
         runs[0].found(analysed.companions.advice.findings)
     given = list(premises(inputs, analysed.assumptions))

@@ -64,33 +64,44 @@ def _lowered(lowered: Lowered) -> Iterator[LoadError]:
 
 def _inferred(analysed: Analysed) -> Iterator[LoadError]:
     """Nodes that kernels run and type inference refuses, if it sees the shapes that make it do so."""
-    risks = {node: t.load_risks for node, t in analysed.base.analysis.applied.items() if t.load_risks}
-    if not risks:
-        return
-    from absint.model.inference import MAX_INFERRED
-
-    if len(analysed.nodes) > MAX_INFERRED:
-        return
-    refused = _refused(analysed)
-    for node, reasons in risks.items():
+    refused = analysed.once(_refused) or set()
+    for node, reasons in _risks(analysed).items() if refused else ():
         item = analysed.nodes[node]
         name = "" if "#" in item.name else item.name
         if f"{item.operator} {name}".strip() in refused and not _is_hidden(analysed, node):
             yield LoadError(node, f"{reasons[0]}; type inference refuses it as a runtime loads the model", "ill-formed")
 
 
-def _refused(analysed: Analysed) -> set[str]:
-    """Operators and names of the nodes that inference refuses.
+def open_risks(analysed: Analysed) -> Iterator[tuple[int, str]]:
+    """Nodes that kernels run and type inference may refuse, where it gave no answer, and why they may."""
+    if analysed.once(_refused) is None:
+        for node, reasons in _risks(analysed).items():
+            yield node, f"{reasons[0]}; type inference, which a runtime asks as it loads the model, gave no answer"
+
+
+def _risks(analysed: Analysed) -> Mapping[int, Sequence[str]]:
+    return {node: t.load_risks for node, t in analysed.base.analysis.applied.items() if t.load_risks}
+
+
+def _refused(analysed: Analysed) -> set[str] | None:
+    """Operators and names of the nodes that inference refuses, if there is a risk that it does; None if it gave no
+    answer.
 
     onnxruntime infers the types of a function by the versions that it imports, and again by those of the model.
     """
-    from absint.model.inference import refusals
+    if not _risks(analysed):
+        return set()
+    from absint.model.inference import MAX_INFERRED, refusals
 
+    if len(analysed.nodes) > MAX_INFERRED:
+        return None
     outline = analysed.loaded.outline()
-    found = [*(refusals(outline) or ())]
+    found = [refusals(outline)]
     if analysed.lowered.program.semantics == RUNTIME and any(k.operation and k.operation.other for k in analysed.nodes):
-        found += refusals(outline, analysed.loaded.imports()) or ()
-    return {text.partition(": ")[0] for text in found}
+        found.append(refusals(outline, analysed.loaded.imports()))
+    if any(item.lost for item in found):
+        return None
+    return {text.partition(": ")[0] for item in found for text in item.found}
 
 
 def _is_hidden(analysed: Analysed, node: int) -> bool:
@@ -222,4 +233,4 @@ def _is_free(analysed: Analysed, operand: Operand, proto: TypeMessage) -> bool:
     return isinstance(_value(analysed, operand), OptionalOf) != isinstance(read_type(proto), OptionalOf)
 
 
-__all__ = ["LoadError", "load_errors", "type_only"]
+__all__ = ["LoadError", "load_errors", "open_risks", "type_only"]

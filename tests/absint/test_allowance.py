@@ -12,7 +12,7 @@ from onnx import TensorProto, helper
 
 import absint
 from absint.cli import run
-from absint.runs.allowance import DEFAULT, VARIABLE, allowed, allowing, amount, environment
+from absint.runs.allowance import DEFAULT, VARIABLE, allowed, allowing, amount
 from absint.runs.run import RunError
 from absint.runs.run import run as run_model
 
@@ -92,4 +92,4 @@ def test_what_is_no_amount(text: str, monkeypatch: pytest.MonkeyPatch) -> None:
         with pytest.raises(absint.UsageError, match=f"^{VARIABLE} "):
             allowed()
     else:
-        assert environment()[VARIABLE] == str(DEFAULT)
+        assert allowed() == DEFAULT

@@ -2,17 +2,22 @@
 
 from __future__ import annotations
 
+import os
+import signal
+import time
 from collections.abc import Sequence
+from pathlib import Path
 
 import numpy as np
 import onnx
 import onnxruntime
 import pytest
-from onnx import ModelProto, TensorProto, helper, numpy_helper
+from onnx import ModelProto, TensorProto, helper, numpy_helper, parser
 
 import absint
 from absint.cli import run
 from absint.model import inference as loadable
+from absint.processes.process import Process
 
 Item = tuple[str, int, list[int | str]]
 """An input of a node: its name, element type and dims. The node gets it through operators that hide its shape."""
@@ -194,4 +199,88 @@ def test_weights_are_no_part_of_the_pass() -> None:
     large = model("Add", [("a", FLOAT, ["N", 4096]), "w"], {"w": np.ones(4096, np.float32)})
     hollow = loadable.skeleton(large)
     assert hollow.ByteSize() < 1000 < large.ByteSize()
-    assert loadable.refusals(large) == {}
+    assert loadable.refusals(large) == ({}, "")
+
+
+ENDING = """<ir_version: 10, opset_import: ["": 18]> g (float[N, 4] x) => (y, z)
+{y = EyeLike<dtype: int = 1>("") h = Relu(x) z = Relu(h)}"""
+"""onnx's inference reads the shape of an input that is not there."""
+
+ENDED = "onnx's inference ended its process (SIGSEGV)"
+
+
+def asked(monkeypatch: pytest.MonkeyPatch, function: str) -> None:
+    """Ask a function of this file instead of onnx's inference."""
+    monkeypatch.setattr(loadable, "_PROCESS", Process(f"{__name__}:{function}", subject="onnx's inference"))
+
+
+def hangs(_: bytes) -> str:
+    time.sleep(60)
+    return ""
+
+
+def dies_of_types(content: bytes) -> str:
+    if any(
+        info.name == "a_u" and info.HasField("type") for info in onnx.load_model_from_string(content).graph.value_info
+    ):
+        os.kill(os.getpid(), signal.SIGSEGV)
+    return ""
+
+
+def test_a_model_that_ends_inference() -> None:
+    result = absint.analyze(parser.parse_model(ENDING))
+    found = result.annotated()
+    assert (found.left_out, found.unchecked) == ((), ENDED)
+    assert [info.name for info in found.model.graph.output] == ["y", "z"]
+    frozen = result.freeze({"N": 2})
+    assert frozen.unchecked == ENDED
+    assert absint.analyze(parser.parse_model(SUM)).annotated().unchecked == ""
+
+
+SUM = '<ir_version: 10, opset_import: ["": 18]> g (float[N] x) => (y) {h = Add(x, x) y = Relu(h)}'
+
+
+@pytest.mark.parametrize("command", [["annotate"], ["freeze", "N=2"], ["dynamize", "x[1]=C", "--fix"]], ids=" ".join)
+def test_a_command_on_a_model_that_ends_inference(
+    command: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    onnx.save(parser.parse_model(ENDING), "m.onnx")
+    name, *arguments = command
+    assert run([name, "m.onnx", *arguments, "-o", "out.onnx"]) in (0, 1, 3)
+    told = "".join(capsys.readouterr())
+    assert name == "dynamize" or f"note: it is not known whether the copy loads: {ENDED}" in told
+
+
+def test_a_copy_that_alone_ends_inference_lacks_the_types_that_do(monkeypatch: pytest.MonkeyPatch) -> None:
+    asked(monkeypatch, "dies_of_types")
+    found = absint.analyze(ACCEPTED_BY_KERNELS["Gemm of a vector"]).annotated()
+    assert [(item.value, item.reason) for item in found.left_out] == [("a_u", ENDED)]
+    assert [info.name for info in found.model.graph.value_info] == ["axis", "a_h", "b_u", "b_h"]
+
+
+def test_inference_has_a_limit_of_time(monkeypatch: pytest.MonkeyPatch) -> None:
+    asked(monkeypatch, "hangs")
+    loadable.begin()
+    loadable._PROCESS.wait()
+    monkeypatch.setattr(loadable, "SECONDS", 0.3)
+    found = absint.analyze(ACCEPTED_BY_KERNELS["Gemm of a vector"]).annotated()
+    assert found.unchecked == "onnx's inference did not end within 0.3 s"
+
+
+def test_a_risk_is_open_where_inference_gives_no_answer(monkeypatch: pytest.MonkeyPatch) -> None:
+    risky = ACCEPTED_BY_KERNELS["an empty input of Concat differs"]
+    assert not absint.analyze(risky).constraints.possible_failures
+    asked(monkeypatch, "hangs")
+    monkeypatch.setattr(loadable, "SECONDS", 0.3)
+    (failure,) = absint.analyze(risky).constraints.possible_failures
+    assert str(failure).endswith(
+        "on axis 1, found 3 and 4; type inference, which a runtime asks as it loads the model, gave no answer"
+    )
+
+
+def test_an_analysis_without_a_risk_starts_no_process(monkeypatch: pytest.MonkeyPatch) -> None:
+    asked(monkeypatch, "hangs")
+    result = absint.analyze(parser.parse_model(SUM))
+    assert not result.constraints.possible_failures
+    assert loadable._PROCESS.pid is None

@@ -3,11 +3,16 @@
 from __future__ import annotations
 
 import json
+import os
+import signal
 import subprocess
 import sys
+import time
 from pathlib import Path
 
+import onnx
 import pytest
+from onnx import parser
 
 ROOT = Path(__file__).parents[2]
 DECODER = "examples/tiny_decoder.onnx"
@@ -79,3 +84,86 @@ def test_no_object_is_walked_over_at_the_end() -> None:
     )
     done = shell(f"'{sys.executable}' -c '{code}' --version")
     assert (done.returncode, done.stdout.splitlines()[-1]) == (0, "True"), done.stderr
+
+
+SLOW = """
+import time
+from absint import Op, Tensor, rule
+
+@rule("Slow", domain="mine", inputs="x", outputs="y")
+def slow(op: Op) -> Tensor:
+    open("reached", "w").close()
+    time.sleep(60)
+    return op.tensor("x")
+"""
+SLEEPING = '<ir_version: 10, opset_import: ["": 18, "mine": 1]> g (float[N] x) => (float[N] y) {y = mine.Slow(x)}'
+HANGING = """<ir_version: 10, opset_import: ["": 18]>
+g (float[1, 3, 8, 8] x, float[4, 3, h, w] k) => (float[1, 4, 8, 8] y) {y = Conv<auto_pad = "SAME_LOWER">(x, k)}"""
+"""A kernel of size 0 hangs onnxruntime or ends its process."""
+
+
+LARGE = 1 << 24
+"""Bytes of weights of a model whose copy begins before it is known what changes."""
+
+
+def running(folder: Path, *arguments: str) -> subprocess.Popen[str]:
+    """A command of absint in a folder, with temporary files below it."""
+    (folder / "tmp").mkdir()
+    environment = {**os.environ, "PYTHONPATH": str(ROOT), "TMPDIR": str(folder / "tmp"), "PYTHONUNBUFFERED": "1"}
+    command = [sys.executable, "-m", "absint", *arguments]
+    return subprocess.Popen(command, cwd=folder, env=environment, stderr=subprocess.PIPE, text=True)
+
+
+def until(condition: object) -> None:
+    assert callable(condition)
+    for _ in range(600):
+        if condition():
+            return
+        time.sleep(0.05)
+    raise AssertionError("it takes too long")
+
+
+def children(pid: int) -> set[int]:
+    """The processes that this one started."""
+    return {int(word) for file in Path(f"/proc/{pid}/task").glob("*/children") for word in file.read_text().split()}
+
+
+def has_ended(pid: int) -> bool:
+    try:
+        return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] == "Z"
+    except OSError:
+        return True
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="it reads /proc")
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGHUP, signal.SIGINT])
+def test_a_signal_leaves_no_file_behind(tmp_path: Path, number: signal.Signals) -> None:
+    (tmp_path / "slow.py").write_text(SLOW)
+    model = parser.parse_model(SLEEPING)
+    model.graph.initializer.add(name="w", data_type=onnx.TensorProto.INT8, dims=[LARGE], raw_data=bytes(LARGE))
+    onnx.save(model, tmp_path / "m.onnx")
+    with running(tmp_path, "annotate", "m.onnx", "--rules", "slow.py", "-o", "out.onnx") as process:
+        until((tmp_path / "reached").exists)
+        assert list(tmp_path.glob(".out.onnx.*"))  # the copy has begun
+        started = children(process.pid)
+        assert started
+        process.send_signal(number)
+        _, said = process.communicate(timeout=60)
+    assert process.returncode == 128 + number
+    assert said.strip() == f"absint: {'interrupted' if number is signal.SIGINT else 'terminated'}"
+    assert {file.name for file in tmp_path.iterdir()} == {"m.onnx", "slow.py", "reached", "tmp"}
+    assert not list((tmp_path / "tmp").iterdir())
+    until(lambda: all(map(has_ended, started)))
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="it reads /proc")
+def test_a_signal_ends_runs_and_their_folders(tmp_path: Path) -> None:
+    onnx.save(parser.parse_model(HANGING), tmp_path / "m.onnx")
+    with running(tmp_path, "audit", "m.onnx") as process:
+        until(lambda: list((tmp_path / "tmp").iterdir()) and len(children(process.pid)) == 2)  # Z3 and onnxruntime
+        started = children(process.pid)
+        process.terminate()
+        _, said = process.communicate(timeout=60)
+    assert (process.returncode, said.splitlines()[-1]) == (143, "absint: terminated")
+    assert not list((tmp_path / "tmp").iterdir())
+    until(lambda: all(map(has_ended, started)))

@@ -15,7 +15,7 @@ from pathlib import Path
 import pytest
 
 from absint.lattices.text import parse_relation
-from absint.solver import backend as module
+from absint.processes import process as module
 from absint.solver.backend import Answer, Backend, SolverError, shared
 from absint.solver.smtlib import query
 
@@ -168,7 +168,7 @@ def test_waiting_for_another_thread_counts(warm: Backend) -> None:
     time.sleep(0.2)
     warm.start()  # does not wait
     answer = warm.check(EASY, rlimit=BUDGET, seconds=0.2)
-    assert answer.reason == "the solver was busy with another query until the time limit"
+    assert answer.reason == "Z3 was busy with another query until the time limit"
     assert answer.seconds < 0.7
     busy.join()
     assert ask(warm, EASY).model == {"N": 10}
@@ -177,7 +177,7 @@ def test_waiting_for_another_thread_counts(warm: Backend) -> None:
 def test_a_slow_start_is_not_cut_short() -> None:
     with Backend() as backend:
         first = backend.check(EASY, rlimit=BUDGET, seconds=0.001)
-        assert first.reason == "the solver did not start within 0.001 s"
+        assert first.reason == "Z3 did not start within 0.001 s"
         starting = backend.pid
         assert ask(backend, EASY).model == {"N": 10}
         assert backend.pid == starting
@@ -187,7 +187,7 @@ def test_memory_runs_out() -> None:
     with Backend(memory=512 << 20) as backend:
         answer = backend.check(HUNGRY, rlimit=0, seconds=60)
         assert answer.verdict == "unknown"
-        assert "out of memory" in answer.reason or "the solver process ended" in answer.reason
+        assert "out of memory" in answer.reason or "Z3 ended its process" in answer.reason
         assert ask(backend, EASY).model == {"N": 10}
 
 
@@ -215,7 +215,7 @@ def test_a_process_that_is_killed_in_a_query(warm: Backend) -> None:
     killer = threading.Timer(0.3, os.kill, (pid, signal.SIGKILL))
     killer.start()
     answer = warm.check(CUBES, rlimit=0, seconds=SOON)
-    assert (answer.verdict, answer.reason) == ("unknown", "the solver process ended before it answered (signal 9)")
+    assert (answer.verdict, answer.reason) == ("unknown", "Z3 ended its process (SIGKILL)")
     assert ask(warm, EASY).model == {"N": 10}
 
 
@@ -231,7 +231,7 @@ def test_a_process_that_died_between_queries(warm: Backend) -> None:
 def test_a_process_that_dies_at_its_start(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(module, "_PROGRAM", "raise SystemExit(7)")
     with Backend() as backend:
-        assert ask(backend, EASY).reason == "the solver process ended before it was ready (exit code 7)"
+        assert ask(backend, EASY).reason == "Z3 ended its process before it was ready (exit code 7)"
         monkeypatch.undo()
         assert ask(backend, EASY).model == {"N": 10}
 
@@ -243,7 +243,7 @@ def test_an_interrupted_query_leaves_no_answer_behind(warm: Backend, monkeypatch
         raise KeyboardInterrupt
 
     with monkeypatch.context() as patched:
-        patched.setattr(module._Process, "receive", interrupt)
+        patched.setattr(module._Child, "receive", interrupt)
         with pytest.raises(KeyboardInterrupt):
             ask(warm, query({}, parse_relation("N == 99")))
     assert ask(warm, EASY).model == {"N": 10}

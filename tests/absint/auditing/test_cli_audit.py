@@ -189,3 +189,19 @@ def test_a_reason_that_many_claims_share_is_told_once(tmp_path: Path, capsys: py
     assert len(claims) == 7
     assert all(line.startswith("  unproved  ") for line in claims)
     assert because == f"    because  no run of the model succeeds; {first}; and 2 more errors"
+
+
+def test_the_limits_of_questions(capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(["audit", "sum.onnx", "--rlimit", "100000", "--seconds", "20"]) in (0, 1)
+    assert run(["audit", "sum.onnx", "--rlimit", "-1"]) == 2
+    assert "--rlimit -1: expected a number from 0 (no limit) to 4294967295" in capsys.readouterr().err
+
+
+def test_defaults_are_named_where_they_would_tell_more(capsys: pytest.CaptureFixture[str]) -> None:
+    text = "(float[N, 6] x, int64[2] s) => (float[N, 6] y) <int64[2] s = {0, 6}> {y = Reshape(x, s)}"
+    onnx.save(model(text), "default.onnx")
+    run(["audit", "default.onnx"])
+    assert "absint: note: 1 initialiser: it is an input too" in (said := capsys.readouterr().err)
+    assert "--defaults (defaults=True) uses the file's" in said
+    run(["audit", "default.onnx", "--defaults"])
+    assert "--defaults" not in capsys.readouterr().err

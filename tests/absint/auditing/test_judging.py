@@ -9,6 +9,7 @@ import absint
 from absint.auditing import Audit, Claims, Judgement, Place, declared, judge
 from absint.auditing.audit import Stated
 from absint.auditing.runs import Runs
+from absint.processes.process import ProcessError
 from tests.absint.auditing.models import LIE, SUM, model
 
 PROVED, REFUTED = Judgement.PROVED, Judgement.REFUTED
@@ -198,3 +199,36 @@ def test_progress_is_told() -> None:
     result = absint.analyze(model(LIE))
     judge(result, declared(result.model), advance=lambda done, total: told.append((done, total)))
     assert told == [(0, 1)]
+
+
+def test_runs_that_hang_or_end_onnxruntime_take_no_more_than_the_time_that_is_given() -> None:
+    """A kernel of size 0 does either; with any other the claim is true."""
+    text = '(float[1, 3, 8, 8] x, float[4, 3, h, w] k) => (y) {y = Conv<auto_pad = "SAME_LOWER">(x, k)}'
+    proto = model(text)
+    found = judge(absint.analyze(proto), Claims("somebody", {"y": (1, 4, 8, 8)}), seconds=8)
+    assert found.judging < 30
+    judged = {item.relation: item for item in found.judged}
+    assert judged["y[1] == 4"].judgement is PROVED
+    assert judged["y[2] == 8"].judgement in (NOT_ENTAILED, UNPROVED)
+    assert (
+        "used up" in judged["y[2] == 8"].because[0]
+        or "a run at these sizes fails: it " in judged["y[2] == 8"].because[0]
+    )
+
+
+def test_a_hanging_run_costs_the_others_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Attempts that share a process are made one by one after it died or met its limit."""
+    runs = Runs(absint.analyze(model(SUM)))
+    asked = []
+
+    def replies(feeds: list[dict[str, np.ndarray]], _: bool) -> list[object]:
+        asked.append(len(feeds))
+        if any(len(one["x"]) == 3 for one in feeds):
+            raise ProcessError("it did not end within 1 s", "timed out")
+        return [{name: [array.shape] for name, array in one.items()} for one in feeds]
+
+    monkeypatch.setattr(runs, "_replies", replies)
+    at = [{"N": 3, "M": 3}, {"N": 2, "M": 2}]
+    assert [run.sizes for run in runs.at(at)] == [{"N": 2, "M": 2}] * 3
+    assert asked == [6, 1, 1, 1, 1]  # sizes that were lost once are not tried again
+    assert runs.failure_at({"N": 3, "M": 3}) == "it did not end within 1 s"

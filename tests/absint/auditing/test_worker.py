@@ -15,9 +15,10 @@ from onnx import ModelProto
 import absint
 from absint.auditing import Claims, Judgement, judge
 from absint.auditing.runs import Observed, Runs
+from absint.processes.process import ProcessError
+from absint.processes.serving import Failure
 from absint.runs.allowance import allowing
-from absint.runs.serve import Failure
-from absint.runs.worker import Worker, WorkerError, one_line
+from absint.runs.worker import Worker, one_line
 from tests.absint.auditing.models import SUM, model
 
 ROOT = Path(__file__).parents[3]
@@ -72,21 +73,21 @@ def test_a_process_that_gives_no_answer(
     worker: Worker, request_: str, seconds: float, reason: str, crashed: bool
 ) -> None:
     worker.ask("warm", 60)
-    with pytest.raises(WorkerError, match=f"^{reason}$") as caught:
+    with pytest.raises(ProcessError, match=f"^{reason}$") as caught:
         worker.ask(request_, seconds)
     assert (caught.value.outcome == "died") is crashed
     assert worker.ask("again", 60)[1] == "again"
 
 
 def test_a_request_that_raises_says_what(worker: Worker) -> None:
-    with pytest.raises(WorkerError) as caught:
+    with pytest.raises(ProcessError) as caught:
         worker.ask("fail", 60)
-    assert caught.value.failure == Failure("ValueError", "no\nanswer", False, False, False)
+    assert caught.value.failure == Failure(("ValueError", "Exception", "BaseException", "object"), "no\nanswer")
 
 
 def test_a_function_that_is_not_there() -> None:
-    with pytest.raises(WorkerError, match=r"^it ended its process \(exit code 1\)$") as caught:
-        Worker("absint.runs.serve:nothing").ask(None, 60)
+    with pytest.raises(ProcessError, match=r"^AttributeError: .*'nothing'$") as caught:
+        Worker("absint.processes.serving:nothing").ask(None, 60)
     assert caught.value.outcome == "not started"
 
 

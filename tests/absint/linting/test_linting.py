@@ -58,7 +58,7 @@ def test_a_model_that_kills_its_process_ends_nothing(folder: Path) -> None:
     ]
     texts = [item.message for item in found.findings]
     assert texts[1:] == [
-        "the process ended (signal 9)",
+        "the process ended (SIGKILL)",
         "no result within 3 s",
         "RuntimeError: first line second line",
         "truncated.onnx: not an ONNX model, or truncated (9 bytes do not parse as protobuf)",

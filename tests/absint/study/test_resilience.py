@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from absint.errors import UsageError
-from absint.runs import worker as workers
+from absint.processes import process as processes
 from absint.runs.pool import Job, Json, do, worker_for
 from absint.study.results import FILE, Record, read_records
 
@@ -24,15 +24,15 @@ def answers(job: Job) -> Json:
 
 
 def test_a_process_that_is_killed_while_it_starts_costs_a_job(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(workers, "_PROGRAM", KILLED)
+    monkeypatch.setattr(processes, "_PROGRAM", KILLED)
     done = do(worker_for(ANSWERS), {"seconds": 5})
-    assert (done.outcome, done.failure) == ("died", f"its process was killed {workers.STARTS} times while it started")
+    assert (done.outcome, done.failure) == ("died", f"its process was killed {processes.STARTS} times while it started")
 
 
 def test_a_process_that_is_killed_once_is_started_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     mark = str(tmp_path / "mark")
     once = f"import os\nif not os.path.exists({mark!r}):\n    open({mark!r}, 'w')\n    {KILLED}\n"
-    monkeypatch.setattr(workers, "_PROGRAM", once.replace("{", "{{").replace("}", "}}") + workers._PROGRAM)
+    monkeypatch.setattr(processes, "_PROGRAM", once.replace("{", "{{").replace("}", "}}") + processes._PROGRAM)
     worker = worker_for(ANSWERS)
     try:
         assert do(worker, {"seconds": 60}).answer == {"seconds": 60}

@@ -78,7 +78,7 @@ def test_what_goes_wrong_costs_one_pair(tmp_path: Path) -> None:
         "h.onnx unsound policy rename": "error",
     }
     failures = {f"{r.model} {r.source}": r.failure for r in found.records}
-    assert failures["a.onnx unsound policy rename"] == "the process ended (signal 9)"
+    assert failures["a.onnx unsound policy rename"] == "the process ended (SIGKILL)"
     assert failures["b/hang.onnx policy sound"] == "no result within 3 s"
     assert failures["c.onnx policy sound"] == "the process ended (exit code 3)"
     assert failures["d.onnx policy sound"] == "RuntimeError: first line second line"
