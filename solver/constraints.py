@@ -11,7 +11,7 @@ from typing import Literal, overload
 
 from absint.lattices.logic.relation import TRUE, Relation, implies
 from absint.lattices.records import NamedTuple
-from absint.lattices.terms.expr import Dim, Symbol, UndefinedError
+from absint.lattices.terms.expr import Dim, Symbol, UndefinedError, expr_of
 from absint.lattices.text.escapes import plain
 
 Role = Literal["required", "defined", "assumed", "declared"]
@@ -170,6 +170,17 @@ class ConstraintSet(Sequence[Constraint]):
         constraints = (replace(c, relation=rename(c.relation), guard=rename(c.guard)) for c in self)
         possible_failures = (failure._replace(guard=rename(failure.guard)) for failure in self.possible_failures)
         return ConstraintSet(constraints, symbols=self.symbols, possible_failures=possible_failures)
+
+    @cached_property
+    def unified(self) -> ConstraintSet:
+        """The set in which a name is one symbol, whose range holds those of all symbols of this name."""
+        by_name: dict[str, Symbol] = {}
+        mentioned = {s for c in self for s in c.symbols}.union(*(f.guard.symbols for f in self.possible_failures))
+        for symbol in mentioned:
+            other = by_name.setdefault(symbol.name, symbol)
+            if other is not symbol:
+                by_name[symbol.name] = symbol.within(*symbol.bounds.join(other.bounds))
+        return self.renamed({s: expr_of(one) for s in mentioned if (one := by_name[s.name]) is not s})
 
     @cached_property
     def distinct(self) -> Mapping[Relation, tuple[Constraint, ...]]:

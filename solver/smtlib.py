@@ -216,7 +216,7 @@ def _within(term: str, bounds: Interval) -> str:
 # Names
 
 _PLAIN: Final = re.compile(r"[A-Za-z_][A-Za-z0-9_.]*")
-_SAFE: Final = frozenset(map(chr, range(0x20, 0x7F))) - set("|\\%")
+_SAFE: Final = frozenset(map(chr, range(0x20, 0x7F))) - set("|\\%#")
 
 _TAKEN: Final = frozenset({
     "BINARY", "DECIMAL", "HEXADECIMAL", "NUMERAL", "STRING", "_", "as", "assert", "define", "exists", "forall",

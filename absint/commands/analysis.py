@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeVar, cast
 
 import click
 
+from absint.commands.messages import tell
 from absint.commands.progress import logged, status
 from absint.errors import UsageError
 from absint.lattices.limits import MEMORY, RLIMIT
@@ -243,7 +244,7 @@ def analysed(
         )
     if not shows_diagnostics:
         for message in result.limits_reached:
-            print(f"absint: warning: {message}", file=sys.stderr)
+            tell(f"warning: {message}")
     return result
 
 

@@ -19,6 +19,7 @@ from absint.commands.analysis import (
     settings_options,
 )
 from absint.commands.codes import FINE
+from absint.commands.messages import say, tell
 from absint.commands.models import STANDARD_INPUT, models_argument, read_model
 from absint.errors import UsageError
 
@@ -104,13 +105,13 @@ def annotate(
     _note_weights(saved.weights_elsewhere, target)
     if target != STANDARD_OUTPUT:
         label = f", {result.policy.label}" if result.policy.label else ""
-        click.echo(f"{target}: value_info of {saved.values:,} {'value' if saved.values == 1 else 'values'}{label}")
+        say(f"{target}: value_info of {saved.values:,} {'value' if saved.values == 1 else 'values'}{label}")
     found = text.diagnostics(result.diagnostics, text.width_of(sys.stderr), "absint analyze --format json")
     text.write((line for line in found if line.text), sys.stderr)
     for item in saved.left_out:
-        print(f"absint: note: {item}", file=sys.stderr)
+        tell(f"note: {item}")
     if saved.unchecked:
-        print(f"absint: note: it is not known whether the copy loads: {saved.unchecked}", file=sys.stderr)
+        tell(f"note: it is not known whether the copy loads: {saved.unchecked}")
     return FINE
 
 
@@ -135,7 +136,7 @@ def _simplified(model: str, target: str, *, copy_weights: bool) -> int:
     changed, weights = save_simplified(load(model), target, copy_weights=copy_weights)
     _note_weights(weights, target)
     if target != STANDARD_OUTPUT:
-        click.echo(f"{target}: {changed:,} {'dim' if changed == 1 else 'dims'} simplified")
+        say(f"{target}: {changed:,} {'dim' if changed == 1 else 'dims'} simplified")
     return FINE
 
 
@@ -143,10 +144,9 @@ def _note_weights(names: Sequence[str], output: str) -> None:
     if names:
         more = f" and {len(names) - 1} more files" if len(names) > 1 else ""
         folder = Path(os.path.realpath(output)).parent
-        print(
-            f"absint: note: the weights stay in {names[0]}{more}, which runtimes look for beside the model: "
-            f"copy or link them into {folder}, or use --copy-weights",
-            file=sys.stderr,
+        tell(
+            f"note: the weights stay in {names[0]}{more}, which runtimes look for beside the model: "
+            f"copy or link them into {folder}, or use --copy-weights"
         )
 
 

@@ -15,11 +15,11 @@ from absint.commands.analysis import (
     working,
 )
 from absint.commands.codes import FINE
+from absint.commands.messages import say
 from absint.commands.models import models_argument
 from absint.commands.sizes import read_sizes
 from absint.diagnostics import Severity
 from absint.errors import UsageError
-from absint.lattices.text.escapes import plain
 
 if TYPE_CHECKING:
     from absint.analyses.liveness import InputPolicy, ViewPolicy
@@ -144,9 +144,7 @@ def _draw(result: Result, cost: Cost, memory: Memory, wanted: _Wanted) -> None:
         found = curves(result, cost, memory, wanted.symbol, wanted.ends)
     write_plot(found, result.origin, wanted.target, wanted.form)
     sizes = found.sizes
-    click.echo(
-        f"{wanted.target}: {len(sizes):,} sizes of {plain(wanted.symbol)}, {sizes[0]:,} to {sizes[-1]:,}", err=True
-    )
+    say(f"{wanted.target}: {len(sizes):,} sizes of {wanted.symbol}, {sizes[0]:,} to {sizes[-1]:,}", to_stderr=True)
 
 
 __all__ = ["cost"]

@@ -11,6 +11,7 @@ import click
 
 from absint.commands.analysis import format_option, memory_option
 from absint.commands.codes import FINE, NO
+from absint.commands.messages import say
 from absint.commands.progress import counted
 from absint.commands.study import check_seconds, jobs_option, scheduler_option
 from absint.errors import UsageError
@@ -113,7 +114,7 @@ def lint(
         )
     if write_baseline and known is not None:
         save(Path(known), found.files)
-        click.echo(f"{known}: {found.summary}")
+        say(f"{known}: {found.summary}")
         return FINE
     _print(found, form, verbose)
     least = fail_on or settings.fail_on
@@ -160,7 +161,7 @@ def _print(found: LintResult, form: str, verbose: bool) -> None:
 
         click.echo(document(found))
     elif form == "github":
-        write(shown.workflow_commands(found, verbose=verbose))
+        write(shown.workflow_commands(found, verbose=verbose), commands=True)
     else:
         write(shown.report(found, verbose=verbose))
 

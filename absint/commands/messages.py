@@ -1,6 +1,6 @@
-"""Messages on standard error: one line each, and the text with the caret that some end with.
+"""Single lines of text: messages on standard error, each with the text and the caret that some end with, and answers.
 
-A terminal gets them in lines of its width, broken at spaces; a log has each in one line.
+A terminal gets messages in lines of its width, broken at spaces; a log has each in one line.
 """
 
 from __future__ import annotations
@@ -8,7 +8,7 @@ from __future__ import annotations
 import sys
 from typing import Final
 
-from absint.lattices.text.escapes import plain
+from absint.lattices.text.escapes import one_line, plain
 
 _LONGEST: Final = 1000
 
@@ -19,8 +19,13 @@ def tell(message: str) -> None:
     pointed = lines[-2:] if len(lines) == 3 and lines[2].strip() == "^" and lines[1].startswith("    ") else []
     line = " ".join((lines[0] if pointed else message).split())
     said = plain(f"absint: {line if len(line) <= _LONGEST else f'{line[: _LONGEST - 3]}...'}")
-    for text in (*(_fitted(said) if sys.stderr.isatty() else [said]), *map(plain, pointed)):
-        print(text, file=sys.stderr)
+    for text in (*(_fitted(said) if sys.stderr.isatty() else [said]), *pointed):
+        print(one_line(text), file=sys.stderr)
+
+
+def say(line: str, *, to_stderr: bool = False) -> None:
+    """Print a line of an answer, names from outside included."""
+    print(one_line(line), file=sys.stderr if to_stderr else sys.stdout, flush=True)
 
 
 def _fitted(text: str) -> list[str]:
@@ -31,4 +36,4 @@ def _fitted(text: str) -> list[str]:
     return textwrap.wrap(text, width, subsequent_indent="  ", break_long_words=False, break_on_hyphens=False)
 
 
-__all__ = ["tell"]
+__all__ = ["say", "tell"]

@@ -15,9 +15,10 @@ from typing import TYPE_CHECKING, NamedTuple, TypeVar, cast
 import click
 
 from absint.commands.codes import BAD_INPUT, worst
+from absint.commands.messages import say, tell
 from absint.commands.sizes import is_size, read_sizes
 from absint.errors import AbsintError, ModelError, UsageError
-from absint.lattices.text.escapes import excerpt, json_text, plain
+from absint.lattices.text.escapes import excerpt, json_text
 from absint.version import VERSION
 
 if TYPE_CHECKING:
@@ -138,15 +139,13 @@ def run_each(models: Sequence[str], command: Callable[[str], object], form: str,
 
 
 def _codes(models: Sequence[str], command: Callable[[str], object], form: str, titled: bool) -> Iterator[int]:
-    from absint.commands.messages import tell
-
     for index, model in enumerate(models):
         if form == "json":
             click.echo("[" if index == 0 else ",")
         elif index:
             click.echo()
         if form == "text" and not titled:
-            click.echo(f"{plain(model)}:")
+            say(f"{model}:")
         try:
             yield cast(int, command(model))
         except AbsintError as error:

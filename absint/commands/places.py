@@ -8,7 +8,7 @@ from typing import Final, NamedTuple
 
 from absint.errors import UsageError
 
-_PLACE: Final = re.compile(r"(.+?)\[\s*(-?[0-9]{1,9})\s*\]")
+_PLACE: Final = re.compile(r"(.*?)\[\s*(-?[0-9]{1,9})\s*\]\s*", re.DOTALL)
 
 
 class Place(NamedTuple):
@@ -29,7 +29,7 @@ class NamedAxis(NamedTuple):
 
 def read_place(text: str, names: Container[str] = ()) -> Place:
     """A value or one of its axes. A name among `names` is that value, even if it ends as an axis does."""
-    found = None if text in names else _PLACE.fullmatch(text.strip())
+    found = None if text in names else _PLACE.fullmatch(text)
     return Place(text, text, None) if found is None else Place(text, found[1], int(found[2]))
 
 

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from absint.shapes.sizes import Sizes
 
 _NUMBER: Final = r"[+-]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:e[+-]?[0-9]+)?"
-_BOX: Final = re.compile(rf"(.+)=\s*({_NUMBER})\s*(?:\.\.\s*({_NUMBER})\s*)?", re.IGNORECASE)
+_BOX: Final = re.compile(rf"(.*)=\s*({_NUMBER})\s*(?:\.\.\s*({_NUMBER})\s*)?", re.IGNORECASE | re.DOTALL)
 
 
 @click.command()
@@ -76,7 +76,9 @@ def _read(texts: Sequence[str], loaded: Loaded) -> dict[str, tuple[float, float]
         match = _BOX.fullmatch(text)
         if match is None:
             raise UsageError(f"--input {text}: expected an input and its range, as x=-1..1")
-        name, low, high = match[1].strip(), match[2], match[3] or match[2]
+        name, low, high = match[1], match[2], match[3] or match[2]
+        if name not in names:
+            name = name.strip()
         if name not in names:
             hint = did_you_mean(name, names) or f"the inputs are {', '.join(names)}"
             raise UsageError(f"--input {text}: no input has this name; {hint}")

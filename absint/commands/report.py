@@ -10,6 +10,7 @@ import click
 from absint.commands.analysis import Settings, analysed, assume_option, settings_options
 from absint.commands.audit import check_sources, judged
 from absint.commands.codes import FINE
+from absint.commands.messages import say
 from absint.commands.models import models_argument
 
 if TYPE_CHECKING:
@@ -42,7 +43,7 @@ def report(
 
     write_file(page(result, _verdicts(result, declared, tools)), output)
     count = len(result.loaded.model.graph.node)
-    click.echo(f"{output}: {count:,} {'node' if count == 1 else 'nodes'}")
+    say(f"{output}: {count:,} {'node' if count == 1 else 'nodes'}")
     return FINE
 
 

@@ -262,7 +262,7 @@ def _write(write: Write, target: str | os.PathLike[str]) -> bool:
 @contextmanager
 def _temporary(path: Path) -> Iterator[IO[bytes]]:
     """A new file beside another one, which is removed unless it is put in its place."""
-    temporary = path.with_name(f".{path.name[:200]}.{os.getpid()}.tmp")
+    temporary = path.with_name(f".absint-{os.urandom(8).hex()}.tmp")
     file = open(temporary, "xb")  # noqa: SIM115 (a file that is already there is not ours to remove)
     try:
         with file:

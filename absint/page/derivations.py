@@ -40,9 +40,10 @@ class Derivations:
         self._end = thread_time() + EXPLAINED
 
     def of_outputs(self) -> tuple[dict[str, Json], int]:
-        """The derivation of each output by its value, and the number of those left out."""
+        """The derivation of each output that is computed, by its value, and the number of those left out."""
         operands = self._analysed.operands
-        wanted = {str(self._values[operands[name]]): (name, None) for name in self._analysed.outputs}
+        outputs = [name for name in self._analysed.outputs if name in operands]
+        wanted = {str(self._values[operands[name]]): (name, None) for name in outputs}
         return self._all(wanted, lambda _, parts: parts)
 
     def of_sizes(self, first: Mapping[Dim, tuple[str, int]], dims: Mapping[Dim, int]) -> tuple[dict[str, Json], int]:

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Literal
 
 from absint.errors import UsageError
+from absint.lattices.text.escapes import one_line
 
 if TYPE_CHECKING:
     from absint.lattices.terms.expr import Dim
@@ -32,17 +33,19 @@ def exported(result: Result, form: Form, roles: Sequence[Role] = (), *, everythi
             case "text":
                 from absint.report.constraints import report
 
-                return "".join(f"{line.text}\n" for line in report(result, found, 1 << 30, everything=everything))
+                return "".join(
+                    f"{one_line(line.text)}\n" for line in report(result, found, 1 << 30, everything=everything)
+                )
             case "json":
                 return export.to_json(found, model=result.origin)
             case "smtlib":
                 return export.to_smtlib(found)
             case "python":
-                return export.to_python(found, elements=tuple(result.declared_inputs.elements))
+                return _source(export.to_python(found, elements=tuple(result.declared_inputs.elements)))
             case "metadata":
                 return json.dumps(export.to_metadata(found), indent=1) + "\n"
             case "torch":
-                return export.to_torch(found, _dims(result, result.inputs))
+                return _source(export.to_torch(found, _dims(result, result.inputs)))
     except export.ExportError as error:
         raise UsageError(f"the constraints have no form {form}: {error}") from error
 
@@ -56,9 +59,14 @@ def shapes_function(result: Result) -> str:
 
     elements = tuple(result.declared_inputs.elements)
     try:
-        return export.shapes_function(result.symbols, _dims(result, result.outputs), elements=elements)
+        return _source(export.shapes_function(result.symbols, _dims(result, result.outputs), elements=elements))
     except export.ExportError as error:
         raise UsageError(f"the constraints have no form python: {error}") from error
+
+
+def _source(text: str) -> str:
+    """The Python source, in whose strings and comments no line is a command of a CI."""
+    return "\n".join(map(one_line, text.split("\n")))
 
 
 def _dims(result: Result, names: Sequence[str]) -> dict[str, Sequence[Dim] | None]:

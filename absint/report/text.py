@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Final, NamedTuple, TextIO
 
 from absint.declared.diagnostics import diagnostics as all_diagnostics
 from absint.diagnostics import Diagnostic, Severity
-from absint.lattices.text.escapes import plain
+from absint.lattices.text.escapes import one_line, plain
 from absint.queries.premises import all_premises
 from absint.report.relations import brief
 from absint.report.requirements import required
@@ -50,11 +50,12 @@ class Line(NamedTuple):
     style: str = ""
 
 
-def write(lines: Iterable[Line], out: TextIO | None = None) -> None:
-    """Print the lines, with their styles if the output is a terminal."""
+def write(lines: Iterable[Line], out: TextIO | None = None, *, commands: bool = False) -> None:
+    """Print the lines, with their styles if the output is a terminal; `commands` of a CI are escaped if not wanted."""
     out = out if out is not None else sys.stdout
+    escaped = plain if commands else one_line
     if not out.isatty():
-        out.writelines(f"{line.text}\n" for line in lines)
+        out.writelines(f"{escaped(line.text)}\n" for line in lines)
         return
     from rich.console import Console
     from rich.text import Text
@@ -63,7 +64,7 @@ def write(lines: Iterable[Line], out: TextIO | None = None) -> None:
     width = width_of(out)
     for line in lines:
         for part in _fitted(line.text, width):
-            console.print(Text(part, line.style))
+            console.print(Text(escaped(part), line.style))
 
 
 def _fitted(text: str, width: int) -> Iterator[str]:

@@ -259,7 +259,7 @@ def all_names(analysed: Analysed) -> Mapping[Symbol, Dim]:
 
 
 def _printed(analysed: Analysed) -> ConstraintSet:
-    return recorded(analysed).every.renamed(all_names(analysed))
+    return recorded(analysed).every.renamed(all_names(analysed)).unified
 
 
 def _all_names(analysed: Analysed) -> Mapping[Symbol, Dim]:

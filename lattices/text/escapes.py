@@ -9,6 +9,9 @@ Json = None | bool | int | float | str | list["Json"] | dict[str, "Json"]
 """A value that `json_text` writes."""
 
 _UNPRINTABLE: Final = re.compile(r"[^\n -~]")
+_NAMED_COMMAND: Final = r"#(?=#\w*\[)"
+_COMMAND: Final = re.compile(rf"^\s*:(?=:)|{_NAMED_COMMAND}")
+"""How a CI knows a command in its log: `  ::error::` in GitHub, `##[error]` anywhere in GitHub and Azure."""
 
 
 def plain(text: str) -> str:
@@ -16,6 +19,23 @@ def plain(text: str) -> str:
     if text.isprintable():
         return text
     return "".join(c if c.isprintable() else c.encode("unicode_escape").decode() for c in text)
+
+
+def one_line(text: str) -> str:
+    r"""A line of output that steers neither a terminal nor a CI.
+
+    >>> print(one_line("  ::error::no"), one_line("n ##[error]no"), one_line("onnx::Relu"))
+      \x3a:error::no n \x23#[error]no onnx::Relu
+    """
+    line = plain(text)
+    if "::" not in line and "##" not in line:
+        return line
+    return _COMMAND.sub(lambda found: f"{found[0][:-1]}\\x{ord(found[0][-1]):x}", line)
+
+
+def inert_json(text: str) -> str:
+    """The JSON text without commands of a CI, which means the same."""
+    return re.sub(_NAMED_COMMAND, r"\\u0023", text) if "##" in text else text
 
 
 def message(text: str) -> str:
@@ -35,10 +55,10 @@ def excerpt(text: str, most: int = 80) -> str:
 
 
 def json_text(value: object, indent: int | None = None) -> str:
-    """As JSON, with unprintable characters as escapes, which mean the same there."""
+    """As JSON, with unprintable characters and commands of a CI as escapes, which mean the same there."""
     import json
 
-    text = json.dumps(value, ensure_ascii=False, indent=indent)
+    text = inert_json(json.dumps(value, ensure_ascii=False, indent=indent))
     return text if text.isprintable() else _UNPRINTABLE.sub(_escape, text)
 
 
@@ -51,4 +71,4 @@ def _escape(found: re.Match[str]) -> str:
     return "\\u007f" if character == "\x7f" else json.dumps(character)[1:-1]
 
 
-__all__ = ["Json", "excerpt", "json_text", "message", "plain"]
+__all__ = ["Json", "excerpt", "inert_json", "json_text", "message", "one_line", "plain"]

@@ -37,8 +37,9 @@ def to_json(constraints: ConstraintSet, *, model: str = "") -> str:
 
     `from_json` reads the set back.
 
-    Raises ExportError for a set whose symbols have no text: internal names, or one name for two symbols.
+    Raises ExportError for a set with internal symbols, which have no text.
     """
+    constraints = constraints.unified
     symbols, trees = Symbols.of(constraints), Trees()
 
     def write(relation: Relation) -> Json:

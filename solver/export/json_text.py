@@ -5,12 +5,13 @@ from __future__ import annotations
 import json
 from typing import cast
 
+from absint.lattices.text.escapes import inert_json
 from absint.solver.export.errors import ExportError, shown
 from absint.solver.export.records import MAX_DOCUMENT, Json
 
 
 def dump(value: Json) -> str:
-    return json.dumps(value, ensure_ascii=True, allow_nan=False)
+    return inert_json(json.dumps(value, ensure_ascii=True, allow_nan=False))
 
 
 def check_text(text: object, where: str) -> None:

@@ -31,8 +31,9 @@ _KEYS: Final = tuple(_PREFIX + key for key in ("format", "symbols", "items", "do
 def to_metadata(constraints: ConstraintSet) -> dict[str, str]:
     """The set as entries for `ModelProto.metadata_props`; `from_metadata` reads them back.
 
-    Raises ExportError for a set whose symbols have no text: internal names, or one name for two symbols.
+    Raises ExportError for a set with internal symbols, which have no text.
     """
+    constraints = constraints.unified
     symbols = Symbols.of(constraints)
     values = (
         FORMAT,

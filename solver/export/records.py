@@ -34,16 +34,9 @@ class Symbols:
     """The symbols of a set, those of the inputs first; each name stands for one of them."""
 
     def __init__(self, symbols: Iterable[Symbol], inputs: Iterable[str]) -> None:
-        """Raises ExportError for two symbols of one name, and for an internal one."""
-        self.inputs = tuple(inputs)
-        if len(set(self.inputs)) < len(self.inputs):
-            raise ExportError("two input symbols have one name")
-        found: dict[str, Symbol] = {}
-        for symbol in symbols:
-            other = found.setdefault(symbol.name, symbol)
-            if other is not symbol:
-                ranges = " and ".join(shown_range(s) for s in (other, symbol))
-                raise ExportError(f"two symbols have the name {shown(symbol.name)}, with the ranges {ranges}")
+        """Raises ExportError for an internal symbol."""
+        self.inputs = tuple(dict.fromkeys(inputs))
+        found = {symbol.name: symbol for symbol in symbols}
         self._by_name: Mapping[str, Symbol] = {name: found.get(name) or Symbol(name) for name in self.inputs} | found
         for name, symbol in self._by_name.items():
             if symbol.kind is not SymbolKind.INPUT:
@@ -54,7 +47,7 @@ class Symbols:
 
     @classmethod
     def of(cls, constraints: ConstraintSet) -> Symbols:
-        """The symbols of the set, in the order in which its constraints name them."""
+        """The symbols of a unified set, in the order in which its constraints name them."""
         mentioned: dict[Symbol, None] = {}
         for relation in relations(constraints):
             mentioned |= dict.fromkeys(sorted(relation.symbols, key=lambda s: s.key))
@@ -92,11 +85,6 @@ class Symbols:
                 raise ExportError(f"{where}: {shown(symbol.name)} stands for a condition, and its range is not 0..1")
         self._relations[text] = found
         return found
-
-
-def shown_range(symbol: Symbol) -> str:
-    lo, hi = symbol.bounds
-    return f"{'' if lo is None else lo}..{'' if hi is None else hi}"
 
 
 def relations(constraints: ConstraintSet) -> Iterator[Relation]:

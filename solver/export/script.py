@@ -35,8 +35,9 @@ def to_smtlib(constraints: ConstraintSet) -> str:
     Constraint number 12 is the assertion named `?c12`, its guard included. A numeric premise, which no run requires, is
     `?a12` instead, and only holds where the variable `premises` is 1. What a formula cannot express (origin, role,
     reason, possible failures, and the relations as text) is in `set-info` lines, which solvers ignore. Raises
-    ExportError for a set whose symbols have no text: internal names, or one name for two symbols.
+    ExportError for a set with internal symbols, which have no text.
     """
+    constraints = constraints.unified
     symbols, script = Symbols.of(constraints), Script()
     infos: dict[str, Json] = {"format": FORMAT, "symbols": symbol_records(symbols)}
     wanted = boolean(_switch(constraints))

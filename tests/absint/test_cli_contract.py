@@ -301,6 +301,12 @@ def test_a_file_is_written_as_a_whole(capsys: pytest.CaptureFixture[str]) -> Non
     assert not [name for name in os.listdir() if name.endswith(".tmp")]
 
 
+def test_a_temporary_file_that_was_left_is_in_nobodys_way() -> None:
+    Path(f".out.{os.getpid()}.tmp").touch()
+    assert run(["contract", "product.onnx", "-o", "out"]) == 0
+    assert run(["contract", "product.onnx", "-o", "d" * 255]) == 0
+
+
 def test_a_failed_write_leaves_what_was_there(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
