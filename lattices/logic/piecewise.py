@@ -17,8 +17,17 @@ from typing import Final, cast
 
 from absint.lattices.logic.definedness import defined
 from absint.lattices.logic.facts import Facts
-from absint.lattices.logic.formula import COMPARING
-from absint.lattices.logic.relation import TRUE, UNKNOWN_RELATION, Relation, conjunction, ge, ite, le, negation
+from absint.lattices.logic.relation import (
+    TRUE,
+    UNKNOWN_RELATION,
+    Comparison,
+    Relation,
+    conjunction,
+    ge,
+    ite,
+    le,
+    negation,
+)
 from absint.lattices.logic.truth import NO, UNKNOWN, YES
 from absint.lattices.terms.evaluation import INTEGERS, is_partial
 from absint.lattices.terms.expr import (
@@ -71,7 +80,7 @@ def cases(root: Dim | Relation, extremes: bool = False) -> tuple[Relation, ...]:
 
 def _needed(root: Dim | Relation) -> set[Atom]:
     """The atoms without which the root has no value: all but those in sides of choices and in parts of connectives."""
-    if not isinstance(root, Expr) and not (isinstance(root, Relation) and root.op in COMPARING):
+    if not isinstance(root, Expr | Comparison):
         return set()
     found: set[Atom] = set()
     stack = [*root.atoms()]
@@ -81,7 +90,7 @@ def _needed(root: Dim | Relation) -> set[Atom]:
             found.add(node)
             operands = node.args[:1] if node.op == "ite" else node.args
             stack += chain.from_iterable(
-                arg.atoms() for arg in operands if not isinstance(arg, Relation) or arg.op in COMPARING
+                arg.atoms() for arg in operands if not isinstance(arg, Relation) or isinstance(arg, Comparison)
             )
     return found
 
