@@ -217,33 +217,66 @@ def linear_attention(op: Op) -> tuple[Tensor, Tensor]:
     for name in ("query", "key", "value"):
         op.require_rank(op.tensor(name).shape, 3, name)
     q, k, v = _heads(op, "query", "q_num_heads"), _heads(op, "key", "kv_num_heads"), _heads(op, "value", "kv_num_heads")
-    _require_agreement(op, q, k, v)
-    op.require_equal(q.steps, k.steps, "query and key must have the same sequence length")
-    _require_gates(op, k)
-    state = shape_of((q.batch, k.heads, k.size, v.size))
+    op.require(divisible(q.heads, k.heads), "heads of Q must be a multiple of those of K")
+    _require_gates(op)
     past = op.optional("past_state")
-    if past is not None and not past.shape.is_top:
-        op.require_rank(past.shape, 4, "past_state")
-    return (
-        Tensor(op.common_dtype("query", "key", "value"), shape_of((q.batch, q.steps, q.heads * v.size))),
-        Tensor(op.dtype("past_state") if past is not None else op.dtype("query"), state),
-    )
+    dtypes = op.common_dtype("query", "key", "value"), op.dtype("query") if past is None else past.dtype
+    if op.semantics != ONNX and not _do_states_agree(op, q, k, v):
+        # onnxruntime runs the function that defines the operator, which broadcasts
+        op.may_fail("batches, heads and lengths of all inputs must agree")
+        ranked = all(op.tensor(n).shape.rank is not None for n in ("query", "key", "value", *_STATES) if op.has(n))
+        ranks = (3, 4) if ranked else (None, None)
+        shapes = [Shape(None) if rank is None else shape_of((UNKNOWN_SIZE,) * rank) for rank in ranks]
+    else:
+        _require_agreement(op, q, k, v)
+        op.require_equal(q.steps, k.steps, "query and key must have the same sequence length")
+        _require_gate_sizes(op, k)
+        if past is not None and not past.shape.is_top:
+            op.require_rank(past.shape, 4, "past_state")
+        shapes = [shape_of((q.batch, q.steps, q.heads * v.size)), shape_of((q.batch, k.heads, k.size, v.size))]
+    return Tensor(dtypes[0], shapes[0]), Tensor(dtypes[1], shapes[1])
+
+
+_STATES: Final = ("past_state", "decay", "beta")
+
+
+def _do_states_agree(op: Op, q: Heads, k: Heads, v: Heads) -> bool:
+    """The sizes of all inputs of LinearAttention are known to agree."""
+    pairs = [(q.batch, k.batch), (q.batch, v.batch), (q.steps, k.steps), (k.steps, v.steps), (q.size, k.size)]
+    wanted = {
+        "past_state": (k.batch, k.heads, k.size, v.size),
+        "decay": (k.batch, k.steps, k.heads),
+        "beta": (k.batch, k.steps, k.heads),
+    }
+    wide = {"decay": k.heads * k.size, "beta": Dim(1)}
+    for name in filter(op.has, _STATES):
+        shape = op.tensor(name).shape
+        if shape.rank != len(wanted[name]):
+            return False
+        sizes = list(wanted[name])
+        if name in wide and op.is_equal(shape[-1], wide[name]) is YES:
+            sizes[-1] = shape[-1]
+        pairs += zip(shape, sizes, strict=True)
+    return all(op.is_equal(a, b) is YES for a, b in pairs)
 
 
 _GATES = {"linear": (), "gated": ("decay",), "delta": ("beta",), "gated_delta": ("decay", "beta")}
 """The inputs that each update rule of LinearAttention takes."""
 
 
-def _require_gates(op: Op, k: Heads) -> None:
-    """Require decay and rate if the update rule takes them: (batch, seq, heads), or the multiples stated."""
+def _require_gates(op: Op) -> None:
+    """Require decay and rate where the update rule takes them, and only there."""
     rule = op.string("update_rule", "gated_delta")
     if rule not in _GATES:
         op.ill_formed(f"update_rule must be one of {', '.join(_GATES)}, found {rule!r}")
     for name in ("decay", "beta"):
         if op.has(name) is not (name in _GATES[rule]):
             op.ill_formed(f"update_rule {rule!r} {'must have no' if op.has(name) else 'needs'} input {name}")
-        if not op.has(name):
-            continue
+
+
+def _require_gate_sizes(op: Op, k: Heads) -> None:
+    """Require decay and rate of (batch, seq, heads), or the multiples stated."""
+    for name in filter(op.has, ("decay", "beta")):
         shape = op.tensor(name).shape
         op.require_rank(shape, 3, name)
         if not shape.is_top:

@@ -166,6 +166,8 @@ def clip(op: Op) -> Tensor:
             if op.semantics == ONNX:
                 op.require_rank(op.tensor(name).shape, 0, name)
     x = Tensor(op.common_dtype("X", "min", "max"), x.shape, x.contents)
+    if x.dtype is DType.BFLOAT16 and op.version < 16 and (op.has("min") or op.has("max")):
+        op.runtime_requires(FALSE, "onnxruntime runs a function with a Where, which takes no BFLOAT16 before opset 16")
     return _clipped(op, x, _end(op, "min"), _end(op, "max"))
 
 
@@ -207,6 +209,8 @@ def _converted(op: Op, target: DType) -> Tensor:
         op.may_fail("onnxruntime accepts saturate only for 8-bit floats")
     if x.dtype is target:
         return x
+    if x.dtype is DType.FLOAT16 and target is DType.UINT2:
+        op.runtime_may_fail("onnxruntime may end the process where it casts FLOAT16 to UINT2")
     if op.integer("saturate", 1) not in (0, 1):
         return Tensor(target, x.shape)  # onnxruntime writes nothing: the elements are uninitialised memory
     if x.dtype in (DType.STRING, DType.UNDEFINED):

@@ -244,9 +244,11 @@ def layer_normalization(op: Op) -> tuple[Tensor, Tensor, Tensor]:
 @rule("RMSNormalization", inputs="X scale", complete=True, starred=True)
 def rms_normalization(op: Op) -> Tensor:
     """Divided by the root mean square over the axes from `axis` on: the shape of X, the type of scale."""
-    x = op.tensor("X")
+    x, scale = op.tensor("X"), op.tensor("scale")
     _normalised(op, "scale")
-    return Tensor(op.dtype("scale"), x.shape)
+    if DType.UNDEFINED not in (x.dtype, scale.dtype) and x.dtype is not scale.dtype:
+        op.runtime_requires(FALSE, "onnxruntime runs a function that multiplies X and scale, of one type")
+    return Tensor(scale.dtype, x.shape)
 
 
 def _normalised(op: Op, *parameters: str) -> DType:

@@ -25,7 +25,7 @@ from absint.transfer.elements import arithmetic as ar
 from absint.transfer.elements.logic import conjoin, disjoin
 from absint.transfer.elements.premises import fit, in_double, in_order, within
 from absint.transfer.op import Op, constants_of
-from absint.transfer.rule import Function, rule
+from absint.transfer.rule import Function, Outputs, rule
 
 
 class Fold(NamedTuple):
@@ -273,18 +273,27 @@ MEAN: Final = Fold(_mean, _same_integer)
 
 _reduction = partial(rule, complete=True, starred=True)
 
-_NORMS: Final = "ReduceL1 ReduceL2 ReduceLogSum ReduceLogSumExp ReduceSumSquare"
+_NORMS: Final = "ReduceL1 ReduceL2 ReduceLogSumExp ReduceSumSquare"
 
 reduce_sum_7 = _reduction("ReduceSum", inputs="data", until=12, elements=True)(by_attribute(SUM))
 reduce_prod_7 = _reduction("ReduceProd", inputs="data", until=17, elements=True)(by_attribute(PROD))
 reduce_max_7 = _reduction("ReduceMax", inputs="data", until=17, elements=True)(by_attribute(MAX))
 reduce_min_7 = _reduction("ReduceMin", inputs="data", until=17, elements=True)(by_attribute(MIN))
 reduce_mean_7 = _reduction("ReduceMean", inputs="data", until=17, elements=True)(by_attribute(MEAN))
-reduce_norm_7 = _reduction(_NORMS, inputs="data", until=17)(by_attribute(None))
+reduce_norm_7 = _reduction(f"{_NORMS} ReduceLogSum", inputs="data", until=17)(by_attribute(None))
 
 reduce_sum = _reduction("ReduceSum", inputs="data axes", since=13, elements=True)(by_input(SUM))
 reduce_prod = _reduction("ReduceProd", inputs="data axes", since=18, elements=True)(by_input(PROD))
 reduce_max = _reduction("ReduceMax", inputs="data axes", since=18, elements=True)(by_input(MAX))
 reduce_min = _reduction("ReduceMin", inputs="data axes", since=18, elements=True)(by_input(MIN))
 reduce_mean = _reduction("ReduceMean", inputs="data axes", since=18, elements=True)(by_input(MEAN))
-reduce_norm = _reduction(_NORMS, inputs="data axes", since=18)(by_input(None))
+_norm = by_input(None)
+reduce_norm = _reduction(_NORMS, inputs="data axes", since=18)(_norm)
+
+
+@_reduction("ReduceLogSum", inputs="data axes", since=18)
+def reduce_log_sum(op: Op) -> Outputs:
+    """The logarithm of the sum along the axes."""
+    if op.dtype("data") in (DType.UINT32, DType.UINT64):  # the function that defines the operator takes a Log of it
+        op.runtime_requires(FALSE, f"onnxruntime has no logarithm of {op.dtype('data')}")
+    return _norm(op)

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from itertools import accumulate
 from operator import add, mul
+from typing import Final
 
 from absint.lattices.contents import Contents, Element
-from absint.lattices.logic.relation import FALSE, disjunction, divisible, eq
+from absint.lattices.dtype import DType
+from absint.lattices.logic.relation import FALSE, TRUE, disjunction, divisible, eq
 from absint.lattices.shape import shape_of
 from absint.lattices.terms.expr import UNKNOWN_SIZE, Dim
 from absint.lattices.value import Tensor
@@ -25,7 +27,7 @@ def depth_to_space(op: Op) -> Tensor:
     b = _blocksize(op)
     if op.string("mode", "DCR") not in ("DCR", "CRD"):
         op.reject(f"mode must be DCR or CRD, found {op.string('mode')}")
-    op.require(divisible(c, b * b), f"the channels must be a multiple of {b * b}, the square of the block size")
+    _require_blocks(op, x, c, b * b, f"the channels must be a multiple of {b * b}, the square of the block size")
     return Tensor(x.dtype, shape_of((n, c // (b * b), h * b, w * b)), _fill(x))
 
 
@@ -35,9 +37,25 @@ def space_to_depth(op: Op) -> Tensor:
     x = op.tensor("input")
     n, c, h, w = _image(op, x)
     b = _blocksize(op)
-    op.require(divisible(h, b), f"the height must be a multiple of the block size {b}")
-    op.require(divisible(w, b), f"the width must be a multiple of the block size {b}")
+    _require_blocks(op, x, h, b, f"the height must be a multiple of the block size {b}")
+    _require_blocks(op, x, w, b, f"the width must be a multiple of the block size {b}")
     return Tensor(x.dtype, shape_of((n, c * (b * b), h // b, w // b)), _fill(x))
+
+
+def _require_blocks(op: Op, x: Tensor, size: Dim, block: int, reason: str) -> None:
+    """Require whole blocks. Since 28 the function that defines the operator reshapes what is empty in any case.
+
+    onnxruntime runs it for types without a kernel.
+    """
+    blocks = divisible(size, block)
+    if op.version < 28 or op.semantics == ONNX or x.dtype in _WITH_KERNEL or x.shape.is_top:
+        op.require(blocks, reason)
+    elif blocks is not TRUE:
+        op.documents_require(blocks, reason)
+        op.require(disjunction(blocks, *(eq(dim, 0) for dim in x.shape)), f"{reason} unless the input is empty")
+
+
+_WITH_KERNEL: Final = frozenset({DType.FLOAT, DType.DOUBLE, DType.UINT8, DType.INT8})
 
 
 def _image(op: Op, x: Tensor) -> tuple[Dim, Dim, Dim, Dim]:

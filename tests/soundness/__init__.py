@@ -23,6 +23,10 @@
 `python -m tests.soundness.random_nodes --count 500 --seed 0` hunts for wrong claims, and for nodes that are said to run
 and do not; `--sweep 2` changes one thing of each node at a time, `--every 10` goes through all operators.
 
+    function_nodes  operators that onnxruntime runs as the function that defines them
+
+`python -m tests.soundness.function_nodes` hunts for what such a run contradicts, of every type.
+
     random_proofs   random questions about random models (`proof_graphs`, `proof_runs`, `proof_queries`, `proof_checks`)
 
 `python -m tests.soundness.random_proofs --seconds 60 --seed 0` hunts for wrong proofs, checks and contracts.

@@ -30,7 +30,7 @@ from tests.soundness.limits import deviates
 from tests.soundness.runs import OnnxRuntime
 
 RUNTIME: Final = OnnxRuntime()
-OPSETS: Final = (7, 9, 10, 11, 12, 13, 15, 16, 17, 18, 19, 20, 21, 22, 23, 24, 26)
+OPSETS: Final = (7, 9, 10, 11, 12, 13, 15, 16, 17, 18, 19, 20, 21, 22, 23, 24, 26, 28)
 
 
 class Found(NamedTuple):

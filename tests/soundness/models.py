@@ -13,7 +13,7 @@ import numpy as np
 import onnx
 from onnx import AttributeProto, GraphProto, ModelProto, NodeProto, TypeProto, defs, helper, numpy_helper
 
-NEWEST_RUN = 26
+NEWEST_RUN = 28
 """The newest opset of ai.onnx that onnxruntime loads; a model of a newer one runs under this one."""
 
 SHAPE_LIKE = frozenset(

@@ -83,15 +83,20 @@ def bindings(draft: NodeDraft) -> Iterator[dict[str, int]]:
             yield binding
 
 
-def examine(draft: NodeDraft, *, every: bool = True) -> Verdict:
-    """Analyse the node, run it at each binding. With `every` off, stop at the first fault."""
+def examine(draft: NodeDraft, *, every: bool = True, declared: bool = False) -> Verdict:
+    """Analyse the node, run it at each binding. With `every` off, stop at the first fault.
+
+    The model that is run has `declared` shapes or none.
+    """
     verdict = Verdict(draft)
     model = draft.model()
     result = absint.analyze(model)
     for node, error in result.analysis.crashes.items():
         verdict.wrong.append(f"the rule of {result.nodes[node]} failed: {error}")
     claims = Claims.of(result)
-    runnable = draft.model(declared=draft.looped)  # what type inference finds in a loop depends on what is declared
+    runnable = draft.model(
+        declared=declared or draft.looped
+    )  # what type inference finds in a loop depends on what is declared
     serialised = runnable.SerializeToString()
     loaded, reply = ENGINE.load(serialised)
     if not loaded and NOT_THERE.search(str(reply)):
