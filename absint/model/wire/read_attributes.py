@@ -50,7 +50,7 @@ def read_tail(data: Content, found: Sequence[Field], depth: int, read_graph: Rea
         else:
             texts[field.number] = text(data[field.start : field.end])
     tail = Tail(texts[4], texts[7], texts[8], attributes)
-    if content and not any(attribute.HasField("g") for attribute in attributes):
+    if content and not any(attribute.holds_graphs for attribute in attributes):
         tail.is_kept = True
         KEPT.add(content, len(content), tail)
     return tail
@@ -169,6 +169,8 @@ def _read_messages(
         attribute.t = read_tensor(data, inner[5], depth)
     if 6 in inner:
         attribute.g = read_graph(data, inner[6], depth)
+    if 11 in inner:
+        attribute.graphs = [read_graph(data, (part,), depth) for part in inner[11]]
     if 14 in inner:
         attribute.tp = read_type(data, inner[14], depth)
     if 22 in inner:
@@ -178,7 +180,7 @@ def _read_messages(
 def _identity(attribute: Attribute, data: Content, parts: Parts) -> bytes:
     """The bytes of an attribute; of one with a graph or a long tensor, bytes that no other attribute has."""
     is_long = sum(end - start for start, end in parts) > 2 * LARGE
-    if attribute.HasField("g") or prod(attribute.t.dims) > MAX_ELEMENTS or (is_long and _holds_tensor(attribute)):
+    if attribute.holds_graphs or prod(attribute.t.dims) > MAX_ELEMENTS or (is_long and _holds_tensor(attribute)):
         return f"attribute {next(_UNIQUE)}".encode()
     return b"".join(data[start:end] for start, end in parts)
 

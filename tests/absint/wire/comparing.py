@@ -11,6 +11,7 @@ from google.protobuf.message import DecodeError
 
 from absint.errors import ModelError
 from absint.lattices.contents import MAX_ELEMENTS
+from absint.model.walk import holders
 from absint.model.wire import graphs, tensors, types
 from absint.model.wire.fields import MalformedError
 from absint.model.wire.read_graphs import read_model
@@ -42,11 +43,8 @@ def read(content: bytes) -> graphs.Model | None:
 
 def _read_claims(model: graphs.Model) -> None:
     """Read all that is read on demand."""
-    pending: list[graphs.Graph | graphs.Function] = [model.graph, *model.functions]
-    while pending:
-        graph = pending.pop()
-        list(graph.value_info)
-        pending += [a.g for node in graph.node for a in node.attribute if a.HasField("g")]
+    for holder in holders(model):
+        list(holder.value_info)  # type: ignore[union-attr]
 
 
 def differences(found: object, proto: Any, where: str = "model") -> Iterator[str]:

@@ -16,7 +16,7 @@ USED: Final = {
     "GraphProto": "node initializer sparse_initializer input output value_info",
     "FunctionProto": "name domain overload input output node opset_import attribute_proto value_info",
     "NodeProto": "input output name op_type domain overload attribute",
-    "AttributeProto": "name ref_attr_name type i f s ints floats strings t g tp sparse_tensor",
+    "AttributeProto": "name ref_attr_name type i f s ints floats strings t g graphs tp sparse_tensor",
     "TensorProto": "dims data_type name",
     "SparseTensorProto": "values indices dims",
     "ValueInfoProto": "name type",
