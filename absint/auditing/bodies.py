@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from itertools import count
 from typing import Final, NamedTuple
 
-from onnx import AttributeProto, FunctionProto, GraphProto, ModelProto, NodeProto, ValueInfoProto
+from onnx import FunctionProto, GraphProto, ModelProto, ValueInfoProto
 
 from absint.model.protos import domain_of, overload_of
+from absint.model.walk import graphs_in
 from absint.program.steps import LOWERED
 
 MAX_NODES: Final = 1_000_000
@@ -67,12 +68,9 @@ def _walk(model: ModelProto) -> Iterator[Body]:
                 if all(function is not caller for caller in calls):
                     inner.append((Body(label, function), (*calls, function)))
             elif not domain_of(node.domain) and node.op_type in LOWERED:
-                inner += [(Body(f"{label}/{name}", graph), calls) for name, graph in _graphs(node)]
+                held = ((a.name, graph) for a in node.attribute for graph in graphs_in(a))
+                inner += [(Body(f"{label}/{name}", graph), calls) for name, graph in held]
         pending.extend(reversed(inner))
-
-
-def _graphs(node: NodeProto) -> Sequence[tuple[str, GraphProto]]:
-    return [(a.name, a.g) for a in node.attribute if a.type == AttributeProto.GRAPH]
 
 
 __all__ = ["Body", "bodies"]

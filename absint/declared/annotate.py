@@ -11,7 +11,7 @@ import re
 from collections.abc import Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING, Final, NamedTuple
 
-from onnx.onnx_pb import AttributeProto, GraphProto, ModelProto, TypeProto, ValueInfoProto
+from onnx.onnx_pb import GraphProto, ModelProto, TypeProto, ValueInfoProto
 
 from absint.declared.dialects import dialect_of
 from absint.declared.findings import FalseDeclaration, false_declarations
@@ -27,6 +27,7 @@ from absint.lattices.value import AnyTensor, Container, Tensor, Value
 from absint.model.declared_types import dim_text
 from absint.model.definitions import write_definitions, write_entry
 from absint.model.inference import MAX_INFERRED, Graphs, LeftOut, begin, left_out
+from absint.model.walk import graphs, pairs
 from absint.program.graph import Scope
 
 if TYPE_CHECKING:
@@ -125,16 +126,11 @@ def _bodies(analysed: Analysed, original: ModelProto, copy: ModelProto) -> Itera
     """The main graph, and every body of control flow outside of functions."""
     lowered = analysed.lowered
     scopes = {id(graph): (scope, path) for graph, scope, path in lowered.bodies}
-    pending = [(analysed.loaded.model.graph, _Body(copy.graph, original.graph, lowered.program.main, ""))]
-    while pending:
-        lowered_graph, body = pending.pop()
-        yield body
-        inner = []
-        for node, old, new in zip(lowered_graph.node, body.original.node, body.graph.node, strict=True):
-            for attribute, before, after in zip(node.attribute, old.attribute, new.attribute, strict=True):
-                if attribute.type == AttributeProto.GRAPH and id(attribute.g) in scopes:
-                    inner.append((attribute.g, _Body(after.g, before.g, *scopes[id(attribute.g)])))
-        pending.extend(reversed(inner))
+    yield _Body(copy.graph, original.graph, lowered.program.main, "")
+    read = pairs(analysed.loaded.model.graph, original.graph)
+    for (lowered_graph, before), after in zip(read, graphs(copy.graph), strict=True):
+        if id(lowered_graph) in scopes:
+            yield _Body(after, before, *scopes[id(lowered_graph)])
 
 
 def _fill(analysed: Analysed, body: _Body, writer: Writer, style: Style, merger: Merger | None) -> None:

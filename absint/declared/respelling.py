@@ -24,6 +24,7 @@ from absint.lattices.text.printer import format_dim
 from absint.lattices.text.tokens import is_word, pieces, reads_as_name
 from absint.model.declared_types import dim_text
 from absint.model.definitions import definition_texts, read_texts, write_definitions, write_entry
+from absint.model.walk import graphs
 
 DIALECT_KEY: Final = "absint.dialect"
 """The metadata key of the dialect that the dims of a model are written in."""
@@ -42,7 +43,7 @@ def simplify(model: ModelProto) -> int:
     """Write each expression among the dims of a model in its normal form if that is shorter; the number of changes."""
     changed = 0
     names = {text for text in map(dim_text, _dims_of_inputs(model.graph)) if reads_as_name(text)}
-    for proto in chain.from_iterable(_dims_of_graph(graph) for graph in _graphs(model.graph)):
+    for proto in chain.from_iterable(_dims_of_graph(graph) for graph in graphs(model.graph)):
         dim = read_dim_param(dim_text(proto), names, total=True).dim
         if not isinstance(dim, Expr) or isinstance(sole_atom(dim), Symbol):
             continue
@@ -83,7 +84,7 @@ class _Respelling:
             dim.dim_param = self._text(old, True)
             if dim.dim_param != old:
                 self._replaced[dim.dim_param] = old
-        for graph in _graphs(self._model.graph):
+        for graph in graphs(self._model.graph):
             others = chain(graph.value_info, graph.output, () if graph is self._model.graph else graph.input)
             for dim in chain.from_iterable(_dims(info.type) for info in others):
                 dim.dim_param = self._text(dim_text(dim), False)
@@ -159,17 +160,6 @@ class _Respelling:
 _LONGEST_STEM: Final = 60
 
 
-def _graphs(main: GraphProto) -> Iterator[GraphProto]:
-    """The graph and the bodies in it."""
-    pending = [main]
-    while pending:
-        graph = pending.pop()
-        yield graph
-        attributes = [attribute for node in graph.node for attribute in node.attribute]
-        pending += [attribute.g for attribute in attributes if attribute.HasField("g")]
-        pending += [inner for attribute in attributes for inner in attribute.graphs]
-
-
 def _dims_of_inputs(graph: GraphProto) -> Iterator[TensorShapeProto.Dimension]:
     return chain.from_iterable(_dims(info.type) for info in graph.input)
 
@@ -189,7 +179,7 @@ def _dims(proto: TypeProto) -> Iterator[TensorShapeProto.Dimension]:
 
 def _texts(model: ModelProto) -> Iterator[str]:
     """All texts of dims in the model."""
-    for graph in _graphs(model.graph):
+    for graph in graphs(model.graph):
         yield from map(dim_text, _dims_of_graph(graph))
     for info in chain.from_iterable(getattr(function, "value_info", ()) for function in model.functions):
         yield from map(dim_text, _dims(info.type))

@@ -11,12 +11,11 @@ from absint.declared.style import Style
 from absint.lattices.text.escapes import excerpt
 from absint.model.early_copies import large_file
 from absint.model.files import has_changed
+from absint.model.walk import graphs
 from absint.model.wire.splicing import spliced
 from absint.model.writing import check_target, copy_begun
 
 if TYPE_CHECKING:
-    from onnx import GraphProto, ModelProto
-
     from absint.model.files import ModelFile, Opened
     from absint.model.inference import LeftOut
     from absint.model.load import Loaded
@@ -107,7 +106,7 @@ def finish_annotated(copy: Copying, analysed: Analysed, style: Style, *, copy_we
     found = annotated(analysed, style, model=original)
     pieces = spliced(data, 0, len(data), differences(original, found.model))
     weights = copy.finish(pieces, original, analysed.folder, copy_weights)
-    values = sum(len(graph.value_info) for graph in _graphs(found.model))
+    values = sum(len(graph.value_info) for graph in graphs(found.model.graph))
     return AnnotatedFile(copy.target, values, found.left_out, tuple(weights), found.unchecked)
 
 
@@ -132,15 +131,6 @@ def save_simplified(loaded: Loaded, target: str, *, copy_weights: bool = False) 
         pieces = spliced(data, 0, len(data), differences(original, copy))
         folder = None if loaded.folder is None else Path(loaded.folder)
         return changed, copied.finish(pieces, original, folder, copy_weights)
-
-
-def _graphs(model: ModelProto) -> Iterator[GraphProto]:
-    """The main graph and the bodies in it."""
-    pending = [model.graph]
-    while pending:
-        graph = pending.pop()
-        yield graph
-        pending += [a.g for node in graph.node for a in node.attribute if a.HasField("g")]
 
 
 __all__ = [

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Final
 from absint.diffing.pairing import Pair, both
 from absint.diffing.witness import Side
 from absint.model.schemas import since
+from absint.model.walk import bodies, graphs, graphs_in
 from absint.model.wire.scalars import content_of
 
 if TYPE_CHECKING:
@@ -131,18 +132,17 @@ class _Numbered:
         """It may give something else each time: it draws random numbers, or nothing is known of it."""
         if (node.domain, node.op_type) in self._called:
             return self._functions_vary
-        bodies = (body for attribute in node.attribute for body in _bodies(attribute))
         return (
             node.op_type in RANDOM
             or node.domain not in _KNOWN
-            or any(self._may_vary(inner) for body in bodies for inner in body.node)
+            or any(self._may_vary(inner) for body in bodies(node) for inner in body.node)
         )
 
     def _attribute(self, attribute: AttributeProto) -> Hashable:
-        bodies = list(_bodies(attribute))
-        if bodies:
-            outer = sorted({name for body in bodies for name in _free(body)} & self.values.keys())
-            texts = tuple(body.SerializeToString(deterministic=True) for body in bodies)
+        held = graphs_in(attribute)
+        if held:
+            outer = sorted({name for body in held for name in _free(body)} & self.values.keys())
+            texts = tuple(body.SerializeToString(deterministic=True) for body in held)
             context = *sorted(self._versions.items()), *((name, self.values[name]) for name in outer)
             return "", (*texts, *self._functions), context
         if attribute.HasField("t"):
@@ -162,20 +162,11 @@ class _Numbered:
         return *head, digest.hexdigest()
 
 
-def _bodies(attribute: AttributeProto) -> Iterator[GraphProto]:
-    yield from attribute.graphs
-    if attribute.HasField("g"):
-        yield attribute.g
-
-
 def _free(body: GraphProto) -> Iterator[str]:
     """All names that a body or its bodies read; those of its own are not told apart."""
-    for node in body.node:
-        yield from node.input
-        for attribute in node.attribute:
-            for inner in _bodies(attribute):
-                yield from _free(inner)
-    yield from (value.name for value in body.output)
+    for graph in graphs(body):
+        yield from (name for node in graph.node for name in node.input)
+        yield from (value.name for value in graph.output)
 
 
 __all__ = ["RANDOM", "Numbers"]

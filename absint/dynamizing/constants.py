@@ -10,13 +10,12 @@ from onnx import GraphProto, NodeProto, TensorProto
 from onnx.numpy_helper import to_array
 
 from absint.dynamizing.recipes import TableError
-from absint.model.wire import kinds
+from absint.model.walk import pairs
 from absint.program.steps import LoopBody
 
 if TYPE_CHECKING:
     from absint.dynamizing.recipes import Array
     from absint.model.files import Opened
-    from absint.model.messages import GraphMessage
     from absint.model.outlines import Outline
     from absint.program.steps import Operand
     from absint.solution.analysed import Analysed
@@ -49,16 +48,10 @@ class Protos:
 
     def _by_path(self, main: GraphProto) -> Iterator[tuple[str, GraphProto]]:
         paths = {id(graph): path for graph, _, path in self._analysed.lowered.bodies}
-        pending: list[tuple[GraphProto, GraphMessage]] = [(main, self._analysed.loaded.model.graph)]
         yield "", main
-        while pending:
-            graph, read = pending.pop()
-            for node, seen in zip(graph.node, read.node, strict=True):
-                for attribute, known in zip(node.attribute, seen.attribute, strict=True):
-                    if known.type == kinds.GRAPH:
-                        pending.append((attribute.g, known.g))
-                        if id(known.g) in paths:
-                            yield paths[id(known.g)], attribute.g
+        for graph, read in pairs(main, self._analysed.loaded.model.graph):
+            if id(read) in paths:
+                yield paths[id(read)], graph
 
 
 class Constants:

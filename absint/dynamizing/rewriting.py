@@ -16,6 +16,7 @@ from absint.dynamizing.repairing import numbers_of
 from absint.lattices.terms.expr import Expr, Symbol, const
 from absint.lattices.terms.normal import sole_atom
 from absint.lattices.value import Tensor
+from absint.model.walk import graphs
 
 if TYPE_CHECKING:
     from absint.dynamizing.finding import Found
@@ -176,7 +177,7 @@ class Rewriter:
                         dim.Clear()
             elif info.type.HasField("tensor_type"):
                 info.type.tensor_type.ClearField("shape")
-        for inner in _all_graphs(graph):
+        for inner in graphs(graph):
             del inner.value_info[:]
             if inner is not graph:
                 for info in (*inner.input, *inner.output):
@@ -211,20 +212,9 @@ def _places(analysed: Analysed, found: Found) -> dict[str, tuple[str, int]]:
     return places
 
 
-def _all_graphs(graph: GraphProto) -> Iterator[GraphProto]:
-    pending = [graph]
-    while pending:
-        graph = pending.pop()
-        yield graph
-        for node in graph.node:
-            for attribute in node.attribute:
-                pending += [attribute.g] if attribute.HasField("g") else []
-                pending += attribute.graphs
-
-
 def _names(graph: GraphProto) -> Iterator[str]:
     """All names of values and nodes in a graph, and in those inside it."""
-    for inner in _all_graphs(graph):
+    for inner in graphs(graph):
         for info in (*inner.input, *inner.output, *inner.value_info, *inner.initializer):
             yield info.name
         for node in inner.node:

@@ -15,7 +15,6 @@ from absint.errors import UsageError
 from absint.freezing.changes import changes
 from absint.freezing.dynamic import Dynamic, dynamic
 from absint.freezing.exact import Exact, size_at
-from absint.freezing.inlining import bodies, graphs
 from absint.freezing.rewriting import rewrite
 from absint.freezing.sizes import FixedSizes, fix, idle_loops, redeclared
 from absint.lattices.terms.expr import Expr, const
@@ -25,6 +24,7 @@ from absint.lattices.value import OptionalOf, Tensor, Value
 from absint.model.inference import MAX_INFERRED, LeftOut, begin, refusals
 from absint.model.opening import MAX_FILE
 from absint.model.outlines import Outline
+from absint.model.walk import bodies, graphs
 from absint.model.wire.splicing import Span, size_of, spliced
 from absint.model.writing import check_target, check_weights, write_copy
 

@@ -7,7 +7,10 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import count
 from typing import TYPE_CHECKING, NamedTuple
 
-from onnx import AttributeProto, GraphProto, NodeProto, TensorAnnotation, TensorProto, ValueInfoProto
+from onnx import GraphProto, NodeProto, TensorAnnotation, TensorProto, ValueInfoProto
+
+from absint.model.protos import Captures
+from absint.model.walk import bodies, graphs
 
 if TYPE_CHECKING:
     from onnx import SparseTensorProto
@@ -43,22 +46,6 @@ class Parts(NamedTuple):
     annotations: list[TensorAnnotation]
 
 
-def graphs(graph: GraphProto) -> Iterator[GraphProto]:
-    """The graph and every graph in it."""
-    pending = [graph]
-    while pending:
-        found = pending.pop()
-        yield found
-        pending += [inner for node in found.node for inner in bodies(node)]
-
-
-def bodies(node: NodeProto) -> list[GraphProto]:
-    """The graphs in the attributes of a node."""
-    return [a.g for a in node.attribute if a.type == AttributeProto.GRAPH] + [
-        inner for a in node.attribute if a.type == AttributeProto.GRAPHS for inner in a.graphs
-    ]
-
-
 def defined(graph: GraphProto) -> Iterator[str]:
     """The names that a graph itself defines."""
     yield from (
@@ -72,17 +59,7 @@ def defined(graph: GraphProto) -> Iterator[str]:
 
 def reads(node: NodeProto) -> Iterator[str]:
     """The names that a node reads, those that its bodies take from outside included."""
-    yield from filter(None, node.input)
-    for body in bodies(node):
-        yield from captured(body)
-
-
-def captured(graph: GraphProto) -> set[str]:
-    """The names that a graph takes from outside."""
-    read = {info.name for info in graph.output}
-    for node in graph.node:
-        read.update(reads(node))
-    return read - {*defined(graph)}
+    return filter(None, Captures().reads(node))
 
 
 def renamings(
@@ -136,4 +113,4 @@ def rename_parts(parts: Parts, mapping: Mapping[str, str]) -> None:
             entry.value = mapping.get(entry.value, entry.value)
 
 
-__all__ = ["Names", "Parts", "bodies", "captured", "defined", "graphs", "reads", "rename", "rename_parts", "renamings"]
+__all__ = ["Names", "Parts", "defined", "reads", "rename", "rename_parts", "renamings"]

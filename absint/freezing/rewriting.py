@@ -13,8 +13,9 @@ from typing import TYPE_CHECKING, Final, TypeVar
 from onnx import AttributeProto, GraphProto, NodeProto, TensorProto
 from onnx.numpy_helper import from_array
 
-from absint.freezing.inlining import Names, Parts, bodies, reads, rename, rename_parts, renamings
+from absint.freezing.inlining import Names, Parts, reads, rename, rename_parts, renamings
 from absint.model.protos import domain_of
+from absint.model.walk import bodies
 from absint.model.wire import kinds
 from absint.program.steps import LOWERED
 

@@ -7,6 +7,7 @@ files           the file of a model, opened again and copied; writing replaces a
                 that is under way before it is known what changes
 held_files      external data that a model refers to
 outlines        messages without the data of large tensors; differences between a model and its annotated copy
+walk            over the graphs of a model, whatever holds them
 protos          names, domains, captured values and attributes of messages
 declared_types  declared types as abstract values; dtypes: element types of array libraries
 definitions     names of long dims in the metadata of an annotated model

@@ -42,9 +42,14 @@ def _graph(before: GraphProto, after: GraphProto) -> Changes:
 def _node(before: NodeProto, after: NodeProto) -> Changes:
     found = Changes()
     for place, (old, new) in enumerate(zip(before.attribute, after.attribute, strict=True)):
+        attribute = Changes()
         if old.HasField("g") and (graph := _graph(old.g, new.g)):
-            attribute = found.within[NodeProto.ATTRIBUTE_FIELD_NUMBER, place] = Changes()
             attribute.inside[AttributeProto.G_FIELD_NUMBER] = graph
+        for at, (one, other) in enumerate(zip(old.graphs, new.graphs, strict=True)):
+            if graph := _graph(one, other):
+                attribute.within[AttributeProto.GRAPHS_FIELD_NUMBER, at] = graph
+        if attribute:
+            found.within[NodeProto.ATTRIBUTE_FIELD_NUMBER, place] = attribute
     return found
 
 

@@ -5,7 +5,9 @@ from __future__ import annotations
 import os
 from collections.abc import Iterator
 
-from onnx.onnx_pb import AttributeProto, FunctionProto, GraphProto, ModelProto, SparseTensorProto, TensorProto
+from onnx.onnx_pb import AttributeProto, GraphProto, ModelProto, SparseTensorProto, TensorProto
+
+from absint.model.walk import holders
 
 
 def locations(model: ModelProto) -> list[str]:
@@ -22,25 +24,16 @@ def _locations(tensor: TensorProto) -> Iterator[str]:
 
 def tensors(model: ModelProto) -> Iterator[TensorProto]:
     """Every tensor of a model: of its graphs, bodies and functions, in attributes, sparse ones, those of training."""
-    pending: list[GraphProto | FunctionProto] = [model.graph, *model.functions]
-    for training in model.training_info:
-        pending += [training.initialization, training.algorithm]
-    while pending:
-        holder = pending.pop()
+    for holder in holders(model):
+        attributes = [attribute for node in holder.node for attribute in node.attribute]
         if isinstance(holder, GraphProto):
             yield from holder.initializer
             for sparse in holder.sparse_initializer:
                 yield from _parts(sparse)
-            attributes: list[AttributeProto] = []
         else:
-            attributes = list(holder.attribute_proto)
-        for node in holder.node:
-            attributes += node.attribute
+            attributes += holder.attribute_proto
         for attribute in attributes:
             yield from _of(attribute)
-            pending += attribute.graphs
-            if attribute.HasField("g"):
-                pending.append(attribute.g)
 
 
 def _of(attribute: AttributeProto) -> Iterator[TensorProto]:

@@ -14,7 +14,7 @@ from absint.model import schemas
 from absint.model.files import ModelFile, Opened
 from absint.model.opening import MAX_FILE, RefusedError, opened_file, read_opened, reason_of
 from absint.model.protos import DECLARING, declared_types, domain_of
-from absint.model.wire import kinds
+from absint.model.walk import holders
 from absint.model.wire.fields import Data, MalformedError
 from absint.model.wire.read_graphs import read_model
 
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     import onnx
     import onnx_ir
 
-    from absint.model.messages import FunctionMessage, GraphMessage, ModelMessage
+    from absint.model.messages import ModelMessage
 
 ModelLike: TypeAlias = Union[str, "os.PathLike[str]", bytes, "onnx.ModelProto", "onnx_ir.Model"]
 
@@ -234,14 +234,11 @@ def unreadable_texts(model: ModelMessage) -> Iterator[bytes]:
     for function in model.functions:
         texts += [function.name, function.domain, *function.input, *function.output]
         texts += [entry.domain for entry in function.opset_import]
-    graphs: list[GraphMessage | FunctionMessage] = [model.graph, *model.functions]
-    while graphs:
-        graph = graphs.pop()
+    for graph in holders(model):
         for field in DECLARING:
             texts += [info.name for info in declared_types(graph, field)]
         texts += [tensor.name for tensor in getattr(graph, "initializer", ())]
         for node in graph.node:
             texts += [node.name, node.op_type, node.domain, *node.input, *node.output]
             texts += [attribute.name for attribute in node.attribute]
-            graphs += [attribute.g for attribute in node.attribute if attribute.type == kinds.GRAPH]
     return (text for text in texts if isinstance(text, bytes))

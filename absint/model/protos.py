@@ -13,6 +13,7 @@ from absint.lattices.value import Tensor
 from absint.model.declared_types import read_type
 from absint.model.initialisers import dtype_of
 from absint.model.lengths import has_another_length
+from absint.model.walk import bodies
 from absint.model.wire import kinds
 from absint.model.wire.graphs import Attribute
 from absint.model.wire.tensors import EXTERNAL
@@ -105,7 +106,7 @@ class Captures:
     def of(self, node: NodeMessage) -> set[str]:
         """Names that the subgraphs of a node read and do not define."""
         found: set[str] = set()
-        for graph in _bodies(node):
+        for graph in bodies(node):
             found |= self._of_graph(graph)
         return found
 
@@ -116,7 +117,7 @@ class Captures:
             if id(graph) in self._free:
                 continue
             nodes = graph.node[:]  # read once, for lowering too
-            inner = [body for node in nodes for body in _bodies(node)]
+            inner = [body for node in nodes for body in bodies(node)]
             if inner and not is_open:
                 stack.append((graph, True))
                 stack += [(body, False) for body in inner]
@@ -129,10 +130,6 @@ class Captures:
                 defined.update(node.output)
             self._free[id(graph)] = graph, frozenset(read - defined)
         return self._free[id(graph)][1]
-
-
-def _bodies(node: NodeMessage) -> list[GraphMessage]:
-    return [a.g for a in node.attribute if a.type == kinds.GRAPH]
 
 
 def attribute_key(

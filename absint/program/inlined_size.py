@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Final
 
 from absint.model.protos import domain_of
+from absint.model.walk import graphs_below
 
 if TYPE_CHECKING:
     from absint.model.messages import FunctionMessage, NodeMessage
@@ -27,7 +28,7 @@ def called_by(functions: Mapping[Name, FunctionMessage]) -> dict[Name, tuple[int
     """For each function its nodes, those of its bodies included, and the functions that they call."""
     found = {}
     for key, function in functions.items():
-        nodes = list(_all_nodes(function.node))
+        nodes = [*function.node, *(node for graph in graphs_below(function.node) for node in graph.node)]
         found[key] = len(nodes), [name for name in map(called, nodes) if name in functions]
     return found
 
@@ -50,17 +51,3 @@ def expanded_sizes(calls: Mapping[Name, tuple[int, list[Name]]]) -> dict[Name, i
                 open_calls.add(key)
                 stack.extend(name for name in set(inner) if name not in sizes and name not in open_calls)
     return sizes
-
-
-def _all_nodes(nodes: Iterable[NodeMessage]) -> Iterable[NodeMessage]:
-    """The nodes and those of their bodies."""
-    stack = [iter(nodes)]
-    while stack:
-        for node in stack[-1]:
-            yield node
-            bodies = [a.g.node for a in node.attribute if a.HasField("g")]
-            if bodies:
-                stack.extend(iter(body) for body in bodies)
-                break
-        else:
-            stack.pop()

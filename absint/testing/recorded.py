@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Final, NamedTuple, cast
 import onnx
 
 from absint.model.protos import domain_of
+from absint.model.walk import graphs_in
 from absint.runs.run import RunError, run
 
 if TYPE_CHECKING:
@@ -135,9 +136,9 @@ def _bodies(
             yield _Body(inner, node, function=copy)
             yield from _bodies(copy.node, inner, functions, paths)
         for attribute in node.attribute:
-            if attribute.type == onnx.AttributeProto.GRAPH:
-                yield _Body(f"{inner}/{attribute.name}", node, graph=attribute.g)
-                yield from _bodies(attribute.g.node, f"{inner}/{attribute.name}", functions, paths)
+            for graph in graphs_in(attribute):
+                yield _Body(f"{inner}/{attribute.name}", node, graph=graph)
+                yield from _bodies(graph.node, f"{inner}/{attribute.name}", functions, paths)
 
 
 def _key(domain: str, name: str, overload: str) -> tuple[str, str, str]:

@@ -32,6 +32,7 @@ class Attribute:
         "f",
         "floats",
         "g",
+        "graphs",
         "i",
         "ints",
         "name",
@@ -56,6 +57,7 @@ class Attribute:
         self.strings: Sequence[bytes] = ()
         self.t = NO_TENSOR
         self.g = NO_GRAPH
+        self.graphs: Sequence[Graph] = ()
         self.tp = NO_TYPE
         self.sparse_tensor = NO_SPARSE
         self._content = b""
@@ -63,6 +65,11 @@ class Attribute:
     def HasField(self, name: str) -> bool:  # noqa: N802
         """It has a tensor `t`, a sparse tensor `sparse_tensor`, a graph `g`, or a type `tp`."""
         return getattr(self, name) is not _NOTHING[name]
+
+    @property
+    def holds_graphs(self) -> bool:
+        """It has a graph, or a list of them."""
+        return self.g is not NO_GRAPH or bool(self.graphs)
 
     def SerializeToString(self) -> bytes:  # noqa: N802
         """Its bytes in the file; if it holds a graph or a large tensor, bytes that no other attribute has."""

@@ -40,7 +40,7 @@ KEPT: Final[Kept[bytes, Tail]] = Kept(MAX_KEPT)
 """Tails by their bytes: the fields op_type, attribute, domain and overload in the order of the file."""
 
 _RUNS: Final = runs_of(floats=(7,), varints=(8,))
-_USED: Final = frozenset({5, 6, 7, 8, 9, 14, 22})
+_USED: Final = frozenset({5, 6, 7, 8, 9, 11, 14, 22})
 _UNIQUE: Final = count()
 
 
@@ -169,7 +169,7 @@ def read_attribute(data: Content, parts: Parts, depth: int, read_graph: ReadGrap
         number: [(field.start, field.end) for field in same if field.wire == DELIMITED]
         for number, same in found.items()
     }
-    for field in found.get(6, ()) if attribute.type != kinds.GRAPH else ():
+    for field in (*(found.get(6, ()) if attribute.type != kinds.GRAPH else ()), *found.get(11, ())):
         check(data, field, "Attribute", depth + 1)  # no analysis reads its nodes
     _read_messages(attribute, data, {number: same for number, same in inner.items() if same}, depth + 1, read_graph)
     attribute.keep(_identity(attribute, data, parts))
@@ -197,6 +197,8 @@ def _read_messages(
         attribute.t = read_tensor(data, inner[5], depth)
     if 6 in inner:
         attribute.g = read_graph(data, inner[6], depth)
+    if 11 in inner:
+        attribute.graphs = [read_graph(data, (part,), depth) for part in inner[11]]
     if 14 in inner:
         attribute.tp = read_type(data, inner[14], depth)
     if 22 in inner:
@@ -206,7 +208,7 @@ def _read_messages(
 def _identity(attribute: Attribute, data: Content, parts: Parts) -> bytes:
     """The bytes of an attribute; of one with a graph or a long tensor, bytes that no other attribute has."""
     is_long = sum(end - start for start, end in parts) > 2 * LARGE
-    if attribute.HasField("g") or prod(attribute.t.dims) > MAX_ELEMENTS or (is_long and _holds_tensor(attribute)):
+    if attribute.holds_graphs or prod(attribute.t.dims) > MAX_ELEMENTS or (is_long and _holds_tensor(attribute)):
         return f"attribute {next(_UNIQUE)}".encode()
     return b"".join(data[start:end] for start, end in parts)
 

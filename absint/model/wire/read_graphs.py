@@ -148,7 +148,7 @@ def _read_function(data: Content, around: Field, depth: int) -> Function:
     with_bodies = [
         field
         for field, node in zip(found[7], function.node, strict=True)
-        if not node.tail.is_kept and any(attribute.HasField("g") for attribute in node.attribute)
+        if not node.tail.is_kept and any(attribute.holds_graphs for attribute in node.attribute)
     ]
     for field in (*with_bodies, *found[11]):  # of which an analysis reads what a call needs
         check(data, field, "Function", below)

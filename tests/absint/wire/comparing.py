@@ -11,9 +11,9 @@ from google.protobuf.message import DecodeError
 
 from absint.errors import ModelError
 from absint.lattices.contents import MAX_ELEMENTS
+from absint.model.walk import holders
 from absint.model.wire import graphs, tensors, types
 from absint.model.wire.fields import MalformedError
-from absint.model.wire.kinds import GRAPH
 from absint.model.wire.read_graphs import read_model
 from absint.model.wire.scalars import Content
 
@@ -45,12 +45,10 @@ def read(content: Content) -> graphs.Model | None:
 
 def _read_the_rest(model: graphs.Model) -> None:
     """Read what an analysis reads on demand; the nodes twice."""
-    pending = [model.graph]
-    while pending:
-        graph = pending.pop()
-        list(graph.value_info)
-        nodes = [*graph.node, *graph.node][len(graph.node) :]
-        pending += [a.g for node in nodes for a in node.attribute if a.type == GRAPH]
+    for holder in holders(model):
+        if isinstance(holder, graphs.Graph):
+            list(holder.value_info)
+            assert len([*holder.node, *holder.node]) == 2 * len(holder.node)
 
 
 def differences(found: object, proto: Any, where: str = "model") -> Iterator[str]:

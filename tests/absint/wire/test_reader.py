@@ -51,7 +51,7 @@ def kitchen_sink() -> onnx.ModelProto:
     inner = helper.make_graph([helper.make_node("Relu", ["x"], ["y"])], "inner", [], infos[:1], [some])
     attributes = {
         "f": 1.5, "i": -7, "s": b"\xff text", "t": some, "w": many, "g": inner, "floats": [0.25] * 9,
-        "ints": [1, 300, -1], "strings": ["a", "b"], "tp": types[0], "sparse": sparse,
+        "ints": [1, 300, -1], "strings": ["a", "b"], "graphs": [inner, inner], "tp": types[0], "sparse": sparse,
     }  # fmt: skip
     nodes = [
         helper.make_node("Everything", ["", "a", "\u00e9" * 80], ["b" * 200], "name", domain="d", **attributes),
