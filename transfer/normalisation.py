@@ -254,6 +254,9 @@ def rms_normalization(op: Op) -> Tensor:
 def _normalised(op: Op, *parameters: str) -> DType:
     """The type of X; states the requirements that both operators share."""
     x = op.tensor("X")
+    scale = op.tensor(parameters[0])
+    if scale.dtype is DType.FLOAT16 and 0 in (scale.shape.concrete or ()):
+        op.runtime_may_fail("onnxruntime does not find a constant scale without elements in this type")
     if x.shape.is_top:
         op.may_fail("axis must be in range, and the parameters must broadcast to X")
         return op.dtype("X")

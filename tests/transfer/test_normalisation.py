@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import numpy as np
 import pytest
 from onnx import TensorProto
 
-from tests.transfer.harness import Arg, Case, run_case, sizes
+from tests.transfer.harness import Arg, Case, apply_case, run_case, sizes
 
 NCD = sizes(N=[0, 1, 2], C=[0, 1, 3], D=[0, 1, 4])
 
@@ -121,3 +122,11 @@ OTHERS = [
 @pytest.mark.parametrize("case", SOFTMAX + BATCH + LAYER + OTHERS, ids=str)
 def test_runs_agree(case: Case) -> None:
     run_case(case)
+
+
+@pytest.mark.parametrize(("name", "opset"), [("LayerNormalization", 17), ("RMSNormalization", 23)])
+def test_a_constant_scale_without_elements_is_not_found_in_float16(name: str, opset: int) -> None:
+    scale = Arg(elements=np.zeros((0, 2, 3)), dtype=TensorProto.FLOAT16)
+    case = Case(name, [Arg([0, 2, 3], TensorProto.FLOAT16), scale], opset=opset)
+    assert run_case(case) == 0
+    assert apply_case(case).possible_failures
