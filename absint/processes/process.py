@@ -13,16 +13,18 @@ import pickle
 import signal
 import subprocess
 import sys
-import tempfile
 import threading
 import time
 import weakref
 from contextlib import suppress
 from pathlib import Path
 from queue import Empty, SimpleQueue
-from typing import BinaryIO, Final, Literal, cast
+from typing import TYPE_CHECKING, BinaryIO, Final, Literal, cast
 
 from absint.processes.serving import GREETING, Failure
+
+if TYPE_CHECKING:
+    import tempfile
 
 Lost = Literal["failed", "timed out", "died", "late", "not started", "busy"]
 
@@ -208,7 +210,7 @@ class _Child:
         self.memory = memory
         self.ready = False
         self._owner = os.getpid()
-        folder = tempfile.TemporaryDirectory(prefix="absint-", ignore_cleanup_errors=True) if own_folder else None
+        folder = _folder() if own_folder else None
         try:
             self._popen = subprocess.Popen(
                 [sys.executable, "-c", program],
@@ -256,6 +258,12 @@ class _Child:
             return self._replies.get(timeout=max(deadline - time.monotonic(), 0))
         except Empty:
             return None
+
+
+def _folder() -> tempfile.TemporaryDirectory[str]:
+    import tempfile  # slow
+
+    return tempfile.TemporaryDirectory(prefix="absint-", ignore_cleanup_errors=True)
 
 
 _FOREIGN: Final = b"?"
