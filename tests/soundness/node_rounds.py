@@ -7,10 +7,14 @@ import time
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
+from typing import Final
 
 from tests.soundness.node_drafts import NodeDraft
 from tests.soundness.node_runs import Verdict, examine, shortened
 from tests.soundness.node_schemas import LEFT_OUT, Operator, is_drawn, ruled
+
+FEWEST: Final = 10
+"""Nodes of an operator that are examined whatever time they take."""
 
 
 @dataclass
@@ -55,7 +59,7 @@ def rounds(
     drafts: Callable[[Operator], Iterator[NodeDraft]],
     report: Callable[[NodeDraft, Verdict], None],
 ) -> Iterator[Turn]:
-    """Examine nodes of each operator for so many seconds."""
+    """Examine nodes of each operator for so many seconds, a few of them whatever time they take."""
     for operator in chosen:
         turn = Turn(operator)
         end = time.monotonic() + seconds
@@ -66,7 +70,7 @@ def rounds(
                 verdict = Verdict(draft, wrong=[f"{type(error).__name__}: {error}"])
             turn.add(verdict)
             report(draft, verdict)
-            if time.monotonic() > end:
+            if time.monotonic() > end and turn.nodes >= FEWEST:
                 break
         yield turn
 

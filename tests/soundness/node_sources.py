@@ -183,7 +183,8 @@ def choose_types(rng: random.Random, schema: OpSchema) -> dict[str, str]:
     types = {}
     for constraint in schema.type_constraints:
         allowed = list(constraint.allowed_type_strs)
-        for text in (f"tensor({wish})", f"tensor({rng.choice(TYPES)})", "tensor(float)", "tensor(int64)"):
+        other = rng.choice(TYPES)
+        for text in (f"tensor({wish})", f"seq(tensor({wish}))", f"tensor({other})", "tensor(float)", "tensor(int64)"):
             if text in allowed:
                 break
         else:

@@ -396,6 +396,11 @@ def test_rejected_nodes_fail(case: Case) -> None:
     assert run_case(case) == 0
 
 
+def test_another_stash_type_is_no_float() -> None:
+    case = Case("SimplifiedLayerNormalization", [X, VECTOR], {"stash_type": 7}, 2, opset=1)
+    assert str(apply_case(case).outputs[1]) == "Tensor(?[B, S, 1])"
+
+
 @pytest.mark.parametrize("epsilon", [-1.0, float("nan")])
 def test_an_epsilon_below_0_is_refused(epsilon: float) -> None:
     case = MS("SkipLayerNormalization", [X, X, VECTOR], {"epsilon": epsilon})
