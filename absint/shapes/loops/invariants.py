@@ -215,7 +215,8 @@ class Invariants:
             if claim.try_forms(body.iteration, candidates(symbol, body.iteration, back, body.has)):
                 return
             self.backs[place] = back
-            if self._goes_round(body, place, back) or self._takes_turns(body, place):
+            together = claim.probes <= _MAX_PROBES  # another number may be dropped from these before it searches itself
+            if together and (self._goes_round(body, place, back) or self._takes_turns(body, place)):
                 return
         if claim.bounds is None:
             claim.bounds = _invariant(symbol, claim.start, back, full)
