@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from absint.certificates import check
+from absint.errors import UsageError
 from tests.absint.certificates.checking import certificate_of, manifest_of
 from tests.absint.certificates.test_certificates import MODELS
 from tests.jobs.forged_certificates import main
@@ -35,3 +36,25 @@ def test_a_fraction_is_no_integer() -> None:
         check.sort_of(check.parsed("(<= (/ N 2) 0)"), lambda name: "Int")
     with pytest.raises(check.WrongError, match="stands there twice"):
         check.document('{"a": 1, "a": 2}')
+
+
+def test_an_older_certificate_stays_whole_where_there_is_no_room(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    folder = tmp_path / "certificate"
+    found = certificate_of(MODELS["symbols"])
+    found.write(folder)
+    before = {path: path.read_bytes() for path in tmp_path.rglob("*") if path.is_file()}
+    write = Path.write_bytes
+
+    def full(path: Path, data: bytes) -> int:
+        if path.name == "check.py":
+            raise OSError(28, "No space left on device")
+        return write(path, data)
+
+    monkeypatch.setattr(Path, "write_bytes", full)
+    for target in (folder, tmp_path / "new"):
+        with pytest.raises(UsageError, match=rf"{target.name}/check.py cannot be written: No space left"):
+            found.write(target)
+    assert {path: path.read_bytes() for path in tmp_path.rglob("*") if path.is_file()} == before
+    assert not (tmp_path / "new").exists()
