@@ -16,6 +16,7 @@ from absint.certificates.claims import Claim
 from absint.certificates.folder import MANIFEST, write_folder
 from absint.certificates.lemma import Lemma
 from absint.certificates.step import Place, Step
+from absint.certificates.terms import symbols
 from absint.lattices.text.escapes import Json
 from absint.transfer.semantics import EITHER, Semantics
 from absint.version import VERSION
@@ -69,9 +70,14 @@ class Certificate:
         """For each step the steps whose word its claims rest on."""
         words: list[set[int]] = []
         needs: list[set[int]] = []
+        on_word: dict[str, int] = {}
         for number, step in enumerate(self.steps):
             word = {number} if step.is_on_trust else set[int]()
             need = {place.step for place in step.takes if place is not None}
+            for term in () if step.lemma is None else step.lemma.names.values():
+                need |= {on_word[symbol] for symbol in symbols(term) if symbol in on_word}
+            if step.by != "model":
+                on_word |= {symbol: number for symbol, at in step.introduces.items() if step.by == "rule" or not at}
             for place in step.facts:
                 if place.step >= 0:
                     need.add(place.step)

@@ -11,6 +11,7 @@ from typing import Final
 
 from absint.errors import UsageError
 from absint.lattices.text.nearest import bounded
+from absint.model.writing import write_files
 
 MANIFEST: Final = "manifest.json"
 LEMMAS: Final = "lemmas"
@@ -34,20 +35,17 @@ def _is_certificate(root: Path) -> bool:
 def write_folder(folder: str | os.PathLike[str], texts: Mapping[str, str], lemmas: Mapping[str, str]) -> int:
     """Write the files and the lemmas, each by its name, and remove older lemmas; the number of bytes.
 
-    The manifest is written last, so that a folder which is not complete does not check. Raises as `check_folder`.
+    The manifest comes last, so that a folder which is not complete does not check, and an older certificate stays whole
+    if there is no room for the new one. Raises as `check_folder`, and for what cannot be written.
     """
     check_folder(folder)
-    root = Path(folder)
-    (root / LEMMAS).mkdir(parents=True, exist_ok=True)
-    (root / MANIFEST).unlink(missing_ok=True)
-    for old in (root / LEMMAS).glob("*.smt2"):
+    files = {f"{LEMMAS}/{name}": text for name, text in lemmas.items()}
+    files |= dict(sorted(texts.items(), key=lambda item: item[0] == MANIFEST))
+    size = write_files(folder, files)
+    for old in (Path(folder) / LEMMAS).glob("*.smt2"):
         if old.name not in lemmas:
             old.unlink()
-    files = {root / LEMMAS / name: text for name, text in lemmas.items()}
-    files |= {root / name: text for name, text in sorted(texts.items(), key=lambda item: item[0] == MANIFEST)}
-    for path, text in files.items():
-        path.write_bytes(text.encode())
-    return sum(len(text.encode()) for text in files.values())
+    return size
 
 
 __all__ = ["LEMMAS", "MANIFEST", "check_folder", "write_folder"]

@@ -111,14 +111,17 @@ def check_seconds(seconds: float, option: str = "--seconds") -> None:
 
 
 def _write(found: Study, out: Path, plots: str | None) -> None:
-    from absint.model.writing import write_file
+    from absint.model.writing import write_files
     from absint.study import tables
 
     table = found.table
-    write_file(tables.to_csv(table), out / "table.csv")
-    write_file(tables.pairs_csv(found.records), out / "pairs.csv")
-    write_file(tables.causes_csv(found.records), out / "causes.csv")
-    write_file(tables.to_json(table, found.records), out / "study.json")
+    texts = {
+        "table.csv": tables.to_csv(table),
+        "pairs.csv": tables.pairs_csv(found.records),
+        "causes.csv": tables.causes_csv(found.records),
+        "study.json": tables.to_json(table, found.records),
+    }
+    write_files(out, texts)
     if plots is not None:
         from absint.study.plots import write_plots
 

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import os
+import shutil
 import sys
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager, suppress
 from functools import partial
 from pathlib import Path
@@ -69,6 +70,34 @@ def write_file(text: str, target: str | os.PathLike[str]) -> None:
 def write_bytes(content: bytes, target: str | os.PathLike[str]) -> None:
     """As `write_file`, what is no text."""
     _write(lambda file, _: file.write(content), target)
+
+
+def write_files(folder: str | os.PathLike[str], texts: Mapping[str, str]) -> int:
+    """Write files to a folder, each by its path in it, and the last one last; the number of bytes.
+
+    All are written to a new folder first, so that a folder with older files keeps these if there is no room for all.
+    Raises UsageError if one cannot be written.
+    """
+    root = Path(os.path.realpath(folder))
+    is_new = not root.exists()
+    stage = root.with_name(f".{root.name[:200]}.{os.getpid()}.tmp") if is_new else root / f".{os.getpid()}.tmp"
+    content = {name: text.encode("utf-8", "backslashreplace") for name, text in texts.items()}
+    with _refusing(folder):
+        stage.mkdir(parents=True)
+    try:
+        for name, data in content.items():
+            with _refusing(Path(folder) / name):
+                (stage / name).parent.mkdir(exist_ok=True)
+                (stage / name).write_bytes(data)
+        with _refusing(folder):
+            if is_new:
+                stage.rename(root)
+            for name in () if is_new else content:
+                (root / name).parent.mkdir(exist_ok=True)
+                os.replace(stage / name, root / name)
+    finally:
+        shutil.rmtree(stage, ignore_errors=True)
+    return sum(map(len, content.values()))
 
 
 def write_copy(

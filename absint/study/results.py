@@ -126,8 +126,12 @@ class Store:
     def add(self, found: Record) -> None:
         """Write a record. It replaces the earlier ones of its pair."""
         self._known[found.key] = found
-        self._file.write(json.dumps(asdict(found), ensure_ascii=False).encode("utf-8", "backslashreplace") + b"\n")
-        self._file.flush()
+        line = json.dumps(asdict(found), ensure_ascii=False).encode("utf-8", "backslashreplace") + b"\n"
+        try:
+            self._file.write(line)
+            self._file.flush()
+        except OSError as error:
+            raise UsageError(f"{self.path} cannot be written: {error.strerror or error}") from None
 
     def close(self) -> None:
         """Let others write."""
