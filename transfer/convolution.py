@@ -239,6 +239,8 @@ def col2im(op: Op) -> Tensor:
     """Columns (N, C * prod(block), L) summed back into an image (N, C, image...)."""
     columns = op.tensor("input")
     op.require_rank(columns.shape, 3, "input")
+    for name in ("image_shape", "block_shape"):
+        op.require_rank(op.tensor(name).shape, 1, name)
     image, block = op.integers("image_shape"), op.integers("block_shape")
     if image is None and block is None:
         op.may_fail("the block must fit the image")
@@ -249,6 +251,8 @@ def col2im(op: Op) -> Tensor:
     if len(image) != len(block):
         op.reject(f"image_shape and block_shape must have the same length, found {len(image)} and {len(block)}")
     batch, rows, length = columns.shape.dims if not columns.shape.is_top else (UNKNOWN_SIZE,) * 3
+    if not rank:
+        op.runtime_may_fail("onnxruntime needs an axis of the image")
     sizes = [as_size(d) for d in image]
     for size in image:
         op.require(ge(size, 0), "image sizes must not be negative")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from absint.lattices.dtype import DType
 from absint.lattices.logic.relation import ge
 from absint.lattices.shape import TOP_SHAPE
 from absint.lattices.terms.expr import Dim
@@ -44,6 +45,8 @@ def image_scaler(op: Op) -> Tensor:
         op.reject("attribute bias must be given")
     if not shape.is_top and len(shape) > 4:
         op.may_fail("the input must have rank 4: onnxruntime ignores further axes")
+        if op.dtype("input") is not DType.FLOAT:
+            return Tensor(op.dtype("input"))  # no kernel of theirs tells
         dims = shape.dims[:4]
     else:
         dims = tuple(sizes(op, "input", 4))

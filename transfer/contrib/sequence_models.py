@@ -203,8 +203,21 @@ def _causal_conv(op: Op) -> Sequence[Tensor]:
 
 @rule("CausalConvWithState", inputs="input weight bias past_state", outputs="output present_state")
 def causal_conv_with_state_onnx(op: Op) -> Sequence[Tensor]:
-    """The operator that ONNX took over, without updates of the state."""
-    return _causal_conv(op)[:2]
+    """The operator that ONNX took over, without updates of the state.
+
+    onnxruntime runs it as the function that defines it: a convolution of as many groups as the input has channels,
+    which takes a multiple of them as rows of the weight, after a Concat. So sizes are known where the inputs agree.
+    """
+    require_given(op, "input", "weight")
+    names = [name for name in ("input", "weight", "past_state") if op.has(name)]
+    shapes = {name: op.tensor(name).shape for name in names}
+    if not any(shape.is_top or len(shape) < 3 for shape in shapes.values()):
+        x, weight, past = shapes["input"], shapes["weight"], shapes.get("past_state", shapes["input"])
+        if weight[0] is x[1] and past[0] is x[0] and past[1] is x[1]:
+            return _causal_conv(op)[:2]
+    op.may_fail("weight, bias and past_state must fit the input")
+    dtype = op.common_dtype("input", "weight", "bias", "past_state")
+    return Tensor(dtype), Tensor(dtype)
 
 
 @rule(
