@@ -16,7 +16,7 @@ import click
 
 from absint.commands.codes import BAD_INPUT, worst
 from absint.commands.messages import say, tell
-from absint.commands.sizes import is_size, read_sizes
+from absint.commands.sizes import is_size, read_sizes, trimmed
 from absint.errors import AbsintError, ModelError, UsageError
 from absint.lattices.text.escapes import excerpt, json_text
 from absint.version import VERSION
@@ -65,7 +65,7 @@ def models_argument(
             line = split(positional, bool(others), sized)
             _check(line, others, several)
             if sized:
-                options["sizes"] = read((*line.sizes, *set_))
+                options["sizes"] = read((*map(trimmed, line.sizes), *set_))
             if others:
                 options[others.lower().rstrip(".")] = line.others
             one_file(line.models, options.get("output"))

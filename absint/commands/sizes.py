@@ -6,7 +6,7 @@ seq=1..128..2048     a profile: the least size, the one to optimise for, the gre
 image=1x3x224x224    the shape of an input, which gives its symbols their sizes; ? leaves an axis open, and a range or a
                      profile may stand on each axis; * leaves any number of axes open, as in x=*x64
 
-The name is what stands before the last `=`, so a symbol may have any name.
+The name is what stands before the last `=`, so a symbol may have any name; with `--set` blanks belong to it too.
 """
 
 from __future__ import annotations
@@ -129,9 +129,14 @@ def is_size(text: str) -> bool:
     return "=" in text and not text.endswith(".onnx") and not text.startswith(("./", "../", "/"))
 
 
+def trimmed(text: str) -> str:
+    """The argument without blanks around its name."""
+    name, sign, sizes = text.rpartition("=")
+    return f"{name.strip()}{sign}{sizes}"
+
+
 def _read(text: str) -> Argument:
     name, sign, sizes = text.rpartition("=")
-    name = name.strip()
     texts = sizes.split("x")
     star = next((at for at, part in enumerate(texts) if part.strip() == "*"), None)
     if star is not None:
@@ -159,4 +164,4 @@ def _cut(text: str) -> str:
     return text if len(text) <= _SHOWN else f"{text[: _SHOWN - 3]}..."
 
 
-__all__ = ["Argument", "Axis", "is_size", "read_arguments", "read_profiles", "read_sizes"]
+__all__ = ["Argument", "Axis", "is_size", "read_arguments", "read_profiles", "read_sizes", "trimmed"]

@@ -95,6 +95,24 @@ def test_ranges_takes_any_name(name: str, tmp_path: Path, capsys: pytest.Capture
     assert [(v["least"], v["most"]) for v in values if v["value"] == "y"] == [(-2, 4)]
 
 
+def sized(size: str, path: Path) -> str:
+    """The path of a model of one input of this size."""
+    inputs = [helper.make_tensor_value_info("x", FLOAT, [size])]
+    graph = helper.make_graph([helper.make_node("Relu", ["x"], ["y"])], "g", inputs, [ValueInfoProto(name="y")])
+    onnx.save(helper.make_model(graph, opset_imports=[helper.make_opsetid("", 18)], ir_version=9), path / "m.onnx")
+    return str(path / "m.onnx")
+
+
+@pytest.mark.parametrize("size", ["\nN", " N ", "N\t", "a b", "a=1"])
+def test_set_takes_any_name(size: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(["check", sized(size, tmp_path), "--set", f"{size}=3"]) == 0
+    assert "[3]" in capsys.readouterr().out
+
+
+def test_blanks_around_the_name_of_an_argument_are_no_part_of_it(tmp_path: Path) -> None:
+    assert run(["check", sized("N", tmp_path), " N = 3"]) == 0
+
+
 def test_a_place_has_the_name_as_it_is() -> None:
     assert read_place(" a\nb[1] ")[1:] == (" a\nb", 1)
 
