@@ -7,9 +7,9 @@ from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
-from onnx import ModelProto, NodeProto, TensorProto, helper
+from onnx import ModelProto, NodeProto, TensorProto, helper, parser
 
-from absint import analyze, purge
+from absint import Shape, analyze, purge
 from absint.program.inlined_size import called_by, expanded_sizes
 from absint.shapes.loops.unrolling import MAX_STEPS
 from tests.absint.flows import FLOWS
@@ -326,6 +326,25 @@ def test_a_loop_whose_scan_output_grows_cannot_run() -> None:
     nodes = [const("m", 2), node("Loop", ["m", "", "x0"], ["last", "all"], body=inner)]
     result = analyze(model(nodes, [floats("x0", "N"), floats("w", 1)], ["last", "all"]))
     assert any("a scan output must have as many elements in each trip" in str(d) for d in result.diagnostics)
+
+
+def test_numbers_that_take_turns_end() -> None:
+    """One element asked for forms of both in every visit, and the other was dropped from its form each time."""
+    numbers = parser.parse_model("""<ir_version: 9, opset_import: ["": 18]>
+    g (int64 t, int64 n, int64[2] v) => (int64[] a, int64[] b) {
+      a, b = Loop (t, "", n, v) <body = outer (int64 i, bool c, int64 m, int64[] w) => (bool d, int64 z, int64[] u) {
+        d = Identity (c)
+        z = Constant <value = int64 {0}> ()
+        u = Loop (m, "", v) <body = middle (int64 j, bool c1, int64[] x) => (bool d1, int64[] y) {
+          d1 = Identity (c1)
+          y = Loop (j, "", w) <body = inner (int64 k, bool c2, int64[] p) => (bool d2, int64[] q) {
+            d2 = Identity (c2)
+            q = Constant <value = int64[2] {-1, 3}> ()
+          }>
+        }>
+      }>
+    }""")
+    assert analyze(numbers).shapes["b"] == Shape([2])
 
 
 def test_what_a_carried_number_must_not_exceed_is_a_premise() -> None:

@@ -38,6 +38,14 @@ PAIRS: Final[dict[str, tuple[str, str]]] = {
             ("float[2, 2]", "int64[2] k", "-1, 2"),
         )
     },
+    "Col2Im to an image without an axis": (
+        "(float[0, 2, N] x) => (y) <int64[0] k = {}> { y = Col2Im(x, k, k) }",
+        "(float[1, 1, N] x) => (y) <int64[1] k = {2}, int64[1] b = {1}> { y = Col2Im(x, k, b) }",
+    ),
+    "Expand to a scalar": (
+        "(string x) => (y) <int64 k = {1}> { y = Expand(x, k) }",
+        "(string x) => (y) <int64[1] k = {1}> { y = Expand(x, k) }",
+    ),
     "Split": (
         "(float[2] x) => (y, z) { y, z = Split(x) }",
         "(float[2] x) => (y, z) { y, z = Split<num_outputs = 2>(x) }",
@@ -290,8 +298,8 @@ OLD: Final[dict[str, tuple[int, str, str]]] = {
 """Opsets, and texts of models, a node that fails and one that runs."""
 
 
-def parsed(text: str) -> ModelProto:
-    imports = '["" : 20, "com.microsoft" : 1, "ai.onnx.ml" : 3]'
+def parsed(text: str, opset: int = 20) -> ModelProto:
+    imports = f'["" : {opset}, "com.microsoft" : 1, "ai.onnx.ml" : 3]'
     return onnx.parser.parse_model(f"<ir_version: 10, opset_import: {imports}> G {text}")
 
 
@@ -535,3 +543,24 @@ def test_ranks_of_what_runs_as_a_function(text: str, opset: int, feeds: dict[str
     ran = dict(zip([output.name for output in model.graph.output], reply, strict=True))["y"]
     assert ran.ndim == {"AffineGrid": 4, "Attention": 5}[model.graph.node[0].op_type]
     assert not list(against("y", absint.analyze(model)["y"], ran, {"B": 0, "K": 4}))
+
+
+def test_a_constant_in_a_later_form_runs() -> None:
+    model = parsed("() => (y) { y = Constant<value_int = 4>() }", 6)
+    assert runs(model)
+    assert absint.analyze(model).can_run
+
+
+def test_rows_of_a_weight_that_inference_does_not_see() -> None:
+    """The function behind the operator is a convolution of as many groups as x has channels: here one, to two."""
+    text = "(float[R, 1, 2] w) => (y, s) <float[1, 1, 3] x = {1, 1, 1}> { y, s = CausalConvWithState(x, w) }"
+    model = parsed(text, 27)
+    result = absint.analyze(model)
+    undeclared = onnx.ModelProto()
+    undeclared.CopyFrom(model)
+    for info in undeclared.graph.input:
+        info.type.tensor_type.ClearField("shape")
+    ok, (y, _) = ENGINE.run(undeclared.SerializeToString(), {"w": np.ones((2, 1, 2), np.float32)})
+    assert ok
+    assert result.can_run
+    assert not list(against("y", result["y"], y, {"R": 2}))
