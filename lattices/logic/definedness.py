@@ -8,7 +8,7 @@ alternative that it takes.
 >>> str(falsity(parse_relation("N//M >= 2 or N == 7")))
 'N != 7 and N//M <= 1 and M >= 1'
 >>> str(truth(parse_relation("broadcast(M, N) >= 2")))
-'broadcast(M, N) >= 2 and (M == 1 or M == N or N == 1)'
+'broadcast(M, N) >= 2 and (M == N or M == 1 or N == 1)'
 >>> str(truth(parse_relation("N % 4 == 0")))
 'N % 4 == 0'
 """

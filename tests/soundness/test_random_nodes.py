@@ -32,7 +32,7 @@ def test_random_nodes(first: int) -> None:
     verdicts = [examine(draft(seed)) for seed in range(first, first + BATCH)]
     wrong = [f"{printed(v.draft)}\n{faults(v)[0]}" for v in verdicts if faults(v)]
     assert not wrong, "\n".join(wrong)
-    assert sum(bool(v.ran) for v in verdicts) > BATCH // 4
+    assert sum(bool(v.ran) for v in verdicts) >= BATCH // 4
 
 
 @pytest.mark.parametrize("name", SWEPT)

@@ -54,10 +54,12 @@ def image(op: Op) -> Sequence[Value]:
 
 @rule("MaxUnpool", inputs="X I output_shape", outputs="output", domain=NHWC)
 def max_unpool(op: Op) -> Sequence[Value]:
-    """MaxUnpool with the channels of X and of the output as the last axis."""
+    """MaxUnpool with the channels of X and of the output as the last axis; those of I are the second."""
     outputs = channels_last(op, onnx_rule(op, op.version), op.inputs, version=op.version)
+    x, indices = (value.shape if isinstance(value, Tensor) else TOP_SHAPE for value in map(op.value, "XI"))
+    fits = not x.is_top and len(x) > 2 and not indices.is_top and indices.dims == (x[0], x[-1], *x[1:-1])
     # The order of the sizes is undocumented.
-    return [of_rank(value) for value in outputs] if op.has("output_shape") else outputs
+    return outputs if fits and not op.has("output_shape") else [of_rank(value) for value in outputs]
 
 
 @rule("Resize", inputs="X roi scales sizes", domain=NHWC)

@@ -48,7 +48,7 @@ def channels_last(op: Op, rule: Rule, inputs: Sequence[Value | None], *, version
 
     onnxruntime moves no other input or output to that layout: the sizes of further images stay unknown.
     """
-    data, *rest = inputs
+    data, *rest = inputs or (None,)
     image, *others = restate(op, rule, [_channels_first(data), *rest], version=version)
     return [_channels_last(image), *map(_unplaced, others)]
 
