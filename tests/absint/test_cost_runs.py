@@ -17,6 +17,9 @@ SMALL = [name for name, model in REAL.items() if model.entry["nodes"] < 1_000]
 BY_DATA = {"embedding_bag.legacy", "tf_gru_stack.tf2onnx", "tv_fcos.legacy"}
 """Their cost has data-dependent sizes whose values no run shows."""
 
+BY_PROCESSOR = {"shufflenet_nchwc.ort"}
+"""Their blocks of channels are as long as on the processor that wrote them; on another one they do not run."""
+
 POLICIES: list[dict[str, str]] = [{}, {"inputs": "kept", "views": "shared"}, {"inputs": "apart"}]
 
 
@@ -42,6 +45,6 @@ def test_real_models(name: str) -> None:
     comparer = Comparer(onnx.load(REAL[name].path), **policies)
     for binding in REAL[name].entry["bindings"][:2]:
         found = comparer.compare(binding)
-        assert (found is None) is (name in BY_DATA)
+        assert (found is None) is (name in BY_DATA) or name in BY_PROCESSOR
         if found is not None:
             found.check()
