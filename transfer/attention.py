@@ -6,7 +6,7 @@ from typing import Final, NamedTuple
 
 from absint.lattices.dtype import DType
 from absint.lattices.logic.relation import UNKNOWN_RELATION, disjunction, divisible, eq, ge, ite, le
-from absint.lattices.logic.truth import YES
+from absint.lattices.logic.truth import NO, YES
 from absint.lattices.shape import Shape, shape_of
 from absint.lattices.terms.expr import UNKNOWN_SIZE, Dim, Expr
 from absint.lattices.terms.normal import floordiv
@@ -224,6 +224,7 @@ def linear_attention(op: Op) -> tuple[Tensor, Tensor]:
     if op.semantics != ONNX and not _do_states_agree(op, q, k, v):
         # onnxruntime runs the function that defines the operator, which broadcasts
         op.may_fail("batches, heads and lengths of all inputs must agree")
+        _gates_may_be_refused(op, k)
         ranked = all(op.tensor(n).shape.rank is not None for n in ("query", "key", "value", *_STATES) if op.has(n))
         ranks = (3, 4) if ranked else (None, None)
         shapes = [Shape(None) if rank is None else shape_of((UNKNOWN_SIZE,) * rank) for rank in ranks]
@@ -272,6 +273,26 @@ def _require_gates(op: Op) -> None:
     for name in ("decay", "beta"):
         if op.has(name) is not (name in _GATES[rule]):
             op.ill_formed(f"update_rule {rule!r} {'must have no' if op.has(name) else 'needs'} input {name}")
+
+
+def _gates_may_be_refused(op: Op, k: Heads) -> None:
+    """Inference refuses decay and rate of sizes that the function might broadcast."""
+    for name in filter(op.has, ("decay", "beta")):
+        shape = op.tensor(name).shape
+        if shape.rank not in (None, 3):
+            op.load_risk(f"{name} must have rank 3, found shape {shape}")
+        elif shape.rank == 3 and all(op.is_equal(shape[2], size) is NO for size in (k.heads, _wide(name, k))):
+            op.load_risk(_GATE_WIDTH[name].format(found=shape[2]))
+
+
+def _wide(name: str, k: Heads) -> Dim:
+    return k.heads * k.size if name == "decay" else Dim(1)
+
+
+_GATE_WIDTH: Final = {
+    "decay": "the last dim of decay must be kv_num_heads (times the head size), found {found}",
+    "beta": "the last dim of beta must be kv_num_heads or 1, found {found}",
+}
 
 
 def _require_gate_sizes(op: Op, k: Heads) -> None:
