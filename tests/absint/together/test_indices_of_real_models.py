@@ -54,10 +54,8 @@ def test_no_run_leaves_the_bounds(name: str) -> None:
                 held += 1
                 assert INTERVALS.allows(claims[value], int(numbers.min())), value
                 assert INTERVALS.allows(claims[value], int(numbers.max())), value
-    assert held or not claims or len(failed) == 2
+    other_blocks = [error for _, error in failed if "NCHWc block-aligned" in error]  # of another processor's channels
+    assert held or not claims or len(other_blocks) == 2
     for binding, error in failed:
-        assert (
-            "Failed to allocate" in error
-            or "NCHWc block-aligned" in error
-            or result.check(binding).outcome is not Outcome.RUNS
-        ), error
+        by_machine = "Failed to allocate" in error or error in other_blocks
+        assert by_machine or result.check(binding).outcome is not Outcome.RUNS, error
