@@ -9,6 +9,7 @@ import atexit
 import gc
 import signal
 import sys
+from collections.abc import Sequence
 from contextlib import suppress
 from types import FrameType
 from typing import NoReturn
@@ -25,7 +26,7 @@ def main() -> NoReturn:
     """Entry point of the `absint` command."""
     gc.set_threshold(ALLOCATED_BETWEEN_COLLECTIONS)
     atexit.register(gc.freeze)  # at the end the interpreter would walk over all objects once more
-    _handle(signal.SIG_DFL, _terminated)
+    _handle(("SIGTERM", "SIGHUP"), signal.SIG_DFL, _terminated)
     try:
         from absint.cli import run
 
@@ -39,7 +40,9 @@ def main() -> NoReturn:
             print("absint: terminated", file=sys.stderr)
         code = 128 + error.number
     finally:
-        _handle(_terminated, signal.SIG_IGN)  # another one would only disturb the end
+        # Another one would only turn the end into a traceback.
+        _handle(("SIGTERM", "SIGHUP"), _terminated, signal.SIG_IGN)
+        _handle(("SIGINT",), signal.default_int_handler, signal.SIG_IGN)
     sys.exit(code)
 
 
@@ -51,9 +54,9 @@ class Terminated(BaseException):
         """Of the signal."""
 
 
-def _handle(before: object, after: signal._HANDLER) -> None:
-    """Handle the signals that end a process otherwise than before, unless somebody else does."""
-    for name in ("SIGTERM", "SIGHUP"):
+def _handle(names: Sequence[str], before: object, after: signal._HANDLER) -> None:
+    """Handle signals otherwise than before, unless somebody else does."""
+    for name in names:
         number = getattr(signal, name, None)
         if number is not None and signal.getsignal(number) == before:
             with suppress(ValueError):  # not in the main thread

@@ -132,7 +132,6 @@ def run(arguments: Sequence[str] | None = None) -> int:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return BROKEN_PIPE
     except (KeyboardInterrupt, click.Abort):
-        _ignore_interrupts()
         _tell("interrupted")
         return INTERRUPTED
     except click.ClickException as error:
@@ -154,14 +153,6 @@ def run(arguments: Sequence[str] | None = None) -> int:
             f"error: internal error, please report it: {type(error).__name__}: {error} "
             f"(ABSINT_DEBUG=1 shows the traceback)"
         )
-
-
-def _ignore_interrupts() -> None:
-    """A second Ctrl-C would only turn the end into a traceback."""
-    import signal
-
-    with suppress(ValueError):  # not in the main thread
-        signal.signal(signal.SIGINT, signal.SIG_IGN)
 
 
 def _see_help(error: click.ClickException) -> str:

@@ -6,6 +6,7 @@ import io
 import json
 import os
 import re
+import signal
 import subprocess
 import sys
 from pathlib import Path
@@ -593,7 +594,9 @@ def test_an_interrupt_is_no_traceback(
         raise KeyboardInterrupt
 
     monkeypatch.setattr("absint.api.analyze", interrupted)
+    handler = signal.getsignal(signal.SIGINT)
     assert run(["analyze", small]) == 130
+    assert signal.getsignal(signal.SIGINT) is handler  # the process belongs to its caller
     assert capsys.readouterr().err == "\nabsint: interrupted\n"
 
 
