@@ -1,4 +1,4 @@
-"""What the Z3 process does: `absint.solver.backend` asks it, and kills it past a time limit.
+"""The program of the Z3 process: `absint.solver.backend` asks it, and kills it past a time limit.
 
 Every query has a Z3 context of its own, so that the answer does not depend on earlier queries.
 

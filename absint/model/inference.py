@@ -66,7 +66,7 @@ class Graphs(NamedTuple):
 
 
 class Refusals(NamedTuple):
-    """What onnx's inference refuses."""
+    """The nodes that onnx's inference refuses, and its reasons."""
 
     found: Counter[str]
     """A text for each node."""

@@ -15,7 +15,7 @@ except ImportError:  # a package that is laid out in another way
 
 
 def refused(model: object) -> str:
-    """What inference says about the nodes that it refuses; empty if it refuses none."""
+    """The message of inference about the nodes that it refuses; empty if it refuses none."""
     try:
         infer_shapes(cast(bytes, model), False, True, False)  # strict, and nothing else
     except InferenceError as error:

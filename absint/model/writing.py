@@ -32,6 +32,8 @@ def check_target(source: str, target: str, force: bool | None = None) -> None:
     is None, no option allows it.
     """
     path = Path(target)
+    if not target:
+        raise UsageError("-o is empty: give the path of a file")
     if "\0" in target:
         raise UsageError(f"-o {target}: no file has a name with a NUL")
     if path.is_dir():

@@ -16,7 +16,7 @@ from queue import SimpleQueue
 from typing import BinaryIO, Final, NamedTuple, cast
 
 GREETING: Final = b"absint\r\n"
-"""What the process writes first. The message after it says that it is ready, or why it is not."""
+"""The first bytes that the process writes. The message after them says that it is ready, or why it is not."""
 
 STACK: Final = 256 << 20
 """Bytes of the stack that requests are served on: Z3 and onnx follow deep terms and graphs by recursion."""

@@ -27,7 +27,7 @@ class Worker(Process):
         super().wait(*limits)
 
     def ask(self, request: object, seconds: float) -> object:
-        """As for any process; errors that are ours say everything, and are told without the name of their class."""
+        """As for any process, but the message of an AbsintError is the whole text, without the name of its class."""
         self.wait()
         try:
             return super().ask(request, seconds)

@@ -261,10 +261,16 @@ def test_locations_of_any_place() -> None:
     assert {kind: locations(holder(kind)) for kind in KINDS} == {kind: ["w.bin"] for kind in KINDS}
 
 
-def test_an_output_with_a_nul(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+@pytest.mark.parametrize(
+    ("target", "message"),
+    [("a\0b", "-o a\\x00b: no file has a name with a NUL"), ("", "-o is empty: give the path of a file")],
+)
+def test_an_output_that_names_no_file(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], target: str, message: str
+) -> None:
     (tmp_path / "m.onnx").write_bytes(holder("initializer").SerializeToString())
-    assert run(["annotate", str(tmp_path / "m.onnx"), "-o", "a\0b"]) == 2
-    assert capsys.readouterr().err == "absint: error: -o a\\x00b: no file has a name with a NUL\n"
+    assert run(["annotate", str(tmp_path / "m.onnx"), "-o", target]) == 2
+    assert capsys.readouterr().err == f"absint: error: {message}\n"
 
 
 def test_a_nul_in_a_location_stops_no_output(tmp_path: Path) -> None:

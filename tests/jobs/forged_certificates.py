@@ -59,7 +59,7 @@ def mutated(manifest: dict[str, Any], dice: random.Random) -> dict[str, Any]:
 
 
 def given(chain: check.Chain) -> Any:
-    """What is taken as given: premises, bounds, what the model says, and the graph."""
+    """The parts that a certificate takes as given: premises, bounds, facts of the model, and the graph."""
     graph = [(step["node"], step["operator"], step["by"], step["takes"], step["lemma"]) for step in chain.steps]
     said = [(step["gives"], step["introduces"]) for step in chain.steps if step["by"] == "model"]
     names = [[claim["value"] for claim in step["gives"]] for step in chain.steps]
@@ -67,7 +67,7 @@ def given(chain: check.Chain) -> Any:
 
 
 def claims(chain: check.Chain) -> Counter[str]:
-    """What is shown, not what is on trust."""
+    """The claims that are shown; those on trust are left out."""
     found: Counter[str] = Counter()
     for at, step in enumerate(chain.steps):
         stated = check.claimed(step) if step["by"] == "lemma" else []

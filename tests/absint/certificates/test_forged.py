@@ -1,4 +1,4 @@
-"""What a changed manifest must not claim: one place changed at random, and the forms that were accepted once."""
+"""Forged manifests are refused: one place changed at random, and the forms that were accepted once."""
 
 from __future__ import annotations
 
