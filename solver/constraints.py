@@ -10,8 +10,9 @@ from functools import cached_property
 from typing import Literal, overload
 
 from absint.lattices.logic.relation import TRUE, Relation, implies
+from absint.lattices.logic.truth import YES
 from absint.lattices.records import NamedTuple
-from absint.lattices.terms.expr import Dim, Symbol, UndefinedError, expr_of
+from absint.lattices.terms.expr import Dim, Symbol, expr_of
 from absint.lattices.text.escapes import plain
 
 Role = Literal["required", "defined", "assumed", "declared"]
@@ -215,17 +216,9 @@ class ConstraintSet(Sequence[Constraint]):
         return {name: tuple(formulas) for name, formulas in found.items()}
 
 
-def holds(relation: Relation, model: Mapping[str, int]) -> bool | None:
-    """The truth of a relation under a binding; None where it divides by zero or a symbol has no value."""
-    try:
-        return relation.evaluate(model)
-    except (UndefinedError, KeyError, ValueError):
-        return None
-
-
 def meets(formulas: Iterable[Relation], model: Mapping[str, int]) -> bool:
     """Every formula holds under the binding."""
-    return all(holds(formula, model) is True for formula in formulas)
+    return all(formula.at(model) is YES for formula in formulas)
 
 
-__all__ = ["Constraint", "ConstraintSet", "Origin", "PossibleFailure", "Role", "holds", "meets"]
+__all__ = ["Constraint", "ConstraintSet", "Origin", "PossibleFailure", "Role", "meets"]

@@ -9,7 +9,7 @@ from typing import Final
 
 from absint.lattices.deadline import DeadlineError, on_time
 from absint.lattices.logic.relation import eq
-from absint.lattices.terms.expr import Expr, Symbol, UndefinedError
+from absint.lattices.terms.expr import Expr, Symbol
 from absint.solver.prove import Prover, meets
 
 _FINGERPRINTS: Final = 8
@@ -71,7 +71,7 @@ class _Grouping:
         alike: dict[tuple[int | None, ...], list[list[Expr]]] = {}
         for term in self._terms:
             on_time()
-            groups = alike.setdefault(tuple(value(term, at) for at in self._bindings[: self._drawn]), [])
+            groups = alike.setdefault(tuple(term.at(at) for at in self._bindings[: self._drawn]), [])
             members = self._equal(term, groups)
             if members is None:
                 groups.append([term])
@@ -102,7 +102,7 @@ class _Grouping:
 
 def _differ(a: Expr, b: Expr, binding: Mapping[str, int]) -> bool:
     """Both have a value under the binding, and not the same."""
-    first, second = value(a, binding), value(b, binding)
+    first, second = a.at(binding), b.at(binding)
     return first is not None and second is not None and first != second
 
 
@@ -135,12 +135,4 @@ def drawn(draw: Random) -> int:
     return _SIZES[min(draw.randrange(len(_SIZES)), draw.randrange(len(_SIZES)))]
 
 
-def value(term: Expr, binding: Mapping[str, int]) -> int | None:
-    """The value of a term; None where it divides by zero, or a symbol has no value."""
-    try:
-        return term.evaluate(binding)
-    except (UndefinedError, KeyError, ValueError):
-        return None
-
-
-__all__ = ["Partition", "legal_bindings", "partition", "value"]
+__all__ = ["Partition", "legal_bindings", "partition"]

@@ -20,13 +20,13 @@ from absint.lattices.limits import RLIMIT, SECONDS, Limits
 from absint.lattices.logic.definedness import falsity, truth
 from absint.lattices.logic.facts import Facts
 from absint.lattices.logic.relation import FALSE, TRUE, Relation, conjunction, ge, le
-from absint.lattices.logic.truth import YES
+from absint.lattices.logic.truth import NO, YES
 from absint.lattices.terms.evaluation import casts_floats
 from absint.lattices.terms.expr import Dim, Symbol, expr_of
 from absint.lattices.terms.interval import Interval
 from absint.lattices.text.escapes import excerpt, plain
 from absint.solver.backend import Answer, Backend, shared
-from absint.solver.constraints import Constraint, ConstraintSet, holds, meets
+from absint.solver.constraints import Constraint, ConstraintSet, meets
 from absint.solver.minimal import minimal
 from absint.solver.smtlib import query
 
@@ -181,7 +181,7 @@ class Prover:
         floats = any(map(casts_floats, (relation, *premises)))
         drawn = _drawn(relation, premises) if floats else ()
         for model in chain(self._models(premises, relation, answer, small), drawn):
-            if model is not None and meets(premises, model) and holds(relation, model) is False:
+            if model is not None and meets(premises, model) and relation.at(model) is NO:
                 return Decision(False, "z3", model=model, asked=asked)
         if floats:
             reason = "no counterexample was found: to the solver, what floats compute is any function"
@@ -253,7 +253,7 @@ def _drawn(relation: Relation, premises: Sequence[Relation]) -> Iterator[Mapping
         on_time()
         most = 1 << (2 + number * 14 // _DRAWN)
         sizes = {s.name: _clipped(draw.randint(0, most), s.bounds) for s in symbols}
-        if holds(relation, sizes) is False:
+        if relation.at(sizes) is NO:
             yield sizes
 
 
@@ -384,4 +384,4 @@ class Stopwatch:
         return perf_counter() - self._start
 
 
-__all__ = ["RLIMIT", "SECONDS", "Decision", "Proof", "Prover", "ShownBy", "Stopwatch", "Verdict", "holds", "meets"]
+__all__ = ["RLIMIT", "SECONDS", "Decision", "Proof", "Prover", "ShownBy", "Stopwatch", "Verdict", "meets"]

@@ -17,12 +17,13 @@ from onnx import helper
 from absint import Result, analyze
 from absint.lattices.contents import replace_in
 from absint.lattices.dtype import DType
+from absint.lattices.logic.truth import NO
 from absint.lattices.terms.expr import Dim, Expr, Symbol, const
 from absint.lattices.terms.substitution import substitute
 from absint.lattices.value import SequenceOf, Tensor, Value
 from absint.program.constructs import Gate, IfJoin
 from absint.program.steps import Operand
-from tests.soundness.claims import against, learn, truth
+from tests.soundness.claims import against, learn
 
 ort.set_default_logger_severity(4)
 
@@ -121,7 +122,7 @@ class Runs:
                 yield f"{node} runs, but is claimed never to: {summary.rejected}"
         for c in self.result.recorded.every:
             relation = replace_in(c.formula, self.result.names)
-            if truth(relation, known) is False:  # type: ignore[arg-type]
+            if relation.at(known) is NO:  # type: ignore[arg-type]
                 yield f"{c.origin} runs, but {c.role}: {relation} ({c.reason}), at {known}"
 
     def _conditions(self, names: Mapping[Operand, str], values: Mapping[str, Any]) -> Iterator[tuple[str, int]]:

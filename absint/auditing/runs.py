@@ -18,7 +18,7 @@ from onnx import FunctionProto
 from absint.auditing.bodies import bodies
 from absint.auditing.run_process import MARK
 from absint.errors import AbsintError
-from absint.lattices.terms.expr import Expr, UndefinedError
+from absint.lattices.terms.expr import Expr
 from absint.processes.process import ProcessError
 from absint.runs.allowance import explained
 from absint.runs.handed import Handed
@@ -60,7 +60,7 @@ class Observed(NamedTuple):
             if claim.place.axis >= len(shape):
                 return f"{claim.place.value} has shape {list(shape)}"
             binding = self._binding(claim, visit)
-            stated = None if binding is None else _value(claim, binding)
+            stated = None if binding is None else claim.stated.at(binding)
             if stated is not None and shape[claim.place.axis] != stated:
                 return f"{claim.place} is {shape[claim.place.axis]}, not {stated}"
         return ""
@@ -99,17 +99,6 @@ _RUN: Final = "absint.auditing.run_process:run"
 _FROM_ONNXRUNTIME: Final = "[ONNXRuntimeError]"
 _TRUE: Final = "absint.true"
 _BOOL: Final = 9
-
-
-def _value(claim: Claim, binding: Mapping[str, int]) -> int | None:
-    return _size(claim.stated, binding)
-
-
-def _size(dim: Expr, binding: Mapping[str, int]) -> int | None:
-    try:
-        return dim.evaluate(binding)
-    except (UndefinedError, KeyError, ValueError):
-        return None
 
 
 class Runs:
@@ -194,7 +183,7 @@ class Runs:
             if known.rank != len(shapes[0]):
                 return False
             for dim, size in zip(known.dims, shapes[0], strict=True):
-                stated = _size(dim, run.sizes) if isinstance(dim, Expr) and dim.free_symbols <= symbols else None
+                stated = dim.at(run.sizes) if isinstance(dim, Expr) and dim.free_symbols <= symbols else None
                 if stated not in (None, size):
                     return False
         return True

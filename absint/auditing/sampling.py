@@ -8,6 +8,7 @@ from itertools import islice
 from typing import TYPE_CHECKING, Any, Final
 
 from absint.lattices.logic.relation import FALSE, UNKNOWN_RELATION, Relation
+from absint.lattices.logic.truth import NO
 from absint.lattices.terms.expr import Expr, Symbol
 from absint.lattices.terms.normal import sole_atom
 from absint.lattices.value import Tensor
@@ -113,9 +114,8 @@ def _key(sizes: Sizes) -> tuple[int, ...]:
 
 
 def _is_false(relation: Relation, values: Sizes) -> bool:
-    from absint.solver.constraints import holds
 
-    return relation is not UNKNOWN_RELATION and holds(relation, values) is False
+    return relation is not UNKNOWN_RELATION and relation.at(values) is NO
 
 
 def is_legal(result: Result, sizes: Sizes) -> bool:

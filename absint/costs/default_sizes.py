@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Final
 from absint.errors import UsageError
 from absint.lattices.logic.facts import Facts
 from absint.lattices.logic.relation import Relation
+from absint.lattices.logic.truth import NO
 from absint.lattices.terms.expr import MAX_DIM, Dim, Symbol, expr_of
 from absint.lattices.terms.interval import Interval
 from absint.solution.constraints import constraints
@@ -85,9 +86,8 @@ def _changed(sizes: Sizes, bounds: Mapping[str, Interval], relation: Relation) -
 
 
 def _broken(sizes: Sizes, required: Sequence[Relation]) -> list[Relation]:
-    from absint.solver.constraints import holds
 
-    return [relation for relation in required if holds(relation, sizes) is False]
+    return [relation for relation in required if relation.at(sizes) is NO]
 
 
 def _within(size: int, bounds: Interval) -> int:

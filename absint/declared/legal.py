@@ -12,8 +12,9 @@ from itertools import islice, product
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from absint.lattices.logic.facts import Facts
-from absint.lattices.logic.relation import FALSE, TRUE, Relation
-from absint.lattices.terms.expr import MAX_DIM, Expr, Symbol, UndefinedError, const
+from absint.lattices.logic.relation import TRUE, Relation
+from absint.lattices.logic.truth import NO, UNKNOWN, YES, Truth
+from absint.lattices.terms.expr import MAX_DIM, Expr, Symbol, const
 from absint.lattices.terms.interval import ANY, Congruence, Interval
 from absint.lattices.terms.normal import sole_atom
 from absint.solution.constraints import recorded
@@ -53,7 +54,7 @@ class Condition(NamedTuple):
 
     def is_false_at(self, sizes: Sizes) -> bool:
         """It is false for all data, and the path may be taken."""
-        return _value(self.relation, sizes) is False and _value(self.guard, sizes) is not False
+        return _truth(self.relation, sizes) is NO and _truth(self.guard, sizes) is not NO
 
 
 class LegalSizes:
@@ -212,7 +213,7 @@ class LegalSizes:
     def _meets(self, sizes: Sizes) -> bool:
         """Every requirement on input sizes alone holds; the last one found broken is asked first."""
         for place, formula in enumerate(self._asked):
-            if _value(formula, sizes) is not True:
+            if _truth(formula, sizes) is not YES:
                 self._asked.insert(0, self._asked.pop(place))
                 return False
         return True
@@ -222,7 +223,7 @@ class LegalSizes:
         return list(self._required)
 
     def _broken(self, sizes: Sizes) -> list[Relation]:
-        return [formula for formula in self._required if _value(formula, sizes) is not True]
+        return [formula for formula in self._required if _truth(formula, sizes) is not YES]
 
     def _repaired(self, wanted: Sizes) -> Sizes | None:
         """Sizes near the wanted ones that meet the requirements, if a few changes find them."""
@@ -261,10 +262,9 @@ class LegalSizes:
         for _ in range(len(solved)):
             for name, known in solved:
                 if name not in sizes and known.free_symbols <= sizes.keys():
-                    try:
-                        sizes[name] = known.evaluate(sizes)
-                    except (UndefinedError, ValueError):
+                    if (size := known.at(sizes)) is None:
                         return None
+                    sizes[name] = size
         if len(sizes) < len(self._analysed.symbols) or not all(0 <= size <= MAX_DIM for size in sizes.values()):
             return None
         return {name: sizes[name] for name in self._analysed.symbols}
@@ -301,17 +301,13 @@ def _corners(sizes: Sizes) -> tuple[bool, bool]:
     return 0 in sizes.values(), 1 in sizes.values()
 
 
-def _value(relation: Relation, sizes: Sizes) -> bool | None:
-    """The truth of a relation at these sizes; None if other symbols decide, or it has none."""
-    if relation is TRUE or relation is FALSE:
-        return relation is TRUE
-    if relation.free_symbols <= sizes.keys():
-        try:
-            return relation.evaluate(sizes)
-        except (UndefinedError, KeyError, ValueError):
-            return None
-    at = relation.substitute({s: const(sizes[s.name]) for s in relation.symbols if s.name in sizes})
-    return at is TRUE if at in (TRUE, FALSE) else None
+def _truth(relation: Relation, sizes: Sizes) -> Truth:
+    """The truth of a relation at these sizes, whatever other symbols are; UNKNOWN if they decide."""
+    truth = relation.at(sizes)
+    if truth is not UNKNOWN or relation.free_symbols <= sizes.keys():
+        return truth
+    settled = relation.substitute({s: const(sizes[s.name]) for s in relation.symbols if s.name in sizes}).settled
+    return UNKNOWN if settled is None else Truth.of(settled)
 
 
 __all__ = ["Condition", "LegalSizes", "Sizes"]

@@ -82,8 +82,8 @@ def _translated(second: Analysed, over: Correspondence, sizes: Sizes) -> Sizes:
     """The sizes by symbols of the second model, as far as these are given."""
     found = {}
     for name, expr in over.symbols.items():
-        with suppress(KeyError, ValueError, ArithmeticError):
-            found[name] = expr.evaluate(sizes)
+        if (size := expr.at(sizes)) is not None:
+            found[name] = size
     return {name: size for name, size in found.items() if name in second.parameters}
 
 

@@ -12,10 +12,10 @@ from absint.diffing.pairing import form_of
 from absint.diffing.smallest import Sizes, small_sizes
 from absint.lattices.deadline import on_time
 from absint.lattices.logic.relation import conjunction, eq
+from absint.lattices.logic.truth import NO
 from absint.lattices.terms.expr import Dim, Expr
 from absint.lattices.value import Tensor, Value
 from absint.solution.described import described
-from absint.solver.constraints import holds
 
 if TYPE_CHECKING:
     from absint.solution.analysed import Analysed
@@ -50,7 +50,7 @@ def _apart(pairs: list[tuple[Dim, Dim]], grounds: Grounds, samples: list[Sizes])
     """Sizes at which two shapes differ; True with None if none do, False if that is not known."""
     relation = conjunction(*(eq(a, b) for a, b in pairs if isinstance(a, Expr) and isinstance(b, Expr) and a is not b))
     for sizes in samples:
-        if holds(relation, sizes) is False:
+        if relation.at(sizes) is NO:
             return True, sizes
     if not relation.free_symbols <= grounds.chosen(relation).keys():
         return True, None  # data decide sizes of both: --values is about those that are known to differ

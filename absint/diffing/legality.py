@@ -15,8 +15,8 @@ from absint.diffing.smallest import Sizes, small_sizes
 from absint.diffing.witness import Both, Side
 from absint.lattices.deadline import DeadlineError
 from absint.lattices.logic.relation import Relation
+from absint.lattices.logic.truth import NO
 from absint.solution.constraints import DECLARATION
-from absint.solver.constraints import holds
 
 if TYPE_CHECKING:
     from absint.diffing.clock import Clock
@@ -121,7 +121,7 @@ class Direction:
             missing = ", ".join(sorted(demand.relation.free_symbols - self._over.symbols.keys()))
             self._leave(demand, f"no axis of an input that both models have gives {missing}")
             return
-        known = next((u.apart for u in self.broken if u.apart and holds(demand.over, u.apart.sizes) is False), None)
+        known = next((u.apart for u in self.broken if u.apart and demand.over.at(u.apart.sizes) is NO), None)
         if known is not None:
             self.broken.append(self._unmet(demand, known))
             return

@@ -261,10 +261,8 @@ def _shape(seen: Seen, name: str | None) -> str:
 
 
 def _number(dim: Dim, sizes: Sizes) -> str:
-    try:
-        return str(dim.evaluate(sizes))
-    except (ArithmeticError, KeyError, ValueError):
-        return str(dim)
+    size = dim.at(sizes)
+    return str(dim if size is None else size)
 
 
 def _disjoint(a: Dim, b: Dim) -> bool:

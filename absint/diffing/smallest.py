@@ -8,8 +8,9 @@ from typing import Final
 
 from absint.lattices.deadline import on_time
 from absint.lattices.logic.relation import Relation
+from absint.lattices.logic.truth import NO
 from absint.lattices.terms.expr import Expr
-from absint.solver.constraints import holds, meets
+from absint.solver.constraints import meets
 from absint.solver.prove import connected
 
 Sizes = Mapping[str, int]
@@ -73,7 +74,7 @@ def _merged(parts: Sequence[Sizes], parameters: Parameters) -> Sizes:
 
 def _false_at(relation: Relation, near: Sequence[Relation], parameters: Parameters, model: Sizes) -> Iterator[Sizes]:
     def fits(sizes: Sizes) -> bool:
-        return holds(relation, sizes) is False and meets(near, sizes)
+        return relation.at(sizes) is NO and meets(near, sizes)
 
     start = {name: model.get(name, 1) for name in parameters}
     if not fits(start):

@@ -7,10 +7,10 @@ from itertools import count
 from typing import Final
 
 from absint.lattices.logic.relation import FALSE, TRUE, Relation
+from absint.lattices.logic.truth import YES
 from absint.lattices.terms.expr import Dim, Expr, Symbol, const, mul, sub, symbol
 from absint.lattices.terms.polynomials import exact_quotient
 from absint.lattices.terms.substitution import Substitution
-from absint.solver.constraints import holds
 
 _PRIMES: Final = (3, 5, 7, 11, 13, 17, 19, 23)
 _OTHERS: Final = (5, 12, 60)
@@ -58,8 +58,8 @@ class Resizing:
         others = sorted(relation.free_symbols - self.sizes.keys())
         for size in _OTHERS:
             beside = {name: size + at for at, name in enumerate(others)}
-            if holds(relation, {**beside, **self.sizes}) is True and any(
-                holds(relation, {**beside, **sample}) is not True for sample in self._samples
+            if relation.at({**beside, **self.sizes}) is YES and any(
+                relation.at({**beside, **sample}) is not YES for sample in self._samples
             ):
                 return True
         return False

@@ -16,7 +16,7 @@ from absint.freezing.sizes import FixedSizes, IllegalSizesError, at, fix
 from absint.lattices.limits import Limits
 from absint.lattices.logic.facts import Facts
 from absint.lattices.logic.relation import eq
-from absint.lattices.terms.expr import Expr, UndefinedError
+from absint.lattices.terms.expr import Expr
 from absint.queries.nearest import nearest
 from absint.solution.constraints import recorded
 
@@ -127,13 +127,8 @@ class _Search:
         return found
 
     def _changes(self, dim: Expr, name: str) -> bool:
-        try:
-            before = dim.evaluate(self._sizes)
-            return any(
-                dim.evaluate({**self._sizes, name: self._sizes[name] + step}) != before for step in (1, 2, 7, 64, 997)
-            )
-        except (UndefinedError, ValueError):
-            return False
+        after = [dim.at({**self._sizes, name: self._sizes[name] + step}) for step in (0, 1, 2, 7, 64, 997)]
+        return None not in after and len({*after}) > 1
 
     def _candidates(self, count: int, hangs: set[str]) -> Iterator[tuple[str, ...]]:
         """Sets of so many symbols that determine all on which a size is sure to hang."""

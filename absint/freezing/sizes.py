@@ -10,6 +10,7 @@ from absint.errors import UsageError
 from absint.lattices.dtype import DType
 from absint.lattices.limits import Limits
 from absint.lattices.logic.relation import FALSE, TRUE, eq
+from absint.lattices.logic.truth import NO
 from absint.lattices.records import changed
 from absint.lattices.terms.expr import Expr, const
 from absint.lattices.value import Tensor
@@ -28,7 +29,7 @@ from absint.shapes.rounds import Rounds
 from absint.shapes.sizes import given as given_sizes
 from absint.solution.analysed import Analysed
 from absint.solution.constraints import DECLARATION, Recorder, recorded
-from absint.solver.constraints import PossibleFailure, holds
+from absint.solver.constraints import PossibleFailure
 
 if TYPE_CHECKING:
     from onnx import ModelProto
@@ -104,7 +105,7 @@ def fix(analysed: Analysed, sizes: Sizes) -> FixedSizes:
 
 def _fixed(analysed: Analysed, given: Mapping[str, int]) -> FixedSizes:
     for relation in (*analysed.declared_premises, *analysed.assumptions):
-        if relation.free_symbols <= given.keys() and holds(relation, given) is False:
+        if relation.free_symbols <= given.keys() and relation.at(given) is NO:
             reason = "the declared or assumed sizes do not allow it"
             raise IllegalSizesError(given, Failure(DECLARATION, reason, str(relation)))
     bound = at(analysed, given)

@@ -21,7 +21,6 @@ from absint.solution.naming import defining, where
 from absint.solution.node_diagnostics import can_run
 from absint.solver.contracts.contract import Clause
 from absint.solver.contracts.simplification import is_plain
-from absint.solver.prove import holds
 
 if TYPE_CHECKING:
     from absint.queries.contracts import SymbolFacts
@@ -115,7 +114,7 @@ def _bounded(facts: SymbolFacts, alone: frozenset[Clause]) -> _About | None:
     bounds = frozenset(
         clause
         for clause in alone
-        if is_plain(clause.relation) and any(holds(clause.relation, {facts.name: n}) is False for n in beyond)
+        if is_plain(clause.relation) and any(clause.relation.at({facts.name: n}) is NO for n in beyond)
     )
     return _About("ABS304", f"only sizes {sizes} are legal", bounds or alone or frozenset(facts.because))
 
@@ -150,7 +149,7 @@ def _without_0(clause: Clause, analysed: Analysed) -> Clause:
 
 def _excludes_ordinary(clause: Clause) -> bool:
     """Some sizes that nobody would think special break it."""
-    return any(holds(clause.relation, sizes) is False for sizes in _ordinary(clause))
+    return any(clause.relation.at(sizes) is NO for sizes in _ordinary(clause))
 
 
 def _ordinary(clause: Clause) -> Iterator[Mapping[str, int]]:
@@ -162,7 +161,7 @@ def _ordinary(clause: Clause) -> Iterator[Mapping[str, int]]:
 def _cause(clause: Clause) -> Constraint:
     """The requirement behind a clause that excludes the most of some sizes that the clause excludes."""
     tried = chain(({name: n} for name in clause.relation.free_symbols for n in range(1, _SMALL)), _ordinary(clause))
-    broken = [sizes for sizes in tried if holds(clause.relation, sizes) is False][:_SMALL]
+    broken = [sizes for sizes in tried if clause.relation.at(sizes) is NO][:_SMALL]
     formulas = islice(dict.fromkeys(constraint.formula for constraint in clause.because), _SMALL)
     excluded = {formula: sum(_breaks(sizes, formula) for sizes in broken) for formula in formulas}
     return max(clause.because, key=lambda constraint: excluded.get(constraint.formula, -1))
@@ -170,7 +169,7 @@ def _cause(clause: Clause) -> Constraint:
 
 def _breaks(sizes: Mapping[str, int], formula: Relation) -> bool:
     """The sizes break a requirement, with an ordinary size for every other symbol."""
-    return holds(formula, {**dict.fromkeys(formula.free_symbols, _ORDINARY[0]), **sizes}) is False
+    return formula.at({**dict.fromkeys(formula.free_symbols, _ORDINARY[0]), **sizes}) is NO
 
 
 def _stated(clauses: Sequence[Clause], analysed: Analysed) -> str:

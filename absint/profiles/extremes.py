@@ -8,7 +8,7 @@ from math import prod
 from typing import Final
 
 from absint.lattices.logic.relation import Relation, ge, le
-from absint.lattices.terms.expr import Expr, UndefinedError, expr_of
+from absint.lattices.terms.expr import Expr, expr_of
 from absint.lattices.terms.substitution import substitute
 from absint.solver.prove import Prover
 
@@ -42,10 +42,8 @@ def least_and_greatest(
 def _values(dim: Expr, names: Sequence[str], sizes: Sequence[Sequence[int]]) -> Iterator[int]:
     """The numbers at all combinations of the sizes at which the dim is defined."""
     for place in product(*sizes):
-        try:
-            yield dim.evaluate(dict(zip(names, place, strict=True)))
-        except UndefinedError:
-            continue
+        if (size := dim.at(dict(zip(names, place, strict=True)))) is not None:
+            yield size
 
 
 def _extreme(dim: Expr, start: int, side: int, inside: Sequence[Relation], prover: Prover) -> tuple[int, bool]:

@@ -14,6 +14,7 @@ from absint.lattices.deadline import DeadlineError, within
 from absint.lattices.limits import Limits
 from absint.lattices.logic.definedness import undivided
 from absint.lattices.logic.relation import TRUE, UNKNOWN_RELATION, Relation, conjunction
+from absint.lattices.logic.truth import NO
 from absint.lattices.terms.expr import Dim, Expr, Symbol, expr_of, symbol
 from absint.lattices.terms.kinds import INTERNAL, SymbolKind
 from absint.lattices.terms.shape_variables import ShapeVariable
@@ -24,7 +25,7 @@ from absint.queries.text import Query
 from absint.shapes.summaries import State
 from absint.solution.constraints import all_names, recorded
 from absint.solver.equivalence import legal_bindings
-from absint.solver.prove import Decision, Proof, Prover, ShownBy, Stopwatch, Verdict, holds, meets
+from absint.solver.prove import Decision, Proof, Prover, ShownBy, Stopwatch, Verdict, meets
 
 if TYPE_CHECKING:
     from absint.shapes.assumptions import Assumption
@@ -160,7 +161,7 @@ class Proving:
             return None
         for sizes, shown in known:
             told = relation.free_symbols | self._divided.free_symbols <= sizes.keys()
-            if told and self._has_value(sizes) and holds(relation, sizes) is False and meets(extra, sizes):
+            if told and self._has_value(sizes) and relation.at(sizes) is NO and meets(extra, sizes):
                 return Proof(relation, Verdict.REFUTED, counterexample=sizes, tier="evaluation", evidence=shown)
         return None
 
@@ -198,7 +199,7 @@ class Proving:
 
     def _has_value(self, sizes: Mapping[str, int]) -> bool:
         """Neither the query's text nor an assumed one divides by 0 at these sizes."""
-        return holds(self._divided, sizes) is not False
+        return self._divided.at(sizes) is not NO
 
     @cached_property
     def _internal(self) -> Mapping[Symbol, Dim]:
@@ -306,7 +307,7 @@ class Proving:
                 relation.free_symbols <= sizes.keys()
                 and self._has_value(values)
                 and sizes not in seen
-                and holds(relation, values) is False
+                and relation.at(values) is NO
                 and meets(formulas, values)
             )
 

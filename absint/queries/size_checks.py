@@ -11,6 +11,7 @@ from absint.lattices.contents import Contents, element_symbols
 from absint.lattices.dtype import DType
 from absint.lattices.logic.facts import Facts
 from absint.lattices.logic.relation import FALSE, TRUE, Relation, eq
+from absint.lattices.logic.truth import NO, YES
 from absint.lattices.terms.expr import Dim
 from absint.lattices.terms.real import Real
 from absint.lattices.value import Tensor, Value
@@ -23,7 +24,7 @@ from absint.shapes.refinement import solved
 from absint.shapes.rounds import Round
 from absint.shapes.sizes import given
 from absint.solution.constraints import DECLARATION, Recorder, recorded
-from absint.solver.constraints import Constraint, PossibleFailure, holds
+from absint.solver.constraints import Constraint, PossibleFailure
 
 if TYPE_CHECKING:
     from absint.shapes.sizes import Sizes
@@ -70,7 +71,7 @@ def check(analysed: Analysed, binding: Sizes, *, zeros: bool = False) -> Check:
     analysed.require_sound("a check of sizes")
     sizes, assumed = sizes_of(analysed, binding), analysed.assumptions
     for relation in (*analysed.declared_premises, *assumed):
-        if holds(relation, sizes) is False:
+        if relation.at(sizes) is NO:
             excluded = Failure(DECLARATION, "the declared or assumed sizes do not allow it", str(relation))
             return Check(sizes, Outcome.FAILS, failure=excluded, assuming=assumed)
     never = next((c for c in recorded(analysed).base if c.role == "required" and c.formula is FALSE), None)
@@ -152,7 +153,7 @@ def _failures(analysed: Analysed, constraints: Sequence[Constraint], sizes: Mapp
     for c in constraints:
         if c.formula is FALSE and c.role == "required":
             formula = stated.get((c.origin.node, c.reason))
-            broken = formula is not None and formula is not FALSE and holds(formula, sizes) is False
+            broken = formula is not None and formula is not FALSE and formula.at(sizes) is NO
             yield Failure(c.origin, c.reason, str(formula) if broken else "")
 
 
@@ -161,7 +162,7 @@ def broken_requirement(analysed: Analysed, sizes: Mapping[str, int]) -> Failure 
     given sizes than over symbols: a loop that runs its body again, say.
     """
     for c in recorded(analysed).base:
-        if c.role == "required" and c.formula.free_symbols <= sizes.keys() and holds(c.formula, sizes) is not True:
+        if c.role == "required" and c.formula.free_symbols <= sizes.keys() and c.formula.at(sizes) is not YES:
             return Failure(c.origin, c.reason, str(c.formula))
     return None
 

@@ -10,9 +10,10 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Final
 
 from absint.lattices.logic.relation import UNKNOWN_RELATION, Relation
+from absint.lattices.logic.truth import NO, UNKNOWN, YES, Truth
 from absint.lattices.records import NamedTuple
 from absint.lattices.terms.evaluation import casts_floats
-from absint.lattices.terms.expr import NATURAL, Dim, Symbol, UndefinedError
+from absint.lattices.terms.expr import NATURAL, Dim, Symbol
 from absint.lattices.terms.interval import Interval
 from absint.lattices.terms.kept import Kept
 from absint.lattices.terms.kinds import SymbolKind
@@ -82,15 +83,15 @@ class _Legal(NamedTuple):
 
     def both_ways(self, condition: Relation) -> bool:
         """Some legal sizes meet the condition, and others do not."""
-        seen: set[bool] = set()
-        tries = {True: _MAX_TRIES, False: _MAX_TRIES}
+        seen: set[Truth] = set()
+        tries = {YES: _MAX_TRIES, NO: _MAX_TRIES}
         premises = list(self.premises)
         for binding in self._samples(sorted(condition.free_symbols)):
-            truth = _truth(condition, binding)
-            if truth is None or truth in seen or not tries[truth]:
+            truth = condition.at(binding)
+            if truth is UNKNOWN or truth in seen or not tries[truth]:
                 continue
             tries[truth] -= 1
-            broken = next((premise for premise in premises if _truth(premise, binding) is False), None)
+            broken = next((premise for premise in premises if premise.at(binding) is NO), None)
             if broken is not None:  # it is asked first from now on: the next sizes are much the same
                 premises.remove(broken)
                 premises.insert(0, broken)
@@ -115,10 +116,9 @@ class _Legal(NamedTuple):
     def _solve(self, binding: dict[str, int]) -> bool:
         """Give the solved symbols their values; False if they have none here."""
         for name, dim in self.solved:
-            try:
-                binding[name] = dim.evaluate(binding)
-            except (KeyError, ValueError, UndefinedError):
+            if (size := dim.at(binding)) is None:
                 return False
+            binding[name] = size
         return True
 
 
@@ -144,14 +144,6 @@ def _within(value: int, bounds: Interval) -> int:
     lo, hi = bounds
     least = value if lo is None else max(value, lo)
     return least if hi is None else min(least, hi)
-
-
-def _truth(relation: Relation, binding: Mapping[str, int]) -> bool | None:
-    """The truth of a relation; None where it has none."""
-    try:
-        return relation.evaluate(binding)
-    except (KeyError, ValueError, UndefinedError):
-        return None
 
 
 __all__ = ["MAX_CHOICES", "undecided"]

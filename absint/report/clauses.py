@@ -9,12 +9,13 @@ from typing import TYPE_CHECKING, Final, NamedTuple, cast
 from absint.lattices.deadline import DeadlineError, within
 from absint.lattices.logic.facts import Facts
 from absint.lattices.logic.relation import TRUE, Relation, ge
+from absint.lattices.logic.truth import YES
 from absint.lattices.terms.expr import Expr, Symbol, expr_of
 from absint.lattices.text.escapes import plain
 from absint.lattices.text.printer import form_of
 from absint.report.relations import sizes
 from absint.solver.backend import SolverError
-from absint.solver.constraints import ConstraintSet, holds, meets
+from absint.solver.constraints import ConstraintSet, meets
 from absint.solver.contracts.simplification import is_plain
 from absint.solver.contracts.summaries import forms
 from absint.solver.prove import Prover
@@ -122,7 +123,7 @@ def _by_examples(relation: Relation, others: Sequence[Relation]) -> str:
     if len(names) > _FEW:
         return ""
     places = [place for place in _points(names) if meets(others, place)]
-    met = {place: holds(relation, sizes) is True for place, sizes in enumerate(places)}
+    met = {place: relation.at(sizes) is YES for place, sizes in enumerate(places)}
     legal = sorted((place for place in met if met[place]), key=lambda place: sum(places[place].values()))
     illegal = sorted((place for place in met if not met[place]), key=lambda place: -sum(places[place].values()))
     if not legal or not illegal:

@@ -8,11 +8,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from absint.errors import UsageError
+from absint.lattices.logic.truth import NO
 from absint.lattices.text.escapes import excerpt, plain
 from absint.lattices.text.nearest import did_you_mean
 from absint.report.relations import sizes as spelled
 from absint.solution.constraints import constraints
-from absint.solver.constraints import holds
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -100,7 +100,7 @@ def _legality(result: Result, symbol: str, others: Mapping[str, int]) -> Callabl
     relevant = [r for r in relations if symbol in r.free_symbols and r.free_symbols <= known]
 
     def is_legal(size: int) -> bool:
-        return all(holds(relation, {**others, symbol: size}) is not False for relation in relevant)
+        return all(relation.at({**others, symbol: size}) is not NO for relation in relevant)
 
     return is_legal
 

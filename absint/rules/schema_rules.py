@@ -27,7 +27,7 @@ from absint.lattices.contents import MAX_ELEMENTS
 from absint.lattices.dtype import DType
 from absint.lattices.logic.relation import eq
 from absint.lattices.shape import Shape, shape_of
-from absint.lattices.terms.expr import Dim, Expr, Symbol, UndefinedError, const, expr_of
+from absint.lattices.terms.expr import Dim, Expr, Symbol, const, expr_of
 from absint.lattices.terms.kinds import SymbolKind
 from absint.lattices.value import TOP, Tensor, Value
 from absint.model import schemas
@@ -291,10 +291,9 @@ def _sizes(terms: Sequence[Expr]) -> Iterator[dict[Expr, int]]:
     symbols = sorted({symbol for term in terms for symbol in term.symbols}, key=lambda symbol: symbol.name)
     for choice in _CHOICES:
         binding = {s.name: _within(s, choice[k % len(choice)]) for k, s in enumerate(symbols)}
-        try:
-            yield {term: term.evaluate(binding) for term in terms}
-        except (UndefinedError, ValueError):
-            continue
+        sizes = {term: size for term in terms if (size := term.at(binding)) is not None}
+        if len(sizes) == len(terms):
+            yield sizes
 
 
 def _within(symbol: Symbol, size: int) -> int:

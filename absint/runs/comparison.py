@@ -7,6 +7,7 @@ from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Final
 
 from absint.lattices.logic.relation import FALSE
+from absint.lattices.logic.truth import NO
 from absint.lattices.text.escapes import excerpt, json_text
 from absint.runs.arrays import check_names, read_actual
 from absint.runs.row import Row, counted
@@ -140,10 +141,10 @@ def compare(analysed: Analysed, inputs: Mapping[str, object], outputs: Mapping[s
         rows += [
             _finding(stated, sizes, ran=bool(outputs))
             for stated in constraints(analysed).distinct.values()
-            if sizes.settle(stated[0]) is False
+            if sizes.settle(stated[0]) is NO
         ]
     else:
-        rows += [_refuted(claim) for claim in claims(analysed) if sizes.truth(claim.relation) is False]
+        rows += [_refuted(claim) for claim in claims(analysed) if claim.relation.at(sizes.known) is NO]
     absent = [f"input {name!r}: not given" for name in analysed.inputs if name not in actual]
     absent += [f"output {name!r}: not given" for name in analysed.outputs if name not in actual]
     unchecked = (*absent, *reader.notes, *sizes.unsettled, *sizes.open_constraints())

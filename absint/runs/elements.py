@@ -9,6 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from absint.errors import UsageError
+from absint.lattices.logic.truth import YES
 from absint.lattices.terms.expr import Expr
 from absint.shapes.assumptions import check_number, facts_of
 
@@ -42,7 +43,7 @@ def chosen(
             array.flat[element.place] = number
         numbers[name] = number
     for relation in result.assumptions:
-        if relation.free_symbols <= numbers.keys() and not relation.evaluate(numbers):
+        if relation.free_symbols <= numbers.keys() and relation.at(numbers) is not YES:
             raise UsageError(f"no inputs are made that meet the assumption {relation}; give feeds")
     return found
 

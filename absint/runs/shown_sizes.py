@@ -8,7 +8,8 @@ from math import isfinite
 from typing import TYPE_CHECKING, Final
 
 from absint.lattices.contents import element_symbols
-from absint.lattices.logic.relation import TRUE, Relation
+from absint.lattices.logic.relation import Relation
+from absint.lattices.logic.truth import UNKNOWN, YES, Truth
 from absint.lattices.terms.evaluation import casts_floats, values_of
 from absint.lattices.terms.expr import Dim, Expr, Symbol, UndefinedError, const
 from absint.lattices.terms.floats import Float
@@ -97,8 +98,9 @@ class Sizes:
         if isinstance(stated, Dim):
             found = self._dim(claim, stated)
         elif isinstance(stated, Relation):
-            truth = self.truth(stated)
-            found = truth, truth is None or truth is bool(actual), ""
+            truth = stated.at(self.known)
+            predicted_truth = None if truth is UNKNOWN else truth is YES
+            found = predicted_truth, predicted_truth in (None, bool(actual)), ""
             self._needs(claim, stated.free_symbols)
         elif isinstance(stated, Float):
             found = self._float(stated, actual)
@@ -179,18 +181,10 @@ class Sizes:
 
     # Constraints
 
-    def truth(self, relation: Relation) -> bool | None:
-        """The truth of a relation; None if the sizes do not decide it."""
-        try:
-            return relation.evaluate(self.known)
-        except (KeyError, ValueError, UndefinedError):
-            return None
-
-    def settle(self, constraint: Constraint) -> bool | None:
-        """The truth of a constraint, counted; None if the sizes do not decide it."""
-        is_off = constraint.guard is not TRUE and self.truth(constraint.guard) is False
-        truth = True if is_off else self.truth(constraint.formula)
-        if truth is None:
+    def settle(self, constraint: Constraint) -> Truth:
+        """The truth of a constraint, counted; UNKNOWN if the sizes do not decide it."""
+        truth = ~constraint.guard.at(self.known) | constraint.formula.at(self.known)
+        if truth is UNKNOWN:
             self.open.append(constraint)
         else:
             self.settled += 1

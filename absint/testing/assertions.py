@@ -7,11 +7,12 @@ from itertools import islice
 from typing import TYPE_CHECKING, Final
 
 from absint.errors import UsageError
+from absint.lattices.logic.truth import NO
 from absint.lattices.value import AnyTensor
 from absint.queries.outcomes import Outcome
 from absint.result import Result
 from absint.solution.described import brief
-from absint.solver.prove import Verdict, holds
+from absint.solver.prove import Verdict
 
 if TYPE_CHECKING:
     from absint.diffing import Diff
@@ -189,7 +190,7 @@ def _checked(result: Result, sizes: GivenSizes) -> Check | RangeCheck:
 def _clauses(result: Result, at: Mapping[str, int]) -> Iterator[str]:
     """The clauses of the contract that the sizes break."""
     given = dict(at)
-    broken = [clause for clause in result.contract().clauses if holds(clause.relation, given) is False]
+    broken = [clause for clause in result.contract().clauses if clause.relation.at(given) is NO]
     yield from (f"  the contract needs {clause}" for clause in broken[:_CLAUSES])
     if len(broken) > _CLAUSES:
         yield f"  and {len(broken) - _CLAUSES} more clauses"

@@ -8,7 +8,7 @@ from collections.abc import Iterator, Mapping, Sequence
 
 import numpy as np
 
-from absint.lattices.logic.relation import Relation
+from absint.lattices.logic.truth import NO
 from absint.lattices.terms.expr import Dim
 from absint.lattices.terms.kinds import HOLE_NAME
 from absint.lattices.value import OptionalOf, Tensor, Top, Value
@@ -30,7 +30,7 @@ def check_outputs(case: Case, applied: Applied, binding: Binding, outputs: Seque
     ]
     known = judge(where, found, binding)
     for statement in applied.statements:
-        if truth(statement.relation, known) is False:
+        if statement.relation.at(known) is NO:
             raise AssertionError(
                 f"{where}: runs, but {statement.role} {statement.relation} ({statement.reason}) is false"
             )
@@ -74,13 +74,6 @@ def judge(where: str, claims: Sequence[Statement], binding: Binding) -> Mapping[
     return found.known
 
 
-def truth(relation: Relation, known: Binding) -> bool | None:
-    """The truth under a binding, or None if a symbol has no value or a division is undefined."""
-    found = Sizes()
-    found.known.update(known)
-    return found.truth(relation)
-
-
 def shape_text(value: Value) -> str:
     """The shape as text, symbols of the node shown by their tag."""
     return hole_free(str(value.shape)) if isinstance(value, Tensor) else str(value)
@@ -99,5 +92,4 @@ __all__ = [
     "hole_free",
     "judge",
     "shape_text",
-    "truth",
 ]

@@ -7,9 +7,10 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from absint.lattices import records
+from absint.lattices.logic.truth import YES
 from absint.lattices.value import Tensor, Value
 from absint.testing.cases import Binding, Case
-from absint.testing.checks import check_outputs, hole_free, shape_text, truth
+from absint.testing.checks import check_outputs, hole_free, shape_text
 from absint.testing.elements import known, special
 from absint.testing.laws import check_behaviour, check_weaker, weaker
 from absint.testing.runs import Runner, by_function, execute, in_reference
@@ -206,7 +207,7 @@ def _explained(applied: Applied, binding: Binding) -> bool:
     """Some requirement does not hold under the binding, or the rule says that the node may fail."""
     stated = [s.relation for s in applied.statements if s.role == "required"]
     stated += [caveat.relation for caveat in applied.caveats]
-    return bool(applied.possible_failures) or any(truth(relation, binding) is not True for relation in stated)
+    return bool(applied.possible_failures) or any(relation.at(binding) is not YES for relation in stated)
 
 
 __all__ = ["Run", "apply_case", "check_rule", "run_case"]

@@ -11,6 +11,7 @@ from itertools import chain
 from typing import Final, Literal, Protocol, cast
 
 from absint.lattices.logic.ranges import Range, without
+from absint.lattices.logic.truth import Truth
 from absint.lattices.records import NamedTuple
 from absint.lattices.terms.atoms import Atom, Symbol, Values, short_key
 from absint.lattices.terms.condition import Condition
@@ -136,6 +137,15 @@ class Relation(Condition):
     def evaluate(self, binding: Binding) -> bool:
         """The truth under a binding of all free symbols."""
         return self.truth(values_of(self, binding))
+
+    def at(self, binding: Binding) -> Truth:
+        """The truth under a binding; UNKNOWN where it has none, where symbols without a size would decide it, and where
+        a symbol has a size out of its bounds.
+        """
+        try:
+            return Truth.of(self.truth(values_of(self, binding, partial=True)))
+        except (UndefinedError, ValueError):
+            return Truth.UNKNOWN
 
     def value(self, values: Values) -> int:
         return self.truth(values)

@@ -95,6 +95,10 @@ class Dim(Interned):
         """
         raise NotImplementedError
 
+    def at(self, binding: Binding) -> int | None:
+        """The size under a binding; None where it has none, and where a symbol has no size or one out of its bounds."""
+        raise NotImplementedError
+
     def substitute(self, mapping: Mapping[str, Dim | int]) -> Dim:
         """Replace symbols by name; the result is in normal form."""
         return _arithmetic().substitute_names(self, mapping)

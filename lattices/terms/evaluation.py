@@ -23,10 +23,10 @@ class UndefinedError(ArithmeticError):
     """
 
 
-def values_of(root: Operand, binding: Binding) -> Values:
+def values_of(root: Operand, binding: Binding, *, partial: bool = False) -> Values:
     """The value of every atom of the root that has one.
 
-    Raises KeyError for a missing symbol, ValueError for a size outside its bounds.
+    Raises KeyError for a missing symbol, which has no value if `partial`, and ValueError for a size outside its bounds.
     """
     values: dict[Atom, int] = {}
     for node in postorder(root.atoms()):
@@ -35,6 +35,8 @@ def values_of(root: Operand, binding: Binding) -> Values:
                 values[node] = EVALUATE[node.op](values, node.args)
             continue
         if node.name not in binding:
+            if partial:
+                continue
             raise KeyError(f"no size given for symbol {node.name!r} of {root}")
         value = binding[node.name]
         if value not in node.bounds:

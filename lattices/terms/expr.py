@@ -73,6 +73,9 @@ class Unknown(Dim):
     def evaluate(self, binding: Binding) -> int:
         raise ValueError("an unknown dim has no value")
 
+    def at(self, binding: Binding) -> None:
+        return None
+
     def atoms(self) -> Iterator[Atom]:
         return iter(())
 
@@ -136,6 +139,12 @@ class Expr(Dim, Operand):
         if self.const is not None:
             return self.const
         return self.value(values_of(self, binding))
+
+    def at(self, binding: Binding) -> int | None:
+        try:
+            return self.value(values_of(self, binding, partial=True))
+        except (UndefinedError, ValueError):
+            return None
 
     def __reduce__(self) -> tuple[Callable[..., Dim], tuple[object, ...]]:
         return _of_terms, (self.terms,)

@@ -13,12 +13,13 @@ from typing import NamedTuple
 
 from absint.lattices.deadline import DeadlineError
 from absint.lattices.logic.formula import Comparison, Relation, leads_negative
+from absint.lattices.logic.truth import YES
 from absint.lattices.text.escapes import excerpt, json_text
 from absint.lattices.text.naming import Naming, Where
 from absint.solver.constraints import Constraint, ConstraintSet, PossibleFailure
 from absint.solver.contracts.shortening import both, needed_premises, shortened
 from absint.solver.contracts.simplification import Stated, is_plain
-from absint.solver.prove import Prover, holds
+from absint.solver.prove import Prover
 from absint.version import VERSION
 
 
@@ -109,7 +110,7 @@ class Contract:
             if any(name not in self.elements for name in missing):
                 raise KeyError(f"no size for {', '.join(map(repr, missing))}")
             counted += [] if missing else [clause]
-        return all(holds(clause.relation, binding) is True for clause in counted)
+        return all(clause.relation.at(binding) is YES for clause in counted)
 
     def to_json(self, texts: Where | None = None, *, model: str = "") -> str:
         """As a JSON object, schema `absint.contract/1`, about the model of that name.

@@ -8,7 +8,8 @@ from itertools import islice, product
 from typing import Final, cast
 
 from absint.lattices.logic.relation import Relation
-from absint.solver.constraints import holds, meets
+from absint.lattices.logic.truth import NO
+from absint.solver.constraints import meets
 from absint.solver.contracts.case_split import alternatives
 from absint.solver.contracts.samples import Samples
 
@@ -123,7 +124,7 @@ class Premises:
         sizes = {name: start[name] for name in read}
         for changed in product(*(dict.fromkeys((sizes[name], sizes[name] + 1, 0, 1)) for name in names)):
             sizes.update(zip(names, changed, strict=True))
-            if holds(relation, sizes) is False and meets(touched, sizes):
+            if relation.at(sizes) is NO and meets(touched, sizes):
                 return ChainMap(sizes, cast(MutableMapping[str, int], start))
         return None
 

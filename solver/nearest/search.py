@@ -14,10 +14,10 @@ from typing import Final, NamedTuple
 from absint.lattices.deadline import on_time
 from absint.lattices.logic.facts import Facts
 from absint.lattices.logic.relation import FALSE, Relation, disjunction, eq, ge, gt, ite, ne
-from absint.lattices.terms.expr import Dim, Expr, Symbol, UndefinedError, expr_of
+from absint.lattices.logic.truth import YES
+from absint.lattices.terms.expr import Dim, Expr, Symbol, expr_of
 from absint.lattices.terms.normal import maximum, sole_atom
 from absint.solver.backend import SolverError
-from absint.solver.constraints import holds
 from absint.solver.nearest.domain import Domain
 from absint.solver.prove import Prover
 
@@ -119,13 +119,13 @@ class Search:
 
     def _try(self, sizes: dict[str, int], solved: Mapping[str, Dim], found: list[Point]) -> None:
         """Add the point if it meets all relations; the one that ruled a point out is tried first at the next."""
-        try:
-            sizes |= {name: value.evaluate(sizes) for name, value in solved.items()}
-        except (UndefinedError, ValueError):
-            return
+        for name, value in solved.items():
+            if (size := value.at(sizes)) is None:
+                return
+            sizes[name] = size
         for relation in self._relations:
             self._work += relation.size
-            if holds(relation, sizes) is not True:
+            if relation.at(sizes) is not YES:
                 self._relations.remove(relation)
                 self._relations.insert(0, relation)
                 return

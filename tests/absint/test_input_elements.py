@@ -18,11 +18,12 @@ import absint
 from absint import UsageError
 from absint.cli import run
 from absint.lattices.logic.relation import ge
+from absint.lattices.logic.truth import NO
 from absint.lattices.terms.expr import Dim
 from absint.runs.run import feeds_for
 from absint.shapes.input_elements import MAX_INPUT_ELEMENTS
 from absint.solver.export import shapes_function, to_python
-from absint.solver.prove import Verdict, holds
+from absint.solver.prove import Verdict
 
 NUMBERS: Final = (-3, -2, -1, 0, 1, 2, 3, 4, 6)
 SIZES: Final = (0, 1, 2, 3, 5)
@@ -146,7 +147,7 @@ def test_runs_have_the_sizes_that_are_claimed(name: str) -> None:
         if dict(binding).keys() >= set().union(*(dim.free_symbols for dim in shape)):
             assert tuple(dim.evaluate(binding) for dim in shape) == found, binding
         assert contract.allows(binding), binding
-        assert all(holds(relation, binding) is not False for relation in required), binding
+        assert all(relation.at(binding) is not NO for relation in required), binding
         if succeeded <= LARGEST:
             checked = result.check(binding)
             assert checked.ok, binding
@@ -293,7 +294,7 @@ def test_proofs_over_elements(decoder: absint.Result, query: str, verdict: str) 
     if verdict == "refuted":
         assert proof.counterexample is not None
         assert proof.counterexample.keys() >= {"past", "seq", "use"}
-        assert holds(proof.relation, proof.counterexample) is False
+        assert proof.relation.at(proof.counterexample) is NO
     assert decoder.prove(query, confirm=True).verdict.value == verdict
 
 

@@ -14,7 +14,8 @@ from onnx import ModelProto
 
 import absint
 from absint import Result
-from absint.solver.prove import Proof, Verdict, holds
+from absint.lattices.logic.truth import NO
+from absint.solver.prove import Proof, Verdict, meets
 from tests.absint.queries import corpus, graphs, handwritten
 from tests.absint.queries.execution import Run, Runs
 from tests.absint.queries.rows import Row
@@ -89,7 +90,7 @@ def check_refuted(row: Row, runs: Runs, proof: Proof) -> None:
     sizes = proof.counterexample
     assert sizes is not None
     assert set(runs.result.symbols) <= set(sizes) <= set(runs.result.parameters)
-    assert holds(proof.relation, sizes) is False
+    assert proof.relation.at(sizes) is NO
     found = runs.at(sizes)
     assert not any(tells(row, run) for run in found)
     assert all(fits(row, run) for run in found)
@@ -103,9 +104,9 @@ def check_candidate(result: Result, proof: Proof) -> None:
     """The candidate meets every constraint and makes the relation false; why it is no refutation is said."""
     assert proof.counterexample is not None
     values = {**proof.counterexample, **proof.invented}
-    assert holds(proof.relation, values) is False
+    assert proof.relation.at(values) is NO
     known = [c for c in result.constraints.of_needed if c.formula.free_symbols <= set(values)]
-    assert all(holds(c.formula, values) for c in known)
+    assert meets((c.formula for c in known), values)
     assert proof.reason
     by_data = proof.reason.endswith("it rests on data-dependent sizes")
     assert by_data or "not shown that these sizes run" in proof.reason
@@ -143,7 +144,7 @@ if CORPUS_ROWS:
         elif proof.verdict is Verdict.REFUTED:
             assert proof.confirmed or row.given == "inputs"
             assert proof.counterexample is not None
-            assert holds(proof.relation, proof.counterexample) is False
+            assert proof.relation.at(proof.counterexample) is NO
         elif proof.verdict is Verdict.NOT_ENTAILED:
             check_candidate(result, proof)
         elif proof.verdict is Verdict.CONTRADICTION:

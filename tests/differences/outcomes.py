@@ -9,11 +9,11 @@ import numpy as np
 import onnx
 import onnxruntime as ort
 
+from absint.lattices.logic.truth import NO, YES
 from absint.lattices.value import SequenceOf, Tensor, Value
 from absint.specification.node import Meaning
 from absint.testing import Binding, Case, apply_case
 from absint.testing.cases import Array
-from absint.testing.checks import truth
 from absint.testing.runs import Outcome, build_model, reference
 from absint.transfer.op import Applied
 from absint.transfer.semantics import EITHER, Semantics
@@ -102,9 +102,9 @@ def claimed(case: Case, at: Binding, semantics: Semantics = EITHER) -> str:
 def claim(applied: Applied, at: Mapping[str, int]) -> str:
     """The same, of a rule that was applied."""
     required = [s.relation for s in applied.statements if s.role == "required"]
-    if applied.rejected is not None or any(truth(relation, at) is False for relation in required):
+    if applied.rejected is not None or any(relation.at(at) is NO for relation in required):
         return "illegal"
-    may_fail = bool(applied.possible_failures) or any(truth(c.relation, at) is not True for c in applied.caveats)
+    may_fail = bool(applied.possible_failures) or any(c.relation.at(at) is not YES for c in applied.caveats)
     text = shown([_sizes(value, at) for value in applied.outputs])
     return f"{text} or fails" if may_fail else text
 

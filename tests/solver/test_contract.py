@@ -11,13 +11,14 @@ from hypothesis import strategies as st
 
 from absint.lattices.logic.facts import Facts
 from absint.lattices.logic.relation import FALSE, TRUE, Relation
+from absint.lattices.logic.truth import NO, UNKNOWN, YES
 from absint.lattices.text import parse_relation
 from absint.solver.constraints import Constraint, ConstraintSet, Origin, Role
 from absint.solver.contracts.case_split import clauses_of
 from absint.solver.contracts.contract import Contract, contract
 from absint.solver.contracts.samples import Samples, near
 from absint.solver.contracts.simplification import in_multiples, simplify
-from absint.solver.prove import Prover, holds
+from absint.solver.prove import Prover, meets
 from tests.effort import examples
 
 SYMBOLS = ("a", "b", "c")
@@ -158,12 +159,13 @@ def test_the_clauses_say_what_the_requirements_say(texts: Sequence[str]) -> None
     stated = [parse_relation(text) for text in texts]
     found = of_relations(stated)
     for binding in BINDINGS:
-        truths = [holds(relation, binding) for relation in stated]
-        if None in truths:
+        truths = [relation.at(binding) for relation in stated]
+        if UNKNOWN in truths:
             continue
-        short = [holds(clause.relation, binding) for clause in found.clauses]
-        assert all(truths) is all(short), (binding, clauses(found))
-        assert not all(truths) or found.possible is not False
+        short = [clause.relation.at(binding) for clause in found.clauses]
+        holds = all(truth is YES for truth in truths)
+        assert holds is all(truth is YES for truth in short), (binding, clauses(found))
+        assert not holds or found.possible is not False
 
 
 @given(requirements)
@@ -173,8 +175,8 @@ def test_simplify_keeps_the_meaning(texts: Sequence[str]) -> None:
     simple = simplify(goal, facts)
     assert simple.free_symbols <= set(SYMBOLS)
     for binding in BINDINGS[::7]:
-        if all(holds(relation, binding) for relation in known) and holds(goal, binding) is not None:
-            assert holds(simple, binding) is holds(goal, binding)
+        if meets(known, binding) and goal.at(binding) is not UNKNOWN:
+            assert simple.at(binding) is goal.at(binding)
 
 
 @given(requirements)
@@ -182,7 +184,7 @@ def test_multiples_keep_the_meaning(texts: Sequence[str]) -> None:
     *known, goal = map(parse_relation, texts)
     if in_multiples(goal, Facts(known, SYMBOLS)) is TRUE:
         for binding in BINDINGS:
-            assert holds(goal, binding) is not False or not all(holds(relation, binding) for relation in known)
+            assert goal.at(binding) is not NO or not meets(known, binding)
 
 
 @given(requirements)
@@ -190,8 +192,8 @@ def test_cases_say_the_same(texts: Sequence[str]) -> None:
     for relation in map(parse_relation, texts):
         pieces = clauses_of(relation)
         for binding in BINDINGS[::7] if pieces is not None else ():
-            truth = holds(relation, binding)
-            assert truth is None or all(holds(piece, binding) for piece in pieces or ()) is truth
+            truth = relation.at(binding)
+            assert truth is UNKNOWN or meets(pieces or (), binding) is (truth is YES)
 
 
 @given(requirements)
@@ -204,8 +206,8 @@ def test_samples_evaluate_as_relations_do(texts: Sequence[str]) -> None:
         now = samples.where(relation)
         assert (now[0] & ~(1 << len(samples) - 1), now[1] & ~(1 << len(samples) - 1)) == (true, false)
         for number in range(len(samples)):
-            truth = holds(relation, samples.binding(number))
-            assert (now[0] >> number & 1, now[1] >> number & 1) == (truth is True, truth is False)
+            truth = relation.at(samples.binding(number))
+            assert (now[0] >> number & 1, now[1] >> number & 1) == (truth is YES, truth is NO)
 
 
 def test_samples_outside_the_bounds_of_a_symbol_have_no_truth() -> None:

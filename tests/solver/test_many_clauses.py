@@ -10,9 +10,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from absint.lattices.logic.relation import TRUE, Relation
+from absint.lattices.logic.truth import NO, YES
 from absint.lattices.text import parse_relation
 from absint.solver.backend import Answer, Backend
-from absint.solver.constraints import Constraint, ConstraintSet, Origin, holds, meets
+from absint.solver.constraints import Constraint, ConstraintSet, Origin, meets
 from absint.solver.contracts.components import components, spanning
 from absint.solver.contracts.contract import Contract, contract
 from absint.solver.contracts.premises import Premises
@@ -112,7 +113,7 @@ def test_a_counterexample_meets_all_premises_but_one(stated: list[Relation]) -> 
         without = goal if goal in left else None
         sizes = premises.counterexample(goal, without)
         if sizes is not None:
-            assert holds(goal, sizes) is False
+            assert goal.at(sizes) is NO
             assert meets((relation for relation in left if relation is not without), sizes)
 
 
@@ -142,7 +143,7 @@ def test_equal_sizes_span(pairs: list[tuple[str, str]]) -> None:
         assert meets(kept, binding) is meets(edges, binding)
     for edge in kept:
         rest = [other for other in kept if other is not edge]
-        assert any(meets(rest, binding) and not holds(edge, binding) for binding in BINDINGS)
+        assert any(meets(rest, binding) and edge.at(binding) is not YES for binding in BINDINGS)
 
 
 @pytest.mark.parametrize(

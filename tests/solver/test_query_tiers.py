@@ -12,12 +12,12 @@ import pytest
 from absint.lattices.logic.definedness import falsity, truth
 from absint.lattices.logic.facts import Facts
 from absint.lattices.logic.relation import TRUE, Relation, ge, le
-from absint.lattices.logic.truth import NO, YES
+from absint.lattices.logic.truth import NO, UNKNOWN, YES, Truth
 from absint.lattices.terms.expr import symbol
 from absint.lattices.text import TextError, parse_relation
 from absint.solver.constraints import Constraint, ConstraintSet, Origin
 from absint.solver.export import to_python
-from absint.solver.prove import Prover, holds
+from absint.solver.prove import Prover
 from tests.solver.query_texts import Statement, Writer
 
 SYMBOLS: Final = ("N", "M")
@@ -43,12 +43,12 @@ def disagreements(seed: int) -> str:
     about = f"{statement.text!r}, read as {relation}"
     for sizes in BOX:
         said = statement.truth(sizes)
-        own = holds(relation, sizes)
-        if said is not None and own is not said:
+        own = relation.at(sizes)
+        if said is not None and own is not Truth.of(said):
             return f"{about}: {said} at {sizes}, evaluated {own}"
-        for build, wanted in ((truth, True), (falsity, False)):
+        for build, wanted in ((truth, YES), (falsity, NO)):
             # A choice that is made under one truth may hide what divides by zero.
-            if own is not None and holds(build(relation), sizes) is not (own is wanted):
+            if own is not UNKNOWN and (build(relation).at(sizes) is YES) is not (own is wanted):
                 return f"{about}: {own} at {sizes}, but {build.__name__} is {build(relation)}"
     decided = Facts(WITHIN, SYMBOLS).decide(relation)
     for sizes in BOX:
@@ -82,7 +82,7 @@ def _passes(check: Callable[[Mapping[str, int]], object], sizes: Mapping[str, in
 
 def proved(statement: Statement, relation: Relation, about: str) -> str:
     decision = Prover(ConstraintSet(symbols=SYMBOLS)).entails(WITHIN, relation)
-    false_at = [sizes for sizes in BOX if holds(relation, sizes) is False]
+    false_at = [sizes for sizes in BOX if relation.at(sizes) is NO]
     if decision.entailed and any(statement.truth(sizes) is False for sizes in BOX):
         return f"{about}: proved by {decision.tier}"
     if decision.entailed is None and "limit" not in decision.reason:
@@ -124,7 +124,7 @@ def test_what_is_false_somewhere_is_not_proved(text: str) -> None:
     relation = parse_relation(text, total=True)
     decision = Prover(ConstraintSet()).entails(WITHIN, relation)
     assert decision.entailed is False
-    assert holds(relation, decision.model) is False
+    assert relation.at(decision.model) is NO
 
 
 def test_a_counterexample_is_found_though_others_divide_by_zero() -> None:

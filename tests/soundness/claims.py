@@ -16,6 +16,7 @@ from absint.lattices import ramp as ramps
 from absint.lattices.contents import Element, element_symbols
 from absint.lattices.dtype import DType
 from absint.lattices.logic.relation import FALSE, TRUE, Relation
+from absint.lattices.logic.truth import NO, YES, Truth
 from absint.lattices.shape import Shape
 from absint.lattices.terms.evaluation import casts_floats, values_of
 from absint.lattices.terms.expr import Dim, Expr, Symbol, UndefinedError
@@ -69,28 +70,20 @@ class Claims:
             return
         known = dict(binding)
         conflicts = [c for name, actual in run.items() for c in learn(name, self.values[name], actual, known)]
-        if any(s.role == "assumed" and truth(s.relation, known) is False for _, s in self.statements):
+        if any(s.role == "assumed" and s.relation.at(known) is NO for _, s in self.statements):
             return
         yield from conflicts
         for name, actual in run.items():
             yield from against(name, self.values[name], actual, known)
         for node, statement in self.statements:
-            if truth(statement.relation, known) is False:
+            if statement.relation.at(known) is NO:
                 yield f"runs, but {node} {statement.role}: {statement.relation} ({statement.reason}), at {known}"
 
     def broken(self, binding: Mapping[str, int]) -> bool:
         """Some requirement does not hold under the binding, or cannot be decided."""
         return bool(self.rejected) or any(
-            truth(s.relation, binding) is not True for _, s in self.statements if s.role != "defined"
+            s.relation.at(binding) is not YES for _, s in self.statements if s.role != "defined"
         )
-
-
-def truth(relation: Relation, known: Mapping[str, int]) -> bool | None:
-    """The truth under a binding; None if a symbol has no value or a division is undefined."""
-    try:
-        return relation.evaluate(known)
-    except (KeyError, UndefinedError, ValueError):
-        return None
 
 
 def learn(where: str, value: Value, actual: Any, known: Known) -> Iterator[str]:
@@ -251,9 +244,8 @@ def _element(where: str, claim: Element, actual: Any, known: Known) -> Iterator[
     if isinstance(claim, Dim):
         yield from _dim(where, claim, int(actual), known)
     elif isinstance(claim, Relation):
-        holds = truth(claim, known)
-        if holds is not None and holds != bool(actual):
-            yield f"{where}: {claim} is {holds}, ran {actual}"
+        if claim.at(known) is ~Truth.of(bool(actual)):
+            yield f"{where}: {claim} is {not actual}, ran {actual}"
     elif isinstance(claim, Float) and all(s.name in known for s in element_symbols(claim)):
         with suppress(UndefinedError):
             if claim.compute(values_of(claim, known)) != actual:

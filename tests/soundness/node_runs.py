@@ -12,9 +12,10 @@ import onnx
 from onnx import numpy_helper
 
 import absint
+from absint.lattices.logic.truth import NO
 from absint.queries.outcomes import Outcome
 from tests.soundness import limits
-from tests.soundness.claims import Claims, truth
+from tests.soundness.claims import Claims
 from tests.soundness.models import Binding, all_nodes
 from tests.soundness.node_drafts import NodeDraft, TooLargeError
 from tests.soundness.node_inference import against_inference
@@ -135,7 +136,7 @@ def examine(draft: NodeDraft, *, every: bool = True, declared: bool = False) -> 
             for problem in claims.wrong(binding, {**feeds, **outputs}):
                 verdict.wrong.append(f"at {binding}: {problem}")
             for where, statement in claims.statements:
-                if statement.role == "assumed" and truth(statement.relation, binding) is False:
+                if statement.role == "assumed" and statement.relation.at(binding) is NO:
                     verdict.premises.append(f"at {binding}: {where} assumes {statement.relation} ({statement.reason})")
         if not every and (verdict.wrong or verdict.broken or verdict.ill_typed or verdict.premises):
             break

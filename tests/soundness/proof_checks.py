@@ -14,9 +14,10 @@ from onnx import helper
 
 import absint
 from absint.lattices.logic.relation import Relation
+from absint.lattices.logic.truth import NO, YES
 from absint.queries.outcomes import Outcome
 from absint.solver.contracts.contract import Contract
-from absint.solver.prove import Proof, Verdict, holds
+from absint.solver.prove import Proof, Verdict
 from tests.soundness.graph_drafts import Draft
 from tests.soundness.proof_graphs import BINDINGS, bindings
 from tests.soundness.proof_queries import Asker, Query, dim, equal
@@ -130,7 +131,7 @@ class Judge:
 
     def _whole(self) -> Iterator[str]:
         for constraint in self.constraints:
-            run = next((run for run in self.succeeded if holds(constraint.formula, run.sizes) is False), None)
+            run = next((run for run in self.succeeded if constraint.formula.at(run.sizes) is NO), None)
             if run is not None:
                 yield f"{constraint.role}: {constraint}, but it runs {at(run)}"
         run = next(iter(self.succeeded), None)
@@ -204,10 +205,10 @@ class Judge:
             return
         self.at(proof.counterexample)
         values = {**proof.counterexample, **proof.invented}
-        if holds(proof.relation, values) is not False:
+        if proof.relation.at(values) is not NO:
             yield "not entailed, but the candidate does not make it false"
         given = [c for c in self.result.constraints.of_needed if proof.given != "inputs" or c.origin.node < 0]
-        broken = next((c for c in given if holds(c.formula, values) is False), None)
+        broken = next((c for c in given if c.formula.at(values) is NO), None)
         if broken is not None:
             yield f"not entailed, but the candidate breaks {broken}"
 
@@ -359,7 +360,7 @@ class Judge:
 
 def true_at(relation: Relation, sizes: Mapping[str, int]) -> bool:
     """The relation holds; it does not where it divides by zero."""
-    return holds(relation, sizes) is True
+    return relation.at(sizes) is YES
 
 
 def within(sizes: Mapping[str, int], box: Mapping[str, tuple[int, int]]) -> bool:

@@ -17,8 +17,9 @@ from onnx import AttributeProto, FunctionProto, GraphProto, NodeProto, helper, n
 
 from absint import Result
 from absint.lattices.contents import replace_in
+from absint.lattices.logic.truth import NO
 from tests.soundness.child import attempt, load
-from tests.soundness.claims import Known, against, learn, truth
+from tests.soundness.claims import Known, against, learn
 
 MAX_SIZE: Final = 5_000
 MAX_TRIPS: Final = 12
@@ -256,7 +257,7 @@ def wrong(result: Result, visit: Visit, known: Known) -> Iterator[str]:
     for constraint in result.recorded.every:
         if constraint.origin.path == visit.path:
             relation = replace_in(constraint.formula, result.names)
-            if truth(relation, mine) is False:  # type: ignore[arg-type]
+            if relation.at(mine) is NO:  # type: ignore[arg-type]
                 yield f"{constraint.origin} runs, but {constraint.role}: {relation} ({constraint.reason}), at {mine}"
     for inner in visit.inner:
         yield from wrong(result, inner, mine)

@@ -13,7 +13,7 @@ import onnxruntime as ort
 from absint.lattices.terms.expr import symbol
 from absint.testing import Arg, Binding, Case, apply_case, run_case, sizes
 from absint.testing.cases import abstract
-from absint.testing.checks import check_dim, check_outputs, check_value, hole_free, shape_text, truth
+from absint.testing.checks import check_dim, check_outputs, check_value, hole_free, shape_text
 from absint.testing.runs import build_model, execute, reference
 
 ort.set_default_logger_severity(4)
@@ -35,5 +35,4 @@ __all__ = [
     "shape_text",
     "sizes",
     "symbol",
-    "truth",
 ]

@@ -14,13 +14,14 @@ import numpy as np
 import onnx
 from onnx import helper
 
+from absint.lattices.logic.truth import YES
 from absint.lattices.value import Tensor
 from absint.runs.run import typed
 from absint.runs.session import execute
 from absint.testing.runs import arrays_of, build_model, by_function, reference
 from absint.transfer.families import shipped
 from absint.transfer.op import Applied
-from tests.transfer.harness import Binding, Case, apply_case, check_outputs, shape_text, truth
+from tests.transfer.harness import Binding, Case, apply_case, check_outputs, shape_text
 from tests.transfer.versions.definitions import DEFINITIONS, Definition
 from tests.transfer.versions.schemas import REQUIRED, changes, schema_before, schema_of
 
@@ -118,7 +119,7 @@ def run_version(case: Case) -> int:
 def is_broken(applied: Applied, binding: Binding) -> bool:
     """The binding makes a requirement false, or undefined."""
     stated = [s.relation for s in applied.statements if s.role == "required"]
-    return any(truth(relation, binding) is not True for relation in (*stated, *(c.relation for c in applied.caveats)))
+    return any(relation.at(binding) is not YES for relation in (*stated, *(c.relation for c in applied.caveats)))
 
 
 def is_typed(case: Case, schema: onnx.defs.OpSchema) -> bool:

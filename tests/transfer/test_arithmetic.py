@@ -15,13 +15,14 @@ from onnx import TensorProto, helper, numpy_helper
 
 from absint.lattices.contents import Contents, Element
 from absint.lattices.dtype import DType
+from absint.lattices.logic.truth import NO
 from absint.lattices.shape import Shape
 from absint.lattices.terms.expr import Dim
 from absint.lattices.value import Tensor, Value
 from absint.transfer.application import apply
 from absint.transfer.families import shipped
 from absint.transfer.op import Op, Statement
-from tests.transfer.harness import abstract, check_value, hole_free, truth
+from tests.transfer.harness import abstract, check_value, hole_free
 
 F, D, H, I64, I32, U8, B = (
     TensorProto.FLOAT,
@@ -93,7 +94,7 @@ class Chain:
                 f"v{i}": np.array([Dim(e).evaluate(binding) for e in elements], helper.tensor_dtype_to_np_dtype(dtype))
                 for i, (elements, dtype) in enumerate(self.inputs)
             }
-            if any(s.role == "assumed" and truth(s.relation, binding) is False for s in self.statements):
+            if any(s.role == "assumed" and s.relation.at(binding) is NO for s in self.statements):
                 continue
             try:
                 outputs = session.run(None, feeds)
@@ -105,7 +106,7 @@ class Chain:
                 value = self.values[int(node.output[0][1:])]
                 check_value(f"{self} at {binding}, {node.output[0]} = {value}", value, actual, binding)
             for s in self.statements:
-                assert truth(s.relation, binding) is not False, f"{self} at {binding}: {s.role} {s.relation} is false"
+                assert s.relation.at(binding) is not NO, f"{self} at {binding}: {s.role} {s.relation} is false"
         return ran
 
     def __str__(self) -> str:

@@ -7,6 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 import numpy as np
 import pytest
 
+from absint.lattices.logic.truth import NO, YES
 from absint.lattices.value import Tensor
 from absint.obligations.making import applied
 from absint.specification.node import Meaning
@@ -21,7 +22,6 @@ from tests.differences.outcomes import NO_KERNEL, in_onnxruntime
 from tests.specification import holders as held
 from tests.specification.comparing import bindings, case_of
 from tests.specification.operators import is_known, versions
-from tests.transfer.harness import truth
 
 OPERATORS = [found for found in specified() if is_known(*found)]
 """The operators that ONNX documents."""
@@ -41,12 +41,12 @@ def instances(domain: str, operator: str, version: int) -> Iterator[tuple[Instan
 def is_excluded(applied: Applied, at: Mapping[str, int]) -> bool:
     """A requirement is false at these sizes."""
     required = (s.relation for s in applied.statements if s.role == "required")
-    return applied.rejected is not None or any(truth(relation, at) is False for relation in required)
+    return applied.rejected is not None or any(relation.at(at) is NO for relation in required)
 
 
 def is_doubtful(applied: Applied, at: Mapping[str, int]) -> bool:
     """The rule says that the node may fail at these sizes."""
-    return bool(applied.possible_failures) or any(truth(c.relation, at) is not True for c in applied.caveats)
+    return bool(applied.possible_failures) or any(c.relation.at(at) is not YES for c in applied.caveats)
 
 
 def other_sizes(applied: Applied, at: Mapping[str, int], shapes: Sequence[Sequence[int] | None]) -> Iterator[str]:

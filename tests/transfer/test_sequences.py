@@ -13,12 +13,13 @@ import pytest
 from onnx import TensorProto, helper, numpy_helper
 
 from absint.lattices.dtype import DType
+from absint.lattices.logic.truth import NO, YES
 from absint.lattices.shape import Shape
 from absint.lattices.value import TOP, OptionalOf, SequenceOf, Tensor, Value
 from absint.transfer.application import apply
 from absint.transfer.families import shipped
 from absint.transfer.op import Applied, Op
-from tests.transfer.harness import Arg, Binding, check_value, sizes, truth
+from tests.transfer.harness import Arg, Binding, check_value, sizes
 
 I64 = TensorProto.INT64
 
@@ -102,13 +103,13 @@ def check(chain: Chain) -> int:
         actual, failure = run(chain, binding)
         statements = [s for step in steps for s in step.statements]
         if failure:
-            broken = any(truth(s.relation, binding) is not True for s in statements if s.role == "required")
+            broken = any(s.relation.at(binding) is not YES for s in statements if s.role == "required")
             assert broken or not chain.complete or any(s.possible_failures for s in steps), f"{binding}: {failure}"
             continue
         ran += 1
         check_value(f"{chain} at {binding}", value, actual, binding)
         for s in statements:
-            assert truth(s.relation, binding) is not False, f"{binding}: {s.relation} ({s.reason})"
+            assert s.relation.at(binding) is not NO, f"{binding}: {s.relation} ({s.reason})"
     return ran
 
 

@@ -11,9 +11,10 @@ from typing import TypeVar
 
 import pytest
 
+from absint.lattices.logic.truth import YES
 from absint.transfer.families import shipped
 from absint.transfer.op import Applied
-from tests.transfer.harness import Binding, Case, apply_case, check_outputs, execute, truth
+from tests.transfer.harness import Binding, Case, apply_case, check_outputs, execute
 from tests.transfer.test_table import cases
 from tests.transfer.unseen import hidden, other_attributes
 
@@ -63,7 +64,7 @@ def wrong(applied: Applied, case: Case, bindings: Sequence[Binding]) -> Iterator
     required += [caveat.relation for caveat in applied.caveats]
     for number, binding in enumerate(some(bindings, MOST_BINDINGS)):
         outputs, failure = execute(case, binding, seed=number)
-        legal = all(truth(relation, binding) is True for relation in required)
+        legal = all(relation.at(binding) is YES for relation in required)
         if outputs is None:
             if legal:
                 yield f"{case} at {binding}: fails, and nothing says so: {failure}"

@@ -154,13 +154,14 @@ def _skip_normalized(op: Op, *vectors: str) -> Sequence[Tensor]:
 def simplified_layer_normalization(op: Op) -> Sequence[Tensor]:
     """Root-mean-square normalisation over the axes from `axis` on (an operator of onnxruntime in ONNX's domain)."""
     shape, dtype = op.tensor("X").shape, op.dtype("scale")
-    stash = DType.FLOAT if op.integer("stash_type", 1) == 1 else DType.UNDEFINED
     if shape.is_top:
-        return Tensor(dtype), Tensor(stash)
+        return Tensor(dtype), Tensor(DType.FLOAT if op.integer("stash_type", 1) == 1 else DType.UNDEFINED)
     axis = op.axis(op.integer("axis", -1), len(shape))
     op.may_fail("scale must fit the normalised axes")
+    if op.integer("stash_type", 1) != 1:  # no kernel has this type
+        return Tensor(dtype, shape), Tensor()
     moments = shape_of((*shape[:axis], *[ONE_EXPR] * (len(shape) - axis)))
-    return Tensor(dtype, shape), Tensor(stash, moments)
+    return Tensor(dtype, shape), Tensor(DType.FLOAT, moments)
 
 
 simplified_layer_normalization_ms = rule(

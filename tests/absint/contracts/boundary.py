@@ -13,6 +13,7 @@ import onnxruntime as ort
 from onnx import ModelProto, helper
 
 import absint
+from absint.lattices.logic.truth import NO
 from absint.lattices.value import Tensor
 from absint.queries.outcomes import Outcome
 
@@ -127,9 +128,8 @@ class Boundary:
 
 
 def _true(relation: Any, binding: Binding) -> bool:
-    from absint.solver.prove import holds
 
-    return holds(relation, binding) is not False
+    return relation.at(binding) is not NO
 
 
 def grid(**sizes: Iterable[int]) -> list[Binding]:
