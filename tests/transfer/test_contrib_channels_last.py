@@ -200,6 +200,17 @@ def nhwc_conv(name: str, *rest: Arg) -> Case:
     return MS(name, inputs, {"strides": [1, 2]}, bindings=SIZES, expect=["[N, H - 2, (W + 1)//2 - 1, 6]"])
 
 
+BY_FUNCTION = [
+    nhwc("DepthToSpace", 28, [Arg(["N", 8, "H", "W"])], "[N, 2, 2*H, 2*W]", blocksize=2),
+    nhwc("SpaceToDepth", 28, [Arg(["N", 3, "2*H", 4])], "[N, 12, H, 2]", blocksize=2),
+]
+
+
+@pytest.mark.parametrize("case", BY_FUNCTION, ids=str)
+def test_functions_keep_the_channels_second(case: Case) -> None:
+    assert run_case(case) > 0
+
+
 INFERRED = [
     *(nhwc("AveragePool", v, [X], "[N, H - 2, W - 1, 8]", kernel_shape=[3, 2]) for v in (7, 10, 11, 19)),
     *(nhwc("BatchNormalization", v, [X, *[VECTOR] * 4], "[N, H, W, 8]") for v in (7, 9, 14, 15)),
