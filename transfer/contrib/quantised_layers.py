@@ -42,6 +42,8 @@ def q_linear_concat(op: Op) -> Tensor:
         op.may_fail("all tensors must have the same type")
     if any(isinstance(part, Tensor) and part.dtype is not dtype for part in parts[2::3]):
         op.may_fail("all zero points must have the type of the tensors")
+    if any(isinstance(part, Tensor) and part.dtype is not DType.FLOAT for part in parts[1::3]):
+        op.may_fail("all scales must be floats")
     return joined(op, [Tensor(dtype, tensor.shape) for tensor in tensors], axis)
 
 
