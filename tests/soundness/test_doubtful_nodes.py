@@ -46,7 +46,7 @@ PAIRS: Final[dict[str, tuple[str, str]]] = {
         "(string x) => (y) <int64 k = {1}> { y = Expand(x, k) }",
         "(string x) => (y) <int64[1] k = {1}> { y = Expand(x, k) }",
     ),
-    "QLinearConcat": tuple(
+    "QLinearConcat of scales": tuple(
         f"(int8[2, N] x, {scale} s, int8 z) => (y) <float t = {{0.5}}, int8 o = {{1}}> "
         "{ y = com.microsoft.QLinearConcat<axis = -1>(t, o, x, s, z) }"
         for scale in ("int8", "float")
