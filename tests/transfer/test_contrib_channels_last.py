@@ -201,13 +201,13 @@ def nhwc_conv(name: str, *rest: Arg) -> Case:
 
 
 BY_FUNCTION = [
-    nhwc("DepthToSpace", 28, [Arg(["N", 8, "H", "W"])], "[N, 2, 2*H, 2*W]", blocksize=2),
-    nhwc("SpaceToDepth", 28, [Arg(["N", 3, "2*H", 4])], "[N, 12, H, 2]", blocksize=2),
+    nhwc("DepthToSpace", 28, [Arg(["N", 8, "H", "W"])], "?", blocksize=2),
+    nhwc("SpaceToDepth", 28, [Arg(["N", 3, "2*H", 4])], "?", blocksize=2),
 ]
 
 
 @pytest.mark.parametrize("case", BY_FUNCTION, ids=str)
-def test_functions_keep_the_channels_second(case: Case) -> None:
+def test_functions_move_other_axes(case: Case) -> None:
     assert run_case(case) > 0
 
 

@@ -159,7 +159,7 @@ def simplified_layer_normalization(op: Op) -> Sequence[Tensor]:
     axis = op.axis(op.integer("axis", -1), len(shape))
     op.may_fail("scale must fit the normalised axes")
     if op.integer("stash_type", 1) != 1:  # no kernel has this type
-        return Tensor(dtype, shape), Tensor()
+        return Tensor(dtype, shape), Tensor(DType.UNDEFINED)
     moments = shape_of((*shape[:axis], *[ONE_EXPR] * (len(shape) - axis)))
     return Tensor(dtype, shape), Tensor(DType.FLOAT, moments)
 
