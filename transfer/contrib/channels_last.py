@@ -86,7 +86,9 @@ _POOLED = "X x_scale x_zero_point y_scale y_zero_point"
 @rule("QLinearAveragePool", inputs=_POOLED, domain=NHWC)
 def q_linear_average_pool_nhwc(op: Op) -> Sequence[Value]:
     """AveragePool of a quantised image with the channels as the last axis."""
-    return channels_last(op, pooling.average_pool, op.inputs[:1])
+    outputs = channels_last(op, pooling.average_pool, op.inputs[:1])
+    # With the attribute of com.microsoft's operator, inference moves the channels twice.
+    return [of_rank(value) for value in outputs] if op.integer("channels_last", 0) else outputs
 
 
 _CONVOLVED = "x x_scale x_zero_point w w_scale w_zero_point y_scale y_zero_point B"
