@@ -20,7 +20,7 @@ from absint.lattices.terms.normal import floordiv, sole_atom
 from absint.lattices.terms.polynomials import exact_quotient
 
 MAX_READINGS: Final = 64
-"""A target of more readings is not read."""
+"""Readings of one target."""
 _MAX_ASSIGNMENTS: Final = 256
 _AT_ANOTHER_NUMBER, _A_QUOTIENT = 20, 30
 """Costs of readings that only the sizes allow: a size that was 1 beside another number, and a 1 that is a quotient."""
@@ -35,6 +35,10 @@ class Reading(NamedTuple):
     cost: int = 0
 
 
+class ManyReadingsError(Exception):
+    """A target has more readings than are listed."""
+
+
 class Group(NamedTuple):
     """Axes of the input, and numbers of the target that hold the same elements."""
 
@@ -44,14 +48,14 @@ class Group(NamedTuple):
 
 def readings(source: Sequence[Expr], target: Sequence[Expr], old: Old) -> list[Reading]:
     """All sizes that a target may mean, the likeliest first. At the old sizes each is the target; empty if there is
-    none, or too many.
+    none. Raises ManyReadingsError if there are too many.
     """
     found: dict[tuple[Dim, ...], int] = {}
     rest, ones = _without_ones(source, old)
     for reading in (*_grouped(source, target, old), *_placed(ones, _grouped(rest, target, old))):
         found[reading.sizes] = min(reading.cost, found.get(reading.sizes, reading.cost))
         if len(found) > MAX_READINGS:
-            return []
+            raise ManyReadingsError
     return sorted((Reading(*item) for item in found.items()), key=lambda reading: reading.cost)
 
 
@@ -175,7 +179,7 @@ def _assigned(source: Sequence[Expr], target: Sequence[Expr], old: Old) -> Itera
     """Every factor of the sizes at one number of the target that it divides."""
     factors = [factor for dim in source for factor in _factors(dim)]
     if len(target) ** len(factors) > _MAX_ASSIGNMENTS:
-        return
+        raise ManyReadingsError
     was = [old(factor) for factor in factors]
     for places in combinations(range(len(target)), repeat=len(factors)):
         sizes: list[Dim] = []
@@ -235,4 +239,4 @@ def _divided(whole: Expr, target: Sequence[Expr]) -> Iterator[Reading]:
             yield Reading((*target[:at], share, *target[at + 1 :]), 10 + at)
 
 
-__all__ = ["Reading", "readings"]
+__all__ = ["ManyReadingsError", "Reading", "readings"]

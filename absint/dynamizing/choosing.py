@@ -56,7 +56,9 @@ class Settled:
 
     found: Found
     open: dict[object, Sequence[Reading]] = field(default_factory=dict)
-    """All readings of targets that nothing decides, by the key of the target. They are left as they are."""
+    """The readings of targets that nothing decides, by the key of the target, which are left as they are; none where
+    there are too many.
+    """
 
 
 @dataclass
@@ -171,7 +173,8 @@ def settle(
     tree = _Tree(analysed, inputs, resizing, may_vary, judge)
     is_complete = tree.follow()
     if is_complete and len(tree.leaves) == 1:
-        return Settled(tree.leaves[0].found)
+        found = tree.leaves[0].found
+        return Settled(found, dict.fromkeys(found.run.left_open, ()))
     chosen: dict[object, Choice] = {}
     undecided: dict[object, Sequence[Reading]] = {}
     for key, readings in tree.readings.items():
@@ -181,7 +184,8 @@ def settle(
         elif mine or not tree.leaves:
             remaining = [each for each in readings if each in mine or not is_complete or not tree.leaves]
             chosen[key], undecided[key] = LEFT_OPEN, remaining
-    return Settled(tree.find(chosen), undecided)
+    found = tree.find(chosen)
+    return Settled(found, {**dict.fromkeys(found.run.left_open, ()), **undecided})
 
 
 __all__ = ["Judge", "Settled", "settle"]

@@ -145,7 +145,8 @@ def _undecided(analysed: Analysed, settled: Settled) -> Iterator[Baked]:
             constant = analysed.program.names.get(item.operands[1], "")
             yield Baked(
                 plain(str(item)), item.operator, plain(constant), "target", "target", "",
-                " or ".join(texts), problem="not determined: nothing in the model tells which", is_open=True,
+                " or ".join(texts) or "one of many sizes",
+                problem="not determined: nothing in the model tells which", is_open=True,
             )  # fmt: skip
 
 

@@ -15,12 +15,12 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Final, NamedTuple, TypeAlias
 
-from absint.dynamizing.alignment import Reading, readings
+from absint.dynamizing.alignment import ManyReadingsError, Reading, readings
 from absint.dynamizing.resizing import Resizing
 from absint.lattices.contents import Contents
 from absint.lattices.logic.facts import Facts
 from absint.lattices.shape import Shape
-from absint.lattices.terms.expr import MINUS_ONE, ZERO_EXPR, Dim, Expr, product
+from absint.lattices.terms.expr import MINUS_ONE, ONE_EXPR, ZERO_EXPR, Dim, Expr, product
 from absint.lattices.terms.polynomials import exact_quotient
 from absint.lattices.value import Tensor, Value
 from absint.program.graph import Program
@@ -199,7 +199,11 @@ class Repairing(ShapeAnalysis):
         key = (operation, data.shape, target.contents)
         if key not in self._read:
             read = {"Reshape": self._reshape, "Expand": self._expand, "Resize": self._resize}[operation.op_type]
-            self._read[key] = read(operation, dims, numbers)
+            try:
+                self._read[key] = read(operation, dims, numbers)
+            except ManyReadingsError:
+                self.left_open.setdefault(key, {})[node] = None
+                return None
         operand = _READ[operation.op_type]
         found = self._with_decided(node, operand, operation, dims, numbers, self._read[key])
         if not found:
@@ -291,8 +295,9 @@ class Repairing(ShapeAnalysis):
         return [_Meaning(elements, sizes)] if elements else []
 
     def _resize(self, operation: Operation, dims: Sequence[Expr], numbers: Sequence[Expr]) -> list[_Meaning]:
-        """Axes that keep their size: a runtime resizes no batch."""
-        return self._expand(operation, dims, numbers) if len(numbers) == len(dims) else []
+        """The batch and the channels keep their size: runtimes resize neither. Other sizes may be equal by chance."""
+        outer = [dim if axis < _NOT_RESIZED else ONE_EXPR for axis, dim in enumerate(dims)]
+        return self._expand(operation, outer, numbers) if len(numbers) == len(dims) else []
 
     def _reshape(self, operation: Operation, dims: Sequence[Expr], numbers: Sequence[Expr]) -> list[_Meaning]:
         old = self.resizing.old
@@ -348,6 +353,9 @@ class Repairing(ShapeAnalysis):
 
 _READ: Final = {"Reshape": 1, "Expand": 1, "Resize": 3}
 """The operand that holds the target."""
+
+_NOT_RESIZED: Final = 2
+"""The first axes of images, which Resize leaves alone."""
 
 _TARGET: Final = 1
 """The operand of Reshape that holds its target: the only one with several readings."""

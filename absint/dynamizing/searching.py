@@ -20,7 +20,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from typing import Final, NamedTuple
 
-from absint.dynamizing.alignment import readings
+from absint.dynamizing.alignment import ManyReadingsError, readings
 from absint.dynamizing.repairing import Decided, Repairing, changed, numbers_of
 from absint.lattices.logic.relation import eq
 from absint.lattices.terms.expr import Dim, Expr
@@ -309,7 +309,11 @@ class Search:
         if self.run.is_open(node, 1):
             return
         own = [Change(node, 1, axis, size, is_size=False)] if numbers[axis].const not in (0, -1) else []
-        for reading in readings(after, was, self._resizing.old):
+        try:
+            found = readings(after, was, self._resizing.old)
+        except ManyReadingsError:
+            return
+        for reading in found:
             sizes = [
                 Change(node, 0, at, new, is_size=True)
                 for at, (new, now) in enumerate(zip(reading.sizes, data.shape, strict=True))

@@ -46,14 +46,36 @@ def test_a_target_with_two_readings_stays(tmp_path: Path) -> None:
         ([3, 3, 5], [9, 5], []),
     ],
 )
-def test_readings_of_a_target(
-    shape: list[int], target: list[int], readings: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_readings_of_a_target(shape: list[int], target: list[int], readings: list[str]) -> None:
     """A size that was 1 may belong to any number; a 1 may be the quotient of a size."""
-    size = [20 // 5 if n == -1 else n for n in target]
+    size = [4 if n == -1 else n for n in target]
     model = static([node("Reshape", "x t", "y")], {"x": shape}, {"y": size}, {"t": ints(*target)})
     found = absint.dynamize(model, {"x": {0: "n"}}, fix=True)
     assert [item.new for item in found.baked if item.is_open] == readings
+
+
+def test_a_target_of_too_many_readings_is_left_open(tmp_path: Path) -> None:
+    """Four sizes of 1, and six numbers that may carry each of them."""
+    nodes = [node("Reshape", "x t", "r"), node("Add", "r x2", "y")]
+    inputs = {"x": [1, 1, 1, 1, 7], "x2": [1, 1, 1, 1, 7, 1]}
+    model = static(nodes, inputs, {"y": [1, 1, 1, 1, 7, 1]}, {"t": ints(1, 1, 1, 1, 7, 1)})
+    axes = dict(enumerate("klmn"))
+    found = refused(model, {"x": axes, "x2": axes}, tmp_path)
+    assert [item.new for item in found.baked] == ["one of many sizes"]
+
+
+def test_a_resize_to_a_size_that_is_equal_by_chance(tmp_path: Path) -> None:
+    model = static(
+        [node("Resize", "x - - sizes", "y", mode="nearest")],
+        {"x": [2, 3, 4, 4]},
+        {"y": [2, 3, 4, 8]},
+        {"sizes": ints(2, 3, 4, 8)},
+    )
+    found = refused(model, {"x": {0: "batch", 2: "h"}}, tmp_path)
+    assert [(item.place, item.new, item.is_open) for item in found.baked] == [
+        ("sizes[0]", "batch", False),
+        ("sizes[2]", "a size that grows with h", True),
+    ]
 
 
 def test_a_shape_that_an_earlier_value_has_is_no_proof(tmp_path: Path) -> None:
