@@ -27,6 +27,7 @@ from absint.lattices.limits import LONG
 @click.argument("axes", metavar="INPUT[AXIS]=SYMBOL...", nargs=-1)
 @click.option("-o", "--output", metavar="OUT", help="The file to write; - for standard output.")
 @click.option("--fix", is_flag=True, help="Rewrite the constants whose right value is determined.")
+@click.option("--no-run", is_flag=True, help="Run no copy with --fix: more readings remain.")
 @click.option("--force", is_flag=True, help="Allow OUT to be MODEL itself.")
 @assume_option
 @limit_options(LONG)
@@ -38,6 +39,7 @@ def dynamize(
     settings: Settings,
     output: str | None,
     fix: bool,
+    no_run: bool,
     force: bool,
     assume: tuple[str, ...],
     limits: SolverLimits,
@@ -49,10 +51,13 @@ def dynamize(
     absint dynamize MODEL input[0]=batch               what breaks, and what each constant should be
     absint dynamize MODEL input[0]=batch --fix -o OUT  rewrite the constants, and write the model
 
-    An axis may be negative. At the old sizes a run of OUT gives the outputs of MODEL. A constant whose right value is
-    not determined stays as it is. OUT is complete or not written at all.
+    An axis may be negative. At the old sizes a run of OUT gives the outputs of MODEL. Where a constant may mean more
+    than one size, nothing is written; an axis of an output may decide, as logits[0]=batch. A symbol with batch in its
+    name counts rows that do not depend on each other: runs on stacked and on single rows are compared. OUT is complete
+    or not written at all.
 
-    Exit code: 0 if all sizes are legal now, 1 if a contract remains, 3 if undecided.
+    Exit code: 0 if all sizes are legal now, 1 if a contract or more than one reading of a constant remains, or if
+    stacked rows are not what single ones are; 3 if undecided.
     """
     from absint.commands.places import read_axes
     from absint.model.writing import check_binary_target
@@ -70,7 +75,7 @@ def dynamize(
     warm_up(limits)
     result = analysed(model, assume, settings=settings)
     with working("looking for constants"):
-        found = result.dynamize(wanted, output, fix=fix, seconds=limits.seconds)
+        found = result.dynamize(wanted, output, fix=fix, run=not no_run, seconds=limits.seconds)
     if form == "json":
         click.echo(report.document(result, found))
     else:
@@ -78,7 +83,7 @@ def dynamize(
         write(report.report(found, width_of(out)), out)
     if found.is_free:
         return FINE
-    return UNDECIDED if found.contract.possible is None else NO
+    return UNDECIDED if found.contract.possible is None and not found.refusal else NO
 
 
 __all__ = ["dynamize"]

@@ -1,8 +1,10 @@
 """Targets of Reshape: which numbers of a target a changed size belongs to.
 
 Row-major order keeps axes together: the axes of the input and the numbers of the target fall into groups of equal
-products. In a group with one number there is no choice. In another one each factor of the changed sizes may belong to
-any number that it divides; readings of a group are ordered by how likely they are.
+products, and a changed size stays in its group. In a group with one number there is no choice. In another one each
+factor of the changed sizes may belong to any number that it divides, and a 1 may be what another number leaves of a
+size. A size that was 1 belongs to no group: any number may carry it. All these readings are listed, the likeliest
+first; which of them is meant, a target alone cannot tell.
 """
 
 from __future__ import annotations
@@ -14,11 +16,14 @@ from math import prod
 from typing import Final, NamedTuple
 
 from absint.lattices.terms.expr import ONE_EXPR, Dim, Expr, const, expr_of, mul, product
-from absint.lattices.terms.normal import floordiv
+from absint.lattices.terms.normal import floordiv, sole_atom
 from absint.lattices.terms.polynomials import exact_quotient
 
-MAX_READINGS: Final = 16
-_MAX_ASSIGNMENTS: Final = 64
+MAX_READINGS: Final = 64
+"""Readings of one target."""
+_MAX_ASSIGNMENTS: Final = 256
+_AT_ANOTHER_NUMBER, _A_QUOTIENT = 20, 30
+"""Costs of readings that only the sizes allow: a size that was 1 beside another number, and a 1 that is a quotient."""
 
 Old = Callable[[Dim], Dim]
 
@@ -30,6 +35,10 @@ class Reading(NamedTuple):
     cost: int = 0
 
 
+class ManyReadingsError(Exception):
+    """A target has more readings than are listed."""
+
+
 class Group(NamedTuple):
     """Axes of the input, and numbers of the target that hold the same elements."""
 
@@ -38,21 +47,50 @@ class Group(NamedTuple):
 
 
 def readings(source: Sequence[Expr], target: Sequence[Expr], old: Old) -> list[Reading]:
-    """The sizes that a target may mean, the likeliest first. At the old sizes each is the target; empty if there is
-    none.
+    """All sizes that a target may mean, the likeliest first. At the old sizes each is the target; empty if there is
+    none. Raises ManyReadingsError if there are too many.
     """
-    found: list[Reading] = []
+    found: dict[tuple[Dim, ...], int] = {}
+    rest, ones = _without_ones(source, old)
+    for reading in (*_grouped(source, target, old), *_placed(ones, _grouped(rest, target, old))):
+        found[reading.sizes] = min(reading.cost, found.get(reading.sizes, reading.cost))
+        if len(found) > MAX_READINGS:
+            raise ManyReadingsError
+    return sorted((Reading(*item) for item in found.items()), key=lambda reading: reading.cost)
+
+
+def _grouped(source: Sequence[Expr], target: Sequence[Expr], old: Old) -> Iterator[Reading]:
+    """Readings in which each size stays in its group."""
     for groups in _groupings(source, target, old):
-        parts = [_of_group(group, old) for group in groups]
-        if not all(parts):
-            continue
-        for chosen in combinations(*parts):
+        for chosen in combinations(*[_of_group(group, old) for group in groups]):
             sizes = tuple(size for part in chosen for size in part.sizes)
-            if all(sizes != other.sizes for other in found):
-                found.append(Reading(sizes, sum(part.cost for part in chosen)))
-            if len(found) >= MAX_READINGS:
-                break
-    return sorted(found, key=lambda reading: reading.cost)
+            yield Reading(sizes, sum(part.cost for part in chosen))
+
+
+def _without_ones(source: Sequence[Expr], old: Old) -> tuple[list[Expr], list[Expr]]:
+    """The sizes without the factors that were 1, and these."""
+    rest: list[Expr] = []
+    ones: list[Expr] = []
+    for dim in source:
+        for factor in _factors(dim):
+            divided = exact_quotient(dim, factor) if old(factor) is ONE_EXPR else None
+            if isinstance(divided, Expr):
+                dim = divided
+                ones.append(factor)
+        rest.append(dim)
+    return rest, ones
+
+
+def _placed(ones: Sequence[Expr], found: Iterator[Reading]) -> Iterator[Reading]:
+    """The readings with each factor that was 1 at every number."""
+    if not ones:
+        return
+    for sizes, cost in found:
+        for places in combinations(range(len(sizes)), repeat=len(ones)):
+            new = list(sizes)
+            for place, factor in zip(places, ones, strict=True):
+                new[place] = mul(new[place], factor)
+            yield Reading(tuple(new), cost + _AT_ANOTHER_NUMBER)
 
 
 def _groupings(source: Sequence[Expr], target: Sequence[Expr], old: Old) -> Iterator[list[Group]]:
@@ -133,15 +171,15 @@ def _of_group(group: Group, old: Old) -> list[Reading]:
         return [Reading((whole,))]
     found = [reading for reading in _assigned(source, target, old) if product(reading.sizes) is whole]
     if not found:
-        found = list(_divided(whole, target))
-    return sorted(found, key=lambda reading: reading.cost)
+        return list(_divided(whole, target))
+    return [*found, *_quotients(whole, target, old)]
 
 
 def _assigned(source: Sequence[Expr], target: Sequence[Expr], old: Old) -> Iterator[Reading]:
     """Every factor of the sizes at one number of the target that it divides."""
     factors = [factor for dim in source for factor in _factors(dim)]
     if len(target) ** len(factors) > _MAX_ASSIGNMENTS:
-        return
+        raise ManyReadingsError
     was = [old(factor) for factor in factors]
     for places in combinations(range(len(target)), repeat=len(factors)):
         sizes: list[Dim] = []
@@ -159,6 +197,17 @@ def _assigned(source: Sequence[Expr], target: Sequence[Expr], old: Old) -> Itera
             sizes.append(mul(rest, product(mine)))
         else:
             yield Reading(tuple(sizes), cost)
+
+
+def _quotients(whole: Expr, target: Sequence[Expr], old: Old) -> Iterator[Reading]:
+    """A 1 of the target that is the quotient of the size by another number, which stays."""
+    if sole_atom(whole) is None or old(whole) is ONE_EXPR or old(whole) not in target:
+        return
+    size = old(whole)
+    for at, number in enumerate(target):
+        share = floordiv(whole, size) if number is ONE_EXPR and isinstance(size, Expr) else None
+        if isinstance(share, Expr):
+            yield Reading((*target[:at], share, *target[at + 1 :]), _A_QUOTIENT)
 
 
 def _factors(dim: Expr) -> list[Expr]:
@@ -190,4 +239,4 @@ def _divided(whole: Expr, target: Sequence[Expr]) -> Iterator[Reading]:
             yield Reading((*target[:at], share, *target[at + 1 :]), 10 + at)
 
 
-__all__ = ["Reading", "readings"]
+__all__ = ["ManyReadingsError", "Reading", "readings"]

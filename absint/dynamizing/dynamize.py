@@ -3,20 +3,23 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Final, NamedTuple
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, Final
 
 from absint.declared.annotate import annotated
 from absint.declared.style import Style
+from absint.dynamizing.choosing import settle
 from absint.dynamizing.constants import Constants
-from absint.dynamizing.finding import Settled, settle
+from absint.dynamizing.judging import Judging
+from absint.dynamizing.listing import Baked, Cause, baked, causes
+from absint.dynamizing.preparing import prepared, refuse_overridable, sized
 from absint.dynamizing.request import Axes, Request
 from absint.dynamizing.resizing import Resizing
-from absint.dynamizing.rewriting import Place, Rewriter
-from absint.dynamizing.silent import silent
+from absint.dynamizing.rewriting import Rewriter
+from absint.dynamizing.stacked import Compared
 from absint.errors import UsageError
 from absint.lattices.limits import LONG, Limits
-from absint.lattices.text.escapes import excerpt, plain
+from absint.lattices.text.escapes import excerpt
 from absint.lattices.value import Tensor
 from absint.model.load import MAX_IN_MEMORY, Loaded
 from absint.model.outlines import Outline
@@ -30,54 +33,14 @@ if TYPE_CHECKING:
     from onnx import ModelProto
 
     from absint.dynamizing.finding import Found
-    from absint.lattices.terms.expr import Expr
     from absint.model.wire.fields import Data
     from absint.model.wire.splicing import Piece
     from absint.solution.analysed import Analysed
 
 STANDARD_OUTPUT: Final = "-"
 LIMITS: Final = Limits(LONG)
-
-
-@dataclass(frozen=True)
-class Baked:
-    """A number or a size of a constant that is an old size of an input."""
-
-    node: str
-    """The node that uses the constant."""
-    operator: str
-    constant: str
-    """The value that the node reads."""
-    operand: str
-    """The input of the node, by its formal name."""
-    place: str
-    """`target[0]`, or an axis of a constant's shape, as `shape(table)[1]`."""
-    old: str
-    new: str
-    """The expression that it should be; several with `or` if nothing decides."""
-    written: str = ""
-    """The way in which it was rewritten; empty if it was not."""
-    problem: str = ""
-    """The reason why it cannot be rewritten."""
-
-    def __str__(self) -> str:
-        end = f"; {self.problem}" if self.problem else ""
-        return f"{self.place} of {self.node}: {self.old}, should be {self.new}{end}"
-
-
-class Cause(NamedTuple):
-    """A requirement that the search could not lead back to a constant."""
-
-    relation: str
-    node: str
-    """The node that imposes it."""
-    at: str
-    """The node at which the search ended."""
-    reason: str
-
-    def __str__(self) -> str:
-        where = "" if self.at == self.node else f" (at {self.at})"
-        return f"{self.relation} of {self.node}: {self.reason}{where}"
+_MOST_RUN: Final = 1 << 28
+"""Bytes of the largest copy that is run."""
 
 
 @dataclass(frozen=True)
@@ -104,11 +67,19 @@ class Dynamized:
     """The file that the model was written to."""
     weights_elsewhere: tuple[str, ...] = ()
     """Files of weights that runtimes look for beside the model and that are beside the original."""
+    rows: Mapping[str, Compared] = field(default_factory=dict)
+    """For each batch: a run of the mended model on stacked rows, beside runs on single ones."""
+    taken: tuple[str, ...] = ()
+    """Initialisers that were inputs too, whose values are shapes: the copy has them as constants."""
+    unchecked: str = ""
+    """Why nobody knows whether the written file loads where the model does; empty if it does."""
+    refusal: str = ""
+    """Why constants were to be rewritten and were not; empty if they were."""
 
     @property
     def is_free(self) -> bool:
-        """Every size is legal."""
-        return not self.contract.clauses and self.contract.possible is True
+        """Every size is legal, and nothing was refused."""
+        return not self.contract.clauses and self.contract.possible is True and not self.refusal
 
     @property
     def unmended(self) -> tuple[Baked, ...]:
@@ -124,51 +95,96 @@ class Dynamized:
 
 
 def dynamize(
-    analysed: Analysed, axes: Axes, *, fix: bool = False, path: str | None = None, limits: Limits = LIMITS
+    analysed: Analysed,
+    axes: Axes,
+    *,
+    fix: bool = False,
+    run: bool = True,
+    path: str | None = None,
+    limits: Limits = LIMITS,
 ) -> Dynamized:
     """See `Result.dynamize`."""
     analysed.require_sound("dynamize")
     if path is not None and path != STANDARD_OUTPUT:
         check_target("", path)
-    request = Request(analysed, axes)
-    resizing = Resizing(request.sizes)
     with analysed.loaded.opened() as opened:
         with analysed.loaded.reading():
             outline = Outline(opened.data)
-        constants = Constants(analysed, outline, opened)
-        settled = settle(analysed, request.inputs, resizing, constants.may_vary)
-        found = settled.found
 
-        def again(rewriter: Rewriter, sizes: Mapping[str, int]) -> Analysed:
+        def variant(model: ModelProto, sizes: Mapping[str, int]) -> Analysed:
             """The analysis of a copy, with symbols bound to sizes."""
-            return analysed.again(_loaded(analysed, opened.data, outline.pieces(rewriter.model), rewriter.model), sizes)
+            return analysed.again(_loaded(analysed, opened.data, outline.pieces(model), model), sizes)
 
-        kept = Rewriter(analysed, found, resizing, constants).run(fix=False)
-        mended = Rewriter(analysed, found, resizing, constants).run(fix=True)
-        before, after = again(kept, {}), again(mended, {})
-        at_old_sizes = again(mended, request.sizes)
-        differing = (*_differing(analysed, at_old_sizes), *_other_elements(analysed, at_old_sizes, mended))
+        static, axes, taken = prepared(analysed, axes, outline.model, lambda: variant(outline.model, {}), limits)
+        request = Request(static, axes)
+        resizing = Resizing(request.sizes)
+        constants = Constants(static, outline, opened)
+
+        def rewritten(found: Found, *, fix: bool) -> Rewriter:
+            return Rewriter(static, found, resizing, constants).run(fix=fix)
+
+        def to_run(found: Found) -> bytes | None:
+            pieces = list(outline.pieces(rewritten(found, fix=True).model))
+            return None if size_of(pieces) > _MOST_RUN else _content(opened.data, pieces)
+
+        judging = Judging(static, request, to_run, runs=fix and run)
+        settled = settle(static, request.inputs, resizing, constants.may_vary, judging)
+        found = settled.found
+        refuse_overridable(static, [*(item.node for _, item in found.left if item is not None), *sized(static)])
+        kept, mended = rewritten(found, fix=False), rewritten(found, fix=True)
+        before, after = variant(kept.model, {}), variant(mended.model, {})
+        at_old_sizes = variant(mended.model, request.sizes)
+        differing = (*_differing(static, at_old_sizes), *_other_elements(static, at_old_sizes, mended))
+        listed = tuple(baked(static, settled, resizing, mended))
+        rows = judging.compared(found) if fix else {}
+        refusal = _refusal(listed, rows, _hint(request, static.outputs)) if fix else ""
+        fixed = fix and not refusal
         weights: Sequence[str] = ()
-        if path is not None:
+        unchecked = ""
+        if path is not None and not refusal:
             if fix and differing:
                 names = ", ".join(map(repr, differing[:3]))
                 raise UsageError(f"nothing is written: {names} would have another shape at the old sizes")
             copy, result = (mended, after) if fix else (kept, before)
-            model = annotated(result, Style(outputs=True), model=copy.model).model
-            weights = write_copy(opened, list(outline.pieces(model)), model, analysed.folder, path)
+            written = annotated(result, Style(outputs=True), model=copy.model)
+            unchecked = written.unchecked
+            weights = write_copy(opened, list(outline.pieces(written.model)), written.model, static.folder, path)
     unmended = contract(before, limits)
     return Dynamized(
         request.sizes,
         request.axes,
-        tuple(_baked(analysed, settled, resizing, mended, fix=fix)),
-        tuple(_causes(analysed, found)),
-        contract(after, limits) if fix else unmended,
+        listed if fixed else tuple(replace(item, written="") for item in listed),
+        tuple(causes(static, found)),
+        contract(after, limits) if fixed else unmended,
         unmended,
         differing,
-        fix,
-        path or "",
+        fixed,
+        "" if refusal else path or "",
         tuple(weights),
+        rows,
+        taken,
+        unchecked,
+        refusal,
     )
+
+
+def _hint(request: Request, outputs: Sequence[str]) -> str:
+    """How a caller may say more."""
+    if request.outputs or not outputs:
+        return ""
+    return f"; the axis of an output may decide, as {outputs[0]}[0]={next(iter(request.sizes))}"
+
+
+def _refusal(listed: Sequence[Baked], rows: Mapping[str, Compared], hint: str) -> str:
+    """Why no constant is rewritten; empty if all that are can be trusted."""
+    several = sum(item.is_open for item in listed)
+    if several:
+        return f"{several} {'constant has' if several == 1 else 'constants have'} more than one reading{hint}"
+    for name, each in rows.items():
+        if each.differing:
+            outputs = ", ".join(map(repr, each.differing[:3]))
+            return f"{outputs} of stacked rows of {name} hold other rows than single runs: a row depends on the others"
+    return ""
 
 
 def _loaded(analysed: Analysed, data: Data, pieces: Sequence[Piece], model: ModelProto) -> Loaded:
@@ -176,8 +192,12 @@ def _loaded(analysed: Analysed, data: Data, pieces: Sequence[Piece], model: Mode
     origin, folder = analysed.origin, analysed.loaded.folder
     if size_of(pieces) > MAX_IN_MEMORY:
         return Loaded(model, origin, folder, is_outlined=True)
-    content = b"".join(piece if isinstance(piece, bytes) else data[piece.start : piece.end] for piece in pieces)
+    content = _content(data, pieces)
     return Loaded(read_model(content), origin, folder, None, content)
+
+
+def _content(data: Data, pieces: Sequence[Piece]) -> bytes:
+    return b"".join(piece if isinstance(piece, bytes) else data[piece.start : piece.end] for piece in pieces)
 
 
 def _differing(before: Analysed, after: Analysed) -> Iterator[str]:
@@ -210,93 +230,6 @@ def _other_elements(before: Analysed, after: Analysed, rewriter: Rewriter) -> It
 def _elements(value: Tensor) -> Sequence[object] | None:
     block = None if value.contents is None else value.contents.block(value.shape.concrete)
     return None if block is None else block.elements
-
-
-def _causes(analysed: Analysed, found: Found) -> Iterator[Cause]:
-    """The requirements that are left, one for each reason."""
-    seen: set[tuple[int, str]] = set()
-    for constraint, fixed in found.left:
-        if fixed is not None and tuple(fixed) not in seen:
-            seen.add((fixed.node, fixed.reason))
-            node = plain(str(constraint.origin))
-            at = plain(str(analysed.nodes[fixed.node])) if fixed.node >= 0 else node
-            yield Cause(str(constraint.formula), node, at, fixed.reason)
-
-
-def _baked(
-    analysed: Analysed, settled: Settled, resizing: Resizing, rewriter: Rewriter, *, fix: bool
-) -> Iterator[Baked]:
-    found = settled.found
-    places: dict[Place, None] = {(node, target.operand): None for node, target in found.targets.items()}
-    places.update(dict.fromkeys(found.decided))
-    for place in sorted(places):
-        problem = rewriter.problems.get(place, "")
-        how = rewriter.how.get(place, "") if fix else ""
-        for where, old, new in _entries(analysed, found, resizing, place):
-            yield _item(analysed, place, where, old, new, how, problem)
-    yield from _undecided(analysed, settled)
-    for item in silent(found):
-        yield _item(analysed, (item.node, item.operand), (item.place, False), str(item.old), item.new, "", item.problem)
-
-
-def _entries(
-    analysed: Analysed, found: Found, resizing: Resizing, place: Place
-) -> Iterator[tuple[tuple[int, bool], str, str]]:
-    """The places in a constant, each with its old and its new value."""
-    node, operand = place
-    numbers: dict[int, Expr] = {}
-    target = found.targets.get(node)
-    if target is not None and operand == target.operand:
-        numbers.update(target.meant)
-    decision = found.decided.get(place)
-    if decision is not None:
-        numbers.update(decision.elements)
-    for at, number in sorted(numbers.items()):
-        yield (at, False), _old(number, resizing), str(number)
-    for at, size in sorted(decision.dims.items()) if decision is not None else ():
-        yield (at, True), _old(size, resizing), str(size)
-
-
-def _old(new: Expr, resizing: Resizing) -> str:
-    """The old value, as the product that it stands for: `12 = 4*3`."""
-    was = str(resizing.old(new))
-    coefficient = new.terms[0][1] if len(new.terms) == 1 else 1
-    if coefficient > 1 and len(new.terms[0][0]) == 1:
-        size = int(was) // coefficient if was.isdigit() else None
-        if size is not None and size * coefficient == int(was):
-            return f"{was} = {size}*{coefficient}"
-    return was
-
-
-def _item(
-    analysed: Analysed, place: Place, where: tuple[int, bool], old: str, new: str, how: str, problem: str
-) -> Baked:
-    node, operand = place
-    item = analysed.nodes[node]
-    rule = item.operation.rule if item.operation is not None else None
-    formals = rule.inputs if rule is not None else ()
-    formal = formals[min(operand, len(formals) - 1)] if formals else f"input {operand}"
-    formal = "target" if item.operator == "Reshape" and operand == 1 else formal
-    at, is_size = where
-    constant = analysed.program.names.get(item.operands[operand], "")
-    text = f"shape({formal})[{at}]" if is_size else f"{formal}[{at}]"
-    return Baked(plain(str(item)), item.operator, plain(constant), formal, text, old, new, how, problem)
-
-
-def _undecided(analysed: Analysed, settled: Settled) -> Iterator[Baked]:
-    for key, readings in settled.open.items():
-        for node in settled.found.run.left_open.get(key, ()):
-            changed = sorted({at for reading in readings for at in reading})
-            texts = []
-            for reading in readings:
-                parts = [f"target[{at}] = {reading[at]}" for at in changed if at in reading]
-                texts.append(" and ".join(parts))
-            item = analysed.nodes[node]
-            constant = analysed.program.names.get(item.operands[1], "")
-            yield Baked(
-                plain(str(item)), item.operator, plain(constant), "target", "target", "",
-                " or ".join(texts), problem="not determined: nothing in the model tells which",
-            )  # fmt: skip
 
 
 __all__ = ["Baked", "Dynamized", "dynamize"]

@@ -4,16 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
+from math import inf
 from typing import TYPE_CHECKING, Final
 
-from absint.dynamizing.repairing import LEFT_OPEN, Choice, Decided, Repairing, Target
+from absint.dynamizing.preparing import overridable
+from absint.dynamizing.repairing import Choice, Decided, Repairing, Target
 from absint.dynamizing.resizing import Resizing
-from absint.dynamizing.searching import BakedError, Budget, Change, Fixed, MayVary, Search
+from absint.dynamizing.searching import BakedError, Change, Fixed, MayVary, Search
 from absint.lattices.logic.facts import Facts
 from absint.lattices.logic.relation import Relation
 from absint.lattices.terms.expr import Expr
 from absint.lattices.value import Value
 from absint.program.limits import CHECK
+from absint.shapes.interpretation import Budget
 from absint.shapes.refinement import solved
 from absint.shapes.rounds import Round
 from absint.shapes.summaries import State
@@ -27,8 +30,6 @@ MAX_ROUNDS: Final = 1000
 HOPELESS: Final = Fixed(-1, "the search was given up")
 MAX_TRIALS: Final = 20_000
 """Applications of rules in all searches for one choice of readings."""
-MAX_READINGS_TRIED: Final = 64
-"""Readings of ambiguous targets that are tried on the whole model."""
 
 
 @dataclass
@@ -51,11 +52,14 @@ class Found:
         """The requirements that are left, with their nodes."""
         return {(c.origin.node, c.formula) for c, _ in self.left}
 
-    def is_refuted(self, by: Found) -> bool:
-        """More is left than in another choice of readings, and not only where the search was given up."""
+    def is_refuted(self, by: Found, before: float = inf) -> bool:
+        """More is left, before some node, than in another choice of readings, and not only where the search was given
+        up.
+        """
         known = by.requirements
-        new = [fixed for c, fixed in self.left if (c.origin.node, c.formula) not in known]
-        return len(self.left) > len(by.left) and any(fixed is not None and fixed.node >= 0 for fixed in new)
+        left = [(c, fixed) for c, fixed in self.left if c.origin.node < before]
+        new = [fixed for c, fixed in left if (c.origin.node, c.formula) not in known]
+        return len(left) > len(by.left) and any(fixed is not None and fixed.node >= 0 for fixed in new)
 
 
 def find(
@@ -64,20 +68,20 @@ def find(
     resizing: Resizing,
     chosen: Mapping[object, Choice],
     may_vary: MayVary,
+    trials: Budget,
     hopeless: Collection[tuple[int, Relation]] = (),
 ) -> Found:
     """The decisions that let the model run at other sizes. No cause is sought for `hopeless` requirements of nodes."""
     decided: dict[tuple[int, int], Decided] = {}
     refused: dict[int, Fixed] = {}
     facts = Facts([*analysed.declared_premises, *analysed.assumptions])
-    fed = frozenset({*analysed.input_nodes.values(), *analysed.lowered.signature.overridable.values()})
-    budget = Budget(MAX_TRIALS)
+    fed = frozenset({*analysed.input_nodes.values(), *overridable(analysed).values()})
     is_stale = False
     for _ in range(MAX_ROUNDS):
         run = Repairing(analysed.program, inputs, resizing, decided, chosen, facts, fed)
         states = solved(analysed.lowered, run, CHECK) or []
-        narrow = _narrow(analysed, run, states, resizing)
-        search = Search(run, states, budget, may_vary)
+        narrow = narrowing(analysed, run, states)
+        search = Search(run, states, trials, may_vary)
         vain = {c.origin.node for c in narrow if (c.origin.node, c.formula) in hopeless}
         refused.update((node, HOPELESS) for node in vain)
         progress = False
@@ -118,9 +122,10 @@ def _searched(
     return False
 
 
-def _narrow(analysed: Analysed, run: Repairing, states: list[State], resizing: Resizing) -> list[Constraint]:
+def narrowing(analysed: Analysed, run: Repairing, states: list[State]) -> list[Constraint]:
+    """The requirements that hold at the old sizes and fail at larger ones."""
     recorder = Recorder(analysed.lowered, Round(run, states)).run()
-    return [c for c in recorder.constraints if c.role == "required" and resizing.narrows(c.formula)]
+    return [c for c in recorder.constraints if c.role == "required" and run.resizing.narrows(c.formula)]
 
 
 def _decide(decided: dict[tuple[int, int], Decided], changes: Sequence[Change], resizing: Resizing) -> bool:
@@ -143,53 +148,4 @@ def _values(decision: Decided, change: Change) -> dict[int, Expr]:
     return decision.dims if change.is_size else decision.elements
 
 
-@dataclass
-class Settled:
-    """The decisions, and the targets of which more than one reading would do."""
-
-    found: Found
-    open: dict[object, Sequence[Mapping[int, Expr]]] = field(default_factory=dict)
-    """All readings of targets that nothing decides, by the key of the target. They are left as they are."""
-
-
-def settle(analysed: Analysed, inputs: Mapping[int, Value], resizing: Resizing, may_vary: MayVary) -> Settled:
-    """The decisions that let the model run at other sizes, where no other reading of a target does so too.
-
-    A target that has several readings has the one that gives the shape of an earlier value, if there is one, and else
-    the likeliest one if every other one ends in a requirement that the old sizes alone meet. Otherwise it is left.
-    """
-    chosen: dict[object, Choice] = {}
-    found = find(analysed, inputs, resizing, chosen, may_vary)
-    undecided: dict[object, Sequence[Mapping[int, Expr]]] = {}
-    seen: set[object] = set()
-    trials = MAX_READINGS_TRIED
-    while True:
-        ambiguous = next((t for t in found.targets.values() if t.others and t.key not in seen), None)
-        if ambiguous is None:
-            return Settled(found, undecided)
-        seen.add(ambiguous.key)
-        if ambiguous.is_known:
-            chosen[ambiguous.key] = ambiguous.meant
-            continue
-        rest = ambiguous.others
-        trials -= len(rest)
-        known = found.requirements
-        others = (
-            [find(analysed, inputs, resizing, {**chosen, ambiguous.key: at}, may_vary, known) for at in rest]
-            if trials > 0
-            else []
-        )
-        best = min(others, key=lambda other: len(other.left), default=None)
-        if best is not None and len(best.left) < len(found.left):
-            chosen[ambiguous.key] = rest[others.index(best)]
-            found, rivals = best, [found, *(other for other in others if other is not best)]
-        else:
-            rivals = others
-        if trials <= 0 or not all(rival.is_refuted(found) for rival in rivals):
-            undecided[ambiguous.key] = (ambiguous.meant, *ambiguous.others)
-            chosen[ambiguous.key] = LEFT_OPEN
-            found = find(analysed, inputs, resizing, chosen, may_vary)
-        chosen.setdefault(ambiguous.key, ambiguous.meant)
-
-
-__all__ = ["Found", "Settled", "find", "settle"]
+__all__ = ["MAX_TRIALS", "Found", "find", "narrowing"]

@@ -1,4 +1,13 @@
-"""The shape analysis with repaired constants: each node sees the numbers and sizes that its constants should have."""
+"""The shape analysis with repaired constants: each node sees the numbers and sizes that its constants should have.
+
+There are two kinds of repair. A *decision* says that a number or a size of one operand of one node is an expression;
+the search makes them, one after the other, and each round of the analysis applies them all. A *target* of Reshape,
+Expand or Resize needs no decision: the sizes that reach the node say what its numbers mean, so it is read while the
+analysis runs, and a decision before it changes how it is read. `alignment` lists the readings of a target of Reshape;
+`choosing` says which of several is taken, by the key of the target, as equal targets of equal inputs are read alike.
+Without a word from there the likeliest one is. A reading becomes numbers that a model can hold: 0 copies a size, one
+-1 is what is left, and if neither can say it, the sizes are computed (`_spelt`).
+"""
 
 from __future__ import annotations
 
@@ -6,12 +15,12 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Final, NamedTuple, TypeAlias
 
-from absint.dynamizing.alignment import Reading, readings
+from absint.dynamizing.alignment import ManyReadingsError, Reading, readings
 from absint.dynamizing.resizing import Resizing
 from absint.lattices.contents import Contents
 from absint.lattices.logic.facts import Facts
 from absint.lattices.shape import Shape
-from absint.lattices.terms.expr import MINUS_ONE, ZERO_EXPR, Dim, Expr, product
+from absint.lattices.terms.expr import MINUS_ONE, ONE_EXPR, ZERO_EXPR, Dim, Expr, product
 from absint.lattices.terms.polynomials import exact_quotient
 from absint.lattices.value import Tensor, Value
 from absint.program.graph import Program
@@ -51,9 +60,8 @@ class Target:
     numbers: tuple[Expr, ...]
     """The target as it is written: 0 copies a size unless `keeps_zero`, and -1 is what is left."""
     keeps_zero: bool = False
-    others: tuple[Mapping[int, Expr], ...] = ()
-    is_known: bool = False
-    """It is the shape of an earlier value, and no other reading is."""
+    readings: tuple[Mapping[int, Expr], ...] = ()
+    """All that it may mean, this meaning first."""
     key: object = None
     """Equal targets of equal inputs are read alike."""
 
@@ -83,6 +91,7 @@ class Repairing(ShapeAnalysis):
         `fed` are the nodes of all that a caller may feed.
         """
         super().__init__(program, facts, inputs=inputs)
+        self._program, self._facts = program, facts
         self.fed = fed
         self.resizing = resizing
         self.targets: dict[int, Target] = {}
@@ -113,6 +122,10 @@ class Repairing(ShapeAnalysis):
 
         self._interpret = repaired
 
+    def deciding(self, decided: Mapping[tuple[int, int], Decided]) -> Repairing:
+        """The same analysis under other decisions."""
+        return Repairing(self._program, self.inputs, self.resizing, decided, self._chosen, self._facts, self.fed)
+
     def transfer(self, node: int, states: Sequence[State]) -> State:
         found = self._interpret(self, node, states)
         for value in found:
@@ -130,6 +143,10 @@ class Repairing(ShapeAnalysis):
             state[index] = changed(state[index], decision.elements, decision.dims) or state[index]
             found[producer] = tuple(state)
         return found
+
+    def is_open(self, node: int, operand: int) -> bool:
+        """The operand is a target that is left as it is, whatever a search would like it to be."""
+        return operand == _TARGET and any(node in nodes for nodes in self.left_open.values())
 
     def value(self, node: int, operand: int, states: Sequence[State]) -> Value | None:
         """An input as the node saw it."""
@@ -182,7 +199,11 @@ class Repairing(ShapeAnalysis):
         key = (operation, data.shape, target.contents)
         if key not in self._read:
             read = {"Reshape": self._reshape, "Expand": self._expand, "Resize": self._resize}[operation.op_type]
-            self._read[key] = read(operation, dims, numbers)
+            try:
+                self._read[key] = read(operation, dims, numbers)
+            except ManyReadingsError:
+                self.left_open.setdefault(key, {})[node] = None
+                return None
         operand = _READ[operation.op_type]
         found = self._with_decided(node, operand, operation, dims, numbers, self._read[key])
         if not found:
@@ -208,13 +229,11 @@ class Repairing(ShapeAnalysis):
         found = sorted(found, key=self._unlike)
         meaning = next((each for each in found if each.changed == chosen), found[0])
         meant, sizes = meaning
-        others = tuple(other for other, _ in found if other is not meant)
-        known = [each for each in found if Shape(each.sizes) in self._shapes]
-        is_known = len(known) == 1 and known[0] is meaning
+        all_readings = (meant, *(other for other, _ in found if other is not meant))
         if operation.op_type != "Reshape":
-            return Target(operand, meant, sizes, False, others, is_known, key)
-        written, keeps_zero = self._spelt(operation, dims, numbers, meaning)
-        return Target(operand, meant, written, keeps_zero, others, is_known, key)
+            return Target(operand, meant, sizes, False, all_readings, key)
+        written, keeps_zero = self._spelt(operation, dims, numbers, meaning) if meant else (tuple(numbers), False)
+        return Target(operand, meant, written, keeps_zero, all_readings, key)
 
     def _unlike(self, meaning: _Meaning) -> tuple[bool, int]:
         """The order of meanings: first the shape of an earlier value, then one of sizes that earlier values have."""
@@ -276,8 +295,9 @@ class Repairing(ShapeAnalysis):
         return [_Meaning(elements, sizes)] if elements else []
 
     def _resize(self, operation: Operation, dims: Sequence[Expr], numbers: Sequence[Expr]) -> list[_Meaning]:
-        """Axes that keep their size: a runtime resizes no batch."""
-        return self._expand(operation, dims, numbers) if len(numbers) == len(dims) else []
+        """The batch and the channels keep their size: runtimes resize neither. Other sizes may be equal by chance."""
+        outer = [dim if axis < _NOT_RESIZED else ONE_EXPR for axis, dim in enumerate(dims)]
+        return self._expand(operation, outer, numbers) if len(numbers) == len(dims) else []
 
     def _reshape(self, operation: Operation, dims: Sequence[Expr], numbers: Sequence[Expr]) -> list[_Meaning]:
         old = self.resizing.old
@@ -292,7 +312,7 @@ class Repairing(ShapeAnalysis):
             meaning = self._meaning(reading, numbers, sizes)
             if meaning is not None and all(meaning.changed != other.changed for other in fits):
                 fits.append(meaning)
-        return fits if all(meaning.changed for meaning in fits) else []
+        return fits if any(meaning.changed for meaning in fits) else []
 
     def _meaning(self, reading: Reading, numbers: Sequence[Expr], sizes: Sequence[Dim]) -> _Meaning | None:
         """The numbers of a target that a reading changes; None if it contradicts numbers that hold a size already."""
@@ -333,6 +353,12 @@ class Repairing(ShapeAnalysis):
 
 _READ: Final = {"Reshape": 1, "Expand": 1, "Resize": 3}
 """The operand that holds the target."""
+
+_NOT_RESIZED: Final = 2
+"""The first axes of images, which Resize leaves alone."""
+
+_TARGET: Final = 1
+"""The operand of Reshape that holds its target: the only one with several readings."""
 
 _ALLOWZERO: Final = 14
 """The version of Reshape that can keep a 0 in its target."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING
 
 from absint.errors import UsageError
@@ -33,10 +33,15 @@ class Request:
         """The values of the inputs, by node."""
         self.axes: dict[str, dict[int, str]] = {}
         """The new symbols, by input and axis."""
+        self.outputs: dict[str, dict[int, str]] = {}
+        """The axes of outputs that are symbols, by name."""
         places: dict[str, str] = {}
         if not any(axes.values()):
             raise UsageError("nothing to make dynamic: name an axis of an input and a symbol, as input[0]=batch")
+        of_outputs = {name: of for name, of in axes.items() if name not in analysed.inputs and name in analysed.outputs}
         for name, wanted in axes.items():
+            if name in of_outputs:
+                continue
             value = _input(analysed, name)
             dims: list[Dim] = list(value.shape.dims)
             for given, text in wanted.items():
@@ -52,6 +57,8 @@ class Request:
                 places.setdefault(text, place)
                 dims[axis] = symbol(text)
             self.inputs[analysed.input_nodes[name]] = Tensor(value.dtype, Shape(dims))
+        for name, wanted in of_outputs.items():
+            self.outputs[name] = dict(_of_output(analysed, name, wanted, self.sizes))
 
     @property
     def texts(self) -> list[str]:
@@ -61,6 +68,26 @@ class Request:
             for name, found in self.axes.items()
             for axis, text in found.items()
         ]
+
+
+def _of_output(
+    analysed: Analysed, name: str, wanted: Mapping[int, str], sizes: Mapping[str, int]
+) -> Iterator[tuple[int, str]]:
+    """The axes of an output, which must have the old sizes of symbols that inputs have."""
+    value = analysed.values.get(name)
+    if not isinstance(value, Tensor) or value.shape.is_top:
+        raise UsageError(f"the output {plain(name)!r} has no shape with axes")
+    dims = value.shape.dims
+    for given, text in wanted.items():
+        axis = given + len(dims) if given < 0 else given
+        if text not in sizes:
+            raise UsageError(f"{name}[{given}]={text}: no axis of an input is {text}")
+        if not 0 <= axis < len(dims):
+            raise UsageError(f"{name}[{given}]: the output has {len(dims)} axes")
+        dim = dims[axis]
+        if not isinstance(dim, Expr) or dim.const != sizes[text]:
+            raise UsageError(f"{name}[{given}]={text}: it is {dim}, and {text} is {sizes[text]}")
+        yield axis, text
 
 
 def _input(analysed: Analysed, name: str) -> Tensor:

@@ -69,7 +69,8 @@ class Rewriter:
 
     def _replace_operands(self) -> None:
         found = self._found
-        places: dict[Place, None] = {(node, target.operand): None for node, target in sorted(found.targets.items())}
+        meant = {node: target for node, target in sorted(found.targets.items()) if target.meant}
+        places: dict[Place, None] = {(node, target.operand): None for node, target in meant.items()}
         places.update(dict.fromkeys(sorted(found.decided)))
         for place in sorted(places):
             try:

@@ -1,8 +1,18 @@
 """The search for constants that impose a requirement which only the old sizes meet.
 
-Rules answer: an operator is applied to inputs with one size or number changed, and a change that lets the requirement
-go, or that gives an output the size it should have, is a candidate. A size of a computed input is sought at the node
-that computes it, up to a constant.
+A requirement such as `batch == 4` is stated by one node, and the constant behind it may be the input of another one,
+far before it. The way back needs no second description of operators: rules answer. A rule is applied to inputs with
+one size or number changed, and
+
+1. at the node of the requirement (`changes_at`), a change that lets fewer requirements narrow the sizes is a
+   candidate;
+2. a change to a number, or to a size of a constant, is an answer (`_resolved`);
+3. a size of a computed input is demanded of the node that computes it (`_demanded`): changes to its inputs that give
+   its output this size are candidates in turn (`_giving`), up to a constant. If all of them fail, the next candidate
+   of the node before is tried; what failed once is remembered.
+
+Targets of Reshape and Expand are read by `repairing` from the sizes that reach them, all their readings are followed
+by `choosing`, and a target that is left open is no candidate here.
 """
 
 from __future__ import annotations
@@ -10,7 +20,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from typing import Final, NamedTuple
 
-from absint.dynamizing.alignment import readings
+from absint.dynamizing.alignment import ManyReadingsError, readings
 from absint.dynamizing.repairing import Decided, Repairing, changed, numbers_of
 from absint.lattices.logic.relation import eq
 from absint.lattices.terms.expr import Dim, Expr
@@ -167,7 +177,7 @@ class Search:
         for operand, value in enumerate(inputs):
             if not isinstance(value, Tensor) or value.shape.is_top:
                 continue
-            for place, number in enumerate(numbers_of(value) or ()):
+            for place, number in enumerate(() if self.run.is_open(node, operand) else numbers_of(value) or ()):
                 for size in wanted:
                     for variant in self._resizing.variants(size, number, last=here):
                         if variant is not number:
@@ -296,8 +306,14 @@ class Search:
         was = [dim for dim in map(self._resizing.old, data.shape) if isinstance(dim, Expr)]
         if len(after) < len(output.shape) or len(was) < len(data.shape):
             return
+        if self.run.is_open(node, 1):
+            return
         own = [Change(node, 1, axis, size, is_size=False)] if numbers[axis].const not in (0, -1) else []
-        for reading in readings(after, was, self._resizing.old):
+        try:
+            found = readings(after, was, self._resizing.old)
+        except ManyReadingsError:
+            return
+        for reading in found:
             sizes = [
                 Change(node, 0, at, new, is_size=True)
                 for at, (new, now) in enumerate(zip(reading.sizes, data.shape, strict=True))

@@ -14,7 +14,9 @@ from absint.report.relations import by_nodes, plural
 from absint.report.text import Line, wrapped
 
 if TYPE_CHECKING:
-    from absint.dynamizing.dynamize import Baked, Dynamized
+    from absint.dynamizing.dynamize import Dynamized
+    from absint.dynamizing.listing import Baked
+    from absint.dynamizing.stacked import Compared
     from absint.result import Result
     from absint.solver.contracts.contract import Contract
 
@@ -35,18 +37,42 @@ def report(found: Dynamized, width: int) -> Iterator[Line]:
         yield Line(f"not led back to a constant: {len(found.causes):,}")
         for cause in found.causes[:_SHOWN]:
             yield from map(Line, wrapped(f"  {plain(str(cause))}", width, 6))
+    if found.taken:
+        yield from map(
+            Line, wrapped(f"no inputs any more, since they say shapes: {plain(', '.join(found.taken))}", width, 2)
+        )
     yield from _contract(found, width)
-    if found.differing:
+    if found.refusal:
+        yield from (
+            Line(text, "bold red") for text in wrapped(f"nothing is rewritten: {plain(found.refusal)}", width, 2)
+        )
+    elif found.differing:
         names = ", ".join(found.differing[:3])
         yield Line(f"not proved to be as before at the old sizes: {plain(names)}", "bold red")
     elif found.fixed:
         yield Line("at the old sizes every value has the shape that it had", "green")
+    yield from _rows(found, width)
+    if found.unchecked:
+        yield Line(f"note: it is not known whether the copy loads: {plain(found.unchecked)}")
     if found.weights_elsewhere:
         folder = Path(os.path.realpath(found.path)).parent
         yield Line(
             f"note: the weights stay in {plain(found.weights_elsewhere[0])}, which runtimes look for beside the model: "
             f"copy or link them into {plain(str(folder))}"
         )
+
+
+def _rows(found: Dynamized, width: int) -> Iterator[Line]:
+    if found.fixed and not found.rows:
+        yield Line("stacked rows were not compared with single ones: no symbol is called a batch, or --no-run", "dim")
+    for name, each in found.rows.items() if not found.refusal else ():
+        if each.reason:
+            text = f"stacked rows of {name} were not compared with single ones: {each.reason}"
+            yield from map(Line, wrapped(plain(text), width, 2))
+        else:
+            yield Line(f"2 and 3 stacked rows of {plain(name)} give what single ones give", "green")
+            if each.without_rows:
+                yield Line(f"  not compared, as no axis grows with the rows: {plain(', '.join(each.without_rows))}")
 
 
 def _section(title: str, items: Sequence[Baked], width: int) -> Iterator[Line]:
@@ -81,7 +107,7 @@ def _contract(found: Dynamized, width: int) -> Iterator[Line]:
     if contract.reason:
         yield Line(f"the clauses are those of single nodes: {contract.reason}", "yellow")
     ready = len(found.baked) - len(found.unmended)
-    if not found.fixed and ready:
+    if not found.fixed and not found.refusal and ready:
         yield Line(f"--fix rewrites {ready:,} {plural('constant', ready)}", "dim")
 
 
@@ -105,6 +131,7 @@ def document(result: Result, found: Dynamized) -> str:
                     "new": item.new,
                     "written": item.written or None,
                     "problem": item.problem or None,
+                    "is_open": item.is_open,
                 }
                 for item in found.baked
             ],
@@ -112,9 +139,21 @@ def document(result: Result, found: Dynamized) -> str:
             "legal": _clauses(found.contract),
             "legal_before": _clauses(found.before),
             "differing": list(found.differing),
+            "refusal": found.refusal or None,
+            "rows": {name: _compared(each) for name, each in found.rows.items()},
+            "taken": list(found.taken),
+            "unchecked": found.unchecked,
         },
         indent=1,
     )
+
+
+def _compared(found: Compared) -> dict[str, object]:
+    return {
+        "reason": found.reason,
+        "differing": list(found.differing),
+        "without_rows": list(found.without_rows),
+    }
 
 
 def _clauses(contract: Contract) -> dict[str, object]:

@@ -118,21 +118,28 @@ class Copies(Analysed):
         path: str | os.PathLike[str] | None = None,
         *,
         fix: bool = False,
+        run: bool = True,
         seconds: float = LONG,
     ) -> Dynamized:
         """A copy of the model in which sizes of inputs are symbols: `{"input": {0: "batch"}}`.
 
         The answer lists the constants that bake an old size in, each with its node and the expression that it should
-        be, and the `contract` of the copy. With `fix` those whose right value is determined are rewritten; at the old
-        sizes a run of the copy gives the outputs of the original. With a `path` the copy is written to this file,
-        complete or not at all, as `save_annotated` does. A contract takes `seconds` at most.
+        be, and the `contract` of the copy. With `fix` they are rewritten; at the old sizes a run of the copy gives the
+        outputs of the original. Where a constant may mean more than one size, or where stacked rows of a batch are not
+        what single ones are, nothing is rewritten or written, and `refusal` says why. Axes of outputs may be named too:
+        they decide between readings, as runs of the copy do in onnxruntime, unless `run` is false. With a `path` the
+        copy is written to this file, complete or not at all, as `save_annotated` does. A contract takes `seconds` at
+        most.
 
         Raises UsageError for an input or an axis that there is not, for an axis that is no fixed size, for one symbol
-        of two sizes, and for a path that cannot be written.
+        of two sizes, for a path that cannot be written, and for an initialiser that holds an old size and is an input
+        too, unless its value is a shape or `defaults` count.
         """
         from absint.dynamizing.dynamize import dynamize
 
-        return dynamize(self, axes, fix=fix, path=None if path is None else os.fspath(path), limits=Limits(seconds))
+        return dynamize(
+            self, axes, fix=fix, run=run, path=None if path is None else os.fspath(path), limits=Limits(seconds)
+        )
 
     def freeze(self, sizes: Sizes, path: str | os.PathLike[str] | None = None, *, copy_weights: bool = False) -> Frozen:
         """A copy of the model at these sizes of its input symbols, or shapes of its inputs; some may be left out.

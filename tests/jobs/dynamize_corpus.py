@@ -33,7 +33,7 @@ class Row(NamedTuple):
 
     name: str
     contract: str
-    """`same`, `wider` or `narrower` than that of the original."""
+    """`same`, `wider` or `narrower` than that of the original, or `refused`."""
     constants: int
     left: int
     """Constants that were not rewritten."""
@@ -62,7 +62,7 @@ def main(folder: Path, names: Sequence[str]) -> None:
             f"old {row.old:12} others {row.others:12} {row.seconds:6.2f} s  {row.why}",
             flush=True,
         )
-    back = [row for row in rows if row.contract != "narrower"]
+    back = [row for row in rows if row.contract in ("same", "wider")]
     runs = [row for row in back if row.old == "equal" and row.others.startswith("equal")]
     print(f"{len(back)} of {len(rows)} have their contract back, {len(runs)} of these run as the original")
 
@@ -77,6 +77,9 @@ def restored(path: Path, bindings: Sequence[Mapping[str, int]], scratch: Path) -
     begin = time.process_time()
     found = absint.dynamize(static, axes, dynamic, fix=True)
     seconds = time.process_time() - begin
+    if not dynamic.exists():
+        why = f"{found.refusal}: {next((str(item) for item in found.baked if item.is_open), '')}"
+        return Row(path.stem, "refused", len(found.baked), len(found.unmended), "", "", seconds, why[:400])
     again = absint.analyze(dynamic)
     narrower = [c for c in found.contract.clauses if not proves(original, c.relation)]
     lost = [c for c in original.contract(seconds=10).clauses if not proves(again, c.relation)]

@@ -80,6 +80,18 @@ def run(model: bytes, feeds: Mapping[str, Array]) -> list[Array]:
     return outputs
 
 
+def refused(model: onnx.ModelProto, axes: Axes, tmp_path: Path) -> Dynamized:
+    """The answer about a model that is not written, since a constant has more than one reading, or rows differ."""
+    path = tmp_path / "refused.onnx"
+    found = absint.dynamize(model, axes, path, fix=True)
+    assert found.refusal
+    assert not path.exists()
+    assert not found.fixed
+    assert not found.is_free
+    assert found.path == ""
+    return found
+
+
 def mended(model: onnx.ModelProto, axes: Axes, tmp_path: Path) -> Mended:
     """The model made dynamic and mended. It is a model for the checker, and at the old sizes it computes the same."""
     path = tmp_path / "dynamic.onnx"

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
+import numpy as np
 import onnx
 import pytest
 
@@ -49,8 +50,34 @@ def test_mended(model: str, capsys: pytest.CaptureFixture[str]) -> None:
         "  target[0]: 24, should be batch*seq; now [-1, 8]  (Reshape y)",
         "every size is legal",
         "at the old sizes every value has the shape that it had",
+        "2 and 3 stacked rows of batch give what single ones give",
     ]
     assert run(["check", "out.onnx", "batch=3", "seq=5"]) == 0
+
+
+def test_refused_readings(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+    """No file, and the readings; the axis of the output is the missing word."""
+    monkeypatch.chdir(tmp_path)
+    nodes = [node("Reshape", "x rows", "f"), node("MatMul", "f w", "h"), node("Reshape", "h split", "y")]
+    weights = np.arange(15, dtype=np.float32).reshape(3, 5)
+    constants = {"rows": ints(4, 3), "w": weights, "split": ints(1, 4, 5)}
+    onnx.save(static(nodes, {"x": [1, 4, 3]}, {"y": [1, 4, 5]}, constants), "m.onnx")
+    assert run(["dynamize", "m.onnx", "x[0]=batch", "--fix", "-o", "out.onnx"]) == 1
+    assert capsys.readouterr().out.splitlines() == [
+        "batch was 1",
+        "constants that hold an old size: 1",
+        "  target[0]: 4 = 1*4, should be 4*batch  (Reshape f)",
+        "not rewritten: 1",
+        "  target: target[0] = batch or target[1] = 4*batch; not determined: nothing in the model tells which"
+        "  (Reshape y)",
+        "not led back to a constant: 1",
+        "  batch == 1 of Reshape y: nothing that is constant explains it",
+        "legal sizes meet 1 clause",
+        "  batch == 1  (Reshape f: the target must have as many elements as the input)",
+        "nothing is rewritten: 1 constant has more than one reading; the axis of an output may decide, as y[0]=batch",
+    ]
+    assert not Path("out.onnx").exists()
+    assert run(["dynamize", "m.onnx", "x[0]=batch", "y[0]=batch", "--fix", "-o", "out.onnx"]) == 0
 
 
 def test_json(model: str, capsys: pytest.CaptureFixture[str]) -> None:
@@ -68,7 +95,8 @@ def test_json(model: str, capsys: pytest.CaptureFixture[str]) -> None:
     [
         (["static.onnx"], "nothing to make dynamic: name an axis of an input and a symbol, as input[0]=batch"),
         (["static.onnx", "x=batch"], "x=batch: expected an axis of a value and its symbol, as input_ids[0]=batch"),
-        (["static.onnx", "y[0]=batch"], "'y' is no input; inputs are: x"),
+        (["static.onnx", "z[0]=batch"], "'z' is no input; inputs are: x"),
+        (["static.onnx", "y[0]=batch"], "y[0]=batch: no axis of an input is batch"),
         (["missing.onnx", "x[0]=batch"], "missing.onnx does not exist"),
         (
             ["static.onnx", "x[0]=batch", "-o", "static.onnx"],
