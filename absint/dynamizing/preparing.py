@@ -18,7 +18,7 @@ from absint.lattices.text.dim_params import read_dim_param
 from absint.lattices.text.escapes import plain
 from absint.lattices.value import Tensor
 from absint.queries.contracts import contract
-from absint.solver.constraints import holds
+from absint.solver.constraints import meets
 
 if TYPE_CHECKING:
     from onnx import ModelProto, ValueInfoProto
@@ -185,7 +185,7 @@ def _only_sizes(analysed: Analysed, named: Mapping[str, str], limits: Limits) ->
 
 
 def _all_hold(relations: Sequence[Relation], symbol: str, size: int) -> bool:
-    return all(holds(relation, {symbol: size}) is True for relation in relations)
+    return meets(relations, {symbol: size})
 
 
 __all__ = ["Prepared", "overridable", "prepared", "refuse_overridable", "sized"]
