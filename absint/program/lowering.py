@@ -324,8 +324,7 @@ class Lowerer:
     def opaque(self, call: Call) -> None:
         """Add the instance as one node; only its output types are known."""
         domain, op_type, _ = called(call.node)
-        version = call.frame.imports.get(domain, 1)
-        self._whole(call, Operation(domain, op_type, version, None, {}, len(call.outputs)))
+        self._whole(call, Operation(domain, op_type, call.frame.imports.get(domain, 1), None, {}, len(call.outputs)))
 
     def _whole(self, call: Call, operation: Operation) -> None:
         """Add the instance as one node."""
