@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Final
 from absint.declared.findings import FalseDeclaration, false_declarations
 from absint.diagnostics import Diagnostic, Severity
 from absint.program.limits import LIMIT_REACHED
-from absint.solution.load_errors import load_errors
+from absint.solution.loading import load_errors
 from absint.solution.node_diagnostics import beside_declarations, default_diagnostics
 
 if TYPE_CHECKING:

@@ -226,4 +226,4 @@ def _change(info: ValueInfoProto, old: TypeProto, path: str) -> Written:
     return Written(info.name, path, undo, lambda: info.type.CopyFrom(new))
 
 
-__all__ = ["MAX_INFERRED", "Checked", "Graphs", "LeftOut", "Refusals", "begin", "left_out", "refusals"]
+__all__ = ["MAX_INFERRED", "Checked", "Graphs", "LeftOut", "Refusals", "begin", "left_out", "refusals", "skeleton"]

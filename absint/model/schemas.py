@@ -113,13 +113,16 @@ class Form(NamedTuple):
         count = len(given)
         if not self.min_outputs <= outputs <= self.max_outputs:
             return f"{self.name} must have {_range(self.min_outputs, self.max_outputs, 'output')}, found {outputs}"
-        if self.min_inputs <= count <= self.max_inputs:
-            return None
         while count > self.max_inputs and given[count - 1] is None:
             count -= 1
         if not self.min_inputs <= count <= self.max_inputs:
             return f"{self.name} must have {_range(self.min_inputs, self.max_inputs, 'input')}, found {count}"
-        return None
+        missing = (formal for at, formal in self.single if at >= count or given[at] is None)
+        return next((f"required input {formal} of {self.name} is missing" for formal in missing), None)
+
+    def needs_name(self, outputs: Sequence[str]) -> bool:
+        """A required output has no name."""
+        return self.max_outputs != _UNBOUNDED and "" in outputs[: self.min_outputs]
 
     def wrong_arity(self, given: Sequence[object], outputs: int) -> str | None:
         """A fault in the inputs of a node (None: left out), or in the number of its outputs."""
@@ -128,13 +131,8 @@ class Form(NamedTuple):
             return None
         if count > self.max_inputs:  # runtimes count those that are left out
             return f"{self.name} takes at most {_counted(self.max_inputs, 'input')}, found {count}"
-        while count and given[count - 1] is None:
-            count -= 1
         if outputs > self.max_outputs:
             return f"{self.name} has at most {_counted(self.max_outputs, 'output')}, found {outputs}"
-        for index, formal in self.single:
-            if index >= count or given[index] is None:
-                return f"required input {formal} of {self.name} is missing"
         return None
 
 

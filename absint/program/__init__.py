@@ -11,6 +11,7 @@ From a model to a program:
     again             a variant of a model, lowered as the model was
     lowered           Lowered, the program with what the model declares; bodies and calls under way
     sources           inputs and initialisers as nodes; overridable: those that a caller may replace
+    legality          names, imports and versions for which loaders refuse a model
     precedence        local functions that bear the name of an operator
     results           results of bodies that onnxruntime gives other elements
     instances         which operation an operator instance gets; function_nodes: in a function of other opsets

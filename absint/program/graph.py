@@ -118,6 +118,20 @@ class Program:
         edges = ((operand[0], after, role, names.get(operand, "")) for operand, after, role in self._flows())
         return ProgramGraph.of(nodes, edges, self)
 
+    def precedes(self, operand: Operand, node: int) -> bool:
+        """Every order of the nodes computes the value before the node: it needs nothing, or the node needs it."""
+        places, operands = self.nodes.places, self.nodes.operands
+        if all(producer < 0 or not operands[producer] for producer, _ in operands[operand[0]]):
+            return True
+        stack, seen = [node], {node}
+        while stack:
+            current = stack.pop()
+            for producer, _ in (*operands[current], (places[current][1], 0)):
+                if producer >= operand[0] and producer not in seen:
+                    seen.add(producer)
+                    stack.append(producer)
+        return operand[0] in seen
+
     @cached_property
     def declared(self) -> Mapping[Operand, tuple[Shape, ...]]:
         """The shapes that the file declares for values other than its inputs: claims, which may be false."""

@@ -109,8 +109,6 @@ class Instances:
         if not known.is_standard:
             return Operation(*operator, rule, decoded, outputs, types=types)
         fatal, harmless = known.departures(operator, kinds)
-        for text in () if known.has_schema else fatal:
-            self._report.warn("malformed-node", place(), f"{text}; runtimes refuse it")
         for text in harmless:
             self._report.note("node-form", place(), text)
         fatal += tuple(self._tensor_faults(attributes, decoded))

@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from absint.model.load import Loaded
     from absint.model.messages import AttributeMessage, FunctionMessage, GraphMessage, NodeMessage
     from absint.program.limits import Watch
+    from absint.program.report import Report
     from absint.transfer.op import AttributeValue
 
 
@@ -62,6 +63,8 @@ class Lowered:
     """Subgraphs that were lowered outside of functions, with their names and paths."""
     refused: list[tuple[int, str]]
     """Inputs and initialisers that keep every runtime from loading the model, and why."""
+    doubts: Sequence[Diagnostic] = ()
+    """Faults for which a loader may refuse the model."""
     watch: Watch | None = None
     """The limits of the analysis, if there are any."""
     definition_texts: Mapping[str, str] = MappingProxyType({})
@@ -221,6 +224,8 @@ def place_of(node: NodeMessage, number: int, frame: Frame) -> str:
 class Lowerer(Protocol):
     """The interface to lowering that the lowering of control flow uses."""
 
+    report: Report
+
     @property
     def program(self) -> Program:
         """The program so far."""
@@ -244,14 +249,6 @@ class Lowerer(Protocol):
 
     def decoded(self, attributes: Sequence[AttributeMessage]) -> dict[str, AttributeValue]:
         """Attributes as rules see them."""
-        ...
-
-    def error(self, code: str, where: str, message: str) -> None:
-        """Report a fault of the model."""
-        ...
-
-    def warn(self, code: str, where: str, message: str) -> None:
-        """Report a node that is not followed."""
         ...
 
     def opaque(self, call: Call) -> None:

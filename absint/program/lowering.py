@@ -24,6 +24,7 @@ from absint.program.function_nodes import in_function
 from absint.program.graph import Program, Scope
 from absint.program.inlined_size import called
 from absint.program.instances import Instances
+from absint.program.legality import Label, check_inputs, check_model, check_name, check_node, of_caller
 from absint.program.limits import Watch
 from absint.program.lowered import Call, Declaring, Frame, Lowered, place_of
 from absint.program.nodes import Node, Path
@@ -69,9 +70,9 @@ class Lowerer:
         self._watch = watch
         self._most = MAX_NODES
         self.program = program or Program()
-        self._report = Report()
-        self._sources = Sources(loaded, self.program, self._report, defaults=defaults)
-        self._instances = Instances(lookup, self._report, self._sources.constant, outlined=loaded.is_outlined)
+        self.report = Report(self.program.semantics)
+        self._sources = Sources(loaded, self.program, self.report, defaults=defaults)
+        self._instances = Instances(lookup, self.report, self._sources.constant, outlined=loaded.is_outlined)
         self._declaring: list[Declaring] = []
         self._frames: list[Frame] = []
         self._bodies: list[tuple[GraphMessage, Scope, str]] = []
@@ -81,6 +82,7 @@ class Lowerer:
         self._called = functions or Functions.of(loaded, self.program.semantics)
         self._functions = self._called.protos
         self._shares = lookup.table is shipped() and not self._functions and not loaded.is_outlined
+        self._inlined, self._labels = set[str](), list[Label]()
         self._root = Path()
         self._captures = Captures()
 
@@ -90,9 +92,9 @@ class Lowerer:
             lowered = self._named()
         except MalformedError:  # nodes are read when they are lowered
             raise self.loaded.damaged() from None
-        for texts in (*(s.names for s in self.program.scopes.values()), lowered.signature.outputs):
+        scopes, nodes = self.program.scopes.values(), self.program.nodes
+        for texts in (*(scope.names for scope in scopes), lowered.signature.outputs, nodes.names):
             self.loaded.check_texts(texts)
-        self.loaded.check_texts(self.program.nodes.names)
         return lowered
 
     def _named(self) -> Lowered:
@@ -110,21 +112,22 @@ class Lowerer:
             self._most = min(MAX_NODES, len(self.program.nodes) + self._watch.max_nodes)
         self._push(model.graph.node, self.program.main, self._root, -1, imports, lambda: None)
         shares = self._shares and self._watch is None
-        section = Section(program, self._frames[-1], model.graph.node, self._report) if shares else None
+        section = Section(program, self._frames[-1], model.graph.node, self.report) if shares else None
         self._walk()
-        self._called.report_recursion(self._report)
+        self._called.report_recursion(self.report)
+        check_model(self.report, model, self._inlined, program.nodes, self._labels)
         if section is not None:
             section.keep()
-        sources, diagnostics = self._sources, self._report.diagnostics
+        sources, diagnostics = self._sources, self.report.diagnostics
         sources.bind_outputs(model.graph)
         while self._called.pending:
             inner = Lowerer(self.loaded, self._lookup, program=program.alike(), functions=self._called)
             diagnostics += inner.lower_body(*self._called.pending.pop())
+            self.report.doubts += inner.report.doubts
         diagnostics += (*self._lookup.diagnostics, *self._called.report.diagnostics)
-        signature, refused, declaring = sources.signature, sources.refused, self._declaring
-        program.read_declared = partial(declared_shapes, declaring, signature.inputs)
-        texts = definition_texts(model)
-        return Lowered(program, signature, diagnostics, declaring, self._bodies, refused, self._watch, texts)
+        program.read_declared = partial(declared_shapes, self._declaring, sources.signature.inputs)
+        more = self._bodies, sources.refused, self.report.doubts, self._watch, definition_texts(model)
+        return Lowered(program, sources.signature, diagnostics, self._declaring, *more)
 
     def _walk(self) -> None:
         while self._frames:
@@ -146,7 +149,7 @@ class Lowerer:
         body.outputs = tuple(found[: task.outputs])
         body.program = self.program
         body.refused = next((reason for _, reason in self._sources.refused), "")
-        return self._report.diagnostics
+        return self.report.diagnostics
 
     def _push(
         self,
@@ -173,7 +176,7 @@ class Lowerer:
         rest = [node, *frame.nodes]
         where = str(frame.path) or "the graph"
         frame.nodes = iter(sorted_nodes(rest, self._captures.reads, f"{self.loaded.origin}: {where}"))
-        self._report.warn("unsorted", where, "nodes are not in topological order; analysed in a sorted order")
+        self.report.warn("unsorted", where, "nodes are not in topological order; analysed in a sorted order")
         return True
 
     def _advance(self, frame: Frame) -> bool:
@@ -183,6 +186,7 @@ class Lowerer:
         nodes, functions, frames, depth = self.program.nodes, self._functions, self._frames, len(self._frames)
         add_operation, add_operands, add_place = nodes.operations.append, nodes.operands.append, nodes.places.append
         add_name, add_outputs, place = nodes.names.append, nodes.outputs.append, (frame.path, frame.gate)
+        outer = frame.scope.parent
         for node, number in zip(remaining, frame.numbers, strict=False):
             attributes: Sequence[AttributeMessage]
             inputs: Sequence[str]
@@ -211,7 +215,9 @@ class Lowerer:
                     if found is None:
                         if self._resort(frame, node, name):
                             return True
-                        found = self._missing(name, place_of(node, number, frame), frame.scope, "input")
+                        where, around = place_of(node, number, frame), (self._frames, self._sources)
+                        found = of_caller(self.report, name, where, frame, *around)
+                        found = found or self._missing(name, where, frame.scope, "input")
                     operands.append(found)
             if operation is not None:
                 item = len(nodes.operations)
@@ -222,8 +228,8 @@ class Lowerer:
                 add_place(place)
                 for index, name in enumerate(outputs):
                     if name:
-                        if name in names:
-                            self._duplicate(name, node, number, frame)
+                        if name in names or outer is not None:
+                            check_name(self.report, self.program, name, node, number, frame)
                         names[name] = (item, index) if index else first_output(item)
             else:
                 for name in self._captures.of(node):
@@ -233,9 +239,6 @@ class Lowerer:
                 if len(frames) != depth:
                     return True
         return frame.nodes is not remaining  # those behind an input that nobody computes
-
-    def _duplicate(self, name: str, node: NodeMessage, number: int, frame: Frame) -> None:
-        self.error("duplicate-output", place_of(node, number, frame), f"output {name!r} has been computed before")
 
     def _key(self, node: NodeMessage, attributes: Sequence[AttributeMessage], outputs: int) -> Hashable:
         """All that the operation of a node depends on, except the version. Overloads of a function are operators."""
@@ -250,15 +253,17 @@ class Lowerer:
         if operation is not None:
             return operation
         domain, op_type, outputs = domain_of(node.domain), node.op_type, len(node.output)
-        if self._called.find(node, frame.imports) is not None or (not domain and op_type in LOWERED):
+        place, calls = partial(place_of, node, number, frame), self._called.find(node, frame.imports) is not None
+        is_legal = check_node(self.report, node, attributes, frame, place, calls=calls)
+        if calls or (not domain and op_type in LOWERED):
             return None
-        operator, place = (domain, op_type, frame.imports.get(domain, 1)), partial(place_of, node, number, frame)
+        operator = (domain, op_type, frame.imports.get(domain, 1))
         whole = self._key(node, attributes, outputs) if isinstance(node, ReadNode) else key
         rest, made = (attributes, outputs, whole, place), self._instances.operation
         operation = made(operator, *rest)
         if frame.stack and operation is not None:
             operation = in_function(operation, attributes, frame.others, self._called, lambda k: made(k, *rest))
-        if self._shares and operation is not None and operation.is_interned:
+        if is_legal and self._shares and operation is not None and operation.is_interned:
             INTERNED.add(frame.versions, key, operation)
         return operation
 
@@ -273,23 +278,26 @@ class Lowerer:
         if own is None and not domain and op_type in LOWERED:
             self._control(call)
             return
+        self._labels.append((frame.path, node.name))
         key = f"{domain}::{op_type}:{overload}"
         function = schemas.function_body(domain, op_type, frame.imports.get(domain, 1)) if own is None else own
         assert function is not None
         doubt = "" if own is None else doubtful(name, (frame.imports, frame.others), self.program.semantics)
         fits = len(self.program.nodes) + self._called.size(node, function) <= self._most
         if key in frame.stack:
-            self.error("recursive-function", call.place, f"function {op_type!r} calls itself; the call is left opaque")
+            self.report.error(
+                "recursive-function", call.place, f"function {op_type!r} calls itself; the call is left opaque"
+            )
             self.opaque(call)
         elif doubt:
-            self.warn("node-form", call.place, f"{doubt}; its outputs are unknown")
+            self.report.warn("node-form", call.place, f"{doubt}; its outputs are unknown")
             self._whole(call, undecided(name, doubt, len(call.outputs)))
         elif excess := call.excess(function):
-            self.error("call-arity", call.place, f"{excess}; the call is left opaque")
+            self.report.error("call-arity", call.place, f"{excess}; the call is left opaque")
             self.opaque(call)
         elif self._may_fold and self._called.folds(call, function, fits, inside=self._is_body):
             if not self._is_body:
-                self._report.note("folded-call", call.place, FOLDED.format(self._called.size(node, function)))
+                self.report.note("folded-call", call.place, FOLDED.format(self._called.size(node, function)))
             self._whole(call, self._called.operation(call, function, key))
         elif len(self._frames) >= MAX_NESTING or not fits:
             self._too_deep(call)
@@ -310,14 +318,13 @@ class Lowerer:
 
     def _too_deep(self, call: Call) -> None:
         limits = f"over {self._most:,} nodes or {MAX_NESTING:,} levels of nesting"
-        self.warn("lowering-limit", call.place, f"left opaque: {limits}")
+        self.report.warn("lowering-limit", call.place, f"left opaque: {limits}")
         self.opaque(call)
 
     def opaque(self, call: Call) -> None:
         """Add the instance as one node; only its output types are known."""
         domain, op_type, _ = called(call.node)
-        version = call.frame.imports.get(domain, 1)
-        self._whole(call, Operation(domain, op_type, version, None, {}, len(call.outputs)))
+        self._whole(call, Operation(domain, op_type, call.frame.imports.get(domain, 1), None, {}, len(call.outputs)))
 
     def _whole(self, call: Call, operation: Operation) -> None:
         """Add the instance as one node."""
@@ -335,14 +342,14 @@ class Lowerer:
         names = call.frame.scope.names
         for index, output in enumerate(node.outputs):
             if output:
-                if output in names:
-                    self._duplicate(output, call.node, call.number, call.frame)
+                check_name(self.report, self.program, output, call.node, call.number, call.frame)
                 names[output] = (item, index)
         return item
 
     def _inline(self, call: Call, function: FunctionMessage, key: str) -> None:
         frame = call.frame
         scope = Scope()
+        self._inlined.add(function.name)
         for index, formal in enumerate(function.input):
             scope.names[formal] = call.operands[index] if index < len(call.operands) else ABSENT
         given, (imports, others) = call.given(function), self._called.imports(call, function, key)
@@ -371,6 +378,7 @@ class Lowerer:
         scope = Scope(frame.scope)
         scope.names.update(bindings)
         path = self.program.enter(frame.path, label, scope)
+        check_inputs(self.report, graph, str(path))
         if not frame.stack:
             self._bodies.append((graph, scope, str(path)))
         self._declaring.append(Declaring(str(path), graph, scope, gate))
@@ -388,13 +396,5 @@ class Lowerer:
     def _missing(self, name: str, where: str, scope: Scope, what: str = "output") -> Operand:
         """A value in place of an input or output that no node computes."""
         text = f"{what} {name!r} is not computed by any node"
-        self.error("undefined-input" if what == "input" else "undefined-output", where, text)
+        self.report.error("undefined-input" if what == "input" else "undefined-output", where, text)
         return self._sources.add(name, TOP, scope.names), 0
-
-    def warn(self, code: str, where: str, message: str) -> None:
-        """Report a node that is not followed."""
-        self._report.warn(code, where, message)
-
-    def error(self, code: str, where: str, message: str) -> None:
-        """Report a fault of the model."""
-        self._report.error(code, where, message)

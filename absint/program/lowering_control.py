@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from absint.lattices.dtype import DType
 from absint.lattices.records import changed
 from absint.lattices.value import Tensor
+from absint.model import schemas
 from absint.model.declared_types import read_type
 from absint.model.protos import declared_rank
 from absint.model.wire.kinds import GRAPH
@@ -36,9 +37,19 @@ def lower_control(lowerer: Lowerer, call: Call) -> None:
     graphs = {a.name: a.g for a in call.attributes if a.type == GRAPH}
     missing = [name for name in LOWERED[call.node.op_type] if name not in graphs]
     if missing:
-        lowerer.error("missing-attribute", call.place, f"attribute {missing[0]!r} (a graph) is missing")
+        lowerer.report.error("missing-attribute", call.place, f"attribute {missing[0]!r} (a graph) is missing")
         lowerer.opaque(call)
-    elif call.node.op_type == "If":
+        return
+    if call.node.op_type != "SequenceMap" and ("" in call.outputs):
+        lowerer.report.fault("empty-name", call.place, "each of its outputs must have a name", documents=False)
+    form = schemas.form("", call.node.op_type, call.frame.imports.get("", 1))
+    given = [None if operand == ABSENT else operand for operand in call.operands]
+    wrong = None if form is None else form.refused_arity(given, len(call.outputs))
+    if wrong is not None:
+        lowerer.report.fault("ill-formed", call.place, wrong)
+    elif None in given[2 if call.node.op_type == "Loop" else 0 :]:
+        lowerer.report.fault("missing-input", call.place, "one of its inputs has no name", documents=False)
+    if call.node.op_type == "If":
         _lower_if(lowerer, call, graphs)
     elif call.node.op_type == "Loop":
         _lower_loop(lowerer, call, graphs["body"])
@@ -55,7 +66,7 @@ def _lower_if(lowerer: Lowerer, call: Call, graphs: Mapping[str, GraphMessage]) 
 
     def close(then_results: list[Operand], else_results: list[Operand]) -> None:
         if not len(then_results) == len(else_results) == len(call.outputs):
-            lowerer.error("branch-outputs", call.place, "the branches have other numbers of outputs")
+            lowerer.report.error("branch-outputs", call.place, "the branches have other numbers of outputs")
             lowerer.opaque(call)
             return
         infos = (*graphs["then_branch"].output, *graphs["else_branch"].output)
@@ -82,9 +93,12 @@ def _lower_loop(lowerer: Lowerer, call: Call, body: GraphMessage) -> None:
     operands = call.operands + [ABSENT] * (2 - len(call.operands))
     carried = len(operands) - 2
     if len(body.input) != carried + 2 or not max(carried, len(call.outputs)) < len(body.output):
-        lowerer.error("loop-arity", call.place, "the body's inputs or outputs do not fit the loop's")
+        lowerer.report.error("loop-arity", call.place, "the body's inputs or outputs do not fit the loop's")
         lowerer.opaque(call)
         return
+    if len(call.outputs) < len(body.output) - 1:
+        text = f"it must have {len(body.output) - 1} outputs, found {len(call.outputs)}"
+        lowerer.report.fault("loop-arity", call.place, text, documents=False)
     ranks = tuple(declared_rank(info.type) for info in body.input)
     types = tuple(read_type(info.type) for info in body.input)
     condition = types[1] if operands[1] == ABSENT else None
@@ -110,7 +124,7 @@ def _lower_scan(lowerer: Lowerer, call: Call, body: GraphMessage) -> None:
         text = (
             "function and model import versions of Scan of two forms, before and since opset 9; the node is left opaque"
         )
-        lowerer.warn("node-form", call.place, text)
+        lowerer.report.warn("node-form", call.place, text)
         lowerer.opaque(call)
         return
     operands = call.operands[1:] if batched else call.operands
@@ -119,7 +133,7 @@ def _lower_scan(lowerer: Lowerer, call: Call, body: GraphMessage) -> None:
         if len(body.input) != len(operands) or len(body.output) != len(call.outputs):
             raise ScanError("the body's inputs or outputs do not fit the scan's")
     except ScanError as error:
-        lowerer.error("scan-arity", call.place, str(error))
+        lowerer.report.error("scan-arity", call.place, str(error))
         lowerer.opaque(call)
         return
     head_step = ScanHead(settings)
@@ -138,7 +152,7 @@ def _lower_scan(lowerer: Lowerer, call: Call, body: GraphMessage) -> None:
 
 def _lower_map(lowerer: Lowerer, call: Call, body: GraphMessage) -> None:
     if len(body.input) != len(call.operands) or len(body.output) != len(call.outputs):
-        lowerer.error("map-arity", call.place, "the body's inputs or outputs do not fit the map's")
+        lowerer.report.error("map-arity", call.place, "the body's inputs or outputs do not fit the map's")
         lowerer.opaque(call)
         return
     head_step = MapHead(len(call.operands))

@@ -43,8 +43,7 @@ class Sources:
         initialisers, inputs = {tensor.name for tensor in graph.initializer[:]}, graph.input[:]
         for info in inputs:
             if info.name in names:
-                text = "declared twice; the first declaration counts"
-                self._report.warn("duplicate-input", f"input {info.name!r}", text)
+                self._report.fault("duplicate-input", f"input {info.name!r}", "declared twice")
                 continue
             if info.name not in initialisers:
                 value = read_type(info.type, total=True)
@@ -75,6 +74,8 @@ class Sources:
                 self.signature.defaults[len(nodes)] = value
                 if not self._defaults:
                     value = replaceable(value, read_type(declared[name].type, total=True))
+            if gate < 0 and name in names:
+                self._report.fault("duplicate-initialiser", f"initialiser {name!r}", "listed twice", runtime=False)
             names[name] = first_output(nodes.add_source(name, root, gate, value))
         for sparse in graph.sparse_initializer:
             value = Tensor(dtype_of(sparse.values.data_type), Shape(tuple(sparse.dims)))

@@ -23,7 +23,7 @@ from absint.shapes.analysis import ShapeAnalysis
 from absint.shapes.refinement import solved
 from absint.shapes.rounds import Round
 from absint.shapes.sizes import given
-from absint.solution.constraints import DECLARATION, Recorder, recorded
+from absint.solution.constraints import DECLARATION, Recorder, load_doubts, recorded
 from absint.solver.constraints import Constraint, PossibleFailure
 
 if TYPE_CHECKING:
@@ -97,7 +97,7 @@ def _checked(analysed: Analysed, sizes: Mapping[str, int], run: Round) -> Check:
         for c in recorder.constraints
         if c.role == "required" or (c.role == "defined" and c.formula is FALSE)
     ]
-    possible_failures += _incomplete(analysed, run, recorder)
+    possible_failures += (*_incomplete(analysed, run, recorder), *load_doubts(analysed))
     broken = tuple(c for c in recorder.constraints if c.role == "assumed" and c.formula is FALSE)
     shapes = {name: _concrete(run.states[node][at]) for name, (node, at) in _named(analysed) if node >= 0}
     outcome = Outcome.HOLDS if possible_failures or broken else Outcome.RUNS

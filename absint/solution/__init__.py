@@ -3,7 +3,8 @@
 analysed            a model, its program, the states of its nodes, and a memo for what questions derive from them
 by_name             values and shapes of one graph by name
 constraints         statements of the nodes, each with its origin and the condition of its path
-load_errors         errors that keep every runtime from loading the model, though no run meets them
+loading             errors that keep a runtime from loading the model, whether or not a run meets them
+loader_view         what a loader sees of nodes, also where no run gets
 node_diagnostics    nodes that cannot run, and operators without a rule
 author_names        names that the author declares for fresh sizes
 claimed             relations that an unsound policy takes for granted

@@ -28,7 +28,7 @@ from absint.shapes.branches import condition_of
 from absint.shapes.inputs import Inputs
 from absint.shapes.names import more_names
 from absint.shapes.rounds import Round
-from absint.solution.load_errors import load_errors, open_risks
+from absint.solution.loading import load_errors, open_risks
 from absint.solver.constraints import Constraint, ConstraintSet, Origin, PossibleFailure, Role
 
 if TYPE_CHECKING:
@@ -268,24 +268,35 @@ def _all_names(analysed: Analysed) -> Mapping[Symbol, Dim]:
 
 def _recorded(analysed: Analysed) -> Recorded:
     inputs, rounds = analysed.declared_inputs, analysed.rounds.rounds
-    errors = load_errors(analysed)
+    errors = [error for error in load_errors(analysed) if not error.is_met]
     runs = [Recorder(analysed.lowered, round_).run() for round_ in rounds]
     for error in errors:
         runs[0].refused(error.node, error.reason, error.where)
     if errors:
         runs[0].constraints.sort(key=lambda c: c.origin.node)
-    for node, reason in open_risks(analysed):
-        for run in {id(run): run for run in (runs[0], runs[-1])}.values():
-            run.may_fail(node, reason)
+    doubts = load_doubts(analysed)
     if analysed.companions is not None:
         runs[0].found(analysed.companions.advice.findings)
     given = list(premises(inputs, analysed.assumptions))
     symbols = tuple(inputs.symbols)
-    base = ConstraintSet([*given, *runs[0].constraints], symbols=symbols, possible_failures=runs[0].possible_failures)
+    base = ConstraintSet(
+        [*given, *runs[0].constraints], symbols=symbols, possible_failures=[*runs[0].possible_failures, *doubts]
+    )
     every = merged(runs[0].constraints, [run.constraints for run in runs[1:]])
     return Recorded(
-        base, ConstraintSet([*given, *every], symbols=symbols, possible_failures=runs[-1].possible_failures)
+        base, ConstraintSet([*given, *every], symbols=symbols, possible_failures=[*runs[-1].possible_failures, *doubts])
     )
+
+
+def load_doubts(analysed: Analysed) -> Sequence[PossibleFailure]:
+    """Reasons why a runtime may not load the model, whatever its sizes and data."""
+    recorder = Recorder(analysed.lowered, analysed.base)
+    return [
+        PossibleFailure(
+            Origin(0, "", doubt.where, "", "") if doubt.where else recorder.origin(doubt.node), TRUE, doubt.reason
+        )
+        for doubt in open_risks(analysed)
+    ]
 
 
 def merged(first: Sequence[Constraint], later: Sequence[Sequence[Constraint]]) -> list[Constraint]:
@@ -313,6 +324,7 @@ __all__ = [
     "all_names",
     "constraints",
     "found",
+    "load_doubts",
     "merged",
     "premises",
     "recorded",

@@ -12,7 +12,7 @@ from absint.lattices.terms.kinds import INTERNAL
 from absint.program.nodes import Node
 from absint.shapes.analysis import ShapeAnalysis
 from absint.shapes.rounds import Learned
-from absint.solution.load_errors import load_errors
+from absint.solution.loading import load_errors
 
 if TYPE_CHECKING:
     from absint.solution.analysed import Analysed
@@ -58,7 +58,7 @@ def node_diagnostics(analysed: Analysed) -> Iterator[Diagnostic]:
         for note in summary.notes:
             yield Diagnostic(Severity.WARNING, "node", where, shown(analysed, note))
     for error in load_errors(analysed):
-        if error.where:
+        if error.where or error.is_met:
             continue
         item = analysed.nodes[error.node]
         where = f"{item}{_output(item)}" if item.value is None else str(item)

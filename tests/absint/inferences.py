@@ -14,6 +14,11 @@ def hangs(_: bytes) -> str:
     return ""
 
 
+def dies(_: bytes) -> str:
+    os.kill(os.getpid(), signal.SIGSEGV)
+    return ""
+
+
 def dies_of_types(content: bytes) -> str:
     """It dies of a type of the value `a_u`."""
     model = ModelProto()

@@ -250,7 +250,7 @@ REPORTED: dict[str, tuple[Callable[[], bytes], list[str], str | None]] = {
     ),
     "input-twice": (
         lambda: model([node("Relu", ["x"], ["y"])], inputs=[value("x", FLOAT, ["N"]), value("x", FLOAT, ["M"])]),
-        ["warning: input 'x': declared twice; the first declaration counts [duplicate-input]"],
+        ["error: input 'x': declared twice [duplicate-input]"],
         "[N]",
     ),
     "unsorted": (

@@ -1,32 +1,37 @@
-"""Errors that keep a runtime from loading a model though no run reaches them: types in dead code, declared types.
+"""Whether a runtime loads the model: the only home of this question.
 
-Runtimes check types before a run, in branches that are never taken too. The analysis computes nothing there, so it runs
-once more on types alone, with no condition known and every body entered. A declared type counts if a node computes the
-value; runtimes do not compare those of inputs, of initialisers and of values that a body passes through.
+A loader looks at the whole file, also at branches and bodies that no run takes. It refuses
+
+- IR versions that it does not know, domains without an import, names that are defined twice (`program/legality.py`);
+- nodes whose attributes, inputs, outputs or types their operators do not have, and malformed tensors;
+- nodes that its type inference refuses: it sees ranks, declared and inferred sizes, and constants of the file in every
+  body, but no value that a run computes (`loader_view.py`);
+- declared types that differ from what nodes compute, but not those of inputs, initialisers and values passed through.
+
+onnx's checker and onnxruntime differ in the first: the semantics of the analysis says which of them counts.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
 from absint.diagnostics import Severity
-from absint.engine import fixpoint
 from absint.lattices.dtype import UNDEFINED
 from absint.lattices.records import NamedTuple
-from absint.lattices.value import BOTTOM, TOP, MapOf, OptionalOf, SequenceOf, SparseTensor, Tensor, Value
+from absint.lattices.value import BOTTOM, TOP, OptionalOf, SequenceOf, Tensor, Value
 from absint.model.declared_types import problem, read_type
 from absint.model.protos import declared_types
+from absint.model.schemas import departures
 from absint.program.steps import ABSENT, LoopBody
-from absint.shapes.analysis import ShapeAnalysis
-from absint.transfer.semantics import RUNTIME
+from absint.solution.loader_view import entered, refused, risks
 
 if TYPE_CHECKING:
     from absint.model.messages import TypeMessage
     from absint.program.lowered import Declaring, Lowered
     from absint.program.nodes import Node
     from absint.program.steps import Operand
-    from absint.shapes.summaries import RuleSummary, State
+    from absint.shapes.summaries import State
     from absint.solution.analysed import Analysed
 
 
@@ -41,6 +46,8 @@ class LoadError(NamedTuple):
     """Path and name of the value whose declared type it is."""
     where: str = ""
     """The place that lowering told, which has a diagnostic already; then `node` is any."""
+    is_met: bool = False
+    """The analysis meets it, and its statements have it already."""
 
 
 def load_errors(analysed: Analysed) -> tuple[LoadError, ...]:
@@ -49,7 +56,13 @@ def load_errors(analysed: Analysed) -> tuple[LoadError, ...]:
 
 
 def _load_errors(analysed: Analysed) -> tuple[LoadError, ...]:
-    found = [*_lowered(analysed.lowered), *_unreached(analysed), *_declared(analysed), *_inferred(analysed)]
+    found = [
+        *_lowered(analysed.lowered),
+        *_departing(analysed),
+        *_refused(analysed),
+        *_declared(analysed),
+        *_inferred(analysed),
+    ]
     return tuple(sorted(found, key=lambda error: error.node))
 
 
@@ -63,45 +76,26 @@ def _lowered(lowered: Lowered) -> Iterator[LoadError]:
 
 
 def _inferred(analysed: Analysed) -> Iterator[LoadError]:
-    """Nodes that kernels run and type inference refuses, if it sees the shapes that make it do so."""
-    refused = analysed.once(_refused) or set()
-    for node, reasons in _risks(analysed).items() if refused else ():
+    """Nodes that type inference refuses for what it sees of their shapes, whether or not kernels run them."""
+    names = refused(analysed) or set()
+    for node, reason in analysed.once(risks).items() if names else ():
         item = analysed.nodes[node]
         name = "" if "#" in item.name else item.name
-        if f"{item.operator} {name}".strip() in refused and not _is_hidden(analysed, node):
-            yield LoadError(node, f"{reasons[0]}; type inference refuses it as a runtime loads the model", "ill-formed")
+        if f"{item.operator} {name}".strip() in names and not _is_hidden(analysed, node):
+            yield LoadError(node, f"{reason}; type inference refuses it as a runtime loads the model", "ill-formed")
 
 
-def open_risks(analysed: Analysed) -> Iterator[tuple[int, str]]:
-    """Nodes that kernels run and type inference may refuse, where it gave no answer, and why they may."""
-    if analysed.once(_refused) is None:
-        for node, reasons in _risks(analysed).items():
-            yield node, f"{reasons[0]}; type inference, which a runtime asks as it loads the model, gave no answer"
-
-
-def _risks(analysed: Analysed) -> Mapping[int, Sequence[str]]:
-    return {node: t.load_risks for node, t in analysed.base.analysis.applied.items() if t.load_risks}
-
-
-def _refused(analysed: Analysed) -> set[str] | None:
-    """Operators and names of the nodes that inference refuses, if there is a risk that it does; None if it gave no
-    answer.
-
-    onnxruntime infers the types of a function by the versions that it imports, and again by those of the model.
+def open_risks(analysed: Analysed) -> Iterator[LoadError]:
+    """Reasons why a runtime may refuse the model: faults that the documents or onnxruntime forgive, and nodes that type
+    inference may refuse, where it gave no answer.
     """
-    if not _risks(analysed):
-        return set()
-    from absint.model.inference import MAX_INFERRED, refusals
-
-    if len(analysed.nodes) > MAX_INFERRED:
-        return None
-    outline = analysed.loaded.outline()
-    found = [refusals(outline)]
-    if analysed.lowered.program.semantics == RUNTIME and any(k.operation and k.operation.other for k in analysed.nodes):
-        found.append(refusals(outline, analysed.loaded.imports()))
-    if any(item.lost for item in found):
-        return None
-    return {text.partition(": ")[0] for item in found for text in item.found}
+    for doubt in analysed.lowered.doubts if analysed.nodes else ():
+        yield LoadError(0, doubt.message, doubt.code, where=doubt.where)
+    if refused(analysed) is None:
+        for node, reason in analysed.once(risks).items():
+            yield LoadError(
+                node, f"{reason}; type inference, which a runtime asks as it loads the model, gave no answer"
+            )
 
 
 def _is_hidden(analysed: Analysed, node: int) -> bool:
@@ -113,7 +107,7 @@ def _is_hidden(analysed: Analysed, node: int) -> bool:
     stack, seen = [node], {node}
     while stack:
         for operand in analysed.nodes[stack.pop()].operands:
-            if operand == ABSENT or operand[0] in seen:
+            if operand == ABSENT or operand[0] in seen or _is_stated(analysed, operand):
                 continue
             is_bare = isinstance(_value(analysed, operand), (SequenceOf, OptionalOf)) and operand not in declared
             if is_bare and _is_computed(analysed.nodes[operand[0]]):
@@ -123,48 +117,36 @@ def _is_hidden(analysed: Analysed, node: int) -> bool:
     return False
 
 
-class _Typed(NamedTuple):
-    """An analysis on types alone, with no condition known and every body entered."""
-
-    summaries: Mapping[int, RuleSummary]
-    states: Sequence[State]
-
-
-def _unreached(analysed: Analysed) -> Iterator[LoadError]:
-    """Nodes that violate their types or their form where the analysis computes nothing."""
-    typed = analysed.once(_typed)
-    if typed is None:
-        return
-    known = analysed.base.analysis.applied
-    for node, summary in typed.summaries.items():
-        if summary.refusal and (node not in known or not known[node].refusal):
-            yield LoadError(node, summary.rejected or "", summary.refusal)
+def _is_stated(analysed: Analysed, operand: Operand) -> bool:
+    """The author declares all sizes of the value."""
+    shapes = analysed.program.declared.get(operand, ())
+    return bool(shapes) and all(shape.concrete is not None for shape in shapes)
 
 
-def _typed(analysed: Analysed) -> _Typed | None:
-    """The types of all values; None if the analysis computes something everywhere."""
-    nodes, states = analysed.nodes, analysed.base.states
-    gates = {item.gate for item in nodes if item.gate >= 0} if len(analysed.scopes) > 1 else ()
-    if not any(states[gate][0] is BOTTOM for gate in gates):
-        return None
-    program = analysed.lowered.program
-    inputs = {node: type_only(item.value) for node, item in enumerate(nodes) if item.value is not None}
-    analysis = ShapeAnalysis(program, inputs=inputs, simplify=type_only)
-    found = fixpoint(program, analysis)
-    return _Typed(analysis.applied, found.states)
+def _refused(analysed: Analysed) -> Iterator[LoadError]:
+    """Nodes that violate their types or their form, also where the analysis computes nothing."""
+    inner, known = entered(analysed), analysed.base.analysis.applied
+    for summaries in (known, inner.summaries if inner is not None else {}):
+        for node, summary in summaries.items():
+            if summary.refusal and (summaries is known or node not in known or not known[node].refusal):
+                yield LoadError(node, summary.rejected or "", summary.refusal, is_met=summaries is known)
 
 
-def type_only(value: Value) -> Value:
-    """The type of a value, without shape, elements and length."""
-    if isinstance(value, Tensor):
-        return Tensor(value.dtype)
-    if isinstance(value, SparseTensor):
-        return SparseTensor(value.dtype)
-    if isinstance(value, SequenceOf):
-        return SequenceOf(type_only(value.element))
-    if isinstance(value, OptionalOf):
-        return OptionalOf(type_only(value.element))
-    return MapOf(value.key, type_only(value.element)) if isinstance(value, MapOf) else value
+def _departing(analysed: Analysed) -> Iterator[LoadError]:
+    """Nodes whose attributes their operators do not have, and operators that their opsets do not have."""
+    nodes = analysed.nodes
+    for node, (operation, outputs) in enumerate(zip(nodes.operations, nodes.outputs, strict=True)):
+        if operation is None:
+            continue
+        if "" in outputs and operation.form is not None and operation.form.needs_name(outputs):
+            text = f"{operation.form.name} must have {operation.form.min_outputs} outputs with a name"
+            yield LoadError(node, text, "ill-formed")
+        if operation.possible_failures and operation.other is None:
+            kinds = dict.fromkeys(operation.attributes, 0)
+            fatal, harmless = departures(operation.domain, operation.op_type, operation.version, kinds)
+            for reason in operation.possible_failures:
+                if reason in harmless or (reason in fatal and operation.form is None):
+                    yield LoadError(node, reason, "ill-formed")
 
 
 def _declared(analysed: Analysed) -> Iterator[LoadError]:
@@ -181,11 +163,11 @@ def _declared(analysed: Analysed) -> Iterator[LoadError]:
 
 
 def _value(analysed: Analysed, operand: Operand) -> Value:
-    """The value, or what types alone tell of one that comes from code that the analysis never reaches."""
+    """The value; one that comes from code that the analysis never reaches as if it were entered."""
     value = _output(analysed.last.states, operand)
     is_open = value in (TOP, BOTTOM) or (isinstance(value, Tensor) and value.dtype is UNDEFINED)
-    typed = analysed.once(_typed) if is_open else None
-    return value if typed is None else _output(typed.states, operand)
+    inner = entered(analysed) if is_open else None
+    return value if inner is None else _output(inner.states, operand)
 
 
 def _output(states: Sequence[State], operand: Operand) -> Value:
@@ -233,4 +215,4 @@ def _is_free(analysed: Analysed, operand: Operand, proto: TypeMessage) -> bool:
     return isinstance(_value(analysed, operand), OptionalOf) != isinstance(read_type(proto), OptionalOf)
 
 
-__all__ = ["LoadError", "load_errors", "open_risks", "type_only"]
+__all__ = ["LoadError", "load_errors", "open_risks"]

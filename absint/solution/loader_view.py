@@ -1,0 +1,211 @@
+"""What a loader sees of the nodes: types and shapes in every branch and body, also in those that no run enters.
+
+The analysis follows values, so it computes nothing below a condition that is known to be false. Here it runs once more,
+enters everything, and takes declared shapes as a loader does. It only finds nodes that may be refused: onnx's
+inference, which onnxruntime runs as it loads a model, decides.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import TYPE_CHECKING, Final, overload
+
+from absint.engine import fixpoint
+from absint.errors import ModelError
+from absint.lattices.records import NamedTuple
+from absint.lattices.shape import BOTTOM_SHAPE, Shape
+from absint.lattices.terms.expr import UNKNOWN_SIZE, ZERO_EXPR
+from absint.lattices.value import BOTTOM, SequenceOf, Tensor, Value
+from absint.model.protos import Captures
+from absint.model.walk import bodies, graphs
+from absint.program.constructs import Gate, LoopHead
+from absint.program.sorting import sorted_nodes
+from absint.program.steps import LoopBody
+from absint.shapes.analysis import ShapeAnalysis, interpret
+from absint.transfer.semantics import RUNTIME
+
+if TYPE_CHECKING:
+    from onnx import GraphProto, ModelProto, NodeProto, TensorProto
+
+    from absint.program.steps import Operand
+    from absint.shapes.interpretation import Interpretation
+    from absint.shapes.summaries import RuleSummary, State
+    from absint.solution.analysed import Analysed
+
+SMALL: Final = 1 << 12
+"""Bytes of constants that a body is shown of the graphs around it."""
+
+
+class Entered(NamedTuple):
+    """An analysis that enters every body."""
+
+    summaries: Mapping[int, RuleSummary]
+    states: Sequence[State]
+
+
+def entered(analysed: Analysed) -> Entered | None:
+    """The analysis that enters every body; None if the other one does."""
+    return analysed.once(_entered)
+
+
+def _entered(analysed: Analysed) -> Entered | None:
+    nodes, states = analysed.nodes, analysed.base.states
+    gates = {item.gate for item in nodes if item.gate >= 0} if len(analysed.scopes) > 1 else ()
+    if not any(states[gate][0] is BOTTOM for gate in gates):
+        return None
+    program = analysed.program
+    declared = program.declared
+
+    def enter(run: Interpretation, node: int, states: Sequence[State]) -> State:
+        item = nodes[node]
+        if isinstance(item.step, Gate | LoopBody):
+            states = _Opened(states, item.operands[: 2 if isinstance(item.step, LoopHead) else None])
+        state = interpret(run, node, states)
+        return tuple([_as_declared(value, declared.get((node, at), ())) for at, value in enumerate(state)])
+
+    analysis = ShapeAnalysis(program, interpreter=enter)
+    found = fixpoint(program, analysis)
+    return Entered(analysis.applied, found.states)
+
+
+class _Opened(Sequence["State"]):
+    """States in which nothing keeps a step from entering its body: no condition, number of trips or length is known."""
+
+    def __init__(self, states: Sequence[State], controls: Iterable[Operand]) -> None:
+        self._states = states
+        self._controls = frozenset(controls)
+
+    @overload
+    def __getitem__(self, at: int) -> State: ...
+    @overload
+    def __getitem__(self, at: slice) -> Sequence[State]: ...
+    def __getitem__(self, at: int | slice) -> State | Sequence[State]:
+        if isinstance(at, slice):
+            return self._states[at]
+        return tuple([_opened(v) if (at, k) in self._controls else v for k, v in enumerate(self._states[at])])
+
+    def __len__(self) -> int:
+        return len(self._states)
+
+
+def _opened(value: Value) -> Value:
+    if isinstance(value, Tensor):
+        return Tensor(value.dtype, value.shape.map(lambda dim: UNKNOWN_SIZE if dim is ZERO_EXPR else dim))
+    if isinstance(value, SequenceOf):
+        each = value.element
+        is_none = isinstance(each, Tensor) and each.shape is BOTTOM_SHAPE
+        return SequenceOf(Tensor(each.dtype) if isinstance(each, Tensor) and is_none else each)
+    return value
+
+
+def _as_declared(value: Value, shapes: Sequence[Shape]) -> Value:
+    """The value; if its rank is unknown, the sizes that the author declares."""
+    if not isinstance(value, Tensor) or not value.shape.is_top or not shapes:
+        return value
+    return Tensor(value.dtype, Shape([dim if dim.is_concrete else UNKNOWN_SIZE for dim in shapes[-1]]))
+
+
+def risks(analysed: Analysed) -> Mapping[int, str]:
+    """Nodes that a loader may refuse for what it sees of shapes, in execution order, and why."""
+    found: dict[int, str] = {}
+    inner, gates, operations = entered(analysed), analysed.nodes.places, analysed.nodes.operations
+    for node, summary in analysed.base.analysis.applied.items():
+        is_inside = summary.rejected is not None and not summary.refusal and gates[node][1] >= 0
+        if summary.load_risks or (is_inside and operations[node] is not None):
+            found[node] = next(iter(summary.load_risks), summary.rejected or "")
+    for node, summary in inner.summaries.items() if inner is not None else ():
+        if gates[node][1] >= 0 and not summary.refusal and operations[node] is not None:
+            reasons = (*summary.load_risks, *filter(None, [summary.rejected]), *summary.possible_failures)
+            for reason in reasons[:1]:
+                found.setdefault(node, reason)
+    return dict(sorted(found.items()))
+
+
+def refused(analysed: Analysed) -> set[str] | None:
+    """Operators and names of the nodes that inference refuses, if there is a risk that it does; None if it gave no
+    answer.
+
+    onnxruntime infers the types of a function by the versions that it imports, and again by those of the model.
+    """
+    return analysed.once(_refused)
+
+
+def _refused(analysed: Analysed) -> set[str] | None:
+    if not analysed.once(risks):
+        return set()
+    from absint.model.inference import MAX_INFERRED, refusals, skeleton
+
+    if len(analysed.nodes) > MAX_INFERRED:
+        return None
+    seen = _as_seen(skeleton(analysed.loaded.outline()))
+    found = [refusals(seen)]
+    if analysed.program.semantics == RUNTIME and any(k.operation and k.operation.other for k in analysed.nodes):
+        found.append(refusals(seen, analysed.loaded.imports()))
+    if any(item.lost for item in found):
+        return None
+    texts = [text.partition(": ") for item in found for text in item.found]
+    return {place for place, _, reason in texts if reason != _ELSEWHERE}
+
+
+_ELSEWHERE: Final = "Inference error(s):"
+"""What inference says of a node in whose body it refuses another."""
+
+
+def _as_seen(model: ModelProto) -> ModelProto:
+    """The model as onnxruntime infers its types, changed in place: nodes are sorted, constants reach bodies, and an
+    initialiser that a caller may replace is none.
+    """
+    fixed = model.ir_version < 4  # there every initialiser has to be an input
+    inputs = frozenset() if fixed else {info.name for info in model.graph.input}
+    kept = [tensor for tensor in model.graph.initializer if tensor.name not in inputs]
+    del model.graph.initializer[:]
+    model.graph.initializer.extend(kept)
+    for nodes in (model.graph.node, *(function.node for function in model.functions)):
+        tensors = model.graph.initializer if nodes is model.graph.node else ()
+        _show(nodes, {tensor.name: tensor for tensor in tensors if tensor.ByteSize() < SMALL})
+    for graph in graphs(model.graph):
+        _sort(graph)
+    return model
+
+
+def _sort(graph: GraphProto) -> None:
+    """Sort the nodes of a graph whose nodes read what stands below them."""
+    nodes, captures, seen = list(graph.node), Captures(), set[str]()
+    made = {name for node in nodes for name in node.output}
+    for node in nodes:
+        if not made.isdisjoint(captures.reads(node) - seen):
+            places = {id(item): at for at, item in enumerate(nodes)}
+            try:
+                order = [places[id(item)] for item in sorted_nodes(nodes, captures.reads, "")]
+            except ModelError:  # a cycle: inference refuses what it refuses
+                return
+            copy = type(graph)()
+            copy.CopyFrom(graph)
+            del graph.node[:]
+            graph.node.extend(copy.node[at] for at in order)
+            return
+        seen.update(node.output)
+
+
+def _show(nodes: Iterable[NodeProto], around: Mapping[str, TensorProto]) -> None:
+    """Give the bodies in the nodes the constants of the graphs around them that they read."""
+    pending = [(nodes, around)]
+    while pending:
+        nodes, around = pending.pop()
+        found = dict(around)
+        for node in nodes:
+            if node.op_type == "Constant" and node.attribute and node.attribute[0].HasField("t"):
+                found[node.output[0]] = node.attribute[0].t
+        for node in nodes:
+            for body in bodies(node):
+                own = {item.name for items in (body.input, body.initializer) for item in items}
+                own.update(name for inner in body.node for name in inner.output)
+                shown = {name: tensor for name, tensor in found.items() if name not in own}
+                read = {name for inner in body.node for name in inner.input}
+                pending.append((body.node, {**shown, **{t.name: t for t in body.initializer if t.ByteSize() < SMALL}}))
+                for name in sorted(read & shown.keys()):
+                    body.initializer.add().CopyFrom(shown[name])
+                    body.initializer[-1].name = name
+
+
+__all__ = ["Entered", "entered", "refused", "risks"]
