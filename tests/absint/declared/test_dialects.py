@@ -16,9 +16,9 @@ import sympy
 from onnx import ModelProto, TensorProto, TypeProto, helper, parser
 
 import absint
-from absint.declared.dialects import DIALECTS, dialect_of
-from absint.declared.interface import ASSUMING_KEY
-from absint.declared.respelling import DIALECT_KEY, NAMES_KEY
+from absint.copies.dialects import DIALECTS, dialect_of
+from absint.copies.interface import ASSUMING_KEY
+from absint.copies.respelling import DIALECT_KEY, NAMES_KEY
 from absint.lattices.terms.expr import Dim
 from absint.model.definitions import KEY
 from tests.adversarial import MODELS

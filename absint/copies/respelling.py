@@ -14,7 +14,7 @@ from typing import Final
 
 from onnx.onnx_pb import GraphProto, ModelProto, TensorShapeProto, TypeProto
 
-from absint.declared.dialects import ABSINT, Dialect, spelled
+from absint.copies.dialects import ABSINT, Dialect, spelled
 from absint.lattices.terms.expr import Dim, Expr, Symbol, sole_atom, symbol
 from absint.lattices.terms.substitution import substitute
 from absint.lattices.text.dim_params import format_dim_param, read_dim_param
