@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 from onnx.onnx_pb import GraphProto, ModelProto, TypeProto, ValueInfoProto
 
 from absint.copies.dialects import dialect_of
-from absint.copies.gate import Checked, Graphs, LeftOut, begin, checked
+from absint.copies.gate import Gate, Graphs, LeftOut, begin
 from absint.copies.idle import busy_loops, sized_by
 from absint.copies.interface import bind_inputs, fill_inventions
 from absint.copies.loading import has_bodies
@@ -70,20 +70,24 @@ def annotated(
     if len(analysed.nodes) <= MAX_INFERRED:
         begin(load=load and has_bodies(analysed.loaded.model))
     copy, bodies = annotate(analysed, original, style)
-    found = gated(analysed, original, copy, bodies, load=load)
+    found = gate_of(analysed, original, load=load).checked(copy, both(analysed, bodies))
     return Annotated(copy, tuple(found.left_out), found.unchecked)
 
 
-def gated(analysed: Analysed, original: ModelProto, copy: ModelProto, bodies: Sequence[Body], *, load: bool) -> Checked:
-    """Leave out of an annotated copy what the gate does not let pass."""
+def gate_of(analysed: Analysed, original: ModelProto, *, load: bool) -> Gate:
+    """The gate of copies of the analysed model."""
+    return Gate(original, len(analysed.nodes), busy_loops(analysed), load=load)
+
+
+def both(analysed: Analysed, bodies: Sequence[Body]) -> list[Graphs]:
+    """The graphs of the model and of its copy."""
     sizing = sized_by(analysed)
 
-    def both(body: Body) -> Graphs:
+    def graphs_of(body: Body) -> Graphs:
         idle = {name for name, operand in body.scope.names.items() if operand[0] in sizing} if sizing else ()
         return Graphs(body.original, body.graph, body.path, idle)
 
-    busy = busy_loops(analysed)
-    return checked(original, copy, list(map(both, bodies)), len(analysed.nodes), busy, load=load)
+    return list(map(graphs_of, bodies))
 
 
 def annotate(analysed: Analysed, original: ModelProto, style: Style) -> tuple[ModelProto, Sequence[Body]]:

@@ -9,12 +9,12 @@ Types that change what it finds are searched for, and removed again.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from functools import cached_property
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from onnx.onnx_pb import GraphProto, ModelProto, TypeProto, ValueInfoProto
 
 from absint.copies.loading import Loading, begin_loading
-from absint.errors import UsageError
 from absint.model import inference
 from absint.model.inference import MAX_INFERRED, Refusals, refusals
 from absint.model.walk import graphs
@@ -59,6 +59,8 @@ class Checked(NamedTuple):
     left_out: Sequence[LeftOut] = ()
     unchecked: str = ""
     """One line on why nobody knows whether the copy loads; empty if it does wherever the model does."""
+    complaint: str = ""
+    """One line on what is wrong with the copy, whatever its types."""
 
 
 class Written(NamedTuple):
@@ -94,70 +96,78 @@ def begin(*, load: bool) -> None:
         begin_loading()
 
 
-def checked(
-    original: ModelProto, copy: ModelProto, both: Sequence[Graphs], nodes: int, busy: Collection[str], *, load: bool
-) -> Checked:
-    """Remove the types of the copy of which the original model would not let a runtime know.
+class Gate:
+    """Lets the copies of one model pass.
 
-    `nodes` is the size of the model, and `busy` names the first outputs of loops that make a trip in every run. With
-    `load`, onnxruntime loads both if it is installed and may see more than onnx's inference.
+    With `load`, onnxruntime loads them if it is installed and may see more than onnx's inference. `busy` names the
+    first outputs of loops that make a trip in every run, and `nodes` is the size of the model.
     """
-    written = list(_written(copy, both))
-    if not written or nodes > MAX_INFERRED:
-        return Checked()
-    known = refusals(original)
-    loading = Loading(original, busy, has_refusals=bool(known.found), load=load)
-    found, _ = _passing(copy, written, known, loading)
-    if not loading.tells_shapes:
-        found += _without_idle(written, both)
-    for before, after, *_ in both:
-        for at in range(len(after.value_info) - 1, len(before.value_info) - 1, -1):
-            if not after.value_info[at].HasField("type"):
-                del after.value_info[at]
-    return Checked(found, known.lost or loading.lost)
 
+    def __init__(self, original: ModelProto, nodes: int, busy: Collection[str], *, load: bool) -> None:
+        self._original, self._busy, self._is_loaded = original, busy, load
+        self._is_open = nodes > MAX_INFERRED
 
-def checked_anew(original: ModelProto, copy: ModelProto, base: ModelProto, nodes: int, *, load: bool) -> Checked:
-    """As `checked`, for a copy with other nodes than the original, and with the types of `base` and more.
+    @cached_property
+    def _known(self) -> Refusals:
+        return refusals(self._original)
 
-    Raises UsageError for one that does not load, whatever its types.
-    """
-    if nodes > MAX_INFERRED:
-        return Checked()
-    old = {info.name: info.type for graph in graphs(base.graph) for info in (*graph.value_info, *graph.output)}
-    written = [
-        _change(info, old.get(info.name, TypeProto()), where, where)
-        for graph, where in _placed(copy.graph)
-        for info in (*graph.value_info, *graph.output)
-        if info.type != old.get(info.name)
-    ]
-    known = refusals(original)
-    loading = Loading(original, (), has_refusals=bool(known.found), load=load)
-    found, left = _passing(copy, written, known, loading, shapes=False)
-    if left is not None:
-        raise UsageError(
-            f"the copy would not load, though the model does: {left.reason}: "
-            "leave a size open that this node depends on, or give another one"
-        )
-    for graph in graphs(copy.graph):
-        for at in range(len(graph.value_info) - 1, -1, -1):
-            if not graph.value_info[at].HasField("type") and graph.value_info[at].name not in old:
-                del graph.value_info[at]
-    return Checked(found, known.lost or loading.lost)
+    @cached_property
+    def _loading(self) -> Loading:
+        return Loading(self._original, self._busy, has_refusals=bool(self._known.found), load=self._is_loaded)
 
+    @property
+    def tells_shapes(self) -> bool:
+        """onnxruntime says which shapes it finds in the bodies of the model."""
+        return not self._is_open and self._loading.tells_shapes
 
-def _passing(
-    copy: ModelProto, written: list[Written], known: Refusals, loading: Loading, *, shapes: bool = True
-) -> tuple[list[LeftOut], Complaint | None]:
-    """Remove types until both judges let the copy pass; these types, and a complaint that no type is behind."""
-    found: list[LeftOut] = []
-    left: Complaint | None = None
-    if not known.lost:
-        found, left = _taken_back(written, lambda: _refused(copy, known))
-    if loading.is_possible and left is None:
-        more, left = _taken_back(written, lambda: _changed(copy, loading, written if shapes else None))
-        found += more
-    return found, left
+    @property
+    def unchecked(self) -> str:
+        """One line on why nobody knows whether a copy loads where the model does."""
+        return "" if self._is_open else self._known.lost or self._loading.lost
+
+    def checked(self, copy: ModelProto, both: Sequence[Graphs]) -> Checked:
+        """Remove the types of a copy with the same nodes that a runtime would hold against it."""
+        written = list(_written(copy, both))
+        if not written or self._is_open:
+            return Checked()
+        found, _ = self._passing(copy, written, self)
+        if not self._loading.tells_shapes:
+            found += _without_idle(written, both)
+        for before, after, *_ in both:
+            for at in range(len(after.value_info) - 1, len(before.value_info) - 1, -1):
+                if not after.value_info[at].HasField("type"):
+                    del after.value_info[at]
+        return Checked(found, self.unchecked)
+
+    def rewritten(self, copy: ModelProto, base: ModelProto, typed: Gate) -> Checked:
+        """As `checked`, for a copy of `base` with other nodes and more types; `typed` is the gate of `base`."""
+        if self._is_open:
+            return Checked()
+        old = {info.name: info.type for graph in graphs(base.graph) for info in (*graph.value_info, *graph.output)}
+        placed = list(_placed(copy.graph))
+        written = [
+            _change(info, old.get(info.name, TypeProto()), where, where)
+            for graph, where in placed
+            for info in (*graph.value_info, *graph.output)
+            if info.type != old.get(info.name)
+        ]
+        found, left = self._passing(copy, written, typed)
+        for graph, _ in placed:
+            for at in range(len(graph.value_info) - 1, -1, -1):
+                if not graph.value_info[at].HasField("type") and graph.value_info[at].name not in old:
+                    del graph.value_info[at]
+        return Checked(found, self.unchecked, left)
+
+    def _passing(self, copy: ModelProto, written: list[Written], typed: Gate) -> tuple[list[LeftOut], str]:
+        """Remove types until the copy passes; these types, and a complaint that no type is behind."""
+        found: list[LeftOut] = []
+        left: Complaint | None = None
+        if not self._known.lost:
+            found, left = _taken_back(written, lambda: _refused(copy, self._known))
+        if self._loading.is_possible and left is None:
+            more, left = _taken_back(written, lambda: _changed(copy, self._loading, typed._loading, written))
+            found += more
+        return found, "" if left is None else left.reason
 
 
 def _refused(copy: ModelProto, known: Refusals) -> Complaint | None:
@@ -165,19 +175,17 @@ def _refused(copy: ModelProto, known: Refusals) -> Complaint | None:
     return None if reason is None else Complaint(reason)
 
 
-def _changed(copy: ModelProto, loading: Loading, written: Sequence[Written] | None) -> Complaint | None:
-    """Something that onnxruntime makes of the copy only: that it refuses it, and with `written` other sizes too."""
+def _changed(copy: ModelProto, loading: Loading, typed: Loading, written: Sequence[Written]) -> Complaint | None:
+    """Something that onnxruntime makes of the copy only; `typed` is of the model with the sizes of the copy."""
     refused = loading.refusal(copy)
     if refused:
         return Complaint(refused)
-    if written is None:
-        return None
     for item in written:
-        found = loading.wrong_sizes(item.place, item.value, item.sizes)
+        found = typed.wrong_sizes(loading.latest, item.place, item.value, item.sizes)
         if found is not None:
             what = f"onnxruntime takes {item.value!r} for {list(found)}"
             return Complaint("it has other sizes in some runs", what, item)
-    changed = loading.other_stacked()
+    changed = typed.other_stacked(loading.latest)
     if changed:
         return Complaint(f"sizes of {changed!r} in its body", "onnxruntime gives a loop without a trip other sizes")
     return None
@@ -272,4 +280,4 @@ def _sizes(proto: TypeProto) -> Sizes:
     return tuple(d.dim_value if d.HasField("dim_value") else None for d in proto.tensor_type.shape.dim)
 
 
-__all__ = ["Checked", "Graphs", "LeftOut", "begin", "checked", "checked_anew"]
+__all__ = ["Checked", "Gate", "Graphs", "LeftOut", "begin"]

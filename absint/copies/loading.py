@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
+from collections.abc import Collection
 from itertools import chain
 from math import prod
 from typing import TYPE_CHECKING, Final
@@ -43,7 +43,8 @@ class Loading:
         self._has_bodies = has_bodies(original)
         is_needed = has_refusals or self._has_bodies or _has_unknown_operators(original)
         is_asked = is_needed and load and is_installed()
-        self._copy: Shapes | None = None
+        self.latest: Shapes | None = None
+        """The shapes in the latest copy."""
         self._before = self._load(original) if is_asked else Loaded()
         self.lost = self._before.lost
         """One line on why onnxruntime gave no answer."""
@@ -70,29 +71,31 @@ class Loading:
         if not self.is_possible:
             return ""
         found = self._load(copy)
-        self._copy = found.shapes
+        self.latest = found.shapes
         if found.lost and not found.refusal:
             self.lost = found.lost
         return f"onnxruntime: {found.refusal}" if found.refusal else ""
 
-    def wrong_sizes(self, place: str, value: str, sizes: Sizes) -> Sizes:
-        """Sizes that onnxruntime finds for a value of the latest copy if all are numbers and not those that hold."""
+    def wrong_sizes(self, copy: Shapes | None, place: str, value: str, sizes: Sizes) -> Sizes:
+        """Sizes that onnxruntime finds for a value of a copy if all are numbers, and not those that hold."""
         key = place, value
-        found = None if self._copy is None else self._copy.values.get(key)
+        found = None if copy is None else copy.values.get(key)
         if found is None or sizes is None or None in found or found == sizes:
             return None
         return None if self._before.shapes is None or self._before.shapes.values.get(key) == found else found
 
-    def other_stacked(self) -> str:
-        """A scan output that gets other sizes in the latest copy if its loop makes no trip."""
-        if self._copy is None or self._before.shapes is None:
+    def other_stacked(self, copy: Shapes | None) -> str:
+        """A scan output that gets other sizes in a copy if its loop makes no trip."""
+        if copy is None or self._before.shapes is None:
             return ""
-        before = self._before.shapes.stacked
-        return next((key[1] for key, found in self._copy.stacked.items() if self._differs(key, found, before)), "")
-
-    def _differs(self, key: Key, found: Sizes, before: Mapping[Key, Sizes]) -> bool:
-        owner = key[0].rpartition("/")[2].rpartition(":")[0]
-        return key in before and before[key] != found and owner not in self._busy
+        before: dict[Key, set[Sizes]] = {}
+        for key, sizes in self._before.shapes.stacked.items():
+            before.setdefault(_owner(key), set()).add(sizes)
+        for key, sizes in copy.stacked.items():
+            owner = _owner(key)
+            if owner[0] not in self._busy and sizes not in before.get(owner, {sizes}):
+                return key[1]
+        return ""
 
     def _load(self, model: ModelProto) -> Loaded:
         try:
@@ -113,6 +116,11 @@ def _has_unknown_operators(model: ModelProto) -> bool:
     own = {domain_of(function.domain) for function in model.functions}
     nodes = chain(model.graph.node, *(function.node for function in model.functions))
     return any(domain_of(node.domain) not in own | _KNOWN for node in nodes if node.domain)
+
+
+def _owner(key: Key) -> Key:
+    """The first output of the node around a body, and a value: a copy may have the node in another graph."""
+    return key[0].rpartition("/")[2].rpartition(":")[0], key[1]
 
 
 def begin_loading() -> None:

@@ -8,8 +8,9 @@ from typing import TYPE_CHECKING, Final
 
 from onnx import ModelProto, TypeProto
 
-from absint.copies.annotate import annotate, gated
-from absint.copies.gate import Checked, LeftOut, begin, checked_anew
+from absint.copies.annotate import annotate, both, gate_of
+from absint.copies.gate import Gate, LeftOut, begin
+from absint.copies.idle import sized_by
 from absint.copies.interface import ASSUMING_KEY
 from absint.copies.loading import has_bodies
 from absint.copies.style import Style
@@ -17,7 +18,7 @@ from absint.errors import UsageError
 from absint.freezing.changes import changes
 from absint.freezing.dynamic import Dynamic, dynamic
 from absint.freezing.exact import Exact, size_at
-from absint.freezing.rewriting import rewrite
+from absint.freezing.rewriting import Rewritten, rewrite
 from absint.freezing.sizes import FixedSizes, fix, redeclared
 from absint.lattices.terms.expr import Expr, const
 from absint.lattices.terms.substitution import substitute
@@ -119,10 +120,10 @@ def freeze(
             check_weights(outline.model, analysed.folder, target)
         base = _declared(outline.model, fixed)
         fixed = redeclared(fixed, base, analysed.assumptions)
-        typed, first = _typed(base, fixed, analysed.assumptions, load=load)
         before = _nodes(outline.model)
-        rewritten = rewrite(fixed.bound, typed, Exact(fixed.bound, fixed.sizes))
-        then = checked_anew(outline.model, typed, base, len(analysed.nodes), load=load)
+        original = gate_of(analysed, outline.model, load=load)
+        rewritten, left_out, unchecked = _rewritten(original, base, fixed, analysed.assumptions, load=load)
+        typed = rewritten.model
         pieces = spliced(opened.data, 0, len(opened.data), changes(outline, rewritten))
         size = len(opened.data)
         model, weights = None, []
@@ -147,9 +148,9 @@ def freeze(
         fixed.clauses,
         fixed.possible_failures,
         fixed.without_trip,
-        (*first.left_out, *then.left_out),
+        left_out,
         tuple(weights),
-        first.unchecked or then.unchecked,
+        unchecked,
     )
 
 
@@ -167,17 +168,38 @@ def _declared(original: ModelProto, fixed: FixedSizes) -> ModelProto:
     return base
 
 
-def _typed(
-    base: ModelProto, fixed: FixedSizes, assumptions: Sequence[Relation], *, load: bool
-) -> tuple[ModelProto, Checked]:
-    """A copy with all types that follow from the sizes.
+def _rewritten(
+    original: Gate, base: ModelProto, fixed: FixedSizes, assumptions: Sequence[Relation], *, load: bool
+) -> tuple[Rewritten, tuple[LeftOut, ...], str]:
+    """A copy of `base` with all types that follow from the sizes, folded as far as it loads then.
 
-    The sizes are in its inputs, so that the metadata have the assumptions of the caller only.
+    The sizes are in its inputs, so that the metadata have the assumptions of the caller only. Raises UsageError if the
+    sizes alone keep it from loading.
     """
-    found, graphs = annotate(fixed.bound, base, Style(outputs=True))
+    bound = fixed.bound
+    found, bodies = annotate(bound, base, Style(outputs=True))
     _state(found, base, assumptions)
     _restore(base, found)
-    return found, gated(fixed.bound, base, found, graphs, load=load)
+    gate = gate_of(bound, base, load=load)
+    first = gate.checked(found, both(bound, bodies))
+    sizing = sized_by(bound)
+    every = frozenset(range(len(bound.nodes)))
+    tries: list[frozenset[int]] = [frozenset(sizing), every] if sizing else [every]
+    if not sizing or original.tells_shapes:
+        tries.insert(0, frozenset())
+    complaint = ""
+    for kept in tries:
+        model = ModelProto()
+        model.CopyFrom(found)
+        rewritten = rewrite(bound, model, Exact(bound, fixed.sizes), kept)
+        then = original.rewritten(model, base, gate)
+        if not then.complaint:
+            return rewritten, (*first.left_out, *then.left_out), original.unchecked
+        complaint = complaint or then.complaint
+    raise UsageError(
+        f"the frozen model would not load, though the model does: {complaint}: "
+        "leave a size open that this node depends on, or give another one"
+    )
 
 
 def _state(model: ModelProto, before: ModelProto, assumptions: Sequence[Relation]) -> None:

@@ -1,5 +1,7 @@
 """Models loaded by onnxruntime and not run: does it take them, and which shapes does it find in their bodies?
 
+They are loaded as they are and with optimisations, which compute constants and then infer types again.
+
 onnxruntime lets branches and loop bodies see the constants around them and passes elements of small tensors on, so it
 finds shapes that onnx's own inference does not. It allocates what an If or a Scan returns by these shapes if all sizes
 are numbers, and gives a scan output after no trip the sizes that it found for the body's value. Its own file format
@@ -99,26 +101,31 @@ def prepare() -> None:
 def answer(request: tuple[bytes, bool]) -> tuple[str, Shapes | None]:
     """What onnxruntime says of a model that it refuses; else the shapes that it found, if they are wanted."""
     model, shapes = request
+    found = None
     if shapes:
         with suppress(Exception):  # there are models that it loads and does not write in its format
             _session(model, _FILE)
             with open(_FILE, "rb") as file:
-                return "", _shapes(file.read())
+                found = _shapes(file.read())
     try:
-        _session(model, "")
+        if found is None:
+            _session(model, "")
+        _session(model, "", optimised=True)
     except ImportError:
         raise
     except Exception as error:
-        return PREFIX.sub("", " ".join(str(error).split())), None
-    return "", None
+        return PREFIX.sub("", " ".join(str(error).split())), found
+    return "", found
 
 
-def _session(model: bytes, target: str) -> onnxruntime.InferenceSession:
+def _session(model: bytes, target: str, *, optimised: bool = False) -> onnxruntime.InferenceSession:
     import onnxruntime as ort
 
     from absint.runs.session import plain_options
 
     options = plain_options()
+    if optimised:
+        options.graph_optimization_level = ort.GraphOptimizationLevel.ORT_ENABLE_ALL
     if target:
         options.optimized_model_filepath = target
         options.add_session_config_entry("session.save_model_format", "ORT")
