@@ -135,7 +135,7 @@ def _weightless(model: ModelProto) -> ModelProto:
     given = {info.name for info in graph.input}
     weights = {tensor.name: tensor for tensor in graph.initializer if _is_hollow(tensor)}
     for node in graph.node:
-        if node.op_type == "Constant" and not node.domain:
+        if node.op_type == "Constant" and not node.domain and node.output:
             weights.update((node.output[0], a.t) for a in node.attribute if a.name == "value" and _is_hollow(a.t))
     for name, tensor in weights.items():
         if name not in given:
@@ -145,7 +145,7 @@ def _weightless(model: ModelProto) -> ModelProto:
             for size in tensor.dims:
                 info.type.tensor_type.shape.dim.add(dim_value=size)
     kept = [tensor for tensor in graph.initializer if tensor.name not in weights]
-    nodes = [node for node in graph.node if node.op_type != "Constant" or node.output[0] not in weights]
+    nodes = [node for node in graph.node if weights.keys().isdisjoint(node.output)]
     if weights:
         made = _with(made, kept, nodes)
     left = MOST_ZEROS

@@ -177,7 +177,7 @@ class Copies(Analysed):
     def fewest_symbols(self) -> Fewest:
         """The fewest symbols that must be fixed so that every size of a computed value is a number.
 
-        Values with a size that hangs on data are listed apart: they are dynamic whatever is fixed.
+        Values with a size that hangs on data, where all symbols have the sizes of the answer, are listed apart.
         """
         from absint.freezing.fewest import fewest
 
