@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Collection, Sequence
 from itertools import chain
 from math import prod
 from typing import TYPE_CHECKING, Final
@@ -43,7 +43,7 @@ class Loading:
         self._has_bodies = has_bodies(original)
         is_needed = has_refusals or self._has_bodies or _has_unknown_operators(original)
         is_asked = is_needed and load and is_installed()
-        self.latest: Shapes | None = None
+        self.latest: Sequence[Shapes | None] = ()
         """The shapes in the latest copy."""
         self._before = self._load(original) if is_asked else Loaded()
         self.lost = self._before.lost
@@ -64,7 +64,7 @@ class Loading:
     @property
     def tells_shapes(self) -> bool:
         """The shapes in the bodies of the model are known."""
-        return self._before.shapes is not None
+        return self._before.shapes[0] is not None
 
     def refusal(self, copy: ModelProto) -> str:
         """The message of onnxruntime if it does not load a copy; empty if it does, and where it gives no answer."""
@@ -76,25 +76,27 @@ class Loading:
             self.lost = found.lost
         return f"onnxruntime: {found.refusal}" if found.refusal else ""
 
-    def wrong_sizes(self, copy: Shapes | None, place: str, value: str, sizes: Sizes) -> Sizes:
+    def wrong_sizes(self, copy: Sequence[Shapes | None], place: str, value: str, sizes: Sizes) -> Sizes:
         """Sizes that onnxruntime finds for a value of a copy if all are numbers, and not those that hold."""
         key = place, value
-        found = None if copy is None else copy.values.get(key)
-        if found is None or sizes is None or None in found or found == sizes:
-            return None
-        return None if self._before.shapes is None or self._before.shapes.values.get(key) == found else found
+        for before, after in zip(self._before.shapes, copy, strict=False):
+            found = None if after is None else after.values.get(key)
+            if before is None or found is None or sizes is None or None in found or found == sizes:
+                continue
+            if before.values.get(key) != found:
+                return found
+        return None
 
-    def other_stacked(self, copy: Shapes | None) -> str:
+    def other_stacked(self, copy: Sequence[Shapes | None]) -> str:
         """A scan output that gets other sizes in a copy if its loop makes no trip."""
-        if copy is None or self._before.shapes is None:
-            return ""
-        before: dict[Key, set[Sizes]] = {}
-        for key, sizes in self._before.shapes.stacked.items():
-            before.setdefault(_owner(key), set()).add(sizes)
-        for key, sizes in copy.stacked.items():
-            owner = _owner(key)
-            if owner[0] not in self._busy and sizes not in before.get(owner, {sizes}):
-                return key[1]
+        for before, after in zip(self._before.shapes, copy, strict=False):
+            known: dict[Key, set[Sizes]] = {}
+            for key, sizes in before.stacked.items() if before is not None else ():
+                known.setdefault(_owner(key), set()).add(sizes)
+            for key, sizes in after.stacked.items() if after is not None else ():
+                owner = _owner(key)
+                if owner[0] not in self._busy and sizes not in known.get(owner, {sizes}):
+                    return key[1]
         return ""
 
     def _load(self, model: ModelProto) -> Loaded:

@@ -104,8 +104,8 @@ class _Respelling:
     def _respelled(self, text: str, is_input: bool) -> str:
         if text in self._definitions:
             return text
-        names = self._alone - {text} if is_input else ()
-        dim = read_dim_param(text, names, total=is_input).dim
+        alone = self._alone - {text} if is_input else ()
+        dim = read_dim_param(text, alone, total=is_input).dim
         if not isinstance(dim, Expr) or dim.const is not None:
             return text
         if isinstance(only := sole_atom(dim), Symbol):

@@ -11,7 +11,7 @@ keeps the shapes of all values, bodies included.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from functools import cache
 from importlib.util import find_spec
@@ -52,8 +52,8 @@ class Loaded(NamedTuple):
 
     refusal: str = ""
     """The message of onnxruntime, if it does not load the model."""
-    shapes: Shapes | None = None
-    """None if they were not asked for, or not told."""
+    shapes: Sequence[Shapes | None] = (None, None)
+    """Those without optimisations and with them, None if they were not asked for, or not told."""
     lost: str = ""
     """One line on why there is no outcome, if the process died or met a limit."""
 
@@ -83,7 +83,7 @@ def begin() -> None:
 def load(model: bytes, *, shapes: bool) -> Loaded:
     """Load a model in a process of its own."""
     try:
-        refusal, found = cast("tuple[str, Shapes | None]", _process().ask((model, shapes), SECONDS))
+        refusal, found = cast("tuple[str, list[Shapes | None]]", _process().ask((model, shapes), SECONDS))
     except ProcessError as error:
         return Loaded(refusal=str(error) if error.outcome == "died" else "", lost=str(error))
     return Loaded(refusal, found)
@@ -98,27 +98,32 @@ def prepare() -> None:
         import onnxruntime  # noqa: F401
 
 
-def answer(request: tuple[bytes, bool]) -> tuple[str, Shapes | None]:
-    """What onnxruntime says of a model that it refuses; else the shapes that it found, if they are wanted."""
-    model, shapes = request
-    found = None
-    if shapes:
-        with suppress(Exception):  # there are models that it loads and does not write in its format
-            _session(model, _FILE)
-            with open(_FILE, "rb") as file:
-                found = _shapes(file.read())
+def answer(request: tuple[bytes, bool]) -> tuple[str, list[Shapes | None]]:
+    """What onnxruntime says of a model that it refuses, and the shapes that it found, if they are wanted."""
+    model, wanted = request
+    found: list[Shapes | None] = []
     try:
-        if found is None:
-            _session(model, "")
-        _session(model, "", optimised=True)
+        for optimised in (False, True):
+            found.append(_found(model, optimised=optimised) if wanted else None)
+            if found[-1] is None:
+                _session(model, "", optimised=optimised)
     except ImportError:
         raise
     except Exception as error:
-        return PREFIX.sub("", " ".join(str(error).split())), found
+        return PREFIX.sub("", " ".join(str(error).split())), [*found, None][:2]
     return "", found
 
 
-def _session(model: bytes, target: str, *, optimised: bool = False) -> onnxruntime.InferenceSession:
+def _found(model: bytes, *, optimised: bool) -> Shapes | None:
+    """The shapes; None for a model that onnxruntime does not load, or does not write in its format."""
+    with suppress(Exception):
+        _session(model, _FILE, optimised=optimised)
+        with open(_FILE, "rb") as file:
+            return _shapes(file.read())
+    return None
+
+
+def _session(model: bytes, target: str, *, optimised: bool) -> onnxruntime.InferenceSession:
     import onnxruntime as ort
 
     from absint.runs.session import plain_options
