@@ -30,7 +30,7 @@ ORDER: Final = tuple(
     absint.shapes.loops.orbits absint.shapes.loops.body
     absint.shapes.loops.invariants absint.shapes.interpretation absint.shapes.branches absint.shapes.loops absint.shapes
     absint.solution absint.analyses absint.runs absint.queries absint.profiles
-    absint.declared absint.freezing absint.dynamizing absint.costs.operators absint.costs absint.explain
+    absint.declared absint.copies absint.freezing absint.dynamizing absint.costs.operators absint.costs absint.explain
     absint.specification absint.certificates
     absint.report.relations absint.report.requirements absint.report.summary absint.report.tracing absint.report.text
     absint.page
@@ -62,6 +62,7 @@ READS_AND_WRITES_MODELS = (
     "absint/rules/schema_rules.py",
     "absint/program/lowering.py",
     "absint/shapes/reference.py",
+    "absint/copies/*",
     "absint/declared/*",
     "absint/dynamizing/*",
     "absint/freezing/*",

@@ -61,7 +61,7 @@ def by_policy(policy: str, model: ModelLike | Loaded, assume: Sequence[Assumptio
 
 def by_result(source: str, result: Result) -> Claims:
     """The shapes that an analysis infers for the main graph. Fresh symbols are its anonymous names."""
-    from absint.declared.type_writer import Writer
+    from absint.copies.type_writer import Writer
     from absint.lattices.value import Tensor
 
     writer = Writer(result, set())

@@ -41,6 +41,9 @@ model_argument = click.argument("model")
 assume_option = click.option(
     "--assume", metavar="RELATION", multiple=True, help="A relation over input symbols, as 'seq % 8 == 0'."
 )
+no_load_option = click.option(
+    "--no-load", is_flag=True, help="Do not let onnxruntime load the copy of a model with branches or loops."
+)
 policy_option = click.option(
     "--policy",
     type=click.Choice(POLICY_NAMES),

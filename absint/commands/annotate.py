@@ -15,6 +15,7 @@ from absint.commands.analysis import (
     Settings,
     analysed,
     assume_option,
+    no_load_option,
     policy_option,
     settings_options,
 )
@@ -24,7 +25,7 @@ from absint.commands.models import STANDARD_INPUT, models_argument, read_model
 from absint.errors import UsageError
 
 if TYPE_CHECKING:
-    from absint.declared.style import MergePolicy
+    from absint.copies.style import MergePolicy
     from absint.shapes.sizes import Sizes
 
 
@@ -58,6 +59,7 @@ if TYPE_CHECKING:
     help="Infer nothing: write the expressions that are in the file in their shortest form.",
 )
 @click.option("--copy-weights", is_flag=True, help="Copy the files of external weights beside OUT.")
+@no_load_option
 @click.option("--force", is_flag=True, help="Allow OUT to be MODEL itself, and MODEL.bak to be replaced.")
 @settings_options
 @models_argument(several=False)
@@ -74,6 +76,7 @@ def annotate(
     policy: str,
     simplify_only: bool,
     copy_weights: bool,
+    no_load: bool,
     force: bool,
 ) -> int:
     """Write a copy of MODEL with the inferred types in it.
@@ -89,19 +92,24 @@ def annotate(
     if simplify_only:
         with replacing:
             return _simplified(model, target, copy_weights=copy_weights)
-    from absint.declared.saving import STANDARD_OUTPUT, copying, copying_unread, finish_annotated
-    from absint.declared.style import Style
+    from absint.copies.saving import STANDARD_OUTPUT, copying, copying_unread, finish_annotated
+    from absint.copies.style import Style
 
     with replacing, copying_unread(model, target) if model != STANDARD_INPUT else nullcontext() as begun:
+        from absint.copies.loading import begin_loading, has_bodies
         from absint.model.inference import begin
 
         begin()
         loaded = read_model(model)
+        if not no_load and has_bodies(loaded.model):
+            begin_loading()
         with copying(loaded, target, begun) as copy:
             result = analysed(loaded, assume, sizes, policy=policy, settings=settings, shows_diagnostics=True)
             from absint.report import text
 
-            saved = finish_annotated(copy, result, Style(merge, outputs, dialect), copy_weights=copy_weights)
+            saved = finish_annotated(
+                copy, result, Style(merge, outputs, dialect), copy_weights=copy_weights, load=not no_load
+            )
     _note_weights(saved.weights_elsewhere, target)
     if target != STANDARD_OUTPUT:
         label = f", {result.policy.label}" if result.policy.label else ""
@@ -130,7 +138,7 @@ def _target(model: str, output: str | None, *, in_place: bool, force: bool) -> s
 
 
 def _simplified(model: str, target: str, *, copy_weights: bool) -> int:
-    from absint.declared.saving import STANDARD_OUTPUT, save_simplified
+    from absint.copies.saving import STANDARD_OUTPUT, save_simplified
     from absint.model.load import load
 
     changed, weights = save_simplified(load(model), target, copy_weights=copy_weights)

@@ -12,6 +12,7 @@ from absint.commands.analysis import (
     analysed,
     assume_option,
     format_option,
+    no_load_option,
     settings_options,
     working,
 )
@@ -31,6 +32,7 @@ if TYPE_CHECKING:
 @click.option("-o", "--output", metavar="OUT", help="The file to write; - for standard output.")
 @click.option("--force", is_flag=True, help="Allow OUT to be MODEL itself.")
 @click.option("--copy-weights", is_flag=True, help="Copy files of weights beside OUT.")
+@no_load_option
 @assume_option
 @settings_options
 @format_option()
@@ -41,6 +43,7 @@ def freeze(
     output: str | None,
     force: bool,
     copy_weights: bool,
+    no_load: bool,
     assume: tuple[str, ...],
     form: str,
 ) -> int:
@@ -68,7 +71,7 @@ def freeze(
     result = analysed(model, assume, settings=settings)
     if output is None:
         return _ask(result, form)
-    return _write(result, sizes, output, copy_weights, form)
+    return _write(result, sizes, output, form, copy_weights=copy_weights, load=not no_load)
 
 
 def _ask(result: Result, form: str) -> int:
@@ -86,14 +89,14 @@ def _ask(result: Result, form: str) -> int:
     return FINE if found.choices else UNDECIDED
 
 
-def _write(result: Result, sizes: Sizes, output: str, copy_weights: bool, form: str) -> int:
+def _write(result: Result, sizes: Sizes, output: str, form: str, *, copy_weights: bool, load: bool) -> int:
     from absint.freezing.sizes import IllegalSizesError
     from absint.report import freezing as report
     from absint.report.text import width_of, write
 
     try:
         with working("freezing"):
-            found = result.freeze(sizes, output, copy_weights=copy_weights)
+            found = result.freeze(sizes, output, copy_weights=copy_weights, load=load)
     except IllegalSizesError as error:
         if form == "json":
             click.echo(report.refused_document(result, error))

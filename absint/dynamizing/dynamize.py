@@ -6,8 +6,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Final
 
-from absint.declared.annotate import annotated
-from absint.declared.style import Style
+from absint.copies.annotate import annotated
+from absint.copies.style import Style
 from absint.dynamizing.choosing import settle
 from absint.dynamizing.constants import Constants
 from absint.dynamizing.judging import Judging

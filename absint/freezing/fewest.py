@@ -48,7 +48,9 @@ class Fewest:
     unused: tuple[str, ...]
     """Symbols on which the size of no computed value hangs: only inputs have them."""
     by_data: tuple[DynamicValue, ...]
-    """Values of which some size is no number whatever is fixed: it hangs on data, or nothing is known of it."""
+    """Values of which some size is no number at `sizes`: it hangs on data, or nothing is known of it. At other sizes it
+    may be one: a tensor without elements has no nonzero ones.
+    """
     sizes: Mapping[str, int]
     """The legal sizes at which this was found."""
     reason: str = ""

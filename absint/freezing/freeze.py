@@ -8,23 +8,26 @@ from typing import TYPE_CHECKING, Final
 
 from onnx import ModelProto, TypeProto
 
-from absint.declared.annotate import annotated
-from absint.declared.interface import ASSUMING_KEY
-from absint.declared.style import Style
+from absint.copies.annotate import annotate, both, gate_of
+from absint.copies.gate import Gate, LeftOut, begin
+from absint.copies.idle import sized_by
+from absint.copies.interface import ASSUMING_KEY
+from absint.copies.loading import has_bodies
+from absint.copies.style import Style
 from absint.errors import UsageError
 from absint.freezing.changes import changes
 from absint.freezing.dynamic import Dynamic, dynamic
 from absint.freezing.exact import Exact, size_at
-from absint.freezing.rewriting import rewrite
-from absint.freezing.sizes import FixedSizes, fix, idle_loops, redeclared
+from absint.freezing.rewriting import Rewritten, rewrite
+from absint.freezing.sizes import FixedSizes, fix, redeclared
 from absint.lattices.terms.expr import Expr, const
 from absint.lattices.terms.substitution import substitute
 from absint.lattices.text import format_dim_param, read_dim_param
 from absint.lattices.value import OptionalOf, Tensor, Value
-from absint.model.inference import MAX_INFERRED, LeftOut, begin, refusals
+from absint.model.inference import MAX_INFERRED
 from absint.model.opening import MAX_FILE
 from absint.model.outlines import Outline
-from absint.model.walk import bodies, graphs
+from absint.model.walk import bodies, graphs, pairs
 from absint.model.wire.splicing import Span, size_of, spliced
 from absint.model.writing import check_target, check_weights, write_copy
 
@@ -80,7 +83,7 @@ class Frozen:
     """Outputs of loops to which onnxruntime gives other sizes in the copy, if the loop has no trip: such an output has
     no elements, and takes its sizes from what type inference finds in the body. It finds more at fixed sizes."""
     left_out: tuple[LeftOut, ...] = ()
-    """Types that would keep the copy from loading."""
+    """Types that a runtime would hold against the copy."""
     weights_elsewhere: tuple[str, ...] = ()
     """Files of weights that runtimes look for beside the copy and that are beside the original."""
     unchecked: str = ""
@@ -101,12 +104,14 @@ class Frozen:
         return f"<Frozen: {self}>"
 
 
-def freeze(analysed: Analysed, sizes: Sizes, target: str = "", *, copy_weights: bool = False) -> Frozen:
+def freeze(
+    analysed: Analysed, sizes: Sizes, target: str = "", *, copy_weights: bool = False, load: bool = True
+) -> Frozen:
     """See `Result.freeze`."""
     if target and target != STANDARD_OUTPUT:
         check_target("", target)
     if len(analysed.nodes) <= MAX_INFERRED:
-        begin()
+        begin(load=load and has_bodies(analysed.loaded.model))
     fixed = fix(analysed, sizes)
     with analysed.loaded.opened() as opened:
         with analysed.loaded.reading():
@@ -115,10 +120,10 @@ def freeze(analysed: Analysed, sizes: Sizes, target: str = "", *, copy_weights: 
             check_weights(outline.model, analysed.folder, target)
         base = _declared(outline.model, fixed)
         fixed = redeclared(fixed, base, analysed.assumptions)
-        fixed, typed, left_out, unchecked = _typed(base, fixed, analysed.assumptions)
         before = _nodes(outline.model)
-        rewritten = rewrite(fixed.bound, typed, Exact(fixed.bound, fixed.sizes))
-        _check_loads(outline.model, typed, len(analysed.nodes))
+        original = gate_of(analysed, outline.model, load=load)
+        rewritten, left_out, unchecked = _rewritten(original, base, fixed, analysed.assumptions, load=load)
+        typed = rewritten.model
         pieces = spliced(opened.data, 0, len(opened.data), changes(outline, rewritten))
         size = len(opened.data)
         model, weights = None, []
@@ -163,24 +168,38 @@ def _declared(original: ModelProto, fixed: FixedSizes) -> ModelProto:
     return base
 
 
-def _typed(
-    base: ModelProto, fixed: FixedSizes, assumptions: Sequence[Relation]
-) -> tuple[FixedSizes, ModelProto, tuple[LeftOut, ...], str]:
-    """A copy with all types that follow from the sizes.
+def _rewritten(
+    original: Gate, base: ModelProto, fixed: FixedSizes, assumptions: Sequence[Relation], *, load: bool
+) -> tuple[Rewritten, tuple[LeftOut, ...], str]:
+    """A copy of `base` with all types that follow from the sizes, folded as far as it loads then.
 
-    The sizes are in its inputs, so that the metadata have the assumptions of the caller only.
+    The sizes are in its inputs, so that the metadata have the assumptions of the caller only. Raises UsageError if the
+    sizes alone keep it from loading.
     """
-    left_out: dict[LeftOut, None] = {}
-    while True:
-        found, more, unchecked = annotated(fixed.bound, Style(outputs=True), model=base)
-        left_out |= dict.fromkeys(more)
-        _state(found, base, assumptions)
-        is_idle = any(True for _ in idle_loops(fixed.bound))
-        _restore(base, found, whole=is_idle)
-        if not is_idle or found == base:
-            return fixed, found, tuple(left_out), unchecked
-        # Types that were written may give an output without a trip other sizes.
-        base, fixed = found, redeclared(fixed, found, assumptions)
+    bound = fixed.bound
+    found, bodies = annotate(bound, base, Style(outputs=True))
+    _state(found, base, assumptions)
+    _restore(base, found)
+    gate = gate_of(bound, base, load=load)
+    first = gate.checked(found, both(bound, bodies))
+    sizing = sized_by(bound)
+    every = frozenset(range(len(bound.nodes)))
+    tries: list[frozenset[int]] = [frozenset(sizing), every] if sizing else [every]
+    if not sizing or original.tells_shapes:
+        tries.insert(0, frozenset())
+    complaint = ""
+    for kept in tries:
+        model = ModelProto()
+        model.CopyFrom(found)
+        rewritten = rewrite(bound, model, Exact(bound, fixed.sizes), kept)
+        then = original.rewritten(model, base, gate)
+        if not then.complaint:
+            return rewritten, (*first.left_out, *then.left_out), original.unchecked
+        complaint = complaint or then.complaint
+    raise UsageError(
+        f"the frozen model would not load, though the model does: {complaint}: "
+        "leave a size open that this node depends on, or give another one"
+    )
 
 
 def _state(model: ModelProto, before: ModelProto, assumptions: Sequence[Relation]) -> None:
@@ -194,25 +213,15 @@ def _state(model: ModelProto, before: ModelProto, assumptions: Sequence[Relation
         model.metadata_props.extend(stated[:1])  # as it is: its value may not be valid UTF-8
 
 
-def _restore(before: ModelProto, after: ModelProto, *, whole: bool) -> None:
-    """Leave the declared outputs of the bodies of loops as they were, or with `whole` all declarations in them: where a
-    loop has no trip, a runtime takes the sizes of its outputs from them.
+def _restore(before: ModelProto, after: ModelProto) -> None:
+    """Leave the declared outputs of the bodies of loops as they were: where a loop has no trip, a runtime takes the
+    sizes of its outputs from them.
     """
-    pending = [(before.graph, after.graph)]
-    while pending:
-        graphs_of = pending.pop()
-        for old, new in zip(*(graph.node for graph in graphs_of), strict=True):
-            pairs = list(zip(bodies(old), bodies(new), strict=True))
-            if new.op_type == "If":
-                pending += pairs
-                continue
-            for old_body, new_body in pairs:
-                if whole:
-                    new_body.CopyFrom(old_body)
-                else:
-                    for number, info in enumerate(old_body.output):
-                        new_body.output[number].CopyFrom(info)
-                    pending.append((old_body, new_body))
+    for old_graph, new_graph in pairs(before.graph, after.graph):
+        for old, new in zip(old_graph.node, new_graph.node, strict=True):
+            for old_body, new_body in zip(bodies(old), bodies(new), strict=True) if new.op_type != "If" else ():
+                for number, info in enumerate(old_body.output):
+                    new_body.output[number].CopyFrom(info)
 
 
 def _write(declared: TypeProto, value: Value, sizes: Mapping[str, int]) -> None:
@@ -240,16 +249,6 @@ def _forget(declared: TypeProto, sizes: Mapping[str, int]) -> None:
 def _symbols(text: str) -> frozenset[str]:
     dim = read_dim_param(text, ()).dim
     return frozenset({text}) | (dim.free_symbols if isinstance(dim, Expr) else frozenset())
-
-
-def _check_loads(original: ModelProto, frozen: ModelProto, nodes: int) -> None:
-    """Raises UsageError if type inference, which runtimes run when they load a model, refuses the copy alone."""
-    if nodes > MAX_INFERRED:
-        return
-    known = refusals(original)
-    new = refusals(frozen).new(known)
-    if new is not None:
-        raise UsageError(f"the frozen model would not load, though the model does: {new}")
 
 
 def _joined(opened: Opened, pieces: Sequence[Piece]) -> ModelProto:

@@ -6,7 +6,7 @@ some data stays, needed or not, and so does every loop.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Final, TypeVar
 
@@ -59,20 +59,23 @@ class Rewritten:
     """Initialisers that nothing needs any more."""
 
 
-def rewrite(analysed: Analysed, model: ModelProto, exact: Exact) -> Rewritten:
-    """Rewrite the graphs of a copy of the analysed model, in place. Bodies of functions stay as they are, since each
-    serves many calls; and so does all of a model with graphs for training, which may name any value.
+def rewrite(analysed: Analysed, model: ModelProto, exact: Exact, kept: Collection[int] = frozenset()) -> Rewritten:
+    """Rewrite the graphs of a copy of the analysed model, in place, except the nodes that are `kept`.
+
+    Bodies of functions stay as they are, since each serves many calls; and so does all of a model with graphs for
+    training, which may name any value.
     """
     found = Rewritten(model, range(len(model.graph.node)))
     if model.training_info or not any(domain_of(entry.domain) == "" for entry in model.opset_import):
         return found
-    return _Rewriter(analysed, found, exact).run()
+    return _Rewriter(analysed, found, exact, kept).run()
 
 
 class _Rewriter:
     """Rewrites the graphs of one model, inner ones first."""
 
-    def __init__(self, analysed: Analysed, found: Rewritten, exact: Exact) -> None:
+    def __init__(self, analysed: Analysed, found: Rewritten, exact: Exact, kept: Collection[int]) -> None:
+        self._kept = kept
         self._analysed = analysed
         self._exact = exact
         self._found = found
@@ -118,7 +121,9 @@ class _Rewriter:
         if node.op_type != "If" or domain_of(node.domain):
             return None
         output = next((scope.names.get(name) for name in node.output if name), None)
-        return self._exact.taken(output[0]) if output is not None and output[0] >= 0 else None
+        if output is None or output[0] < 0 or output[0] in self._kept:
+            return None
+        return self._exact.taken(output[0])
 
     def _inlined(
         self, graph: GraphProto, place: int, node: NodeProto, branch: GraphProto, items: list[Item]
@@ -154,6 +159,8 @@ class _Rewriter:
         if bodies(node) or not operands or len(operands) < len(outputs):
             return Item(place, node)
         number = operands[0][0]
+        if number in self._kept:
+            return Item(place, node)
         known = self._analysed.nodes[number]
         if str(known.path) == path and known.outputs == tuple(node.output):
             numbers = [number]

@@ -6,16 +6,16 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Final
 
+from absint.copies.idle import idle_loops
 from absint.errors import UsageError
 from absint.lattices.dtype import DType
 from absint.lattices.limits import Limits
 from absint.lattices.logic.relation import FALSE, TRUE, eq
 from absint.lattices.logic.truth import NO
 from absint.lattices.records import changed
-from absint.lattices.terms.expr import Expr, const
+from absint.lattices.terms.expr import const
 from absint.lattices.value import Tensor
 from absint.model.load import Loaded
-from absint.program.constructs import LoopExit
 from absint.program.steps import LoopBody
 from absint.queries.contracts import contract
 from absint.queries.nearest import nearest
@@ -220,15 +220,6 @@ def _gains_elements(bound: Analysed, sizes: Mapping[str, int]) -> bool:
     return False
 
 
-def idle_loops(bound: Analysed) -> Iterator[tuple[int, LoopExit]]:
-    """The ends of loops that may make no trip."""
-    for number, node in enumerate(bound.nodes):
-        if isinstance(node.step, LoopExit):
-            trips = bound.analysis.trips.get(node.step.head)
-            if not isinstance(trips, Expr) or (trips.bounds.lo or 0) < 1:
-                yield number, node.step
-
-
 def _without_trip(before: Analysed, after: Analysed) -> Iterator[str]:
     """Outputs of loops that may make no trip, unless their sizes are sure to be those of the original."""
     names = after.program.names
@@ -282,4 +273,4 @@ def _derived(bound: Analysed, given: Mapping[str, int]) -> dict[str, int]:
     return found
 
 
-__all__ = ["FixedSizes", "IllegalSizesError", "at", "fix", "idle_loops", "redeclared"]
+__all__ = ["FixedSizes", "IllegalSizesError", "at", "fix", "redeclared"]

@@ -18,10 +18,22 @@ if TYPE_CHECKING:
 
 KEY: Final = "absint.definitions"
 
+NAMES_KEY: Final = "absint.names"
+"""The metadata key of a JSON object: names that replace texts of the author, and these texts."""
+
 
 def definition_texts(model: ModelMessage) -> dict[str, str]:
-    """The texts by name; nothing for an entry of another form, and where an input has a dim of such a name."""
-    content: object = next((item.value for item in model.metadata_props if item.key == KEY), "")
+    """The texts by name; nothing for an entry of another form, and where an input has a dim of such a name, unless it
+    replaces a text of the author.
+    """
+    found = _entry(model, KEY)
+    strange = found.keys() & _names_of_inputs(model)
+    return {} if strange and not strange <= _entry(model, NAMES_KEY).keys() else found
+
+
+def _entry(model: ModelMessage, key: str) -> dict[str, str]:
+    """An object of texts in the metadata; empty for anything else."""
+    content: object = next((item.value for item in model.metadata_props if item.key == key), "")
     if not isinstance(content, str) or not 2 < len(content) <= MAX_TEXT:
         return {}
     import json
@@ -30,9 +42,7 @@ def definition_texts(model: ModelMessage) -> dict[str, str]:
         found = json.loads(content)
     except (ValueError, RecursionError):
         return {}
-    if not isinstance(found, dict) or not all(isinstance(text, str) for text in found.values()):
-        return {}
-    return {} if found.keys() & _names_of_inputs(model) else found
+    return found if isinstance(found, dict) and all(isinstance(text, str) for text in found.values()) else {}
 
 
 def read_texts(texts: Mapping[str, str], symbols: Mapping[str, Dim] | None = None) -> dict[str, Dim]:
@@ -66,4 +76,4 @@ def _names_of_inputs(model: ModelMessage) -> set[str]:
     return {word for text in texts if isinstance(text, str) for word in (text, *re.findall(r"\w+", text))}
 
 
-__all__ = ["KEY", "definition_texts", "read_texts", "write_definitions", "write_entry"]
+__all__ = ["KEY", "NAMES_KEY", "definition_texts", "read_texts", "write_definitions", "write_entry"]

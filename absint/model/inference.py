@@ -1,28 +1,24 @@
-"""Types that keep an annotated model from loading.
+"""What onnx's inference refuses.
 
-While a runtime loads a model, it infers types from those in the file. Some inference functions refuse what their
-kernels run: given shapes, they reject a Concat with an empty input that differs on another axis, or an If before opset
-11 whose branches differ in rank. Types that trigger such a check are removed again. onnxruntime uses the inference
-functions of the `onnx` package, so a pass of `onnx.shape_inference` finds these types.
+While a runtime loads a model, it infers types from those in the file, with the inference functions of the `onnx`
+package. Some of them refuse what kernels run: given shapes, they reject a Concat with an empty input that differs on
+another axis, or an If before opset 11 whose branches differ in rank.
 """
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Mapping
 from contextlib import suppress
 from typing import Final, NamedTuple, cast
 
-from onnx.onnx_pb import GraphProto, ModelProto, TensorProto, TypeProto, ValueInfoProto
+from onnx.onnx_pb import ModelProto, TensorProto
 
 from absint.errors import UsageError
 from absint.lattices.limits import MEMORY
 from absint.model.outlines import LARGE, outlined
 from absint.model.protos import domain_of
 from absint.processes.process import Process, ProcessError
-
-MAX_LEFT_OUT: Final = 64
-"""Most types that are searched for one at a time; if more are in the way, all that was written is removed."""
 
 MAX_INFERRED: Final = 200_000
 """Most nodes, functions inlined, for a pass of inference."""
@@ -36,33 +32,8 @@ _LENIENT: Final = "Inferred shape and existing shape differ"
 """A runtime warns of a shape that contradicts its own inference, and loads the model."""
 
 
-class LeftOut(NamedTuple):
-    """A type that was not written, and the check that it triggers."""
-
-    value: str
-    path: str
-    reason: str
-
-    def __str__(self) -> str:
-        where = f"{self.path}/{self.value}" if self.path else self.value
-        return f"the type of {where!r} is left out: with it the model does not load ({self.reason})"
-
-
-class Written(NamedTuple):
-    """One type that annotating wrote into a graph; it can be removed, and written again."""
-
-    value: str
-    path: str
-    undo: Callable[[], None]
-    redo: Callable[[], None]
-
-
-class Graphs(NamedTuple):
-    """A graph of the original model, its copy, and its path."""
-
-    before: GraphProto
-    after: GraphProto
-    path: str
+_NESTED: Final = "Inference error(s):"
+"""Ends the text of a node whose bodies have the nodes that are refused; their texts follow."""
 
 
 class Refusals(NamedTuple):
@@ -76,70 +47,6 @@ class Refusals(NamedTuple):
     def new(self, known: Refusals) -> str | None:
         """A refusal that is not among the known ones, where these are known."""
         return None if known.lost else next(iter(self.found - known.found), None)
-
-
-class Checked(NamedTuple):
-    """The outcome of a search for types that keep a model from loading."""
-
-    left_out: Sequence[LeftOut] = ()
-    unchecked: str = ""
-    """One line on why nobody knows whether the copy loads; empty if it does wherever the model does."""
-
-
-def left_out(original: ModelProto, annotated: ModelProto, graphs: Sequence[Graphs]) -> Checked:
-    """Remove the types that trigger a check which the original model passes."""
-    written = list(_written(graphs))
-    if not written:
-        return Checked()
-    known = refusals(original)
-    if known.lost:
-        return Checked(unchecked=known.lost)
-    found = _taken_back(written, annotated, known)
-    for before, after, _ in graphs:
-        for place in range(len(after.value_info) - 1, len(before.value_info) - 1, -1):
-            if not after.value_info[place].HasField("type"):
-                del after.value_info[place]
-    return Checked(found)
-
-
-def _taken_back(written: list[Written], annotated: ModelProto, known: Refusals) -> list[LeftOut]:
-    found: list[LeftOut] = []
-    while (reason := refusals(annotated).new(known)) is not None:
-        if len(found) == MAX_LEFT_OUT:
-            for item in written:
-                item.undo()
-            return [*found, *(LeftOut(item.value, item.path, reason) for item in written)]
-        culprit = _culprit(written, annotated, known)
-        if culprit is None:
-            break  # not due to what was written
-        written.remove(culprit)
-        found.append(LeftOut(culprit.value, culprit.path, reason))
-    return found
-
-
-def _culprit(written: Sequence[Written], annotated: ModelProto, known: Refusals) -> Written | None:
-    """The last type of the shortest prefix that triggers a check; it is removed, all others are in place."""
-    low, high = 0, len(written)  # the first `low` types trigger nothing, the first `high` do
-    for item in written:
-        item.undo()
-    there = 0
-    if refusals(annotated).new(known) is not None:
-        for item in written:
-            item.redo()
-        return None
-    while high - low > 1:
-        middle = (low + high) // 2
-        for item in written[there:middle]:
-            item.redo()
-        for item in written[middle:there]:
-            item.undo()
-        there = middle
-        low, high = (low, middle) if refusals(annotated).new(known) is not None else (middle, high)
-    culprit = written[high - 1]
-    for item in written:
-        item.redo()
-    culprit.undo()
-    return culprit
 
 
 def begin() -> None:
@@ -164,7 +71,8 @@ def refusals(model: ModelProto, imports: Mapping[str, int] | None = None) -> Ref
         texts = cast(str, _PROCESS.ask(content, SECONDS)).split("(op_type:")[1:]
     except ProcessError as error:
         return _lost(error)
-    return Refusals(Counter(_brief(text) for text in texts if _LENIENT not in text))
+    briefs = (_brief(text) for text in texts if _LENIENT not in text)
+    return Refusals(Counter(text for text in briefs if not text.endswith(_NESTED)))
 
 
 def _lost(error: ProcessError) -> Refusals:
@@ -204,26 +112,4 @@ def _hollow(tensor: TensorProto) -> TensorProto:
     return TensorProto(name=tensor.name, data_type=tensor.data_type, dims=tensor.dims)
 
 
-def _written(graphs: Iterable[Graphs]) -> Iterator[Written]:
-    """The types of the annotated graphs that the original ones lack."""
-    for before, after, path in graphs:
-        for infos, olds in ((after.value_info, before.value_info), (after.output, before.output)):
-            for place, info in enumerate(infos):
-                old = olds[place].type if place < len(olds) else TypeProto()
-                if old != info.type:
-                    yield _change(info, old, path)
-
-
-def _change(info: ValueInfoProto, old: TypeProto, path: str) -> Written:
-    new = TypeProto()
-    new.CopyFrom(info.type)
-
-    def undo() -> None:
-        info.ClearField("type")
-        if old.WhichOneof("value") is not None:
-            info.type.CopyFrom(old)
-
-    return Written(info.name, path, undo, lambda: info.type.CopyFrom(new))
-
-
-__all__ = ["MAX_INFERRED", "Checked", "Graphs", "LeftOut", "Refusals", "begin", "left_out", "refusals", "skeleton"]
+__all__ = ["MAX_INFERRED", "Refusals", "begin", "refusals", "skeleton"]

@@ -133,7 +133,8 @@ def fewest(result: Result, found: Fewest, width: int) -> Iterator[Line]:
         for cause in value.causes:
             causes[cause] = causes.get(cause, 0) + 1
     rows = [f"{cause}: {count:,} {plural('value', count)}" for cause, count in causes.items()]
-    yield from listed("dynamic whatever is fixed, because of", rows, width)
+    at = f" at {plain(sizes(found.sizes))}" if found.sizes else ""
+    yield from listed(f"still dynamic{at}, because of", rows, width)
     outputs = [value for value in found.by_data if value.name in result.outputs]
     yield from listed("among them the outputs", [_value(value) for value in outputs], width)
 

@@ -13,9 +13,9 @@ if TYPE_CHECKING:
     import onnx
     import onnx_ir
 
-    from absint.declared.annotate import Annotated
-    from absint.declared.saving import AnnotatedFile
-    from absint.declared.style import MergePolicy
+    from absint.copies.annotate import Annotated
+    from absint.copies.saving import AnnotatedFile
+    from absint.copies.style import MergePolicy
     from absint.dynamizing.dynamize import Dynamized
     from absint.freezing.fewest import Fewest
     from absint.freezing.freeze import Frozen
@@ -27,7 +27,12 @@ class Copies(Analysed):
     """An analysis whose model can be written with what was found."""
 
     def annotate(
-        self, merge: MergePolicy = "refine", *, outputs: bool | None = None, dialect: str = "absint"
+        self,
+        merge: MergePolicy = "refine",
+        *,
+        outputs: bool | None = None,
+        dialect: str = "absint",
+        load: bool = True,
     ) -> onnx.ModelProto:
         """A copy of the model with what was inferred written into `value_info`, bodies of subgraphs included.
 
@@ -40,18 +45,25 @@ class Copies(Analysed):
         parses too), or `opaque`, a name for each distinct size. What a dialect has no text for is a name; the metadata
         define it, and annotated models read back as they were. Raises UsageError for another dialect.
 
-        A type is left out if the copy would not load with it, though the model does; `annotated` lists these.
+        A type is left out if a runtime would hold it against the copy: a check that only declared types wake, a loop
+        without a trip that gets other sizes. `annotated` lists these. Where onnxruntime may see more than onnx's own
+        inference, it loads the copy, without weights, if it is installed; `load=False` does without.
         """
-        return self.annotated(merge, outputs=outputs, dialect=dialect).model
+        return self.annotated(merge, outputs=outputs, dialect=dialect, load=load).model
 
     def annotated(
-        self, merge: MergePolicy = "refine", *, outputs: bool | None = None, dialect: str = "absint"
+        self,
+        merge: MergePolicy = "refine",
+        *,
+        outputs: bool | None = None,
+        dialect: str = "absint",
+        load: bool = True,
     ) -> Annotated:
         """As `annotate`: the copy, with the types that are left out of it and why."""
-        from absint.declared.annotate import annotated
-        from absint.declared.style import Style
+        from absint.copies.annotate import annotated
+        from absint.copies.style import Style
 
-        return annotated(self, Style(merge, outputs, dialect))
+        return annotated(self, Style(merge, outputs, dialect), load=load)
 
     def annotate_ir(
         self,
@@ -60,16 +72,17 @@ class Copies(Analysed):
         *,
         outputs: bool | None = None,
         dialect: str = "onnx-shape-inference",
+        load: bool = True,
     ) -> int:
         """Write what `annotate` writes onto the values of the onnx_ir model that was analysed, in place.
 
         The answer is the number of values and metadata entries that changed. Raises UsageError as `annotate` does, and
         if the model is not the analysed one.
         """
-        from absint.declared.ir_values import annotate_values
-        from absint.declared.style import Style
+        from absint.copies.ir_values import annotate_values
+        from absint.copies.style import Style
 
-        return annotate_values(self, model, Style(merge, outputs, dialect))
+        return annotate_values(self, model, Style(merge, outputs, dialect), load=load)
 
     def save_annotated(
         self,
@@ -79,6 +92,7 @@ class Copies(Analysed):
         outputs: bool | None = None,
         dialect: str = "absint",
         copy_weights: bool = False,
+        load: bool = True,
     ) -> AnnotatedFile:
         """Write the copy that `annotate` makes to a file, which is complete or not written at all.
 
@@ -87,10 +101,11 @@ class Copies(Analysed):
         are copied beside the new one. Raises UsageError as `annotate`
         does, for a path that cannot be written or holds weights, and if the model's file has changed since.
         """
-        from absint.declared.saving import save_annotated
-        from absint.declared.style import Style
+        from absint.copies.saving import save_annotated
+        from absint.copies.style import Style
 
-        return save_annotated(self, os.fspath(path), Style(merge, outputs, dialect), copy_weights=copy_weights)
+        style = Style(merge, outputs, dialect)
+        return save_annotated(self, os.fspath(path), style, copy_weights=copy_weights, load=load)
 
     def report(self, path: str | os.PathLike[str]) -> None:
         """Write a page to look at the model: one HTML file, see docs/report.md.
@@ -141,7 +156,14 @@ class Copies(Analysed):
             self, axes, fix=fix, run=run, path=None if path is None else os.fspath(path), limits=Limits(seconds)
         )
 
-    def freeze(self, sizes: Sizes, path: str | os.PathLike[str] | None = None, *, copy_weights: bool = False) -> Frozen:
+    def freeze(
+        self,
+        sizes: Sizes,
+        path: str | os.PathLike[str] | None = None,
+        *,
+        copy_weights: bool = False,
+        load: bool = True,
+    ) -> Frozen:
         """A copy of the model at these sizes of its input symbols, or shapes of its inputs; some may be left out.
 
         The sizes are written into the inputs, and all types follow. What they decide is folded: nodes whose outputs are
@@ -149,20 +171,20 @@ class Copies(Analysed):
         is left out. At these sizes every run of the copy gives the outputs of the original, bit by bit.
 
         With a `path` the copy is written to this file, complete or not at all, as `save_annotated` does, with
-        `copy_weights` as there; without, it is the `model` of the answer. `dynamic` lists what is not fixed in it, and
-        the symbols and nodes behind that.
+        `copy_weights` and `load` as there; without, it is the `model` of the answer. `dynamic` lists what is not fixed
+        in it, and the symbols and nodes behind that.
 
         Raises IllegalSizesError, and writes nothing, if the model cannot run at these sizes; UsageError for a name that
-        is no symbol, a number that is no size, and a path that cannot be written.
+        is no symbol, a number that is no size, a copy that would not load, and a path that cannot be written.
         """
         from absint.freezing.freeze import freeze
 
-        return freeze(self, sizes, "" if path is None else os.fspath(path), copy_weights=copy_weights)
+        return freeze(self, sizes, "" if path is None else os.fspath(path), copy_weights=copy_weights, load=load)
 
     def fewest_symbols(self) -> Fewest:
         """The fewest symbols that must be fixed so that every size of a computed value is a number.
 
-        Values with a size that hangs on data are listed apart: they are dynamic whatever is fixed.
+        Values with a size that hangs on data, where all symbols have the sizes of the answer, are listed apart.
         """
         from absint.freezing.fewest import fewest
 

@@ -1,6 +1,7 @@
 """Real runs beside the analysis, and their processes.
 
 run         feeds for a model, and its run with onnxruntime, here or in a process of its own; session is the run itself
+loading     loads a model and does not run it: the shapes that a runtime finds
 handed      a model on its way there
 arrays      real tensors as users pass them; elements: the chosen elements of small inputs
 statements  an abstract value taken apart into statements about a real one

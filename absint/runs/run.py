@@ -27,6 +27,7 @@ from absint.runs.allowance import explained
 from absint.runs.arrays import check_names
 from absint.runs.elements import chosen
 from absint.runs.handed import Handed
+from absint.runs.loading import PREFIX
 from absint.runs.worker import ask_once
 
 if TYPE_CHECKING:
@@ -307,14 +308,13 @@ def typed(kind: str, value: object) -> Array | list[object]:
     return cast("Array | list[object]", value)
 
 
-_PREFIX: Final = re.compile(r"\[ONNXRuntimeError\] : \d+ : \w+ : ")
 _NODE: Final = re.compile(r"Non-zero status code returned while running (\w+) node\. Name:'(.*?)' Status Message: ")
 _SOURCE: Final = re.compile(r"\S+\.(?:h|cc|cpp|hpp|cu):\d+ ")
 
 
 def in_one_line(message: str) -> str:
     """The message of onnxruntime, shortened, without references to its source code."""
-    text = _PREFIX.sub("", " ".join(message.split()))
+    text = PREFIX.sub("", " ".join(message.split()))
     node = _NODE.search(text)
     if node is not None:
         reason = _SOURCE.sub("", text[node.end() :])

@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
 from absint.runs.handed import Handed
+
+if TYPE_CHECKING:
+    import onnxruntime
 
 RAW_CODES: Final[Mapping[str, int]] = {
     "bfloat16": 16,
@@ -69,10 +72,7 @@ class Session:
     def __init__(self, model: bytes, names: Sequence[str], folder: str | None) -> None:
         import onnxruntime as ort
 
-        options = ort.SessionOptions()
-        options.graph_optimization_level = ort.GraphOptimizationLevel.ORT_DISABLE_ALL
-        options.log_severity_level = 4
-        options.intra_op_num_threads = options.inter_op_num_threads = 1
+        options = plain_options()
         if folder is not None:
             options.add_session_config_entry("session.model_external_initializers_file_folder_path", folder)
         self._session = ort.InferenceSession(model, options, providers=["CPUExecutionProvider"])
@@ -91,6 +91,17 @@ class Session:
         return dict(zip(self.types, values, strict=True))
 
 
+def plain_options() -> onnxruntime.SessionOptions:
+    """No optimisations, no messages, one thread."""
+    import onnxruntime as ort
+
+    options = ort.SessionOptions()
+    options.graph_optimization_level = ort.GraphOptimizationLevel.ORT_DISABLE_ALL
+    options.log_severity_level = 4
+    options.intra_op_num_threads = options.inter_op_num_threads = 1
+    return options
+
+
 def _fed(value: object) -> object:
     import onnxruntime as ort
 
@@ -102,4 +113,4 @@ def _fed(value: object) -> object:
     return ort.OrtValue.ortvalue_from_numpy_with_onnx_type(raw, code)
 
 
-__all__ = ["Outcome", "Session", "all_outputs", "answer", "execute"]
+__all__ = ["Outcome", "Session", "all_outputs", "answer", "execute", "plain_options"]

@@ -17,9 +17,14 @@ class Worker(Process):
     One that is not `limited` may hold any amount of memory.
     """
 
-    def __init__(self, function: str, *, subject: str = "it", limited: bool = True) -> None:
-        super().__init__(function, subject=subject, own_folder=True)
+    def __init__(self, function: str, *, between: str = "", subject: str = "it", limited: bool = True) -> None:
+        super().__init__(function, between=between, subject=subject, own_folder=True)
         self._limited = limited
+
+    def start(self) -> None:
+        """As for any process, under the limit of memory that is in force."""
+        self.memory = allowed() if self._limited else 0
+        super().start()
 
     def wait(self, *limits: float) -> None:
         """As for any process, under the limit of memory that is in force."""

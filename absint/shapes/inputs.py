@@ -58,7 +58,7 @@ def read_inputs(lowered: Lowered, shapes: Mapping[str, Shape] | None = None) -> 
     if shapes:
         declared = {name: (node, _with_shape(value, shapes.get(name))) for name, (node, value) in declared.items()}
         found.variables.update(shape.variable for shape in shapes.values() if shape.variable is not None)
-    dims = _Dims(dict.fromkeys([dim for _, value in declared.values() for dim in _open(value)]))
+    dims = _Dims(dict.fromkeys([dim for _, value in declared.values() for dim in _open(value)]), lowered.definitions)
     used = dims.names
     for name, (node, value) in declared.items():
         assert value is not None
@@ -102,9 +102,10 @@ class _Stated(NamedTuple):
 class _Dims:
     """The declared dims of all inputs; each is read once."""
 
-    def __init__(self, dims: Collection[Expr]) -> None:
-        """`dims` are those that are no numbers."""
+    def __init__(self, dims: Collection[Expr], definitions: Mapping[Symbol, Dim]) -> None:
+        """`dims` are those that are no numbers; the model may have `definitions` of names in them."""
         self._dims = dims
+        self._definitions = definitions
         self.names = {name for dim in dims for name in dim.free_symbols}
         """All names that are taken."""
         self._stated: dict[Expr, _Stated] = {}
@@ -119,7 +120,9 @@ class _Dims:
         found = self._stated.get(dim)
         if found is None:
             only = sole_atom(dim)
-            if isinstance(only, Symbol) and reads_as_name(only.name):
+            if isinstance(only, Symbol) and isinstance(meant := self._definitions.get(only), Expr):
+                found = self._read(meant, None)
+            elif isinstance(only, Symbol) and reads_as_name(only.name):
                 found = _Stated(symbol(only.name), None, (only.name,), ())
             else:
                 found = self._read(dim, only)

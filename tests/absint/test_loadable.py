@@ -13,6 +13,7 @@ from onnx import ModelProto, TensorProto, helper, numpy_helper, parser
 
 import absint
 from absint.cli import run
+from absint.copies import gate
 from absint.model import inference as loadable
 from absint.processes.process import Process
 from tests.absint import inferences
@@ -186,7 +187,7 @@ def test_a_shape_that_contradicts_inference_alone_stays() -> None:
 
 
 def test_beyond_the_limit_all_types_are_taken_back(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(loadable, "MAX_LEFT_OUT", 0)
+    monkeypatch.setattr(gate, "MAX_LEFT_OUT", 0)
     original = ACCEPTED_BY_KERNELS["Gemm of a vector"]
     found = absint.analyze(original).annotated()
     assert found.model == original

@@ -11,7 +11,7 @@ from onnx import AttributeProto, GraphProto, ModelProto, NodeProto, TensorProto,
 import absint
 from absint.auditing.bodies import bodies as audited
 from absint.cli import run
-from absint.declared.respelling import simplify
+from absint.copies.respelling import simplify
 from absint.dynamizing.constants import Protos
 from absint.freezing.inlining import Names, reads
 from absint.model.differences import differences

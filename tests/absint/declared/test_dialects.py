@@ -16,11 +16,11 @@ import sympy
 from onnx import ModelProto, TensorProto, TypeProto, helper, parser
 
 import absint
-from absint.declared.dialects import DIALECTS, dialect_of
-from absint.declared.interface import ASSUMING_KEY
-from absint.declared.respelling import DIALECT_KEY, NAMES_KEY
+from absint.copies.dialects import DIALECTS, dialect_of
+from absint.copies.interface import ASSUMING_KEY
+from absint.copies.respelling import DIALECT_KEY
 from absint.lattices.terms.expr import Dim
-from absint.model.definitions import KEY
+from absint.model.definitions import KEY, NAMES_KEY
 from tests.adversarial import MODELS
 from tests.real_models import PATHS
 
@@ -234,3 +234,17 @@ def test_names_of_sympy_are_those_that_it_reads_as_its_own() -> None:
         if is_name(name):
             assert sympy.sympify(name) == sympy.Symbol(name), name
     assert not any(map(is_name, ("N", "beta", "lambda", "max", "a b", "a-b", "a.b", "größe", "")))
+
+
+@pytest.mark.parametrize("dialect", DIALECTS)
+@pytest.mark.parametrize("dim", ["2*M", "floor(M/2)", "max(M, N) + 1", "M ** 2"])
+def test_an_input_that_is_an_expression_is_read_back(dim: str, dialect: str) -> None:
+    text = f"""<ir_version: 10, opset_import: ["": 20]> g (float[M] a, float["{dim}"] x) => (float[K] y)
+    {{ y = Concat<axis=0>(a, x) }}"""
+    first = absint.analyze(parser.parse_model(text))
+    back = absint.analyze(first.annotate(dialect=dialect, outputs=True))
+    assert not back.diagnostics
+    shown = str(back.shapes["y"])
+    for new, old in metadata(back.model, NAMES_KEY).items():
+        shown = shown.replace(new, old) if old in first.symbols else shown
+    assert shown == str(first.shapes["y"])

@@ -106,7 +106,7 @@ def test_which_symbols(capsys: pytest.CaptureFixture[str]) -> None:
     assert (code, out) == (0, "rows.onnx: fix N, M and K\n  then every computed size is a number\n")
     code, out, _ = said(capsys, DETECTOR)
     assert code == 0
-    assert out.startswith(f"{DETECTOR}: fix batch, height and width\n\ndynamic whatever is fixed, because of\n")
+    assert out.startswith(f"{DETECTOR}: fix batch, height and width\n\nstill dynamic at batch=5, height=7, width=11, ")
     assert "  boxes [detections, 4]  (the data of NonZero /NonZero)\n" in out
 
 

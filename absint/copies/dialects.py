@@ -38,7 +38,7 @@ def _sympy_names() -> frozenset[str]:
     """The names that `sympy.sympify` takes for something of SymPy or Python; `N`, `S` and `beta` are among them."""
     from importlib.resources import files
 
-    content = files("absint.declared").joinpath("sympy_names.txt").read_text(encoding="ascii")
+    content = files("absint.copies").joinpath("sympy_names.txt").read_text(encoding="ascii")
     return frozenset(line for text in content.splitlines() if not text.startswith("#") for line in text.split())
 
 

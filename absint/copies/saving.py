@@ -7,7 +7,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Final, NamedTuple
 
-from absint.declared.style import Style
+from absint.copies.style import Style
 from absint.lattices.text.escapes import excerpt
 from absint.model.early_copies import large_file
 from absint.model.files import has_changed
@@ -16,8 +16,8 @@ from absint.model.wire.splicing import spliced
 from absint.model.writing import check_target, copy_begun
 
 if TYPE_CHECKING:
+    from absint.copies.gate import LeftOut
     from absint.model.files import ModelFile, Opened
-    from absint.model.inference import LeftOut
     from absint.model.load import Loaded
     from absint.model.writing import Finish
     from absint.solution.analysed import Analysed
@@ -88,22 +88,25 @@ def save_annotated(
     style: Style = Style(),  # noqa: B008 (it is immutable)
     *,
     copy_weights: bool = False,
+    load: bool = True,
 ) -> AnnotatedFile:
     """Write an annotated copy to a file, or to standard output (`-`); see `Result.save_annotated`."""
     with copying(analysed.loaded, target) as copy:
-        return finish_annotated(copy, analysed, style, copy_weights=copy_weights)
+        return finish_annotated(copy, analysed, style, copy_weights=copy_weights, load=load)
 
 
-def finish_annotated(copy: Copying, analysed: Analysed, style: Style, *, copy_weights: bool) -> AnnotatedFile:
+def finish_annotated(
+    copy: Copying, analysed: Analysed, style: Style, *, copy_weights: bool, load: bool
+) -> AnnotatedFile:
     """Complete a copy of the analysed model with the annotations."""
-    from absint.declared.annotate import annotated
+    from absint.copies.annotate import annotated
     from absint.model.differences import differences
     from absint.model.outlines import outline
 
     data = copy.opened.data
     with analysed.loaded.reading():
         original = outline(data)
-    found = annotated(analysed, style, model=original)
+    found = annotated(analysed, style, model=original, load=load)
     pieces = spliced(data, 0, len(data), differences(original, found.model))
     weights = copy.finish(pieces, original, analysed.folder, copy_weights)
     values = sum(len(graph.value_info) for graph in graphs(found.model.graph))
@@ -118,7 +121,7 @@ def save_simplified(loaded: Loaded, target: str, *, copy_weights: bool = False) 
     with copying(loaded, target) as copied:
         from onnx.onnx_pb import ModelProto
 
-        from absint.declared.respelling import simplify
+        from absint.copies.respelling import simplify
         from absint.model.differences import differences
         from absint.model.outlines import outline
 

@@ -13,20 +13,23 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 
 from onnx.onnx_pb import GraphProto, ModelProto, TypeProto, ValueInfoProto
 
-from absint.declared.dialects import dialect_of
+from absint.copies.dialects import dialect_of
+from absint.copies.gate import Gate, Graphs, LeftOut, begin
+from absint.copies.idle import busy_loops, sized_by
+from absint.copies.interface import bind_inputs, fill_inventions
+from absint.copies.loading import has_bodies
+from absint.copies.merge import Merger
+from absint.copies.respelling import respell
+from absint.copies.style import POLICIES, MergePolicy, Style
+from absint.copies.type_writer import Writer, state_value
 from absint.declared.findings import FalseDeclaration, false_declarations
-from absint.declared.interface import bind_inputs, fill_inventions
-from absint.declared.merge import Merger
-from absint.declared.respelling import respell
-from absint.declared.style import POLICIES, MergePolicy, Style
-from absint.declared.type_writer import Writer, state_value
 from absint.errors import UsageError
 from absint.lattices.terms.expr import Dim
 from absint.lattices.text.escapes import excerpt
 from absint.lattices.value import AnyTensor, Container, Tensor, Value
 from absint.model.declared_types import dim_text
 from absint.model.definitions import write_definitions, write_entry
-from absint.model.inference import MAX_INFERRED, Graphs, LeftOut, begin, left_out
+from absint.model.inference import MAX_INFERRED
 from absint.model.walk import graphs, pairs
 from absint.program.graph import Scope
 
@@ -51,7 +54,13 @@ class Annotated(NamedTuple):
         return f"<Annotated {excerpt(self.model.graph.name)}: {len(self.left_out):,} types left out>"
 
 
-def annotated(analysed: Analysed, style: Style = Style(), *, model: ModelProto | None = None) -> Annotated:  # noqa: B008 (it is immutable)
+def annotated(
+    analysed: Analysed,
+    style: Style = Style(),  # noqa: B008 (it is immutable)
+    *,
+    model: ModelProto | None = None,
+    load: bool = True,
+) -> Annotated:
     """A copy of the analysed model that loads wherever the model does; see `Result.annotate`.
 
     `model` is the analysed model, which may lack the data of its tensors; the copy then lacks them too. Raises
@@ -59,15 +68,29 @@ def annotated(analysed: Analysed, style: Style = Style(), *, model: ModelProto |
     """
     original = analysed.model if model is None else model
     if len(analysed.nodes) <= MAX_INFERRED:
-        begin()
+        begin(load=load and has_bodies(analysed.loaded.model))
     copy, bodies = annotate(analysed, original, style)
-    if len(analysed.nodes) > MAX_INFERRED:
-        return Annotated(copy)
-    found = left_out(original, copy, [Graphs(body.original, body.graph, body.path) for body in bodies])
+    found = gate_of(analysed, original, load=load).checked(copy, both(analysed, bodies))
     return Annotated(copy, tuple(found.left_out), found.unchecked)
 
 
-def annotate(analysed: Analysed, original: ModelProto, style: Style) -> tuple[ModelProto, Sequence[_Body]]:
+def gate_of(analysed: Analysed, original: ModelProto, *, load: bool) -> Gate:
+    """The gate of copies of the analysed model."""
+    return Gate(original, len(analysed.nodes), busy_loops(analysed), load=load)
+
+
+def both(analysed: Analysed, bodies: Sequence[Body]) -> list[Graphs]:
+    """The graphs of the model and of its copy."""
+    sizing = sized_by(analysed)
+
+    def graphs_of(body: Body) -> Graphs:
+        idle = {name for name, operand in body.scope.names.items() if operand[0] in sizing} if sizing else ()
+        return Graphs(body.original, body.graph, body.path, idle)
+
+    return list(map(graphs_of, bodies))
+
+
+def annotate(analysed: Analysed, original: ModelProto, style: Style) -> tuple[ModelProto, Sequence[Body]]:
     """A copy of the analysed model with all inferred types written into it, and its graphs.
 
     Raises UsageError for an unknown policy or dialect, and under `strict` for a false declaration and for a constant
@@ -113,7 +136,7 @@ def _label(copy: ModelProto, label: str) -> None:
         write_entry(copy, POLICY_KEY, label)
 
 
-class _Body(NamedTuple):
+class Body(NamedTuple):
     """A graph of the copy with the names that the analysis knows in it."""
 
     graph: GraphProto
@@ -122,18 +145,18 @@ class _Body(NamedTuple):
     path: str
 
 
-def _bodies(analysed: Analysed, original: ModelProto, copy: ModelProto) -> Iterator[_Body]:
+def _bodies(analysed: Analysed, original: ModelProto, copy: ModelProto) -> Iterator[Body]:
     """The main graph, and every body of control flow outside of functions."""
     lowered = analysed.lowered
     scopes = {id(graph): (scope, path) for graph, scope, path in lowered.bodies}
-    yield _Body(copy.graph, original.graph, lowered.program.main, "")
+    yield Body(copy.graph, original.graph, lowered.program.main, "")
     read = pairs(analysed.loaded.model.graph, original.graph)
     for (lowered_graph, before), after in zip(read, graphs(copy.graph), strict=True):
         if id(lowered_graph) in scopes:
-            yield _Body(after, before, *scopes[id(lowered_graph)])
+            yield Body(after, before, *scopes[id(lowered_graph)])
 
 
-def _fill(analysed: Analysed, body: _Body, writer: Writer, style: Style, merger: Merger | None) -> None:
+def _fill(analysed: Analysed, body: Body, writer: Writer, style: Style, merger: Merger | None) -> None:
     graph, merge = body.graph, style.merge
     existing: dict[str, ValueInfoProto] = {}
     for declared in graph.value_info:
@@ -173,7 +196,7 @@ class _Declared:
     A model that was annotated before has them for the dims that the result names so, and keeps them.
     """
 
-    def __init__(self, analysed: Analysed, copy: ModelProto, bodies: Sequence[_Body], merge: MergePolicy) -> None:
+    def __init__(self, analysed: Analysed, copy: ModelProto, bodies: Sequence[Body], merge: MergePolicy) -> None:
         shown = {name for dim in analysed.names.values() for name in dim.free_symbols}
         words = sorted(map(re.escape, shown.union(analysed.elements)), key=len, reverse=True)
         self._own = re.compile("|".join([_ENGINE_NAME, *(rf"(?<!\w){name}(?!\w)" for name in words)]))

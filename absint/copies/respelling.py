@@ -14,7 +14,7 @@ from typing import Final
 
 from onnx.onnx_pb import GraphProto, ModelProto, TensorShapeProto, TypeProto
 
-from absint.declared.dialects import ABSINT, Dialect, spelled
+from absint.copies.dialects import ABSINT, Dialect, spelled
 from absint.lattices.terms.expr import Dim, Expr, Symbol, sole_atom, symbol
 from absint.lattices.terms.substitution import substitute
 from absint.lattices.text.dim_params import format_dim_param, read_dim_param
@@ -23,14 +23,11 @@ from absint.lattices.text.layout import symbol_text
 from absint.lattices.text.printer import format_dim
 from absint.lattices.text.tokens import is_word, pieces, reads_as_name
 from absint.model.declared_types import dim_text
-from absint.model.definitions import definition_texts, read_texts, write_definitions, write_entry
+from absint.model.definitions import NAMES_KEY, definition_texts, read_texts, write_definitions, write_entry
 from absint.model.walk import graphs
 
 DIALECT_KEY: Final = "absint.dialect"
 """The metadata key of the dialect that the dims of a model are written in."""
-
-NAMES_KEY: Final = "absint.names"
-"""The metadata key of a JSON object: names that replace texts of the author, and these texts."""
 
 
 def respell(model: ModelProto, dialect: Dialect) -> None:
@@ -75,6 +72,8 @@ class _Respelling:
         """New names of symbols."""
         self._replaced: dict[str, str] = {}
         """Texts of the author, by the names that replace them."""
+        self._alone = frozenset(filter(_is_symbol, map(dim_text, _dims_of_inputs(model.graph))))
+        """The texts that are a name on some input: there others may be expressions over them."""
         self._numbers = count(1)
         self._spelled: dict[tuple[str, bool], str] = {}
 
@@ -88,7 +87,9 @@ class _Respelling:
             others = chain(graph.value_info, graph.output, () if graph is self._model.graph else graph.input)
             for dim in chain.from_iterable(_dims(info.type) for info in others):
                 dim.dim_param = self._text(dim_text(dim), False)
-        kept = {name: text for name, text in self._definitions.items() if name not in self._replaced}
+        # A new name of a symbol of the author's needs none; what stands for an expression does, for inputs too.
+        simple = {name for name, text in self._replaced.items() if text in self._renamed}
+        kept = {name: text for name, text in self._definitions.items() if name not in simple}
         write_definitions(self._model, {name: self._over_new_names(text) for name, text in kept.items()})
         write_entry(self._model, DIALECT_KEY, self._dialect.name)
         if self._replaced:
@@ -103,7 +104,8 @@ class _Respelling:
     def _respelled(self, text: str, is_input: bool) -> str:
         if text in self._definitions:
             return text
-        dim = read_dim_param(text, (), total=is_input).dim
+        alone = self._alone - {text} if is_input else ()
+        dim = read_dim_param(text, alone, total=is_input).dim
         if not isinstance(dim, Expr) or dim.const is not None:
             return text
         if isinstance(only := sole_atom(dim), Symbol):
@@ -185,10 +187,15 @@ def _texts(model: ModelProto) -> Iterator[str]:
         yield from map(dim_text, _dims(info.type))
 
 
+def _is_symbol(text: str) -> bool:
+    dim = read_dim_param(text, ()).dim
+    return isinstance(dim, Expr) and isinstance(sole_atom(dim), Symbol)
+
+
 def _words(text: str) -> Iterator[str]:
     yield text
     if not reads_as_name(text):
         yield from re.findall(r"\w+", text)
 
 
-__all__ = ["DIALECT_KEY", "NAMES_KEY", "respell"]
+__all__ = ["DIALECT_KEY", "respell", "simplify"]

@@ -23,7 +23,7 @@ from absint.model.declared_types import FIELDS, read_dim
 from absint.program.steps import LoopBody
 
 if TYPE_CHECKING:
-    from absint.declared.type_writer import Writer
+    from absint.copies.type_writer import Writer
     from absint.solution.analysed import Analysed
 
 _NESTED = {"sequence_type": "elem_type", "optional_type": "elem_type", "map_type": "value_type"}

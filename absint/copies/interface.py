@@ -12,7 +12,7 @@ from absint.model.definitions import write_entry
 if TYPE_CHECKING:
     from onnx import ModelProto, TensorShapeProto, ValueInfoProto
 
-    from absint.declared.type_writer import Writer
+    from absint.copies.type_writer import Writer
     from absint.solution.analysed import Analysed
 
 ASSUMING_KEY: Final = "absint.assuming"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Final, Literal, NamedTuple
 
-from absint.declared.dialects import ABSINT
+from absint.copies.dialects import ABSINT
 
 MergePolicy = Literal["skip", "override", "refine", "strict"]
 POLICIES: Final[tuple[MergePolicy, ...]] = ("skip", "override", "refine", "strict")

@@ -6,8 +6,8 @@ from collections.abc import Iterator
 from itertools import chain
 from typing import TYPE_CHECKING
 
-from absint.declared.annotate import annotated
-from absint.declared.style import Style
+from absint.copies.annotate import annotated
+from absint.copies.style import Style
 from absint.errors import UsageError
 from absint.model.onnx_ir_models import outline_of
 
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from absint.solution.analysed import Analysed
 
 
-def annotate_values(analysed: Analysed, model: onnx_ir.Model, style: Style) -> int:
+def annotate_values(analysed: Analysed, model: onnx_ir.Model, style: Style, *, load: bool = True) -> int:
     """Write types onto the values of the analysed model, and definitions into its metadata; the number of changes.
 
     No tensor is touched. Raises UsageError for another model than the analysed one, and as `Result.annotate` does.
@@ -26,7 +26,7 @@ def annotate_values(analysed: Analysed, model: onnx_ir.Model, style: Style) -> i
     original = outline_of(model)
     if [node.name for node in original.graph.node] != [node.name for node in analysed.loaded.model.graph.node]:
         raise UsageError("the onnx_ir model is not the one that was analysed: analyze it again after it has changed")
-    copy = annotated(analysed, style, model=original).model
+    copy = annotated(analysed, style, model=original, load=load).model
     changed = sum(_write(value, proto) for value, proto in _typed(model.graph, copy.graph))
     for entry in copy.metadata_props:
         if model.metadata_props.get(entry.key) != entry.value:

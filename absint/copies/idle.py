@@ -1,0 +1,55 @@
+"""Loops that may make no trip. onnxruntime then gives a scan output the sizes that it finds for the body's value."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+from absint.lattices.terms.expr import Expr
+from absint.program.constructs import LoopExit, ScanExit
+from absint.program.steps import LoopBody
+
+if TYPE_CHECKING:
+    from absint.solution.analysed import Analysed
+
+
+def idle_loops(analysed: Analysed) -> Iterator[tuple[int, LoopExit]]:
+    """The ends of Loops that may make no trip."""
+    for number, node in enumerate(analysed.nodes):
+        if isinstance(node.step, LoopExit) and not _is_busy(analysed, node.step):
+            yield number, node.step
+
+
+def busy_loops(analysed: Analysed) -> set[str]:
+    """The first outputs of Loops that make a trip in every run."""
+    ends = (node for node in analysed.nodes if isinstance(node.step, LoopExit) and _is_busy(analysed, node.step))
+    return {next(filter(None, node.outputs), "") for node in ends}
+
+
+def _is_busy(analysed: Analysed, step: LoopExit) -> bool:
+    trips = analysed.analysis.trips.get(step.head)
+    return isinstance(trips, Expr) and (trips.bounds.lo or 0) >= 1
+
+
+def sized_by(analysed: Analysed) -> set[int]:
+    """The nodes with values from which scan outputs of loops without a trip may take sizes."""
+    nodes = analysed.nodes
+    pending = []
+    for number, step in idle_loops(analysed):
+        pending += nodes[number].operands[3 + 3 * step.count :]
+    for node in nodes:
+        if isinstance(node.step, ScanExit):
+            pending += node.operands
+    found: set[int] = set()
+    while pending:
+        number, _ = pending.pop()
+        if number >= 0 and number not in found:
+            found.add(number)
+            pending += nodes[number].operands
+            head = nodes[number].step
+            if isinstance(head, LoopBody):
+                pending += head.back
+    return found
+
+
+__all__ = ["busy_loops", "idle_loops", "sized_by"]

@@ -1,0 +1,279 @@
+"""Copies of random models with branches and loops: `python -m tests.jobs.copy_hunt --seconds 60 --seed 0`.
+
+Half of the models nest branches by size and by data, loops with and without a trip, scans and functions; the others
+have a body with an operator that is stricter where it knows shapes, behind values whose shapes inference does not find.
+Each copy, annotated or frozen, must load with and without optimisations and give the outputs of the original.
+"""
+
+from __future__ import annotations
+
+import argparse
+import random
+import sys
+import time
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+import onnx
+import onnxruntime
+from onnx import parser
+
+import absint
+from absint import Result
+from absint.errors import UsageError
+from absint.freezing.sizes import IllegalSizesError
+from absint.runs.loading import load
+from tests.jobs.freezing import same
+from tests.soundness.nested_models import Maker
+
+Feeds = Mapping[str, Any]
+Case = tuple[onnx.ModelProto, Sequence[tuple[Mapping[str, int], Feeds]]]
+
+HIDING = {
+    "as floats": "{n}s = Shape({x}) {n}f = Cast<to = 1>({n}s) {n}r = Relu({n}f) {n}t = Cast<to = 7>({n}r) "
+    "{n} = Reshape({x}, {n}t)",
+    "in a sequence": "{n}q = SequenceConstruct({x}) {n} = SequenceAt({n}q, zero)",
+    "by axes from data": "{n}a = Max(zeros, zeros) {n}u = Unsqueeze({x}, {n}a) {n} = Squeeze({n}u, {n}a)",
+    "not": "{n} = Identity({x})",
+}
+STRICT = (
+    "{y} = Squeeze({v}, one1)",
+    "{y} = Concat<axis = 0>({v}, none)",
+    "{w}k = Constant<value = float {{1.0}}>() {w}n = NonZero({w}k) {w}c = Cast<to = 1>({w}n) {y} = Identity({w}c)",
+    "{w}z = NonZero({v}) {y} = Cast<to = 1>({w}z)",
+    "{w}e = Shape({v}) {w}g = Gather({w}e, zero) {w}r = Range(zero, {w}g, step) {y} = Cast<to = 1>({w}r)",
+    "{w}e = Shape({v}) {y} = Expand(oneF, {w}e)",
+    "{y} = Reshape({v}, shape2)",
+    "{y} = Transpose<perm = [1, 0]>({v})",
+    "{y} = MatMul({v}, square)",
+    "{y} = Add({v}, threes)",
+    "{y}, {w}rest = Split<axis = 0, num_outputs = 2>({v})",
+    "{y} = Slice({v}, zeros, one1)",
+    "{y} = Gemm({v}, square)",
+)
+TESTS = ("{c}d = Shape<start = 1>({v}) {c}s = Squeeze({c}d) {c} = Equal({c}s, step)", "{c} = Identity(b)",
+         "{c}d = Size({v}) {c} = Greater({c}d, zero)", "{c}d = Greater(m, zero) {c} = Not({c}d)")  # fmt: skip
+
+
+def trapped(seed: int) -> Case:
+    """A model with a strict operator in one or two bodies."""
+    r = random.Random(seed)
+    names = iter(f"t{number}" for number in range(1000))
+
+    def hidden(x: str, lines: list[str]) -> str:
+        name = next(names)
+        lines.append(HIDING[r.choice(list(HIDING))].format(n=name, x=x))
+        return name
+
+    def body(v: str, depth: int) -> tuple[str, str]:
+        """Lines that compute a value, and its name."""
+        lines: list[str] = []
+        if r.random() < 0.4:
+            v = hidden(v, lines)
+        if depth and r.random() < 0.4:
+            line, y = construct(v, depth - 1)
+            lines.append(line)
+        else:
+            y = next(names)
+            lines.append(r.choice(STRICT).format(v=v, y=y, w=next(names)))
+        out = next(names)
+        lines.append(f"{out} = Identity({y})")
+        return " ".join(lines), out
+
+    def construct(v: str, depth: int) -> tuple[str, str]:
+        y, shape = next(names), r.choice(["float[]", "float[]", f"float[{next(names)}A]" if depth < 0 else "float[]"])
+        text, out = body(v, depth)
+        kind = r.random()
+        if kind < 0.55:
+            test = next(names)
+            other, last = (f"{(o := next(names))} = Identity({v})", o) if r.random() < 0.5 else body(v, depth)
+            first, second = ((text, out), (other, last))[:: r.choice([1, -1])]
+            return (
+                f"{r.choice(TESTS).format(c=test, v=v)} {y} = If({test}) <then_branch = a () => ({shape} {first[1]}) "
+                f"{{ {first[0]} }}, else_branch = e () => ({shape} {second[1]}) {{ {second[0]} }}>"
+            ), y
+        i, c, d = next(names), next(names), next(names)
+        if kind < 0.85:
+            return (
+                f"{y} = Loop(m, go) <body = l (int64 {i}, bool {c}) => (bool {d}, {shape} {out}) "
+                f"{{ {d} = Identity({c}) {text} }}>"
+            ), y
+        e, p, q = next(names), next(names), next(names)
+        return (
+            f"{p}, {y} = Scan<num_scan_inputs = 1, body = s (float {q}i, float[C] {e}) => (float {q}, {shape} {out}) "
+            f"{{ {q} = Identity({q}i) {text} }}>(oneS, x)"
+        ), y
+
+    lines: list[str] = []
+    v = hidden(r.choice(["x", "x", "z"]), lines)
+    outs = []
+    for _ in range(r.choice([1, 1, 2])):
+        line, y = construct(v, 2)
+        lines.append(line)
+        outs.append(y)
+    lines.append(f"last = Shape({v})")
+    text = f"""<ir_version: 8, opset_import: ["" : 18]>
+    g (float[{r.choice(["N, 4", "N, M", "3, M"])}] x, float[{r.choice(["N, 1", "K, 4", "2, 4", "K"])}] z,
+       int64 m, bool b) => ({", ".join(f"float[] {y}" for y in outs)}, int64[R] last)
+    <int64 zero = {{0}}, int64 step = {{1}}, int64[1] zeros = {{0}}, int64[1] one1 = {{1}}, int64[2] shape2 = {{-1, 2}},
+      float[1] oneF = {{1}},
+      bool go = {{1}}, float[0] none = {{}}, float[1, 4] threes = {{3, 3, 3, 3}},
+      float oneS = {{1}},
+      float[4, 4] square = {{1, 2, 3, 4, 5, 6, 7, 8, 1, 2, 3, 4, 5, 6, 7, 8}}> {{ {" ".join(lines)} }}"""
+    model = parser.parse_model(text)
+    rng = np.random.default_rng(seed)
+    feeds = []
+    for sizes in (
+        {"N": 3, "M": 4, "K": 2},
+        {"N": 1, "M": 1, "K": 1},
+        {"N": 0, "M": 2, "K": 3},
+        {"N": 2, "M": 0, "K": 0},
+    ):
+        for trips, test in ((0, True), (2, False)):
+            found: dict[str, Any] = {"m": np.array(trips), "b": np.array(test)}
+            for info in model.graph.input[:2]:
+                dims = [sizes.get(d.dim_param, d.dim_value) for d in info.type.tensor_type.shape.dim]
+                found[info.name] = rng.integers(-1, 3, dims).astype(np.float32)
+            feeds.append((sizes, found))
+    return model, feeds
+
+
+def nested(seed: int) -> Case | None:
+    """A model of nested bodies, if one is made from this seed."""
+    found = Maker(seed).model()
+    if found is None:
+        return None
+    model, sizes, envs = found
+    names = [info.name for info in model.graph.input]
+    return model, [(s, {name: env[name] for name in names}) for s, env in zip(sizes, envs, strict=True)]
+
+
+Model = onnxruntime.InferenceSession
+
+
+def session(model: onnx.ModelProto, *, optimised: bool) -> Model:
+    """The model in onnxruntime."""
+    options = onnxruntime.SessionOptions()
+    options.log_severity_level = 4
+    options.intra_op_num_threads = options.inter_op_num_threads = 1
+    if not optimised:
+        options.graph_optimization_level = onnxruntime.GraphOptimizationLevel.ORT_DISABLE_ALL
+    return Model(model.SerializeToString(), options, providers=["CPUExecutionProvider"])
+
+
+def outcome(model: Model, feeds: Feeds) -> list[Any] | str:
+    """The outputs, or why there are none."""
+    quiet = onnxruntime.RunOptions()
+    quiet.log_severity_level = 4
+    try:
+        return list(model.run(None, dict(feeds), quiet))
+    except Exception as error:
+        return " ".join(str(error).split())[:250]
+
+
+def wrong(case: Case, total: Counter[str]) -> Iterator[str]:
+    """Every copy that does not load, and every output that differs."""
+    model, runs = case
+    if load(model.SerializeToString(), shapes=False).lost:
+        total["original ends onnxruntime"] += 1
+        return
+    befores: dict[bool, Model | None] = {}
+    for optimised in (False, True):
+        try:
+            befores[optimised] = session(model, optimised=optimised)
+        except Exception:
+            befores[optimised] = None
+    if befores[False] is None:
+        total["original does not load"] += 1
+        return
+    total["models"] += 1
+    result = absint.analyze(model)
+    for label, copy, at, but_empty in _copies(result, runs, total):
+        if ended := load(copy.SerializeToString(), shapes=False).lost:
+            yield f"{label}: {ended}"
+            continue
+        for optimised, before in befores.items():
+            if before is None:
+                continue
+            try:
+                after = session(copy, optimised=optimised)
+            except Exception as error:
+                yield f"{label}, optimised {optimised}: does not load: {' '.join(str(error).split())[:300]}"
+                continue
+            for sizes, feeds in runs:
+                if all(sizes.get(name) == size for name, size in at.items()):
+                    total["runs"] += 1
+                    text = _differing(before, after, feeds, but_empty)
+                    if text:
+                        yield f"{label}, optimised {optimised}, run at {dict(sizes)}: {text}"
+
+
+def _copies(
+    result: Result, runs: Sequence[tuple[Mapping[str, int], Feeds]], total: Counter[str]
+) -> Iterator[tuple[str, onnx.ModelProto, Mapping[str, int], bool]]:
+    for outputs in (None, True):
+        found = result.annotated(outputs=outputs)
+        total["annotated"] += 1
+        total["left out"] += len(found.left_out)
+        total["unchecked"] += bool(found.unchecked)
+        yield f"annotated, outputs={outputs}", found.model, {}, False
+    sizes_of = [{name: sizes[name] for name in result.symbols if name in sizes} for sizes, _ in runs]
+    tried: list[Mapping[str, int]] = []
+    for number, whole in enumerate(sizes_of[:4]):
+        for at in (whole, dict(list(whole.items())[:1]), {})[: 1 if number else 3]:
+            if at in tried:
+                continue
+            tried.append(at)
+            try:
+                frozen = result.freeze(at)
+            except IllegalSizesError:
+                total["illegal"] += 1
+                continue
+            except UsageError as error:
+                total["refused"] += 1
+                print(f"note: {error}", flush=True)
+                continue
+            total["frozen"] += 1
+            total["left out of frozen"] += len(frozen.left_out)
+            assert frozen.model is not None
+            yield f"frozen at {at}", frozen.model, {**at, **frozen.derived}, bool(frozen.without_trip)
+
+
+def _differing(before: Model, after: Model, feeds: Feeds, but_empty: bool) -> str:
+    old = outcome(before, feeds)
+    if isinstance(old, str):
+        return ""
+    new = outcome(after, feeds)
+    if isinstance(new, str):
+        return f"fails: {new}"
+    for info, a, b in zip(before.get_outputs(), old, new, strict=True):
+        if not same(a, b) and not (but_empty and np.size(a) == np.size(b) == 0):
+            again = outcome(before, feeds)
+            if not isinstance(again, str) and same(old, again):
+                return f"{info.name} is {np.shape(b)} {np.ravel(b)[:4]}, not {np.shape(a)} {np.ravel(a)[:4]}"
+    return ""
+
+
+def main() -> int:
+    parsed = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parsed.add_argument("--seconds", type=float, default=60)
+    parsed.add_argument("--seed", type=int, default=0)
+    parsed.add_argument("--models", type=int, default=1 << 30)
+    args = parsed.parse_args()
+    onnxruntime.set_default_logger_severity(4)
+    total: Counter[str] = Counter()
+    failures, seed, end = 0, args.seed, time.monotonic() + args.seconds
+    while time.monotonic() < end and total["models"] < args.models:
+        for name, case in (("nested", nested(seed)), ("trapped", trapped(seed)), ("trapped", trapped(seed + 10**6))):
+            for text in wrong(case, total) if case is not None else ():
+                failures += 1
+                print(f"{name} {seed}: {text}", flush=True)
+        seed += 1
+    print(f"{failures} differences; {dict(total)}; seeds up to {seed}")
+    return min(failures, 1)
+
+
+if __name__ == "__main__":
+    sys.exit(main())
