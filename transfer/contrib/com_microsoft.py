@@ -48,6 +48,8 @@ def fast_gelu(op: Op) -> Tensor:
     if dtype is DType.UNDEFINED:
         op.may_fail("bias must have the size of the last axis, or broadcast")
         return Tensor(dtype)
+    if dtype is DType.BFLOAT16:
+        op.may_fail("onnxruntime has no kernel that adds bfloat16")
     return Tensor(dtype, op.broadcast(x, bias.shape))
 
 

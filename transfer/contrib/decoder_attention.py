@@ -90,6 +90,7 @@ def gemma_rotary_embedding(op: Op) -> Sequence[Tensor]:
     """Queries and keys with pairs of features rotated by the angles `emb`: their shapes."""
     batch, length, size = sizes(op, "emb", 3)
     outputs = []
+    op.may_fail("q and k must have the same number of heads")
     for name in ("q", "k"):
         heads = sizes(op, name, 4)[1]
         require_dims(op, name, batch, heads, length, size)
