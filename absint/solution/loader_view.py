@@ -109,12 +109,15 @@ def risks(analysed: Analysed) -> Mapping[int, str]:
     """Nodes that a loader may refuse for what it sees of shapes, in execution order, and why."""
     found: dict[int, str] = {}
     inner, gates, operations = entered(analysed), analysed.nodes.places, analysed.nodes.operations
+    states = analysed.base.states
     for node, summary in analysed.base.analysis.applied.items():
         is_inside = summary.rejected is not None and not summary.refusal and gates[node][1] >= 0
         if summary.load_risks or (is_inside and operations[node] is not None):
             found[node] = next(iter(summary.load_risks), summary.rejected or "")
     for node, summary in inner.summaries.items() if inner is not None else ():
-        if gates[node][1] >= 0 and not summary.refusal and operations[node] is not None:
+        gate = gates[node][1]
+        is_dead = gate >= 0 and states[gate][0] is BOTTOM
+        if is_dead and not summary.refusal and operations[node] is not None:
             reasons = (*summary.load_risks, *filter(None, [summary.rejected]), *summary.possible_failures)
             for reason in reasons[:1]:
                 found.setdefault(node, reason)
