@@ -85,6 +85,7 @@ def test_the_command_analyze_imports_click_alone() -> None:
 
 
 PROOFS = {"absint.processes", "absint.runs", "absint.solver"}
+COPIES = {"absint.copies", "absint.processes", "absint.runs"}
 COSTS = {"absint.analyses", "absint.costs", "absint.solver"}
 
 
@@ -97,7 +98,7 @@ COSTS = {"absint.analyses", "absint.costs", "absint.solver"}
         (["cost", MODEL], set(), COSTS),
         (["check", MODEL, "batch=1", "height=64", "width=64"], set(), PROOFS),
         (["prove", MODEL, "1 == 1"], set(), PROOFS),
-        (["annotate", MODEL, "-o", os.devnull], {"difflib", "google", "onnx"}, {"absint.processes"}),
+        (["annotate", MODEL, "-o", os.devnull], {"difflib", "google", "onnx"}, COPIES),
     ],
     ids=lambda value: value[0] if isinstance(value, list) else "",
 )
