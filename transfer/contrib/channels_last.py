@@ -7,7 +7,6 @@ leaves everything else as in ONNX. An operator here is a view of the rule of ONN
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from fractions import Fraction
 
 from absint.lattices.logic.relation import conjunction, ge
 from absint.lattices.logic.truth import YES
@@ -20,9 +19,9 @@ from absint.transfer.contrib.parameters import (
     may_refuse_parameters,
     may_refuse_vectors,
     may_want_zero_points,
+    only_number,
 )
 from absint.transfer.contrib.views import channels_last, of_rank, restate, retyped
-from absint.transfer.elements.arithmetic import constant
 from absint.transfer.op import AttributeValue, Op
 from absint.transfer.rule import MICROSOFT, ONNX, Rule, rule
 from absint.transfer.table import Table
@@ -142,7 +141,7 @@ def q_linear_global_average_pool(op: Op) -> Sequence[Value]:
 def _may_leave_the_range(op: Op, shape: Shape) -> None:
     """onnxruntime multiplies by x_scale / (y_scale * elements of an image), which must be in [2**-32, 256)."""
     reason = "the scales must be in the range that onnxruntime supports"
-    scales = [_number(op, name) for name in ("x_scale", "y_scale")]
+    scales = [only_number(op, name) for name in ("x_scale", "y_scale")]
     if shape.is_top or len(shape) < 3 or not all(scale > 0 for scale in scales):
         op.may_fail(reason)
         return
@@ -153,13 +152,6 @@ def _may_leave_the_range(op: Op, shape: Shape) -> None:
         return
     # A factor of 2 covers the rounding of float32.
     op.may_fail(reason, unless=conjunction(ge(size, int(ratio / 128) + 1), ge(int(ratio * 2**31), size)))
-
-
-def _number(op: Op, name: str) -> Fraction:
-    """The only element of an input; 0 if it is unknown."""
-    block = op.block(name)
-    value = constant(block.elements[0]) if block is not None and len(block.elements) == 1 else None
-    return Fraction(0 if value is None else value)
 
 
 @rule("NhwcMaxPool", inputs="x", outputs="y", domain=MICROSOFT, complete=True)

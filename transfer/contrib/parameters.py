@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from fractions import Fraction
 from typing import Final
 
 from absint.lattices.logic.relation import Relation, disjunction, eq
@@ -9,6 +10,7 @@ from absint.lattices.logic.truth import YES
 from absint.lattices.shape import SCALAR, Shape, shape_of
 from absint.lattices.terms.expr import ONE_EXPR, Dim
 from absint.lattices.value import Tensor, Value
+from absint.transfer.elements.arithmetic import constant
 from absint.transfer.op import Op
 
 _ONE_VALUE: Final = (SCALAR, shape_of((ONE_EXPR,)))
@@ -37,6 +39,13 @@ def may_want_zero_points(op: Op, *names: str) -> None:
 def is_one_value(value: Value | None) -> bool:
     """A scalar or a vector of one element."""
     return isinstance(value, Tensor) and value.shape in _ONE_VALUE
+
+
+def only_number(op: Op, name: str) -> Fraction:
+    """The only element of an input; 0 if it is unknown."""
+    block = op.block(name)
+    value = constant(block.elements[0]) if block is not None and len(block.elements) == 1 else None
+    return Fraction(0 if value is None else value)
 
 
 def may_refuse_channels(op: Op, weight: Shape, *names: str) -> None:
@@ -78,6 +87,7 @@ __all__ = [
     "may_refuse_parameters",
     "may_refuse_vectors",
     "may_want_zero_points",
+    "only_number",
     "require_one_or_each",
     "require_one_value",
 ]

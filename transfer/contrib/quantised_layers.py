@@ -18,7 +18,7 @@ from absint.transfer import normalisation, recurrent
 from absint.transfer.concat import joined
 from absint.transfer.contrib import com_microsoft
 from absint.transfer.contrib.fused_products import swapped
-from absint.transfer.contrib.parameters import is_one_value, may_refuse_parameters
+from absint.transfer.contrib.parameters import is_one_value, may_refuse_parameters, only_number
 from absint.transfer.contrib.views import restate, retyped
 from absint.transfer.op import ANY_TENSOR, Op
 from absint.transfer.rule import MICROSOFT, rule
@@ -57,6 +57,8 @@ def q_linear_softmax(op: Op) -> Value:
     may_refuse_parameters(op, "X_scale", "x_zero_point", "y_scale", "y_zero_point")
     if x.is_top or op.decide(ge(x.size, 1)) is not YES:
         op.may_fail("onnxruntime needs an X that is not empty")
+    if only_number(op, "X_scale") <= 0:
+        op.may_fail("X_scale must be positive")
     return restate(op, normalisation.softmax, op.inputs[:1], version=version, attributes={"axis": -1, **op.attributes})[
         0
     ]
