@@ -7,6 +7,7 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Final
 
 from absint.copies.annotate import annotated
+from absint.copies.gate import LeftOut
 from absint.copies.style import Style
 from absint.dynamizing.choosing import settle
 from absint.dynamizing.constants import Constants
@@ -73,6 +74,8 @@ class Dynamized:
     """Initialisers that were inputs too, whose values are shapes: the copy has them as constants."""
     unchecked: str = ""
     """Why nobody knows whether the written file loads where the model does; empty if it does."""
+    left_out: tuple[LeftOut, ...] = ()
+    """Types that would keep the written file from loading, or change what it computes."""
     refusal: str = ""
     """Why constants were to be rewritten and were not; empty if they were."""
 
@@ -140,14 +143,14 @@ def dynamize(
         refusal = _refusal(listed, rows, _hint(request, static.outputs)) if fix else ""
         fixed = fix and not refusal
         weights: Sequence[str] = ()
-        unchecked = ""
+        unchecked, left_out = "", tuple[LeftOut, ...]()
         if path is not None and not refusal:
             if fix and differing:
                 names = ", ".join(map(repr, differing[:3]))
                 raise UsageError(f"nothing is written: {names} would have another shape at the old sizes")
             copy, result = (mended, after) if fix else (kept, before)
             written = annotated(result, Style(outputs=True), model=copy.model)
-            unchecked = written.unchecked
+            unchecked, left_out = written.unchecked, written.left_out
             weights = write_copy(opened, list(outline.pieces(written.model)), written.model, static.folder, path)
     unmended = contract(before, limits)
     return Dynamized(
@@ -164,6 +167,7 @@ def dynamize(
         rows,
         taken,
         unchecked,
+        left_out,
         refusal,
     )
 

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 from absint.lattices.text.escapes import json_text, plain
+from absint.report.checks import listed
 from absint.report.documents import head_of
 from absint.report.relations import by_nodes, plural
 from absint.report.text import Line, wrapped
@@ -52,6 +53,7 @@ def report(found: Dynamized, width: int) -> Iterator[Line]:
     elif found.fixed:
         yield Line("at the old sizes every value has the shape that it had", "green")
     yield from _rows(found, width)
+    yield from listed("types left out", [str(item) for item in found.left_out], width)
     if found.unchecked:
         yield Line(f"note: it is not known whether the copy loads: {plain(found.unchecked)}")
     if found.weights_elsewhere:
@@ -142,6 +144,7 @@ def document(result: Result, found: Dynamized) -> str:
             "refusal": found.refusal or None,
             "rows": {name: _compared(each) for name, each in found.rows.items()},
             "taken": list(found.taken),
+            "left_out": [str(item) for item in found.left_out],
             "unchecked": found.unchecked,
         },
         indent=1,
