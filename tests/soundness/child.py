@@ -11,9 +11,10 @@ import onnxruntime as ort
 
 
 def load(model: bytes, *, strict: bool = False) -> ort.InferenceSession:
-    """A session without optimisations, in one thread."""
+    """A session in one thread, without optimisations unless the command asks for them."""
     options = ort.SessionOptions()
-    options.graph_optimization_level = ort.GraphOptimizationLevel.ORT_DISABLE_ALL
+    if "--optimised" not in sys.argv:
+        options.graph_optimization_level = ort.GraphOptimizationLevel.ORT_DISABLE_ALL
     options.log_severity_level = 4
     options.intra_op_num_threads = options.inter_op_num_threads = 1
     if strict:

@@ -39,7 +39,8 @@ class Outcome(NamedTuple):
 class OnnxRuntime:
     """onnxruntime in a process of its own; started again after it dies."""
 
-    def __init__(self) -> None:
+    def __init__(self, *, optimised: bool = False) -> None:
+        self._command = [sys.executable, "-m", "tests.soundness.child", *(["--optimised"] if optimised else [])]
         self._process: subprocess.Popen[bytes] | None = None
         self._model = b""
 
@@ -64,9 +65,8 @@ class OnnxRuntime:
 
     def _ask(self, request: object) -> tuple[bool, Any]:
         if self._process is None:
-            command = [sys.executable, "-m", "tests.soundness.child"]
             self._process = subprocess.Popen(
-                command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, cwd=ROOT
+                self._command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, cwd=ROOT
             )
         process = self._process
         assert process.stdin is not None
