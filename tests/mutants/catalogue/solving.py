@@ -145,8 +145,8 @@ MUTANTS: Final[tuple[Mutant, ...]] = (
         "check-ignores-incomplete-rules",
         "a rule that does not promise to state everything is believed to",
         "absint.queries.size_checks",
-        "possible_failures += _incomplete(analysed, run, recorder)",
-        "pass",
+        "possible_failures += (*_incomplete(analysed, run, recorder), *load_doubts(analysed))",
+        "possible_failures += load_doubts(analysed)",
         "graph('(float[N, 2, 8, 8] x, float[R, 5] r) => (float[a, b, c, d] y) "
         "{ y = MaxRoiPool<pooled_shape = [2, 2]>(x, r) }').check({'N': 3, 'R': 1}).outcome",
         PROMISES,
@@ -200,8 +200,8 @@ MUTANTS: Final[tuple[Mutant, ...]] = (
         "contract-needs-what-others-say",
         "sizes that break another clause show that this one is needed",
         "absint.solver.contracts.premises",
-        "if holds(relation, sizes) is False and meets(touched, sizes):",
-        "if holds(relation, sizes) is False:",
+        "if relation.at(sizes) is NO and meets(touched, sizes):",
+        "if relation.at(sizes) is NO:",
         "module('absint.solver.contracts.premises').Premises([relation('N == M'), relation('M >= 5')], "
         "module('absint.solver.contracts.samples').Samples([{'N': 7, 'M': 7}])).counterexample(relation('N >= 5'))",
         MANY_CLAUSES,
@@ -252,8 +252,8 @@ MUTANTS: Final[tuple[Mutant, ...]] = (
         "declaration-of-a-branch-not-taken",
         "a declaration in a branch is called false at sizes that do not take the branch",
         "absint.declared.legal",
-        "return _value(self.relation, sizes) is False and _value(self.guard, sizes) is not False",
-        "return _value(self.relation, sizes) is False",
+        "return _truth(self.relation, sizes) is NO and _truth(self.guard, sizes) is not NO",
+        "return _truth(self.relation, sizes) is NO",
         "graph(module('tests.absint.declared.test_false').BRANCH_BY_SIZE).diagnostics",
         "pytest tests/absint/declared/test_false.py::test_a_run_at_that_size_shows_it",
     ),
@@ -272,7 +272,7 @@ MUTANTS: Final[tuple[Mutant, ...]] = (
         (
             Change(
                 "absint.declared.legal",
-                "            if _value(formula, sizes) is not True:\n                self._asked",
+                "            if _truth(formula, sizes) is not YES:\n                self._asked",
                 "            if False:\n                self._asked",
             ),
             Change(
