@@ -18,7 +18,7 @@ from absint.lattices.terms.expr import UNKNOWN_SIZE, ZERO_EXPR
 from absint.lattices.value import BOTTOM, SequenceOf, Tensor, Value
 from absint.model.protos import Captures
 from absint.model.walk import bodies, graphs
-from absint.program.constructs import Gate, LoopHead
+from absint.program.constructs import Gate, LoopExit, LoopHead
 from absint.program.sorting import sorted_nodes
 from absint.program.steps import LoopBody
 from absint.shapes.analysis import ShapeAnalysis, interpret
@@ -58,8 +58,8 @@ def _entered(analysed: Analysed) -> Entered | None:
 
     def enter(run: Interpretation, node: int, states: Sequence[State]) -> State:
         item = nodes[node]
-        if isinstance(item.step, Gate | LoopBody):
-            states = _Opened(states, item.operands[: 2 if isinstance(item.step, LoopHead) else None])
+        if isinstance(item.step, Gate | LoopBody | LoopExit):
+            states = _Opened(states, item.operands[: 2 if isinstance(item.step, LoopHead | LoopExit) else None])
         state = interpret(run, node, states)
         return tuple([_as_declared(value, declared.get((node, at), ())) for at, value in enumerate(state)])
 
