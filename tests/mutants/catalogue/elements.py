@@ -55,7 +55,7 @@ MUTANTS: Final[tuple[Mutant, ...]] = (
         "absint.lattices.terms.floats",
         'if term.op == "/" and floats[1] == 0 and not signs_zero(term.floats[1]):',
         "if False:",
-        "str(module('absint.solver.prove').holds(relation('int(min(1/float32(N - M), 7)) == 7'), {'N': 3, 'M': 3}))",
+        "str(relation('int(min(1/float32(N - M), 7)) == 7').at({'N': 3, 'M': 3}))",
         TERMS,
     ),
     mutant(
