@@ -25,6 +25,7 @@ from absint.model.protos import declared_types
 from absint.model.schemas import departures
 from absint.program.steps import ABSENT, LoopBody
 from absint.solution.loader_view import entered, refused, risks
+from absint.transfer.semantics import ONNX
 
 if TYPE_CHECKING:
     from absint.model.messages import TypeMessage
@@ -141,7 +142,9 @@ def _departing(analysed: Analysed) -> Iterator[LoadError]:
         if "" in outputs and operation.form is not None and operation.form.needs_name(outputs):
             text = f"{operation.form.name} must have {operation.form.min_outputs} outputs with a name"
             yield LoadError(node, text, "ill-formed")
-        if operation.possible_failures and operation.other is None:
+        # onnxruntime makes an initialiser of a Constant in any form.
+        is_lenient = operation.op_type == "Constant" and analysed.program.semantics != ONNX
+        if operation.possible_failures and operation.other is None and not is_lenient:
             kinds = dict.fromkeys(operation.attributes, 0)
             fatal, harmless = departures(operation.domain, operation.op_type, operation.version, kinds)
             for reason in operation.possible_failures:
