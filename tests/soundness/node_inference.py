@@ -28,7 +28,7 @@ def against_inference(draft: NodeDraft, claims: Claims, bindings: Iterable[Bindi
         except TooLargeError:
             continue
         here = Claims.of(absint.analyze(model))
-        if here.broken({}) or here.may_fail:  # no run is known, and inference does not see all that is illegal
+        if here.broken({}):
             continue
         names = [info.name for info in model.graph.output]
 
@@ -40,11 +40,13 @@ def against_inference(draft: NodeDraft, claims: Claims, bindings: Iterable[Bindi
         found = {name: read_inference(names, at, refusal) for at, name in enumerate(names)}
         known = {name: one for name, one in found.items() if isinstance(one, Inferred)}
         if known:
-            yield [
+            problems = [
                 f"{problem} (inferred)"
                 for name, one in known.items()
                 for problem in against_sizes(name, claims.values[name], one.dtype, one.dims, dict(binding))
             ]
+            # Inference does not see all that is illegal, so a node that may be illegal shows nothing.
+            yield [] if here.may_fail else problems
 
 
 def at_sizes(draft: NodeDraft, binding: Binding) -> NodeDraft:
