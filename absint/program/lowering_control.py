@@ -42,12 +42,12 @@ def lower_control(lowerer: Lowerer, call: Call) -> None:
         return
     if call.node.op_type != "SequenceMap" and ("" in call.outputs):
         lowerer.report.fault("empty-name", call.place, "each of its outputs must have a name", documents=False)
-    form = schemas.form("", call.node.op_type, call.frame.imports.get("", 1))
+    form = schemas.form("", call.node.op_type, _version(call))
     given = [None if operand == ABSENT else operand for operand in call.operands]
     wrong = None if form is None else form.refused_arity(given, len(call.outputs))
     if wrong is not None:
         lowerer.report.fault("ill-formed", call.place, wrong)
-    elif None in given[2 if call.node.op_type == "Loop" else 0 :]:
+    elif None in given[_optional(call) :]:
         lowerer.report.fault("missing-input", call.place, "one of its inputs has no name", documents=False)
     if call.node.op_type == "If":
         _lower_if(lowerer, call, graphs)
@@ -57,6 +57,16 @@ def lower_control(lowerer: Lowerer, call: Call) -> None:
         _lower_scan(lowerer, call, graphs["body"])
     else:
         _lower_map(lowerer, call, graphs["body"])
+
+
+def _version(call: Call) -> int:
+    return call.frame.imports.get("", 1)
+
+
+def _optional(call: Call) -> int:
+    """The number of leading inputs without which the node runs."""
+    operator = call.node.op_type
+    return 2 if operator == "Loop" else int(operator == "Scan" and _version(call) < 9)
 
 
 def _lower_if(lowerer: Lowerer, call: Call, graphs: Mapping[str, GraphMessage]) -> None:

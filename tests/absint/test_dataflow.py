@@ -203,12 +203,13 @@ def test_slices_and_stacks_are_unknown_unless_the_domain_is_elementwise(name: st
 def test_what_no_trip_stacks_is_not_bottom() -> None:
     text = """g (float[2] a) => (float[k, 2] y) {
         n = Constant<value = int64 {0}>()
-        y = Loop (n, ) <body = body (int64 i, bool c) => (bool again, float[2] out) {
+        go = Constant<value = bool {1}>()
+        y = Loop (n, go) <body = body (int64 i, bool c) => (bool again, float[2] out) {
             again = Identity(c) out = Neg(a) }>
     }"""
     found = origins(parser.parse_model(HEAD + text))
     assert found["y"] == "anything"
-    assert found["Loop#1/body/out"] == ""
+    assert found["Loop#2/body/out"] == ""
 
 
 def test_of_a_batched_scan_nothing_is_known() -> None:
