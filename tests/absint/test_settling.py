@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-
 import onnx
 import onnx.parser
 import pytest
@@ -119,13 +117,13 @@ def test_real_models_stay_sound(path: str) -> None:
 def test_samples_of_sizes_are_tried_once(monkeypatch: pytest.MonkeyPatch) -> None:
     """Until then, or after other requirements, the choices of an analysis are looked at again."""
     tried: list[Relation] = []
-    truth = undecided._truth
+    both_ways = undecided._Legal.both_ways
 
-    def counted(relation: Relation, binding: Mapping[str, int]) -> bool | None:
-        tried.append(relation)
-        return truth(relation, binding)
+    def counted(legal: undecided._Legal, condition: Relation) -> bool:
+        tried.append(condition)
+        return both_ways(legal, condition)
 
-    monkeypatch.setattr(undecided, "_truth", counted)
+    monkeypatch.setattr(undecided._Legal, "both_ways", counted)
     absint.purge()
     proto = FLOWS["if_by_two_sizes"]().model
     assert [str(c) for c in absint.analyze(proto).rounds.choices] == ["K == 3 and N == 2"]
