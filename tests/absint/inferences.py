@@ -16,6 +16,7 @@ def hangs(_: bytes) -> str:
 
 def dies(_: bytes) -> str:
     os.kill(os.getpid(), signal.SIGSEGV)
+    time.sleep(60)  # another thread may get the signal
     return ""
 
 
@@ -25,5 +26,5 @@ def dies_of_types(content: bytes) -> str:
     model.ParseFromString(content)
     if any(info.name == "a_u" and info.HasField("type") for info in model.graph.value_info):
         os.kill(os.getpid(), signal.SIGSEGV)
-        time.sleep(60)  # another thread may get the signal
+        time.sleep(60)
     return ""
