@@ -17,7 +17,7 @@ from onnx.onnx_pb import GraphProto, ModelProto, TypeProto, ValueInfoProto
 from absint.copies.loading import Loading, begin_loading
 from absint.model import inference
 from absint.model.inference import MAX_INFERRED, Refusals, refusals
-from absint.model.walk import graphs
+from absint.model.walk import graphs, graphs_in
 from absint.runs.loading import place
 
 if TYPE_CHECKING:
@@ -36,7 +36,7 @@ class LeftOut(NamedTuple):
     path: str
     reason: str
     effect: str = "the model does not load"
-    """What happens with the type."""
+    """The consequence of writing the type."""
 
     def __str__(self) -> str:
         where = f"{self.path}/{self.value}" if self.path else self.value
@@ -71,7 +71,7 @@ class Written(NamedTuple):
     place: str
     """The graph, as the answers of onnxruntime name it."""
     sizes: Sizes
-    """Those that are written, None for an unknown rank or no tensor."""
+    """The sizes in the type; None for an unknown rank and for what is no tensor."""
     undo: Callable[[], None]
     redo: Callable[[], None]
 
@@ -258,8 +258,8 @@ def _placed(main: GraphProto) -> Iterator[tuple[GraphProto, str]]:
         yield graph, path
         for node in graph.node:
             output = next(filter(None, node.output), "")
-            inner = (attribute for attribute in node.attribute if attribute.HasField("g"))
-            pending.extend((attribute.g, place(path, output, attribute.name)) for attribute in inner)
+            for attribute in node.attribute:
+                pending.extend((body, place(path, output, attribute.name)) for body in graphs_in(attribute))
 
 
 def _change(info: ValueInfoProto, old: TypeProto, path: str, where: str) -> Written:

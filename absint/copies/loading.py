@@ -32,7 +32,7 @@ _CONTENTS: Final = (
 
 
 class Loading:
-    """What onnxruntime makes of a model, and of copies beside it."""
+    """Loads a model and its copies in onnxruntime, and compares the shapes that it finds."""
 
     def __init__(self, original: ModelProto, busy: Collection[str], *, has_refusals: bool, load: bool) -> None:
         """`busy` names the first outputs of loops that make a trip in every run, and `has_refusals` says that onnx's

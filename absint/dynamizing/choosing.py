@@ -38,7 +38,7 @@ _MOST_TRIALS: Final = 2 * MAX_TRIALS
 
 
 class Judge(Protocol):
-    """What is known of a combination beyond shapes."""
+    """Refutes combinations for reasons other than shapes."""
 
     def refutes(self, found: Found) -> bool:
         """It is not what the model means."""

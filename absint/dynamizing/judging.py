@@ -1,4 +1,4 @@
-"""What is known of a choice of readings beyond shapes: axes of outputs that the caller names, and runs on rows.
+"""Readings judged by more than shapes: by axes of outputs that the caller names, and by runs on stacked rows.
 
 Runs decide between readings for a batch alone. Rows of a sequence depend on each other in the author's model too, and
 a reading that keeps them apart may then be the wrong one. So a symbol counts as a batch if its name says so.

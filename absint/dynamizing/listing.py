@@ -1,4 +1,4 @@
-"""What is listed of a model: the constants that hold an old size, and the requirements that no constant explains."""
+"""The constants that hold an old size, and the requirements that no constant explains."""
 
 from __future__ import annotations
 

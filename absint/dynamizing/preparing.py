@@ -1,4 +1,4 @@
-"""What is settled before constants are sought: symbols that have one legal size, and initialisers that are inputs too.
+"""The first step: symbols that have one legal size count as fixed, and initialisers that are inputs too as constants.
 
 An axis that the model calls `batch` and that only one size fits is an axis of this size: exporters write a name where
 they have traced 1. An initialiser that is an input too has the value of the file where all its elements say is a

@@ -41,7 +41,7 @@ _OTHER_SIZES: Final = (4, 12, 1)
 
 @dataclass(frozen=True)
 class Compared:
-    """What runs on stacked rows say."""
+    """The outcome of runs on stacked rows."""
 
     reason: str = ""
     """Why nothing was compared; empty if something was."""

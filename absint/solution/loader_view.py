@@ -81,7 +81,7 @@ class _Opened(Sequence["State"]):
     def __getitem__(self, at: slice) -> Sequence[State]: ...
     def __getitem__(self, at: int | slice) -> State | Sequence[State]:
         if isinstance(at, slice):
-            return self._states[at]
+            return [self[place] for place in range(*at.indices(len(self)))]
         return tuple([_opened(v) if (at, k) in self._controls else v for k, v in enumerate(self._states[at])])
 
     def __len__(self) -> int:

@@ -46,6 +46,11 @@ PAIRS: Final[dict[str, tuple[str, str]]] = {
         "(string x) => (y) <int64 k = {1}> { y = Expand(x, k) }",
         "(string x) => (y) <int64[1] k = {1}> { y = Expand(x, k) }",
     ),
+    "QLinearSoftmax of a scale": tuple(
+        f"(uint8[2, 3] x) => (y) <float s = {{{scale}}}, float t = {{0.5}}, uint8 z = {{1}}> "
+        "{ y = com.microsoft.QLinearSoftmax<opset = 13>(x, s, z, t, z) }"
+        for scale in ("-1", "0.5")
+    ),
     "QLinearConcat of scales": tuple(
         f"(int8[2, N] x, {scale} s, int8 z) => (y) <float t = {{0.5}}, int8 o = {{1}}> "
         "{ y = com.microsoft.QLinearConcat<axis = -1>(t, o, x, s, z) }"
