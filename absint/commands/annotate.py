@@ -101,7 +101,9 @@ def annotate(
 
         begin()
         loaded = read_model(model)
-        if not no_load and has_bodies(loaded.model):
+        with loaded.reading():
+            is_loaded = not no_load and has_bodies(loaded.model)
+        if is_loaded:
             begin_loading()
         with copying(loaded, target, begun) as copy:
             result = analysed(loaded, assume, sizes, policy=policy, settings=settings, shows_diagnostics=True)

@@ -85,6 +85,10 @@ REFUSED: dict[str, tuple[Callable[[], bytes], str]] = {
         lambda: model([], [], []),
         "MODEL: not an ONNX model, or truncated (its graph is empty)",
     ),
+    "no-such-wire-type-in-a-node": (
+        lambda: GOOD.replace(b"\x22\x04Relu", b"\x26\x04Relu"),
+        f"MODEL: not an ONNX model, or truncated ({len(GOOD)} bytes do not parse as protobuf)",
+    ),
     "cycle": (
         lambda: model(
             [
