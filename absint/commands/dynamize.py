@@ -13,6 +13,7 @@ from absint.commands.analysis import (
     assume_option,
     format_option,
     limit_options,
+    no_load_option,
     settings_options,
     warm_up,
     working,
@@ -28,6 +29,7 @@ from absint.lattices.limits import LONG
 @click.option("-o", "--output", metavar="OUT", help="The file to write; - for standard output.")
 @click.option("--fix", is_flag=True, help="Rewrite the constants whose right value is determined.")
 @click.option("--no-run", is_flag=True, help="Run no copy with --fix: more readings remain.")
+@no_load_option
 @click.option("--force", is_flag=True, help="Allow OUT to be MODEL itself.")
 @assume_option
 @limit_options(LONG)
@@ -40,6 +42,7 @@ def dynamize(
     output: str | None,
     fix: bool,
     no_run: bool,
+    no_load: bool,
     force: bool,
     assume: tuple[str, ...],
     limits: SolverLimits,
@@ -75,7 +78,7 @@ def dynamize(
     warm_up(limits)
     result = analysed(model, assume, settings=settings)
     with working("looking for constants"):
-        found = result.dynamize(wanted, output, fix=fix, run=not no_run, seconds=limits.seconds)
+        found = result.dynamize(wanted, output, fix=fix, run=not no_run, load=not no_load, seconds=limits.seconds)
     if form == "json":
         click.echo(report.document(result, found))
     else:

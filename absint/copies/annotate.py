@@ -30,8 +30,10 @@ from absint.lattices.value import AnyTensor, Container, Tensor, Value
 from absint.model.declared_types import dim_text
 from absint.model.definitions import write_definitions, write_entry
 from absint.model.inference import MAX_INFERRED
+from absint.model.load import outlined_copy
 from absint.model.walk import graphs, pairs
 from absint.program.graph import Scope
+from absint.solution.loading import load_errors
 
 if TYPE_CHECKING:
     from absint.solution.analysed import Analysed
@@ -76,7 +78,14 @@ def annotated(
 
 def gate_of(analysed: Analysed, original: ModelProto, *, load: bool) -> Gate:
     """The gate of copies of the analysed model."""
-    return Gate(original, len(analysed.nodes), busy_loops(analysed), load=load)
+
+    def rules(model: ModelProto) -> frozenset[str]:
+        if analysed.analyze is None:
+            return frozenset()
+        copy = analysed.again(outlined_copy(model, analysed.loaded), {})
+        return frozenset(error.where or f"{copy.nodes[error.node]}: {error.reason}" for error in load_errors(copy))
+
+    return Gate(original, len(analysed.nodes), busy_loops(analysed), rules, load=load)
 
 
 def both(analysed: Analysed, bodies: Sequence[Body]) -> list[Graphs]:

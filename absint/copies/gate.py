@@ -3,7 +3,8 @@
 A runtime infers types again as it loads a model, and finds more where types are declared. That may wake a check that
 refuses what kernels run, give a scan output after no trip other sizes, or make it allocate an output that has other
 sizes in a run. onnx's inference is asked, and onnxruntime loads the copy: branches see the constants around them there.
-Types that change what it finds are searched for, and removed again.
+Where onnxruntime is not asked, the rules of absint say what a load refuses (`solution/loading.py`). Types that change
+what these find are searched for, and removed again.
 """
 
 from __future__ import annotations
@@ -85,6 +86,9 @@ class Complaint(NamedTuple):
     """The type behind it, if that is known."""
 
 
+Rules = Callable[[ModelProto], frozenset[str]]
+"""The reasons why a copy does not load, by the rules of absint."""
+
 Judge = Callable[[], "Complaint | None"]
 """Looks at the copy as it is."""
 
@@ -99,12 +103,12 @@ def begin(*, load: bool) -> None:
 class Gate:
     """Lets the copies of one model pass.
 
-    With `load`, onnxruntime loads them if it is installed and may see more than onnx's inference. `busy` names the
-    first outputs of loops that make a trip in every run, and `nodes` is the size of the model.
+    With `load`, onnxruntime loads them if it is installed and may see more than onnx's inference; else `rules` judge.
+    `busy` names the first outputs of loops that make a trip in every run, and `nodes` is the size of the model.
     """
 
-    def __init__(self, original: ModelProto, nodes: int, busy: Collection[str], *, load: bool) -> None:
-        self._original, self._busy, self._is_loaded = original, busy, load
+    def __init__(self, original: ModelProto, nodes: int, busy: Collection[str], rules: Rules, *, load: bool) -> None:
+        self._original, self._busy, self._rules, self._is_loaded = original, busy, rules, load
         self._is_open = nodes > MAX_INFERRED
 
     @cached_property
@@ -167,12 +171,20 @@ class Gate:
         if self._loading.is_possible and left is None:
             more, left = _taken_back(written, lambda: _changed(copy, self._loading, typed._loading, written))
             found += more
+        elif self._loading.lost and left is None:
+            before = self._rules(self._original)
+            more, left = _taken_back(written, lambda: _refused_by_rules(self._rules(copy) - before))
+            found += more
         return found, "" if left is None else left.reason
 
 
 def _refused(copy: ModelProto, known: Refusals) -> Complaint | None:
     reason = refusals(copy).new(known)
     return None if reason is None else Complaint(reason)
+
+
+def _refused_by_rules(reasons: frozenset[str]) -> Complaint | None:
+    return Complaint(min(reasons)) if reasons else None
 
 
 def _changed(copy: ModelProto, loading: Loading, typed: Loading, written: Sequence[Written]) -> Complaint | None:

@@ -1,4 +1,4 @@
-"""An annotated copy of a model in a file: the bytes of the model's file, with other declarations in them."""
+"""Copies of a model in a file: the bytes of the model's file, with what was changed between them."""
 
 from __future__ import annotations
 
@@ -16,9 +16,13 @@ from absint.model.wire.splicing import spliced
 from absint.model.writing import check_target, copy_begun
 
 if TYPE_CHECKING:
+    from onnx import ModelProto
+
     from absint.copies.gate import LeftOut
     from absint.model.files import ModelFile, Opened
     from absint.model.load import Loaded
+    from absint.model.outlines import Outline
+    from absint.model.wire.splicing import Piece
     from absint.model.writing import Finish
     from absint.solution.analysed import Analysed
 
@@ -100,15 +104,13 @@ def finish_annotated(
 ) -> AnnotatedFile:
     """Complete a copy of the analysed model with the annotations."""
     from absint.copies.annotate import annotated
-    from absint.model.differences import differences
-    from absint.model.outlines import outline
+    from absint.model.outlines import Outline
 
-    data = copy.opened.data
     with analysed.loaded.reading():
-        original = outline(data)
-    found = annotated(analysed, style, model=original, load=load)
-    pieces = spliced(data, 0, len(data), differences(original, found.model))
-    weights = copy.finish(pieces, original, analysed.folder, copy_weights)
+        outline = Outline(copy.opened.data)
+    found = annotated(analysed, style, model=outline.model, load=load)
+    pieces = pieces_of(found.model, outline, copy.opened)
+    weights = copy.finish(pieces, outline.model, analysed.folder, copy_weights)
     values = sum(len(graph.value_info) for graph in graphs(found.model.graph))
     return AnnotatedFile(copy.target, values, found.left_out, tuple(weights), found.unchecked)
 
@@ -122,21 +124,26 @@ def save_simplified(loaded: Loaded, target: str, *, copy_weights: bool = False) 
         from onnx.onnx_pb import ModelProto
 
         from absint.copies.respelling import simplify
-        from absint.model.differences import differences
-        from absint.model.outlines import outline
+        from absint.model.outlines import Outline
 
-        data = copied.opened.data
         with loaded.reading():
-            original = outline(data)
+            outline = Outline(copied.opened.data)
         copy = ModelProto()
-        copy.CopyFrom(original)
+        copy.CopyFrom(outline.model)
         changed = simplify(copy)
-        pieces = spliced(data, 0, len(data), differences(original, copy))
+        pieces = pieces_of(copy, outline, copied.opened)
         folder = None if loaded.folder is None else Path(loaded.folder)
-        return changed, copied.finish(pieces, original, folder, copy_weights)
+        return changed, copied.finish(pieces, outline.model, folder, copy_weights)
+
+
+def pieces_of(model: ModelProto, outline: Outline, opened: Opened) -> Sequence[Piece]:
+    """The bytes of a copy that was made of the outline of the open model: those of the model where they are equal."""
+    from absint.model.differences import differences
+
+    return spliced(opened.data, 0, len(opened.data), differences(outline.model, model, outline.pieces))
 
 
 __all__ = [
-    "STANDARD_OUTPUT", "AnnotatedFile", "Copying", "copying", "copying_unread", "finish_annotated", "save_annotated",
-    "save_simplified",
+    "STANDARD_OUTPUT", "AnnotatedFile", "Copying", "copying", "copying_unread", "finish_annotated", "pieces_of",
+    "save_annotated", "save_simplified",
 ]  # fmt: skip

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING, Final
 
 import numpy as np
-from onnx import GraphProto, NodeProto, TensorProto
+from onnx import GraphProto, ModelProto, NodeProto, TensorProto
 from onnx.numpy_helper import to_array
 
 from absint.dynamizing.recipes import TableError
@@ -57,11 +57,12 @@ class Protos:
 class Constants:
     """The elements of initialisers and of Constant nodes, read when they are asked for."""
 
-    def __init__(self, analysed: Analysed, outline: Outline, opened: Opened) -> None:
-        self.outline = outline
+    def __init__(self, analysed: Analysed, model: ModelProto, outline: Outline, opened: Opened) -> None:
+        self.model = model
+        self._outline = outline
         self._analysed = analysed
         self._opened = opened
-        self._protos = Protos(analysed, outline.model.graph)
+        self._protos = Protos(analysed, model.graph)
         self._fixed: dict[tuple[Operand, int], bool] = {}
 
     def array(self, operand: Operand) -> Array:
@@ -73,7 +74,7 @@ class Constants:
             raise TableError("it is a table of many values")
         whole = TensorProto()
         data = self._opened.data
-        pieces = self.outline.pieces(tensor)
+        pieces = self._outline.pieces(tensor)
         whole.ParseFromString(b"".join(p if isinstance(p, bytes) else data[p.start : p.end] for p in pieces))
         try:
             return to_array(whole, base_dir=str(self._analysed.folder or ""))

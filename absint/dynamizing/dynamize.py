@@ -6,8 +6,11 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Final
 
+from onnx import ModelProto
+
 from absint.copies.annotate import annotated
 from absint.copies.gate import LeftOut
+from absint.copies.saving import STANDARD_OUTPUT, pieces_of
 from absint.copies.style import Style
 from absint.dynamizing.choosing import settle
 from absint.dynamizing.constants import Constants
@@ -22,7 +25,7 @@ from absint.errors import UsageError
 from absint.lattices.limits import LONG, Limits
 from absint.lattices.text.escapes import excerpt
 from absint.lattices.value import Tensor
-from absint.model.load import MAX_IN_MEMORY, Loaded
+from absint.model.load import MAX_IN_MEMORY, Loaded, outlined_copy
 from absint.model.outlines import Outline
 from absint.model.wire.read_graphs import read_model
 from absint.model.wire.splicing import size_of
@@ -31,14 +34,11 @@ from absint.queries.contracts import contract
 from absint.solver.contracts.contract import Contract
 
 if TYPE_CHECKING:
-    from onnx import ModelProto
-
     from absint.dynamizing.finding import Found
     from absint.model.wire.fields import Data
     from absint.model.wire.splicing import Piece
     from absint.solution.analysed import Analysed
 
-STANDARD_OUTPUT: Final = "-"
 LIMITS: Final = Limits(LONG)
 _MOST_RUN: Final = 1 << 28
 """Bytes of the largest copy that is run."""
@@ -103,6 +103,7 @@ def dynamize(
     *,
     fix: bool = False,
     run: bool = True,
+    load: bool = True,
     path: str | None = None,
     limits: Limits = LIMITS,
 ) -> Dynamized:
@@ -118,10 +119,12 @@ def dynamize(
             """The analysis of a copy, with symbols bound to sizes."""
             return analysed.again(_loaded(analysed, opened.data, outline.pieces(model), model), sizes)
 
-        static, axes, taken = prepared(analysed, axes, outline.model, lambda: variant(outline.model, {}), limits)
+        base = ModelProto()
+        base.CopyFrom(outline.model)
+        static, axes, taken = prepared(analysed, axes, base, lambda: variant(base, {}), limits)
         request = Request(static, axes)
         resizing = Resizing(request.sizes)
-        constants = Constants(static, outline, opened)
+        constants = Constants(static, base, outline, opened)
 
         def rewritten(found: Found, *, fix: bool) -> Rewriter:
             return Rewriter(static, found, resizing, constants).run(fix=fix)
@@ -149,9 +152,10 @@ def dynamize(
                 names = ", ".join(map(repr, differing[:3]))
                 raise UsageError(f"nothing is written: {names} would have another shape at the old sizes")
             copy, result = (mended, after) if fix else (kept, before)
-            written = annotated(result, Style(outputs=True), model=copy.model)
+            written = annotated(result, Style(outputs=True), model=copy.model, load=load)
             unchecked, left_out = written.unchecked, written.left_out
-            weights = write_copy(opened, list(outline.pieces(written.model)), written.model, static.folder, path)
+            pieces = pieces_of(written.model, outline, opened)
+            weights = write_copy(opened, pieces, written.model, static.folder, path)
     unmended = contract(before, limits)
     return Dynamized(
         request.sizes,
@@ -195,7 +199,7 @@ def _loaded(analysed: Analysed, data: Data, pieces: Sequence[Piece], model: Mode
     """A copy of the model, of which `model` is the outline. That of a large file stays without its weights."""
     origin, folder = analysed.origin, analysed.loaded.folder
     if size_of(pieces) > MAX_IN_MEMORY:
-        return Loaded(model, origin, folder, is_outlined=True)
+        return outlined_copy(model, analysed.loaded)
     content = _content(data, pieces)
     return Loaded(read_model(content), origin, folder, None, content)
 

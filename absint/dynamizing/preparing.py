@@ -51,14 +51,14 @@ class Prepared(NamedTuple):
 
 
 def prepared(
-    analysed: Analysed, axes: Axes, outline: ModelProto, again: Callable[[], Analysed], limits: Limits
+    analysed: Analysed, axes: Axes, model: ModelProto, again: Callable[[], Analysed], limits: Limits
 ) -> Prepared:
-    """Settle both in the outline, which `again` analyses."""
+    """Settle both in an outline of the model, which `again` analyses."""
     shapes = [name for name, node in overridable(analysed).items() if _is_shape(analysed, (node, 0))]
-    kept = [info for info in outline.graph.input if info.name not in shapes]
+    kept = [info for info in model.graph.input if info.name not in shapes]
     if shapes:
-        del outline.graph.input[:]
-        outline.graph.input.extend(kept)
+        del model.graph.input[:]
+        model.graph.input.extend(kept)
         analysed = again()
     named = _named(analysed, axes)
     sizes = _only_sizes(analysed, named, limits) if named else {}
@@ -68,7 +68,7 @@ def prepared(
             for axis, symbol in _symbols(analysed, name).items():
                 if symbol in sizes and axis not in wanted.get(name, {}):
                     wanted.setdefault(name, {})[axis] = named[symbol]
-        for info in (*outline.graph.input, *outline.graph.output, *outline.graph.value_info):
+        for info in (*model.graph.input, *model.graph.output, *model.graph.value_info):
             _fix(info, sizes)
         analysed, axes = again(), wanted
     return Prepared(analysed, axes, tuple(shapes))

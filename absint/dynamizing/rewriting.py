@@ -40,7 +40,7 @@ class Rewriter:
 
     def __init__(self, analysed: Analysed, found: Found, resizing: Resizing, constants: Constants) -> None:
         self.model = ModelProto()
-        self.model.CopyFrom(constants.outline.model)
+        self.model.CopyFrom(constants.model)
         self.written: dict[Place, str] = {}
         """The names of new values, by the operands that they replace."""
         self.problems: dict[Place, str] = {}

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING
 
 from onnx import ModelProto, TypeProto
 
@@ -13,9 +13,9 @@ from absint.copies.gate import Gate, LeftOut, begin
 from absint.copies.idle import sized_by
 from absint.copies.interface import ASSUMING_KEY
 from absint.copies.loading import has_bodies
+from absint.copies.saving import STANDARD_OUTPUT, pieces_of
 from absint.copies.style import Style
 from absint.errors import UsageError
-from absint.freezing.changes import changes
 from absint.freezing.dynamic import Dynamic, dynamic
 from absint.freezing.exact import Exact, size_at
 from absint.freezing.rewriting import Rewritten, rewrite
@@ -28,7 +28,7 @@ from absint.model.inference import MAX_INFERRED
 from absint.model.opening import MAX_FILE
 from absint.model.outlines import Outline
 from absint.model.walk import bodies, graphs, pairs
-from absint.model.wire.splicing import Span, size_of, spliced
+from absint.model.wire.splicing import Span, size_of
 from absint.model.writing import check_target, check_weights, write_copy
 
 if TYPE_CHECKING:
@@ -41,8 +41,6 @@ if TYPE_CHECKING:
     from absint.solution.analysed import Analysed
     from absint.solver.constraints import PossibleFailure
     from absint.solver.contracts.contract import Clause
-
-STANDARD_OUTPUT: Final = "-"
 
 
 @dataclass(frozen=True)
@@ -124,7 +122,7 @@ def freeze(
         original = gate_of(analysed, outline.model, load=load)
         rewritten, left_out, unchecked = _rewritten(original, base, fixed, analysed.assumptions, load=load)
         typed = rewritten.model
-        pieces = spliced(opened.data, 0, len(opened.data), changes(outline, rewritten))
+        pieces = pieces_of(typed, outline, opened)
         size = len(opened.data)
         model, weights = None, []
         if target:

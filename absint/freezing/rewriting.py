@@ -35,8 +35,6 @@ _INITIALISERS_ALONE: Final = 4
 class Item:
     """A node of a rewritten graph."""
 
-    place: int
-    """The place of the node that it stands for, in the graph as it was."""
     node: NodeProto
     may_go: bool = False
     """Nothing but its outputs is missed where the node is left out."""
@@ -49,8 +47,6 @@ class Rewritten:
     """A rewritten model, and what has changed."""
 
     model: ModelProto
-    places: Sequence[int]
-    """For each node of the main graph the place of the node that it stands for, in the original."""
     folded: int = 0
     """Nodes in place of which there is a constant."""
     inlined: int = 0
@@ -65,7 +61,7 @@ def rewrite(analysed: Analysed, model: ModelProto, exact: Exact, kept: Collectio
     Bodies of functions stay as they are, since each serves many calls; and so does all of a model with graphs for
     training, which may name any value.
     """
-    found = Rewritten(model, range(len(model.graph.node)))
+    found = Rewritten(model)
     if model.training_info or not any(domain_of(entry.domain) == "" for entry in model.opset_import):
         return found
     return _Rewriter(analysed, found, exact, kept).run()
@@ -87,8 +83,7 @@ class _Rewriter:
         """Rewrite the main graph, and all in it."""
         graph = self._found.model.graph
         items = self._items(graph, self._analysed.loaded.model.graph, self._analysed.lowered.program.main, "")
-        kept = self._finished(graph, items)
-        self._found.places = [item.place for item in kept]
+        self._finished(graph, items)
         return self._found
 
     def _items(self, graph: GraphProto, lowered: GraphMessage, scope: Scope, path: str) -> list[Item]:
@@ -103,7 +98,7 @@ class _Rewriter:
                 found.append(self._item(place, node, scope, path))
             else:
                 name = "then_branch" if taken else "else_branch"
-                found += self._inlined(graph, place, node, *inner[name])
+                found += self._inlined(graph, node, *inner[name])
                 self._found.inlined += 1
         return found
 
@@ -125,9 +120,7 @@ class _Rewriter:
             return None
         return self._exact.taken(output[0])
 
-    def _inlined(
-        self, graph: GraphProto, place: int, node: NodeProto, branch: GraphProto, items: list[Item]
-    ) -> Iterator[Item]:
+    def _inlined(self, graph: GraphProto, node: NodeProto, branch: GraphProto, items: list[Item]) -> Iterator[Item]:
         """The nodes of a branch as nodes of the graph around it."""
         prefix = node.name or next(filter(None, node.output))
         mapping, copies = renamings(branch, [item.node for item in items], node.output, prefix, self._names)
@@ -149,25 +142,25 @@ class _Rewriter:
             moved = copied(item.node)
             rename(moved, mapping)
             constants = {mapping.get(name, name): array for name, array in item.constants.items()}
-            yield Item(place, moved, item.may_go, constants)
+            yield Item(moved, item.may_go, constants)
         for copy in copies:
-            yield Item(place, copy, may_go=True)
+            yield Item(copy, may_go=True)
 
     def _item(self, place: int, node: NodeProto, scope: Scope, path: str) -> Item:
         outputs = {name: scope.names.get(name) for name in node.output if name}
         operands = [operand for operand in outputs.values() if operand is not None and operand[0] >= 0]
         if bodies(node) or not operands or len(operands) < len(outputs):
-            return Item(place, node)
+            return Item(node)
         number = operands[0][0]
         if number in self._kept:
-            return Item(place, node)
+            return Item(node)
         known = self._analysed.nodes[number]
         if str(known.path) == path and known.outputs == tuple(node.output):
             numbers = [number]
         else:  # a call, of which the program has the body
             numbers = self._exact.nodes_of_call(operands[0], node.name or f"{node.op_type}#{place}", path)
         may_go = bool(numbers) and all(map(self._exact.is_certain, numbers))
-        item = Item(place, node, may_go)
+        item = Item(node, may_go)
         if may_go and node.op_type != "Constant":
             arrays = {name: self._exact.array(operand) for name, operand in outputs.items() if operand is not None}
             item.constants = {name: array for name, array in arrays.items() if array is not None}
@@ -175,8 +168,8 @@ class _Rewriter:
                 item.constants = {}
         return item
 
-    def _finished(self, graph: GraphProto, items: Sequence[Item]) -> list[Item]:
-        """Write the items that are needed into the graph, and drop what they do not need. The items, in order."""
+    def _finished(self, graph: GraphProto, items: Sequence[Item]) -> None:
+        """Write the items that are needed into the graph, and drop what they do not need."""
         outputs = {info.name for info in graph.output}
         needed = set(outputs)
         kept: list[Item] = []
@@ -195,7 +188,6 @@ class _Rewriter:
         del graph.node[:]
         graph.node.extend(nodes)
         self._drop(graph, needed)
-        return kept
 
     def _constants(self, graph: GraphProto, item: Item, wanted: Sequence[str], outputs: set[str]) -> Iterator[Item]:
         """Constants for the wanted outputs of a node: initialisers, or nodes where those cannot be."""
@@ -207,7 +199,7 @@ class _Rewriter:
             tensor.name = ""
             node = NodeProto(op_type="Constant", name=item.node.name, output=[name])
             node.attribute.add(name="value", type=AttributeProto.TENSOR).t.CopyFrom(tensor)
-            yield Item(item.place, node, may_go=True)
+            yield Item(node, may_go=True)
 
     def _drop(self, graph: GraphProto, needed: set[str]) -> None:
         """Remove initialisers and declarations of values that are needed no more."""

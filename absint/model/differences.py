@@ -1,80 +1,160 @@
-"""The difference between a model and a copy of it in which types and metadata were changed, as changes to its bytes."""
+"""A model and a changed copy of it, as changes to the bytes of the model: what is equal stays byte for byte as it was.
+
+Compared are the metadata of the model and its main graph: types, tensors and nodes, in the graphs of attributes too. A
+copy that was made of an `Outline` lacks the data of large tensors, and its `pieces` bring them back.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import TYPE_CHECKING
+from collections import defaultdict
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, Any, Final
 
 from onnx.onnx_pb import AttributeProto, GraphProto, ModelProto, NodeProto
 
 from absint.model.wire.splicing import Changes
 
 if TYPE_CHECKING:
-    from onnx import StringStringEntryProto, ValueInfoProto
+    from google.protobuf.message import Message
+
+    from absint.model.wire.splicing import Content
+
+Write = Callable[["Message"], "Content"]
+"""Gives the bytes of a message of the copy."""
+
+_LISTS: Final[tuple[tuple[int, str, Callable[[Any], str]], ...]] = (
+    (GraphProto.INPUT_FIELD_NUMBER, "input", lambda item: item.name),
+    (GraphProto.OUTPUT_FIELD_NUMBER, "output", lambda item: item.name),
+    (GraphProto.VALUE_INFO_FIELD_NUMBER, "value_info", lambda item: item.name),
+    (GraphProto.INITIALIZER_FIELD_NUMBER, "initializer", lambda item: item.name),
+    (GraphProto.SPARSE_INITIALIZER_FIELD_NUMBER, "sparse_initializer", lambda item: item.values.name),
+    (GraphProto.QUANTIZATION_ANNOTATION_FIELD_NUMBER, "quantization_annotation", lambda item: item.tensor_name),
+)
+"""The lists of a graph without its nodes, and the name of an item of each."""
 
 
-def differences(before: ModelProto, after: ModelProto) -> Changes:
-    """The changes that make `after` of the bytes of `before`.
+def serialised(message: Message) -> bytes:
+    """The bytes of a message that has the data of its tensors."""
+    content: bytes = message.SerializeToString()
+    return content
 
-    Compared are inputs, `value_info` and outputs of the main graph and of the graphs in attributes of nodes, and the
-    metadata of the model. Neither needs the data of its tensors.
-    """
+
+def differences(before: ModelProto, after: ModelProto, write: Write = serialised) -> Changes:
+    """The changes that make `after` of the bytes of `before`."""
     found = Changes()
-    entries(found, before.metadata_props, after.metadata_props)
-    graph = _graph(before.graph, after.graph)
+    number = ModelProto.METADATA_PROPS_FIELD_NUMBER
+    _listed(found, number, before.metadata_props, after.metadata_props, lambda item: item.key, write)
+    graph = _graph(before.graph, after.graph, write)
     if graph:
         found.inside[ModelProto.GRAPH_FIELD_NUMBER] = graph
     return found
 
 
-def _graph(before: GraphProto, after: GraphProto) -> Changes:
+def _graph(before: GraphProto, after: GraphProto, write: Write) -> Changes:
     found = Changes()
-    _infos(found, GraphProto.VALUE_INFO_FIELD_NUMBER, before.value_info, after.value_info)
-    _infos(found, GraphProto.INPUT_FIELD_NUMBER, before.input, after.input)
-    _infos(found, GraphProto.OUTPUT_FIELD_NUMBER, before.output, after.output)
-    for place, (old, new) in enumerate(zip(before.node, after.node, strict=True)):
-        node = _node(old, new)
-        if node:
-            found.within[GraphProto.NODE_FIELD_NUMBER, place] = node
+    for number, name, key in _LISTS:
+        _listed(found, number, getattr(before, name), getattr(after, name), key, write)
+    _nodes(found, before.node, after.node, write)
     return found
 
 
-def _node(before: NodeProto, after: NodeProto) -> Changes:
-    found = Changes()
-    for place, (old, new) in enumerate(zip(before.attribute, after.attribute, strict=True)):
-        attribute = Changes()
-        if old.HasField("g") and (graph := _graph(old.g, new.g)):
-            attribute.inside[AttributeProto.G_FIELD_NUMBER] = graph
-        for at, (one, other) in enumerate(zip(old.graphs, new.graphs, strict=True)):
-            if graph := _graph(one, other):
-                attribute.within[AttributeProto.GRAPHS_FIELD_NUMBER, at] = graph
-        if attribute:
-            found.within[NodeProto.ATTRIBUTE_FIELD_NUMBER, place] = attribute
-    return found
-
-
-def _infos(found: Changes, number: int, before: Sequence[ValueInfoProto], after: Sequence[ValueInfoProto]) -> None:
-    """More may have been added, and none removed."""
-    for place, (old, new) in enumerate(zip(before, after, strict=False)):
-        if old != new:
-            found.replaced[number, place] = new.SerializeToString()
-    if added := after[len(before) :]:
-        found.added[number] = [new.SerializeToString() for new in added]
-
-
-def entries(found: Changes, before: Sequence[StringStringEntryProto], after: Sequence[StringStringEntryProto]) -> None:
-    """Entries may have been removed, changed and added; the others keep their order."""
-    number = ModelProto.METADATA_PROPS_FIELD_NUMBER
+def _listed(
+    found: Changes,
+    number: int,
+    before: Sequence[Message],
+    after: Sequence[Message],
+    key: Callable[[Any], str],
+    write: Write,
+) -> None:
+    """Items may have been removed and changed, and added at the end."""
     kept = 0
     for place, old in enumerate(before):
-        if kept == len(after) or after[kept].key != old.key:
+        if kept == len(after) or key(after[kept]) != key(old):
             found.removed.add((number, place))
             continue
         if after[kept] != old:
-            found.replaced[number, place] = after[kept].SerializeToString()
+            found.replaced[number, place] = write(after[kept])
         kept += 1
     if kept < len(after):
-        found.added[number] = [new.SerializeToString() for new in after[kept:]]
+        found.added[number] = [write(new) for new in after[kept:]]
 
 
-__all__ = ["differences", "entries"]
+def _nodes(found: Changes, before: Sequence[NodeProto], after: Sequence[NodeProto], write: Write) -> None:
+    """Nodes keep their order; where there are new ones, they come before the next of the old ones."""
+    number = GraphProto.NODE_FIELD_NUMBER
+    same = _matched(before, after)
+    start = 0
+    for place, old in enumerate(before):
+        end = same.get(place, -1)
+        if end < 0:
+            found.removed.add((number, place))
+            continue
+        if end > start:
+            found.instead[number, place] = [write(node) for node in after[start : end + 1]]
+        elif after[end] != old:
+            changes = _node(old, after[end], write)
+            if changes is None:
+                found.replaced[number, place] = write(after[end])
+            else:
+                found.within[number, place] = changes
+        start = end + 1
+    if start < len(after):
+        found.added[number] = [write(node) for node in after[start:]]
+
+
+def _matched(before: Sequence[NodeProto], after: Sequence[NodeProto]) -> dict[int, int]:
+    """The places of nodes of one list in the other, both in order: those that compute the same values."""
+    if len(before) == len(after) and all(old.output == new.output for old, new in zip(before, after, strict=True)):
+        return {place: place for place in range(len(before))}
+    places: defaultdict[tuple[str, ...], list[int]] = defaultdict(list)
+    for place in range(len(before) - 1, -1, -1):
+        places[tuple(before[place].output)].append(place)
+    found: dict[int, int] = {}
+    latest = -1
+    for at, node in enumerate(after):
+        left = places[tuple(node.output)]
+        if left and left[-1] > latest:
+            latest = left.pop()
+            found[latest] = at
+    return found
+
+
+def _node(before: NodeProto, after: NodeProto, write: Write) -> Changes | None:
+    """The changes to a node of which only graphs differ; None if more does."""
+    if len(before.attribute) != len(after.attribute) or _without_attributes(before) != _without_attributes(after):
+        return None
+    found = Changes()
+    for place, (old, new) in enumerate(zip(before.attribute, after.attribute, strict=True)):
+        if old == new:
+            continue
+        if len(old.graphs) != len(new.graphs) or _without_graphs(old) != _without_graphs(new):
+            return None
+        attribute = Changes()
+        if old.HasField("g") and (graph := _graph(old.g, new.g, write)):
+            attribute.inside[AttributeProto.G_FIELD_NUMBER] = graph
+        for at, (one, other) in enumerate(zip(old.graphs, new.graphs, strict=True)):
+            if graph := _graph(one, other, write):
+                attribute.within[AttributeProto.GRAPHS_FIELD_NUMBER, at] = graph
+        if attribute:
+            found.within[NodeProto.ATTRIBUTE_FIELD_NUMBER, place] = attribute
+    return found or None
+
+
+def _without_attributes(node: NodeProto) -> NodeProto:
+    found = NodeProto()
+    found.CopyFrom(node)
+    found.ClearField("attribute")
+    return found
+
+
+def _without_graphs(attribute: AttributeProto) -> AttributeProto:
+    found = AttributeProto()
+    found.CopyFrom(attribute)
+    found.ClearField("graphs")
+    if found.HasField("g"):
+        found.ClearField("g")
+        found.g.SetInParent()
+    return found
+
+
+__all__ = ["differences", "serialised"]

@@ -142,6 +142,12 @@ class Loaded:
         return found
 
 
+def outlined_copy(model: onnx.ModelProto, original: Loaded) -> Loaded:
+    """A changed copy of a model, which lacks the data of large tensors, with the origin and the folder of the model."""
+    content = _serialised(model, original.origin)
+    return Loaded(_read(content, original.origin), original.origin, original.folder, content=content, is_outlined=True)
+
+
 def load(model: ModelLike | Loaded, *, origin: str = "the bytes given") -> Loaded:
     """Read a model. Raises ModelError, in one line, for anything that is not one. `origin` names bytes."""
     if isinstance(model, Loaded):

@@ -134,6 +134,7 @@ class Copies(Analysed):
         *,
         fix: bool = False,
         run: bool = True,
+        load: bool = True,
         seconds: float = LONG,
     ) -> Dynamized:
         """A copy of the model in which sizes of inputs are symbols: `{"input": {0: "batch"}}`.
@@ -143,8 +144,8 @@ class Copies(Analysed):
         outputs of the original. Where a constant may mean more than one size, or where stacked rows of a batch are not
         what single ones are, nothing is rewritten or written, and `refusal` says why. Axes of outputs may be named too:
         they decide between readings, as runs of the copy do in onnxruntime, unless `run` is false. With a `path` the
-        copy is written to this file, complete or not at all, as `save_annotated` does. A contract takes `seconds` at
-        most.
+        copy is written to this file, complete or not at all, as `save_annotated` does, with `load` as there. A contract
+        takes `seconds` at most.
 
         Raises UsageError for an input or an axis that there is not, for an axis that is no fixed size, for one symbol
         of two sizes, for a path that cannot be written, and for an initialiser that holds an old size and is an input
@@ -152,9 +153,8 @@ class Copies(Analysed):
         """
         from absint.dynamizing.dynamize import dynamize
 
-        return dynamize(
-            self, axes, fix=fix, run=run, path=None if path is None else os.fspath(path), limits=Limits(seconds)
-        )
+        target = None if path is None else os.fspath(path)
+        return dynamize(self, axes, fix=fix, run=run, load=load, path=target, limits=Limits(seconds))
 
     def freeze(
         self,

@@ -65,10 +65,13 @@ def drafted(seed: int) -> Iterator[Case]:
             yield f"seed {seed} at {binding}", model, [(binding, feeds)]
 
 
-def wrong(case: Case, total: Counter[str], *, partly: bool = True, again: bool = True) -> Iterator[str]:
+def wrong(
+    case: Case, total: Counter[str], *, partly: bool = True, again: bool = True, most: int = sys.maxsize
+) -> Iterator[str]:
     """Every difference between the model and its frozen copies.
 
-    Some copies are frozen `partly`, one symbol alone and none; each is frozen `again`, which must change nothing.
+    Some copies are frozen `partly`, one symbol alone and none; each is frozen `again`, which must change nothing. At
+    `most` so many copies are made.
     """
     name, model, pairs = case
     result = absint.analyze(model)
@@ -87,6 +90,8 @@ def wrong(case: Case, total: Counter[str], *, partly: bool = True, again: bool =
         for sizes in (whole, *parts):
             key = tuple(sizes.items())
             if key not in copies:
+                if len(copies) == most:
+                    continue
                 try:
                     copies[key] = _copy(result, sizes, again)
                 except IllegalSizesError as error:

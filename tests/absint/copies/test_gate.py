@@ -96,6 +96,14 @@ def test_without_a_load_no_loop_takes_sizes_from_types(text: str) -> None:
     assert outputs(found.model, feeds, optimised=False) == outputs(model, feeds, optimised=False)
 
 
+def test_without_a_load_the_rules_of_absint_judge() -> None:
+    """onnx's inference does not see the constants around a branch."""
+    found = absint.analyze(parser.parse_model(STRICT)).annotated(load=False)
+    assert [item.value for item in found.left_out] == ["v"]
+    assert "Squeeze" in found.left_out[0].reason
+    assert found.unchecked == "onnxruntime was not asked"
+
+
 def test_a_model_that_onnxruntime_does_not_know_is_written_unchecked() -> None:
     text = IDLE.replace('["": 17]', '["": 17, "mine": 1]').replace("s = Identity(w)", "s = mine.Own(w)")
     found = absint.analyze(parser.parse_model(text)).annotated()

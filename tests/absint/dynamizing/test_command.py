@@ -7,6 +7,8 @@ from pathlib import Path
 
 import numpy as np
 import onnx
+import onnx.parser
+import onnxruntime
 import pytest
 
 from absint.cli import run
@@ -53,6 +55,31 @@ def test_mended(model: str, capsys: pytest.CaptureFixture[str]) -> None:
         "2 and 3 stacked rows of batch give what single ones give",
     ]
     assert run(["check", "out.onnx", "batch=3", "seq=5"]) == 0
+
+
+LATE = """<ir_version: 10, opset_import: ["": 20]> g (float[3, 4] x) => (float[] y)
+<int64[1] ax = {1}, int64 one = {1}> {
+    s = Shape(x) f = Cast<to = 1>(s) r = Relu(f) t = Cast<to = 7>(r) v = Reshape(x, t)
+    d0 = Shape<start = 1>(v) d = Squeeze(d0) c = Equal(d, one)
+    y = If(c) <then_branch = t () => (float[] a) { a = Squeeze(v, ax) },
+               else_branch = e () => (float[] b) { b = Identity(v) }>
+}"""
+
+
+@pytest.mark.parametrize("load", [True, False])
+def test_types_that_keep_the_copy_from_loading_are_told(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], load: bool
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    onnx.save(onnx.parser.parse_model(LATE), "m.onnx")
+    assert run(["dynamize", "m.onnx", "x[0]=batch", "-o", "out.onnx", *([] if load else ["--no-load"])]) == 0
+    lines = capsys.readouterr().out.splitlines()
+    assert "types left out" in lines
+    assert any("the type of 'v' is left out: with it the model does not load" in line for line in lines), lines
+    unknown = "note: it is not known whether the copy loads: onnxruntime was not asked"
+    assert (unknown in lines) is not load
+    session = onnxruntime.InferenceSession("out.onnx", providers=["CPUExecutionProvider"])
+    assert session.run(None, {"x": np.zeros((5, 4), np.float32)})[0].shape == (5, 4)
 
 
 def test_refused_readings(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:

@@ -119,7 +119,22 @@ def graph(random: Random, depth: int = 0) -> GraphProto:
 
 
 def edit(one: GraphProto, random: Random) -> None:
-    """Change what annotating may change."""
+    """Change what copies may change: types, tensors and nodes, in bodies too."""
+    for infos in (one.value_info, one.output, one.input, one.initializer):
+        if infos and random.random() < 0.2:
+            del infos[random.randrange(len(infos))]
+    if random.random() < 0.3:
+        one.initializer.append(helper.make_tensor("new", 1, [1], [2.0]))
+    if random.random() < 0.5:
+        nodes = [NodeProto.FromString(node.SerializeToString()) for node in one.node if random.random() < 0.8]
+        for _ in range(random.randrange(3)):
+            nodes.insert(random.randint(0, len(nodes)), NodeProto(op_type="Relu", output=[f"r{random.randrange(9)}"]))
+        if nodes and random.random() < 0.4:
+            random.choice(nodes).input[:] = ["b"]
+        if nodes and random.random() < 0.2:
+            del random.choice(nodes).attribute[:]
+        del one.node[:]
+        one.node.extend(nodes)
     for infos in (one.value_info, one.output):
         for item in infos:
             if random.random() < 0.4:
