@@ -29,6 +29,10 @@ from tests.soundness.runs import ENGINE
 from tests.soundness.visits import DeadError, Env, Interpreter, Visit, wrong
 
 
+_OUT_OF_MEMORY = "SafeIntOnOverflow", "Failed to allocate memory", "bad allocation"
+"""In messages of runs that fail for more elements than there is memory, or 64 bits, for: legal is said apart from it."""
+
+
 def problems(seed: int, totals: Counter[str], semantics: Semantics = EITHER) -> Iterator[str]:
     """The claims about the model of this seed that a run contradicts."""
     made = Maker(seed).model()
@@ -54,6 +58,9 @@ def _at(
 ) -> Iterator[str]:
     ok, reply = ENGINE.run(model.SerializeToString(), {name: np.asarray(value) for name, value in env.items()})
     check = result.check({name: size for name, size in binding.items() if name in result.symbols})
+    if not ok and any(text in str(reply) for text in _OUT_OF_MEMORY):
+        totals["out of memory"] += 1
+        return
     if not ok:
         totals["failed"] += 1
         if check.outcome is Outcome.RUNS:
