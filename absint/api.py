@@ -9,6 +9,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Literal
 
 from absint.errors import UsageError
+from absint.lattices.records import NamedTuple
 from absint.lattices.unify import SOUND, UnificationPolicy
 from absint.model.load import Loaded, ModelLike, load
 from absint.program.again import lower
@@ -116,33 +117,86 @@ def analyze(
     Raises ModelError if the model cannot be read, UsageError for an assumption that does not parse or names no symbol,
     LimitError if the analysis is stopped before the model is lowered.
     """
-    if semantics not in SEMANTICS:
-        raise UsageError(f"semantics={semantics!r}: it is one of {', '.join(map(repr, SEMANTICS))}")
-    given = Watch(max_seconds, max_nodes, on_progress)
-    watch = None if given.is_off else given
-    if policy is not SOUND:
-        from absint.shapes.policies import policy_of, run_policy
+    options = Options(
+        assume, bind, table, refine, plugins, schema_inference, policy, defaults, premises, semantics, with_, trust
+    )
+    watch = Watch(max_seconds, max_nodes, on_progress)
+    result = _analysed(model, options, watch, timings, memoise=memoise, trace=trace)
+    if strict:
+        from absint.declared.diagnostics import refused
 
-        policy = policy_of(policy)
-    if with_ and not policy.sound:
-        raise UsageError(f"with_={[one.label for one in with_]} needs the sound policy, found the {policy.label}")
-    if refine == "smt" and not policy.sound:
-        raise UsageError(f"refine='smt' needs the sound policy: claims of the {policy.label} prove nothing")
+        wrong = refused(result.diagnostics)
+        if wrong:
+            others = f" (and {len(wrong) - 1} more)" if len(wrong) > 1 else ""
+            raise UsageError(f"{wrong[0]}{others}")
+    return result
+
+
+class Options(NamedTuple):
+    """The options of `analyze` that decide what an analysis finds: a variant of the model is analysed with them too."""
+
+    assume: Sequence[Assumption]
+    bind: Sizes | None
+    table: Table | None
+    refine: Refine
+    plugins: bool
+    schema_inference: bool
+    policy: str | UnificationPolicy
+    defaults: bool
+    premises: bool
+    semantics: Semantics
+    with_: Sequence[Participant]
+    trust: Trust
+
+    def checked(self) -> UnificationPolicy:
+        """The policy. Raises UsageError for options that do not fit together."""
+        if self.semantics not in SEMANTICS:
+            raise UsageError(f"semantics={self.semantics!r}: it is one of {', '.join(map(repr, SEMANTICS))}")
+        policy = SOUND
+        if self.policy is not SOUND:
+            from absint.shapes.policies import policy_of
+
+            policy = policy_of(self.policy)
+        if self.with_ and not policy.sound:
+            raise UsageError(
+                f"with_={[one.label for one in self.with_]} needs the sound policy, found the {policy.label}"
+            )
+        if self.refine == "smt" and not policy.sound:
+            raise UsageError(f"refine='smt' needs the sound policy: claims of the {policy.label} prove nothing")
+        return policy
+
+
+def _analysed(
+    model: ModelLike | Loaded,
+    options: Options,
+    given: Watch,
+    timings: Timings | None = None,
+    *,
+    memoise: bool = True,
+    trace: Trace | None = None,
+) -> Result:
+    policy = options.checked()
+    watch = None if given.is_off else given
     phase = timings.phase if timings is not None else nullcontext
     with phase("load"):
         loaded = load(model)
-    lookup = Lookup(table if table is not None else shipped(), plugins=plugins, schema_inference=schema_inference)
+    table = options.table if options.table is not None else shipped()
+    lookup = Lookup(table, plugins=options.plugins, schema_inference=options.schema_inference)
     with phase("lower"):
-        lowered = lower(loaded, lookup, defaults=defaults, premises=premises, semantics=semantics, watch=watch)
-    if trust:
+        lowered = lower(
+            loaded,
+            lookup,
+            defaults=options.defaults,
+            premises=options.premises,
+            semantics=options.semantics,
+            watch=watch,
+        )
+    if options.trust:
         from absint.declared.trust import trusting
 
-        base = analyze(
-            loaded, assume=assume, bind=bind, table=table, refine=refine, plugins=plugins,
-            schema_inference=schema_inference, defaults=defaults, premises=premises, semantics=semantics,
-            policy=policy,
-        )  # fmt: skip
-        trusting(base, trust, lowered)
+        base = _analysed(loaded, options._replace(with_=(), trust=()), Watch())
+        trusting(base, options.trust, lowered)
+    bind, assume = options.bind, options.assume
     shapes, relations = _stated_shapes(lowered, bind, assume) if bind or assume else ({}, assume)
     inputs = read_inputs(lowered, shapes)
     symbols = tuple(inputs.parameters)
@@ -156,10 +210,10 @@ def analyze(
         lowered.program.nodes.replace_value(node, value)
     with phase("rounds"):
         companions = None
-        if with_:
+        if options.with_:
             from absint.analyses.advising import begun
 
-            companions, facts = begun(lowered, facts, with_)
+            companions, facts = begun(lowered, facts, options.with_)
         if policy.sound:
             rounds = run_rounds(
                 lowered,
@@ -167,37 +221,35 @@ def analyze(
                 symbols,
                 memoise=memoise,
                 trace=trace,
-                refine=bool(refine),
+                refine=bool(options.refine),
                 timings=timings,
                 advice=None if companions is None else companions.advice,
             )
         else:
+            from absint.shapes.policies import run_policy
+
             rounds = run_policy(lowered, facts, policy, memoise=memoise, trace=trace)
     result = _result(loaded, lowered, inputs, rounds, assumptions, companions)
-    if (refine == "smt" or rounds.choices) and not rounds.conflict and not given.reached:
+    if (options.refine == "smt" or rounds.choices) and not rounds.conflict and not given.reached:
         from absint.queries.smt_refinement import settle, settle_choices
 
-        more = settle(result) if refine == "smt" else settle_choices(result)
+        more = settle(result) if options.refine == "smt" else settle_choices(result)
         if more:
             rounds = Rounds((*rounds.rounds, *more))
             result = _result(loaded, lowered, inputs, rounds, assumptions, companions)
     kept = {name: size for name, size in (bind or {}).items() if name in shapes}
-    result.analyze = partial(
-        _variant, assume=assume, table=table, refine=refine, plugins=plugins, schema_inference=schema_inference,
-        defaults=defaults, premises=premises, semantics=semantics, with_=with_, trust=trust, shapes=kept,
-    )  # fmt: skip
-    if trust:
+    result.analyze = partial(_variant, options=options, shapes=kept)
+    if options.trust:
         from absint.declared.trust import check_trust
 
         check_trust(result)
-    if strict:
-        from absint.declared.diagnostics import refused
-
-        wrong = refused(result.diagnostics)
-        if wrong:
-            others = f" (and {len(wrong) - 1} more)" if len(wrong) > 1 else ""
-            raise UsageError(f"{wrong[0]}{others}")
     return result
+
+
+@uncollected
+def _variant(loaded: Loaded, sizes: Mapping[str, int], *, options: Options, shapes: Sizes) -> Result:
+    """A variant of a model, analysed as the model was."""
+    return _analysed(loaded, options._replace(bind={**shapes, **sizes}, policy=SOUND), Watch())
 
 
 def _stated_shapes(
@@ -211,30 +263,6 @@ def _stated_shapes(
         if shapes.setdefault(name, shape) is not shape:
             raise UsageError(f"input {name!r} is stated to have shape {shapes[name]}, and to have shape {shape}")
     return shapes, others
-
-
-def _variant(
-    loaded: Loaded,
-    sizes: Mapping[str, int],
-    *,
-    assume: Sequence[Assumption],
-    table: Table | None,
-    refine: Refine,
-    plugins: bool,
-    schema_inference: bool,
-    defaults: bool,
-    premises: bool,
-    semantics: Semantics,
-    with_: Sequence[Participant],
-    trust: Trust,
-    shapes: Sizes,
-) -> Result:
-    """A variant of a model, analysed as the model was."""
-    return analyze(
-        loaded, assume=assume, bind={**shapes, **sizes}, table=table, refine=refine, plugins=plugins,
-        schema_inference=schema_inference, defaults=defaults, premises=premises, semantics=semantics, with_=with_,
-        trust=trust,
-    )  # fmt: skip
 
 
 def _result(

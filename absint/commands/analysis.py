@@ -14,7 +14,7 @@ import click
 from absint.commands.messages import tell
 from absint.commands.progress import logged, status
 from absint.errors import UsageError
-from absint.lattices.limits import MEMORY, RLIMIT
+from absint.lattices.limits import MEMORY, RLIMIT, Limits
 from absint.lattices.policy_names import POLICY_NAMES, SOUND_NAME
 from absint.transfer.semantics import EITHER, SEMANTICS
 
@@ -127,14 +127,6 @@ def _table(files: Sequence[str]) -> Table | None:
     return shipped().extended(read_rules(files))
 
 
-class SolverLimits(NamedTuple):
-    """Limits of an answer; the fields are keywords of `Result.prove` and the like."""
-
-    seconds: float
-    rlimit: int
-    memory: int
-
-
 def _checked_rlimit(_: click.Context, __: click.Parameter, rlimit: int) -> int:
     if not 0 <= rlimit < 1 << 32:
         raise UsageError(f"--rlimit {rlimit}: expected a number from 0 (no limit) to {(1 << 32) - 1}")
@@ -153,7 +145,7 @@ rlimit_option = click.option(
 
 
 def limit_options(seconds: float) -> Callable[[Command], Command]:
-    """The options of `SolverLimits`, handed to the command as one argument `limits`."""
+    """The options of `Limits`, handed to the command as one argument `limits`."""
 
     def decorated(command: Command) -> Command:
         @click.option(
@@ -179,7 +171,7 @@ def limit_options(seconds: float) -> Callable[[Command], Command]:
             if not 0 < seconds < inf:
                 raise UsageError(f"--seconds {seconds:g}: expected a number above 0")
             size = amount(memory, "--memory", alone="M")
-            return command(*args, limits=SolverLimits(seconds, rlimit, size), **options)
+            return command(*args, limits=Limits(seconds, rlimit, size), **options)
 
         return cast(Command, packed)
 
@@ -273,7 +265,7 @@ def _progress(nodes: int) -> Iterator[Progress | None]:
         yield advance
 
 
-def warm_up(limits: SolverLimits | None = None) -> None:
+def warm_up(limits: Limits | None = None) -> None:
     """Start Z3 in its process, so that it loads while the model is analysed."""
     with _solver_errors():
         from absint.solver.backend import shared
@@ -299,6 +291,6 @@ def _solver_errors() -> Iterator[None]:
 
 
 __all__ = [
-    "LARGE_MODEL", "Settings", "SolverLimits", "analysed", "assume_option", "format_option", "limit_options",
+    "LARGE_MODEL", "Settings", "analysed", "assume_option", "format_option", "limit_options",
     "memory_option", "model_argument", "policy_option", "rlimit_option", "settings_options", "warm_up", "working",
 ]  # fmt: skip

@@ -10,7 +10,6 @@ import click
 
 from absint.commands.analysis import (
     Settings,
-    SolverLimits,
     analysed,
     assume_option,
     format_option,
@@ -23,7 +22,7 @@ from absint.commands.analysis import (
 from absint.commands.codes import FINE, NO, UNDECIDED
 from absint.commands.models import models_argument
 from absint.errors import UsageError
-from absint.lattices.limits import LONG, SECONDS
+from absint.lattices.limits import LONG, SECONDS, Limits
 
 if TYPE_CHECKING:
     from absint.queries.outcomes import Check, RangeCheck
@@ -52,7 +51,7 @@ def check(
     run_it: bool,
     values: bool,
     assume: tuple[str, ...],
-    limits: SolverLimits,
+    limits: Limits,
     form: str,
 ) -> int:
     """Check whether MODEL runs at given sizes or arrays.
@@ -119,7 +118,7 @@ def _with_shapes(model: str, assume: Sequence[str], sizes: Sizes, settings: Sett
     return analysed(model, assume, shapes, settings=settings) if shapes else result
 
 
-def _near(limits: SolverLimits) -> float:
+def _near(limits: Limits) -> float:
     """Seconds of the search for legal sizes, which only adds to an answer that is there."""
     return min(limits.seconds, SECONDS)
 

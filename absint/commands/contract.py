@@ -8,7 +8,6 @@ import click
 
 from absint.commands.analysis import (
     Settings,
-    SolverLimits,
     analysed,
     assume_option,
     format_option,
@@ -20,7 +19,7 @@ from absint.commands.analysis import (
 from absint.commands.codes import FINE, NO, UNDECIDED
 from absint.commands.models import models_argument
 from absint.errors import UsageError
-from absint.lattices.limits import LONG
+from absint.lattices.limits import LONG, Limits
 
 if TYPE_CHECKING:
     from absint.report.exports import Form
@@ -64,7 +63,7 @@ def contract(
     assume: tuple[str, ...],
     sizes: Sizes,
     samples: int,
-    limits: SolverLimits,
+    limits: Limits,
     form: Form,
 ) -> int:
     """List which input sizes of MODEL are legal, or export this.

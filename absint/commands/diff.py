@@ -8,7 +8,6 @@ import click
 
 from absint.commands.analysis import (
     Settings,
-    SolverLimits,
     analysed,
     assume_option,
     format_option,
@@ -20,7 +19,7 @@ from absint.commands.analysis import (
 )
 from absint.commands.codes import FINE, NO, UNDECIDED
 from absint.errors import UsageError
-from absint.lattices.limits import LONG
+from absint.lattices.limits import LONG, Limits
 
 if TYPE_CHECKING:
     from absint.queries.evidence import Evidence
@@ -51,7 +50,7 @@ def diff(
     evidence: Evidence | None,
     html: str | None,
     assume: tuple[str, ...],
-    limits: SolverLimits,
+    limits: Limits,
     form: str,
 ) -> int:
     """Compare model A with model B, which is to take its place.

@@ -8,7 +8,6 @@ import click
 
 from absint.commands.analysis import (
     Settings,
-    SolverLimits,
     analysed,
     assume_option,
     format_option,
@@ -20,7 +19,7 @@ from absint.commands.analysis import (
 )
 from absint.commands.codes import FINE, NO, UNDECIDED
 from absint.errors import UsageError
-from absint.lattices.limits import LONG
+from absint.lattices.limits import LONG, Limits
 
 
 @click.command()
@@ -45,7 +44,7 @@ def dynamize(
     no_load: bool,
     force: bool,
     assume: tuple[str, ...],
-    limits: SolverLimits,
+    limits: Limits,
     form: str,
 ) -> int:
     """Make sizes of inputs symbolic, constants with them.

@@ -9,7 +9,6 @@ import click
 
 from absint.commands.analysis import (
     Settings,
-    SolverLimits,
     analysed,
     assume_option,
     format_option,
@@ -20,7 +19,7 @@ from absint.commands.analysis import (
 )
 from absint.commands.codes import FINE
 from absint.commands.models import models_argument
-from absint.lattices.limits import LONG
+from absint.lattices.limits import LONG, Limits
 
 if TYPE_CHECKING:
     from absint.queries.equivalence import Distinct
@@ -52,7 +51,7 @@ def equal(
     everything: bool,
     assume: tuple[str, ...],
     sizes: Sizes,
-    limits: SolverLimits,
+    limits: Limits,
     form: str,
 ) -> int:
     """Group dims, shapes or buffers that are always equal.
@@ -79,7 +78,7 @@ def equal(
     return FINE
 
 
-def _classes(result: Result, what: Literal["dims", "shapes", "buffers"], limits: SolverLimits) -> Found:
+def _classes(result: Result, what: Literal["dims", "shapes", "buffers"], limits: Limits) -> Found:
     match what:
         case "dims":
             return result.equal_dims(**limits._asdict())

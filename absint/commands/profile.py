@@ -8,7 +8,6 @@ import click
 
 from absint.commands.analysis import (
     Settings,
-    SolverLimits,
     analysed,
     assume_option,
     format_option,
@@ -21,7 +20,7 @@ from absint.commands.codes import FINE, NO, UNDECIDED
 from absint.commands.messages import tell
 from absint.commands.models import models_argument
 from absint.commands.sizes import read_profiles
-from absint.lattices.limits import LONG
+from absint.lattices.limits import LONG, Limits
 
 if TYPE_CHECKING:
     from absint.profiles.profile import Profile
@@ -45,7 +44,7 @@ def profile(
     sizes: WantedSizes,
     corners: bool,
     assume: tuple[str, ...],
-    limits: SolverLimits,
+    limits: Limits,
     form: str,
 ) -> int:
     """Write proved ranges of sizes for engine builders.

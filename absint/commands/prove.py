@@ -8,7 +8,6 @@ import click
 
 from absint.commands.analysis import (
     Settings,
-    SolverLimits,
     analysed,
     format_option,
     limit_options,
@@ -20,7 +19,7 @@ from absint.commands.analysis import (
 from absint.commands.codes import FINE, NO, UNDECIDED, worst
 from absint.commands.models import models_argument
 from absint.errors import UsageError
-from absint.lattices.limits import SECONDS
+from absint.lattices.limits import SECONDS, Limits
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -79,7 +78,7 @@ def prove(
     confirm: bool,
     evidence: Evidence | None,
     certificate: str | None,
-    limits: SolverLimits,
+    limits: Limits,
     verbose: bool,
     form: str,
 ) -> int:

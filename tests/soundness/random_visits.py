@@ -28,9 +28,8 @@ from tests.soundness.nested_models import Maker
 from tests.soundness.runs import ENGINE
 from tests.soundness.visits import DeadError, Env, Interpreter, Visit, wrong
 
-
 _OUT_OF_MEMORY = "SafeIntOnOverflow", "Failed to allocate memory", "bad allocation"
-"""In messages of runs that fail for more elements than there is memory, or 64 bits, for: legal is said apart from it."""
+"""In messages of runs that fail for memory, or for more elements than 64 bits count: answers leave these apart."""
 
 
 def problems(seed: int, totals: Counter[str], semantics: Semantics = EITHER) -> Iterator[str]:
