@@ -24,12 +24,10 @@ from absint.lattices.terms.extremes import maximum, minimum
 from absint.lattices.text.nearest import did_you_mean
 from absint.lattices.value import Tensor
 from absint.program.constructs import Gate
-from absint.program.limits import CHECK
 from absint.shapes.advice import Advice, Finding
-from absint.shapes.advised import Companions, advised, interpreter
-from absint.shapes.analysis import ShapeAnalysis
-from absint.shapes.refinement import solved
+from absint.shapes.advised import Companions, advised
 from absint.shapes.rounds import Round
+from absint.shapes.run import run as shapes_run
 from absint.shapes.teachings import lasting
 from absint.transfer.stated import Within
 
@@ -59,14 +57,11 @@ def begun(lowered: Lowered, facts: Facts, participants: Sequence[Participant]) -
     """
     check_given(lowered, participants)
 
-    def run(advice: Advice) -> Round | None:
-        known = advice.with_facts(facts)
-        analysis = ShapeAnalysis(lowered.program, known, interpreter=interpreter(lowered.program, known, advice))
-        states = solved(lowered, analysis, CHECK)
-        return None if states is None else Round(analysis, states)
+    def turn(advice: Advice) -> Round:
+        return shapes_run(lowered, advice.with_facts(facts), advice=advice)
 
     adviser = Adviser(lowered, participants)
-    advice, _ = advised(run, adviser)
+    advice, _ = advised(turn, adviser)
     return Companions(tuple(participants), adviser, advice), advice.with_facts(facts)
 
 

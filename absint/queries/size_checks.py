@@ -15,13 +15,11 @@ from absint.lattices.logic.truth import NO, YES
 from absint.lattices.terms.expr import Dim
 from absint.lattices.terms.real import Real
 from absint.lattices.value import Tensor, Value
-from absint.program.limits import CHECK
 from absint.queries.outcomes import Check, Discharged, Failure, Outcome
 from absint.shapes.advice import NO_ADVICE, Advice
-from absint.shapes.advised import Adviser, advised, interpreter
-from absint.shapes.analysis import ShapeAnalysis
-from absint.shapes.refinement import solved
+from absint.shapes.advised import Adviser, advised
 from absint.shapes.rounds import Round
+from absint.shapes.run import run
 from absint.shapes.sizes import given
 from absint.solution.constraints import DECLARATION, Recorder, load_doubts, recorded
 from absint.solver.constraints import Constraint, PossibleFailure
@@ -57,10 +55,7 @@ def bound(
     parameters = analysed.parameters
     fixed = (eq(parameters[name], size) for name, size in sizes.items())
     facts = Facts([*analysed.declared_premises, *analysed.assumptions, *fixed])
-    facts = advice.with_facts(facts)
-    how = interpreter(analysed.program, facts, advice)
-    analysis = ShapeAnalysis(analysed.program, facts, inputs=inputs, interpreter=how)
-    return Round(analysis, solved(analysed.lowered, analysis, CHECK) or [])
+    return run(analysed.lowered, advice.with_facts(facts), inputs=inputs, advice=advice)
 
 
 def check(analysed: Analysed, binding: Sizes, *, zeros: bool = False) -> Check:
@@ -77,17 +72,16 @@ def check(analysed: Analysed, binding: Sizes, *, zeros: bool = False) -> Check:
     never = next((c for c in recorded(analysed).base if c.role == "required" and c.formula is FALSE), None)
     if never is not None:
         return Check(sizes, Outcome.FAILS, failure=Failure(never.origin, never.reason), assuming=assumed)
-    run = bound(analysed, sizes, _zeros(analysed, sizes) if zeros else None)
-    found = _checked(analysed, sizes, run)
+    found = _checked(analysed, sizes, bound(analysed, sizes, _zeros(analysed, sizes) if zeros else None))
     if analysed.companions is None or zeros or found.outcome is not Outcome.HOLDS:
         return found
     return _advised(analysed, sizes, found, analysed.companions.adviser)
 
 
-def _checked(analysed: Analysed, sizes: Mapping[str, int], run: Round) -> Check:
+def _checked(analysed: Analysed, sizes: Mapping[str, int], found: Round) -> Check:
     """The check of an analysis at these sizes."""
     assumed = analysed.assumptions
-    recorder = Recorder(analysed.lowered, run).run()
+    recorder = Recorder(analysed.lowered, found).run()
     failure = next(_failures(analysed, recorder.constraints, sizes), None) or broken_requirement(analysed, sizes)
     if failure is not None:
         return Check(sizes, Outcome.FAILS, failure=failure, assuming=assumed)
@@ -97,11 +91,11 @@ def _checked(analysed: Analysed, sizes: Mapping[str, int], run: Round) -> Check:
         for c in recorder.constraints
         if c.role == "required" or (c.role == "defined" and c.formula is FALSE)
     ]
-    possible_failures += (*_incomplete(analysed, run, recorder), *load_doubts(analysed))
+    possible_failures += (*_incomplete(analysed, found, recorder), *load_doubts(analysed))
     broken = tuple(c for c in recorder.constraints if c.role == "assumed" and c.formula is FALSE)
-    shapes = {name: _concrete(run.states[node][at]) for name, (node, at) in _named(analysed) if node >= 0}
+    shapes = {name: _concrete(found.states[node][at]) for name, (node, at) in _named(analysed) if node >= 0}
     outcome = Outcome.HOLDS if possible_failures or broken else Outcome.RUNS
-    if run.analysis.unfinished:
+    if found.analysis.unfinished:
         outcome = Outcome.UNKNOWN
     failures = tuple(dict.fromkeys(possible_failures))
     return Check(sizes, outcome, shapes, None, failures, broken, assuming=assumed)
@@ -109,9 +103,8 @@ def _checked(analysed: Analysed, sizes: Mapping[str, int], run: Round) -> Check:
 
 def _advised(analysed: Analysed, sizes: Mapping[str, int], plain: Check, adviser: Adviser) -> Check:
     """The check with what other analyses find at these sizes, and what they discharge of the plain one."""
-    advice, run = advised(lambda advice: bound(analysed, sizes, advice=advice), adviser)
-    assert run is not None
-    found = _checked(analysed, sizes, run)
+    advice, last = advised(lambda advice: bound(analysed, sizes, advice=advice), adviser)
+    found = _checked(analysed, sizes, last)
     left = {(failure.origin.node, failure.reason) for failure in found.possible_failures}
     discharged = [
         Discharged(failure, _sources(analysed, advice, failure.origin.node))
@@ -167,10 +160,10 @@ def broken_requirement(analysed: Analysed, sizes: Mapping[str, int]) -> Failure 
     return None
 
 
-def _incomplete(analysed: Analysed, run: Round, recorder: Recorder) -> Iterator[PossibleFailure]:
+def _incomplete(analysed: Analysed, found: Round, recorder: Recorder) -> Iterator[PossibleFailure]:
     """Nodes whose rules do not promise to state everything that a run needs."""
     seen = set()
-    for node, summary in run.analysis.applied.items():
+    for node, summary in found.analysis.applied.items():
         item = analysed.nodes[node]
         operation = item.operation
         if operation is None or not summary.outputs or operation.operator in seen:

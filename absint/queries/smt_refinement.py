@@ -13,7 +13,6 @@ from collections.abc import Container, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final, cast
 
-from absint.engine import fixpoint
 from absint.lattices.limits import Limits
 from absint.lattices.logic.definedness import defined, truth
 from absint.lattices.logic.facts import Facts
@@ -26,11 +25,10 @@ from absint.lattices.terms.substitution import rebuilt
 from absint.lattices.value import Tensor, Value
 from absint.program.limits import SETTLE
 from absint.queries.undecided import MAX_CHOICES, undecided
-from absint.shapes.advised import interpreter
-from absint.shapes.analysis import ShapeAnalysis
 from absint.shapes.choosing import replaced
 from absint.shapes.names import distinct_values
 from absint.shapes.rounds import Learned, Round
+from absint.shapes.run import run
 
 if TYPE_CHECKING:
     from absint.solution.analysed import Analysed
@@ -153,10 +151,13 @@ def _run(analysed: Analysed, last: Round, settled: Sequence[Settled]) -> Round:
     facts = Facts([*last.analysis.facts.relations, *relations], analysed.symbols)
     held = frozenset(r.substitute(facts.mapping) for r in (*relations, *(item.relation for item in last.learned)))
     values = frozenset((s.atom, s.value) for s in settled if s.value is not None)
-    program = analysed.program
-    how = interpreter(program, facts, None if analysed.companions is None else analysed.companions.advice)
-    analysis = ShapeAnalysis(program, facts, simplify=Settling(held, values), interpreter=how)
-    return Round(analysis, fixpoint(program, analysis).states, (*last.learned, *(s.learned for s in settled)))
+    return run(
+        analysed.lowered,
+        facts,
+        advice=None if analysed.companions is None else analysed.companions.advice,
+        simplify=Settling(held, values),
+        learned=(*last.learned, *(s.learned for s in settled)),
+    )
 
 
 def _decisions(round_: Round) -> Iterator[tuple[Atom, Relation, Expr | None]]:

@@ -54,12 +54,10 @@ class _Advised:
         return computed_within(run, node, item, item.operation, states, bounds)
 
 
-def advised(run: Callable[[Advice], Round | None], adviser: Adviser) -> tuple[Advice, Round | None]:
-    """The last round, and the advice that it rests on. A round that is None was stopped at a limit."""
+def advised(run: Callable[[Advice], Round], adviser: Adviser) -> tuple[Advice, Round]:
+    """The last round, and the advice that it rests on."""
     advice, last = NO_ADVICE, run(NO_ADVICE)
     for _ in range(MAX_TURNS):
-        if last is None:
-            break
         found = adviser(last).and_earlier(advice)
         if found == advice:
             break

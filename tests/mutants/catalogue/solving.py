@@ -145,7 +145,7 @@ MUTANTS: Final[tuple[Mutant, ...]] = (
         "check-ignores-incomplete-rules",
         "a rule that does not promise to state everything is believed to",
         "absint.queries.size_checks",
-        "possible_failures += (*_incomplete(analysed, run, recorder), *load_doubts(analysed))",
+        "possible_failures += (*_incomplete(analysed, found, recorder), *load_doubts(analysed))",
         "possible_failures += load_doubts(analysed)",
         "graph('(float[N, 2, 8, 8] x, float[R, 5] r) => (float[a, b, c, d] y) "
         "{ y = MaxRoiPool<pooled_shape = [2, 2]>(x, r) }').check({'N': 3, 'R': 1}).outcome",
