@@ -40,7 +40,7 @@ def test_the_strategies_reach_the_universe(domain: Domain) -> None:
     """The soundness law is not empty: many elements allow something, and not everything."""
     informative = []
 
-    @settings(max_examples=examples(100))
+    @settings(max_examples=examples(200))
     @given(domain.elements)
     def collect(element: object) -> None:
         allowed = len(domain.values(element))
