@@ -157,6 +157,8 @@ class Interpreter:
             return [UNSEEN] * len(node.output)
         if _is_large(node, values):
             raise DeadError("large")
+        if _ends_the_process(node, values):
+            raise DeadError("an integer division that no integer is the result of")
         session = self._session(node, values)
         if session is None:
             raise DeadError(f"{node.op_type} does not load")
@@ -229,6 +231,15 @@ def bound(node: NodeProto, given: Mapping[str, AttributeProto]) -> NodeProto:
                 made.g.node.extend(inner)
         found.attribute.append(made)
     return found
+
+
+def _ends_the_process(node: NodeProto, values: Sequence[Any]) -> bool:
+    """onnxruntime leaves integer division to the processor, which ends the process where there is no result."""
+    if node.op_type not in ("Div", "Mod") or values[1].dtype.kind not in "iu":
+        return False
+    number, by = values
+    is_least = number.dtype.kind == "i" and bool(np.any(number == np.iinfo(number.dtype).min))
+    return bool(np.any(by == 0)) or (is_least and bool(np.any(by == -1)))
 
 
 def _is_large(node: NodeProto, values: Sequence[Any]) -> bool:
