@@ -1,6 +1,7 @@
 """Sizes as they are written in arguments, the same in every command.
 
 batch=4              a size of a symbol, or a number for an element of an input
+to=2,-1              the elements of an input, as to_0=2 to_1=-1
 seq=1..2048          a range, both ends included; seq=1.. is at least 1, seq=..64 at most 64
 seq=1..128..2048     a profile: the least size, the one to optimise for, the greatest
 image=1x3x224x224    the shape of an input, which gives its symbols their sizes; ? leaves an axis open, and a range or a
@@ -13,6 +14,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Sequence
+from itertools import chain
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from absint.errors import UsageError
@@ -113,7 +115,7 @@ def read_arguments(texts: Iterable[str]) -> list[Argument]:
     Raises UsageError for one that is no size, range, profile or shape, and for a name that is given twice.
     """
     found: dict[str, Argument] = {}
-    for text in texts:
+    for text in chain.from_iterable(map(_elements, texts)):
         item = _read(text)
         first = found.setdefault(item.name, item)
         if first is not item and (first.axes, first.star) != (item.axes, item.star):
@@ -133,6 +135,12 @@ def trimmed(text: str) -> str:
     """The argument without blanks around its name."""
     name, sign, sizes = text.rpartition("=")
     return f"{name.strip()}{sign}{sizes}"
+
+
+def _elements(text: str) -> Iterable[str]:
+    """The argument itself, or one for each element of an input."""
+    name, _, numbers = text.rpartition("=")
+    return (f"{name}_{at}={part}" for at, part in enumerate(numbers.split(","))) if "," in numbers else (text,)
 
 
 def _read(text: str) -> Argument:

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import itertools
+from pathlib import Path
 
 import onnx
 import pytest
 from onnx import parser
 
 import absint
+from absint.cli import run
 from absint.shapes.sizes import Sizes, spelled
 
 
@@ -102,3 +104,24 @@ def test_spelling() -> None:
     assert spelled("batch", 4) == "batch=4"
     assert spelled("seq", (1, None)) == "seq=1.."
     assert spelled("image", [1, 3, None, (1, 64)]) == "image=1x3x?x1..64"
+
+
+RESHAPE = """<ir_version: 9, opset_import: ["": 18]>
+g (float[N, 6] x, int64[2] to) => (float[a, b] y) { y = Reshape(x, to) }"""
+
+
+@pytest.mark.parametrize(
+    ("argument", "code"), [("to=4,-1", 0), ("to=5,-1", 1), ("to=4,3..3", 0), ("to=4,", 2), ("n=1,2", 2)]
+)
+def test_elements_of_an_input_in_one_argument(
+    argument: str, code: int, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = tmp_path / "m.onnx"
+    onnx.save(parser.parse_model(RESHAPE), path)
+    assert run(["check", str(path), "N=2", argument]) == code
+    shown = capsys.readouterr()
+    if code == 0:
+        assert shown.out.startswith(("legal at N=2, to_0=4, to_1=-1", "legal for N=2, to_0=4, to_1=3"))
+    elif code == 2:
+        assert shown.err.startswith("absint: error: ")
+        assert shown.err.count("\n") == 1
