@@ -96,13 +96,13 @@ def annotate(
     from absint.copies.style import Style
 
     with replacing, copying_unread(model, target) if model != STANDARD_INPUT else nullcontext() as begun:
-        from absint.copies.loading import begin_loading, has_bodies
+        from absint.copies.loading import begin_loading, is_load_needed
         from absint.model.inference import begin
 
         begin()
         loaded = read_model(model)
         with loaded.reading():
-            is_loaded = not no_load and has_bodies(loaded.model)
+            is_loaded = not no_load and is_load_needed(loaded.model)
         if is_loaded:
             begin_loading()
         with copying(loaded, target, begun) as copy:

@@ -17,7 +17,7 @@ from absint.copies.dialects import dialect_of
 from absint.copies.gate import Gate, Graphs, LeftOut, begin
 from absint.copies.idle import busy_loops, sized_by
 from absint.copies.interface import bind_inputs, fill_inventions
-from absint.copies.loading import has_bodies
+from absint.copies.loading import is_load_needed
 from absint.copies.merge import Merger
 from absint.copies.respelling import respell
 from absint.copies.style import POLICIES, MergePolicy, Style
@@ -70,7 +70,7 @@ def annotated(
     """
     original = analysed.model if model is None else model
     if len(analysed.nodes) <= MAX_INFERRED:
-        begin(load=load and has_bodies(analysed.loaded.model))
+        begin(load=load and is_load_needed(analysed.loaded.model))
     copy, bodies = annotate(analysed, original, style)
     found = gate_of(analysed, original, load=load).checked(copy, both(analysed, bodies))
     return Annotated(copy, tuple(found.left_out), found.unchecked)

@@ -41,7 +41,7 @@ class Loading:
         """
         self._busy = busy
         self._has_bodies = has_bodies(original)
-        is_needed = has_refusals or self._has_bodies or _has_unknown_operators(original)
+        is_needed = has_refusals or is_load_needed(original)
         is_asked = is_needed and load and is_installed()
         self.latest: Sequence[Shapes | None] = ()
         """The shapes in the latest copy."""
@@ -113,7 +113,12 @@ def has_bodies(model: ModelMessage | ModelProto) -> bool:
     return any(node.attribute and bodies(node) for node in nodes)
 
 
-def _has_unknown_operators(model: ModelProto) -> bool:
+def is_load_needed(model: ModelMessage | ModelProto) -> bool:
+    """onnxruntime may see more in a copy than onnx's inference does, whatever that refuses."""
+    return has_bodies(model) or _has_unknown_operators(model)
+
+
+def _has_unknown_operators(model: ModelMessage | ModelProto) -> bool:
     """onnx's inference does not know the domain of an operator."""
     own = {domain_of(function.domain) for function in model.functions}
     nodes = chain(model.graph.node, *(function.node for function in model.functions))
@@ -190,4 +195,4 @@ def _fill(tensor: TensorProto, most: int) -> int:
     return size
 
 
-__all__ = ["Loading", "begin_loading", "has_bodies"]
+__all__ = ["Loading", "begin_loading", "is_load_needed"]

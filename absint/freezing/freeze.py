@@ -12,7 +12,7 @@ from absint.copies.annotate import annotate, both, gate_of
 from absint.copies.gate import Gate, LeftOut, begin
 from absint.copies.idle import sized_by
 from absint.copies.interface import ASSUMING_KEY
-from absint.copies.loading import has_bodies
+from absint.copies.loading import is_load_needed
 from absint.copies.saving import STANDARD_OUTPUT, pieces_of
 from absint.copies.style import Style
 from absint.errors import UsageError
@@ -109,7 +109,7 @@ def freeze(
     if target and target != STANDARD_OUTPUT:
         check_target("", target)
     if len(analysed.nodes) <= MAX_INFERRED:
-        begin(load=load and has_bodies(analysed.loaded.model))
+        begin(load=load and is_load_needed(analysed.loaded.model))
     fixed = fix(analysed, sizes)
     with analysed.loaded.opened() as opened:
         with analysed.loaded.reading():

@@ -22,7 +22,7 @@ from absint.copies.respelling import DIALECT_KEY
 from absint.lattices.terms.expr import Dim
 from absint.model.definitions import KEY, NAMES_KEY
 from tests.adversarial import MODELS
-from tests.real_models import PATHS
+from tests.real_models import SOME
 
 OTHERS = [name for name in DIALECTS if name != "absint"]
 SIZES = (1, 2, 5, 7, 12)
@@ -72,7 +72,7 @@ def says(text: str, dim: Dim, dialect: str, names: Mapping[str, str], symbols: t
 
 
 @pytest.mark.parametrize("dialect", ["sympy", "onnx-shape-inference"])
-@pytest.mark.parametrize("path", PATHS, ids=lambda path: path.stem)
+@pytest.mark.parametrize("path", SOME, ids=lambda path: path.stem)
 def test_other_tools_read_the_inferred_sizes_of_real_models(path: Path, dialect: str) -> None:
     result = absint.analyze(path)
     copy = result.annotate(dialect=dialect, outputs=True)

@@ -23,7 +23,7 @@ SIZES = {
 
 
 BATCH = 16
-MOST = 4
+MOST = 3
 """Copies of one model; `freeze_hunt --written` makes all."""
 NAMES = [*MODELS, *FLOWS]
 
