@@ -11,7 +11,7 @@ from absint.lattices.records import NamedTuple
 from absint.lattices.shape import TOP_SHAPE, Shape
 from absint.lattices.terms.atoms import Atom
 from absint.lattices.terms.expr import UNKNOWN_SIZE, Dim, Expr, Symbol, Unknown, postorder, symbol
-from absint.lattices.terms.kinds import SymbolKind
+from absint.lattices.terms.kinds import INTERNAL, SymbolKind
 from absint.lattices.terms.normal import sole_atom
 from absint.lattices.text.dim_params import read_dim_param
 from absint.lattices.text.tokens import reads_as_name
@@ -161,7 +161,8 @@ def _read(found: Inputs, name: str, value: Value, declared: _Dims) -> Value:
     for axis, dim in enumerate(known):
         if isinstance(dim, Unknown):
             place = str(axis) if axis < len(value.shape.head) else f"_{len(known) - axis}"
-            invented = _unused(f"{name}_dim{place}", declared.names)
+            base = "\\" + name if name.startswith(INTERNAL) else name  # the others are symbols of nodes
+            invented = _unused(f"{base}_dim{place}", declared.names)
             found.symbols[invented] = None
             dim = symbol(invented)
         elif isinstance(dim, Expr) and dim.const is None:

@@ -140,3 +140,12 @@ def test_a_size_has_one_name_in_exports_after_a_refinement() -> None:
     assert from_smtlib(to_smtlib(constraints)) == constraints
     assert from_metadata(to_metadata(constraints)) == constraints
     assert from_json(to_json(constraints)) == constraints
+
+
+def test_an_input_that_is_named_like_a_symbol_of_a_node() -> None:
+    value = onnx.helper.make_tensor_value_info("%8:condition", 1, [None, "N"])
+    graph = onnx.helper.make_graph([onnx.helper.make_node("Relu", ["%8:condition"], ["y"])], "g", [value], [])
+    model = onnx.helper.make_model(graph, opset_imports=[onnx.helper.make_opsetid("", 19)], ir_version=9)
+    result = absint.analyze(model)
+    assert result.fresh_symbols == ()
+    assert "N" in str(result["y"])
