@@ -243,8 +243,6 @@ def _ends_the_process(node: NodeProto, values: Sequence[Any]) -> bool:
 
 
 def _is_large(node: NodeProto, values: Sequence[Any]) -> bool:
-    if node.op_type in ("Div", "Mod") and values[1].dtype.kind == "i":
-        return bool(np.any(values[1] == 0))
     at = {"Expand": 1, "Tile": 1, "ConstantOfShape": 0}.get(node.op_type)
     if at is not None:
         return bool(np.prod(np.maximum(np.abs(values[at].astype(float)), 1)) * (values[0].size + 1) > 20 * MAX_SIZE)
