@@ -180,7 +180,7 @@ class Interpretation:
     def fork(self, *, knowing: bool = False) -> Interpretation:
         """A separate interpretation: it begins with the same facts, and keeps its findings to itself.
 
-        With `knowing` it begins with all findings of this one, and runs every rule again.
+        With `knowing` it begins with all findings of this one, and runs every rule again, to prove them.
         """
         other = Interpretation(
             self.program,
@@ -196,7 +196,7 @@ class Interpretation:
         other.budget, other.calls = self.budget, self.calls
         if knowing:
             other.applied, other.trips = dict(self.applied), dict(self.trips)
-            other.invariants = {head: found.copy() for head, found in self.invariants.items()}
+            other.invariants = {head: found.to_prove() for head, found in self.invariants.items()}
         return other
 
     def of_body(self, program: Program, facts: Facts, inputs: Mapping[int, Value], calls: Calls) -> Interpretation:

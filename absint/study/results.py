@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 from collections.abc import Iterable, Iterator, Mapping
@@ -135,6 +136,7 @@ class Store:
 
     def close(self) -> None:
         """Let others write."""
+        _unlock(self._file)
         self._file.close()
 
     def _read(self) -> Iterator[Record]:
@@ -243,6 +245,14 @@ def _locked(file: IO[bytes]) -> bool:
     except OSError:
         return False
     return True
+
+
+def _unlock(file: IO[bytes]) -> None:
+    """Give up the lock, which a process that another thread is about to start would keep until it has started."""
+    with contextlib.suppress(ImportError):
+        import fcntl
+
+        fcntl.flock(file, fcntl.LOCK_UN)
 
 
 __all__ = ["FILE", "LOST", "Key", "Outcome", "Record", "Store", "by_source", "read_records", "record"]

@@ -96,10 +96,15 @@ class Invariants:
     lost: set[Place] = field(default_factory=set)
     joined: dict[int, Value] = field(default_factory=dict)
 
-    def copy(self) -> Invariants:
-        """An independent copy of the claims."""
+    def to_prove(self) -> Invariants:
+        """An independent copy, in which a visit proves the claims or gives them up, and looks for no better ones."""
         claims = {
-            place: replace(claim, forms=list(claim.forms), refuted=set(claim.refuted))
+            place: replace(
+                claim,
+                kind="symbol" if claim.kind == "probe" and claim.bounds is not None else claim.kind,
+                forms=list(claim.forms),
+                refuted=set(claim.refuted),
+            )
             for place, claim in self.claims.items()
         }
         return Invariants(
