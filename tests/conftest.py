@@ -5,6 +5,7 @@ times as many, `HYPOTHESIS_PROFILE=thorough` 400 times.
 import gc
 import os
 import shutil
+from collections import Counter
 from collections.abc import Iterator
 
 import pytest
@@ -19,6 +20,32 @@ settings.register_profile("default", deadline=None, max_examples=50, derandomize
 settings.register_profile("long", deadline=None, max_examples=2_000, suppress_health_check=_QUIET)
 settings.register_profile("thorough", deadline=None, max_examples=20_000, suppress_health_check=_QUIET)
 settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "default"))
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    """Add the option that runs the cases which a marker leaves out."""
+    parser.addoption("--all-cases", action="store_true", help="run all cases of tests that look at a share of them")
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    """Describe the marker."""
+    config.addinivalue_line("markers", "share(n): runs one of n cases of the test by default, all with --all-cases")
+
+
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """Leave out cases of tests with the marker `share`, unless the command line names cases."""
+    if config.getoption("all_cases") or any("[" in argument for argument in config.args):
+        return
+    number: Counter[str] = Counter()
+    kept: list[pytest.Item] = []
+    left: list[pytest.Item] = []
+    for item in items:
+        test = item.nodeid.partition("[")[0]
+        share = item.get_closest_marker("share")
+        (left if share and number[test] % share.args[0] else kept).append(item)
+        number[test] += 1
+    config.hook.pytest_deselected(items=left)
+    items[:] = kept
 
 
 @pytest.hookimpl(hookwrapper=True)

@@ -8,7 +8,6 @@ from __future__ import annotations
 import gzip
 import importlib.util
 import json
-import os
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cache
@@ -49,9 +48,6 @@ def _found() -> dict[str, RealModel]:
 
 REAL: Final[Mapping[str, RealModel]] = _found()
 PATHS: Final = (*EXAMPLES, *(model.path for model in REAL.values()))
-
-SOME: Final = PATHS if os.environ.get("REAL_MODELS") == "all" else PATHS[::3]
-"""A third of them, for tests that take long; all with REAL_MODELS=all."""
 
 
 @cache

@@ -15,7 +15,7 @@ from onnx import TensorProto, helper, numpy_helper
 import absint
 from absint.lattices.terms.expr import Dim
 from absint.lattices.text import parse, read_dim_param
-from tests.real_models import EXAMPLES, SOME
+from tests.real_models import EXAMPLES, PATHS
 
 FLOAT, INT64, BOOL = TensorProto.FLOAT, TensorProto.INT64, TensorProto.BOOL
 
@@ -373,7 +373,8 @@ def whole(dim: Dim, names: Mapping[str, Dim]) -> Dim:
     return dim
 
 
-@pytest.mark.parametrize("path", SOME, ids=lambda path: path.stem)
+@pytest.mark.share(6)
+@pytest.mark.parametrize("path", PATHS, ids=lambda path: path.stem)
 def test_texts_parse_back_and_a_second_analysis_agrees(path: Path) -> None:
     original = onnx.load(path, load_external_data=False)
     del original.graph.value_info[:]

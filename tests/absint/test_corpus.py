@@ -37,6 +37,7 @@ def test_every_dim_is_right_and_exact(name: str) -> None:
     assert count["open"] == OPEN.get(name, 0), "\n".join(left_open[:5])
 
 
+@pytest.mark.share(2)
 @pytest.mark.parametrize("path", PATHS, ids=lambda path: path.stem)
 def test_states_are_a_post_fixpoint_and_nothing_crashes(path: Path) -> None:
     result = absint.analyze(onnx.load(path, load_external_data=False))
@@ -46,6 +47,7 @@ def test_states_are_a_post_fixpoint_and_nothing_crashes(path: Path) -> None:
     assert result.can_run
 
 
+@pytest.mark.share(3)
 @pytest.mark.parametrize("path", PATHS, ids=lambda path: path.stem)
 def test_the_memo_changes_nothing(path: Path) -> None:
     model = onnx.load(path, load_external_data=False)

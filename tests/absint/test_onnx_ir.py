@@ -19,7 +19,7 @@ from absint.model.onnx_ir_models import outline_of
 from tests.absint.declared.test_saving import everywhere
 from tests.absint.test_load import save
 from tests.adversarial import MODELS
-from tests.real_models import SOME
+from tests.real_models import PATHS
 from tests.soundness.models import node_tests
 
 
@@ -193,7 +193,8 @@ def test_node_tests(part: int) -> None:
             holds(model)
 
 
-@pytest.mark.parametrize("path", SOME, ids=lambda path: path.stem)
+@pytest.mark.share(6)
+@pytest.mark.parametrize("path", PATHS, ids=lambda path: path.stem)
 def test_real_models(path: Path) -> None:
     holds(onnx.load(path, load_external_data=False))
 

@@ -19,7 +19,7 @@ from tests.mutants.planting import ROOT, environment
 SECONDS: Final = 180.0
 """For one run of an oracle."""
 
-_PYTEST: Final = ("-n0", "-x", "-q", "-rf", "--tb=no", "--no-header", "-p", "no:cacheprovider")
+_PYTEST: Final = ("--all-cases", "-n0", "-x", "-q", "-rf", "--tb=no", "--no-header", "-p", "no:cacheprovider")
 _BLIND: Final = ("-p", "tests.mutants.sound_only")
 
 

@@ -62,11 +62,12 @@ def test_oracles_are_tests() -> None:
     """Also those with a case in brackets."""
     plain = {oracle for found in ALL for oracle in found.oracles if " -k " not in oracle}
     tests = sorted({test for oracle in plain for test in shlex.split(oracle)[1:]})
-    collect = [sys.executable, "-m", "pytest", "--collect-only", "-qq", "-n", "0", *tests]
+    collect = [sys.executable, "-m", "pytest", "--collect-only", "--all-cases", "-qq", "-n", "0", *tests]
     done = subprocess.run(collect, cwd=ROOT, capture_output=True, text=True)
     assert done.returncode == 0, done.stdout + done.stderr
 
 
+@pytest.mark.share(3)
 @pytest.mark.parametrize("part", range(PARTS))
 def test_each_mutant_changes_behaviour(part: int) -> None:
     for name, (plain, changed) in compared(ALL[part::PARTS]).items():

@@ -300,6 +300,7 @@ BAD = [
 ]
 
 
+@pytest.mark.share(2)
 @pytest.mark.parametrize(("text", "complaint"), BAD, ids=[complaint[:50] for _, complaint in BAD])
 def test_a_bad_document_is_one_line(text: str, complaint: str) -> None:
     with pytest.raises(ExportError, match=complaint) as error:

@@ -17,6 +17,7 @@ from tests.soundness.fill_nodes import built, wrong
 SEED = 800_000
 
 
+@pytest.mark.share(2)
 @pytest.mark.filterwarnings("ignore")
 @pytest.mark.parametrize("op", sorted(MOVES))
 def test_claims_hold_in_every_run(op: str) -> None:

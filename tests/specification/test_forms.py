@@ -55,6 +55,7 @@ def _function(case: Case) -> Function | None:
     return bounded(case.domain, case.op) if spec is None else spec.function
 
 
+@pytest.mark.share(3)
 @pytest.mark.parametrize(("domain", "operator"), sorted(_cases()), ids=lambda part: part)
 def test_runs_are_as_specified(domain: str, operator: str) -> None:
     found = {text for case in _cases()[domain, operator] for text in differences(case)}

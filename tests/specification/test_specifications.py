@@ -11,6 +11,7 @@ from tests.specification.comparing import bindings, differences, is_legal
 from tests.specification.operators import versions
 
 
+@pytest.mark.share(3)
 @pytest.mark.parametrize(("domain", "operator"), specified(), ids=lambda part: part)
 def test_runs_agree(domain: str, operator: str) -> None:
     for version in versions(domain, operator):

@@ -176,6 +176,7 @@ STFT = [
 ]
 
 
+@pytest.mark.share(2)
 @pytest.mark.parametrize("case", QUANTISED + LOSSES + FOURIER + STFT, ids=str)
 def test_runs_agree(case: Case) -> None:
     run_case(case)

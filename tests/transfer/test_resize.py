@@ -173,6 +173,7 @@ OTHER = [
 ]
 
 
+@pytest.mark.share(2)
 @pytest.mark.parametrize("case", SCALES + SIZES + ROUNDED + SYMBOLIC_ROUNDED + UPSAMPLE + OTHER, ids=str)
 def test_runs_agree(case: Case) -> None:
     run_case(case)

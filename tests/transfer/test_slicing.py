@@ -225,6 +225,7 @@ PAD = [
 ]
 
 
+@pytest.mark.share(2)
 @pytest.mark.parametrize("case", SLICE + PAD, ids=lambda case: None)
 def test_runs_agree(case: Case) -> None:
     run_case(case)

@@ -72,6 +72,7 @@ def wrong(applied: Applied, case: Case, bindings: Sequence[Binding]) -> Iterator
             check_outputs(case, applied, binding, outputs)
 
 
+@pytest.mark.share(2)
 @pytest.mark.parametrize("op", complete())
 def test_what_is_hidden_may_fail_or_every_run_succeeds(op: str) -> None:
     for case in complete()[op]:

@@ -53,6 +53,7 @@ def test_every_version_has_a_rule(version: Version) -> None:
         assert shipped().lookup(version.domain, version.name, opset) is not None
 
 
+@pytest.mark.share(2)
 @pytest.mark.parametrize("version", [v for v in every_version() if str(v) not in UNEXECUTED], ids=str)
 def test_every_version_runs(version: Version) -> None:
     assert runs_of(version, every=THOROUGH) >= ENOUGH

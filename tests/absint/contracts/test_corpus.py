@@ -32,6 +32,7 @@ EXPECTED = {
 }
 
 
+@pytest.mark.share(2)
 @pytest.mark.parametrize("name", REAL)
 def test_what_ran_is_legal(name: str) -> None:
     result = absint.analyze(REAL[name].path)

@@ -22,7 +22,7 @@ from absint.copies.respelling import DIALECT_KEY
 from absint.lattices.terms.expr import Dim
 from absint.model.definitions import KEY, NAMES_KEY
 from tests.adversarial import MODELS
-from tests.real_models import SOME
+from tests.real_models import PATHS
 
 OTHERS = [name for name in DIALECTS if name != "absint"]
 SIZES = (1, 2, 5, 7, 12)
@@ -71,8 +71,9 @@ def says(text: str, dim: Dim, dialect: str, names: Mapping[str, str], symbols: t
         assert expression.subs(values) == expected, (text, sizes)
 
 
+@pytest.mark.share(6)
 @pytest.mark.parametrize("dialect", ["sympy", "onnx-shape-inference"])
-@pytest.mark.parametrize("path", SOME, ids=lambda path: path.stem)
+@pytest.mark.parametrize("path", PATHS, ids=lambda path: path.stem)
 def test_other_tools_read_the_inferred_sizes_of_real_models(path: Path, dialect: str) -> None:
     result = absint.analyze(path)
     copy = result.annotate(dialect=dialect, outputs=True)
@@ -85,6 +86,7 @@ def test_other_tools_read_the_inferred_sizes_of_real_models(path: Path, dialect:
     assert checked or path.stem not in ("tiny_decoder", "bert.legacy", "swin_batch.legacy")
 
 
+@pytest.mark.share(2)
 @pytest.mark.parametrize("dialect", OTHERS)
 @pytest.mark.parametrize("name", MODELS)
 def test_absint_reads_its_dialects_back(name: str, dialect: str) -> None:

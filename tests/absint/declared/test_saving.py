@@ -28,7 +28,7 @@ from absint.model.wire.fields import DELIMITED, delimited, encoded, fields
 from tests.absint.wire.encodings import scrambled
 from tests.adversarial import MODELS
 from tests.fuzz.case import made
-from tests.real_models import SOME
+from tests.real_models import PATHS
 from tests.soundness.models import node_tests
 from tests.soundness.random_graphs import draft
 
@@ -81,7 +81,8 @@ def test_node_tests(part: int, tmp_path: Path) -> None:
         holds(node_tests()[name].model, tmp_path, Random(name))
 
 
-@pytest.mark.parametrize("path", SOME, ids=lambda path: path.stem)
+@pytest.mark.share(6)
+@pytest.mark.parametrize("path", PATHS, ids=lambda path: path.stem)
 def test_real_models(path: Path, tmp_path: Path) -> None:
     holds(loaded(path), tmp_path, Random(path.stem))
 

@@ -36,6 +36,7 @@ def browser() -> Iterator[Browser]:
         yield browser
 
 
+@pytest.mark.share(2)
 @pytest.mark.parametrize("path", LOOKED_AT, ids=lambda path: path.stem)
 def test_a_model_can_be_looked_at(browser: Browser, tmp_path: Path, path: Path) -> None:
     """First paint, sliders, folds, search, illegal sizes, pictures and dark mode; no error in the console."""

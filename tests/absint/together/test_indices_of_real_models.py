@@ -36,6 +36,7 @@ def claims_of(result: Result, analysis: ForwardAnalysis[Interval]) -> dict[str, 
     }
 
 
+@pytest.mark.share(3)
 @pytest.mark.parametrize("name", REAL)
 def test_no_run_leaves_the_bounds(name: str) -> None:
     model, analysis = REAL[name], bounded()

@@ -60,6 +60,7 @@ class Integers(absint.ElementAnalysis[Interval]):
     domain = INTERVALS
 
 
+@pytest.mark.share(2)
 @pytest.mark.parametrize("seed", range(16))
 def test_what_is_said_to_run_runs(seed: int) -> None:
     model = Doubtful(seed).model()
