@@ -72,7 +72,7 @@ if TYPE_CHECKING:
     from absint.linting import LintResult as LintResult
     from absint.linting import lint as lint
     from absint.program.limits import LimitError as LimitError
-    from absint.queries.outcomes import Outcome as Outcome
+    from absint.questions.sizes.outcomes import Outcome as Outcome
     from absint.result import Result as Result
     from absint.shapes.memo.cache import purge as purge
     from absint.shapes.timings import Timings as Timings
@@ -110,7 +110,7 @@ absint.lattices.unify: POLICIES
 absint.lattices.value: Tensor
 absint.linting: LintResult lint
 absint.program.limits: LimitError
-absint.queries.outcomes: Outcome
+absint.questions.sizes.outcomes: Outcome
 absint.result: Result
 absint.shapes.memo.cache: purge
 absint.shapes.timings: Timings

@@ -7,7 +7,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Literal, overload
+from typing import Final, Literal, overload
 
 from absint.lattices.logic.relation import TRUE, Relation, implies
 from absint.lattices.logic.truth import YES
@@ -81,10 +81,26 @@ class PossibleFailure(NamedTuple):
 
     origin: Origin
     guard: Relation
+    """The condition under which it may."""
     reason: str
+    kind: Literal["data", "rule"] = "data"
+    """What leaves it open: data, or a rule that does not state all that a run needs."""
 
     def __str__(self) -> str:
         return f"{self.origin}: {self.reason}"
+
+
+KINDS: Final = {"data": "may fail on data", "rule": "not all requirements are known"}
+"""Titles of possible failures by what leaves them open."""
+
+
+def by_kind(failures: Iterable[PossibleFailure]) -> Iterator[tuple[str, list[PossibleFailure]]]:
+    """The possible failures under a title each for data and for rules, as far as there are any."""
+    listed = list(failures)
+    for kind, title in KINDS.items():
+        found = [failure for failure in listed if failure.kind == kind]
+        if found:
+            yield title, found
 
 
 class ConstraintSet(Sequence[Constraint]):

@@ -75,7 +75,7 @@ def test_indices_discharge_every_doubt(tmp_path: Path) -> None:
     path = tmp_path / "indices.onnx"
     onnx.save(INDICES, path)
     alone, together = printed("index_bounds", str(path), "N=3")
-    assert alone.startswith("shapes alone: holds at N=3; may fail on data: Gather")
+    assert alone.startswith("shapes alone: legal at N=3; may fail on data: Gather")
     assert together.startswith("with indices: runs at N=3; does not fail: Gather")
     assert together.count("(shown by IndexBounds)") == alone.count("every index must lie within the axis") == 5
 

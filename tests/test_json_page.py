@@ -31,8 +31,9 @@ FORMS = {
     "absint.analyze/2": {"inputs[]": VALUE, "outputs[]": VALUE, "values[]": VALUE, "assuming[]": CONSTRAINT,
                          "trace[].changes[]": VALUE},
     "absint.prove/1": {"proofs[].because[]": CONSTRAINT, "proofs[].assuming[]": CONSTRAINT},
-    "absint.check/1": {"failure": PLACE, "doubts[]": PLACE, "premises[]": PLACE},
-    "absint.check-range/2": {"failure": PLACE, "open[]": PLACE, "doubts[]": PLACE, "premises[]": PLACE},
+    "absint.check/2": {"failure": PLACE, "doubts[]": PLACE | {"kind", "when"}, "premises[]": PLACE},
+    "absint.check-range/3": {"failure": PLACE, "open[]": PLACE, "doubts[]": PLACE | {"kind", "when"},
+                             "premises[]": PLACE},
     "absint.classes/2": {"assuming[]": CONSTRAINT},
     "absint.diff/1": {
         **{f"contract.{key}[]": UNMET for key in ("narrowed", "widened", "undecided", "widening_undecided")},
@@ -42,7 +43,7 @@ FORMS = {
         "operators_defined_anew[]": {"operator", "first", "second", "nodes"},
         "values[]": {"name", "A", "B", "at{}", "decided"},
     },
-    "absint.freeze/1": {"failure": PLACE, "doubts[]": PLACE},
+    "absint.freeze/2": {"failure": PLACE, "doubts[]": PLACE | {"kind", "when"}},
     "absint.explain/2": {"steps[].requires[]": STATED, "steps[].defined[]": STATED, "steps[].facts[]": STATED},
 }  # fmt: skip
 """Keys that the page names once for several places."""

@@ -17,11 +17,11 @@ from absint.auditing.audit import Audit, Judged, Judgement, Place
 from absint.auditing.claims import Claim, read_claims
 from absint.auditing.runs import Feeds, Observed, Runs
 from absint.auditing.sampling import CHOSEN, Sampler, input_sizes, is_legal
-from absint.declared.legal import Condition, LegalSizes
 from absint.diagnostics import Severity
 from absint.lattices.limits import RLIMIT, Limits
 from absint.lattices.logic.relation import TRUE, UNKNOWN_RELATION, Relation
 from absint.queries.provers import prover as prover_of
+from absint.questions.sizes.falsifying import Condition, LegalSizes
 
 if TYPE_CHECKING:
     from absint.auditing.audit import Claims

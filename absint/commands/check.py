@@ -25,7 +25,7 @@ from absint.errors import UsageError
 from absint.lattices.limits import LONG, SECONDS, Limits
 
 if TYPE_CHECKING:
-    from absint.queries.outcomes import Check, RangeCheck
+    from absint.questions.sizes.outcomes import Check, RangeCheck
     from absint.report.feeds import Fed
     from absint.result import Result
     from absint.shapes.sizes import Sizes
@@ -37,6 +37,7 @@ if TYPE_CHECKING:
 )
 @click.option("--run", "run_it", is_flag=True, help="Run the model with the arrays of --feeds and compare its outputs.")
 @click.option("--values", is_flag=True, help="Show, and with --run compare, all values of the main graph.")
+@click.option("--strict", is_flag=True, help="Exit code 3 where nodes may fail, too.")
 @assume_option
 @limit_options(LONG)
 @memory_option
@@ -50,6 +51,7 @@ def check(
     feeds: str | None,
     run_it: bool,
     values: bool,
+    strict: bool,
     assume: tuple[str, ...],
     limits: Limits,
     form: str,
@@ -67,8 +69,8 @@ def check(
     the name of an input, or of a value whose shape and type are then compared with what is claimed. If sizes are not
     legal, the answer ends with the nearest that are.
 
-    Exit code: 0 if the sizes are legal (nodes that may fail on data are listed); 1 if one of them is not, a claim is
-    wrong or the run fails; 3 if undecided, if a range is data-dependent, or if arrays do not show all sizes.
+    Exit code: 0 if the sizes are legal (nodes that may fail are listed, and with --strict the code is 3); 1 if one of
+    them is not, a claim is wrong or the run fails; 3 if undecided, or if arrays do not show all sizes.
     """
     from absint.shapes.sizes import is_range, spelled
 
@@ -77,7 +79,7 @@ def check(
     if run_it and feeds is None:
         raise UsageError("--run needs --feeds with arrays for the inputs")
     if feeds is not None:
-        return _check_feeds(model, settings, feeds, run_it, values, assume, form)
+        return _check_feeds(model, settings, feeds, run_it, values, strict, assume, form)
 
     has_range = any(map(is_range, sizes.values()))
     if has_range:
@@ -87,7 +89,7 @@ def check(
         with working("checking the ranges"):
             found = result.check_range(sizes, **limits._asdict())
         _print_range(result, _shown(result, found), form)
-        return {"fails": NO, "may fail on data": UNDECIDED, "unknown": UNDECIDED}.get(found.outcome.value, FINE)
+        return _code(found, strict)
     _need_all(result, sizes)
     at = result.check(sizes)
     if not at.ok:
@@ -102,7 +104,7 @@ def check(
         from absint.report.text import width_of, write
 
         write(check_report(result, at, width_of(), values=values))
-    return _code(at)
+    return _code(at, strict)
 
 
 def _with_shapes(model: str, assume: Sequence[str], sizes: Sizes, settings: Settings) -> Result:
@@ -123,8 +125,10 @@ def _near(limits: Limits) -> float:
     return min(limits.seconds, SECONDS)
 
 
-def _code(at: Check) -> int:
-    return {"fails": NO, "unknown": UNDECIDED}.get(at.outcome.value, FINE)
+def _code(found: Check | RangeCheck, strict: bool = False) -> int:
+    return {"illegal": NO, "undecided": UNDECIDED, "legal": UNDECIDED if strict else FINE}.get(
+        found.outcome.value, FINE
+    )
 
 
 def _need_all(result: Result, sizes: Sizes) -> None:
@@ -162,7 +166,14 @@ def _print_range(result: Result, found: RangeCheck, form: str) -> None:
 
 
 def _check_feeds(
-    model: str, settings: Settings, path: str, run_it: bool, values: bool, assume: Sequence[str], form: str
+    model: str,
+    settings: Settings,
+    path: str,
+    run_it: bool,
+    values: bool,
+    strict: bool,
+    assume: Sequence[str],
+    form: str,
 ) -> int:
     from absint.report import feeds as report
     from absint.runs.run import load_feeds
@@ -175,7 +186,7 @@ def _check_feeds(
         from absint.report.text import width_of, write
 
         write(report.report(fed, width_of()))
-    return NO if not fed.ok else UNDECIDED if fed.check is None else _code(fed.check)
+    return NO if not fed.ok else UNDECIDED if fed.check is None else _code(fed.check, strict)
 
 
 def _fed(result: Result, path: str, arrays: Mapping[str, object], run_it: bool, values: bool) -> Fed:

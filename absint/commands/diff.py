@@ -18,6 +18,7 @@ from absint.commands.analysis import (
     working,
 )
 from absint.commands.codes import FINE, NO, UNDECIDED
+from absint.commands.sizes import read_sizes, trimmed
 from absint.errors import UsageError
 from absint.lattices.limits import LONG, Limits
 
@@ -28,6 +29,8 @@ if TYPE_CHECKING:
 @click.command()
 @click.argument("first", metavar="A")
 @click.argument("second", metavar="B")
+@click.argument("given", metavar="[SIZE]...", nargs=-1)
+@click.option("--set", "set_", metavar="SIZE", multiple=True, help="A size as an option: a symbol may have any name.")
 @click.option("--values", is_flag=True, help="Compare computed values that have one name in both models, too.")
 @click.option(
     "--evidence",
@@ -45,6 +48,8 @@ if TYPE_CHECKING:
 def diff(
     first: str,
     second: str,
+    given: tuple[str, ...],
+    set_: tuple[str, ...],
     settings: Settings,
     values: bool,
     evidence: Evidence | None,
@@ -58,7 +63,8 @@ def diff(
     Inputs and outputs are compared by name, those left over by position; symbols by the axes at which they stand, so
     that `batch` in A may be `N` in B. The answer is "the same legal sizes and the same output shapes for all sizes", or
     the smallest sizes that tell them apart, with a run of both if onnxruntime is installed. Costs, peak memory, opsets
-    and diagnostics are compared too. Names of computed values do not matter. --assume is over symbols of A.
+    and diagnostics are compared too. Names of computed values do not matter. Sizes and --assume are over symbols of A,
+    and narrow the comparison.
 
     Exit code: 0 if all that works with A works with B and gives the same shapes; 1 if the contract narrowed, or an
     input or output changed; 3 if undecided.
@@ -76,9 +82,12 @@ def diff(
         check_target(first, html)
         check_target(second, html)
     warm_up(limits)
+    sizes = read_sizes((*map(trimmed, given), *set_))
     before, after = analysed(first, settings=settings), analysed(second, settings=settings)
     with working("comparing"):
-        found = compared(before, after, values=values, assume=assume, evidence=evidence, **limits._asdict())
+        found = compared(
+            before, after, values=values, assume=assume, sizes=sizes, evidence=evidence, **limits._asdict()
+        )
     if html is not None:
         from absint.model.writing import write_file
 

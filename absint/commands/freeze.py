@@ -31,6 +31,7 @@ if TYPE_CHECKING:
 @runtime_size_options
 @click.option("-o", "--output", metavar="OUT", help="The file to write; - for standard output.")
 @click.option("--force", is_flag=True, help="Allow OUT to be MODEL itself.")
+@click.option("--keep-inputs", is_flag=True, help="Keep inputs whose elements are given.")
 @click.option("--copy-weights", is_flag=True, help="Copy files of weights beside OUT.")
 @no_load_option
 @assume_option
@@ -42,6 +43,7 @@ def freeze(
     sizes: Sizes,
     output: str | None,
     force: bool,
+    keep_inputs: bool,
     copy_weights: bool,
     no_load: bool,
     assume: tuple[str, ...],
@@ -52,6 +54,7 @@ def freeze(
     \b
     absint freeze MODEL batch=1 seq=128 -o OUT            fix two symbols
     absint freeze MODEL x=1x3x224x224 -o OUT              fix those in the shape of an input
+    absint freeze MODEL sr=16000 -o OUT                   fix the elements of an input, which becomes a constant
     absint freeze MODEL --dim_param batch --dim_value 1 --input_name x --input_shape 1,3,224,224 -o OUT
     absint freeze MODEL                                   the fewest symbols that make all sizes numbers
 
@@ -71,7 +74,7 @@ def freeze(
     result = analysed(model, assume, settings=settings)
     if output is None:
         return _ask(result, form)
-    return _write(result, sizes, output, form, copy_weights=copy_weights, load=not no_load)
+    return _write(result, sizes, output, form, keep_inputs=keep_inputs, copy_weights=copy_weights, load=not no_load)
 
 
 def _ask(result: Result, form: str) -> int:
@@ -89,14 +92,16 @@ def _ask(result: Result, form: str) -> int:
     return FINE if found.choices else UNDECIDED
 
 
-def _write(result: Result, sizes: Sizes, output: str, form: str, *, copy_weights: bool, load: bool) -> int:
+def _write(
+    result: Result, sizes: Sizes, output: str, form: str, *, keep_inputs: bool, copy_weights: bool, load: bool
+) -> int:
     from absint.freezing.sizes import IllegalSizesError
     from absint.report import freezing as report
     from absint.report.text import width_of, write
 
     try:
         with working("freezing"):
-            found = result.freeze(sizes, output, copy_weights=copy_weights, load=load)
+            found = result.freeze(sizes, output, keep_inputs=keep_inputs, copy_weights=copy_weights, load=load)
     except IllegalSizesError as error:
         if form == "json":
             click.echo(report.refused_document(result, error))

@@ -90,7 +90,7 @@ def profile(
 def _code(found: Profile, corners: bool) -> int:
     if found.without_shape:
         return NO
-    if found.checked.outcome.value in ("unknown", "may fail on data") and not (corners and found):
+    if found.checked.outcome.value == "undecided" and not (corners and found):
         return UNDECIDED
     return FINE if found else NO
 

@@ -16,6 +16,7 @@ from absint.commands.models import models_argument
 if TYPE_CHECKING:
     from absint.lattices.text.escapes import Json
     from absint.result import Result
+    from absint.shapes.sizes import Sizes
 
 
 @click.command()
@@ -24,11 +25,17 @@ if TYPE_CHECKING:
 @click.option("--tool", "tools", metavar="TOOL", multiple=True, help="Judge an installed tool, as absint audit does.")
 @assume_option
 @settings_options
-@models_argument(several=False, sized=False)
+@models_argument(several=False)
 def report(
-    model: str, settings: Settings, output: str, declared: bool, tools: tuple[str, ...], assume: tuple[str, ...]
+    model: str,
+    settings: Settings,
+    sizes: Sizes,
+    output: str,
+    declared: bool,
+    tools: tuple[str, ...],
+    assume: tuple[str, ...],
 ) -> int:
-    """Write an HTML page to look at MODEL.
+    """Write an HTML page to look at MODEL, at first at these sizes.
 
     The page has the graph with shapes, legal sizes, cost, memory and diagnostics. OUT is one HTML file that needs no
     server and no network. Sliders set the sizes of the inputs, and every shape, cost and peak follows; illegal sizes
@@ -40,8 +47,10 @@ def report(
     check_sources(tools, (), _SECONDS)
     result = analysed(model, assume, settings=settings)
     from absint.page.page import page
+    from absint.shapes.sizes import exact_sizes
 
-    write_file(page(result, _verdicts(result, declared, tools)), output)
+    start = exact_sizes(sizes, result.declared_inputs)
+    write_file(page(result, _verdicts(result, declared, tools), start), output)
     count = len(result.loaded.model.graph.node)
     say(f"{output}: {count:,} {'node' if count == 1 else 'nodes'}")
     return FINE

@@ -30,13 +30,16 @@ MAX_LEFT_OUT: Final = 64
 """Most types that are searched for one at a time; if more are in the way, all that was written is removed."""
 
 
+_NO_LOAD: Final = "the copy does not load"
+
+
 class LeftOut(NamedTuple):
     """A type that was not written, and the check that it triggers."""
 
     value: str
     path: str
     reason: str
-    effect: str = "the model does not load"
+    effect: str = _NO_LOAD
     """The consequence of writing the type."""
 
     def __str__(self) -> str:
@@ -81,9 +84,12 @@ class Complaint(NamedTuple):
     """Something that the copy does and the model does not."""
 
     reason: str
-    effect: str = "the model does not load"
+    effect: str = _NO_LOAD
     culprit: Written | None = None
     """The type behind it, if that is known."""
+
+    def __str__(self) -> str:
+        return f"{self.effect}: {self.reason}"
 
 
 Rules = Callable[[ModelProto], frozenset[str]]
@@ -175,7 +181,7 @@ class Gate:
             before = self._rules(self._original)
             more, left = _taken_back(written, lambda: _refused_by_rules(self._rules(copy) - before))
             found += more
-        return found, "" if left is None else left.reason
+        return found, "" if left is None else str(left)
 
 
 def _refused(copy: ModelProto, known: Refusals) -> Complaint | None:

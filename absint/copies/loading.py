@@ -64,17 +64,21 @@ class Loading:
     @property
     def tells_shapes(self) -> bool:
         """The shapes in the bodies of the model are known."""
-        return self._before.shapes[0] is not None
+        return self.is_possible and self._before.shapes[0] is not None
 
     def refusal(self, copy: ModelProto) -> str:
-        """The message of onnxruntime if it does not load a copy; empty if it does, and where it gives no answer."""
+        """The message of onnxruntime if it does not load a copy; empty if it does, and where it gives no answer.
+
+        With optimisations the copy must load only if the model does.
+        """
         if not self.is_possible:
             return ""
         found = self._load(copy)
         self.latest = found.shapes
-        if found.lost and not found.refusal:
+        refusal = found.refusal or ("" if self._before.optimised else found.optimised)
+        if found.lost and not refusal:
             self.lost = found.lost
-        return f"onnxruntime: {found.refusal}" if found.refusal else ""
+        return f"onnxruntime: {refusal}" if refusal else ""
 
     def wrong_sizes(self, copy: Sequence[Shapes | None], place: str, value: str, sizes: Sizes) -> Sizes:
         """Sizes that onnxruntime finds for a value of a copy if all are numbers, and not those that hold."""

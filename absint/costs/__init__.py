@@ -4,6 +4,6 @@ cost, totals         arithmetic, traffic and parameters: per node, and over all 
 memory, schedule     the peak of live memory, and the order of steps behind it
 loop_sums            sum and maximum of a term over all iterations
 dominance            drops sums that another one is never below
-bindings             sizes given to symbols, and the value of a term at them; default_sizes for symbols without one
+bindings             sizes given to symbols, and the value of a term at them
 operators/           the cost of each operator
 """

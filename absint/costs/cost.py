@@ -19,7 +19,6 @@ from absint.analyses.liveness import is_parameter
 from absint.analyses.regions import Regions
 from absint.analyses.value_sizes import bytes_of, elements_of
 from absint.costs.bindings import Environment, check_names, shown, shown_names, symbols_of
-from absint.costs.default_sizes import default_sizes
 from absint.costs.operators.instance import Instance, UnsizedError, Work
 from absint.costs.operators.rules import RULES
 from absint.costs.totals import Amounts, Bill, Totals
@@ -34,6 +33,7 @@ from absint.lattices.terms.substitution import substitute
 from absint.lattices.text.escapes import excerpt
 from absint.lattices.value import Tensor, Value
 from absint.program.nodes import Node
+from absint.questions.sizes.start import default_sizes
 from absint.shapes.memo.gc_pause import uncollected
 
 if TYPE_CHECKING:

@@ -15,7 +15,6 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 from absint.analyses.liveness import START, InputPolicy, Lifetime, ViewPolicy, lifetimes
 from absint.analyses.regions import Regions
 from absint.costs.bindings import Environment, check_names, shown, shown_names, symbols_of
-from absint.costs.default_sizes import default_sizes
 from absint.costs.dominance import Dominance, Sum
 from absint.costs.schedule import Schedule, Top
 from absint.errors import UsageError
@@ -23,6 +22,7 @@ from absint.lattices.logic.relation import TRUE, Relation, ite, negation
 from absint.lattices.terms.expr import UNKNOWN_DIM, ZERO_EXPR, Dim, Expr, Symbol
 from absint.lattices.terms.normal import maximum
 from absint.lattices.text.escapes import excerpt
+from absint.questions.sizes.start import default_sizes
 from absint.shapes.memo.gc_pause import uncollected
 
 if TYPE_CHECKING:

@@ -4,6 +4,5 @@ diagnostics    all diagnostics of an analysis
 findings       false declarations, each with sizes at which it is false
 claims         a declared dim as a relation between inferred dims; reading groups equal declarations
 trips          what a loop carries in its first two iterations
-legal          legal sizes at which relations are false, found without a solver
 trust          declared shapes as premises, on request
 """

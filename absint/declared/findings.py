@@ -20,8 +20,8 @@ from absint.solution.described import brief
 from absint.solution.naming import defining, where
 
 if TYPE_CHECKING:
-    from absint.declared.legal import Condition
     from absint.lattices.text.naming import Where
+    from absint.questions.sizes.falsifying import Condition
     from absint.solution.analysed import Analysed
     from absint.solution.constraints import Recorder
 
@@ -125,7 +125,7 @@ class _Finder:
         self, asked: Sequence[tuple[Group, Dims, Claim, Sequence[tuple[Condition, str]]]]
     ) -> Iterator[tuple[Group, _Found]]:
         """Findings shown by legal sizes; claims that only a size of 0 refutes come last."""
-        from absint.declared.legal import LegalSizes
+        from absint.questions.sizes.falsifying import LegalSizes
 
         sizes = LegalSizes(self._analysed).falsifying(c for *_, found in asked for c, _ in found)
         last: list[tuple[Group, _Found]] = []
@@ -152,7 +152,7 @@ class _Finder:
 
     def _conditions(self, group: Group, claim: Claim) -> Iterator[tuple[Condition, str]]:
         """The claim; inside loops the claim in the first trip, and in the second."""
-        from absint.declared.legal import Condition
+        from absint.questions.sizes.falsifying import Condition
         from absint.shapes.loops.body import BodySymbols
 
         reached = self._reached(group)

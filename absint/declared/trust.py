@@ -25,6 +25,7 @@ from absint.lattices.text.nearest import did_you_mean
 from absint.lattices.value import TOP, Tensor, Value
 from absint.model.declared_types import read_type
 from absint.program.declarations import Declaration, declarations
+from absint.program.limits import WITHOUT_RULE
 from absint.program.lowered import Trusted
 from absint.program.operations import Operation
 from absint.queries.provers import prover
@@ -188,7 +189,7 @@ def _with_rule(operation: Operation, declared: _Outputs) -> Operation:
 
 
 def _unknown(op: Op) -> Sequence[Value]:
-    op.may_fail("no rule for the operator")
+    op.may_fail(WITHOUT_RULE)
     return [TOP] * op.outputs
 
 

@@ -8,7 +8,7 @@ grounds         what holds of the sizes in question, and the prover that knows i
 legality        does each requirement of one model follow from those of the other?
 outputs         names, types and sizes of inputs and outputs
 numbering       values of both models under common numbers: the same computation
-witness         runs of both models on the same inputs; smallest finds small sizes for them
+witness         runs of both models on the same inputs
 figures         costs, peak memory, coverage
 surroundings    opsets, operators, diagnostics
 inner           computed values of one name

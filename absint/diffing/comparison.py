@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, TypeVar
 
@@ -20,15 +20,17 @@ from absint.diffing.surroundings import surroundings
 from absint.diffing.witness import Both
 from absint.lattices.deadline import DeadlineError
 from absint.lattices.limits import LONG, MEMORY, RLIMIT, Limits
-from absint.lattices.logic.relation import Relation
-from absint.queries.contracts import contract
+from absint.lattices.logic.relation import TRUE, Relation
 from absint.queries.evidence import Evidence, chosen
-from absint.queries.provers import checked
+from absint.questions.limits import checked
+from absint.questions.sizes.contracts import contract
 from absint.result import Result
 from absint.shapes.assumptions import Assumption, facts_of, read_assumptions
+from absint.shapes.sizes import given as given_sizes
 
 if TYPE_CHECKING:
     from absint.model.load import Loaded, ModelLike
+    from absint.shapes.sizes import Sizes
 
 T = TypeVar("T")
 
@@ -69,6 +71,7 @@ def diff(
     *,
     values: bool = False,
     assume: Sequence[Assumption] = (),
+    sizes: Sizes | None = None,
     evidence: Evidence | None = None,
     seconds: float = LONG,
     rlimit: int = RLIMIT,
@@ -78,8 +81,8 @@ def diff(
 
     Inputs and outputs are compared by name, those left over by position. Symbols are matched by the axes of inputs at
     which they stand, so `batch` in one may be `N` in the other. Legal sizes are compared by entailment in both
-    directions; `assume` narrows them, over symbols of the first model. Sizes that tell the models apart are the
-    smallest that were found. Both are run there in a process of their own if onnxruntime is installed;
+    directions; `assume` and `sizes` narrow them, over symbols of the first model. Sizes that tell the models apart are
+    the smallest that were found. Both are run there in a process of their own if onnxruntime is installed;
     `evidence="none"` never does, and then rules alone say where a model runs.
 
     With `values`, computed values of one name are compared too. Limits are as for `Result.prove`, for the whole
@@ -92,13 +95,16 @@ def diff(
     a, b = (model if isinstance(model, Result) else analyze(model) for model in (first, second))
     a.require_sound("a comparison")
     b.require_sound("a comparison")
-    assumed = read_assumptions(assume, a.declared_inputs)
+    given = given_sizes(sizes or {}, a.declared_inputs)
+    assumed = [*read_assumptions(assume, a.declared_inputs), *given.relations(a.declared_inputs)]
     facts_of([*a.assumptions, *assumed], a.declared_inputs.premises)  # refuses contradictions
-    return _Comparison(a, b, runs, limits).answer(assumed, values)
+    at = {name: low for name, (low, high, _) in given.ends.items() if low is not None and low == high}
+    return _Comparison(a, b, runs, limits, at).answer([r for r in assumed if r is not TRUE], values)
 
 
 class _Comparison:
-    def __init__(self, first: Result, second: Result, runs: bool, limits: Limits) -> None:
+    def __init__(self, first: Result, second: Result, runs: bool, limits: Limits, at: Mapping[str, int]) -> None:
+        self._at = at
         self._a, self._b, self._clock = first, second, Clock(limits)
         self._inputs = paired(first.inputs, second.inputs)
         swapped = [pair.swapped for pair in self._inputs]
@@ -116,7 +122,7 @@ class _Comparison:
         again = Direction(second, first, back, self._runs, clock, carried, self._numbered).run()
         common = there.both()
         outputs = Compared(a, b, over, common, self._runs, self._numbered).outputs(paired(a.outputs, b.outputs))
-        costs = self._in_time(lambda: figures(a, b, over))
+        costs = self._in_time(lambda: figures(a, b, over, self._at))
         inner = self._in_time(lambda: tuple(differing(a, b, over, common))) if values else None
         return Diff(
             a.origin,

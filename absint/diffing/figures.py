@@ -4,19 +4,30 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from contextlib import suppress
-from typing import TYPE_CHECKING, NamedTuple
+from itertools import islice
+from typing import TYPE_CHECKING, Final, NamedTuple
 
 from absint.costs.cost import Cost
 from absint.costs.memory import Memory
 from absint.diffing.answers import Amount, Figures, Share
 from absint.diffing.correspondence import Correspondence, plain
-from absint.diffing.smallest import Sizes
 from absint.errors import UsageError
+from absint.lattices.deadline import DeadlineError, within
+from absint.lattices.limits import Limits
 from absint.lattices.terms.expr import UNKNOWN_DIM, Dim, Expr, const, sub
+from absint.questions.sizes.judge import Judge
+from absint.questions.sizes.nearest import LegalSizes
+from absint.questions.sizes.smallest import Sizes
+from absint.questions.sizes.start import Starts
 from absint.report.summary import totals
 
 if TYPE_CHECKING:
     from absint.solution.analysed import Analysed
+
+
+_SECONDS: Final = 2.0
+_TRIED: Final = 64
+"""Limits of the search for sizes that are legal in both models."""
 
 
 class _Bill(NamedTuple):
@@ -52,18 +63,21 @@ class _Bill(NamedTuple):
             yield f"{len(self.cost.unsized)} nodes have sizes that are not known"
 
 
-def figures(first: Analysed, second: Analysed, over: Correspondence) -> Figures:
-    """Costs of both, over symbols of the first; `over` expresses those of the second."""
+def figures(first: Analysed, second: Analysed, over: Correspondence, at: Sizes) -> Figures:
+    """Costs of both, over symbols of the first; `over` expresses those of the second. Numbers are `at` these sizes."""
     a, b = (_Bill(model, Cost(model), Memory(model)) for model in (first, second))
-    default = {**a.cost.default_sizes, **a.memory.default_sizes}
-    sizes = {name: size for name, size in default.items() if name in first.parameters}
-    numbers, others = a.numbers(sizes), b.numbers(_translated(second, over, sizes))
+    default = {**a.cost.default_sizes, **a.memory.default_sizes, **at}
+    sizes = _legal_in_both(first, second, over, {n: size for n, size in default.items() if n in first.parameters})
+    numbers = {} if sizes is None else a.numbers(sizes)
+    others = {} if sizes is None else b.numbers(_translated(second, over, sizes))
     amounts = []
     for (name, before), after in zip(a.terms().items(), b.terms().values(), strict=True):
         known = None if name not in numbers or name not in others else (numbers[name], others[name])
         amounts.append(_amount(name, plain(first, before), over.dim(after), known, first))
     uncounted = [f"{side}: {line}" for side, bill in (("A", a), ("B", b)) for line in bill.uncounted()]
-    return Figures(tuple(amounts), sizes, (_share(first), _share(second)), tuple(uncounted))
+    if sizes is None:
+        uncounted.append("no sizes were found that are legal in both, so there are no numbers")
+    return Figures(tuple(amounts), sizes or {}, (_share(first), _share(second)), tuple(uncounted))
 
 
 def _amount(name: str, before: Dim, after: Dim, numbers: tuple[int, int] | None, first: Analysed) -> Amount:
@@ -76,6 +90,20 @@ def _amount(name: str, before: Dim, after: Dim, numbers: tuple[int, int] | None,
 
 def _text(dim: Dim) -> str:
     return str(dim) if isinstance(dim, Expr) else "?"
+
+
+def _legal_in_both(first: Analysed, second: Analysed, over: Correspondence, sizes: Sizes) -> Sizes | None:
+    """The sizes if they are legal in the second model too, else the nearest that are legal in both, if there are."""
+    starts = second.once(Starts)
+    wanted = _translated(second, over, sizes)
+    if wanted.keys() != set(second.symbols) or starts.near(wanted) == wanted:
+        return sizes
+    legal = LegalSizes(first, sizes, Limits(_SECONDS))
+    with suppress(DeadlineError), within(_SECONDS):
+        for near, _ in islice(legal.near(sizes, legal.not_empty(sizes)), _TRIED):
+            if second.once(Judge).is_legal(_translated(second, over, near)):
+                return near
+    return None
 
 
 def _translated(second: Analysed, over: Correspondence, sizes: Sizes) -> Sizes:

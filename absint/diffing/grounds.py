@@ -6,8 +6,8 @@ from collections.abc import Sequence
 from itertools import islice
 from typing import TYPE_CHECKING
 
-from absint.diffing.smallest import Parameters, Sizes, legal_sizes
 from absint.lattices.logic.relation import TRUE, Relation, ge
+from absint.questions.sizes.smallest import Parameters, Sizes, legal_sizes
 from absint.solution.constraints import DECLARATION
 from absint.solver.constraints import Constraint, ConstraintSet, meets
 from absint.solver.prove import Decision, Prover

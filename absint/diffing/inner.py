@@ -9,12 +9,12 @@ from absint.diffing.answers import Inner
 from absint.diffing.correspondence import Correspondence, plain
 from absint.diffing.grounds import Grounds
 from absint.diffing.pairing import form_of
-from absint.diffing.smallest import Sizes, small_sizes
 from absint.lattices.deadline import on_time
 from absint.lattices.logic.relation import conjunction, eq
 from absint.lattices.logic.truth import NO
 from absint.lattices.terms.expr import Dim, Expr
 from absint.lattices.value import Tensor, Value
+from absint.questions.sizes.smallest import Sizes, small_sizes
 from absint.solution.described import described
 
 if TYPE_CHECKING:

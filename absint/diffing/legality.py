@@ -11,11 +11,13 @@ from absint.diffing.answers import Apart, Contracts, Evidence, Unmet
 from absint.diffing.correspondence import Correspondence, plain_relation
 from absint.diffing.grounds import Grounds
 from absint.diffing.numbering import Numbers
-from absint.diffing.smallest import Sizes, small_sizes
 from absint.diffing.witness import Both, Side
 from absint.lattices.deadline import DeadlineError
-from absint.lattices.logic.relation import Relation
+from absint.lattices.logic.relation import FALSE, Relation
 from absint.lattices.logic.truth import NO
+from absint.questions.sizes.judge import Judge
+from absint.questions.sizes.smallest import Sizes, legal_sizes, small_sizes
+from absint.questions.sizes.start import may_refuse
 from absint.solution.constraints import DECLARATION
 
 if TYPE_CHECKING:
@@ -25,6 +27,9 @@ if TYPE_CHECKING:
 
 _TRIES: Final = 4
 """Sizes at which a model is tried before it counts as not shown to run there."""
+
+_BEYOND: Final = 12
+"""Sizes at which both models are checked, where requirements alone do not tell them apart."""
 
 _NO_KERNEL: Final = "Could not find an implementation"
 """Part of the message of onnxruntime about an operator that it does not have."""
@@ -98,6 +103,11 @@ class Direction:
             except DeadlineError:
                 self._leave(demand, self.grounds.clock.over)
         self._leave_what_is_not_stated()
+        try:
+            with self.grounds.clock.limited():
+                self._look_beyond()
+        except DeadlineError:
+            pass
         return self
 
     def both(self) -> Grounds:
@@ -164,6 +174,30 @@ class Direction:
             return self._apart(sizes, "runs", lenient, "declarations"), ""
         return None, f"both run at {at}, though {self._target.side} requires {demand.text}"
 
+    def _look_beyond(self) -> None:
+        """Look for sizes that a check refuses in the target alone, where its requirements are not all it needs."""
+        target = self._target.analysed
+        if self.broken or self._numbers_cover() or not may_refuse(target):
+            return
+        here, there = self._source.analysed.once(Judge), target.once(Judge)
+        symbols = {name: self._source.analysed.parameters[name] for name in self._source.analysed.symbols}
+        for sizes in islice(legal_sizes(self.grounds.premises, symbols), _BEYOND):
+            over = {name: expr.at(sizes) for name, expr in self._over.symbols.items() if name in target.symbols}
+            known = {name: size for name, size in over.items() if size is not None}
+            if len(known) < len(target.symbols):
+                return
+            refused = there.check(known)
+            if refused.failure is not None and here.check(sizes).ok:
+                text = str(refused.failure)
+                node = (str(refused.failure.origin),)
+                apart, reason = self._tried(_Demand(FALSE, FALSE, text, node, False, True), sizes)
+                (self.broken if apart else self.undecided).append(Unmet(text, text, node, apart, reason))
+                return
+
+    def _numbers_cover(self) -> bool:
+        """Both models compute the same by the same nodes."""
+        return self._numbers(False).is_covered(self._target.side)
+
     def _apart(self, sizes: Sizes, source: str, target: str, evidence: Evidence) -> Apart:
         first, second = (source, target) if self._source.side == "A" else (target, source)
         return Apart(sizes, self._source.side, first, second, evidence)
@@ -179,7 +213,7 @@ class Direction:
         target, source = self._target.analysed, self._source.analysed
         found = (target.unruled + target.inferred) - (source.unruled + source.inferred)
         unfinished = target.base.analysis.unfinished
-        if not (found or unfinished) or self._numbers(False).is_covered(self._target.side):
+        if not (found or unfinished) or self._numbers_cover():
             return
         if found:
             without = ", ".join(sorted(found))

@@ -13,13 +13,13 @@ from absint.diffing.correspondence import Correspondence, plain
 from absint.diffing.grounds import Grounds
 from absint.diffing.numbering import RANDOM, Numbers
 from absint.diffing.pairing import Form, Pair, form_of
-from absint.diffing.smallest import Sizes, small_sizes
 from absint.diffing.witness import Both, Seen
 from absint.lattices.deadline import DeadlineError
 from absint.lattices.logic.relation import Relation, eq
 from absint.lattices.terms.expr import MAX_DIM, Dim, Expr, Symbol, sole_atom
 from absint.lattices.terms.substitution import substitute
 from absint.lattices.value import TOP, Tensor, Value
+from absint.questions.sizes.smallest import Sizes, small_sizes
 from absint.solution.described import described
 
 if TYPE_CHECKING:

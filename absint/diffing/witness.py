@@ -9,13 +9,13 @@ from typing import TYPE_CHECKING, Final, Literal, NamedTuple
 from absint.diffing.pairing import Pair, both
 from absint.errors import AbsintError
 from absint.lattices.deadline import remaining
-from absint.queries.runnable import Runnable
+from absint.questions.sizes.judge import Judge
 
 if TYPE_CHECKING:
     import numpy as np
     import numpy.typing as npt
 
-    from absint.diffing.smallest import Sizes
+    from absint.questions.sizes.smallest import Sizes
     from absint.runs.run import Kind
     from absint.solution.analysed import Analysed
 
@@ -52,7 +52,6 @@ class Both:
         """Nothing is run unless it is `allowed`: then the rules alone say at which sizes a model runs."""
         self._models: dict[Side, Analysed] = {"A": first, "B": second}
         self._names = {"A": dict(both(inputs)), "B": {b: a for a, b in both(inputs)}}
-        self._runnable = {side: Runnable(model) for side, model in self._models.items()}
         self._seen: dict[tuple[Side, tuple[tuple[str, int], ...]], Shown] = {}
         self._allowed = allowed
         self.why_not = "" if allowed else "no model is run"
@@ -60,7 +59,7 @@ class Both:
 
     def promised(self, side: Side, sizes: Sizes) -> bool:
         """The rules promise that the model runs at these sizes of its symbols."""
-        return self._runnable[side].runs(sizes)
+        return self._models[side].once(Judge).runs(sizes)
 
     def at(self, side: Side, sizes: Sizes) -> Shown | None:
         """Runs of both at sizes of the symbols of one, on random data, else on zeros or ones; None without a run."""

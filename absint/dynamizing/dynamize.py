@@ -30,7 +30,7 @@ from absint.model.outlines import Outline
 from absint.model.wire.read_graphs import read_model
 from absint.model.wire.splicing import size_of
 from absint.model.writing import check_target, write_copy
-from absint.queries.contracts import contract
+from absint.questions.sizes.contracts import contract
 from absint.solver.contracts.contract import Contract
 
 if TYPE_CHECKING:

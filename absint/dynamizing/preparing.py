@@ -17,7 +17,7 @@ from absint.lattices.terms.normal import sole_atom
 from absint.lattices.text.dim_params import read_dim_param
 from absint.lattices.text.escapes import plain
 from absint.lattices.value import Tensor
-from absint.queries.contracts import contract
+from absint.questions.sizes.contracts import contract
 from absint.solver.constraints import meets
 
 if TYPE_CHECKING:

@@ -14,13 +14,13 @@ from typing import TYPE_CHECKING, Final
 import numpy as np
 
 from absint.freezing.differing import differs
-from absint.lattices.contents import Element
+from absint.lattices.contents import Element, element_symbols
 from absint.lattices.dtype import DType
 from absint.lattices.logic.facts import NO_FACTS
-from absint.lattices.logic.relation import FALSE, TRUE
+from absint.lattices.logic.relation import FALSE, TRUE, Relation
 from absint.lattices.records import changed
 from absint.lattices.shape import Shape
-from absint.lattices.terms.expr import Dim, Expr, const, symbol
+from absint.lattices.terms.expr import Dim, Expr, Symbol, const, symbol
 from absint.lattices.terms.real import Real
 from absint.lattices.terms.substitution import substitute
 from absint.lattices.value import BOTTOM, Tensor, Value, map_tensors
@@ -40,7 +40,7 @@ if TYPE_CHECKING:
 
     Array = NDArray[np.generic]
 
-_TYPES: Final[Mapping[DType, type[np.generic]]] = {
+TYPES: Final[Mapping[DType, type[np.generic]]] = {
     DType.BOOL: np.bool_,
     DType.INT8: np.int8,
     DType.INT16: np.int16,
@@ -54,6 +54,7 @@ _TYPES: Final[Mapping[DType, type[np.generic]]] = {
     DType.FLOAT: np.float32,
     DType.DOUBLE: np.float64,
 }
+"""Element types that constants are made of."""
 
 _RANDOM: Final = frozenset(
     {"Bernoulli", "Dropout", "Multinomial", "RandomNormal", "RandomNormalLike", "RandomUniform", "RandomUniformLike"}
@@ -180,8 +181,17 @@ def _inputs(analysed: Analysed, sizes: Mapping[str, int]) -> dict[int, Value]:
             found[node] = Tensor(value.dtype)
         else:
             dims = [_dim(dim, sizes, f"{node}[{axis}]") for axis, dim in enumerate(value.shape.dims)]
-            found[node] = Tensor(value.dtype, Shape(dims), value.contents)
+            contents = value.contents and value.contents.map(lambda element: _given(element, sizes))
+            found[node] = Tensor(value.dtype, Shape(dims), contents)
     return found
+
+
+def _given(element: Element, sizes: Mapping[str, int]) -> Element:
+    """The element of an input, as it is given."""
+    known: dict[Symbol, Dim] = {s: const(sizes[s.name]) for s in element_symbols(element) if s.name in sizes}
+    if isinstance(element, Relation):
+        return element.substitute(known) if known else element
+    return substitute(element, known) if known and isinstance(element, Expr) else element
 
 
 def _dim(dim: Dim, sizes: Mapping[str, int], name: str) -> Dim:
@@ -198,7 +208,7 @@ def size_at(dim: Dim, sizes: Mapping[str, int]) -> int | None:
 
 
 def _array(value: Tensor, contents: Contents, has_sign: bool) -> Array | None:
-    kind = _TYPES.get(value.dtype)
+    kind = TYPES.get(value.dtype)
     block = contents.block(value.shape.concrete)
     if kind is None or block is None or contents.open:
         return None
@@ -228,4 +238,4 @@ def _element(element: Element, dtype: DType, kind: type[np.generic], has_sign: b
     return None
 
 
-__all__ = ["Exact", "size_at"]
+__all__ = ["TYPES", "Exact", "size_at"]

@@ -17,7 +17,7 @@ from absint.lattices.limits import Limits
 from absint.lattices.logic.facts import Facts
 from absint.lattices.logic.relation import eq
 from absint.lattices.terms.expr import Expr
-from absint.queries.nearest import nearest
+from absint.questions.sizes.nearest import nearest
 from absint.solution.constraints import recorded
 
 if TYPE_CHECKING:

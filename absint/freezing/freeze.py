@@ -20,6 +20,7 @@ from absint.freezing.dynamic import Dynamic, dynamic
 from absint.freezing.exact import Exact, size_at
 from absint.freezing.rewriting import Rewritten, rewrite
 from absint.freezing.sizes import FixedSizes, fix, redeclared
+from absint.freezing.values import constants, fill
 from absint.lattices.terms.expr import Expr, const
 from absint.lattices.terms.substitution import substitute
 from absint.lattices.text import format_dim_param, read_dim_param
@@ -33,6 +34,8 @@ from absint.model.writing import check_target, check_weights, write_copy
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
+
+    from onnx import TensorProto
 
     from absint.lattices.logic.relation import Relation
     from absint.model.files import Opened
@@ -48,7 +51,7 @@ class Frozen:
     """A model at fixed sizes."""
 
     given: Mapping[str, int]
-    """The sizes that the caller gave."""
+    """The sizes that the caller gave, and elements of inputs."""
     derived: Mapping[str, int]
     """Sizes of further symbols: at the given ones no others are legal."""
     model: ModelProto | None
@@ -65,6 +68,8 @@ class Frozen:
     """Ifs in place of which the copy has the branch that is taken."""
     dropped: tuple[str, ...]
     """Initialisers that the copy does not need."""
+    removed: tuple[str, ...]
+    """Inputs whose elements are given: the copy does not have them."""
     bytes_before: int
     """Bytes of the original, external data not counted."""
     bytes: int
@@ -103,7 +108,13 @@ class Frozen:
 
 
 def freeze(
-    analysed: Analysed, sizes: Sizes, target: str = "", *, copy_weights: bool = False, load: bool = True
+    analysed: Analysed,
+    sizes: Sizes,
+    target: str = "",
+    *,
+    keep_inputs: bool = False,
+    copy_weights: bool = False,
+    load: bool = True,
 ) -> Frozen:
     """See `Result.freeze`."""
     if target and target != STANDARD_OUTPUT:
@@ -111,6 +122,7 @@ def freeze(
     if len(analysed.nodes) <= MAX_INFERRED:
         begin(load=load and is_load_needed(analysed.loaded.model))
     fixed = fix(analysed, sizes)
+    tensors = [] if keep_inputs else constants(analysed, fixed.given)
     with analysed.loaded.opened() as opened:
         with analysed.loaded.reading():
             outline = Outline(opened.data)
@@ -120,7 +132,7 @@ def freeze(
         fixed = redeclared(fixed, base, analysed.assumptions)
         before = _nodes(outline.model)
         original = gate_of(analysed, outline.model, load=load)
-        rewritten, left_out, unchecked = _rewritten(original, base, fixed, analysed.assumptions, load=load)
+        rewritten, left_out, unchecked = _rewritten(original, base, fixed, analysed.assumptions, tensors, load=load)
         typed = rewritten.model
         pieces = pieces_of(typed, outline, opened)
         size = len(opened.data)
@@ -139,6 +151,7 @@ def freeze(
         rewritten.folded,
         rewritten.inlined,
         tuple(tensor.name for tensor in rewritten.dropped),
+        tuple(tensor.name for tensor in tensors),
         size,
         size_of(pieces),
         _calls(typed),
@@ -167,9 +180,16 @@ def _declared(original: ModelProto, fixed: FixedSizes) -> ModelProto:
 
 
 def _rewritten(
-    original: Gate, base: ModelProto, fixed: FixedSizes, assumptions: Sequence[Relation], *, load: bool
+    original: Gate,
+    base: ModelProto,
+    fixed: FixedSizes,
+    assumptions: Sequence[Relation],
+    tensors: Sequence[TensorProto],
+    *,
+    load: bool,
 ) -> tuple[Rewritten, tuple[LeftOut, ...], str]:
-    """A copy of `base` with all types that follow from the sizes, folded as far as it loads then.
+    """A copy of `base` with all types that follow from the sizes, folded as far as it loads then, with these tensors in
+    place of inputs.
 
     The sizes are in its inputs, so that the metadata have the assumptions of the caller only. Raises UsageError if the
     sizes alone keep it from loading.
@@ -190,13 +210,14 @@ def _rewritten(
         model = ModelProto()
         model.CopyFrom(found)
         rewritten = rewrite(bound, model, Exact(bound, fixed.sizes), kept)
+        fill(rewritten.model, tensors)
         then = original.rewritten(model, base, gate)
         if not then.complaint:
             return rewritten, (*first.left_out, *then.left_out), original.unchecked
         complaint = complaint or then.complaint
     raise UsageError(
-        f"the frozen model would not load, though the model does: {complaint}: "
-        "leave a size open that this node depends on, or give another one"
+        f"no frozen model does what the model does, as {complaint}: leave a size open that this depends on, or give "
+        "another one"
     )
 
 

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from absint.program.graph import Scope
     from absint.solution.analysed import Analysed
 
-_INITIALISERS_ALONE: Final = 4
+INITIALISERS_ALONE: Final = 4
 """The version of the format from which an initialiser need not be an input too."""
 
 
@@ -77,7 +77,7 @@ class _Rewriter:
         self._found = found
         self._names = Names(found.model.graph)
         self._bodies = {id(graph): (scope, path) for graph, scope, path in analysed.lowered.bodies}
-        self._alone = found.model.ir_version >= _INITIALISERS_ALONE
+        self._alone = found.model.ir_version >= INITIALISERS_ALONE
 
     def run(self) -> Rewritten:
         """Rewrite the main graph, and all in it."""

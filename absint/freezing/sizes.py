@@ -17,11 +17,11 @@ from absint.lattices.terms.expr import const
 from absint.lattices.value import Tensor
 from absint.model.load import Loaded
 from absint.program.steps import LoopBody
-from absint.queries.contracts import contract
-from absint.queries.nearest import nearest
-from absint.queries.outcomes import Failure, Outcome
-from absint.queries.size_checks import broken_requirement, check
 from absint.queries.smt_refinement import settle_choices
+from absint.questions.sizes.checking import broken_requirement, check
+from absint.questions.sizes.contracts import contract
+from absint.questions.sizes.nearest import nearest
+from absint.questions.sizes.outcomes import Failure, Outcome
 from absint.shapes.assumptions import facts_of
 from absint.shapes.inputs import read_inputs
 from absint.shapes.refinement import run_rounds
@@ -38,7 +38,7 @@ if TYPE_CHECKING:
     from absint.lattices.logic.relation import Relation
     from absint.lattices.terms.expr import Dim, Symbol
     from absint.program.lowered import Lowered
-    from absint.queries.neighbours import Nearest
+    from absint.questions.sizes.neighbours import Nearest
     from absint.shapes.inputs import Inputs
     from absint.shapes.sizes import Sizes
     from absint.solver.contracts.contract import Clause, Contract
@@ -67,7 +67,7 @@ class FixedSizes:
     """Legal sizes, and the analysis of the model at them."""
 
     given: Mapping[str, int]
-    """The sizes that the caller gives."""
+    """The sizes that the caller gives, and elements of inputs."""
     derived: Mapping[str, int]
     """Sizes of other symbols: the requirements of the model allow no others."""
     bound: Analysed
@@ -121,7 +121,7 @@ def _fixed(analysed: Analysed, given: Mapping[str, int]) -> FixedSizes:
         found = check(analysed, every)
         if found.failure is not None:
             raise IllegalSizesError(given, found.failure)
-        if found.outcome is Outcome.UNKNOWN:
+        if found.outcome is Outcome.UNDECIDED:
             raise UsageError("a limit cut the analysis short, so it is not known which sizes are legal: allow more")
         return FixedSizes(given, derived, bound, found.possible_failures)
     left = _left(analysed, bound, given, every)
@@ -149,7 +149,7 @@ def _left(analysed: Analysed, bound: Analysed, given: Mapping[str, int], every: 
 
 
 def _given(analysed: Analysed, sizes: Sizes) -> dict[str, int]:
-    """The sizes, in the order of the symbols."""
+    """The sizes, in the order of the symbols, and the elements of inputs after them."""
     found = given_sizes(sizes, analysed.declared_inputs)
     if found.equations:
         names = " or ".join(name for name in analysed.symbols if name in found.equations[0].free_symbols)
@@ -158,13 +158,10 @@ def _given(analysed: Analysed, sizes: Sizes) -> dict[str, int]:
         )
     numbers: dict[str, int] = {}
     for name, (low, high, text) in found.ends.items():
-        if name in analysed.declared_inputs.elements:
-            what = analysed.declared_inputs.elements[name].where
-            raise UsageError(f"{text}: {name!r} is {what}, not a size: only sizes can be fixed")
         if low is None or low != high:
             raise UsageError(f"{text}: a range, and a symbol can be fixed at one size only")
         numbers[name] = low
-    return {name: numbers[name] for name in analysed.symbols if name in numbers}
+    return {name: numbers[name] for name in analysed.parameters if name in numbers}
 
 
 def at(analysed: Analysed, sizes: Mapping[str, int]) -> Analysed:
@@ -204,6 +201,8 @@ def redeclared(fixed: FixedSizes, model: ModelProto, assumptions: Sequence[Relat
         lowered.program.nodes.replace_value(node, value)
     relations = [relation.substitute(known_sizes(relation, fixed.sizes)) for relation in assumptions]
     left = [relation for relation in relations if relation.free_symbols <= inputs.parameters.keys()]
+    elements = [name for name in inputs.elements if name in fixed.given]
+    left += [eq(inputs.parameters[name], fixed.given[name]) for name in elements]
     facts = facts_of(left, inputs.premises)
     found = _solved(loaded, lowered, inputs, facts, left)
     changed = _without_trip(bound, found) if fixed.sizes else ()

@@ -192,6 +192,13 @@ RULES: Final = {
             ("clause", "clauses"),
         ),
         LintRule(
+            "ABS308", "open-contract", INFO,
+            "Sizes of the inputs that meet the contract may fail: sizes that data decide are required to fit, or a "
+            "rule does not state all that its operator needs.",
+            "`absint check` at the sizes in question, or a run, tells more.",
+            ("node", "nodes"),
+        ),
+        LintRule(
             "ABS401", "no-rule", WARNING,
             "An operator has no transfer rule: its outputs are unknown, and so may be all that follows.",
             "Other findings may be missing. Write a rule (docs/custom-operators.md) and ship it as a plugin.",

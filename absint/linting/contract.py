@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
-from itertools import chain, islice, product
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from absint.lattices.limits import Limits
@@ -16,29 +15,24 @@ from absint.lattices.text.escapes import excerpt
 from absint.lattices.value import AnyTensor
 from absint.linting.codes import RULES
 from absint.linting.finding import Finding
-from absint.queries.contracts import contract, facts_from
+from absint.program.limits import RULELESS
+from absint.questions.sizes.contracts import contract, facts_from
+from absint.questions.sizes.start import unstated
 from absint.solution.naming import defining, where
 from absint.solution.node_diagnostics import can_run
+from absint.solver.contracts.causes import ordinary
 from absint.solver.contracts.contract import Clause
 from absint.solver.contracts.simplification import is_plain
 
 if TYPE_CHECKING:
-    from absint.queries.contracts import SymbolFacts
+    from absint.questions.sizes.contracts import SymbolFacts
     from absint.solution.analysed import Analysed
-    from absint.solver.constraints import Constraint
 
 LARGEST: Final = 100_000_000
 """A largest legal size above this concerns nobody."""
 
-_ORDINARY: Final = (64, 65, 97, 224, 1000)
-"""Sizes that no window is too large for; none is special."""
-
 _CLEAR: Final = ("ABS301", "ABS302", "ABS303")
 """The text says all that a clause about one symbol says."""
-
-_TRIED: Final = 125
-_SMALL: Final = 70
-"""Most sizes, and requirements, that are tried to find the cause of a clause."""
 
 _SHOWN: Final = 2
 _LONGEST: Final = 500
@@ -46,7 +40,7 @@ _LONGEST: Final = 500
 
 def contracted(analysed: Analysed, limits: Limits) -> Iterator[Finding]:
     """Symbols with one legal size, with few, with multiples only, with bounds, and those that follow from others; then
-    the clauses that relate several symbols.
+    the clauses that relate several symbols, and the nodes at which the contract is open.
     """
     if not analysed.symbols or not can_run(analysed):
         return
@@ -72,6 +66,11 @@ def contracted(analysed: Analysed, limits: Limits) -> Iterator[Finding]:
         text = f"not all sizes fit together: {_stated([first], analysed)}"
         further = tuple(_stated([clause], analysed) for clause in others)
         yield Finding("ABS307", RULES["ABS307"].severity, _first_node([first]), text, len(rest), further)
+    open_ = list({item.origin: item for item in unstated(analysed) if item.reason not in RULELESS}.values())
+    if open_:
+        text = f"the contract does not say all: {open_[0].reason}"
+        more = tuple(f"{item.origin}: {item.reason}" for item in open_[1:])
+        yield Finding("ABS308", RULES["ABS308"].severity, str(open_[0].origin), text, len(open_), more)
 
 
 class _About(NamedTuple):
@@ -149,27 +148,7 @@ def _without_0(clause: Clause, analysed: Analysed) -> Clause:
 
 def _excludes_ordinary(clause: Clause) -> bool:
     """Some sizes that nobody would think special break it."""
-    return any(clause.relation.at(sizes) is NO for sizes in _ordinary(clause))
-
-
-def _ordinary(clause: Clause) -> Iterator[Mapping[str, int]]:
-    names = sorted(clause.relation.free_symbols)
-    for sizes in islice(product(_ORDINARY, repeat=len(names)), _TRIED):
-        yield dict(zip(names, sizes, strict=True))
-
-
-def _cause(clause: Clause) -> Constraint:
-    """The requirement behind a clause that excludes the most of some sizes that the clause excludes."""
-    tried = chain(({name: n} for name in clause.relation.free_symbols for n in range(1, _SMALL)), _ordinary(clause))
-    broken = [sizes for sizes in tried if clause.relation.at(sizes) is NO][:_SMALL]
-    formulas = islice(dict.fromkeys(constraint.formula for constraint in clause.because), _SMALL)
-    excluded = {formula: sum(_breaks(sizes, formula) for sizes in broken) for formula in formulas}
-    return max(clause.because, key=lambda constraint: excluded.get(constraint.formula, -1))
-
-
-def _breaks(sizes: Mapping[str, int], formula: Relation) -> bool:
-    """The sizes break a requirement, with an ordinary size for every other symbol."""
-    return formula.at({**dict.fromkeys(formula.free_symbols, _ORDINARY[0]), **sizes}) is NO
+    return any(clause.relation.at(sizes) is NO for sizes in ordinary(clause.relation.free_symbols))
 
 
 def _stated(clauses: Sequence[Clause], analysed: Analysed) -> str:
@@ -182,14 +161,14 @@ def _stated(clauses: Sequence[Clause], analysed: Analysed) -> str:
 
 def _nodes(clause: Clause) -> str:
     """The node behind a clause with its reason, and the number of the others."""
-    first = _cause(clause)
+    first = clause.because[0]
     others = len({constraint.origin for constraint in clause.because}) - 1
     more = f"; and {others} more node{'s' * (others > 1)}" if others else ""
     return f"{first.origin}: {first.reason}{more}"
 
 
 def _first_node(clauses: Sequence[Clause]) -> str:
-    return str(_cause(clauses[0]).origin)
+    return str(clauses[0].because[0].origin)
 
 
 def _places(analysed: Analysed) -> Mapping[str, str]:

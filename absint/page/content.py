@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
+from functools import cached_property
 from typing import TYPE_CHECKING, Final
 
 from absint.costs.bindings import shown
@@ -10,6 +11,7 @@ from absint.costs.cost import Cost
 from absint.costs.memory import Memory
 from absint.declared.diagnostics import diagnostics
 from absint.lattices.limits import Limits
+from absint.lattices.logic.relation import TRUE
 from absint.lattices.shape import Shape
 from absint.lattices.terms.expr import MAX_DIM, Dim
 from absint.lattices.text.escapes import Json, plain
@@ -17,11 +19,13 @@ from absint.lattices.value import BOTTOM, AnyTensor, Tensor, Value
 from absint.page.derivations import Derivations
 from absint.page.groups import Group, Named, folded, scopes_of
 from absint.page.instructions import Instructions
-from absint.queries.contracts import contract
+from absint.questions.sizes.contracts import contract
+from absint.questions.sizes.start import unstated
 from absint.report.summary import first_unknown
 from absint.solution.constraints import recorded
 from absint.solution.described import described
 from absint.solution.naming import where
+from absint.solver.constraints import Origin, PossibleFailure
 from absint.version import VERSION
 
 if TYPE_CHECKING:
@@ -39,8 +43,10 @@ _CONTRACT: Final = 20.0
 class Content:
     """The data of one analysed. Sizes are numbers of `dims`: a text, and the instruction that gives it."""
 
-    def __init__(self, analysed: Analysed) -> None:
+    def __init__(self, analysed: Analysed, sizes: Mapping[str, int]) -> None:
+        """`sizes` are those that the page begins with, as far as they are given."""
         self.analysed = analysed
+        self._given = sizes
         self.instructions = Instructions()
         self._texts = where(analysed)
         self._dims: dict[Dim, int] = {}
@@ -48,6 +54,11 @@ class Content:
         self._values: dict[Operand, int] = {}
         self._value_rows: list[dict[str, Json]] = []
         self._first: dict[Dim, tuple[str, int]] = {}
+
+    @cached_property
+    def _starts(self) -> Mapping[str, int]:
+        """Sizes to begin with."""
+        return {**Cost(self.analysed).default_sizes, **self._given}
 
     def document(self) -> dict[str, Json]:
         """All of it."""
@@ -91,6 +102,7 @@ class Content:
                 "premises": [self._relation(c.formula) for c in terms.premises],
                 "beyond": [f"{self._relation(c.formula)}: {plain(str(c.origin))}" for c in terms.beyond],
                 "doubts": [plain(str(d)) for d in terms.possible_failures],
+                "open": self._unstated(),
             },
             "diagnostics": [
                 {"severity": d.severity.value, "code": d.code, "where": plain(d.where), "message": plain(d.message)}
@@ -167,7 +179,7 @@ class Content:
         """A symbol of the inputs with its bounds, and a size to begin with."""
         symbol = next(iter(self.analysed.parameters[name].symbols))
         lo, hi = symbol.bounds
-        start = {**Cost(self.analysed).default_sizes}.get(name)
+        start = self._starts.get(name)
         return {
             "name": name,
             "text": plain(name),
@@ -175,6 +187,17 @@ class Content:
             "hi": hi if hi is not None else MAX_DIM,
             "start": start,
         }
+
+    def _unstated(self) -> list[Json]:
+        """The conditions under which nodes may refuse sizes that meet all that the page evaluates; null for others."""
+        names = self.analysed.parameters.keys()
+        found: dict[tuple[Origin, Relation], Json] = {}
+        for item in unstated(self.analysed):
+            if isinstance(item, PossibleFailure):
+                found[item.origin, item.guard] = None if item.guard is TRUE else self._over_inputs(item.guard)
+            elif not item.formula.free_symbols <= names:
+                found[item.origin, TRUE] = None
+        return list(found.values())
 
     # Nodes
 

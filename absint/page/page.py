@@ -6,7 +6,7 @@ Names in models are hostile: here they are escaped, in the data `<` is, and scri
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from absint.page.content import Content
@@ -19,10 +19,11 @@ if TYPE_CHECKING:
     from absint.solution.analysed import Analysed
 
 
-def page(analysed: Analysed, audits: Sequence[Data] = ()) -> str:
-    """The file as text; `audits` are verdicts on claims, in the form of `absint audit --format json`."""
+def page(analysed: Analysed, audits: Sequence[Data] = (), sizes: Mapping[str, int] | None = None) -> str:
+    """The file as text; `audits` are verdicts on claims, in the form of `absint audit --format json`. It begins with
+    the `sizes` that are given, and legal ones for the other symbols."""
     analysed.require_sound("a report")
-    data: Data = Content(analysed).document()
+    data: Data = Content(analysed, sizes or {}).document()
     name = re.split(r"[/\\]", data["model"])[-1]
     return framed(f"{name}: absint report", "\n".join(_body(analysed, data, name, audits)), data)
 

@@ -14,7 +14,7 @@ from absint.solver.prove import Prover
 if TYPE_CHECKING:
     from absint.lattices.limits import Limits
     from absint.lattices.terms.expr import Expr
-    from absint.queries.nearest import LegalSizes
+    from absint.questions.sizes.nearest import LegalSizes
 
 Ends = Mapping[str, tuple[int, int]]
 """The least and the greatest size of each symbol."""

@@ -17,10 +17,10 @@ from absint.profiles.extremes import least_and_greatest
 from absint.profiles.inputs import InputProfile
 from absint.profiles.profile import Box3, Profile, Sizes3, spelled
 from absint.profiles.reading import WantedSizes, read_corners
-from absint.queries.nearest import LegalSizes, nearest_line
-from absint.queries.outcomes import Outcome, RangeCheck
-from absint.queries.provers import checked
-from absint.queries.size_boxes import check_range
+from absint.questions.limits import checked
+from absint.questions.sizes.boxes import check_range
+from absint.questions.sizes.nearest import LegalSizes, nearest_line
+from absint.questions.sizes.outcomes import Outcome, RangeCheck
 
 if TYPE_CHECKING:
     from absint.shapes.input_elements import InputElement
@@ -45,7 +45,7 @@ def profile(analysed: Analysed, wanted: WantedSizes, *, corners: bool = False, l
     made = Profile(box, (), found, assuming=tuple(map(str, analysed.assumptions)))
     try:
         with within(limits.seconds):
-            if (found.ok or found.outcome is Outcome.MAY_FAIL) and not analysed.assumptions:
+            if (found.ok or found.outcome is Outcome.LEGAL) and not analysed.assumptions:
                 return replace(made, inputs=_inputs(analysed, box, boxes), warnings=_open(found))
             made = replace(made, steps=steps_of(legal, ends_of(box)))
             moved = legal_corners(legal, box)
@@ -74,7 +74,7 @@ def _refusal(found: RangeCheck, box: Box3, corners: bool) -> str:
     what = spelled(box)
     if corners:
         return f"no legal least, best and greatest sizes were found in {what}"
-    if found.outcome is Outcome.UNKNOWN:
+    if found.outcome is Outcome.UNDECIDED:
         return f"it is not shown that all sizes in {what} are legal: {found.reason}"
     at = ", ".join(f"{plain(name)}={size}" for name, size in (found.sizes or {}).items())
     return f"not all sizes in {what} are legal: at {at}, {plain(str(found.failure))}"

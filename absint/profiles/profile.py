@@ -13,7 +13,7 @@ from absint.profiles.inputs import InputProfile
 from absint.version import VERSION
 
 if TYPE_CHECKING:
-    from absint.queries.outcomes import RangeCheck
+    from absint.questions.sizes.outcomes import RangeCheck
 
 
 class Sizes3(NamedTuple):
@@ -118,8 +118,8 @@ class Profile:
         }
 
     def to_json(self, *, model: str = "") -> str:
-        """As a JSON object, schema `absint.profile/1`, about the model of that name."""
-        head = {"schema": "absint.profile/1", "absint": VERSION, "model": model}
+        """As a JSON object, schema `absint.profile/2`, about the model of that name."""
+        head = {"schema": "absint.profile/2", "absint": VERSION, "model": model}
         return json_text({**head, **self.document()}, indent=1)
 
     def text(self, tool: str) -> str:

@@ -13,7 +13,7 @@ from absint.profiles.profile import Box3, Sizes3
 from absint.shapes.sizes import Size, given
 
 if TYPE_CHECKING:
-    from absint.queries.nearest import LegalSizes, SizeRange
+    from absint.questions.sizes.nearest import LegalSizes, SizeRange
     from absint.solution.analysed import Analysed
 
 Wanted: TypeAlias = int | tuple[int, int] | tuple[int, int, int]

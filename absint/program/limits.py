@@ -36,6 +36,12 @@ LIMITED: Final = "the analysis stopped at a limit before it had seen every node"
 UNFINISHED: Final = "the analysis stopped before it"
 """The reason why a node that was not analysed, because of a limit, may fail."""
 
+WITHOUT_RULE: Final = "no rule for the operator"
+RULE_FAILED: Final = "its rule failed"
+TOO_MANY_CALLS: Final = "calls of it are too many to be analysed"
+RULELESS: Final = frozenset({UNFINISHED, WITHOUT_RULE, RULE_FAILED, TOO_MANY_CALLS})
+"""Reasons why nothing is known of what a node needs."""
+
 Item = TypeVar("Item")
 
 
@@ -119,6 +125,6 @@ class Watch:
 
 
 __all__ = [
-    "ANALYSE", "CHECK", "LIMITED", "LIMIT_REACHED", "LOWER", "REFINE", "SETTLE", "UNFINISHED", "LimitError", "Progress",
-    "Watch",
+    "ANALYSE", "CHECK", "LIMITED", "LIMIT_REACHED", "LOWER", "REFINE", "RULELESS", "RULE_FAILED", "SETTLE",
+    "TOO_MANY_CALLS", "UNFINISHED", "WITHOUT_RULE", "LimitError", "Progress", "Watch",
 ]  # fmt: skip

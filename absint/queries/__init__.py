@@ -4,11 +4,7 @@ text              relations and dims that name values of the model; symbols: the
 prove             is a relation true in every run? proofs decides it
 resting           the numeric premises that an answer rests on; premises: those of all nodes
 provers           one for each set of premises
-runnable          sizes at which the rules promise a run; evidence runs the model at the sizes of a counterexample
-size_checks       what happens at given sizes; size_boxes asks for all sizes in a box; outcomes are the answers
-nearest           the legal sizes nearest to given ones; neighbours are the answers
-legal_samples     legal sizes to try a model at
-contracts         which sizes of the inputs are legal
+evidence          runs of the model at the sizes of a counterexample
 equivalence       dims, shapes and buffers in classes of proved equality
 undecided         choices in sizes that samples do not take both ways, the ones worth a question to Z3
 smt_refinement    open choices in dims that Z3 settles; another round uses them

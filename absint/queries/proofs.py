@@ -19,9 +19,10 @@ from absint.lattices.terms.expr import Dim, Expr, Symbol, expr_of, symbol
 from absint.lattices.terms.kinds import INTERNAL, SymbolKind
 from absint.lattices.terms.shape_variables import ShapeVariable
 from absint.queries.evidence import Evidence, Executions, chosen
-from absint.queries.provers import Given, Provers, checked
-from absint.queries.runnable import Runnable
+from absint.queries.provers import Given, Provers
 from absint.queries.text import Query
+from absint.questions.limits import checked
+from absint.questions.sizes.judge import Judge
 from absint.shapes.summaries import State
 from absint.solution.constraints import all_names, recorded
 from absint.solver.equivalence import legal_bindings
@@ -41,7 +42,7 @@ class Proving:
     def __init__(self, analysed: Analysed) -> None:
         self._analysed = analysed
         self._provers = analysed.once(Provers)
-        self._runnable = Runnable(analysed)
+        self._judge = analysed.once(Judge)
         self._limits = Limits()
         self._unknown_rank = ""
         """The reason why nothing can be said of the query: a rank is unknown."""
@@ -151,7 +152,7 @@ class Proving:
 
     def _contradicted_by_a_run(self, query: str | Relation, extra: Sequence[Relation], runs: bool) -> Proof | None:
         """A refutation by sizes that are known to run, without the solver."""
-        known: list[tuple[Mapping[str, int], ShownBy]] = [(sizes, "rules") for sizes in self._runnable.sizes]
+        known: list[tuple[Mapping[str, int], ShownBy]] = [(sizes, "rules") for sizes in self._judge.sizes]
         if runs:
             known += [(sizes, "run") for sizes in self._executions.sizes]
         if not known:
@@ -258,9 +259,9 @@ class Proving:
             if failure:  # a run contradicts this candidate; another one may refute
                 reason = reason or failure
                 continue
-            if self._runnable.runs(sizes):
+            if self._judge.runs(sizes):
                 return _Finding(Verdict.REFUTED, sizes)
-            reason = reason or f"it is not shown that these sizes run: {self._runnable.why_not(sizes)}"
+            reason = reason or f"it is not shown that these sizes run: {self._judge.why_not(sizes)}"
         if not first:
             model = {**prover.consistent.model, **decision.model}
             first = {name: model.get(name, 1) for name in self._chosen(relation, prover, given)}
@@ -314,7 +315,7 @@ class Proving:
         if not relation.free_symbols <= set(symbols):
             yield own
             return
-        known = [{**own, **run} for run in (*self._runnable.sizes, *self._executions.sizes)]
+        known = [{**own, **run} for run in (*self._judge.sizes, *self._executions.sizes)]
         mixed = [{**run, **{n: own[n] for n in symbols if n in relation.free_symbols}} for run in known]
         drawn = ({n: at.get(n, own[n]) for n in symbols} for at in legal_bindings(prover, list(relation.symbols), 40))
 

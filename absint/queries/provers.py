@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import TYPE_CHECKING, Literal
 
-from absint.errors import UsageError
 from absint.lattices.limits import Limits
 from absint.lattices.logic.relation import TRUE, UNKNOWN_RELATION, Relation, eq
 from absint.lattices.terms.expr import Expr
 from absint.lattices.value import Tensor
 from absint.program.declarations import declared_in_main
+from absint.questions.limits import checked
 from absint.solution.constraints import ASSUMPTION, Recorder, all_names, recorded
 from absint.solver.constraints import Constraint, ConstraintSet, Origin
 from absint.solver.prove import Decision, Prover
@@ -98,12 +98,4 @@ def prover(analysed: Analysed, limits: Limits | None = None) -> Prover:
     return analysed.once(Provers).of("run", checked(limits or Limits()))
 
 
-def checked(limits: Limits) -> Limits:
-    """The limits. Raises UsageError for one that makes no sense."""
-    try:
-        return limits.checked()
-    except ValueError as error:
-        raise UsageError(str(error)) from None
-
-
-__all__ = ["Given", "Provers", "checked", "prover"]
+__all__ = ["Given", "Provers", "prover"]

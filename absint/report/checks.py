@@ -14,10 +14,11 @@ from absint.program.limits import LIMITED
 from absint.report.relations import failures_by_reason, plural, reason, sizes, stated
 from absint.report.text import Line, aligned, definitions, semantics, wrapped
 from absint.solution.naming import where
+from absint.solver.constraints import by_kind
 
 if TYPE_CHECKING:
     from absint.lattices.text.naming import Where
-    from absint.queries.outcomes import Check, Failure, RangeCheck
+    from absint.questions.sizes.outcomes import Check, Failure, RangeCheck
     from absint.result import Result
     from absint.solver.constraints import Constraint, PossibleFailure
 
@@ -41,7 +42,7 @@ def check_report(result: Result, check: Check, width: int, *, values: bool = Fal
         yield from _shapes(result, check, inner, "other values", width)
     texts = where(result)
     yield from _premises("these sizes break premises, so shapes may be others", check.premises, texts, width)
-    yield from _possible_failures(check.possible_failures, width)
+    yield from failing(check.possible_failures, width)
     shown = [f"{reason(d.failure.origin, d.failure.reason)} ({plain(d.by)})" for d in check.discharged]
     yield from listed("does not fail", shown, width)
     yield from definitions(texts, width)
@@ -54,7 +55,7 @@ def verdict(check: Check) -> Iterator[Line]:
         yield Line(f"illegal{at}: {plain(str(check.failure))}", "bold red")
     elif check.outcome.value == "runs":
         yield Line(f"legal{at}, and no data make it fail", "bold green")
-    elif check.outcome.value == "unknown":
+    elif check.outcome.value == "undecided":
         yield Line(f"undecided{at}: {LIMITED}", "bold yellow")
     else:
         yield Line(f"legal{at}", "bold green")
@@ -73,7 +74,7 @@ def range_report(check: RangeCheck, texts: Where, width: int) -> Iterator[Line]:
     box += assuming
     yield from semantics(check.semantics)
     match check.outcome.value:
-        case "fails":
+        case "illegal":
             at = sizes(check.sizes or {})
             yield Line(f"illegal for some of {plain(_box(check.box))}{assuming}", "bold red")
             yield from map(Line, wrapped(f"  at {plain(at)}", width, 6))
@@ -82,15 +83,14 @@ def range_report(check: RangeCheck, texts: Where, width: int) -> Iterator[Line]:
             return
         case "runs":
             yield Line(f"legal{box}, and no data make it fail", "bold green")
-        case "holds":
+        case "legal":
             yield Line(f"legal{box}", "bold green")
-        case "may fail on data":
-            yield Line(f"not shown to be legal{box}", "bold yellow")
         case _:
             yield Line(f"undecided{box}: {plain(check.reason)}", "bold yellow")
-    yield from listed("not shown", [stated(c, texts) for c in check.open], width)
+    title = "not shown" if check.reason else "data decide"
+    yield from listed(title, [stated(c, texts) for c in check.open], width)
     yield from _premises("some sizes may break premises", check.premises, texts, width)
-    yield from _possible_failures(check.possible_failures, width)
+    yield from failing(check.possible_failures, width)
     yield from definitions(texts, width)
 
 
@@ -140,13 +140,14 @@ def _premises(title: str, premises: Iterable[Constraint], texts: Where, width: i
     yield from listed(title, [stated(c, texts) for c in premises], width)
 
 
-def _possible_failures(possible_failures: Iterable[PossibleFailure], width: int) -> Iterator[Line]:
-    """Nodes that may fail on some data; many of one operator are one line."""
-    rows = []
-    for same in failures_by_reason(dict.fromkeys(possible_failures)).values():
-        more = f", and {len(same) - 1:,} more {plural('node', len(same) - 1)}" if len(same) > 1 else ""
-        rows.append(f"{reason(same[0].origin, same[0].reason)}{more}")
-    yield from listed("may fail on data", rows, width)
+def failing(possible_failures: Iterable[PossibleFailure], width: int) -> Iterator[Line]:
+    """Nodes that may fail, on data or for what rules leave out; many of one operator are one line."""
+    for title, found in by_kind(dict.fromkeys(possible_failures)):
+        rows = []
+        for same in failures_by_reason(found).values():
+            more = f", and {len(same) - 1:,} more {plural('node', len(same) - 1)}" if len(same) > 1 else ""
+            rows.append(f"{reason(same[0].origin, same[0].reason)}{more}")
+        yield from listed(title, rows, width)
 
 
 def listed(title: str, rows: Sequence[str], width: int, shown: int = _SHOWN) -> Iterator[Line]:
@@ -160,4 +161,4 @@ def listed(title: str, rows: Sequence[str], width: int, shown: int = _SHOWN) -> 
             yield Line(f"  and {len(rows) - shown:,} more (all: --format json)")
 
 
-__all__ = ["check_report", "listed", "range_report", "verdict"]
+__all__ = ["check_report", "failing", "listed", "range_report", "verdict"]

@@ -10,6 +10,7 @@ from absint.lattices.text.escapes import plain
 from absint.report.relations import brief, by_nodes, failures_by_reason, plural, reason
 from absint.report.text import Line, definitions, wrapped
 from absint.solution.naming import where
+from absint.solver.constraints import by_kind
 
 if TYPE_CHECKING:
     from absint.lattices.text.naming import Where
@@ -56,17 +57,15 @@ def report(result: Result, constraints: ConstraintSet, width: int, *, everything
 
 
 def _possible_failures(constraints: ConstraintSet, texts: Where, width: int) -> Iterator[Line]:
-    possible_failures = list(dict.fromkeys(constraints.possible_failures))
-    if not possible_failures:
-        return
-    yield Line("")
-    yield Line("may fail on data", "bold")
-    for same in failures_by_reason(possible_failures).values():
-        first = same[0]
-        under = "" if first.guard is TRUE else f"  where {brief(first.guard, texts)}"
-        more = f", and {len(same) - 1:,} more {plural('node', len(same) - 1)}" if len(same) > 1 else ""
-        text = f"{reason(first.origin, first.reason)}{more}{under}"
-        yield from map(Line, wrapped(f"  {plain(text)}", width, 6))
+    for title, found in by_kind(dict.fromkeys(constraints.possible_failures)):
+        yield Line("")
+        yield Line(title, "bold")
+        for same in failures_by_reason(found).values():
+            first = same[0]
+            under = "" if first.guard is TRUE else f"  where {brief(first.guard, texts)}"
+            more = f", and {len(same) - 1:,} more {plural('node', len(same) - 1)}" if len(same) > 1 else ""
+            text = f"{reason(first.origin, first.reason)}{more}{under}"
+            yield from map(Line, wrapped(f"  {plain(text)}", width, 6))
 
 
 __all__ = ["report"]

@@ -12,6 +12,7 @@ from absint.report.clauses import Row, is_long, meaning, rows
 from absint.report.relations import brief, by_nodes, failures_by_reason, in_short, plural, reason, sizes, stated
 from absint.report.text import Line, definitions, semantics, wrapped
 from absint.solution.naming import where
+from absint.solver.constraints import KINDS
 
 if TYPE_CHECKING:
     from absint.lattices.text.naming import Where
@@ -85,9 +86,10 @@ def _beyond(result: Result, contract: Contract, texts: Where, width: int, everyt
     names = result.parameters.keys()
     on_data: list[PossibleFailure] = []
     at_sizes: list[PossibleFailure] = []
+    by_rules: list[PossibleFailure] = []
     for failure in dict.fromkeys(contract.possible_failures):
         is_by_size = failure.guard is not TRUE and failure.guard.free_symbols <= names
-        (at_sizes if is_by_size else on_data).append(failure)
+        (at_sizes if is_by_size else on_data if failure.kind == "data" else by_rules).append(failure)
 
     sections: tuple[tuple[str, str, int, Callable[[], Iterable[str]], Callable[[], str]], ...] = (
         (
@@ -124,6 +126,13 @@ def _beyond(result: Result, contract: Contract, texts: Where, width: int, everyt
             len(on_data),
             lambda: (reason(f.origin, f.reason) for f in on_data),
             lambda: _first_two(on_data),
+        ),
+        (
+            KINDS["rule"],
+            "node",
+            len(by_rules),
+            lambda: (reason(f.origin, f.reason) for f in by_rules),
+            lambda: _first_two(by_rules),
         ),
     )
     if not any(count for _, _, count, _, _ in sections):

@@ -10,6 +10,7 @@ from absint.diagnostics import Severity
 from absint.errors import UsageError
 from absint.lattices.terms.expr import ONE_EXPR, Dim, Expr
 from absint.lattices.text.escapes import json_text, plain
+from absint.questions.sizes.start import Starts
 from absint.report.documents import head_of
 from absint.report.relations import plural, sizes
 from absint.report.text import Line, aligned, assumed, definitions, wrapped
@@ -43,7 +44,8 @@ def report(result: Result, cost: Cost, memory: Memory, width: int, top: int, by:
     yield from assumed(result, width)
     used = {**memory.default_sizes, **cost.default_sizes}
     if used:
-        yield from map(Line, wrapped(f"numbers at {_sizes(result, used)} (SYMBOL=SIZE for others)", width, 2))
+        illegal = "; no legal sizes were found near them" if result.once(Starts).without else ""
+        yield from map(Line, wrapped(f"numbers at {_sizes(result, used)} (SYMBOL=SIZE for others){illegal}", width, 2))
     error = next((d for d in result.diagnostics if d.severity is Severity.ERROR), None)
     if error is not None:
         yield Line(f"no run succeeds: {plain(error.where)}: {plain(error.message)}", "bold red")

@@ -14,7 +14,7 @@ from absint.report.relations import plural, sizes
 from absint.report.text import Line, aligned, wrapped
 
 if TYPE_CHECKING:
-    from absint.queries.outcomes import Check
+    from absint.questions.sizes.outcomes import Check
     from absint.runs.comparison import Comparison
     from absint.runs.row import Row
 

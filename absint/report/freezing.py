@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING, Final
 
 from absint.lattices.logic.relation import FALSE
 from absint.lattices.text.escapes import json_text, plain
-from absint.queries.outcomes import place_of
-from absint.report.checks import listed
+from absint.questions.sizes.outcomes import doubt, place_of
+from absint.report.checks import failing, listed
 from absint.report.documents import head_of
-from absint.report.relations import brief, failures_by_reason, plural, reason, sizes
+from absint.report.relations import brief, plural, reason, sizes
 from absint.report.text import Line, wrapped
 from absint.solution.naming import where
 
@@ -34,6 +34,9 @@ def report(result: Result, found: Frozen, width: int) -> Iterator[Line]:
         other = "size is" if len(found.derived) == 1 else "sizes are"
         yield from map(Line, wrapped(f"  {plain(sizes(found.derived))}: no other {other} legal with these", width, 4))
     yield Line(f"  nodes         {found.nodes_before:,} -> {found.nodes:,}{_how(found)}")
+    if found.removed:
+        what = "is a constant" if len(found.removed) == 1 else "are constants"
+        yield Line(f"  inputs        {plain(', '.join(found.removed))} {what}")
     if found.dropped:
         yield Line(f"  initialisers  {len(found.dropped):,} dropped")
     yield Line(f"  bytes         {found.bytes_before:,} -> {found.bytes:,}")
@@ -42,11 +45,7 @@ def report(result: Result, found: Frozen, width: int) -> Iterator[Line]:
         yield Line(f"  functions     {calls}: their bodies stay as they are")
     yield from _dynamic(found, width)
     yield from listed("sizes of the other symbols are legal if", [_clause(result, c) for c in found.clauses], width)
-    rows = []
-    for same in failures_by_reason(dict.fromkeys(found.possible_failures)).values():
-        more = f", and {len(same) - 1:,} more {plural('node', len(same) - 1)}" if len(same) > 1 else ""
-        rows.append(f"{reason(same[0].origin, same[0].reason)}{more}")
-    yield from listed("may fail on data", rows, width)
+    yield from failing(found.possible_failures, width)
     yield from listed("other sizes if a loop has no trip", list(found.without_trip), width)
     yield from listed("types left out", [str(item) for item in found.left_out], width)
     if found.unchecked:
@@ -148,7 +147,7 @@ def _names(names: tuple[str, ...]) -> str:
 
 
 def document(result: Result, found: Frozen) -> str:
-    """As a JSON object, schema `absint.freeze/1`."""
+    """As a JSON object, schema `absint.freeze/2`."""
     return json_text(
         {
             **_head(result),
@@ -161,6 +160,7 @@ def document(result: Result, found: Frozen) -> str:
             "folded": found.folded,
             "inlined": found.inlined,
             "dropped": list(found.dropped),
+            "removed": list(found.removed),
             "bytes_before": found.bytes_before,
             "bytes": found.bytes,
             "calls": found.calls,
@@ -168,7 +168,7 @@ def document(result: Result, found: Frozen) -> str:
             "outputs": [_entry(value) for value in found.dynamic.outputs],
             "inner": [_entry(value) for value in found.dynamic.inner],
             "clauses": [_clause(result, clause) for clause in found.clauses],
-            "doubts": [place_of(failure.origin, failure.reason) for failure in found.possible_failures],
+            "doubts": [doubt(failure, where(result)) for failure in found.possible_failures],
             "without_trip": list(found.without_trip),
             "left_out": [str(item) for item in found.left_out],
             "weights_elsewhere": list(found.weights_elsewhere),
@@ -180,7 +180,7 @@ def document(result: Result, found: Frozen) -> str:
 
 
 def refused_document(result: Result, error: IllegalSizesError) -> str:
-    """As a JSON object, schema `absint.freeze/1`."""
+    """As a JSON object, schema `absint.freeze/2`."""
     failure = error.failure
     return json_text(
         {
@@ -195,7 +195,7 @@ def refused_document(result: Result, error: IllegalSizesError) -> str:
 
 
 def fewest_document(result: Result, found: Fewest) -> str:
-    """As a JSON object, schema `absint.freeze/1`."""
+    """As a JSON object, schema `absint.freeze/2`."""
     return json_text(
         {
             **_head(result),
@@ -212,7 +212,7 @@ def fewest_document(result: Result, found: Fewest) -> str:
 
 
 def _head(result: Result) -> Mapping[str, object]:
-    return head_of("absint.freeze/1", result)
+    return head_of("absint.freeze/2", result)
 
 
 def _entry(value: DynamicValue) -> Mapping[str, object]:

@@ -20,7 +20,7 @@ def report(found: Profile, width: int) -> Iterator[Line]:
 
 
 def document(result: Result, found: Profile) -> str:
-    """Schema absint.profile/1."""
+    """Schema absint.profile/2."""
     return found.to_json(model=result.origin)
 
 

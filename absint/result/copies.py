@@ -107,16 +107,18 @@ class Copies(Analysed):
         style = Style(merge, outputs, dialect)
         return save_annotated(self, os.fspath(path), style, copy_weights=copy_weights, load=load)
 
-    def report(self, path: str | os.PathLike[str]) -> None:
-        """Write a page to look at the model: one HTML file, see docs/report.md.
+    def report(self, path: str | os.PathLike[str], sizes: Sizes | None = None) -> None:
+        """Write a page to look at the model: one HTML file, see docs/report.md. It begins with these sizes.
 
-        Raises UsageError for a path that cannot be written, and for the result of an unsound policy.
+        Raises UsageError for a path that cannot be written, sizes that make no sense, and the result of an unsound
+        policy.
         """
         from absint.model.writing import check_target, write_file
         from absint.page.page import page
+        from absint.shapes.sizes import exact_sizes
 
         check_target("", os.fspath(path))
-        write_file(page(self), path)
+        write_file(page(self, sizes=exact_sizes(sizes or {}, self.declared_inputs)), path)
 
     def view(self, height: int = 700) -> View:
         """The page of `report` in a notebook: Jupyter, VS Code and Colab show it, without an extension.
@@ -161,10 +163,14 @@ class Copies(Analysed):
         sizes: Sizes,
         path: str | os.PathLike[str] | None = None,
         *,
+        keep_inputs: bool = False,
         copy_weights: bool = False,
         load: bool = True,
     ) -> Frozen:
         """A copy of the model at these sizes of its input symbols, or shapes of its inputs; some may be left out.
+
+        Elements of small inputs may be given too (`sr=16000`): the copy has a constant in place of the input. With
+        `keep_inputs` the input stays, and the copy does what the model does where it is fed with these elements alone.
 
         The sizes are written into the inputs, and all types follow. What they decide is folded: nodes whose outputs are
         the same in every run become constants, an If becomes the branch that it takes, and what nothing needs any more
@@ -179,7 +185,8 @@ class Copies(Analysed):
         """
         from absint.freezing.freeze import freeze
 
-        return freeze(self, sizes, "" if path is None else os.fspath(path), copy_weights=copy_weights, load=load)
+        target = "" if path is None else os.fspath(path)
+        return freeze(self, sizes, target, keep_inputs=keep_inputs, copy_weights=copy_weights, load=load)
 
     def fewest_symbols(self) -> Fewest:
         """The fewest symbols that must be fixed so that every size of a computed value is a number.

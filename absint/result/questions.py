@@ -21,13 +21,13 @@ if TYPE_CHECKING:
     from absint.explain.explanation import Explanation
     from absint.profiles.profile import Profile
     from absint.profiles.reading import WantedSizes
-    from absint.queries.contracts import SymbolFacts
     from absint.queries.equivalence import Equalities, Place
     from absint.queries.evidence import Evidence
-    from absint.queries.legal_samples import LegalSamples
-    from absint.queries.neighbours import Nearest
-    from absint.queries.outcomes import Check, RangeCheck
     from absint.queries.provers import Given
+    from absint.questions.sizes.contracts import SymbolFacts
+    from absint.questions.sizes.neighbours import Nearest
+    from absint.questions.sizes.outcomes import Check, RangeCheck
+    from absint.questions.sizes.samples import LegalSamples
     from absint.runs.comparison import Comparison
     from absint.shapes.sizes import Sizes
     from absint.solver.contracts.contract import Contract
@@ -133,7 +133,7 @@ class Questions(Analysed):
         `seconds` the clauses are those of the nodes as they stand, and `reason` says so. `samples` is a number of legal
         sizes to add, as the method of that name finds them.
         """
-        from absint.queries.contracts import contract
+        from absint.questions.sizes.contracts import contract
 
         return self._about(contract(self, Limits(seconds, rlimit, memory), samples))
 
@@ -142,7 +142,7 @@ class Questions(Analysed):
 
         Limits are as for `prove`. Raises UsageError if no input has the symbol.
         """
-        from absint.queries.contracts import symbol_facts
+        from absint.questions.sizes.contracts import symbol_facts
 
         return symbol_facts(self, name, Limits(seconds, rlimit, memory))
 
@@ -153,7 +153,7 @@ class Questions(Analysed):
 
         Raises UsageError if a symbol of the inputs has no size, or for a name or size that makes no sense.
         """
-        from absint.queries.size_checks import check
+        from absint.questions.sizes.checking import check
 
         return self._about(check(self, binding))
 
@@ -163,7 +163,7 @@ class Questions(Analysed):
         Each answer is confirmed by `check`. Limits are as for `prove`: what was found in time is shown, and `proved`
         says if nothing nearer can be legal. Raises UsageError as `check` does.
         """
-        from absint.queries.nearest import nearest
+        from absint.questions.sizes.nearest import nearest
 
         return nearest(self, sizes, Limits(seconds, rlimit, memory))
 
@@ -173,7 +173,7 @@ class Questions(Analysed):
         `check` confirms each. Limits are as for `prove`: there are fewer if time runs out, or if no others are legal.
         Raises UsageError for a count below 1.
         """
-        from absint.queries.legal_samples import legal_samples
+        from absint.questions.sizes.samples import legal_samples
 
         return legal_samples(self, count, Limits(seconds, rlimit, memory))
 
@@ -185,7 +185,7 @@ class Questions(Analysed):
         Symbols that are left out may have any size; assumptions narrow the box. Limits are as for `prove`. Raises
         UsageError for an unknown name and an empty or negative range.
         """
-        from absint.queries.size_boxes import check_range
+        from absint.questions.sizes.boxes import check_range
 
         return self._about(check_range(self, box, Limits(seconds, rlimit, memory)))
 

@@ -51,7 +51,9 @@ class Loaded(NamedTuple):
     """The outcome of a load."""
 
     refusal: str = ""
-    """The message of onnxruntime, if it does not load the model."""
+    """The message of onnxruntime, if it does not load the model without optimisations."""
+    optimised: str = ""
+    """Its message, if it does not load the model with optimisations."""
     shapes: Sequence[Shapes | None] = (None, None)
     """Those without optimisations and with them, None if they were not asked for, or not told."""
     lost: str = ""
@@ -83,10 +85,11 @@ def begin() -> None:
 def load(model: bytes, *, shapes: bool) -> Loaded:
     """Load a model in a process of its own."""
     try:
-        refusal, found = cast("tuple[str, list[Shapes | None]]", _process().ask((model, shapes), SECONDS))
+        refusals, found = cast("tuple[list[str], list[Shapes | None]]", _process().ask((model, shapes), SECONDS))
     except ProcessError as error:
-        return Loaded(refusal=str(error) if error.outcome == "died" else "", lost=str(error))
-    return Loaded(refusal, found)
+        died = str(error) if error.outcome == "died" else ""
+        return Loaded(died, died, lost=str(error))
+    return Loaded(refusals[0], refusals[1], found)
 
 
 # In that process
@@ -98,20 +101,24 @@ def prepare() -> None:
         import onnxruntime  # noqa: F401
 
 
-def answer(request: tuple[bytes, bool]) -> tuple[str, list[Shapes | None]]:
-    """What onnxruntime says of a model that it refuses, and the shapes that it found, if they are wanted."""
+def answer(request: tuple[bytes, bool]) -> tuple[list[str], list[Shapes | None]]:
+    """What onnxruntime says if it refuses a model, and the shapes that it found, if they are wanted: without
+    optimisations, and with them."""
     model, wanted = request
-    found: list[Shapes | None] = []
-    try:
-        for optimised in (False, True):
-            found.append(_found(model, optimised=optimised) if wanted else None)
-            if found[-1] is None:
+    refusals = ["", ""]
+    found: list[Shapes | None] = [None, None]
+    for optimised in (False, True):
+        try:
+            found[optimised] = _found(model, optimised=optimised) if wanted else None
+            if found[optimised] is None:
                 _session(model, "", optimised=optimised)
-    except ImportError:
-        raise
-    except Exception as error:
-        return PREFIX.sub("", " ".join(str(error).split())), [*found, None][:2]
-    return "", found
+        except ImportError:
+            raise
+        except Exception as error:
+            refusals[optimised] = PREFIX.sub("", " ".join(str(error).split()))
+            if not optimised:
+                return [refusals[0]] * 2, found
+    return refusals, found
 
 
 def _found(model: bytes, *, optimised: bool) -> Shapes | None:

@@ -14,7 +14,7 @@ from absint.lattices.value import BOTTOM, TOP, Tensor, Value
 from absint.model import schemas
 from absint.model.largest import oversize, too_many
 from absint.program.folded import Body
-from absint.program.limits import UNFINISHED
+from absint.program.limits import RULE_FAILED, UNFINISHED, WITHOUT_RULE
 from absint.program.nodes import Node
 from absint.program.operations import Callee, Operation
 from absint.shapes.calls import summary_of
@@ -182,7 +182,7 @@ def _ruled(
     if operation.body is not None:
         return _called(run, node, operation.body, inputs, facts, count)
     if rule is None:
-        return name_unknowns(_unknown(operation, inputs), possible_failures=("no rule for the operator",))
+        return name_unknowns(_unknown(operation, inputs), possible_failures=(WITHOUT_RULE,))
     version, name, program = operation.version, operation.op_type, run.program
     if facts is run.facts and facts.narrows_only:  # the inputs show them, unlike those below a gate
         facts = NO_FACTS  # functions remember what they gave without facts
@@ -194,7 +194,7 @@ def _ruled(
         outputs, rejected, refusal = outcome(rule, op)
     except Exception as error:  # a faulty rule, perhaps a user's, must not end the analysis
         run.crashes[node] = rule.failure(error)
-        return name_unknowns(_unknown(operation, inputs), possible_failures=("its rule failed",))
+        return name_unknowns(_unknown(operation, inputs), possible_failures=(RULE_FAILED,))
     notes, possible_failures = tuple(op.notes), operation.possible_failures
     if op.possible_failures:
         possible_failures = (*op.possible_failures, *possible_failures)

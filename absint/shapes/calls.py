@@ -24,7 +24,7 @@ from absint.lattices.terms.kinds import HOLE_NAME, INTERNAL, SymbolKind
 from absint.lattices.terms.substitution import substitute
 from absint.lattices.value import TOP, AnyTensor, Tensor, Value, map_tensors, parts
 from absint.program.folded import Body
-from absint.program.limits import UNFINISHED
+from absint.program.limits import TOO_MANY_CALLS, UNFINISHED
 from absint.program.nodes import Node
 from absint.shapes.interpretation import STATES, Calls, Interpretation
 from absint.shapes.names import symbols_of
@@ -76,7 +76,7 @@ def summary_of(
     summary = calls.summaries.get(key)
     if summary is None:
         if calls.depth >= MAX_DEPTH or calls.analysed[body] >= MAX_GENERAL:
-            return name_unknowns((TOP,) * outputs, possible_failures=("calls of it are too many to be analysed",))
+            return name_unknowns((TOP,) * outputs, possible_failures=(TOO_MANY_CALLS,))
         calls.analysed[body] += 1
         inner = run.of_body(body.program, facts, dict(_given(body, arguments)), calls)
         calls.depth += 1

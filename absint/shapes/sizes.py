@@ -70,6 +70,16 @@ def given(sizes: Sizes, inputs: Inputs) -> Given:
     return reading.result()
 
 
+def exact_sizes(sizes: Sizes, inputs: Inputs) -> dict[str, int]:
+    """One size of each symbol and element that is given. Raises UsageError for a range too, and as `given`."""
+    numbers: dict[str, int] = {}
+    for name, (low, high, text) in given(sizes, inputs).ends.items():
+        if low is None or low != high:
+            raise UsageError(f"{text}: a range, where one size is asked for: check_range takes it")
+        numbers[name] = low
+    return numbers
+
+
 def spelled(name: str, size: Size | Sequence[Size | str | None]) -> str:
     """As on a command line: `batch=4`, `seq=1..2048`, `image=?x3x224x224`."""
     return f"{name}={_spelled(size)}"
@@ -253,4 +263,4 @@ def _shape_of(inputs: Inputs, name: str) -> Shape | None:
     return value.shape if value.shape.rank is not None or value.shape.known else None
 
 
-__all__ = ["Ends", "Given", "Size", "Sizes", "given", "is_range", "spelled"]
+__all__ = ["Ends", "Given", "Size", "Sizes", "exact_sizes", "given", "is_range", "spelled"]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import chain
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, Literal
 
 from absint.lattices.logic.relation import (
     FALSE,
@@ -22,6 +22,7 @@ from absint.lattices.terms.kinds import SymbolKind
 from absint.lattices.terms.sign import nonneg
 from absint.lattices.value import Tensor, Value
 from absint.program.constructs import Gate
+from absint.program.limits import RULELESS
 from absint.program.nodes import Node
 from absint.program.steps import LoopBody
 from absint.shapes.branches import condition_of
@@ -41,6 +42,12 @@ ASSUMPTION: Final = Origin(-1, "", "the assumptions", "", "")
 NOT_NEGATIVE: Final = "sizes must not be negative"
 """The reason of the premise on the sizes of every value that is computed."""
 
+NOT_PROMISED: Final = "its rule does not promise that nothing else can fail"
+"""The reason of the possible failure of a node whose rule does not state all that a run needs."""
+
+_OF_RULES: Final = frozenset({NOT_PROMISED, *RULELESS})
+"""Reasons of possible failures that say that requirements are not known."""
+
 
 class Recorder:
     """Reads the constraints of one round, of every node, since a run executes all of them, needed or not."""
@@ -56,6 +63,7 @@ class Recorder:
         self._paths: dict[int, Relation] = {}
         self._sizes: dict[Value, tuple[Relation, ...]] = {}
         self._origins: dict[int, Origin] = {}
+        self._not_promised: set[tuple[str, Relation]] = set()
         self.constraints: list[Constraint] = []
         self.possible_failures: list[PossibleFailure] = []
 
@@ -79,7 +87,20 @@ class Recorder:
             if summary is None or summary.rejected is None:
                 for relation in self._sizes_of(node):
                     self._state(node, relation, "defined", NOT_NEGATIVE)
+            if summary is not None and summary.outputs and RULELESS.isdisjoint(summary.possible_failures):
+                self._incomplete(node)
         return self
+
+    def _incomplete(self, node: int) -> None:
+        """Record, once for the nodes of an operator on a path, that its rule does not promise to state all."""
+        operation = self._nodes[node].operation
+        if operation is None or operation.is_complete:
+            return
+        operator = operation.operator
+        guard = self.path_condition(self._nodes[node].gate)
+        if (operator, guard) not in self._not_promised and (operator, TRUE) not in self._not_promised:
+            self._not_promised.add((operator, guard))
+            self.may_fail(node, NOT_PROMISED)
 
     def found(self, findings: Sequence[Finding]) -> None:
         """Record what other analyses found, in execution order."""
@@ -118,7 +139,8 @@ class Recorder:
         if unless is not FALSE and not self._varies(node, unless):
             guard = conjunction(guard, negation(unless))
         if guard is not FALSE:
-            self.possible_failures.append(PossibleFailure(self.origin(node), guard, reason))
+            kind: Literal["data", "rule"] = "rule" if reason in _OF_RULES else "data"
+            self.possible_failures.append(PossibleFailure(self.origin(node), guard, reason, kind))
 
     def _sizes_of(self, node: int) -> Sequence[Relation]:
         """Sizes of the node's outputs that are natural numbers only because the node runs."""
@@ -319,6 +341,7 @@ __all__ = [
     "ASSUMPTION",
     "DECLARATION",
     "NOT_NEGATIVE",
+    "NOT_PROMISED",
     "Recorded",
     "Recorder",
     "all_names",

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Final
 from absint.errors import UsageError
 from absint.lattices.logic.truth import NO
 from absint.lattices.value import AnyTensor
-from absint.queries.outcomes import Outcome
+from absint.questions.sizes.outcomes import Outcome
 from absint.result import Result
 from absint.solution.described import brief
 from absint.solver.prove import Verdict
@@ -17,7 +17,7 @@ from absint.solver.prove import Verdict
 if TYPE_CHECKING:
     from absint.diffing import Diff
     from absint.model.load import ModelLike
-    from absint.queries.outcomes import Check, RangeCheck
+    from absint.questions.sizes.outcomes import Check, RangeCheck
     from absint.shapes.sizes import Size
     from absint.shapes.sizes import Sizes as GivenSizes
     from absint.solver.prove import Proof
@@ -57,9 +57,9 @@ def assert_legal(model: ModelLike | Result, sizes: GivenSizes | None = None, /, 
     __tracebackhide__ = True
     result = _analysed(model)
     found = _checked(result, {**(sizes or {}), **symbols})
-    if found.outcome is Outcome.UNKNOWN:
+    if found.outcome is Outcome.UNDECIDED:
         raise AssertionError(f"{result.origin}: not decided: {found}")
-    if found.outcome is Outcome.FAILS:
+    if found.outcome is Outcome.ILLEGAL:
         at = found.sizes or {}
         raise AssertionError("\n".join([f"{result.origin}: {found}", *_clauses(result, at), _nearest(result, at)]))
 

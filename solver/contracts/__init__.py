@@ -1,6 +1,7 @@
 """Contracts: the fewest and shortest clauses over input sizes that say when a model runs.
 
 contract        Contract and its clauses, from the constraints of a first round
+causes          the constraints behind a clause, the one that states it first
 components      clauses in groups that share no symbol
 simplification  clauses simplified by each other, without a query
 shortening      clauses shortened and redundant ones dropped, by proof

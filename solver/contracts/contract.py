@@ -13,10 +13,12 @@ from typing import NamedTuple
 
 from absint.lattices.deadline import DeadlineError
 from absint.lattices.logic.formula import Comparison, Relation, leads_negative
+from absint.lattices.logic.relation import TRUE
 from absint.lattices.logic.truth import YES
 from absint.lattices.text.escapes import excerpt, json_text
 from absint.lattices.text.naming import Naming, Where
 from absint.solver.constraints import Constraint, ConstraintSet, PossibleFailure
+from absint.solver.contracts.causes import by_cause
 from absint.solver.contracts.shortening import both, needed_premises, shortened
 from absint.solver.contracts.simplification import Stated, is_plain
 from absint.solver.prove import Prover
@@ -28,6 +30,7 @@ class Clause(NamedTuple):
 
     relation: Relation
     because: tuple[Constraint, ...]
+    """The one that states it first, then those that follow from it or state a part."""
 
     def __str__(self) -> str:
         nodes = list(dict.fromkeys(str(c.origin) for c in self.because))
@@ -86,7 +89,11 @@ class Contract:
             table("required", clauses, ("clause", "nodes", "reason")),
             table("taken for granted", given, ("relation", "of", "reason")),
             table("over sizes that only a run tells", beyond, ("relation", "node", "reason")),
-            table("may fail on data", [(d.origin, d.reason) for d in self.possible_failures], ("node", "reason")),
+            table(
+                "may fail",
+                [(d.origin, d.reason, d.kind) for d in self.possible_failures],
+                ("node", "reason", "left open by"),
+            ),
             table("legal sizes to try", [(_sizes(sizes),) for sizes in self.samples]),
             table("where", list(texts.definitions.items())),
         )
@@ -96,7 +103,9 @@ class Contract:
         """The end of a sentence about the clauses, which says what they leave out; empty if they are sufficient."""
         if self.beyond:
             return " as far as sizes of the inputs alone decide it"
-        return ", but nodes may fail on data" if self.possible_failures else ""
+        if any(failure.kind == "data" for failure in self.possible_failures):
+            return ", but nodes may fail on data"
+        return ", but not all requirements are known" if self.possible_failures else ""
 
     def allows(self, binding: Mapping[str, int]) -> bool:
         """The sizes meet every clause; one that divides by zero is not met.
@@ -113,14 +122,14 @@ class Contract:
         return all(clause.relation.at(binding) is YES for clause in counted)
 
     def to_json(self, texts: Where | None = None, *, model: str = "") -> str:
-        """As a JSON object, schema `absint.contract/1`, about the model of that name.
+        """As a JSON object, schema `absint.contract/2`, about the model of that name.
 
         Long dims have the names of `texts`, if there are any.
         """
         texts = texts or Where(Naming())
         return json_text(
             {
-                "schema": "absint.contract/1",
+                "schema": "absint.contract/2",
                 "absint": VERSION,
                 "model": model,
                 "semantics": self.semantics,
@@ -136,7 +145,14 @@ class Contract:
                 "shared": {name: list(places) for name, places in self.shared.items()},
                 "beyond": [{"relation": texts.relation(c.formula), **_node(c)} for c in self.beyond],
                 "doubts": [
-                    {"node": d.origin.name, "operator": d.origin.operator, "path": d.origin.path, "reason": d.reason}
+                    {
+                        "node": d.origin.name,
+                        "operator": d.origin.operator,
+                        "path": d.origin.path,
+                        "reason": d.reason,
+                        "kind": d.kind,
+                        "when": "" if d.guard is TRUE else texts.relation(d.guard),
+                    }
                     for d in self.possible_failures
                 ],
                 "samples": [dict(sizes) for sizes in self.samples],
@@ -200,7 +216,7 @@ def contract(
         listed = {*given, *needed_premises(numeric, [*given, *found], prover)}
     except DeadlineError as error:
         found, possible, listed, reason = {**stated, **over_elements}, None, {*given, *numeric}, str(error)
-    clauses = [Clause(relation, tuple(because)) for relation, because in found.items()]
+    clauses = [Clause(relation, by_cause(relation, tuple(because))) for relation, because in found.items()]
     places = {name: place for place, name in reversed([*enumerate(parameters)])}
     clauses.sort(key=lambda clause: _order(clause.relation, places, inputs))
     mentioned = set().union(*(relation.free_symbols for relation in found))

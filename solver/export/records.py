@@ -6,7 +6,7 @@ A relation is its text in the grammar of `absint.lattices.text`. Every text is r
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from typing import Final, TypeAlias, Union, cast, get_args
+from typing import Final, Literal, TypeAlias, Union, cast, get_args
 
 from absint.lattices.logic.relation import UNKNOWN_RELATION, Relation
 from absint.lattices.terms.expr import MAX_BITS, Dim, Symbol, expr_of
@@ -116,11 +116,12 @@ def constraint_record(constraint: Constraint, write: Write) -> Record:
 
 
 def possible_failure_record(failure: PossibleFailure, write: Write) -> Record:
-    return {
+    record: Record = {
         "guard": write(failure.guard),
         "reason": failure.reason,
         "origin": cast(Record, failure.origin._asdict()),
     }
+    return record if failure.kind == "data" else record | {"kind": failure.kind}
 
 
 # Reading: `read` gives the relation of a form; `where` names the place in the document
@@ -179,11 +180,15 @@ def read_constraint(value: Json, where: str, read: Read) -> Constraint:
 
 
 def read_possible_failure(value: Json, where: str, read: Read) -> PossibleFailure:
-    record = fields(value, where, ("guard", "reason", "origin"))
+    record = fields(value, where, ("guard", "reason", "origin"), ("kind",))
+    kind = record.get("kind", "data")
+    if kind not in ("data", "rule"):
+        raise ExportError(f"{where}.kind: expected 'data' or 'rule', found {shown(kind)}")
     return PossibleFailure(
         _origin(record["origin"], f"{where}.origin"),
         read(record["guard"], f"{where}.guard"),
         string(record["reason"], f"{where}.reason"),
+        cast(Literal["data", "rule"], kind),
     )
 
 

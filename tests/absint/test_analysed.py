@@ -13,10 +13,10 @@ from absint.costs.cost import Cost
 from absint.declared.diagnostics import diagnostics
 from absint.explain.question import explain
 from absint.lattices.limits import Limits
-from absint.queries.contracts import contract
 from absint.queries.equivalence import equal_dims
 from absint.queries.prove import prove, proving
-from absint.queries.size_checks import check
+from absint.questions.sizes.checking import check
+from absint.questions.sizes.contracts import contract
 from absint.runs.run import feeds_for
 from absint.solution.analysed import Analysed
 from absint.solution.constraints import all_names, constraints, recorded

@@ -134,7 +134,7 @@ def test_a_contract_as_json(capsys: pytest.CaptureFixture[str]) -> None:
         "samples",
         "definitions",
     }
-    assert found["schema"] == "absint.contract/1"
+    assert found["schema"] == "absint.contract/2"
     assert found["possible"] is True
     assert [clause["relation"] for clause in found["clauses"]] == ["D >= 1 or N == 0", "D == K or N <= 3"]
     assert found["shared"] == {"N": ["x[0]", "ids[0]"]}

@@ -142,7 +142,7 @@ def test_it_runs_as_before() -> None:
 def test_as_little_as_possible_is_left_out_and_the_user_hears_of_it() -> None:
     found = absint.analyze(ACCEPTED_BY_KERNELS["an empty input of Concat differs"]).annotated()
     assert [str(item) for item in found.left_out] == [
-        "the type of 'b_h' is left out: with it the model does not load (Concat last: Can't merge shape info. Both "
+        "the type of 'b_h' is left out: with it the copy does not load (Concat last: Can't merge shape info. Both "
         "inferred and declared dimension have values but they differ. Inferred=4 Declared=3 Dimension=1)"
     ]
     assert [info.name for info in found.model.graph.value_info] == ["axis", "a_u", "a_h", "b_u"]
@@ -160,7 +160,7 @@ def test_the_command_tells_it(
     monkeypatch.chdir(str(tmp_path))
     onnx.save(ACCEPTED_BY_KERNELS["Gemm of a vector"], "m.onnx")
     assert run(["annotate", "m.onnx", "-o", "out.onnx"]) == 0
-    assert "absint: note: the type of 'a_h' is left out: with it the model does not load (Gemm last:" in (
+    assert "absint: note: the type of 'a_h' is left out: with it the copy does not load (Gemm last:" in (
         capsys.readouterr().err
     )
     session(onnx.load("out.onnx"))

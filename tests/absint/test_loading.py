@@ -9,7 +9,7 @@ import pytest
 from onnx import ModelProto, parser
 
 import absint
-from absint.queries.outcomes import Outcome
+from absint.questions.sizes.outcomes import Outcome
 from absint.solution.loading import load_errors
 from tests.jobs.load_hunt import drafted, errors, refusal
 
@@ -169,7 +169,7 @@ def outcome(model: ModelProto, semantics: absint.Semantics) -> Outcome:
     found = result.check(dict.fromkeys(result.symbols, 3)).outcome
     assert (
         bool(load_errors(result))
-        is (found is Outcome.FAILS)
+        is (found is Outcome.ILLEGAL)
         is any(d.severity is absint.Severity.ERROR for d in result.diagnostics)
     )
     return found
@@ -181,7 +181,7 @@ def test_what_every_loader_refuses(name: str) -> None:
     assert is_refused_by_checker(model)
     assert refusal(model)
     for semantics in ("onnx", "onnxruntime", "either"):
-        assert outcome(model, semantics) is Outcome.FAILS, semantics
+        assert outcome(model, semantics) is Outcome.ILLEGAL, semantics
 
 
 @pytest.mark.parametrize("name", RUNTIME)
@@ -189,8 +189,8 @@ def test_what_onnxruntime_alone_refuses(name: str) -> None:
     model = parser.parse_model(RUNTIME[name])
     assert not is_refused_by_checker(model)
     assert refusal(model)
-    assert outcome(model, "onnxruntime") is Outcome.FAILS
-    assert outcome(model, "either") is Outcome.HOLDS
+    assert outcome(model, "onnxruntime") is Outcome.ILLEGAL
+    assert outcome(model, "either") is Outcome.LEGAL
     assert outcome(model, "onnx") is Outcome.RUNS
 
 
@@ -199,8 +199,8 @@ def test_what_the_checker_alone_refuses(name: str) -> None:
     model = parser.parse_model(DOCUMENTS[name])
     assert is_refused_by_checker(model)
     assert not refusal(model)
-    assert outcome(model, "onnx") is Outcome.FAILS
-    assert outcome(model, "either") is Outcome.HOLDS
+    assert outcome(model, "onnx") is Outcome.ILLEGAL
+    assert outcome(model, "either") is Outcome.LEGAL
     assert outcome(model, "onnxruntime") is Outcome.RUNS
 
 
@@ -208,8 +208,8 @@ def test_what_the_checker_alone_refuses(name: str) -> None:
 def test_what_type_inference_refuses(name: str) -> None:
     model = parser.parse_model(STATIC[name])
     assert "Error]" in refusal(model)
-    assert outcome(model, "onnxruntime") is Outcome.FAILS
-    assert outcome(model, "either") is Outcome.FAILS
+    assert outcome(model, "onnxruntime") is Outcome.ILLEGAL
+    assert outcome(model, "either") is Outcome.ILLEGAL
 
 
 @pytest.mark.parametrize("name", LOADED)
@@ -217,15 +217,15 @@ def test_what_loads(name: str) -> None:
     model = parser.parse_model(LOADED[name])
     assert not refusal(model)
     for semantics in ("onnx", "onnxruntime", "either"):
-        assert outcome(model, semantics) is not Outcome.FAILS
+        assert outcome(model, semantics) is not Outcome.ILLEGAL
 
 
 def test_a_function_may_read_a_value_of_its_caller_in_onnxruntime_alone() -> None:
     model = parser.parse_model(function("b = Add(a, z)", "z = Neg(x) y = l.f(x)"))
     assert is_refused_by_checker(model)
     assert not refusal(model)
-    assert outcome(model, "onnx") is Outcome.FAILS
-    assert outcome(model, "either") is outcome(model, "onnxruntime") is Outcome.HOLDS
+    assert outcome(model, "onnx") is Outcome.ILLEGAL
+    assert outcome(model, "either") is outcome(model, "onnxruntime") is Outcome.LEGAL
 
 
 @pytest.mark.parametrize("first", [0, 30, 60])

@@ -19,11 +19,12 @@ from onnx import numpy_helper
 import absint
 from absint.cli import run
 from absint.lattices.limits import Limits
-from absint.queries import nearest as room
-from absint.queries.nearest import nearest_line
-from absint.queries.neighbours import Alone, Nearest, Neighbour
-from absint.queries.outcomes import Check, Outcome
-from absint.queries.size_checks import check
+from absint.questions.sizes import judge
+from absint.questions.sizes import nearest as room
+from absint.questions.sizes.checking import check
+from absint.questions.sizes.nearest import nearest_line
+from absint.questions.sizes.neighbours import Alone, Nearest, Neighbour
+from absint.questions.sizes.outcomes import Check, Outcome
 from absint.result import Result
 from tests.absint.cli_models import FLOAT, INT64, node, save, value
 from tests.effort import examples
@@ -217,26 +218,26 @@ def test_assumptions_hold() -> None:
 
 
 def test_sizes_that_a_check_refuses_are_left_out(monkeypatch: pytest.MonkeyPatch) -> None:
-    def refuses_small(analysed: Result, binding: Mapping[str, int]) -> Check:
+    def refuses_small(analysed: Result, binding: Mapping[str, int], **_: bool) -> Check:
         found = check(analysed, binding)
-        return replace(found, outcome=Outcome.FAILS) if binding["H"] < 12 else found
+        return replace(found, outcome=Outcome.ILLEGAL) if binding["H"] < 12 else found
 
-    monkeypatch.setattr(room, "check", refuses_small)
-    found = analysed("halved").nearest({"H": 7, "W": 8})
+    monkeypatch.setattr(judge, "check", refuses_small)
+    found = absint.analyze(model("halved")).nearest({"H": 7, "W": 8})
     assert found.sizes == {"H": 12, "W": 8}
     assert found.proved
 
 
 def test_a_search_gives_up(monkeypatch: pytest.MonkeyPatch) -> None:
-    def refuses(analysed: Result, binding: Mapping[str, int]) -> Check:
-        return Check(binding, Outcome.FAILS)
+    def refuses(analysed: Result, binding: Mapping[str, int], **_: bool) -> Check:
+        return Check(binding, Outcome.ILLEGAL)
 
-    monkeypatch.setattr(room, "check", refuses)
-    found = analysed("halved").nearest({"H": 7, "W": 8})
+    monkeypatch.setattr(judge, "check", refuses)
+    found = absint.analyze(model("halved")).nearest({"H": 7, "W": 8})
     assert found.sizes is None
     assert not found.proved
     assert found.line == (
-        "no legal sizes were found: a check refused each of the 16 nearest sizes that meet all stated requirements"
+        "no legal sizes were found: a check refused each of the 128 nearest sizes that meet all stated requirements"
     )
     assert "H alone: none found below, none found above" not in str(found)  # 6, 4 and 2 are all there is below
     assert "H alone: none below, none found above" in str(found)

@@ -24,7 +24,7 @@ from absint.profiles.formats import TOOLS
 from absint.profiles.inputs import InputProfile
 from absint.profiles.profile import Profile, Sizes3
 from absint.profiles.reading import WantedSizes
-from absint.queries.outcomes import Outcome, RangeCheck
+from absint.questions.sizes.outcomes import Outcome, RangeCheck
 from absint.solver.constraints import ConstraintSet
 from absint.solver.prove import Prover
 from tests.absint.cli_models import FLOAT, INT64, node, save, value
@@ -386,7 +386,7 @@ def test_names_that_a_tool_cannot_read_are_refused(tool: str, name: str, message
 def test_what_has_no_text() -> None:
     with pytest.raises(absint.UsageError, match="unknown format 'tflite'; there are: trtexec, polygraphy"):
         made(IDS).text("tflite")
-    refused = Profile({}, (), RangeCheck({}, Outcome.FAILS), "too large")
+    refused = Profile({}, (), RangeCheck({}, Outcome.ILLEGAL), "too large")
     with pytest.raises(absint.UsageError, match="the profile is refused: too large"):
         refused.text("trtexec")
     with pytest.raises(absint.UsageError, match="torch_tensorrt has no inputs of type STRING: 's' is one"):
@@ -427,7 +427,7 @@ def test_the_document(capsys: pytest.CaptureFixture[str]) -> None:
     model("halved")
     assert run(["profile", "halved.onnx", "H=2..8", "W=4", "--format", "json"]) == 1
     found = json.loads(capsys.readouterr().out)
-    assert found["schema"] == "absint.profile/1"
+    assert found["schema"] == "absint.profile/2"
     assert found["model"] == "halved.onnx"
     assert found["symbols"]["H"] == {"min": 2, "opt": 8, "max": 8}
     assert found["corners"]["H"] == {"min": 2, "opt": 8, "max": 8}

@@ -18,8 +18,8 @@ import absint
 from absint import Result, Severity, UsageError
 from absint.lattices.logic.relation import FALSE
 from absint.lattices.text import parse_relation
-from absint.queries.outcomes import Outcome
-from absint.queries.size_boxes import stated_within
+from absint.questions.sizes.boxes import stated_within
+from absint.questions.sizes.outcomes import Outcome
 from absint.shapes import first_look
 from absint.solver.prove import Prover, Verdict
 from tests.absint.flows.build import boolean, branch, floats, node, size_is, untyped
@@ -74,13 +74,13 @@ def test_ranges_and_checks_refuse_other_sizes(runs: Runs, size: int) -> None:
     legs = {"batch": (1, 4), "seq": (1, 4)}
     for box in ({"d_model": (size, size)}, {"d_model": (min(size, 64), max(size, 64))}, {}):
         refused = runs.result.check_range({**legs, **box})
-        assert refused.outcome is Outcome.FAILS
+        assert refused.outcome is Outcome.ILLEGAL
         assert refused.failure is not None
         assert refused.failure.origin.name == "project"
         assert refused.sizes is not None
         assert refused.sizes["d_model"] != 64
     sizes = {"batch": 1, "seq": 2, "d_model": size}
-    assert runs.result.check(sizes).outcome is Outcome.FAILS
+    assert runs.result.check(sizes).outcome is Outcome.ILLEGAL
     assert runs.at(sizes) == []
 
 
@@ -134,7 +134,7 @@ def test_a_node_that_no_output_needs_teaches_nothing_and_must_run() -> None:
     result = absint.analyze(graphs.unused())
     assert learned(result) == set()
     assert clauses(result) == {"d == 64"}
-    assert result.check_range({"d": (1, 128)}).outcome is Outcome.FAILS
+    assert result.check_range({"d": (1, 128)}).outcome is Outcome.ILLEGAL
     assert result.check_range({"d": (64, 64)}).outcome is Outcome.RUNS
 
 
@@ -148,7 +148,7 @@ def test_a_branch_that_is_not_taken_proves_nothing_outside() -> None:
     assert result.prove("d == 64", assume=["N == 4"])
     assert [clause.relation for clause in result.contract().clauses] == [parse_relation("N == 4 -> d == 64")]
     assert result.check_range({"N": (0, 3)}).outcome is Outcome.RUNS
-    assert result.check_range({"N": (3, 4)}).outcome is Outcome.FAILS
+    assert result.check_range({"N": (3, 4)}).outcome is Outcome.ILLEGAL
     assert runs.at({"N": 3, "d": 5})
     assert not runs.at({"N": 4, "d": 5})
 
@@ -171,8 +171,8 @@ def test_requirements_of_a_body_need_a_trip() -> None:
     inside = [c for c in result.constraints if c.origin.name == "inside" and c.role == "required"]
     assert inside
     assert all(c.guard is parse_relation("N >= 1") for c in inside)
-    assert result.check_range({"N": 0}).outcome is not Outcome.FAILS
-    assert result.check_range({"N": (0, 1), "d": (60, 64)}).outcome is Outcome.FAILS
+    assert result.check_range({"N": 0}).outcome is not Outcome.ILLEGAL
+    assert result.check_range({"N": (0, 1), "d": (60, 64)}).outcome is Outcome.ILLEGAL
     for trips, d, fine in ((0, 5, True), (1, 64, True), (1, 5, False)):
         sizes = {"N": trips, "d": d, "B": 2, "A": 1}
         assert bool(result.check(sizes)) is fine
@@ -191,13 +191,13 @@ def test_a_requirement_behind_a_condition_on_data_may_fail() -> None:
     assert contract.allows({"N": 2, "d": 5, "flag": 0})
     assert not contract.allows({"N": 2, "d": 5, "flag": 1})
     assert result.check({"N": 2, "d": 5, "flag": 0}).outcome is Outcome.RUNS
-    assert result.check({"N": 2, "d": 5, "flag": 1}).outcome is Outcome.FAILS
+    assert result.check({"N": 2, "d": 5, "flag": 1}).outcome is Outcome.ILLEGAL
     sizes = {"N": 2, "d": 5}
     checked = result.check(sizes)
-    assert checked.outcome is Outcome.HOLDS
+    assert checked.outcome is Outcome.LEGAL
     assert {failure.origin.name for failure in checked.possible_failures} == {"inside"}
-    assert result.check_range({"d": 5}).outcome is Outcome.MAY_FAIL
-    assert result.check_range({"N": (1, 2), "d": 64}).outcome in (Outcome.MAY_FAIL, Outcome.RUNS)
+    assert result.check_range({"d": 5}).outcome is Outcome.LEGAL
+    assert result.check_range({"N": (1, 2), "d": 64}).outcome in (Outcome.LEGAL, Outcome.RUNS)
     shapes = len(runs.at(sizes)), len(runs.at({"N": 2, "d": 64}))
     assert 0 < shapes[0] < shapes[1], "it fails on some data"
 
@@ -224,9 +224,9 @@ def test_two_requirements_that_contradict_each_other() -> None:
         assert proof.verdict is Verdict.CONTRADICTION
         assert {c.origin.name for c in proof.because} == {"wide", "narrow"}
     for d in (32, 64):
-        assert result.check({"B": 1, "d": d}).outcome is Outcome.FAILS
+        assert result.check({"B": 1, "d": d}).outcome is Outcome.ILLEGAL
         assert not runs.at({"B": 1, "d": d})
-    assert result.check_range({"d": (1, 128)}).outcome is Outcome.FAILS
+    assert result.check_range({"d": (1, 128)}).outcome is Outcome.ILLEGAL
     assert str(result.shapes["y"]) == "[B, 2]", "the rest is still analysed"
     assert {"d", "64", "32"} <= {alike.what for alike in result.equal_dims()}, "nothing is proved equal"
     with pytest.raises(UsageError, match="wide requires d == 64 and MatMul narrow requires d == 32"):
@@ -268,7 +268,7 @@ def test_assumptions_against_a_requirement() -> None:
     assert "grid" in str(found)
     assert result.contract().possible is False
     assert result.prove("N == 8").verdict is Verdict.CONTRADICTION
-    assert result.check({"N": 6}).outcome is Outcome.FAILS
+    assert result.check({"N": 6}).outcome is Outcome.ILLEGAL
     asked = absint.analyze(graphs.two_by_three()).prove("N == 8", assume=["N >= 7"])
     assert asked.verdict is Verdict.CONTRADICTION
     assert {c.origin.name for c in asked.because} == {"grid", "the assumptions"}
@@ -300,7 +300,7 @@ def test_each_of_three_equalities_follows_from_the_others(order: Sequence[tuple[
     result = absint.analyze(chain(order))
     box = dict.fromkeys("ABC", (1, 4))
     refused = result.check_range(box)
-    assert refused.outcome is Outcome.FAILS
+    assert refused.outcome is Outcome.ILLEGAL
     assert refused.failure is not None
     assert refused.failure.origin.name == "".join(order[0])
     assert len(result.contract().clauses) == 2
@@ -311,7 +311,7 @@ def test_each_of_three_equalities_follows_from_the_others(order: Sequence[tuple[
 
 def test_a_requirement_that_is_stated_twice_is_not_used_for_itself() -> None:
     result = absint.analyze(chain([("A", "B"), ("A", "B"), ("B", "A")]))
-    assert result.check_range({"A": (1, 4), "B": (1, 4)}).outcome is Outcome.FAILS
+    assert result.check_range({"A": (1, 4), "B": (1, 4)}).outcome is Outcome.ILLEGAL
     assert len(result.contract().clauses) == 1
 
 
@@ -337,7 +337,7 @@ def test_a_late_requirement_does_not_discharge_an_early_one(what: str) -> None:
     assert "d == 64" in learned(result)
     for box in ({"B": (1, 2)}, {"B": (1, 2), "d": (2, 63)}, {"B": 1, "d": 3}):
         refused = result.check_range(box)
-        assert refused.outcome is Outcome.FAILS
+        assert refused.outcome is Outcome.ILLEGAL
         assert refused.failure is not None
         assert refused.failure.origin.name == "early"
     assert result.check_range({"B": (1, 2), "d": 64}).outcome is Outcome.RUNS
@@ -365,7 +365,7 @@ def test_a_possible_failure_of_an_early_node_needs_more_than_a_late_requirement(
     assert stated_within(result, prover, [parse_relation("B >= 2 and d == 64")]) is every
     assert result.check_range({"B": (1, 3), "d": 64}).outcome is Outcome.RUNS
     refused = result.check_range({"B": (0, 3), "d": 64})
-    assert refused.outcome is Outcome.FAILS
+    assert refused.outcome is Outcome.ILLEGAL
     assert refused.failure is not None
     assert refused.failure.origin.name == "late"
     assert result.contract().possible_failures == (), "the clauses entail what was learned"
@@ -375,15 +375,15 @@ def test_sizes_that_are_declared_are_part_of_the_question() -> None:
     """An input dim N - 1 has no size at N = 0."""
     result = absint.analyze(graphs.divided())
     refused = result.check_range({"N": (0, 4)})
-    assert refused.outcome is Outcome.FAILS
+    assert refused.outcome is Outcome.ILLEGAL
     assert refused.sizes == {"N": 0}
-    assert result.check({"N": 0}).outcome is Outcome.FAILS
+    assert result.check({"N": 0}).outcome is Outcome.ILLEGAL
     assert result.check_range({"N": (1, 4)}).outcome is Outcome.RUNS
 
 
 def test_a_box_without_a_size_that_is_assumed() -> None:
     result = absint.analyze(graphs.broadcast(), assume=["N % 8 == 0"])
-    assert result.check_range({"N": (1, 7), "M": 1}).outcome is Outcome.FAILS
+    assert result.check_range({"N": (1, 7), "M": 1}).outcome is Outcome.ILLEGAL
     assert result.check_range({"N": (1, 15), "M": 1}).outcome is Outcome.RUNS
 
 
@@ -431,7 +431,7 @@ def test_round_0_is_run_when_somebody_asks(monkeypatch: pytest.MonkeyPatch) -> N
     assert str(early.shapes["z"]) == str(late.shapes["z"]) == "[N, 1, L//8]"
     assert clauses(early) == clauses(late) == {"L >= 8"}
     assert not early.rounds.rounds[0].is_deferred
-    assert early.check({"N": 1, "L": 7}).outcome is Outcome.FAILS
+    assert early.check({"N": 1, "L": 7}).outcome is Outcome.ILLEGAL
 
 
 @pytest.mark.parametrize(("windows", "rounds"), [((4, 1), 2), ((4, 2), 1)])

@@ -241,10 +241,11 @@ def main() -> int:
     total: Counter[str] = Counter()
     failures, seed, end = 0, args.seed, time.monotonic() + args.seconds
     while time.monotonic() < end and total["models"] < args.models:
-        for name, case in (("nested", nested(seed)), ("trapped", trapped(seed)), ("trapped", trapped(seed + 10**6))):
+        cases = {f"nested {seed}": nested(seed)} | {f"trapped {at}": trapped(at) for at in (seed, seed + 10**6)}
+        for name, case in cases.items():
             for text in wrong(case, total) if case is not None else ():
                 failures += 1
-                print(f"{name} {seed}: {text}", flush=True)
+                print(f"{name}: {text}", flush=True)
         seed += 1
     print(f"{failures} differences; {dict(total)}; seeds up to {seed}")
     return min(failures, 1)

@@ -13,7 +13,7 @@ from onnx import numpy_helper
 
 import absint
 from absint.lattices.logic.truth import NO
-from absint.queries.outcomes import Outcome
+from absint.questions.sizes.outcomes import Outcome
 from tests.soundness import limits
 from tests.soundness.claims import Claims
 from tests.soundness.models import Binding, all_nodes

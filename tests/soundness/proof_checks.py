@@ -15,7 +15,7 @@ from onnx import helper
 import absint
 from absint.lattices.logic.relation import Relation
 from absint.lattices.logic.truth import NO, YES
-from absint.queries.outcomes import Outcome
+from absint.questions.sizes.outcomes import Outcome
 from absint.solver.contracts.contract import Contract
 from absint.solver.prove import Proof, Verdict
 from tests.soundness.graph_drafts import Draft
@@ -256,11 +256,11 @@ class Judge:
             good = next((r for r in runs if r.ok), None)
             bad = next((r for r in runs if not r.ok), None)
             self.counts[f"check: {found.outcome.value}"] += 1
-            if found.outcome is Outcome.FAILS and good is not None:
+            if found.outcome is Outcome.ILLEGAL and good is not None:
                 yield f"check says {found}, but it runs {at(good)}"
             if found.outcome is Outcome.RUNS and bad is not None:
                 yield f"check says {found}, but it fails {at(bad)}: {bad.failure}"
-            if found.outcome is not Outcome.FAILS and not found.premises:
+            if found.outcome is not Outcome.ILLEGAL and not found.premises:
                 for other in (r for r in runs if r.ok):
                     yield from self._shapes(found.shapes, other)
 
@@ -297,7 +297,8 @@ class Judge:
                     yield f"check_range says {found}, but it fails {at(run)}: {run.failure}"
                     break
                 failure = self.result.check(run.sizes).failure
-                if found.ok and failure and failure.origin.node not in {d.origin.node for d in found.possible_failures}:
+                named = {item.origin.node for item in (*found.possible_failures, *found.open)}
+                if found.ok and failure and failure.origin.node not in named:
                     yield f"check_range says {found}, but check says {failure} {at(run)}"
                     break
 

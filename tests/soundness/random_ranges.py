@@ -27,7 +27,7 @@ from absint.analyses.ranges.table import FURTHER, RULES
 from absint.lattices.domains import Span
 from absint.lattices.value import Tensor
 from absint.model.weights import Weights
-from absint.queries.outcomes import Outcome
+from absint.questions.sizes.outcomes import Outcome
 from tests.soundness import limits
 from tests.soundness.node_drafts import TooLargeError
 from tests.soundness.node_runs import bindings, constants, inside
@@ -131,7 +131,7 @@ def examined(found: Boxed) -> Verdict:
 def legal(result: absint.Result, binding: Mapping[str, int]) -> bool:
     """The runtime may run the node at these sizes: it runs some that are not legal, and gives any numbers."""
     sizes = {name: binding[name] for name in result.symbols}
-    return result.check(sizes).outcome is not Outcome.FAILS
+    return result.check(sizes).outcome is not Outcome.ILLEGAL
 
 
 def hold(

@@ -22,7 +22,7 @@ import numpy as np
 import onnx
 
 from absint import Result, analyze
-from absint.queries.outcomes import Outcome
+from absint.questions.sizes.outcomes import Outcome
 from absint.transfer.semantics import EITHER, SEMANTICS, Semantics
 from tests.soundness.nested_models import Maker
 from tests.soundness.runs import ENGINE

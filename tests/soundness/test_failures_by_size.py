@@ -14,7 +14,7 @@ from onnxruntime.capi.onnxruntime_pybind11_state import Fail, InvalidArgument, R
 
 import absint
 from absint.cli import run
-from absint.queries.outcomes import Outcome
+from absint.questions.sizes.outcomes import Outcome
 
 HEAD = '<ir_version: 8, opset_import: ["": 18]> g '
 FORMS = {
@@ -47,7 +47,7 @@ def test_sizes_decide_and_runs_agree(form: str) -> None:
         except (Fail, InvalidArgument):
             assert found.outcome is not Outcome.RUNS, (n, a, b)
             continue
-        assert found.outcome is not Outcome.FAILS, (n, a, b)
+        assert found.outcome is not Outcome.ILLEGAL, (n, a, b)
         assert found.shapes["y"] == y.shape
         runs += n > 0
         promised += n > 0 and found.outcome is Outcome.RUNS
@@ -99,6 +99,6 @@ def test_sizes_decide(name: str) -> None:
         except (Fail, InvalidArgument, RuntimeException):
             assert found.outcome is not Outcome.RUNS, sizes
             continue
-        assert found.outcome is not Outcome.FAILS, sizes
+        assert found.outcome is not Outcome.ILLEGAL, sizes
         runs += found.outcome is Outcome.RUNS
     assert runs >= 3

@@ -15,7 +15,7 @@ import pytest
 from onnx import TensorProto, helper
 
 import absint
-from absint.queries.size_checks import Outcome
+from absint.questions.sizes.checking import Outcome
 from tests.soundness.function_nodes import FORMS, Form, drafts, faults
 
 ABSENT = {"SwiGLU", "Swish", "CausalConvWithState"}
@@ -62,9 +62,9 @@ def test_blocks_of_nothing(dtype: int, runs: bool) -> None:
     model = one("SpaceToDepth", 28, {"x": (dtype, ["N", 1, "H", 2])}, blocksize=2)
     assert size_of_run(model, (0, 1, 3, 2)) == ((0, 4, 1, 1) if runs else None)
     check = absint.analyze(model).check({"N": 0, "H": 3})
-    assert check.outcome is (Outcome.HOLDS if runs else Outcome.FAILS)
-    assert absint.analyze(model).check({"N": 1, "H": 3}).outcome is Outcome.FAILS
-    assert absint.analyze(model, semantics="onnx").check({"N": 0, "H": 3}).outcome is Outcome.FAILS
+    assert check.outcome is (Outcome.LEGAL if runs else Outcome.ILLEGAL)
+    assert absint.analyze(model).check({"N": 1, "H": 3}).outcome is Outcome.ILLEGAL
+    assert absint.analyze(model, semantics="onnx").check({"N": 0, "H": 3}).outcome is Outcome.ILLEGAL
 
 
 REFUSED = {
@@ -80,12 +80,12 @@ REFUSED = {
 def test_a_type_that_the_function_cannot_take(name: str) -> None:
     with pytest.raises(Exception, match="Type"):
         session(REFUSED[name])
-    for semantics, outcome in (("either", Outcome.HOLDS), ("onnx", Outcome.RUNS), ("onnxruntime", Outcome.FAILS)):
+    for semantics, outcome in (("either", Outcome.LEGAL), ("onnx", Outcome.RUNS), ("onnxruntime", Outcome.ILLEGAL)):
         result = absint.analyze(REFUSED[name], semantics=semantics)  # type: ignore[arg-type]
         assert result.check({"N": 3}).outcome is outcome, semantics
 
 
 def test_a_cast_that_may_end_the_process() -> None:
     model = one("Cast", 25, {"x": (TensorProto.FLOAT16, ["N"])}, to=TensorProto.UINT2)
-    assert absint.analyze(model).check({"N": 3}).outcome is Outcome.HOLDS
+    assert absint.analyze(model).check({"N": 3}).outcome is Outcome.LEGAL
     assert absint.analyze(model, semantics="onnx").check({"N": 3}).outcome is Outcome.RUNS

@@ -10,8 +10,8 @@ from typing import Any
 import pytest
 
 import absint
-from absint.queries import size_checks as checking
-from absint.queries.outcomes import Outcome
+from absint.questions.sizes import checking
+from absint.questions.sizes.outcomes import Outcome
 from absint.solver.contracts.contract import Contract
 from absint.solver.prove import Proof, Verdict
 from tests.soundness.proof_checks import Judge
@@ -78,7 +78,7 @@ def test_every_kind_of_answer_is_judged() -> None:
         counts += judge.counts
     for answer in ("run: proved", "run: refuted", "inputs: proved", "inputs: refuted", "run: contradiction"):
         assert counts[answer] >= 3, answer
-    for answer in ("check: runs", "check: fails", "check_range: runs", "check_range: fails", "clauses"):
+    for answer in ("check: runs", "check: illegal", "check_range: runs", "check_range: illegal", "clauses"):
         assert counts[answer] >= 3, answer
     assert counts["counterexamples run"] >= 20
     assert 0.2 * counts["runs"] < counts["succeeded"] < 0.95 * counts["runs"]
@@ -141,7 +141,7 @@ FAULTS: dict[str, tuple[object, str, Callable[[Faulty], Faulty], int]] = {
     "proved, but false": (absint.Result, "prove", proves_everything, 1),
     "refuted, but not false": (absint.Result, "prove", refutes_what_it_proves, 1),
     "contradiction, but it runs": (absint.Result, "prove", contradicts, 1),
-    "check says fails": (absint.Result, "check", always(Outcome.FAILS), 1),
+    "check says illegal": (absint.Result, "check", always(Outcome.ILLEGAL), 1),
     "check says runs": (absint.Result, "check", always(Outcome.RUNS), 18),
     "check_range says runs": (absint.Result, "check_range", always(Outcome.RUNS), 24),
     "the contract says everything": (absint.Result, "contract", forgets_clauses, 0),

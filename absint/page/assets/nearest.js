@@ -101,6 +101,6 @@ function* offers() {
   const first = together ?? (isNearest ? single[0] : null);
   const others = single.filter((one) => one !== first).slice(0, 4);
   replace("offers",
-    first ? element("span", {}, " Nearest legal, by the sum of the changes: ", button(first)) : null,
+    first ? element("span", {}, data.contract.open.length ? " Nearest that meet all requirements: " : " Nearest legal, by the sum of the changes: ", button(first)) : null,
     others.length ? element("span", {}, ` ${first ? "Others" : "Legal and nearest"} with one change: `, ...others.map(button)) : null);
 }

@@ -78,7 +78,7 @@ function drawRegion(x, y, rows, count) {
     if (i >= 0 && j >= 0 && i < x.cells && j < y.cells) setSizes({ ...state.sizes, [x.name]: Math.floor(i) * x.step, [y.name]: Math.floor(j) * y.step });
   });
   const sample = (kind, text) => element("li", {}, element("span", { class: `swatch ${kind}` }), text);
-  replace("region", drawing, element("ul", { class: "key" }, sample("is-legal", "legal"), sample("is-illegal", "illegal"),
+  replace("region", drawing, element("ul", { class: "key" }, sample("is-legal", data.contract.open.length ? "no requirement broken" : "legal"), sample("is-illegal", "illegal"),
     count.some ? sample("is-some", "some legal, some not") : null, sample("is-here", "these sizes (a click sets them)")));
   replace("region-text", words);
 }

@@ -66,7 +66,8 @@ function setSizes(sizes) {
   state.sizes = sizes;
   state.values = evaluate(data.program, sizes);
   state.failure = failureAt(sizes);
-  state.undecided = required.some((one) => state.values[one.holds] === undefined);
+  state.open = data.contract.open.filter((condition) => condition === null || state.values[condition] !== false).length;
+  state.undecided = state.open > 0 || required.some((one) => state.values[one.holds] === undefined);
   for (const size of data.sizes) {
     for (const kind of ["slider", "number"]) {
       const input = document.getElementById(`${kind}-${size.index}`);
@@ -86,6 +87,12 @@ function asked(sizes = state.sizes, names = Object.keys(sizes)) {
   return names.map((name) => `${sizeName(name, 30)}=${sizes[name]}`).join(" ");
 }
 
+function refusing() {
+  // The nodes that no requirement speaks for.
+  const count = state.open;
+  return count ? `, as ${count} ${count === 1 ? "node" : "nodes"} may refuse sizes that meet all requirements` : "";
+}
+
 function showVerdict() {
   const { failure } = state;
   const verdict = document.getElementById("verdict");
@@ -94,7 +101,7 @@ function showVerdict() {
   if (!failure) {
     const doubts = data.contract.doubts.length;
     verdict.replaceChildren(...(state.undecided
-      ? [element("strong", {}, "not decided"), " in the page: use absint check"]
+      ? [element("strong", {}, "not decided"), ` in the page${refusing()}: use absint check`]
       : [element("strong", {}, "\u2713 legal"), " at these sizes", doubts ? `; ${doubts} ${doubts === 1 ? "node" : "nodes"} may fail on data` : ""]));
     return;
   }

@@ -11,7 +11,7 @@ from onnx import ModelProto, parser
 
 import absint
 from absint.lattices.value import Tensor
-from absint.queries.size_checks import Outcome
+from absint.questions.sizes.checking import Outcome
 
 HEAD = '<ir_version: 10, opset_import: ["": 21]> g (int64 m, int64[N] v, int64[K,N] w) => '
 CONSTANTS = """

@@ -9,7 +9,7 @@ import pytest
 from onnx import parser
 
 import absint
-from absint.queries.outcomes import Outcome
+from absint.questions.sizes.outcomes import Outcome
 from absint.runs.run import RunError, run
 from absint.solver import export
 from absint.solver.export import to_python
@@ -79,8 +79,8 @@ def test_sizes_at_which_an_unneeded_node_fails_are_not_legal(text: str) -> None:
         assert result.check(sizes).ok is legal
         if not legal:
             assert "Add" in str(result.check(sizes).failure)
-            assert result.check_range({"N": (n, n), "M": (m, m)}).outcome is Outcome.FAILS
-    assert result.check_range({"N": (2, 4), "M": (2, 4)}).outcome is Outcome.FAILS
+            assert result.check_range({"N": (n, n), "M": (m, m)}).outcome is Outcome.ILLEGAL
+    assert result.check_range({"N": (2, 4), "M": (2, 4)}).outcome is Outcome.ILLEGAL
 
 
 @pytest.mark.parametrize("text", UNNEEDED.values(), ids=UNNEEDED)
@@ -110,12 +110,12 @@ def test_an_unneeded_node_in_a_branch_may_fail(text: str) -> None:
     assert not runs(result, 2, 3, C=np.array(True))
     assert runs(result, 2, 3, C=np.array(False))
     check = result.check({"N": 2, "M": 3})
-    assert check.outcome is Outcome.HOLDS
+    assert check.outcome is Outcome.LEGAL
     assert "Add" in str(check.possible_failures)
     contract = result.contract()
     assert not contract.beyond
     assert [str(clause.relation) for clause in contract.clauses] == ["not C or M == N or M == 1 or N == 1"]
-    assert result.check_range({"N": (1, 4), "M": (1, 4)}).outcome is Outcome.MAY_FAIL
+    assert result.check_range({"N": (1, 4), "M": (1, 4)}).outcome is Outcome.LEGAL
 
 
 @pytest.mark.parametrize("text", BY_DATA.values(), ids=BY_DATA)
@@ -127,7 +127,7 @@ def test_the_condition_of_a_branch_says_when_its_nodes_run(text: str) -> None:
         legal = runs(result, n, m, C=np.array(bool(c)))
         assert contract.allows(binding) is legal, binding
         check = result.check(binding)
-        assert check.outcome is (Outcome.RUNS if legal else Outcome.FAILS), binding
+        assert check.outcome is (Outcome.RUNS if legal else Outcome.ILLEGAL), binding
         assert legal or "Add" in str(check.failure)
 
 
@@ -137,12 +137,12 @@ def test_an_unneeded_node_in_a_branch_that_data_choose_may_fail(text: str) -> No
     assert not runs(result, 2, 3, C=np.array([True] * 20))
     assert runs(result, 2, 3, C=np.array([False] * 20))
     check = result.check({"N": 2, "M": 3})
-    assert check.outcome is Outcome.HOLDS
+    assert check.outcome is Outcome.LEGAL
     assert "Add" in str(check.possible_failures)
     contract = result.contract()
     assert contract.beyond
     assert str(contract) == "every size is legal as far as sizes of the inputs alone decide it"
-    assert result.check_range({"N": (1, 4), "M": (1, 4)}).outcome is Outcome.MAY_FAIL
+    assert result.check_range({"N": (1, 4), "M": (1, 4)}).outcome is Outcome.LEGAL
 
 
 def test_an_unneeded_node_that_no_run_passes_is_an_error() -> None:
@@ -153,7 +153,7 @@ def test_an_unneeded_node_that_no_run_passes_is_an_error() -> None:
     assert str(found) == (
         'error: Add #0 (output "D"): can never run: dims of axis -1 must broadcast, found 2 and 3 [cannot-run]'
     )
-    assert result.check({}).outcome is Outcome.FAILS
+    assert result.check({}).outcome is Outcome.ILLEGAL
 
 
 def test_a_loop_that_is_needed_computes_all_its_outputs() -> None:

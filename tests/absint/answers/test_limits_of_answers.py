@@ -17,7 +17,7 @@ from absint.cli import run
 from absint.lattices.deadline import DeadlineError, on_time, remaining, within
 from absint.lattices.logic.facts import Facts
 from absint.lattices.text import parse_relation
-from absint.queries.outcomes import Outcome
+from absint.questions.sizes.outcomes import Outcome
 from absint.solver.prove import Verdict
 
 COUNT = 20
@@ -95,7 +95,7 @@ def test_a_contract_past_its_deadline_has_the_clauses_of_the_nodes(long: absint.
 
 def test_a_box_past_its_deadline_is_unknown(long: absint.Result) -> None:
     found = long.check_range(dict.fromkeys(long.symbols, (0, 9)), seconds=1e-4)
-    assert found.outcome is Outcome.UNKNOWN
+    assert found.outcome is Outcome.UNDECIDED
     assert found.reason == "the time limit of 0.0001 s was reached"
     assert not found.ok
 

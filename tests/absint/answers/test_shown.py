@@ -28,7 +28,7 @@ SIZES = {"batch": 1, "seq": 2, "past": 3}
 
 REPRS: dict[str, tuple[Callable[[Result], object], str]] = {
     "contract": (lambda r: r.contract(), "<Contract: past + seq >= 1>"),
-    "check": (lambda r: r.check({**SIZES, "seq": 0, "past": 0}), "<Check: fails at batch=1, seq=0, past=0: "),
+    "check": (lambda r: r.check({**SIZES, "seq": 0, "past": 0}), "<Check: illegal at batch=1, seq=0, past=0: "),
     "range": (lambda r: r.check_range({"seq": (1, 4)}), "<RangeCheck: "),
     "proof": (lambda r: r.prove("logits[1] == seq"), "<Proof proved: logits[1] == seq>"),
     "refuted": (lambda r: r.prove("logits[1] == past"), "<Proof refuted: logits[1] == past>"),

@@ -311,5 +311,5 @@ def test_any_program_that_prints_unsat_is_a_solver(written: Path, tmp_path: Path
 
 def test_another_document_is_no_manifest(written: Path, tmp_path: Path) -> None:
     (tmp_path / "check.py").write_bytes((written / "check.py").read_bytes())
-    (tmp_path / "manifest.json").write_text(json.dumps({"schema": "absint.check/1"}), "utf-8")
+    (tmp_path / "manifest.json").write_text(json.dumps({"schema": "absint.check/2"}), "utf-8")
     assert checked(tmp_path) == (2, "manifest.json: not of absint.certificate/1\n")

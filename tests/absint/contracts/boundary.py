@@ -15,7 +15,7 @@ from onnx import ModelProto, helper
 import absint
 from absint.lattices.logic.truth import NO
 from absint.lattices.value import Tensor
-from absint.queries.outcomes import Outcome
+from absint.questions.sizes.outcomes import Outcome
 
 Binding = Mapping[str, int]
 
@@ -116,11 +116,11 @@ class Boundary:
         found = self.result.check_range(box)
         bindings = grid(**{name: range(lo, hi + 1) for name, (lo, hi) in box.items()})
         failing = [binding for binding in bindings if self.failure(binding) is not None]
-        if found.outcome is Outcome.FAILS:
+        if found.outcome is Outcome.ILLEGAL:
             assert found.sizes is not None
             assert self.failure(found.sizes) is not None, f"{found} runs"
             assert found.failure is not None
-        elif found.outcome in (Outcome.RUNS, Outcome.HOLDS):
+        elif found.outcome in (Outcome.RUNS, Outcome.LEGAL):
             assert not any(not self.contract.allows(binding) for binding in bindings), str(found)
             if found.outcome is Outcome.RUNS:
                 assert not failing, f"{found}, but {failing[0]} fails"

@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 import pytest
 from onnx import ModelProto
 
-from absint.queries.outcomes import Outcome
+from absint.questions.sizes.outcomes import Outcome
 from tests.absint.contracts import language
 from tests.absint.contracts.boundary import Binding, Boundary, around, grid
 
@@ -101,11 +101,11 @@ def test_an_initial_state_of_a_batch_of_its_own() -> None:
 def test_boxes_of_a_decoder_with_a_cache() -> None:
     boundary = Boundary(language.causal_decoder())
     assert boundary.check_box(batch=(1, 2), seq=(1, 1), past=(0, 11)) is Outcome.RUNS
-    assert boundary.check_box(batch=(1, 1), seq=(1, 2), past=(9, 11)) is Outcome.FAILS
-    assert boundary.check_box(batch=(1, 1), seq=(13, 14), past=(0, 1)) is Outcome.FAILS
+    assert boundary.check_box(batch=(1, 1), seq=(1, 2), past=(9, 11)) is Outcome.ILLEGAL
+    assert boundary.check_box(batch=(1, 1), seq=(13, 14), past=(0, 1)) is Outcome.ILLEGAL
     boundary = Boundary(language.decoder())
     assert boundary.check_box(batch=(1, 2), seq=(2, 2), past=(3, 3), total=(5, 5)) is Outcome.RUNS
-    assert boundary.check_box(batch=(1, 1), seq=(2, 2), past=(3, 3), total=(4, 6)) is Outcome.FAILS
+    assert boundary.check_box(batch=(1, 1), seq=(2, 2), past=(3, 3), total=(4, 6)) is Outcome.ILLEGAL
     assert boundary.check_box(batch=(1, 2), seq=(0, 3), past=(0, 3), total=(1, 1)) is Outcome.RUNS
     found = boundary.result.check({"batch": 1, "seq": 2, "past": 3, "total": 4})
     assert found.failure is not None
@@ -114,11 +114,11 @@ def test_boxes_of_a_decoder_with_a_cache() -> None:
 
 def test_boxes_of_lengths() -> None:
     boundary = Boundary(language.bert("slice"), ids=30)
-    assert boundary.check_box(batch=(0, 2), seq=(0, 16)) is Outcome.HOLDS
-    assert boundary.check_box(batch=(1, 1), seq=(15, 18)) is Outcome.FAILS
+    assert boundary.check_box(batch=(0, 2), seq=(0, 16)) is Outcome.LEGAL
+    assert boundary.check_box(batch=(1, 1), seq=(15, 18)) is Outcome.ILLEGAL
     boundary = Boundary(language.by_length())
     assert boundary.check_box(seq=(0, 8)) is Outcome.RUNS
-    assert boundary.check_box(seq=(8, 10)) is Outcome.FAILS
+    assert boundary.check_box(seq=(8, 10)) is Outcome.ILLEGAL
     assert boundary.check_box(seq=(10, 10)) is Outcome.RUNS
     found = boundary.result.check({"seq": 11})
     assert found.failure is not None

@@ -8,7 +8,7 @@ import pytest
 from onnx import ModelProto
 
 from absint.lattices.terms.expr import MAX_DIM
-from absint.queries.outcomes import Outcome
+from absint.questions.sizes.outcomes import Outcome
 from tests.absint.contracts import vision
 from tests.absint.contracts.boundary import Binding, Boundary, around, grid
 
@@ -98,11 +98,11 @@ def test_boxes_inside_and_across_the_boundary_of_a_unet() -> None:
     boundary = Boundary(vision.unet("ConvTranspose", 2))
     assert boundary.check_box(batch=(1, 2), H=(4, 4), W=(8, 8)) is Outcome.RUNS
     assert boundary.check_box(batch=(0, 0), H=(1, 9), W=(1, 3)) is Outcome.RUNS
-    assert boundary.check_box(batch=(0, 0), H=(0, 9), W=(1, 3)) is Outcome.FAILS
-    assert boundary.check_box(batch=(0, 1), H=(4, 5), W=(4, 4)) is Outcome.FAILS
-    assert boundary.check_box(batch=(1, 1), H=(5, 7), W=(4, 4)) is Outcome.FAILS
+    assert boundary.check_box(batch=(0, 0), H=(0, 9), W=(1, 3)) is Outcome.ILLEGAL
+    assert boundary.check_box(batch=(0, 1), H=(4, 5), W=(4, 4)) is Outcome.ILLEGAL
+    assert boundary.check_box(batch=(1, 1), H=(5, 7), W=(4, 4)) is Outcome.ILLEGAL
     found = boundary.result.check_range({"batch": (1, 8), "H": (4, 400), "W": 64})
-    assert found.outcome is Outcome.FAILS
+    assert found.outcome is Outcome.ILLEGAL
     assert found.failure is not None
     assert found.failure.origin.operator == "Concat"
 
@@ -110,10 +110,10 @@ def test_boxes_inside_and_across_the_boundary_of_a_unet() -> None:
 def test_boxes_of_networks_without_padding() -> None:
     boundary = Boundary(vision.plain_convnet())
     assert boundary.check_box(batch=(1, 1), H=(24, 26), W=(24, 25)) is Outcome.RUNS
-    assert boundary.check_box(batch=(1, 1), H=(22, 24), W=(24, 24)) is Outcome.FAILS
+    assert boundary.check_box(batch=(1, 1), H=(22, 24), W=(24, 24)) is Outcome.ILLEGAL
     assert boundary.result.check_range({"batch": (1, 64), "H": (24, 1024), "W": (24, 1024)}).outcome is Outcome.RUNS
     below = boundary.result.check_range({"batch": 1, "H": (23, 1024), "W": (24, 1024)})
-    assert below.outcome is Outcome.FAILS
+    assert below.outcome is Outcome.ILLEGAL
     assert below.sizes is not None
     assert below.sizes["H"] == 23
     assert below.failure is not None
@@ -123,11 +123,11 @@ def test_boxes_of_networks_without_padding() -> None:
 def test_boxes_of_window_attention() -> None:
     boundary = Boundary(vision.padded_windows())
     assert boundary.check_box(batch=(1, 2), H=(1, 8), W=(6, 8)) is Outcome.RUNS
-    assert boundary.check_box(batch=(0, 2), H=(0, 3), W=(1, 1)) is Outcome.FAILS
+    assert boundary.check_box(batch=(0, 2), H=(0, 3), W=(1, 1)) is Outcome.ILLEGAL
     boundary = Boundary(vision.exact_windows())
     assert boundary.check_box(batch=(1, 1), H=(7, 7), W=(7, 7)) is Outcome.RUNS
-    assert boundary.check_box(batch=(1, 1), H=(7, 8), W=(7, 7)) is Outcome.FAILS
-    assert boundary.check_box(batch=(1, 1), H=(1, 6), W=(7, 7)) is Outcome.FAILS
+    assert boundary.check_box(batch=(1, 1), H=(7, 8), W=(7, 7)) is Outcome.ILLEGAL
+    assert boundary.check_box(batch=(1, 1), H=(1, 6), W=(7, 7)) is Outcome.ILLEGAL
 
 
 def test_what_symbols_may_be() -> None:

@@ -75,7 +75,7 @@ def test_types_that_keep_the_copy_from_loading_are_told(
     assert run(["dynamize", "m.onnx", "x[0]=batch", "-o", "out.onnx", *([] if load else ["--no-load"])]) == 0
     lines = capsys.readouterr().out.splitlines()
     assert "types left out" in lines
-    assert any("the type of 'v' is left out: with it the model does not load" in line for line in lines), lines
+    assert any("the type of 'v' is left out: with it the copy does not load" in line for line in lines), lines
     unknown = "note: it is not known whether the copy loads: onnxruntime was not asked"
     assert (unknown in lines) is not load
     session = onnxruntime.InferenceSession("out.onnx", providers=["CPUExecutionProvider"])

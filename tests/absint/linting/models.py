@@ -192,6 +192,13 @@ PAIRS: Final[dict[str, list[Pair]]] = {
             "(float[N] x, float[N] y) => (z) {n = Shape(x) z, i = TopK(y, n)}",
         ),
     ],
+    "ABS308": [
+        Pair(
+            "(float[N, K] x) => (z) <int64[1, 1] at = {5}> {z = GatherND(x, at)}",
+            "GatherND #0: the contract does not say all: every index must lie within the axis",
+            "(float[N, K] x, int64[M, 1] at) => (z) {z = GatherND(x, at)}",
+        ),
+    ],
     "ABS401": [
         Pair(
             "(float[N] x) => (z) {z = my.Nothing(x)}",

@@ -105,7 +105,7 @@ def test_an_illegal_size(sizes: dict[str, int | tuple[int, int]]) -> None:
     with pytest.raises(AssertionError) as error:
         assert_legal(LENGTHS, sizes)
     first, clause, nearest = str(error.value).splitlines()
-    assert first.startswith("the model: fails ")
+    assert first.startswith("the model: illegal ")
     assert "Add #2: dims of axis -1 must broadcast" in first
     assert clause.startswith("  the contract needs seq <= 64")
     assert "(Add #2)" in clause
@@ -113,12 +113,12 @@ def test_an_illegal_size(sizes: dict[str, int | tuple[int, int]]) -> None:
 
 
 def test_sizes_that_are_not_decided(monkeypatch: pytest.MonkeyPatch) -> None:
-    from absint.queries.outcomes import Outcome, RangeCheck
+    from absint.questions.sizes.outcomes import Outcome, RangeCheck
 
     monkeypatch.setattr(
-        absint.Result, "check_range", lambda *_: RangeCheck({"N": (1, 2)}, Outcome.UNKNOWN, reason="out of time")
+        absint.Result, "check_range", lambda *_: RangeCheck({"N": (1, 2)}, Outcome.UNDECIDED, reason="out of time")
     )
-    with pytest.raises(AssertionError, match=r"the model: not decided: unknown for N=1\.\.2 \(out of time\)"):
+    with pytest.raises(AssertionError, match=r"the model: not decided: undecided for N=1\.\.2 \(out of time\)"):
         assert_legal(SHAPES, N=(1, 2))
 
 

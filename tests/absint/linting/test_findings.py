@@ -13,12 +13,11 @@ from absint.diagnostics import Diagnostic, Severity
 from absint.lattices.logic.relation import TRUE, disjunction, eq, ge
 from absint.lattices.terms.expr import symbol
 from absint.linting.codes import OF_DIAGNOSTICS, RULES, SILENT
-from absint.linting.contract import _cause
 from absint.linting.finding import Finding, fingerprints
 from absint.linting.model import findings
 from absint.linting.running import _grouped
 from absint.solver.constraints import Constraint, Origin
-from absint.solver.contracts.contract import Clause
+from absint.solver.contracts.causes import by_cause
 from tests.absint.auditing.models import model
 from tests.absint.linting.models import BUILT, PAIRS, Pair, external
 
@@ -223,5 +222,5 @@ def test_the_node_that_excludes_the_most_is_the_cause() -> None:
     stated = [(ge(H, 1), window), (disjunction(eq(H % 2, 0), eq(B, 0)), branches)]
     stated += [(disjunction(eq(H % 4, 0), eq(B, 0)), branches._replace(name="deeper"))]
     because = tuple(Constraint(relation, TRUE, origin, "required", "") for relation, origin in stated)
-    assert _cause(Clause(eq(H % 4, 0), because)).origin.name == "deeper"
-    assert _cause(Clause(ge(H, 1), because)).origin.name == "Conv"
+    assert by_cause(eq(H % 4, 0), because)[0].origin.name == "deeper"
+    assert by_cause(ge(H, 1), because)[0].origin.name == "Conv"

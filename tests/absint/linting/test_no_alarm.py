@@ -56,8 +56,11 @@ def points(result: Result) -> Iterator[dict[str, int]]:
                 yield {**dict(zip(rest, sizes, strict=True)), name: size}
 
 
+OF_ONE_SYMBOL = tuple(f"ABS30{number}" for number in range(1, 7))
+
+
 def told(result: Result) -> list[Finding]:
-    return [item for item in findings(result) if item.code.startswith("ABS30") and item.code != "ABS307"]
+    return [item for item in findings(result) if item.code in OF_ONE_SYMBOL]
 
 
 def exclude(result: Result) -> int:
@@ -80,7 +83,7 @@ def test_the_contract_excludes_what_findings_exclude(path: Path) -> None:
     assert bool(exclude(result)) == bool(told(result))
 
 
-TEXTS = [pair.bad for code, pairs in PAIRS.items() if code.startswith("ABS30") and code != "ABS307" for pair in pairs]
+TEXTS = [pair.bad for code, pairs in PAIRS.items() if code in OF_ONE_SYMBOL for pair in pairs]
 
 
 @pytest.mark.parametrize("text", TEXTS)

@@ -140,7 +140,7 @@ def test_the_contract_as_a_picture_counts_what_is_legal(browser: Browser, tmp_pa
         set_size(page, 0, 10)
         set_size(page, 1, 7)
         legal = sum(
-            result.check({"N": n, "M": m}).outcome is not Outcome.FAILS for n, m in product(range(17), repeat=2)
+            result.check({"N": n, "M": m}).outcome is not Outcome.ILLEGAL for n, m in product(range(17), repeat=2)
         )
         text = page.locator("#region-text")
         expect(text).to_have_text(f"{legal} of 289 sizes are legal: N from 0 to 16, M from 0 to 16")
@@ -177,7 +177,7 @@ def test_what_is_offered_is_legal_and_the_nearest(browser: Browser, tmp_path: Pa
                 continue
             offers = [*found["single"], *([found["together"]] if found["together"] else [])]  # type: ignore[misc]
             for offer in offers:
-                assert result.check(offer["sizes"]).outcome is not Outcome.FAILS
+                assert result.check(offer["sizes"]).outcome is not Outcome.ILLEGAL
                 assert offer["distance"] == sum(abs(offer["sizes"][name] - size) for name, size in sizes.items())
             if found["isNearest"] and expected.proved:
                 assert min(offer["distance"] for offer in offers) == expected.distance, sizes

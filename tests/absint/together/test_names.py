@@ -87,7 +87,7 @@ def test_a_value_that_is_computed_is_no_input() -> None:
 def test_ranges_by_a_mapping_are_named_too() -> None:
     checked = absint.analyze(MODEL, with_=[Ranges({"at": (0, 7)})]).check({"N": 3})
     assert str(checked).endswith("(shown by Ranges(at in [0, 7]))")
-    assert str(absint.analyze(MODEL, with_=[Ranges({"att": (0, 7)})]).check({"N": 3})).startswith("holds")
+    assert str(absint.analyze(MODEL, with_=[Ranges({"att": (0, 7)})]).check({"N": 3})).startswith("legal")
     assert Ranges({f"x{n}": (0, n) for n in range(11)}).label.endswith("x7 in [0, 7], 3 more)")
 
 

@@ -48,7 +48,7 @@ def told(made: ModelProto) -> list[str]:
     result = absint.analyze(made)
     errors = [str(d) for d in result.diagnostics if d.severity.value == "error"]
     sizes = dict.fromkeys(result.symbols, 2)
-    outcomes = {result.check(sizes).outcome.value == "fails", result.check_range({}).outcome.value == "fails"}
+    outcomes = {result.check(sizes).outcome.value == "illegal", result.check_range({}).outcome.value == "illegal"}
     assert outcomes == {bool(errors)} == {not result.can_run}
     assert str(result.contract()).startswith("false") == bool(errors)
     return errors

@@ -7,7 +7,7 @@ import json
 import pytest
 
 import absint
-from absint.queries.outcomes import Outcome
+from absint.questions.sizes.outcomes import Outcome
 from absint.solver.export import to_json, to_smtlib
 from tests.absint.typing.mutations import Mutant, disagreeing, forbidden
 from tests.absint.typing.runtime import refusal
@@ -32,8 +32,8 @@ def test_onnxruntime_refuses_them_and_no_answer_takes_them_for_legal(operator: s
         assert any(d.code == "ill-typed" and d.severity.value == "error" for d in result.diagnostics), mutant.place
         assert not result.can_run
         sizes = dict.fromkeys(result.symbols, 2)
-        assert result.check(sizes).outcome is Outcome.FAILS, mutant.place
-        assert result.check_range({}).outcome is Outcome.FAILS, mutant.place
+        assert result.check(sizes).outcome is Outcome.ILLEGAL, mutant.place
+        assert result.check_range({}).outcome is Outcome.ILLEGAL, mutant.place
 
 
 @pytest.mark.parametrize("operator", list(BY_OPERATOR)[::12])
@@ -52,7 +52,7 @@ def test_types_that_must_agree() -> None:
         result = absint.analyze(mutant.model)
         assert refusal(mutant.model), f"{mutant.operator}: {mutant.place}"
         assert [d.code for d in result.diagnostics if d.severity.value == "error"] == ["ill-typed"], mutant.operator
-        assert result.check(dict.fromkeys(result.symbols, 2)).outcome is Outcome.FAILS
+        assert result.check(dict.fromkeys(result.symbols, 2)).outcome is Outcome.ILLEGAL
         count += 1
     assert count >= 80
 

@@ -105,7 +105,7 @@ MUTANTS: Final[tuple[Mutant, ...]] = (
         "refuted-without-a-run",
         "a model of the constraints refutes, though nothing shows that it runs",
         "absint.queries.proofs",
-        "if self._runnable.runs(sizes):\n                return _Finding(Verdict.REFUTED, sizes)",
+        "if self._judge.runs(sizes):\n                return _Finding(Verdict.REFUTED, sizes)",
         "if sizes:\n                return _Finding(Verdict.REFUTED, sizes)",
         f"graph({LOSS}).prove('x[0] == 3', evidence='none').verdict",
         "pytest tests/absint/answers/test_evidence.py::test_a_run_that_fails_refutes_nothing",
@@ -126,7 +126,7 @@ MUTANTS: Final[tuple[Mutant, ...]] = (
     mutant(
         "check-ignores-possible-failures",
         "check says that a model runs though a node may fail on data",
-        "absint.queries.size_checks",
+        "absint.questions.sizes.checking",
         "possible_failures = list(recorder.possible_failures)",
         "possible_failures = []",
         f"graph({GATHER}).check({{'N': 3, 'M': 2}}).outcome",
@@ -135,7 +135,7 @@ MUTANTS: Final[tuple[Mutant, ...]] = (
     mutant(
         "check-range-ignores-possible-failures",
         "check_range says that a model runs though a node may fail on data",
-        "absint.queries.size_boxes",
+        "absint.questions.sizes.boxes",
         "self._possible_failures += [d for d in stated.possible_failures if d.guard is TRUE]",
         "self._possible_failures += []",
         f"graph({GATHER}).check_range({{'N': (1, 3), 'M': (1, 2)}}).outcome",
@@ -144,9 +144,9 @@ MUTANTS: Final[tuple[Mutant, ...]] = (
     mutant(
         "check-ignores-incomplete-rules",
         "a rule that does not promise to state everything is believed to",
-        "absint.queries.size_checks",
-        "possible_failures += (*_incomplete(analysed, found, recorder), *load_doubts(analysed))",
-        "possible_failures += load_doubts(analysed)",
+        "absint.solution.constraints",
+        "if operation is None or operation.is_complete:",
+        "if operation is not None:",
         "graph('(float[N, 2, 8, 8] x, float[R, 5] r) => (float[a, b, c, d] y) "
         "{ y = MaxRoiPool<pooled_shape = [2, 2]>(x, r) }').check({'N': 3, 'R': 1}).outcome",
         PROMISES,
@@ -163,7 +163,7 @@ MUTANTS: Final[tuple[Mutant, ...]] = (
     mutant(
         "requirement-proves-itself",
         "check_range takes for granted what it is to check",
-        "absint.queries.size_boxes",
+        "absint.questions.sizes.boxes",
         "self._held |= dict.fromkeys([*inside, *premises])",
         "self._held |= dict.fromkeys([*inside, *(c.formula for c in prover.constraints)])",
         f"graph({MATMUL}).check_range({{'K': (2, 3), 'L': (2, 3), 'N': 1, 'M': 1}}).outcome",
@@ -173,8 +173,8 @@ MUTANTS: Final[tuple[Mutant, ...]] = (
         "contract-drops-a-clause",
         "the last clause of a contract is lost",
         "absint.solver.contracts.contract",
-        "clauses = [Clause(relation, tuple(because)) for relation, because in found.items()]",
-        "clauses = [Clause(relation, tuple(because)) for relation, because in found.items()][:-1]",
+        "clauses = [Clause(relation, by_cause(relation, tuple(because))) for relation, because in found.items()]",
+        "clauses = [Clause(relation, by_cause(relation, tuple(because))) for relation, because in found.items()][:-1]",
         f"graph({MATMUL}).contract()",
         PROOFS,
     ),
@@ -251,7 +251,7 @@ MUTANTS: Final[tuple[Mutant, ...]] = (
     mutant(
         "declaration-of-a-branch-not-taken",
         "a declaration in a branch is called false at sizes that do not take the branch",
-        "absint.declared.legal",
+        "absint.questions.sizes.falsifying",
         "return _truth(self.relation, sizes) is NO and _truth(self.guard, sizes) is not NO",
         "return _truth(self.relation, sizes) is NO",
         "graph(module('tests.absint.declared.test_false').BRANCH_BY_SIZE).diagnostics",
@@ -271,13 +271,13 @@ MUTANTS: Final[tuple[Mutant, ...]] = (
         "sizes that no run has make a declaration false",
         (
             Change(
-                "absint.declared.legal",
+                "absint.questions.sizes.falsifying",
                 "            if _truth(formula, sizes) is not YES:\n                self._asked",
                 "            if False:\n                self._asked",
             ),
             Change(
-                "absint.declared.legal",
-                "            if found.outcome is not Outcome.FAILS:",
+                "absint.questions.sizes.falsifying",
+                "            if found.outcome is not Outcome.ILLEGAL:",
                 "            if found.outcome is not None:",
             ),
         ),

@@ -17,6 +17,8 @@ from absint.lattices.logic.truth import NO, UNKNOWN, YES, Truth
 from absint.lattices.terms.expr import MAX_DIM, Expr, Symbol, const
 from absint.lattices.terms.interval import ANY, Congruence, Interval
 from absint.lattices.terms.normal import sole_atom
+from absint.questions.sizes.judge import Judge
+from absint.questions.sizes.outcomes import Outcome
 from absint.solution.constraints import recorded
 from absint.solution.node_diagnostics import can_run
 
@@ -62,6 +64,7 @@ class LegalSizes:
 
     def __init__(self, analysed: Analysed) -> None:
         self._analysed = analysed
+        self._judge = analysed.once(Judge)
         self._graded: dict[tuple[int, ...], int | None] = {}
         self._budget = max(2, min(MAX_CONFIRMED, MAX_ANALYSED // max(1, len(analysed.nodes))))
 
@@ -117,13 +120,11 @@ class LegalSizes:
 
     def _checked(self, sizes: Sizes) -> int | None:
         """The grade with data that are all 0, or with elements of inputs that are 1; with any data if both fail."""
-        from absint.queries.size_checks import Outcome, check
-
         elements = self._analysed.declared_inputs.elements
         grades: list[int] = []
         for fed in (sizes, {**sizes, **dict.fromkeys(elements, 1)}) if elements else (sizes,):
-            found = check(self._analysed, fed, zeros=True)
-            if found.outcome is not Outcome.FAILS:
+            found = self._judge.check(fed, zeros=True)
+            if found.outcome is not Outcome.ILLEGAL:
                 if found.premises:
                     return None
                 grades.append(len(found.possible_failures))
@@ -131,8 +132,8 @@ class LegalSizes:
                     return 0
         if grades:
             return min(grades)
-        found = check(self._analysed, sizes)
-        return None if found.outcome is Outcome.FAILS or found.premises else len(found.possible_failures)
+        found = self._judge.check(sizes)
+        return None if found.outcome is Outcome.ILLEGAL or found.premises else len(found.possible_failures)
 
     # Sizes to try
 

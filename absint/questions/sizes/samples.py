@@ -13,8 +13,8 @@ from absint.errors import UsageError
 from absint.lattices.deadline import DeadlineError, within
 from absint.lattices.limits import LONG, Limits
 from absint.lattices.text.escapes import excerpt, json_text, plain
-from absint.queries.nearest import LegalSizes, SizeRange
-from absint.queries.provers import checked
+from absint.questions.limits import checked
+from absint.questions.sizes.nearest import LegalSizes, SizeRange
 
 if TYPE_CHECKING:
     from absint.solution.analysed import Analysed

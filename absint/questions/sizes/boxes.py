@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import replace
+from itertools import cycle, islice
 from math import inf
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from absint.errors import UsageError
 from absint.lattices.deadline import DeadlineError, within
@@ -15,9 +17,9 @@ from absint.lattices.logic.facts import Facts
 from absint.lattices.logic.relation import FALSE, TRUE, Relation, ge, le, negation
 from absint.lattices.terms.expr import MAX_DIM
 from absint.program.limits import LIMITED
-from absint.queries.outcomes import Failure, Outcome, RangeCheck
-from absint.queries.provers import checked
-from absint.queries.size_checks import broken_requirement, check
+from absint.questions.limits import checked
+from absint.questions.sizes.checking import broken_requirement, check
+from absint.questions.sizes.outcomes import Failure, Outcome, RangeCheck
 from absint.shapes.sizes import given
 from absint.solution.constraints import ASSUMPTION, NOT_NEGATIVE, all_names, recorded
 from absint.solver.constraints import Constraint, ConstraintSet, PossibleFailure
@@ -26,6 +28,11 @@ from absint.solver.prove import Prover
 if TYPE_CHECKING:
     from absint.shapes.sizes import Sizes
     from absint.solution.analysed import Analysed
+
+
+_MOST_TRIED: Final = 12
+_MOST_NODES: Final = 20_000
+"""Limits of what is checked one by one: sizes, and nodes analysed in total."""
 
 
 def check_range(analysed: Analysed, box: Sizes, limits: Limits | None = None) -> RangeCheck:
@@ -40,7 +47,8 @@ def check_range(analysed: Analysed, box: Sizes, limits: Limits | None = None) ->
     found = _Range(analysed, ends, Prover(recorded(analysed).base, order=tuple(analysed.parameters), limits=limits))
     try:
         with within(limits.seconds):
-            return replace(found.answer(), assuming=analysed.assumptions)
+            answer = found.answer()
+            return replace(answer if answer.failure else found.tried(answer), assuming=analysed.assumptions)
     except DeadlineError as error:
         found.reason = str(error)
         return replace(found.undecided(), assuming=analysed.assumptions)
@@ -103,21 +111,31 @@ class _Range:
     def undecided(self) -> RangeCheck:
         """The answer if nothing is known to fail."""
         complete = not self._possible_failures and not self._premises and self._result.is_complete
-        settled = Outcome.MAY_FAIL if self._open else Outcome.RUNS if complete else Outcome.HOLDS
+        settled = Outcome.LEGAL if self._open else Outcome.RUNS if complete else Outcome.LEGAL
         return RangeCheck(
             self._ends,
-            Outcome.UNKNOWN if self.reason else settled,
+            Outcome.UNDECIDED if self.reason else settled,
             open=_shown(self._result, self._open),
             possible_failures=tuple(self._possible_failures),
             premises=_shown(self._result, self._premises),
             reason=self.reason,
         )
 
+    def tried(self, found: RangeCheck) -> RangeCheck:
+        """The answer, unless it leaves something open and a check refuses some sizes of the box."""
+        if found.outcome is not Outcome.RUNS:
+            with suppress(DeadlineError):
+                for sizes in _tried(self._ends, len(self._result.nodes)):
+                    refused = check(self._result, sizes)
+                    if refused.failure is not None and refused.failure.origin.node >= 0:
+                        return replace(found, outcome=Outcome.ILLEGAL, failure=refused.failure, sizes=sizes)
+        return found
+
     def _single(self) -> RangeCheck | None:
         """The failure of a box with one size, where a requirement may divide by zero."""
         sizes = {name: lo for name, (lo, hi) in self._ends.items() if lo == hi}
         failure = broken_requirement(self._result, sizes) if len(sizes) == len(self._ends) else None
-        return None if failure is None else RangeCheck(self._ends, Outcome.FAILS, failure, sizes)
+        return None if failure is None else RangeCheck(self._ends, Outcome.ILLEGAL, failure, sizes)
 
     def _weigh(self, upto: float) -> None:
         """Keep the possible failures of the nodes up to this one, except those that the relations held rule out."""
@@ -167,9 +185,23 @@ class _Range:
                     sizes = {name: broken.model.get(name, lo) for name, (lo, _) in self._ends.items()}
                     found = check(self._result, sizes)
                     if found.failure is not None:
-                        return RangeCheck(self._ends, Outcome.FAILS, found.failure, sizes)
+                        return RangeCheck(self._ends, Outcome.ILLEGAL, found.failure, sizes)
             self._open.append(c)
         return None
+
+
+def _tried(ends: Mapping[str, tuple[int, int]], nodes: int) -> Iterator[dict[str, int]]:
+    """Sizes of a box that are checked one by one: its corners, its middle, and those where one symbol alone is small.
+
+    Fewer in a model of many nodes.
+    """
+    least, greatest = ({name: pair[side] for name, pair in ends.items()} for side in (0, 1))
+    middle = {name: (lo + hi) // 2 for name, (lo, hi) in ends.items()}
+    primes = cycle((2, 3, 5, 7, 11, 13))
+    coprime = {name: max(lo, min(prime, hi)) for (name, (lo, hi)), prime in zip(ends.items(), primes, strict=False)}
+    wanted = [least, greatest, coprime, middle, *({**coprime, name: lo} for name, (lo, _) in ends.items())]
+    distinct = {tuple(sizes.values()): sizes for sizes in wanted}
+    yield from islice(distinct.values(), max(2, min(_MOST_TRIED, _MOST_NODES // max(1, nodes))))
 
 
 def _shown(analysed: Analysed, constraints: Sequence[Constraint]) -> tuple[Constraint, ...]:
@@ -186,10 +218,10 @@ def _excluded(prover: Prover, ends: Mapping[str, tuple[int, int]], within: Seque
             decision = prover.entails([*within, *assumed], c.formula, small=True)
             if decision.entailed is False:
                 sizes = {name: decision.model.get(name, lo) for name, (lo, _) in ends.items()}
-                return RangeCheck(ends, Outcome.FAILS, Failure(c.origin, c.reason, str(c.formula)), sizes)
+                return RangeCheck(ends, Outcome.ILLEGAL, Failure(c.origin, c.reason, str(c.formula)), sizes)
     if assumed and prover.entails([*within, *assumed], FALSE).entailed:
         nowhere = Failure(ASSUMPTION, "no size in the box is one that is assumed")
-        return RangeCheck(ends, Outcome.FAILS, nowhere, {name: lo for name, (lo, _) in ends.items()})
+        return RangeCheck(ends, Outcome.ILLEGAL, nowhere, {name: lo for name, (lo, _) in ends.items()})
     return None
 
 

@@ -17,9 +17,9 @@ from absint.lattices.terms.normal import sole_atom
 from absint.lattices.terms.substitution import substitute
 from absint.lattices.text.escapes import excerpt
 from absint.lattices.value import Tensor
-from absint.queries.legal_samples import legal_samples
-from absint.queries.provers import checked
-from absint.queries.size_boxes import stated_within
+from absint.questions.limits import checked
+from absint.questions.sizes.boxes import stated_within
+from absint.questions.sizes.samples import legal_samples
 from absint.shapes.assumptions import known_names
 from absint.solution.constraints import all_names, recorded
 from absint.solver.constraints import ConstraintSet

@@ -7,13 +7,15 @@ from dataclasses import dataclass, field
 from enum import Enum
 from typing import TYPE_CHECKING, Final
 
+from absint.lattices.logic.relation import TRUE
 from absint.lattices.text.escapes import excerpt, json_text
 from absint.lattices.text.naming import Naming, Where
+from absint.solver.constraints import by_kind
 from absint.version import VERSION
 
 if TYPE_CHECKING:
     from absint.lattices.logic.relation import Relation
-    from absint.queries.neighbours import Nearest
+    from absint.questions.sizes.neighbours import Nearest
     from absint.solver.constraints import Constraint, Origin, PossibleFailure
 
 
@@ -21,15 +23,13 @@ class Outcome(Enum):
     """The answer in one word."""
 
     RUNS = "runs"
-    """No requirement is broken, and no node can fail for another reason."""
-    HOLDS = "holds"
-    """No requirement is broken; some nodes may fail on data."""
-    MAY_FAIL = "may fail on data"
-    """A requirement over data-dependent sizes is open."""
-    FAILS = "fails"
-    """A node fails."""
-    UNKNOWN = "unknown"
-    """Not decided."""
+    """The model loads, and runs on all data."""
+    LEGAL = "legal"
+    """No requirement is broken; the nodes that may fail, and the requirements that data decide, are listed."""
+    ILLEGAL = "illegal"
+    """There is no successful run, on any data: a node fails, or no elements of the inputs meet all requirements."""
+    UNDECIDED = "undecided"
+    """A limit was reached, or an open requirement was not decided."""
 
 
 @dataclass(frozen=True)
@@ -63,8 +63,8 @@ class Discharged:
 
 @dataclass(frozen=True)
 class Check:
-    """The answer at given sizes: `FAILS` with the first node, `RUNS` for all data, or `HOLDS`: no requirement is
-    broken, and `possible_failures` are the nodes that may fail on some data."""
+    """The answer at given sizes: `ILLEGAL` with the first node, `RUNS` for all data, or `LEGAL`: no requirement is
+    broken, and `possible_failures` are the nodes that may fail, on some data or for what their rules leave out."""
 
     sizes: Mapping[str, int]
     """The sizes of all input symbols."""
@@ -86,7 +86,7 @@ class Check:
 
     @property
     def ok(self) -> bool:
-        return self.outcome is not Outcome.FAILS
+        return self.outcome is not Outcome.ILLEGAL
 
     def __bool__(self) -> bool:
         return self.ok
@@ -94,8 +94,8 @@ class Check:
     def __str__(self) -> str:
         at = ", ".join(f"{name}={size}" for name, size in self.sizes.items()) or "no symbols"
         if self.failure is not None:
-            return f"fails at {at}: {self.failure}"
-        rest = f"; may fail on data: {'; '.join(map(str, self.possible_failures))}" if self.possible_failures else ""
+            return f"illegal at {at}: {self.failure}"
+        rest = "".join(f"; {title}: {'; '.join(map(str, found))}" for title, found in by_kind(self.possible_failures))
         shown = f"; does not fail: {'; '.join(map(str, self.discharged))}" if self.discharged else ""
         return f"{self.outcome.value} at {at}{rest}{shown}"
 
@@ -113,7 +113,10 @@ class Check:
             _failed(self.failure),
             paragraph("" if self.nearest is None else self.nearest.line),
             paragraph(self.assuming and f"assuming {' and '.join(map(str, self.assuming))}"),
-            table("may fail on data", [(d.origin, d.reason) for d in self.possible_failures], ("node", "reason")),
+            *(
+                table(title, [(d.origin, d.reason) for d in found], ("node", "reason"))
+                for title, found in by_kind(self.possible_failures)
+            ),
             table(
                 "does not fail",
                 [(d.failure.origin, d.failure.reason, d.by) for d in self.discharged],
@@ -125,14 +128,14 @@ class Check:
         )
 
     def to_json(self, texts: Where | None = None, *, model: str = "") -> str:
-        """As a JSON object, schema `absint.check/1`, about the model of that name.
+        """As a JSON object, schema `absint.check/2`, about the model of that name.
 
         Long dims have the names of `texts`, if there are any.
         """
         texts = texts or Where(Naming())
         return json_text(
             {
-                "schema": "absint.check/1",
+                "schema": "absint.check/2",
                 "absint": VERSION,
                 "model": model,
                 "assume": list(map(str, self.assuming)),
@@ -142,7 +145,7 @@ class Check:
                 "failure": None
                 if self.failure is None
                 else place_of(self.failure.origin, self.failure.reason) | {"requirement": self.failure.relation},
-                "doubts": [place_of(d.origin, d.reason) for d in self.possible_failures],
+                "doubts": [doubt(d, texts) for d in self.possible_failures],
                 **({"discharged": [d.document() for d in self.discharged]} if self.discharged else {}),
                 "premises": [place_of(c.origin, texts.relation(c.relation)) for c in self.premises],
                 "nearest": None if self.nearest is None else self.nearest.document(),
@@ -157,8 +160,9 @@ class Check:
 class RangeCheck:
     """The answer for a box of sizes.
 
-    `HOLDS`: no size in it breaks a requirement (`RUNS`: and no node can fail for another reason). `FAILS`: with a size
-    and the node. `MAY_FAIL`: a requirement over data-dependent sizes is open. `UNKNOWN`: a requirement was not decided.
+    `LEGAL`: no size in it is known to be illegal; `open` are requirements that data decide, `possible_failures` nodes
+    that may fail. `RUNS`: there are none. `ILLEGAL`: with a size and the node. `UNDECIDED`: a requirement was not
+    decided.
     """
 
     box: Mapping[str, tuple[int, int]]
@@ -180,7 +184,7 @@ class RangeCheck:
 
     @property
     def ok(self) -> bool:
-        return self.outcome in (Outcome.RUNS, Outcome.HOLDS)
+        return self.outcome in (Outcome.RUNS, Outcome.LEGAL)
 
     def __bool__(self) -> bool:
         return self.ok
@@ -190,13 +194,12 @@ class RangeCheck:
         text = f"{self.outcome.value} for {box}"
         if self.failure is not None:
             at = ", ".join(f"{name}={size}" for name, size in (self.sizes or {}).items())
-            text = f"fails for {box} at {at}: {self.failure}"
+            text = f"illegal for {box} at {at}: {self.failure}"
         if self.assuming:
             text += f"; assuming {' and '.join(map(str, self.assuming))}"
         if self.open:
             text += f"; not shown: {'; '.join(map(str, self.open))}"
-        if self.possible_failures:
-            text += f"; may fail on data: {'; '.join(map(str, self.possible_failures))}"
+        text += "".join(f"; {title}: {'; '.join(map(str, found))}" for title, found in by_kind(self.possible_failures))
         return text + (f" ({self.reason})" if self.reason else "")
 
     def __repr__(self) -> str:
@@ -209,25 +212,28 @@ class RangeCheck:
         return block(
             self.outcome.value,
             table("all sizes", [(name, f"{lo}..{hi}") for name, (lo, hi) in self.box.items()], ("symbol", "range")),
-            table("fails at", list((self.sizes or {}).items()), ("symbol", "size")),
+            table("illegal at", list((self.sizes or {}).items()), ("symbol", "size")),
             _failed(self.failure),
             paragraph(self.reason),
             paragraph(self.assuming and f"assuming {' and '.join(map(str, self.assuming))}"),
             table("not shown", [(texts.relation(c.formula), c.origin, c.reason) for c in self.open], _REQUIREMENT),
-            table("may fail on data", [(d.origin, d.reason) for d in self.possible_failures], ("node", "reason")),
+            *(
+                table(title, [(d.origin, d.reason) for d in found], ("node", "reason"))
+                for title, found in by_kind(self.possible_failures)
+            ),
             table("premises", [(c.origin, texts.relation(c.relation)) for c in self.premises]),
             table("where", list(texts.definitions.items())),
         )
 
     def to_json(self, texts: Where | None = None, *, model: str = "") -> str:
-        """As a JSON object, schema `absint.check-range/2`, about the model of that name.
+        """As a JSON object, schema `absint.check-range/3`, about the model of that name.
 
         Long dims have the names of `texts`, if there are any.
         """
         texts = texts or Where(Naming())
         return json_text(
             {
-                "schema": "absint.check-range/2",
+                "schema": "absint.check-range/3",
                 "absint": VERSION,
                 "model": model,
                 "assume": list(map(str, self.assuming)),
@@ -239,7 +245,7 @@ class RangeCheck:
                 if self.failure is None
                 else place_of(self.failure.origin, self.failure.reason) | {"requirement": self.failure.relation},
                 "open": [place_of(c.origin, texts.relation(c.formula)) for c in self.open],
-                "doubts": [place_of(d.origin, d.reason) for d in self.possible_failures],
+                "doubts": [doubt(d, texts) for d in self.possible_failures],
                 "premises": [place_of(c.origin, texts.relation(c.relation)) for c in self.premises],
                 "reason": self.reason,
                 "definitions": texts.definitions,
@@ -263,10 +269,16 @@ def _shape(shape: tuple[int | None, ...] | None) -> str:
     return "?" if shape is None else f"[{', '.join('?' if size is None else str(size) for size in shape)}]"
 
 
+def doubt(failure: PossibleFailure, texts: Where) -> dict[str, object]:
+    """A node that may fail, as JSON has it: by `data` or for its `rule`, and the condition, if there is one."""
+    when = "" if failure.guard is TRUE else texts.relation(failure.guard)
+    return {**place_of(failure.origin, failure.reason), "kind": failure.kind, "when": when}
+
+
 def place_of(origin: Origin, reason: str) -> dict[str, object]:
     """A node and what is said of it, as JSON has them."""
     place = {"node": origin.name, "path": origin.path, "operator": origin.operator, "output": origin.output}
     return {**place, "reason": reason}
 
 
-__all__ = ["Check", "Failure", "Outcome", "RangeCheck", "place_of"]
+__all__ = ["Check", "Failure", "Outcome", "RangeCheck", "doubt", "place_of"]

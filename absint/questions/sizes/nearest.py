@@ -10,13 +10,15 @@ from absint.lattices.deadline import DeadlineError, within
 from absint.lattices.limits import SECONDS, Limits
 from absint.lattices.logic.facts import Facts
 from absint.lattices.logic.relation import Relation, eq, ge, gt, lt
+from absint.lattices.logic.truth import YES
 from absint.lattices.terms.expr import MAX_DIM, Expr
 from absint.lattices.terms.interval import ANY, Congruence
 from absint.program.limits import LIMITED
-from absint.queries.neighbours import Alone, Nearest, Neighbour
-from absint.queries.outcomes import Outcome
-from absint.queries.provers import checked
-from absint.queries.size_checks import check, sizes_of
+from absint.questions.limits import checked
+from absint.questions.sizes.checking import sizes_of
+from absint.questions.sizes.judge import Judge
+from absint.questions.sizes.neighbours import Alone, Nearest, Neighbour
+from absint.questions.sizes.outcomes import Outcome
 from absint.solution.constraints import recorded
 from absint.solver.constraints import ConstraintSet
 from absint.solver.contracts.simplification import simplified
@@ -27,8 +29,16 @@ if TYPE_CHECKING:
     from absint.shapes.sizes import Sizes
     from absint.solution.analysed import Analysed
 
-_CHECKS: Final = 16
-"""Sizes that meet all requirements of nodes and are refused by a check, before the search gives up."""
+_CHECKS: Final = 128
+_NODES: Final = 20_000
+"""Sizes that meet all requirements of nodes and are refused by a check, and nodes analysed in these, before the search
+for the nearest gives up."""
+
+_SPREAD: Final = (1, 2, 3, 4, 5, 7, 8, 9, 16, 32, 64, 100, 128, 224, 256, 512, 1024)
+"""Sizes that are tried then: of all symbols, and of one."""
+
+_FAR: Final = 32
+"""Most of them that are checked."""
 
 
 def nearest(analysed: Analysed, sizes: Sizes, limits: Limits | None = None) -> Nearest:
@@ -54,7 +64,7 @@ class SizeRange(NamedTuple):
 
 
 class LegalSizes:
-    """The legal sizes of some symbols: all sizes, and the elements that are chosen. No sizes are checked twice."""
+    """The legal sizes of some symbols: all sizes, and the elements that are chosen."""
 
     def __init__(self, analysed: Analysed, names: Iterable[str], limits: Limits) -> None:
         self.symbols = {name: analysed.parameters[name] for name in names}
@@ -62,7 +72,7 @@ class LegalSizes:
         """The limit that was reached, if one was."""
         self._analysed = analysed
         self._prover = Prover(ConstraintSet(), order=tuple(analysed.parameters), limits=limits)
-        self._checked: dict[tuple[int, ...], Outcome] = {}
+        self._judge = analysed.once(Judge)
 
     @cached_property
     def requirements(self) -> list[Relation]:
@@ -89,20 +99,30 @@ class LegalSizes:
         """
         candidates = Candidates(given, self.symbols, [*self.requirements, *extra], self._prover)
         refused, undecided = 0, False
+        most = max(_CHECKS // 8, min(_CHECKS, _NODES // max(1, len(self._analysed.nodes))))
         for candidate in candidates:
             if self.is_legal(candidate.sizes):
                 yield candidate.sizes, candidate.nearest and not undecided
                 refused = 0
                 continue
             refused += 1
-            undecided |= self._outcome(candidate.sizes) is Outcome.UNKNOWN
+            undecided |= self._judge.check(candidate.sizes).outcome is Outcome.UNDECIDED
             if undecided:
                 self.reason = LIMITED
                 return
-            if refused == _CHECKS:
-                self.reason = f"a check refused each of the {_CHECKS} nearest sizes that meet all stated requirements"
+            if refused == most:
+                yield from ((sizes, False) for sizes in self._far(given, extra) if self.is_legal(sizes))
+                self.reason = f"a check refused each of the {most} nearest sizes that meet all stated requirements"
                 return
         self.reason = candidates.reason or self.reason
+
+    def _far(self, given: Mapping[str, int], extra: Sequence[Relation]) -> Sequence[Mapping[str, int]]:
+        """Ordinary sizes that meet the requirements, the nearest first."""
+        equal = [dict.fromkeys(given, size) for size in _SPREAD]
+        alone = [{**given, name: size} for name in given for size in _SPREAD]
+        needed = [*self.requirements, *extra]
+        found = [sizes for sizes in (*equal, *alone) if all(r.at(sizes) is YES for r in needed)]
+        return sorted(found, key=lambda sizes: sum(abs(sizes[n] - given[n]) for n in given))[:_FAR]
 
     def not_empty(self, given: Mapping[str, int]) -> tuple[Relation, ...]:
         """Every size is 1 or more that is so in the given ones."""
@@ -110,13 +130,7 @@ class LegalSizes:
 
     def is_legal(self, sizes: Mapping[str, int]) -> bool:
         """A check confirms the sizes."""
-        return self._outcome(sizes) in (Outcome.RUNS, Outcome.HOLDS)
-
-    def _outcome(self, sizes: Mapping[str, int]) -> Outcome:
-        key = tuple(sizes.values())
-        if key not in self._checked:
-            self._checked[key] = check(self._analysed, sizes).outcome
-        return self._checked[key]
+        return self._judge.is_legal(sizes)
 
 
 class _Answer:

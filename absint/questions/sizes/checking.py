@@ -1,32 +1,39 @@
-"""A check at given sizes, one of each symbol. `absint.queries.size_boxes` is about all sizes in a box."""
+"""A check at given sizes, one of each symbol. `absint.questions.sizes.boxes` is about all sizes in a box."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from absint.errors import UsageError
 from absint.lattices.contents import Contents, element_symbols
 from absint.lattices.dtype import DType
+from absint.lattices.limits import Limits
 from absint.lattices.logic.facts import Facts
 from absint.lattices.logic.relation import FALSE, TRUE, Relation, eq
 from absint.lattices.logic.truth import NO, YES
 from absint.lattices.terms.expr import Dim
 from absint.lattices.terms.real import Real
 from absint.lattices.value import Tensor, Value
-from absint.queries.outcomes import Check, Discharged, Failure, Outcome
+from absint.questions.sizes.outcomes import Check, Discharged, Failure, Outcome
 from absint.shapes.advice import NO_ADVICE, Advice
 from absint.shapes.advised import Adviser, advised
 from absint.shapes.rounds import Round
 from absint.shapes.run import run
-from absint.shapes.sizes import given
+from absint.shapes.sizes import exact_sizes
 from absint.solution.constraints import DECLARATION, Recorder, load_doubts, recorded
-from absint.solver.constraints import Constraint, PossibleFailure
+from absint.solver.constraints import Constraint, ConstraintSet, PossibleFailure
+from absint.solver.contracts.samples import near
+from absint.solver.prove import Prover
 
 if TYPE_CHECKING:
     from absint.shapes.sizes import Sizes
     from absint.solution.analysed import Analysed
+
+
+_TOGETHER: Final = Limits(0.5, 200_000)
+"""Of a proof that no elements of the inputs meet all requirements on them."""
 
 
 def sizes_of(analysed: Analysed, binding: Sizes) -> dict[str, int]:
@@ -34,11 +41,7 @@ def sizes_of(analysed: Analysed, binding: Sizes) -> dict[str, int]:
 
     Raises UsageError for a missing, unknown or impossible size.
     """
-    numbers: dict[str, int] = {}
-    for name, (low, high, text) in given(binding, analysed.declared_inputs).ends.items():
-        if low is None or low != high:
-            raise UsageError(f"{text}: a range, where one size is asked for: check_range takes it")
-        numbers[name] = low
+    numbers = exact_sizes(binding, analysed.declared_inputs)
     missing = [name for name in analysed.symbols if name not in numbers]
     if missing:
         raise UsageError(f"no size for {', '.join(map(repr, missing))}: every symbol of the inputs needs one")
@@ -68,12 +71,12 @@ def check(analysed: Analysed, binding: Sizes, *, zeros: bool = False) -> Check:
     for relation in (*analysed.declared_premises, *assumed):
         if relation.at(sizes) is NO:
             excluded = Failure(DECLARATION, "the declared or assumed sizes do not allow it", str(relation))
-            return Check(sizes, Outcome.FAILS, failure=excluded, assuming=assumed)
+            return Check(sizes, Outcome.ILLEGAL, failure=excluded, assuming=assumed)
     never = next((c for c in recorded(analysed).base if c.role == "required" and c.formula is FALSE), None)
     if never is not None:
-        return Check(sizes, Outcome.FAILS, failure=Failure(never.origin, never.reason), assuming=assumed)
+        return Check(sizes, Outcome.ILLEGAL, failure=Failure(never.origin, never.reason), assuming=assumed)
     found = _checked(analysed, sizes, bound(analysed, sizes, _zeros(analysed, sizes) if zeros else None))
-    if analysed.companions is None or zeros or found.outcome is not Outcome.HOLDS:
+    if analysed.companions is None or zeros or found.outcome is not Outcome.LEGAL:
         return found
     return _advised(analysed, sizes, found, analysed.companions.adviser)
 
@@ -83,20 +86,22 @@ def _checked(analysed: Analysed, sizes: Mapping[str, int], found: Round) -> Chec
     assumed = analysed.assumptions
     recorder = Recorder(analysed.lowered, found).run()
     failure = next(_failures(analysed, recorder.constraints, sizes), None) or broken_requirement(analysed, sizes)
+    open_ = [c for c in recorder.constraints if c.role == "required"]
+    failure = failure or excluded_together(analysed, open_)
     if failure is not None:
-        return Check(sizes, Outcome.FAILS, failure=failure, assuming=assumed)
+        return Check(sizes, Outcome.ILLEGAL, failure=failure, assuming=assumed)
     possible_failures = list(recorder.possible_failures)
     possible_failures += [
-        PossibleFailure(c.origin, TRUE, c.reason)
+        PossibleFailure(c.origin, TRUE, c.reason if c.formula is FALSE else _needing(analysed, c))
         for c in recorder.constraints
-        if c.role == "required" or (c.role == "defined" and c.formula is FALSE)
+        if c in open_ or (c.role == "defined" and c.formula is FALSE)
     ]
-    possible_failures += (*_incomplete(analysed, found, recorder), *load_doubts(analysed))
+    possible_failures += load_doubts(analysed)
     broken = tuple(c for c in recorder.constraints if c.role == "assumed" and c.formula is FALSE)
     shapes = {name: _concrete(found.states[node][at]) for name, (node, at) in _named(analysed) if node >= 0}
-    outcome = Outcome.HOLDS if possible_failures or broken else Outcome.RUNS
+    outcome = Outcome.LEGAL if possible_failures or broken else Outcome.RUNS
     if found.analysis.unfinished:
-        outcome = Outcome.UNKNOWN
+        outcome = Outcome.UNDECIDED
     failures = tuple(dict.fromkeys(possible_failures))
     return Check(sizes, outcome, shapes, None, failures, broken, assuming=assumed)
 
@@ -160,17 +165,33 @@ def broken_requirement(analysed: Analysed, sizes: Mapping[str, int]) -> Failure 
     return None
 
 
-def _incomplete(analysed: Analysed, found: Round, recorder: Recorder) -> Iterator[PossibleFailure]:
-    """Nodes whose rules do not promise to state everything that a run needs."""
-    seen = set()
-    for node, summary in found.analysis.applied.items():
-        item = analysed.nodes[node]
-        operation = item.operation
-        if operation is None or not summary.outputs or operation.operator in seen:
-            continue
-        if not operation.is_complete:
-            seen.add(operation.operator)
-            yield PossibleFailure(recorder.origin(node), TRUE, "its rule does not promise that nothing else can fail")
+def excluded_together(analysed: Analysed, open_: Sequence[Constraint]) -> Failure | None:
+    """The first requirement in execution order that no elements of the inputs meet together with those before it."""
+    elements = analysed.declared_inputs.elements
+    asked = [c for c in open_ if c.formula.free_symbols and c.formula.free_symbols <= elements.keys()]
+    if len(asked) < 2 or not _exclude(analysed, asked):
+        return None
+    last = next(at for at in range(1, len(asked) + 1) if _exclude(analysed, asked[:at]))
+    names = sorted(set().union(*(c.formula.free_symbols for c in asked[:last])))
+    c = asked[last - 1]
+    return Failure(c.origin, f"{c.reason}; no value of {', '.join(names)} meets all requirements", str(c.formula))
+
+
+def _exclude(analysed: Analysed, asked: Sequence[Constraint]) -> bool:
+    """No elements meet all of these requirements: proved."""
+    relations = list(dict.fromkeys(c.formula for c in asked))
+    names = sorted(set().union(*(relation.free_symbols for relation in relations)))
+    if Facts(relations, tuple(names)).contradiction:
+        return True
+    if near(relations, names).meet(relations):
+        return False
+    return Prover(ConstraintSet(), order=tuple(names), limits=_TOGETHER).entails(relations, FALSE).entailed is True
+
+
+def _needing(analysed: Analysed, c: Constraint) -> str:
+    """The reason of a requirement, and the elements that meet it if they alone decide it."""
+    symbols = c.formula.free_symbols
+    return f"{c.reason}, which needs {c.formula}" if symbols and symbols <= analysed.elements.keys() else c.reason
 
 
 def _with_zeros(value: Tensor, sizes: Mapping[str, int]) -> Value:

@@ -1,0 +1,166 @@
+"""Sizes to show numbers at where the user gives none: near 64, and legal."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
+from typing import TYPE_CHECKING, Final
+
+from absint.errors import UsageError
+from absint.lattices.deadline import DeadlineError, within
+from absint.lattices.limits import Limits
+from absint.lattices.logic.facts import Facts
+from absint.lattices.logic.relation import Relation
+from absint.lattices.logic.truth import NO
+from absint.lattices.terms.expr import MAX_DIM, Dim, Symbol, expr_of
+from absint.lattices.terms.interval import Interval
+from absint.lattices.value import Tensor
+from absint.questions.sizes.checking import broken_requirement
+from absint.questions.sizes.judge import Judge
+from absint.questions.sizes.nearest import LegalSizes
+from absint.solution.constraints import constraints, recorded
+
+if TYPE_CHECKING:
+    from absint.solution.analysed import Analysed
+    from absint.solver.constraints import Constraint, PossibleFailure
+
+DEFAULT_SIZES: Final = (64, 256, 1024, 4096)
+"""Default sizes of a symbol: the first one that is possible is used."""
+
+_OTHERS: Final = (64, 32, 128, 16, 256, 8, 512, 1024, 4, 2048, 2, 4096, 1)
+"""Sizes of one symbol to try where a requirement is not met, the most likely first."""
+
+_REPAIRS: Final = 8
+
+_LIMITS: Final = Limits(2.0, 300_000)
+"""Of the search for legal sizes."""
+
+Sizes = Mapping[str, int]
+
+
+class Starts:
+    """Legal sizes near wanted ones. `Analysed.once(Starts)` finds them once for all questions."""
+
+    def __init__(self, analysed: Analysed) -> None:
+        self._analysed = analysed
+        self._found: dict[tuple[tuple[str, int], ...], Sizes | None] = {}
+
+    @property
+    def without(self) -> bool:
+        """No legal sizes were found near some of the sizes that were asked for."""
+        return any(sizes is None for sizes in self._found.values())
+
+    def near(self, wanted: Sizes) -> Sizes | None:
+        """The wanted sizes of inputs if they are legal, else the nearest that are; None if none are found."""
+        key = tuple(wanted.items())
+        if key not in self._found:
+            self._found[key] = self._near(wanted)
+        return self._found[key]
+
+    def _near(self, wanted: Sizes) -> Sizes | None:
+        if not self._analysed.policy.sound or self._is_legal(wanted):
+            return wanted
+        legal = LegalSizes(self._analysed, wanted, _LIMITS)
+        with suppress(DeadlineError), within(_LIMITS.seconds):
+            return next((sizes for sizes, _ in legal.near(wanted, legal.not_empty(wanted))), None)
+        return None
+
+    def _is_legal(self, sizes: Sizes) -> bool:
+        """A check confirms them, or the requirements do where they are all that sizes decide."""
+        given = (*self._analysed.declared_premises, *self._analysed.assumptions)
+        if any(r.at(sizes) is NO for r in given) or broken_requirement(self._analysed, sizes) is not None:
+            return False
+        return not may_refuse(self._analysed) or self._analysed.once(Judge).is_legal(sizes)
+
+
+def may_refuse(analysed: Analysed) -> bool:
+    """A check may refuse sizes that meet all requirements over sizes of the inputs."""
+    return next(unstated(analysed), None) is not None
+
+
+def unstated(analysed: Analysed) -> Iterator[Constraint | PossibleFailure]:
+    """What sizes may decide and no requirement over sizes of the inputs says: requirements over elements and over
+    sizes by data, rules that do not state all they need, nodes that may fail though their integers are known."""
+    base = recorded(analysed).base
+    names = frozenset(analysed.symbols)
+    yield from (c for c in base if c.role == "required" and not c.formula.free_symbols <= names)
+    yield from (f for f in base.possible_failures if f.kind == "rule" or _sees_integers(analysed, f.origin.node))
+
+
+def _sees_integers(analysed: Analysed, node: int) -> bool:
+    """No integers that only a run knows reach the node."""
+    run = analysed.base.analysis
+    values = [run.operand(operand, analysed.base.states) for operand in analysed.nodes[node].operands]
+    return all(v.contents is not None for v in values if isinstance(v, Tensor) and v.dtype.is_integer)
+
+
+def default_sizes(
+    analysed: Analysed,
+    symbols: Iterable[Symbol],
+    names: Mapping[Symbol, Dim],
+    facts: Facts,
+    evaluate: Callable[[Sizes], object],
+) -> Sizes:
+    """Each symbol, under its printed name, at 64 or as near to it as is legal, if legal sizes are found.
+
+    Larger where `evaluate` refuses that.
+    """
+    inputs = {Symbol(name, 0): None for name in analysed.symbols}
+    bounds = {str(names.get(s, s.name)): facts.mapping.get(s, expr_of(s)).bounds for s in (*inputs, *symbols)}
+    order = [*analysed.symbols, *sorted(bounds.keys() - set(analysed.symbols), key=_natural)]
+    wanted = {str(names.get(symbol, symbol.name)) for symbol in symbols}
+    required = _requirements(analysed, frozenset(bounds))
+    found: Sizes = {}
+    for size in DEFAULT_SIZES:
+        whole = _repaired({name: _within(size, bounds[name]) for name in order}, bounds, required)
+        legal = analysed.once(Starts).near({name: whole[name] for name in analysed.parameters if name in whole})
+        whole = {**whole, **(legal or {})}
+        found = {name: size for name, size in whole.items() if name in wanted}
+        with suppress(UsageError):
+            evaluate(found)
+            break
+    return found
+
+
+def _requirements(analysed: Analysed, known: frozenset[str]) -> Sequence[Relation]:
+    """Requirements of a run over these symbols alone."""
+    stated = (c.formula for c in constraints(analysed) if c.role != "defined")
+    return [formula for formula in dict.fromkeys(stated) if formula.free_symbols <= known]
+
+
+def _repaired(sizes: Sizes, bounds: Mapping[str, Interval], required: Sequence[Relation]) -> Sizes:
+    """The sizes, with one symbol after another changed so that fewer requirements are broken."""
+    broken = _broken(sizes, required)
+    for _ in range(_REPAIRS):
+        if not broken:
+            break
+        best = min(_changed(sizes, bounds, broken[0]), key=lambda other: len(_broken(other, required)), default=sizes)
+        left = _broken(best, required)
+        if len(left) >= len(broken):
+            break
+        sizes, broken = best, left
+    return sizes
+
+
+def _changed(sizes: Sizes, bounds: Mapping[str, Interval], relation: Relation) -> Iterator[Sizes]:
+    """The sizes with another one for a symbol of the relation."""
+    for size in _OTHERS:
+        for name in sizes:
+            if name in relation.free_symbols and size in bounds[name]:
+                yield {**sizes, name: size}
+
+
+def _broken(sizes: Sizes, required: Sequence[Relation]) -> list[Relation]:
+    return [relation for relation in required if relation.at(sizes) is NO]
+
+
+def _within(size: int, bounds: Interval) -> int:
+    return max(bounds.lo or 0, min(size, MAX_DIM if bounds.hi is None else bounds.hi))
+
+
+def _natural(name: str) -> tuple[int, str]:
+    """`_d2` stands before `_d10`."""
+    return len(name), name
+
+
+__all__ = ["DEFAULT_SIZES", "Starts", "default_sizes", "may_refuse", "unstated"]
