@@ -11,7 +11,7 @@ from absint.costs.cost import Cost
 from absint.costs.memory import Memory
 from absint.declared.diagnostics import diagnostics
 from absint.lattices.limits import Limits
-from absint.lattices.logic.relation import TRUE
+from absint.lattices.logic.relation import FALSE, TRUE, disjunction, negation
 from absint.lattices.shape import Shape
 from absint.lattices.terms.expr import MAX_DIM, Dim
 from absint.lattices.text.escapes import Json, plain
@@ -196,7 +196,9 @@ class Content:
             if isinstance(item, PossibleFailure):
                 found[item.origin, item.guard] = None if item.guard is TRUE else self._over_inputs(item.guard)
             elif not item.formula.free_symbols <= names:
-                found[item.origin, TRUE] = None
+                parts = item.formula.parts if item.formula.op == "or" else ()
+                met = disjunction(*(part for part in parts if part.free_symbols <= names))
+                found[item.origin, item.formula] = None if met is FALSE else self._over_inputs(negation(met))
         return list(found.values())
 
     # Nodes

@@ -2,7 +2,7 @@
 // is legal and nearest by construction; where time is up, less is offered.
 
 const reach = 65536; // the farthest that one size is moved alone
-const patience = 600; // milliseconds for all of it
+const patience = window.patience ?? 600; // milliseconds for all of it
 const failedLately = [];
 
 function isLegal(sizes) {
