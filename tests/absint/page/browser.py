@@ -40,7 +40,7 @@ def opened(
     absint.analyze(model).report(file)
     context = browser.new_context(viewport={"width": width, "height": 900}, java_script_enabled=script)
     page = context.new_page()
-    page.add_init_script("window.patience = 20000")  # no search ends early where the machine is busy
+    page.add_init_script("window.patience = 3000")  # no search ends early where the machine is busy
     wrong: list[str] = []
     page.on("console", lambda message: wrong.append(message.text) if message.type in ("error", "warning") else None)
     page.on("pageerror", lambda error: wrong.append(str(error)))
