@@ -15,9 +15,9 @@ from absint.diffing.witness import Both, Side
 from absint.lattices.deadline import DeadlineError
 from absint.lattices.logic.relation import FALSE, Relation
 from absint.lattices.logic.truth import NO
+from absint.questions.sizes.checking import may_refuse
 from absint.questions.sizes.judge import Judge
 from absint.questions.sizes.smallest import Sizes, legal_sizes, small_sizes
-from absint.questions.sizes.start import may_refuse
 from absint.solution.constraints import DECLARATION
 
 if TYPE_CHECKING:

@@ -16,8 +16,8 @@ from absint.lattices.value import AnyTensor
 from absint.linting.codes import RULES
 from absint.linting.finding import Finding
 from absint.program.limits import RULELESS
+from absint.questions.sizes.checking import unstated
 from absint.questions.sizes.contracts import contract, facts_from
-from absint.questions.sizes.start import unstated
 from absint.solution.naming import defining, where
 from absint.solution.node_diagnostics import can_run
 from absint.solver.contracts.causes import ordinary

@@ -19,8 +19,8 @@ from absint.lattices.value import BOTTOM, AnyTensor, Tensor, Value
 from absint.page.derivations import Derivations
 from absint.page.groups import Group, Named, folded, scopes_of
 from absint.page.instructions import Instructions
+from absint.questions.sizes.checking import unstated
 from absint.questions.sizes.contracts import contract
-from absint.questions.sizes.start import unstated
 from absint.report.summary import first_unknown
 from absint.solution.constraints import recorded
 from absint.solution.described import described

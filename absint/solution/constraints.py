@@ -35,6 +35,7 @@ from absint.solver.constraints import Constraint, ConstraintSet, Origin, Possibl
 if TYPE_CHECKING:
     from absint.program.lowered import Lowered
     from absint.shapes.advice import Finding
+    from absint.shapes.summaries import RuleSummary
     from absint.solution.analysed import Analysed
 
 DECLARATION: Final = Origin(-1, "", "the declarations of the inputs", "", "")
@@ -70,6 +71,8 @@ class Recorder:
     def run(self) -> Recorder:
         """Record every node, in execution order."""
         applied = self._analysis.applied
+        operations = {node.operation for node in self._nodes}
+        incomplete = {k for k in operations if k is not None and not k.is_complete}
         for node in range(len(self._nodes)):
             summary = applied.get(node)
             if summary is not None and summary.refusal:
@@ -87,19 +90,18 @@ class Recorder:
             if summary is None or summary.rejected is None:
                 for relation in self._sizes_of(node):
                     self._state(node, relation, "defined", NOT_NEGATIVE)
-            if summary is not None and summary.outputs and RULELESS.isdisjoint(summary.possible_failures):
-                self._incomplete(node)
+            if incomplete and self._nodes[node].operation in incomplete and summary is not None and summary.outputs:
+                self._not_stated(node, summary)
         return self
 
-    def _incomplete(self, node: int) -> None:
+    def _not_stated(self, node: int, summary: RuleSummary) -> None:
         """Record, once for the nodes of an operator on a path, that its rule does not promise to state all."""
         operation = self._nodes[node].operation
-        if operation is None or operation.is_complete:
+        if operation is None or not RULELESS.isdisjoint(summary.possible_failures):
             return
-        operator = operation.operator
         guard = self.path_condition(self._nodes[node].gate)
-        if (operator, guard) not in self._not_promised and (operator, TRUE) not in self._not_promised:
-            self._not_promised.add((operator, guard))
+        if self._not_promised.isdisjoint({(operation.operator, guard), (operation.operator, TRUE)}):
+            self._not_promised.add((operation.operator, guard))
             self.may_fail(node, NOT_PROMISED)
 
     def found(self, findings: Sequence[Finding]) -> None:

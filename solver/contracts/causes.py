@@ -17,8 +17,8 @@ _TRIED: Final = 125
 _SMALL: Final = 34
 """The sizes of one symbol that are tried."""
 
-_BROKEN: Final = 12
-_FORMULAS: Final = 48
+_BROKEN: Final = 6
+_FORMULAS: Final = 24
 """Most sizes that a clause excludes, and requirements, that are held against each other."""
 
 

@@ -18,7 +18,7 @@ from absint.lattices.logic.relation import FALSE, TRUE, Relation, ge, le, negati
 from absint.lattices.terms.expr import MAX_DIM
 from absint.program.limits import LIMITED
 from absint.questions.limits import checked
-from absint.questions.sizes.checking import broken_requirement, check
+from absint.questions.sizes.checking import broken_requirement, check, may_refuse
 from absint.questions.sizes.outcomes import Failure, Outcome, RangeCheck
 from absint.shapes.sizes import given
 from absint.solution.constraints import ASSUMPTION, NOT_NEGATIVE, all_names, recorded
@@ -30,8 +30,8 @@ if TYPE_CHECKING:
     from absint.solution.analysed import Analysed
 
 
-_MOST_TRIED: Final = 12
-_MOST_NODES: Final = 20_000
+_MOST_TRIED: Final = 8
+_MOST_NODES: Final = 4_000
 """Limits of what is checked one by one: sizes, and nodes analysed in total."""
 
 
@@ -126,6 +126,8 @@ class _Range:
         if found.outcome is not Outcome.RUNS:
             with suppress(DeadlineError):
                 for sizes in _tried(self._ends, len(self._result.nodes)):
+                    if not may_refuse(self._result, sizes):
+                        continue
                     refused = check(self._result, sizes)
                     if refused.failure is not None and refused.failure.origin.node >= 0:
                         return replace(found, outcome=Outcome.ILLEGAL, failure=refused.failure, sizes=sizes)

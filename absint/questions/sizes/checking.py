@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
+from functools import partial
 from typing import TYPE_CHECKING, Final
 
 from absint.errors import UsageError
@@ -165,6 +166,37 @@ def broken_requirement(analysed: Analysed, sizes: Mapping[str, int]) -> Failure 
     return None
 
 
+def unstated(analysed: Analysed) -> Iterator[Constraint | PossibleFailure]:
+    """What sizes may decide and no requirement over sizes of the inputs says: requirements over elements and over
+    sizes by data, rules that do not state all they need, nodes that may fail though their integers are known."""
+    base = recorded(analysed).base
+    names = frozenset(analysed.symbols)
+    yield from (c for c in base if c.role == "required" and not c.formula.free_symbols <= names)
+    yield from (f for f in base.possible_failures if f.kind == "rule" or _sees_integers(analysed, f.origin.node))
+
+
+def _sees_integers(analysed: Analysed, node: int) -> bool:
+    """No integers that only a run knows reach the node."""
+    run = analysed.base.analysis
+    values = [run.operand(operand, analysed.base.states) for operand in analysed.nodes[node].operands]
+    return all(v.contents is not None for v in values if isinstance(v, Tensor) and v.dtype.is_integer)
+
+
+def may_refuse(analysed: Analysed, sizes: Mapping[str, int] | None = None) -> bool:
+    """A check may refuse sizes, or any, that meet all requirements over sizes of the inputs."""
+    open_ = analysed.once(_unstated)
+    return bool(open_) if sizes is None else any(map(partial(_is_open, sizes), open_))
+
+
+def _unstated(analysed: Analysed) -> list[Constraint | PossibleFailure]:
+    return list(unstated(analysed))
+
+
+def _is_open(sizes: Mapping[str, int], item: Constraint | PossibleFailure) -> bool:
+    """These sizes do not settle it."""
+    return item.guard.at(sizes) is not NO if isinstance(item, PossibleFailure) else item.formula.at(sizes) is not YES
+
+
 def excluded_together(analysed: Analysed, open_: Sequence[Constraint]) -> Failure | None:
     """The first requirement in execution order that no elements of the inputs meet together with those before it."""
     elements = analysed.declared_inputs.elements
@@ -219,4 +251,6 @@ def _zeros(analysed: Analysed, sizes: Mapping[str, int]) -> dict[int, Value]:
     return found
 
 
-__all__ = ["Check", "Failure", "Outcome", "bound", "broken_requirement", "check"]
+__all__ = [
+    "Check", "Failure", "Outcome", "bound", "broken_requirement", "check", "may_refuse", "unstated"
+]  # fmt: skip

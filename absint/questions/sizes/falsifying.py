@@ -78,9 +78,9 @@ class LegalSizes:
         if not rest or not can_run(self._analysed):
             return found
         for empty, certain in product((False, True), (True, False) if self._analysed.is_complete else (False,)):
-            for sizes in self._drawn if certain else self._least_open(rest, empty):
+            for sizes in self.drawn if certain else self._least_open(rest, empty):
                 false = [c for c in rest if c.is_false_at(sizes)] if _has_0(sizes) is empty else []
-                if false and self._meets(sizes) and self._legal(sizes, certain):
+                if false and self.meets(sizes) and self._legal(sizes, certain):
                     found |= dict.fromkeys(false, sizes)
                     rest = [c for c in rest if c not in found]
             for condition in rest[:MAX_SEARCHED]:
@@ -99,8 +99,8 @@ class LegalSizes:
     def _least_open(self, conditions: Sequence[Condition], empty: bool) -> Sequence[Sizes]:
         """Drawn sizes at which conditions are false, in ascending order of nodes that may fail."""
         graded: list[tuple[int, Sizes]] = []
-        for sizes in sorted(self._drawn, key=_corners):
-            if _has_0(sizes) is empty and any(c.is_false_at(sizes) for c in conditions) and self._meets(sizes):
+        for sizes in sorted(self.drawn, key=_corners):
+            if _has_0(sizes) is empty and any(c.is_false_at(sizes) for c in conditions) and self.meets(sizes):
                 grade = self._grade(sizes)
                 if grade is not None:
                     graded.append((grade, sizes))
@@ -148,7 +148,7 @@ class LegalSizes:
         return Facts(self._required, self._analysed.symbols)
 
     @cached_property
-    def _drawn(self) -> Sequence[Sizes]:
+    def drawn(self) -> Sequence[Sizes]:
         """A few sizes that facts allow: equal ones, some that share no factor, and batches of large ones."""
         names = self._analysed.symbols
         wanted = [dict.fromkeys(names, 1)]
@@ -161,10 +161,10 @@ class LegalSizes:
             wanted += [{name: 1 + (number + shift) % 2 for number, name in enumerate(names)} for shift in (0, 1)]
             wanted += [dict.fromkeys(names, 0)]
         found = [sizes for sizes in map(self._fitted, wanted) if sizes is not None]
-        if not any(map(self._meets, found)):
+        if not any(map(self.meets, found)):
             found += filter(None, map(self._repaired, wanted[:3]))
-        if not any(map(self._meets, found)):
-            found += islice(filter(self._meets, self._grid()), 3)
+        if not any(map(self.meets, found)):
+            found += islice(filter(self.meets, self._grid()), 3)
         return list({tuple(sizes.values()): sizes for sizes in found}.values())
 
     def _grid(self) -> Iterator[Sizes]:
@@ -177,7 +177,7 @@ class LegalSizes:
     def _start(self) -> Sizes:
         """Sizes that others differ from in a few symbols."""
         fallback = dict.fromkeys(self._analysed.symbols, 1)
-        return next(filter(self._meets, self._drawn), next(iter(self._drawn), fallback))
+        return next(filter(self.meets, self.drawn), next(iter(self.drawn), fallback))
 
     def _near(self, condition: Condition, certain: bool, empty: bool) -> Iterator[Sizes]:
         """Sizes, one of them 0 if `empty`, that differ in the symbols of a condition, at which it is false.
@@ -206,12 +206,12 @@ class LegalSizes:
                 continue
             tried.add(key)
             if condition.is_false_at(sizes):
-                if self._meets(sizes):
+                if self.meets(sizes):
                     yield sizes
                 elif (left := left - 1) == 0:
                     return
 
-    def _meets(self, sizes: Sizes) -> bool:
+    def meets(self, sizes: Sizes) -> bool:
         """Every requirement on input sizes alone holds; the last one found broken is asked first."""
         for place, formula in enumerate(self._asked):
             if _truth(formula, sizes) is not YES:
@@ -230,7 +230,7 @@ class LegalSizes:
         """Sizes near the wanted ones that meet the requirements, if a few changes find them."""
         sizes = self._fitted(wanted)
         for _ in range(3):
-            if sizes is None or self._meets(sizes):
+            if sizes is None or self.meets(sizes):
                 return sizes
             broken = self._broken(sizes)
             changed = (
@@ -291,6 +291,12 @@ class LegalSizes:
         return {s.name: congruence for s, congruence in self._facts.remainders.items()}
 
 
+def drawn(analysed: Analysed) -> Iterator[Sizes]:
+    """A few sizes that meet the requirements over sizes of the inputs: small, equal, coprime and large ones."""
+    found = LegalSizes(analysed)
+    return filter(found.meets, found.drawn)
+
+
 _NATURAL: Final = Interval(0, MAX_DIM)
 
 
@@ -311,4 +317,4 @@ def _truth(relation: Relation, sizes: Sizes) -> Truth:
     return UNKNOWN if settled is None else Truth.of(settled)
 
 
-__all__ = ["Condition", "LegalSizes", "Sizes"]
+__all__ = ["Condition", "LegalSizes", "Sizes", "drawn"]

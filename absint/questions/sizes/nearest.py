@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 from absint.lattices.deadline import DeadlineError, within
 from absint.lattices.limits import SECONDS, Limits
 from absint.lattices.logic.facts import Facts
-from absint.lattices.logic.relation import Relation, eq, ge, gt, lt
+from absint.lattices.logic.relation import FALSE, Relation, eq, ge, gt, lt
 from absint.lattices.logic.truth import YES
 from absint.lattices.terms.expr import MAX_DIM, Expr
 from absint.lattices.terms.interval import ANY, Congruence
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from absint.solution.analysed import Analysed
 
 _CHECKS: Final = 128
-_NODES: Final = 20_000
+_NODES: Final = 2_000
 """Sizes that meet all requirements of nodes and are refused by a check, and nodes analysed in these, before the search
 for the nearest gives up."""
 
@@ -115,6 +115,12 @@ class LegalSizes:
                 self.reason = f"a check refused each of the {most} nearest sizes that meet all stated requirements"
                 return
         self.reason = candidates.reason or self.reason
+
+    def solved(self, extra: Sequence[Relation] = ()) -> Mapping[str, int] | None:
+        """Some legal sizes that meet the extra relations too, as Z3 finds them; None if a check refuses these."""
+        model = self._prover.entails([*self.requirements, *extra], FALSE, small=True).model
+        sizes = {name: model.get(name, 1) for name in self.symbols}
+        return sizes if self.is_legal(sizes) else None
 
     def _far(self, given: Mapping[str, int], extra: Sequence[Relation]) -> Sequence[Mapping[str, int]]:
         """Ordinary sizes that meet the requirements, the nearest first."""

@@ -14,15 +14,14 @@ from absint.lattices.logic.relation import Relation
 from absint.lattices.logic.truth import NO
 from absint.lattices.terms.expr import MAX_DIM, Dim, Symbol, expr_of
 from absint.lattices.terms.interval import Interval
-from absint.lattices.value import Tensor
-from absint.questions.sizes.checking import broken_requirement
+from absint.questions.sizes.checking import broken_requirement, may_refuse
+from absint.questions.sizes.falsifying import drawn
 from absint.questions.sizes.judge import Judge
 from absint.questions.sizes.nearest import LegalSizes
-from absint.solution.constraints import constraints, recorded
+from absint.solution.constraints import constraints
 
 if TYPE_CHECKING:
     from absint.solution.analysed import Analysed
-    from absint.solver.constraints import Constraint, PossibleFailure
 
 DEFAULT_SIZES: Final = (64, 256, 1024, 4096)
 """Default sizes of a symbol: the first one that is possible is used."""
@@ -32,7 +31,7 @@ _OTHERS: Final = (64, 32, 128, 16, 256, 8, 512, 1024, 4, 2048, 2, 4096, 1)
 
 _REPAIRS: Final = 8
 
-_LIMITS: Final = Limits(2.0, 300_000)
+_LIMITS: Final = Limits(1.0, 300_000)
 """Of the search for legal sizes."""
 
 Sizes = Mapping[str, int]
@@ -61,37 +60,19 @@ class Starts:
         if not self._analysed.policy.sound or self._is_legal(wanted):
             return wanted
         legal = LegalSizes(self._analysed, wanted, _LIMITS)
+        found = None
         with suppress(DeadlineError), within(_LIMITS.seconds):
-            return next((sizes for sizes, _ in legal.near(wanted, legal.not_empty(wanted))), None)
-        return None
+            found = next((sizes for sizes, _ in legal.near(wanted, legal.not_empty(wanted))), None)
+        if found is None and wanted.keys() == set(self._analysed.symbols):
+            found = next(filter(self._is_legal, drawn(self._analysed)), None)
+        return found or legal.solved(legal.not_empty(wanted))
 
     def _is_legal(self, sizes: Sizes) -> bool:
         """A check confirms them, or the requirements do where they are all that sizes decide."""
         given = (*self._analysed.declared_premises, *self._analysed.assumptions)
         if any(r.at(sizes) is NO for r in given) or broken_requirement(self._analysed, sizes) is not None:
             return False
-        return not may_refuse(self._analysed) or self._analysed.once(Judge).is_legal(sizes)
-
-
-def may_refuse(analysed: Analysed) -> bool:
-    """A check may refuse sizes that meet all requirements over sizes of the inputs."""
-    return next(unstated(analysed), None) is not None
-
-
-def unstated(analysed: Analysed) -> Iterator[Constraint | PossibleFailure]:
-    """What sizes may decide and no requirement over sizes of the inputs says: requirements over elements and over
-    sizes by data, rules that do not state all they need, nodes that may fail though their integers are known."""
-    base = recorded(analysed).base
-    names = frozenset(analysed.symbols)
-    yield from (c for c in base if c.role == "required" and not c.formula.free_symbols <= names)
-    yield from (f for f in base.possible_failures if f.kind == "rule" or _sees_integers(analysed, f.origin.node))
-
-
-def _sees_integers(analysed: Analysed, node: int) -> bool:
-    """No integers that only a run knows reach the node."""
-    run = analysed.base.analysis
-    values = [run.operand(operand, analysed.base.states) for operand in analysed.nodes[node].operands]
-    return all(v.contents is not None for v in values if isinstance(v, Tensor) and v.dtype.is_integer)
+        return not may_refuse(self._analysed, sizes) or self._analysed.once(Judge).is_legal(sizes)
 
 
 def default_sizes(
@@ -163,4 +144,4 @@ def _natural(name: str) -> tuple[int, str]:
     return len(name), name
 
 
-__all__ = ["DEFAULT_SIZES", "Starts", "default_sizes", "may_refuse", "unstated"]
+__all__ = ["DEFAULT_SIZES", "Starts", "default_sizes"]

@@ -13,7 +13,7 @@ from onnx import TensorProto, helper
 from playwright.sync_api import Browser, expect
 
 import absint
-from absint.questions.sizes.start import unstated
+from absint.questions.sizes.checking import unstated
 from tests.absint.page.browser import opened, painted_after, search, set_size, started
 from tests.absint.page.models import DECODER, DETECTOR, flat
 from tests.conftest import CHROMIUM

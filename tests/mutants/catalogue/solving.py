@@ -145,8 +145,8 @@ MUTANTS: Final[tuple[Mutant, ...]] = (
         "check-ignores-incomplete-rules",
         "a rule that does not promise to state everything is believed to",
         "absint.solution.constraints",
-        "if operation is None or operation.is_complete:",
-        "if operation is not None:",
+        "incomplete = {k for k in operations if k is not None and not k.is_complete}",
+        "incomplete = {k for k in operations if k is None}",
         "graph('(float[N, 2, 8, 8] x, float[R, 5] r) => (float[a, b, c, d] y) "
         "{ y = MaxRoiPool<pooled_shape = [2, 2]>(x, r) }').check({'N': 3, 'R': 1}).outcome",
         PROMISES,
