@@ -92,14 +92,20 @@ class Loading:
         return None
 
     def other_stacked(self, copy: Sequence[Shapes | None]) -> str:
-        """A scan output that gets other sizes in a copy if its loop makes no trip."""
+        """A scan output that gets other sizes in a copy if its loop makes no trip.
+
+        A loop of a branch that onnxruntime takes for granted stands in the graph around it, under another output.
+        """
         for before, after in zip(self._before.shapes, copy, strict=False):
+            if before is None or after is None:
+                continue
             known: dict[Key, set[Sizes]] = {}
-            for key, sizes in before.stacked.items() if before is not None else ():
-                known.setdefault(_owner(key), set()).add(sizes)
-            for key, sizes in after.stacked.items() if after is not None else ():
+            for key, sizes in before.stacked.items():
+                for place in (_owner(key), ("", key[1])):
+                    known.setdefault(place, set()).add(sizes)
+            for key, sizes in after.stacked.items():
                 owner = _owner(key)
-                if owner[0] not in self._busy and sizes not in known.get(owner, {sizes}):
+                if owner[0] not in self._busy and sizes not in known.get(owner, known.get(("", key[1]), {None})):
                     return key[1]
         return ""
 

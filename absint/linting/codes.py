@@ -193,8 +193,8 @@ RULES: Final = {
         ),
         LintRule(
             "ABS308", "open-contract", INFO,
-            "Sizes of the inputs that meet the contract may fail: sizes that data decide are required to fit, or a "
-            "rule does not state all that its operator needs.",
+            "Sizes of the inputs that meet the contract may fail: the rule of an operator does not state all that it "
+            "needs, or a failure that sizes decide.",
             "`absint check` at the sizes in question, or a run, tells more.",
             ("node", "nodes"),
         ),

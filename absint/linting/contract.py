@@ -20,6 +20,7 @@ from absint.questions.sizes.checking import unstated
 from absint.questions.sizes.contracts import contract, facts_from
 from absint.solution.naming import defining, where
 from absint.solution.node_diagnostics import can_run
+from absint.solver.constraints import PossibleFailure
 from absint.solver.contracts.causes import ordinary
 from absint.solver.contracts.contract import Clause
 from absint.solver.contracts.simplification import is_plain
@@ -66,7 +67,8 @@ def contracted(analysed: Analysed, limits: Limits) -> Iterator[Finding]:
         text = f"not all sizes fit together: {_stated([first], analysed)}"
         further = tuple(_stated([clause], analysed) for clause in others)
         yield Finding("ABS307", RULES["ABS307"].severity, _first_node([first]), text, len(rest), further)
-    open_ = list({item.origin: item for item in unstated(analysed) if item.reason not in RULELESS}.values())
+    known = (f for f in unstated(analysed) if isinstance(f, PossibleFailure) and f.reason not in RULELESS)
+    open_ = list({failure.origin: failure for failure in known}.values())
     if open_:
         text = f"the contract does not say all: {open_[0].reason}"
         more = tuple(f"{item.origin}: {item.reason}" for item in open_[1:])

@@ -19,7 +19,7 @@ from absint.lattices.value import BOTTOM, AnyTensor, Tensor, Value
 from absint.page.derivations import Derivations
 from absint.page.groups import Group, Named, folded, scopes_of
 from absint.page.instructions import Instructions
-from absint.questions.sizes.checking import unstated
+from absint.questions.sizes.checking import left_open
 from absint.questions.sizes.contracts import contract
 from absint.report.summary import first_unknown
 from absint.solution.constraints import recorded
@@ -192,7 +192,7 @@ class Content:
         """The conditions under which nodes may refuse sizes that meet all that the page evaluates; null for others."""
         names = self.analysed.parameters.keys()
         found: dict[tuple[Origin, Relation], Json] = {}
-        for item in unstated(self.analysed):
+        for item in left_open(self.analysed):
             if isinstance(item, PossibleFailure):
                 found[item.origin, item.guard] = None if item.guard is TRUE else self._over_inputs(item.guard)
             elif not item.formula.free_symbols <= names:

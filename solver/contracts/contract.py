@@ -12,9 +12,11 @@ from dataclasses import dataclass, field
 from typing import NamedTuple
 
 from absint.lattices.deadline import DeadlineError
+from absint.lattices.logic.definedness import truth
 from absint.lattices.logic.formula import Comparison, Relation, leads_negative
 from absint.lattices.logic.relation import TRUE
 from absint.lattices.logic.truth import YES
+from absint.lattices.terms.expr import postorder
 from absint.lattices.text.escapes import excerpt, json_text
 from absint.lattices.text.naming import Naming, Where
 from absint.solver.constraints import Constraint, ConstraintSet, PossibleFailure
@@ -197,9 +199,9 @@ def contract(
     for c in base:
         if c.role == "required":
             if c.formula.free_symbols <= inputs:
-                stated.setdefault(c.formula, {})[c] = None
+                stated.setdefault(_total(c.formula), {})[c] = None
             elif c.formula.free_symbols <= inputs.union(elements):
-                over_elements.setdefault(c.formula, {})[c] = None
+                over_elements.setdefault(_total(c.formula), {})[c] = None
             else:
                 beyond.setdefault(c.formula, c)
     given = [c.formula for c in base if c.origin.node < 0]
@@ -231,6 +233,11 @@ def contract(
         reason,
         tuple(name for name in elements if name in mentioned),
     )
+
+
+def _total(relation: Relation) -> Relation:
+    """The relation, false where sizes do not broadcast that it broadcasts: cases of a broadcast do not tell."""
+    return truth(relation) if any(node.op == "broadcast" for node in postorder(relation.atoms())) else relation
 
 
 def _order(

@@ -83,6 +83,7 @@ class _Range:
         self._possible_failures: list[PossibleFailure] = []
         self._held: dict[Relation, None] = {}
         self._waiting: deque[PossibleFailure] = deque()
+        self._is_point = all(lo == hi for lo, hi in ends.values())
         self.reason = ""
 
     def answer(self) -> RangeCheck:
@@ -126,7 +127,7 @@ class _Range:
         if found.outcome is not Outcome.RUNS:
             with suppress(DeadlineError):
                 for sizes in _tried(self._ends, len(self._result.nodes)):
-                    if not may_refuse(self._result, sizes):
+                    if not (self._is_point or may_refuse(self._result, sizes)):
                         continue
                     refused = check(self._result, sizes)
                     if refused.failure is not None and refused.failure.origin.node >= 0:
@@ -135,8 +136,8 @@ class _Range:
 
     def _single(self) -> RangeCheck | None:
         """The failure of a box with one size, where a requirement may divide by zero."""
-        sizes = {name: lo for name, (lo, hi) in self._ends.items() if lo == hi}
-        failure = broken_requirement(self._result, sizes) if len(sizes) == len(self._ends) else None
+        sizes = {name: lo for name, (lo, hi) in self._ends.items()}
+        failure = broken_requirement(self._result, sizes) if self._is_point else None
         return None if failure is None else RangeCheck(self._ends, Outcome.ILLEGAL, failure, sizes)
 
     def _weigh(self, upto: float) -> None:

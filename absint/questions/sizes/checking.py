@@ -12,7 +12,7 @@ from absint.lattices.contents import Contents, element_symbols
 from absint.lattices.dtype import DType
 from absint.lattices.limits import Limits
 from absint.lattices.logic.facts import Facts
-from absint.lattices.logic.relation import FALSE, TRUE, Relation, eq
+from absint.lattices.logic.relation import FALSE, TRUE, Relation, conjunction, disjunction, eq
 from absint.lattices.logic.truth import NO, YES
 from absint.lattices.terms.expr import Dim
 from absint.lattices.terms.real import Real
@@ -184,12 +184,17 @@ def _sees_integers(analysed: Analysed, node: int) -> bool:
 
 def may_refuse(analysed: Analysed, sizes: Mapping[str, int] | None = None) -> bool:
     """A check may refuse sizes, or any, that meet all requirements over sizes of the inputs."""
-    open_ = analysed.once(_unstated)
-    return bool(open_) if sizes is None else any(map(partial(_is_open, sizes), open_))
+    if sizes is None:
+        return next(unstated(analysed), None) is not None
+    return any(map(partial(_is_open, sizes), analysed.once(left_open)))
 
 
-def _unstated(analysed: Analysed) -> list[Constraint | PossibleFailure]:
-    return list(unstated(analysed))
+def left_open(analysed: Analysed) -> list[Constraint | PossibleFailure]:
+    """As `unstated`, and nodes that may fail on data where a size is 0: nothing is within an empty axis."""
+    found = list(unstated(analysed))
+    empty = disjunction(FALSE, *(eq(analysed.parameters[name], 0) for name in analysed.symbols))
+    others = (f for f in recorded(analysed).base.possible_failures if f not in found)
+    return found + [f._replace(guard=conjunction(f.guard, empty)) for f in others if empty is not FALSE]
 
 
 def _is_open(sizes: Mapping[str, int], item: Constraint | PossibleFailure) -> bool:
@@ -252,5 +257,5 @@ def _zeros(analysed: Analysed, sizes: Mapping[str, int]) -> dict[int, Value]:
 
 
 __all__ = [
-    "Check", "Failure", "Outcome", "bound", "broken_requirement", "check", "may_refuse", "unstated"
+    "Check", "Failure", "Outcome", "bound", "broken_requirement", "check", "left_open", "may_refuse", "unstated"
 ]  # fmt: skip
