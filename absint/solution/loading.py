@@ -81,6 +81,8 @@ def _inferred(analysed: Analysed) -> Iterator[LoadError]:
     names = refused(analysed) or set()
     for node, reason in analysed.once(risks).items() if names else ():
         item = analysed.nodes[node]
+        if _is_lenient(analysed, item.operator):
+            continue
         name = "" if "#" in item.name else item.name
         if f"{item.operator} {name}".strip() in names and not _is_hidden(analysed, node):
             yield LoadError(node, f"{reason}; type inference refuses it as a runtime loads the model", "ill-formed")
@@ -142,14 +144,17 @@ def _departing(analysed: Analysed) -> Iterator[LoadError]:
         if "" in outputs and operation.form is not None and operation.form.needs_name(outputs):
             text = f"{operation.form.name} must have {operation.form.min_outputs} outputs with a name"
             yield LoadError(node, text, "ill-formed")
-        # onnxruntime makes an initialiser of a Constant in any form.
-        is_lenient = operation.op_type == "Constant" and analysed.program.semantics != ONNX
-        if operation.possible_failures and operation.other is None and not is_lenient:
+        if operation.possible_failures and operation.other is None and not _is_lenient(analysed, operation.operator):
             kinds = dict.fromkeys(operation.attributes, 0)
             fatal, harmless = departures(operation.domain, operation.op_type, operation.version, kinds)
             for reason in operation.possible_failures:
                 if reason in harmless or (reason in fatal and operation.form is None):
                     yield LoadError(node, reason, "ill-formed")
+
+
+def _is_lenient(analysed: Analysed, operator: str) -> bool:
+    """onnxruntime makes an initialiser of a Constant in any form."""
+    return operator == "Constant" and analysed.program.semantics != ONNX
 
 
 def _declared(analysed: Analysed) -> Iterator[LoadError]:

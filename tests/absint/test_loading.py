@@ -237,3 +237,12 @@ def test_no_random_node_is_refused_that_onnxruntime_loads(first: int) -> None:
         refused += bool(said)
         assert not said or refusal(model), f"{name}: {said[0].reason}"
     assert refused
+
+
+def test_a_constant_with_several_values_loads_in_onnxruntime() -> None:
+    """It makes an initialiser of the first one."""
+    model = parser.parse_model(dead("k = Constant<value_float = 1.0, value_int = 3>() r = Neg(x)"))
+    for node in model.graph.node[1].attribute[0].g.node[:1]:
+        assert [attribute.name for attribute in node.attribute] == ["value_float", "value_int"]
+    assert not refusal(model)
+    assert [bool(errors(model, semantics)) for semantics in ("onnx", "onnxruntime", "either")] == [True, False, False]
