@@ -246,8 +246,11 @@ def _provisos(first: Model, second: Model, numbers: Callable[[bool], Numbers]) -
     """The parts of either model that its clauses leave out."""
     if first.contract.beyond or second.contract.beyond:
         yield "as far as sizes of the inputs alone decide what is legal"
-    elif first.contract.possible_failures or second.contract.possible_failures:
+    kinds = {f.kind for model in (first, second) for f in model.contract.possible_failures}
+    if "data" in kinds and not (first.contract.beyond or second.contract.beyond):
         yield "nodes may fail on data"
+    if "rule" in kinds:
+        yield "not all requirements are known"
     without = sorted({*first.analysed.unruled, *second.analysed.unruled})
     if without and not (numbers(False).is_covered("A") and numbers(False).is_covered("B")):
         yield f"as far as there are rules ({', '.join(without)} {'has' if len(without) == 1 else 'have'} none)"
