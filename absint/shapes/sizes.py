@@ -75,7 +75,7 @@ def exact_sizes(sizes: Sizes, inputs: Inputs) -> dict[str, int]:
     numbers: dict[str, int] = {}
     for name, (low, high, text) in given(sizes, inputs).ends.items():
         if low is None or low != high:
-            raise UsageError(f"{text}: a range, where one size is asked for: check_range takes it")
+            raise UsageError(f"{text}: a range, where one size is asked for")
         numbers[name] = low
     return numbers
 

@@ -48,7 +48,7 @@ def files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         (
             "free.onnx other.onnx --max-nodes 0",
             0,
-            "the same legal sizes and the same output shapes for all sizes (proved); nodes may fail on data",
+            "the same legal sizes and the same output shapes for all sizes (proved); not all requirements are known",
         ),
         (
             "target.onnx baked.onnx --max-nodes 0 --evidence none",
