@@ -35,11 +35,11 @@ def report(
     tools: tuple[str, ...],
     assume: tuple[str, ...],
 ) -> int:
-    """Write an HTML page to look at MODEL, at first at these sizes.
+    """Write an HTML page to look at MODEL.
 
     The page has the graph with shapes, legal sizes, cost, memory and diagnostics. OUT is one HTML file that needs no
-    server and no network. Sliders set the sizes of the inputs, and every shape, cost and peak follows; illegal sizes
-    show the node that fails. Without scripts it is a plain document.
+    server and no network. It begins with the sizes that are given. Sliders set the sizes of the inputs, and every
+    shape, cost and peak follows; illegal sizes show the node that fails. Without scripts it is a plain document.
     """
     from absint.model.writing import check_target, write_file
 

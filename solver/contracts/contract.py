@@ -217,7 +217,12 @@ def contract(
             possible = both(possible, more_possible)
         listed = {*given, *needed_premises(numeric, [*given, *found], prover)}
     except DeadlineError as error:
-        found, possible, listed, reason = {**stated, **over_elements}, None, {*given, *numeric}, str(error)
+        found, possible, listed, reason = (
+            _as_stated(base, (stated, over_elements)),
+            None,
+            {*given, *numeric},
+            str(error),
+        )
     clauses = [Clause(relation, by_cause(relation, tuple(because))) for relation, because in found.items()]
     places = {name: place for place, name in reversed([*enumerate(parameters)])}
     clauses.sort(key=lambda clause: _order(clause.relation, places, inputs))
@@ -233,6 +238,16 @@ def contract(
         reason,
         tuple(name for name in elements if name in mentioned),
     )
+
+
+def _as_stated(base: ConstraintSet, parts: Sequence[Stated]) -> Stated:
+    """The clauses as the nodes state them."""
+    found: Stated = {}
+    known = {c for part in parts for because in part.values() for c in because}
+    for c in base:
+        if c in known:
+            found.setdefault(c.formula, {})[c] = None
+    return found
 
 
 def _total(relation: Relation) -> Relation:
