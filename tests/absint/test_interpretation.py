@@ -30,7 +30,7 @@ def written(program: Program) -> list[object]:
 def found(run: Interpretation) -> Mapping[str, object]:
     """All that an analysis has found."""
     names = ("applied", "crashes", "trips", "guards")
-    invariants = {head: claims.copy() for head, claims in run.invariants.items()}
+    invariants = {head: claims.to_prove() for head, claims in run.invariants.items()}
     return {name: dict(getattr(run, name)) for name in names} | {
         "invariants": invariants,
         "applications": run.applications,

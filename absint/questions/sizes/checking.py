@@ -25,8 +25,6 @@ from absint.shapes.run import run
 from absint.shapes.sizes import exact_sizes
 from absint.solution.constraints import DECLARATION, Recorder, load_doubts, recorded
 from absint.solver.constraints import Constraint, ConstraintSet, PossibleFailure
-from absint.solver.contracts.samples import near
-from absint.solver.prove import Prover
 
 if TYPE_CHECKING:
     from absint.shapes.sizes import Sizes
@@ -216,6 +214,9 @@ def excluded_together(analysed: Analysed, open_: Sequence[Constraint]) -> Failur
 
 def _exclude(analysed: Analysed, asked: Sequence[Constraint]) -> bool:
     """No elements meet all of these requirements: proved."""
+    from absint.solver.contracts.samples import near
+    from absint.solver.prove import Prover
+
     relations = list(dict.fromkeys(c.formula for c in asked))
     names = sorted(set().union(*(relation.free_symbols for relation in relations)))
     if Facts(relations, tuple(names)).contradiction:

@@ -15,9 +15,7 @@ from absint.lattices.logic.truth import NO
 from absint.lattices.terms.expr import MAX_DIM, Dim, Symbol, expr_of
 from absint.lattices.terms.interval import Interval
 from absint.questions.sizes.checking import broken_requirement, may_refuse
-from absint.questions.sizes.falsifying import drawn
 from absint.questions.sizes.judge import Judge
-from absint.questions.sizes.nearest import LegalSizes
 from absint.solution.constraints import constraints
 
 if TYPE_CHECKING:
@@ -59,6 +57,9 @@ class Starts:
     def _near(self, wanted: Sizes) -> Sizes | None:
         if not self._analysed.policy.sound or self._is_legal(wanted):
             return wanted
+        from absint.questions.sizes.falsifying import drawn
+        from absint.questions.sizes.nearest import LegalSizes
+
         legal = LegalSizes(self._analysed, wanted, _LIMITS)
         found = None
         with suppress(DeadlineError), within(_LIMITS.seconds):
