@@ -106,7 +106,7 @@ def cli(context: click.Context) -> None:
       0  fine, proved, legal
       1  the answer is no: refuted, illegal, it must fail
       2  bad usage or input
-      3  undecided: not entailed, unknown, or data-dependent
+      3  undecided: not entailed, or unknown
     """
     if context.invoked_subcommand is None:
         click.echo(context.get_help())

@@ -55,6 +55,8 @@ def fill(model: ModelProto, tensors: Sequence[TensorProto]) -> None:
                 del infos[at]
     outputs = {info.name for inner in graphs(graph) for info in inner.output}
     used = outputs.union(name for inner in graphs(graph) for node in inner.node for name in node.input)
+    if model.training_info:  # its graphs may name any value
+        used |= names
     computed: list[NodeProto] = []
     for tensor in tensors:
         if tensor.name in used and tensor.name not in outputs and model.ir_version >= INITIALISERS_ALONE:

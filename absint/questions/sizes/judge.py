@@ -11,7 +11,8 @@ if TYPE_CHECKING:
     from absint.solution.analysed import Analysed
 
 _KEPT: Final = 64
-"""Most checks that are kept."""
+_NODES: Final = 20_000
+"""Limits of the checks that are kept: their number, and the nodes of the model in all of them."""
 
 _RUNNING: Final = 16
 """Most sizes known to run that are kept, to be tried first."""
@@ -31,7 +32,7 @@ class Judge:
         key = zeros, tuple(sizes.items())
         found = self._checks.get(key)
         if found is None:
-            if len(self._checks) >= _KEPT:
+            if len(self._checks) >= max(1, min(_KEPT, _NODES // max(1, len(self._analysed.nodes)))):
                 self._checks.clear()
             found = self._checks[key] = check(self._analysed, sizes, zeros=zeros)
         return found
