@@ -15,7 +15,7 @@ from absint.lattices.deadline import DeadlineError
 from absint.lattices.logic.definedness import truth
 from absint.lattices.logic.formula import Comparison, Relation, leads_negative
 from absint.lattices.logic.relation import TRUE
-from absint.lattices.logic.truth import YES
+from absint.lattices.logic.truth import NO, YES
 from absint.lattices.terms.expr import postorder
 from absint.lattices.text.escapes import excerpt, json_text
 from absint.lattices.text.naming import Naming, Where
@@ -110,7 +110,7 @@ class Contract:
         return ", but not all requirements are known" if self.possible_failures else ""
 
     def allows(self, binding: Mapping[str, int]) -> bool:
-        """The sizes meet every clause; one that divides by zero is not met.
+        """The sizes meet every clause, and break no declaration or assumption; a clause that divides by zero is not met.
 
         A clause over an element of an input counts if the binding has the element. Raises KeyError naming a symbol
         without a size.
@@ -121,6 +121,8 @@ class Contract:
             if any(name not in self.elements for name in missing):
                 raise KeyError(f"no size for {', '.join(map(repr, missing))}")
             counted += [] if missing else [clause]
+        if any(c.formula.at(binding) is NO for c in self.premises if c.origin.node < 0):
+            return False
         return all(clause.relation.at(binding) is YES for clause in counted)
 
     def to_json(self, texts: Where | None = None, *, model: str = "") -> str:

@@ -41,6 +41,16 @@ def test_a_clause_of_a_broadcast_is_false_where_it_has_no_value() -> None:
     ]  # fmt: skip
 
 
+def test_a_contract_allows_no_sizes_that_declarations_exclude() -> None:
+    model = parser.parse_model("""<ir_version: 10, opset_import: ["": 18]>
+        g (float["N - M"] x, float[N] y, float[M] z) => (float[] w) { w = Identity(x) }""")
+    result = absint.analyze(model)
+    for sizes, legal in (({"N": 3, "M": 2}, True), ({"N": 2, "M": 3}, False)):
+        assert result.check(sizes).ok is legal
+        assert result.contract().allows(sizes) is legal
+    assert not absint.analyze(model, assume=["N >= 4"]).contract().allows({"N": 3, "M": 2})
+
+
 def test_wrong_answers_are_found(monkeypatch: pytest.MonkeyPatch) -> None:
     model = parser.parse_model("""<ir_version: 10, opset_import: ["": 18]>
         g (float[N] x, float[M] y) => (float[] z) { z = MatMul(x, y) }""")
