@@ -110,7 +110,7 @@ class Contract:
         return ", but not all requirements are known" if self.possible_failures else ""
 
     def allows(self, binding: Mapping[str, int]) -> bool:
-        """The sizes meet every clause, and break no declaration or assumption; a clause that divides by zero is not met.
+        """The sizes meet every clause and break no declaration or assumption. A clause that divides by zero is not met.
 
         A clause over an element of an input counts if the binding has the element. Raises KeyError naming a symbol
         without a size.
