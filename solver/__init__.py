@@ -2,6 +2,7 @@
 
 constraints   Constraint, ConstraintSet: relations with origin, guard and role
 prove         Prover: do these constraints entail this relation? Normal form, facts, then Z3 on the connected slice
+candidates    sizes to try, for every search
 minimal       redundant items dropped: minimal cores, clauses, premises
 equivalence   terms partitioned into classes of proved equality
 contracts/    the fewest, shortest clauses over input sizes

@@ -4,18 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from random import Random
+from itertools import chain, islice
 from typing import Final
 
 from absint.lattices.deadline import DeadlineError, on_time
 from absint.lattices.logic.relation import eq
 from absint.lattices.terms.expr import Expr, Symbol
+from absint.solver.candidates import drawn
 from absint.solver.prove import Prover, meets
 
 _FINGERPRINTS: Final = 8
 _DRAWS: Final = 400
-_SIZES: Final = (2, 3, 4, 5, 7, 1, 8, 0, 11, 13, 16, 24, 32, 64, 96, 128, 224, 256, 512)
-"""Sizes that are drawn, the first more often."""
 
 
 @dataclass(frozen=True)
@@ -114,25 +113,8 @@ def legal_bindings(prover: Prover, symbols: Sequence[Symbol], most: int = _FINGE
     names = {s.name: s for s in symbols} | {s.name: s for f in prover.constraints.distinct for s in f.symbols}
     first = {name: consistent.model.get(name, max(2, s.bounds.lo or 0)) for name, s in names.items()}
     formulas = list(prover.constraints.distinct)
-    draw = Random(0)
-    found = 0
-    if meets(formulas, first):
-        found += 1
-        yield first
-    for _ in range(_DRAWS if names else 0):
-        if found >= most:
-            return
-        on_time()
-        chosen = {n for n in names if draw.random() < 0.6} or {draw.choice(sorted(names))}
-        at = {n: drawn(draw) if n in chosen else first[n] for n in sorted(names)}
-        if all(at[n] in s.bounds for n, s in names.items()) and meets(formulas, at):
-            found += 1
-            yield at
-
-
-def drawn(draw: Random) -> int:
-    """A size, a small one more often."""
-    return _SIZES[min(draw.randrange(len(_SIZES)), draw.randrange(len(_SIZES)))]
+    others = (at for at in drawn(first, _DRAWS) if all(at[n] in s.bounds for n, s in names.items()))
+    yield from islice((at for at in chain([first], others) if meets(formulas, at)), most)
 
 
 __all__ = ["Partition", "legal_bindings", "partition"]

@@ -12,6 +12,7 @@ from absint.lattices.logic.truth import NO
 from absint.lattices.terms.expr import Expr, Symbol
 from absint.lattices.terms.normal import sole_atom
 from absint.lattices.value import Tensor
+from absint.solver.candidates import coprime, equal
 
 if TYPE_CHECKING:
     from absint.auditing.runs import Runs
@@ -28,8 +29,6 @@ CHOSEN: Final = 4
 
 MOST: Final = 500
 """Relations that sizes are chosen for."""
-
-_PRIMES: Final = (5, 3, 7, 2, 11, 13, 17, 19, 23)
 
 
 class Sampler:
@@ -60,9 +59,8 @@ class Sampler:
     def _spread(self, base: Sizes) -> Iterator[Sizes]:
         """Sizes that differ from each other and share no factor, and those where ranks and dims may vanish."""
         names = self._result.symbols
-        yield {**base, **{name: _PRIMES[number % len(_PRIMES)] for number, name in enumerate(names)}}
-        for size in (1, 0):
-            yield {**base, **dict.fromkeys(names, size)}
+        for sizes in (coprime(names), *equal(names, (1, 0))):
+            yield {**base, **sizes}
 
     def own(self, values: Sizes) -> Sizes:
         """The sizes of the inputs among values of all symbols, and those elements of inputs that have values."""

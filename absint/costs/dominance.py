@@ -15,7 +15,6 @@ from typing import Final, NamedTuple
 
 from absint.lattices.terms.evaluation import values_of
 from absint.lattices.terms.expr import (
-    MAX_DIM,
     ZERO_EXPR,
     Atom,
     Dim,
@@ -32,6 +31,7 @@ from absint.lattices.terms.expr import (
 from absint.lattices.terms.interval import Interval
 from absint.lattices.terms.sign import nonneg
 from absint.lattices.terms.substitution import substitute
+from absint.solver.candidates import alone, equal, fitted
 
 Terms = Mapping[Monomial, int]
 
@@ -193,15 +193,10 @@ class Dominance:
 
 def _samples(symbols: Sequence[tuple[str, Interval]]) -> list[dict[str, int]]:
     """Each symbol alone large or small, and all of them small or large, within their bounds."""
-
-    def fitted(size: int, lo: int | None, hi: int | None) -> int:
-        return max(lo or 0, min(size, MAX_DIM if hi is None else hi))
-
-    found = [
-        {name: fitted(_SIZES[-1] if at == other else _SIZES[1], *ends) for other, (name, ends) in enumerate(symbols)}
-        for at in range(min(len(symbols), len(_SIZES)))
-    ]
-    return [*found, *({name: fitted(size, *ends) for name, ends in symbols} for size in _SIZES)]
+    bounds = dict(symbols)
+    (base,) = equal(bounds, [_SIZES[1]])
+    wanted = [*alone(base, list(bounds)[: len(_SIZES)], [_SIZES[-1]]), *equal(bounds, _SIZES)]
+    return [{name: fitted(size, bounds[name]) for name, size in sizes.items()} for sizes in wanted]
 
 
 def _value(mono: Monomial, sizes: Mapping[str, int]) -> int:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from itertools import count
 from typing import Final
 
 from absint.lattices.logic.relation import FALSE, TRUE, Relation
@@ -11,8 +10,8 @@ from absint.lattices.logic.truth import YES
 from absint.lattices.terms.expr import Dim, Expr, Symbol, const, mul, sub, symbol
 from absint.lattices.terms.polynomials import exact_quotient
 from absint.lattices.terms.substitution import Substitution
+from absint.solver.candidates import alone, coprime
 
-_PRIMES: Final = (3, 5, 7, 11, 13, 17, 19, 23)
 _OTHERS: Final = (5, 12, 60)
 """Sizes that other symbols of a relation have where it is tried."""
 
@@ -95,12 +94,11 @@ def _symbol(name: str) -> Symbol:
 
 def _samples(sizes: Mapping[str, int]) -> Iterator[dict[str, int]]:
     """Sizes to try: multiples of the old ones, sizes without a common divisor, one symbol at a time."""
-    primes = [_PRIMES[at % len(_PRIMES)] + at // len(_PRIMES) * 24 for at, _ in zip(count(), sizes, strict=False)]
-    yield {name: max(size, 1) * prime for (name, size), prime in zip(sizes.items(), primes, strict=True)}
-    yield {name: size + prime + 1 for (name, size), prime in zip(sizes.items(), primes, strict=True)}
+    primes = coprime(sizes)
+    yield {name: max(size, 1) * primes[name] for name, size in sizes.items()}
+    yield {name: size + primes[name] + 1 for name, size in sizes.items()}
     for name, size in sizes.items():
-        yield {**sizes, name: 2 * size + 1}
-        yield {**sizes, name: 2 * max(size, 1)}
+        yield from alone(sizes, [name], (2 * size + 1, 2 * max(size, 1)))
 
 
 __all__ = ["Resizing"]

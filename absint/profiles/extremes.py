@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
-from itertools import product
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from math import prod
 from typing import Final
 
 from absint.lattices.logic.relation import Relation, ge, le
 from absint.lattices.terms.expr import Expr, expr_of
 from absint.lattices.terms.substitution import substitute
+from absint.solver.candidates import Sizes, combined, corners
 from absint.solver.prove import Prover
 
 _POINTS: Final = 4096
@@ -28,22 +28,21 @@ def least_and_greatest(
     """
     names = sorted(dim.free_symbols)
     if prod(ends[name][1] - ends[name][0] + 1 for name in names) <= _POINTS:
-        values = list(_values(dim, names, [range(ends[name][0], ends[name][1] + 1) for name in names]))
+        every = combined({name: range(ends[name][0], ends[name][1] + 1) for name in names})
+        values = list(_values(dim, every))
         return min(values, default=0), max(values, default=0), bool(values)
-    corners = list(_values(dim, names, [sorted(set(ends[name])) for name in names]))
-    low, below = _extreme(dim, min(corners, default=0), -1, inside, prover)
-    high, above = _extreme(dim, max(corners, default=0), 1, inside, prover)
+    reached = list(_values(dim, corners({name: ends[name] for name in names})))
+    low, below = _extreme(dim, min(reached, default=0), -1, inside, prover)
+    high, above = _extreme(dim, max(reached, default=0), 1, inside, prover)
     if below and above:
         return low, high, True
     lo, hi = _over(dim, ends)
     return low if below or lo is None else lo, high if above or hi is None else hi, False
 
 
-def _values(dim: Expr, names: Sequence[str], sizes: Sequence[Sequence[int]]) -> Iterator[int]:
-    """The numbers at all combinations of the sizes at which the dim is defined."""
-    for place in product(*sizes):
-        if (size := dim.at(dict(zip(names, place, strict=True)))) is not None:
-            yield size
+def _values(dim: Expr, tried: Iterable[Sizes]) -> Iterator[int]:
+    """The numbers at those of the sizes at which the dim is defined."""
+    return (size for at in tried if (size := dim.at(at)) is not None)
 
 
 def _extreme(dim: Expr, start: int, side: int, inside: Sequence[Relation], prover: Prover) -> tuple[int, bool]:

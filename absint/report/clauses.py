@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from itertools import islice, pairwise, product
+from itertools import chain, islice, pairwise
 from typing import TYPE_CHECKING, Final, NamedTuple, cast
 
 from absint.lattices.deadline import DeadlineError, within
@@ -15,6 +15,7 @@ from absint.lattices.text.escapes import plain
 from absint.lattices.text.printer import form_of
 from absint.report.relations import sizes
 from absint.solver.backend import SolverError
+from absint.solver.candidates import USUAL, combined, equal
 from absint.solver.constraints import ConstraintSet, meets
 from absint.solver.contracts.simplification import is_plain
 from absint.solver.contracts.summaries import forms
@@ -29,10 +30,8 @@ LONG: Final = 120
 _SECONDS: Final = 5.0
 """The time of one meaning."""
 
-_TRIED: Final = (1, 2, 3, 4, 5, 7, 8, 14, 16, 17, 28, 31, 32, 33, 48, 56, 64, 65, 96, 100, 128, 224, 256, 512)
-"""Sizes that a long clause is tried at."""
-
 _PLACES: Final = 5000
+"""Combinations of usual sizes that a long clause is tried at."""
 _EXAMPLES: Final = 2
 _FEW: Final = 3
 
@@ -134,9 +133,8 @@ def _by_examples(relation: Relation, others: Sequence[Relation]) -> str:
 
 def _points(names: Sequence[str]) -> list[Mapping[str, int]]:
     """Equal sizes first, then all combinations of a few."""
-    equal = [(size,) * len(names) for size in _TRIED]
-    every = dict.fromkeys([*equal, *islice(product(_TRIED, repeat=len(names)), _PLACES)])
-    return [dict(zip(names, place, strict=True)) for place in every]
+    every = chain(equal(names, USUAL), islice(combined(dict.fromkeys(names, USUAL)), _PLACES))
+    return list({tuple(sizes.values()): sizes for sizes in every}.values())
 
 
 __all__ = ["LONG", "Row", "is_long", "meaning", "rows"]

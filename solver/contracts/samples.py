@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
-from random import Random
 from typing import Final
 
 from absint.lattices.deadline import on_time
 from absint.lattices.logic.relation import Comparison, Relation
 from absint.lattices.terms.evaluation import EVALUATE
-from absint.lattices.terms.expr import Atom, Expr, Symbol, UndefinedError, postorder
+from absint.lattices.terms.expr import Atom, Symbol, UndefinedError, postorder
+from absint.solver.candidates import alone, around
 
 _DRAWN: Final = 192
 
@@ -21,13 +21,8 @@ _MANY: Final = 64
 _HUBS: Final = 16
 """So many of them."""
 
-_MOST: Final = 40
-"""Sizes of one symbol that are drawn from."""
-
 _OTHERS: Final = (0, 1, 9)
 """Sizes of the one that is changed."""
-
-_LARGEST: Final = 1 << 20
 
 
 class Samples:
@@ -121,29 +116,15 @@ def near(relations: Sequence[Relation], symbols: Sequence[str]) -> Samples:
     Some of them differ in one symbol from sizes at which all relations hold: a clause about few of many symbols is
     false at such sizes, and others hold.
     """
-    values = _values(relations)
-    draw = Random(0)
-    found: dict[tuple[int, ...], None] = {(size,) * len(symbols): None for size in values}
-    for _ in range(_DRAWN if 0 < len(symbols) <= _MANY else _DRAWN * _MANY // max(len(symbols), 1)):
-        sizes: list[int] = []
-        for _ in symbols:
-            kind = draw.random()
-            if sizes and kind < 0.2:
-                sizes.append(draw.choice(sizes))
-            elif len(sizes) > 1 and kind < 0.35:
-                sizes.append(sum(draw.sample(sizes, 2)))
-            else:
-                sizes.append(draw.choice(values))
-        order = draw.sample(range(len(sizes)), len(sizes))
-        found[tuple(sizes[place] for place in order)] = None
-    samples = Samples(dict(zip(symbols, sizes, strict=True)) for sizes in found)
+    few = 0 < len(symbols) <= _MANY
+    same, drawn = around(relations, symbols, _DRAWN if few else _DRAWN * _MANY // max(len(symbols), 1))
+    samples = Samples([*same, *drawn])
     good = samples.meet(relations)
-    equal = good & ((1 << len(values)) - 1)
+    equal = good & ((1 << len(same)) - 1)
     if good:
         base = samples.binding((equal or good).bit_length() - 1)
-        for name in _most_mentioned(relations, symbols):
-            for size in _OTHERS:
-                samples.add({**base, name: size})
+        for sizes in alone(base, _most_mentioned(relations, symbols), _OTHERS):
+            samples.add(sizes)
     return samples
 
 
@@ -153,21 +134,6 @@ def _most_mentioned(relations: Iterable[Relation], symbols: Sequence[str]) -> Se
         return symbols
     mentions = Counter(name for relation in relations for name in relation.free_symbols)
     return sorted(symbols, key=lambda name: -mentions[name])[:_HUBS]
-
-
-def _values(relations: Iterable[Relation]) -> list[int]:
-    numbers: dict[int, None] = {}
-    for relation in relations:
-        for part in relation.comparisons():
-            for number in (*_numbers(part.expr), *(n for node in postorder(part.expr.atoms()) for arg in node.args
-                           if isinstance(arg, Expr) for n in _numbers(arg))):  # fmt: skip
-                numbers[number] = None
-    close = {size for n in numbers for size in (n - 1, n, n + 1, 2 * n) if 0 <= size <= _LARGEST}
-    return sorted({0, 1, 2, 3, 4, 5, 7, 8, 64, *sorted(close)[:_MOST]})
-
-
-def _numbers(e: Expr) -> Iterable[int]:
-    return (abs(coef) for _, coef in e.terms)
 
 
 __all__ = ["Samples", "near"]

@@ -6,7 +6,7 @@ from collections import deque
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import replace
-from itertools import cycle, islice
+from itertools import islice
 from math import inf
 from typing import TYPE_CHECKING, Final
 
@@ -22,6 +22,7 @@ from absint.questions.sizes.checking import broken_requirement, check, may_refus
 from absint.questions.sizes.outcomes import Failure, Outcome, RangeCheck
 from absint.shapes.sizes import given
 from absint.solution.constraints import ASSUMPTION, NOT_NEGATIVE, all_names, recorded
+from absint.solver.candidates import alone, coprime
 from absint.solver.constraints import Constraint, ConstraintSet, PossibleFailure
 from absint.solver.prove import Prover
 
@@ -200,9 +201,9 @@ def _tried(ends: Mapping[str, tuple[int, int]], nodes: int) -> Iterator[dict[str
     """
     least, greatest = ({name: pair[side] for name, pair in ends.items()} for side in (0, 1))
     middle = {name: (lo + hi) // 2 for name, (lo, hi) in ends.items()}
-    primes = cycle((2, 3, 5, 7, 11, 13))
-    coprime = {name: max(lo, min(prime, hi)) for (name, (lo, hi)), prime in zip(ends.items(), primes, strict=False)}
-    wanted = [least, greatest, coprime, middle, *({**coprime, name: lo} for name, (lo, _) in ends.items())]
+    apart = {name: max(ends[name][0], min(prime, ends[name][1])) for name, prime in coprime(ends).items()}
+    small = (sizes for name, (lo, _) in ends.items() for sizes in alone(apart, [name], [lo]))
+    wanted = [least, greatest, apart, middle, *small]
     distinct = {tuple(sizes.values()): sizes for sizes in wanted}
     yield from islice(distinct.values(), max(2, min(_MOST_TRIED, _MOST_NODES // max(1, nodes))))
 

@@ -21,6 +21,7 @@ from absint.questions.sizes.judge import Judge
 from absint.questions.sizes.outcomes import Outcome
 from absint.solution.constraints import recorded
 from absint.solution.node_diagnostics import can_run
+from absint.solver.candidates import SMALL, USUAL, alone, combined, coprime, equal, fitted, repaired
 
 if TYPE_CHECKING:
     from absint.solution.analysed import Analysed
@@ -37,9 +38,10 @@ MAX_SEARCHED: Final = 64
 MAX_REFUSED: Final = 48
 """Failed attempts after which the search for one condition ends."""
 
-_PRIMES: Final = (5, 3, 7, 2, 11, 13, 17, 19, 23)
-_SMALL: Final = (1, 0, 2, 3, 4, 5, 7, 8)
-_REPAIRS: Final = (1, 2, 3, 4, 7, 8, 16, 32, 48, 64, 128, 224, 256, 512, 0)
+_REPAIRS: Final = 3
+_CHANGES: Final = 64
+"""Changes of sizes that meet no requirement: how many, and how many are looked at for each."""
+
 _COMBINED: Final[Mapping[int, int]] = {1: 8, 2: 8, 3: 4, 4: 3}
 """By the number of symbols: the small sizes of each that are combined freely."""
 
@@ -151,27 +153,19 @@ class LegalSizes:
     def drawn(self) -> Sequence[Sizes]:
         """A few sizes that facts allow: equal ones, some that share no factor, and batches of large ones."""
         names = self._analysed.symbols
-        wanted = [dict.fromkeys(names, 1)]
+        wanted: list[Sizes] = [*equal(names, [1])]
         if names:
-            for shift in (0, 4):
-                wanted += [{name: _PRIMES[(number + shift) % len(_PRIMES)] for number, name in enumerate(names)}]
-            wanted += [dict.fromkeys(names, 2)]
-            wanted += [{name: size if number else 2 for number, name in enumerate(names)} for size in (64, 224)]
-            wanted += [dict.fromkeys(names, size) for size in (64, 224)]
+            batches = ({**sizes, names[0]: 2} for sizes in equal(names, (64, 224)))
+            wanted += [coprime(names), coprime(names, 4), *equal(names, [2]), *batches, *equal(names, (64, 224))]
             wanted += [{name: 1 + (number + shift) % 2 for number, name in enumerate(names)} for shift in (0, 1)]
-            wanted += [dict.fromkeys(names, 0)]
+            wanted += equal(names, [0])
         found = [sizes for sizes in map(self._fitted, wanted) if sizes is not None]
         if not any(map(self.meets, found)):
-            found += filter(None, map(self._repaired, wanted[:3]))
+            found += map(self._repaired, found[:3])
         if not any(map(self.meets, found)):
-            found += islice(filter(self.meets, self._grid()), 3)
+            grid = range(_GRID.get(len(names), 0))
+            found += islice(filter(self.meets, combined(dict.fromkeys(names, grid))), 3)
         return list({tuple(sizes.values()): sizes for sizes in found}.values())
-
-    def _grid(self) -> Iterator[Sizes]:
-        """All small sizes of a few symbols."""
-        names = self._analysed.symbols
-        for sizes in product(range(_GRID.get(len(names), 0)), repeat=len(names)):
-            yield dict(zip(names, sizes, strict=True))
 
     @cached_property
     def _start(self) -> Sizes:
@@ -195,8 +189,7 @@ class LegalSizes:
             return
         samples = near(relations, names)
         choices = [dict(samples.binding(number)) for number in range(len(samples))]
-        few = _SMALL[: _COMBINED.get(len(names), 0)]
-        choices += [dict(zip(names, sizes, strict=True)) for sizes in product(few, repeat=len(names))]
+        choices += combined(dict.fromkeys(names, SMALL[: _COMBINED.get(len(names), 0)]))
         choices.sort(key=lambda at: (0 in at.values(), not certain and 1 in at.values(), sum(at.values())))
         tried: set[tuple[int, ...]] = set()
         left = MAX_REFUSED
@@ -226,25 +219,15 @@ class LegalSizes:
     def _broken(self, sizes: Sizes) -> list[Relation]:
         return [formula for formula in self._required if _truth(formula, sizes) is not YES]
 
-    def _repaired(self, wanted: Sizes) -> Sizes | None:
-        """Sizes near the wanted ones that meet the requirements, if a few changes find them."""
-        sizes = self._fitted(wanted)
-        for _ in range(3):
-            if sizes is None or self.meets(sizes):
-                return sizes
-            broken = self._broken(sizes)
-            changed = (
-                self._fitted({**sizes, name: size})
-                for name in self._analysed.symbols
-                if name in broken[0].free_symbols
-                for size in _REPAIRS
-            )
-            options = [option for option in islice(changed, 32) if option is not None]
-            best = min(options, key=lambda option: len(self._broken(option)), default=None)
-            if best is None or len(self._broken(best)) >= len(broken):
-                return None
-            sizes = best
-        return None
+    def _repaired(self, sizes: Sizes) -> Sizes:
+        """The sizes after a few changes, each of which leaves fewer requirements broken."""
+
+        def changed(at: Sizes, relation: Relation) -> Iterator[Sizes]:
+            names = (name for name in self._analysed.symbols if name in relation.free_symbols)
+            options = map(self._fitted, alone(at, names, (*USUAL, 0)))
+            return islice((option for option in options if option is not None), _CHANGES)
+
+        return repaired(sizes, self._broken, changed, _REPAIRS)
 
     def _fitted(self, wanted: Sizes) -> Sizes | None:
         """The wanted sizes, moved to those that facts allow."""
@@ -271,7 +254,7 @@ class LegalSizes:
         return {name: sizes[name] for name in self._analysed.symbols}
 
     def _allowed(self, name: str, size: int, bounds: Interval) -> int:
-        size = max(bounds.lo or 0, min(size, MAX_DIM if bounds.hi is None else bounds.hi))
+        size = fitted(size, bounds)
         values = self._values.get(name)
         if values:
             return min(values, key=lambda value: (abs(value - size), value))

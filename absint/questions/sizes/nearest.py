@@ -20,6 +20,7 @@ from absint.questions.sizes.judge import Judge
 from absint.questions.sizes.neighbours import Alone, Nearest, Neighbour
 from absint.questions.sizes.outcomes import Outcome
 from absint.solution.constraints import recorded
+from absint.solver.candidates import USUAL, alone, equal
 from absint.solver.constraints import ConstraintSet
 from absint.solver.contracts.simplification import simplified
 from absint.solver.nearest.candidates import Candidates
@@ -34,11 +35,8 @@ _NODES: Final = 2_000
 """Sizes that meet all requirements of nodes and are refused by a check, and nodes analysed in these, before the search
 for the nearest gives up."""
 
-_SPREAD: Final = (1, 2, 3, 4, 5, 7, 8, 9, 16, 32, 64, 100, 128, 224, 256, 512, 1024)
-"""Sizes that are tried then: of all symbols, and of one."""
-
 _FAR: Final = 32
-"""Most of them that are checked."""
+"""Most usual sizes, of all symbols and of one, that are checked then."""
 
 
 def nearest(analysed: Analysed, sizes: Sizes, limits: Limits | None = None) -> Nearest:
@@ -124,10 +122,9 @@ class LegalSizes:
 
     def _far(self, given: Mapping[str, int], extra: Sequence[Relation]) -> Sequence[Mapping[str, int]]:
         """Ordinary sizes that meet the requirements, the nearest first."""
-        equal = [dict.fromkeys(given, size) for size in _SPREAD]
-        alone = [{**given, name: size} for name in given for size in _SPREAD]
         needed = [*self.requirements, *extra]
-        found = [sizes for sizes in (*equal, *alone) if all(r.at(sizes) is YES for r in needed)]
+        usual = (*equal(given, USUAL), *alone(given, given, USUAL))
+        found = [sizes for sizes in usual if all(r.at(sizes) is YES for r in needed)]
         return sorted(found, key=lambda sizes: sum(abs(sizes[n] - given[n]) for n in given))[:_FAR]
 
     def not_empty(self, given: Mapping[str, int]) -> tuple[Relation, ...]:

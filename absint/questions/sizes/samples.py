@@ -15,6 +15,7 @@ from absint.lattices.limits import LONG, Limits
 from absint.lattices.text.escapes import excerpt, json_text, plain
 from absint.questions.limits import checked
 from absint.questions.sizes.nearest import LegalSizes, SizeRange
+from absint.solver.candidates import coprime
 
 if TYPE_CHECKING:
     from absint.solution.analysed import Analysed
@@ -34,7 +35,6 @@ _OPEN: Final = 1024
 _DRAWN_TO: Final = 32
 """About the largest size that is drawn: one symbol at a time is at the end of its range."""
 
-_TYPICAL: Final = (2, 3, 5, 7, 11, 13, 17, 19, 23, 29, 31, 37)
 _LARGE: Final = 100
 
 
@@ -121,7 +121,7 @@ def _wanted(legal: LegalSizes, count: int) -> Iterator[dict[str, int]]:
         return {name: round(2 ** draw.uniform(*pair)) for name, pair in ends.items()}
 
     yield {name: r.start for name, r in ranges.items()}
-    yield {name: r.start + (_TYPICAL[at % len(_TYPICAL)] - 1) * r.step for at, (name, r) in enumerate(ranges.items())}
+    yield {name: ranges[name].start + (prime - 1) * ranges[name].step for name, prime in coprime(ranges).items()}
     yield {name: max(_LARGE - 7 * at, 1) for at, name in enumerate(ranges)}
     for place in (-1, 0, -2, 1):
         for name, r in ranges.items():

@@ -2,22 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from itertools import chain, islice, product, repeat
-from typing import Final
+from collections.abc import Iterator, Mapping, Sequence
+from itertools import islice
 
-from absint.lattices.deadline import on_time
 from absint.lattices.logic.relation import Relation
 from absint.lattices.logic.truth import NO
 from absint.lattices.terms.expr import Expr
+from absint.lattices.terms.interval import Interval
+from absint.solver.candidates import growing, shrunk
 from absint.solver.constraints import meets
 from absint.solver.prove import connected
 
 Sizes = Mapping[str, int]
 Parameters = Mapping[str, Expr]
-
-_TRIED: Final = 2500
-"""Sizes that are tried one by one, and again for those with a 0."""
 
 
 def small_sizes(
@@ -64,7 +61,7 @@ def _groups(premises: Sequence[Relation], parameters: Parameters) -> Iterator[tu
 
 
 def _legal(premises: Sequence[Relation], parameters: Parameters) -> Iterator[Sizes]:
-    return (sizes for sizes in _growing(parameters) if meets(premises, sizes))
+    return (sizes for sizes in growing(_bounds(parameters)) if meets(premises, sizes))
 
 
 def _merged(parts: Sequence[Sizes], parameters: Parameters) -> Sizes:
@@ -78,50 +75,18 @@ def _false_at(relation: Relation, near: Sequence[Relation], parameters: Paramete
 
     start = {name: model.get(name, 1) for name in parameters}
     if not fits(start):
-        yield from filter(fits, _growing(parameters))
+        yield from filter(fits, growing(_bounds(parameters)))
         return
-    small = _shrunk(start, fits, parameters)
+    small = shrunk(start, fits, _bounds(parameters))
     if max(small.values(), default=0) <= 1:
         yield small
-    yield from filter(fits, _growing(parameters))
+    yield from filter(fits, growing(_bounds(parameters)))
     yield small
     yield start
 
 
-def _growing(parameters: Parameters) -> Iterator[Sizes]:
-    """Sizes by the largest of them: from 1, then those with a 0."""
-    names = list(parameters)
-    for least in (1, 0):
-        every = chain.from_iterable(_with_largest(most, least, len(names)) for most in range(least, _TRIED))
-        for sizes in islice(every, _TRIED):
-            on_time()
-            if (least or 0 in sizes) and all(s in parameters[n].bounds for n, s in zip(names, sizes, strict=True)):
-                yield dict(zip(names, sizes, strict=True))
-    if not names:
-        yield {}
-
-
-def _with_largest(most: int, least: int, count: int) -> Iterator[tuple[int, ...]]:
-    """Sizes of which the largest is `most`, none below `least`; those of a small sum first."""
-    layer = (
-        product(*repeat(range(least, most + 1), place), (most,), *repeat(range(least, most), count - place - 1))
-        for place in reversed(range(count))
-    )
-    yield from sorted(islice(chain.from_iterable(layer), _TRIED), key=sum)
-
-
-def _shrunk(sizes: Sizes, fits: Callable[[Sizes], bool], parameters: Parameters) -> Sizes:
-    """The sizes with one symbol after another as small as it can be, the largest first."""
-    for name in sorted(sizes, key=lambda name: -sizes[name]):
-        tried = (*range(1, min(sizes[name] or _TRIED, _TRIED)), *_halved(sizes[name]))
-        found = ({**sizes, name: size} for size in tried if size in parameters[name].bounds)
-        sizes = next(filter(fits, found), sizes)
-    return sizes
-
-
-def _halved(size: int) -> Iterator[int]:
-    """Sizes between that and those that were tried one by one."""
-    return (size - (size >> shift) for shift in range(1, 32) if _TRIED <= size - (size >> shift) < size)
+def _bounds(parameters: Parameters) -> dict[str, Interval]:
+    return {name: parameter.bounds for name, parameter in parameters.items()}
 
 
 __all__ = ["Parameters", "Sizes", "legal_sizes", "small_sizes"]

@@ -12,20 +12,18 @@ from absint.lattices.limits import Limits
 from absint.lattices.logic.facts import Facts
 from absint.lattices.logic.relation import Relation
 from absint.lattices.logic.truth import NO
-from absint.lattices.terms.expr import MAX_DIM, Dim, Symbol, expr_of
+from absint.lattices.terms.expr import Dim, Symbol, expr_of
 from absint.lattices.terms.interval import Interval
 from absint.questions.sizes.checking import broken_requirement, may_refuse
 from absint.questions.sizes.judge import Judge
 from absint.solution.constraints import constraints
+from absint.solver.candidates import POWERS, alone, by_nearness, fitted, repaired
 
 if TYPE_CHECKING:
     from absint.solution.analysed import Analysed
 
 DEFAULT_SIZES: Final = (64, 256, 1024, 4096)
 """Default sizes of a symbol: the first one that is possible is used."""
-
-_OTHERS: Final = (64, 32, 128, 16, 256, 8, 512, 1024, 4, 2048, 2, 4096, 1)
-"""Sizes of one symbol to try where a requirement is not met, the most likely first."""
 
 _REPAIRS: Final = 8
 
@@ -94,7 +92,7 @@ def default_sizes(
     required = _requirements(analysed, frozenset(bounds))
     found: Sizes = {}
     for size in DEFAULT_SIZES:
-        whole = _repaired({name: _within(size, bounds[name]) for name in order}, bounds, required)
+        whole = _repaired({name: fitted(size, bounds[name]) for name in order}, bounds, required)
         legal = analysed.once(Starts).near({name: whole[name] for name in analysed.parameters if name in whole})
         whole = {**whole, **(legal or {})}
         found = {name: size for name, size in whole.items() if name in wanted}
@@ -112,32 +110,17 @@ def _requirements(analysed: Analysed, known: frozenset[str]) -> Sequence[Relatio
 
 def _repaired(sizes: Sizes, bounds: Mapping[str, Interval], required: Sequence[Relation]) -> Sizes:
     """The sizes, with one symbol after another changed so that fewer requirements are broken."""
-    broken = _broken(sizes, required)
-    for _ in range(_REPAIRS):
-        if not broken:
-            break
-        best = min(_changed(sizes, bounds, broken[0]), key=lambda other: len(_broken(other, required)), default=sizes)
-        left = _broken(best, required)
-        if len(left) >= len(broken):
-            break
-        sizes, broken = best, left
-    return sizes
+    others = by_nearness(DEFAULT_SIZES[0], POWERS)
 
+    def broken(at: Sizes) -> Sequence[Relation]:
+        return [relation for relation in required if relation.at(at) is NO]
 
-def _changed(sizes: Sizes, bounds: Mapping[str, Interval], relation: Relation) -> Iterator[Sizes]:
-    """The sizes with another one for a symbol of the relation."""
-    for size in _OTHERS:
-        for name in sizes:
-            if name in relation.free_symbols and size in bounds[name]:
-                yield {**sizes, name: size}
+    def changed(at: Sizes, relation: Relation) -> Iterator[Sizes]:
+        for size in others:
+            names = (name for name in at if name in relation.free_symbols and size in bounds[name])
+            yield from alone(at, names, [size])
 
-
-def _broken(sizes: Sizes, required: Sequence[Relation]) -> list[Relation]:
-    return [relation for relation in required if relation.at(sizes) is NO]
-
-
-def _within(size: int, bounds: Interval) -> int:
-    return max(bounds.lo or 0, min(size, MAX_DIM if bounds.hi is None else bounds.hi))
+    return repaired(sizes, broken, changed, _REPAIRS)
 
 
 def _natural(name: str) -> tuple[int, str]:
