@@ -35,7 +35,7 @@ DATA = 20
 def doubts(found: NodeDraft, total: Counter[str]) -> Iterator[tuple[str, str]]:
     """What runs say against a check, with the sizes: `wrong`, or the reasons of the doubt."""
     runnable = found.model(declared=found.looped).SerializeToString()
-    loaded, reply = ENGINE.load(runnable)
+    loaded, _ = ENGINE.load(runnable)
     if not loaded:
         total["does not load"] += 1
         return
