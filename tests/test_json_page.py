@@ -22,7 +22,19 @@ KEY = re.compile(r"`([a-z_]+(?:(?:\[\]|\{\})?(?:\.[a-z_]+)?)*)`")
 
 PLACE = {"node", "path", "operator", "output", "reason"}
 CONSTRAINT = PLACE | {"relation", "guard", "role"}
-VALUE = {"kind", "dtype", "shape", "open_shape", "contents", "length", "element", "present", "key"}
+VALUE = {
+    "kind",
+    "dtype",
+    "shape",
+    "open_shape",
+    "cases[].when",
+    "cases[].shape[]",
+    "contents",
+    "length",
+    "element",
+    "present",
+    "key",
+}
 STATED = {"relation", "role", "reason", "node"}
 APART = {f"apart.{key}" for key in ("sizes{}", "of", "A", "B", "evidence", "only_empty")}
 UNMET = {"relation", "over_other", "because", "apart", "reason"} | APART

@@ -7,7 +7,7 @@ from functools import cached_property
 from itertools import islice
 from typing import TYPE_CHECKING, Any, Final
 
-from absint.lattices.logic.relation import FALSE, UNKNOWN_RELATION, Relation
+from absint.lattices.logic.relation import FALSE, TRUE, UNKNOWN_RELATION, Relation, conjunction, negation
 from absint.lattices.logic.truth import NO
 from absint.lattices.terms.expr import Expr, Symbol
 from absint.lattices.terms.normal import sole_atom
@@ -51,7 +51,8 @@ class Sampler:
         found += [at for at in spread if meets(formulas, at)]
         unneeded = [c.formula for c in self._result.recorded.base if not c.needed]
         if unneeded:  # a run executes these nodes too
-            running = {**(found[0] if found else {}), **self._prover.decide(FALSE, unneeded).model}
+            at_once = self._prover.decide(negation(conjunction(TRUE, *unneeded))).model
+            running = {**(found[0] if found else {}), **at_once}
             found = [at for at in [*found, running] if meets([*formulas, *unneeded], at)] or found
         names = self._result.symbols
         return sorted(found, key=lambda at: -len({at.get(name, 1) for name in names} - {0, 1}))

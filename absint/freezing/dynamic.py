@@ -118,8 +118,8 @@ def dynamic(analysed: Analysed) -> Dynamic:
 def _row(name: str, value: Value, text: Callable[[Dim], str], causes: tuple[Cause, ...]) -> DynamicValue:
     """A value by the sizes of the first tensor in it."""
     shape = next((part.shape for part in parts(value) if isinstance(part, AnyTensor)), TOP_SHAPE)
-    if shape is TOP_SHAPE:
-        return DynamicValue(name, None, "?", causes)
+    if shape.rank is None and shape.variable is None:
+        return DynamicValue(name, None, str(shape), causes)
     sizes = tuple(shape.listed(lambda dim: int(dim) if dim.is_concrete else text(dim), str))
     known, others = (sizes, None) if shape.variable is None else (None, sizes)
     return DynamicValue(name, known, f"[{', '.join(map(str, sizes))}]", causes, others)

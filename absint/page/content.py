@@ -23,7 +23,7 @@ from absint.questions.sizes.checking import left_open
 from absint.questions.sizes.contracts import contract
 from absint.report.summary import first_unknown
 from absint.solution.constraints import recorded
-from absint.solution.described import described
+from absint.solution.described import brief, described
 from absint.solution.naming import where
 from absint.solver.constraints import Origin, PossibleFailure
 from absint.version import VERSION
@@ -156,14 +156,17 @@ class Content:
         return self._values[operand]
 
     def _open(self, shape: Shape) -> dict[str, Json]:
-        """The dims of an unknown rank that has a name, and the name at its place."""
+        """The dims of an unknown rank that has a name, and the name at its place; the shapes of which sizes choose."""
+        if shape.cases:
+            return {"cases": [[self.instructions.relation(c), [self._dim(d) for d in s.dims]] for c, s in shape.cases]}
         return {} if shape.variable is None else {"open": list(shape.listed(self._dim, plain))}
 
     def _described(self, name: str, value: Value) -> dict[str, Json]:
         if not isinstance(value, AnyTensor):
             return {"type": "never computed" if value is BOTTOM else plain(described(value, self._texts)), "dims": None}
         if value.shape.rank is None:
-            return {"type": plain(str(value.dtype)), "dims": None, **self._open(value.shape)}
+            words = f" {brief(value.shape, self._texts)}" if value.shape.cases else ""
+            return {"type": plain(f"{value.dtype}{words}"), "dims": None, **self._open(value.shape)}
         if name in self.analysed.operands:
             for axis, dim in enumerate(value.shape.dims):
                 if not dim.is_concrete:

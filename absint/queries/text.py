@@ -6,16 +6,18 @@
 
 A text becomes a relation over the symbols of the states, before they get printed names, so it shares them with the
 constraints. A dim of refined states may rest on requirements; pass the states of another round for one that does not.
+Where sizes choose the shape of a value, a text is read once for each case: a relation holds if it does in all of them.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from copy import copy
 from typing import TYPE_CHECKING
 
 from absint.errors import UsageError
-from absint.lattices.logic.relation import UNKNOWN_RELATION, Relation
-from absint.lattices.shape import TOP_SHAPE
+from absint.lattices.logic.relation import TRUE, UNKNOWN_RELATION, Relation, chosen_of, conjunction, implies
+from absint.lattices.shape import TOP_SHAPE, Shape, ShapeChoice
 from absint.lattices.terms.expr import Dim, Expr
 from absint.lattices.text.nearest import bounded
 from absint.lattices.text.reading import parse, parse_relation
@@ -44,6 +46,14 @@ def read_dim(analysed: Analysed, text: str, states: Sequence[State] | None = Non
     return Query(analysed, states).dim(text)
 
 
+class _ChosenError(Exception):
+    """Sizes choose the shape of a value."""
+
+    def __init__(self, choice: ShapeChoice) -> None:
+        super().__init__(str(choice))
+        self.choice = choice
+
+
 class Query:
     """Reads texts about one result: the values of the main graph as references, and the symbols."""
 
@@ -51,6 +61,8 @@ class Query:
         self._operands = analysed.operands
         self._states = analysed.states if states is None else states
         self._symbols = Symbols(analysed, self._states)
+        self._settled: Mapping[Shape, Shape] = {}
+        """The cases of choices that the query is about."""
         self.undecided = ""
         """The reason why nothing can be said of the last relation; empty if something can."""
         self.elements = analysed.declared_inputs.elements.keys()
@@ -64,6 +76,8 @@ class Query:
         self.undecided = ""
         try:
             return parse_relation(text, self._symbols, self, divisors=divisors)
+        except _ChosenError as found:
+            return self._in_every_case(found.choice, text, divisors)
         except UndecidedError as problem:
             self.undecided = problem.reason
             return UNKNOWN_RELATION
@@ -74,8 +88,35 @@ class Query:
         """As `read_dim`."""
         try:
             return parse(text, self._symbols, self)
+        except _ChosenError as found:
+            dims = [self._case(found.choice, shape).dim(text) for _, shape in found.choice.cases]
+            return chosen_of([condition for condition, _ in found.choice.cases], dims)
         except TextError as problem:
             raise UsageError(str(problem)) from problem
+
+    def _in_every_case(self, choice: ShapeChoice, text: str, divisors: list[Expr] | None) -> Relation:
+        """The relation that holds if it does in each case; unknown if a case lacks an axis that another one has."""
+        found: list[Relation] = []
+        lacking: dict[Relation, UsageError] = {}
+        for condition, shape in choice.cases:
+            query = self._case(choice, shape)
+            try:
+                found.append(implies(condition, query.relation(text, divisors)))
+            except UsageError as problem:
+                lacking[condition] = problem
+            self.undecided = self.undecided or query.undecided
+        if lacking and not found:
+            raise next(iter(lacking.values()))
+        if lacking:
+            self.undecided = f"a value has no such axis where {next(iter(lacking))}"
+        return UNKNOWN_RELATION if self.undecided else conjunction(TRUE, *found)
+
+    def _case(self, choice: ShapeChoice, shape: Shape) -> Query:
+        """The query where a choice is this shape."""
+        other = copy(self)
+        other.undecided = ""
+        other._settled = {**self._settled, choice: shape}
+        return other
 
     # For the parser
 
@@ -90,10 +131,13 @@ class Query:
         tensor.
         """
         value = self._value(self._operands[name])
-        if isinstance(value, AnyTensor) and value.shape.rank is not None:
-            return value.shape.dims
-        if value is TOP or (isinstance(value, AnyTensor) and value.shape.is_top):
-            shape = value.shape if isinstance(value, AnyTensor) else TOP_SHAPE
+        shape = value.shape if isinstance(value, AnyTensor) else TOP_SHAPE
+        shape = self._settled.get(shape, shape)
+        if isinstance(shape, ShapeChoice):
+            raise _ChosenError(shape)
+        if shape.rank is not None:
+            return shape.dims
+        if shape.is_top and (value is TOP or isinstance(value, AnyTensor)):
             raise UnknownRankError(Dims(shape.known, name, len(shape.head), shape.variable))
         raise UnresolvedError(_why_no_shape(name, value))
 

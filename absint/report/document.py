@@ -135,6 +135,9 @@ def as_json(value: Value, texts: Where) -> dict[str, Json]:
         result: dict[str, Json] = {"kind": "tensor", "dtype": str(value.dtype), "shape": shape}
         if value.shape.variable is not None:
             result["open_shape"] = list(value.shape.listed(texts.json, str))
+        if value.shape.cases:
+            cases = value.shape.cases
+            result["cases"] = [{"when": texts.json(c), "shape": [texts.json(d) for d in s.dims]} for c, s in cases]
         if isinstance(value, SparseTensor):
             result["kind"] = "sparse_tensor"
         elif value.contents is not None:

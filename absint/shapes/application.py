@@ -18,6 +18,7 @@ from absint.program.limits import RULE_FAILED, UNFINISHED, WITHOUT_RULE
 from absint.program.nodes import Node
 from absint.program.operations import Callee, Operation
 from absint.shapes.calls import summary_of
+from absint.shapes.cases import by_cases, is_chosen
 from absint.shapes.folding import EXACT, evaluated
 from absint.shapes.interpretation import Calls, Interpretation
 from absint.shapes.readability import is_final, is_readable, readable
@@ -108,7 +109,11 @@ def computed_within(
 def _checked(
     run: Interpretation, node: int, operation: Operation, inputs: Inputs, facts: Facts, bounds: Bounds = ()
 ) -> RuleSummary:
-    """Run the rules of the operation and of its other version, and check their results against the types."""
+    """Run the rules of the operation and of its other version, for each case of inputs whose shape sizes choose, and
+    check their results against the types.
+    """
+    if any(map(is_chosen, inputs)):
+        return by_cases(inputs, facts, lambda own, known: _checked(run, node, operation, own, known, bounds))
     summary = _typed(run, node, operation, inputs, facts, bounds)
     if operation.other is None:
         return summary

@@ -63,7 +63,7 @@ def symbols_of(value: Value) -> Iterator[Symbol]:
         if isinstance(part, AnyTensor) and part.shape.rank != 0:
             if part.shape.variable is not None:
                 yield part.shape.variable
-            for dim in part.shape.known:
+            for dim in part.shape.numbers:
                 if isinstance(dim, Expr) and dim.const is None:
                     yield from _sorted(dim.symbols)
         if isinstance(part, Tensor) and part.contents is not None:

@@ -13,7 +13,7 @@ from absint.lattices.contents import Contents, Element, element_symbols
 from absint.lattices.dtype import INTEGER_RANGES, DType
 from absint.lattices.logic.relation import Relation, eq, truth_of
 from absint.lattices.records import NamedTuple
-from absint.lattices.shape import Shape, shape_of
+from absint.lattices.shape import Shape, ShapeChoice, shape_of
 from absint.lattices.terms.expr import MAX_DIM, Dim, Expr, Symbol, Unknown, expr_of
 from absint.lattices.terms.interval import ANY, Interval
 from absint.lattices.terms.kinds import SymbolKind
@@ -67,6 +67,8 @@ def has_names(shape: Shape) -> bool:
     """No size is left without a name, nor an unknown rank without a variable."""
     if shape.rank is not None:
         return not shape.has_unknown
+    if isinstance(shape, ShapeChoice):
+        return shape.has_names
     return not shape.is_top or (shape.variable is not None and not any(d.is_unknown for d in shape.known))
 
 
@@ -121,6 +123,8 @@ class _Namer:
             dims = tuple([self.dim(f"{tag}.{axis}", d, _NATURAL) for axis, d in enumerate(shape.dims)])
             if dims != shape.dims:
                 shape = shape_of(dims)
+        elif isinstance(shape, ShapeChoice):
+            shape = self._chosen(tag, shape)
         elif shape.is_top:
             shape = self._starred(tag, shape)
         if contents is not None:
@@ -129,6 +133,14 @@ class _Namer:
             contents = self._invented(tag, shape, value.dtype)
         unchanged = shape is value.shape and contents is value.contents
         return value if unchanged else Tensor(value.dtype, shape, contents, value.ramps)
+
+    def _chosen(self, tag: str, shape: ShapeChoice) -> Shape:
+        """The choice; of unknown rank if a size in a case has no name."""
+        if not shape.has_names:
+            return self._starred(tag, Shape(None))
+        for dim in shape.open:
+            self._keep(dim.symbols)
+        return shape
 
     def _starred(self, tag: str, shape: Shape) -> Shape:
         """A shape of unknown rank with a variable, and with names for its known axes."""

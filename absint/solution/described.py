@@ -69,6 +69,9 @@ def _elements(contents: Contents, texts: Texts) -> str:
 
 def brief(shape: Shape, texts: Texts = IN_PLACE) -> str:
     """A shape in one line."""
+    if cases := shape.cases:
+        first = ", ".join(f"{brief(case, texts)} if {texts.element(condition)}" for condition, case in cases[:-1])
+        return f"{first}, else {brief(cases[-1][1], texts)}"
     if shape.rank is None and shape.variable is None:
         return "of unknown rank" if shape.is_top else str(shape)
     return f"[{', '.join(shape.listed(texts.dim, str))}]"

@@ -64,7 +64,7 @@ def in_order(analysed: Analysed, value_of: Callable[[Operand], Value]) -> Iterat
 def _dims(values: Iterable[Value]) -> Iterator[Dim]:
     for part in (part for value in values for part in parts(value)):
         if isinstance(part, AnyTensor):
-            yield from part.shape.known
+            yield from part.shape.numbers
         elif isinstance(part, SequenceOf):
             yield part.length
 

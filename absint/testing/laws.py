@@ -120,7 +120,7 @@ def symbols_of(value: Value) -> Iterator[Symbol]:
     """Every symbol that a value mentions."""
     for part in parts(value):
         if isinstance(part, AnyTensor):
-            yield from _symbols(part.shape.known)
+            yield from _symbols(part.shape.numbers)
             if part.shape.variable is not None:
                 yield part.shape.variable
         if isinstance(part, Tensor):

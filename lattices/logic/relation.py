@@ -119,6 +119,14 @@ def ite(condition: Relation, a: Dim | int, b: Dim | int) -> Dim:
     return _ite(condition, as_dim(a), as_dim(b))
 
 
+def chosen_of(conditions: Sequence[Relation], dims: Sequence[Dim]) -> Dim:
+    """The dim whose condition holds; the last one needs none, since in each run one of the conditions holds."""
+    found = dims[-1]
+    for condition, dim in zip(reversed(conditions[:-1]), reversed(dims[:-1]), strict=True):
+        found = ite(condition, dim, found)
+    return found
+
+
 @lru_cache(maxsize=1 << 12)
 @states("ite(a >= 0, b, b) -> b")
 @states("ite(a == b, a, b) -> b")
@@ -167,7 +175,7 @@ def _idle(condition: Relation, a: Expr, b: Expr) -> Dim | None:
 _LARGE: Final = 200
 
 __all__ = [
-    "FALSE", "TRUE", "UNKNOWN_RELATION", "Comparison", "Relation", "boolean", "broadcastable", "comparison",
-    "conjunction", "disjunction", "divisible", "eq", "first_not_one", "fitting", "ge", "gt", "implies", "ite", "le",
-    "lt", "mapped", "ne", "negated", "negation", "number_of", "one_of",
+    "FALSE", "TRUE", "UNKNOWN_RELATION", "Comparison", "Relation", "boolean", "broadcastable", "chosen_of",
+    "comparison", "conjunction", "disjunction", "divisible", "eq", "first_not_one", "fitting", "ge", "gt", "implies",
+    "ite", "le", "lt", "mapped", "ne", "negated", "negation", "number_of", "one_of",
 ]  # fmt: skip

@@ -24,14 +24,21 @@ function formula(at) {
   return data.dims[at][0];
 }
 
+function knownDims(value) {
+  // The dims; of shapes of which sizes choose those of the one that is chosen.
+  const chosen = value.cases?.find(([condition]) => valueAt(condition) === true);
+  return chosen ? chosen[1] : value.dims;
+}
+
 function shapeText(value, one = dimText) {
-  const dims = value.dims === null ? value.open : value.dims;
+  const dims = knownDims(value) ?? value.open;
   return dims ? `[${dims.map((at) => (typeof at === "string" ? at : one(at))).join(", ")}]` : "unknown rank";
 }
 
 function isOpen(value) {
   // A size of it is none of the sizes of the inputs.
-  return value.dims === null || value.dims.some((at) => valueAt(data.dims[at][1]) === undefined);
+  const dims = knownDims(value);
+  return dims === null || dims.some((at) => valueAt(data.dims[at][1]) === undefined);
 }
 
 const required = data.requirements.filter((requirement) => requirement.holds !== null);

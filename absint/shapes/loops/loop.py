@@ -297,7 +297,7 @@ def _has_one_shape(body: BodySymbols, value: Value | None) -> bool:
     variable = value.shape.variable
     if variable is not None and body.has(variable):
         return False
-    return all(isinstance(d, Expr) and not body.occur_in(d) for d in value.shape.known)
+    return all(isinstance(d, Expr) and not body.occur_in(d) for d in value.shape.numbers)
 
 
 def _of_no_trip(declared: Value) -> Value:
