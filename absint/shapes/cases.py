@@ -22,6 +22,7 @@ from absint.shapes.summaries import RuleSummary, State, name_unknowns
 from absint.transfer.op import Caveat, Statement
 
 Inputs = tuple[Value | None, ...]
+Apply = Callable[[Inputs, Facts], RuleSummary]
 
 
 class Case(NamedTuple):
@@ -43,8 +44,12 @@ def is_chosen(value: Value | None) -> bool:
     return type(value) is Tensor and type(value.shape) is ShapeChoice
 
 
-def by_cases(inputs: Inputs, facts: Facts, apply: Callable[[Inputs, Facts], RuleSummary]) -> RuleSummary:
+def by_cases(inputs: Inputs, facts: Facts, apply: Apply) -> RuleSummary:
     """The summary of an operator of which some inputs have a chosen shape; `apply` gives that of inputs that do not."""
+    return _by_cases(inputs, facts, apply)._replace(conditional=True)  # facts exclude cases
+
+
+def _by_cases(inputs: Inputs, facts: Facts, apply: Apply) -> RuleSummary:
     cases = _cases(inputs, facts)
     if not 0 < len(cases) <= MAX_CASES:
         return apply(tuple([_of_unknown_rank(value) for value in inputs]), facts)
@@ -56,7 +61,7 @@ def by_cases(inputs: Inputs, facts: Facts, apply: Callable[[Inputs, Facts], Rule
     stated = [Statement(negation(condition), reason, "required") for condition, reason in refused if reason]
     if len(left) == 1:
         summary = left[0].summary
-        return summary._replace(statements=(*stated, *summary.statements), conditional=True)
+        return summary._replace(statements=(*stated, *summary.statements))
     return _joined(left, stated)
 
 
@@ -114,7 +119,6 @@ def _joined(left: Sequence[_Answer], stated: Sequence[Statement]) -> RuleSummary
         notes=tuple(dict.fromkeys(note for answer in left for note in answer.summary.notes)),
         caveats=tuple(dict.fromkeys(caveat for answer in left for caveat in _caveats(answer))),
         load_risks=tuple(dict.fromkeys(risk for answer in left for risk in answer.summary.load_risks)),
-        conditional=True,
     )
 
 

@@ -159,20 +159,27 @@ def against(where: str, value: Value, actual: Any, known: Known) -> Iterator[str
         yield f"{where}: cannot check {value}"
 
 
+def _chosen(shape: Shape, known: Known) -> Shape:
+    """The shape of a choice that the known symbols choose, if they do."""
+    numbers = {name: number for name, number in known.items() if isinstance(number, int)}
+    return next((case for condition, case in shape.cases if condition.at(numbers) is YES), shape)
+
+
 def _tensor(where: str, value: Tensor, actual: np.ndarray, known: Known) -> Iterator[str]:
     if value.dtype is not DType.UNDEFINED:
         ran = DType.STRING if actual.dtype.kind in "OUST" else DType(helper.np_dtype_to_tensor_dtype(actual.dtype))
         if value.dtype is not ran:
             yield f"{where}: claimed {value.dtype}, ran {ran}"
             return
-    if value.shape.rank is not None:
-        if value.shape.rank != actual.ndim:
+    shape = _chosen(value.shape, known)
+    if shape.rank is not None:
+        if shape.rank != actual.ndim:
             yield f"{where}: claimed {value.shape}, ran {actual.shape}"
             return
-        for axis, (claim, size) in enumerate(zip(value.shape, actual.shape, strict=True)):
+        for axis, (claim, size) in enumerate(zip(shape, actual.shape, strict=True)):
             yield from _dim(f"{where}[{axis}]", claim, size, known)
-    elif value.shape.variable is not None:
-        yield from _starred(where, value.shape, actual.shape, known)
+    elif shape.variable is not None:
+        yield from _starred(where, shape, actual.shape, known)
     if value.contents is not None:
         claims, flat = value.contents.elements, actual.ravel().tolist()
         if value.contents.is_fill:
