@@ -13,6 +13,7 @@ from absint.explain.places import Place, axes_of, number_at, numbers_of
 from absint.explain.steps import Steps
 from absint.lattices.value import BOTTOM, TOP, AnyTensor
 from absint.program.steps import ABSENT, Operand
+from absint.solution.described import brief
 
 if TYPE_CHECKING:
     from absint.lattices.shape import Shape
@@ -47,6 +48,8 @@ def explain(
 
 def _no_rank(analysed: Analysed, operand: Operand, shape: Shape, which: str) -> str:
     """The reason why a value has axes that are not explained."""
+    if shape.cases:
+        return f"sizes choose its shape, {brief(shape)}: {which} is explained"
     variable, reason = shape.variable, f"its rank is unknown, so {which} is explained"
     given = ((name, analysed.value_of((node, 0))) for name, node in analysed.input_nodes.items())
     for name, value in given:

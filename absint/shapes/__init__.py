@@ -8,7 +8,8 @@ summaries       what one application gives, with holes for fresh symbols
 calls           the summary of a folded call, whose body is a program of its own
 two_versions    the summary of a node whose operator has one version in its function and another in the model
 readability     the shortest of the known equal forms of what a rule gives
-branches        gates and joins of an If; body_types: the types that branches and bodies may give
+branches        gates and joins of an If; joining: two values as one; cases: rules of inputs whose rank sizes choose
+body_types      the types that branches and bodies may give
 loops/          heads and exits of Loop, Scan and SequenceMap
 inputs          symbols of the graph inputs, input_elements those of their elements; assumptions: those of the user
 input_shapes    shapes that a caller states for inputs without one
