@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Final
 
@@ -20,6 +20,7 @@ from absint.dynamizing.preparing import prepared, refuse_overridable, sized
 from absint.dynamizing.request import Axes, Request
 from absint.dynamizing.resizing import Resizing
 from absint.dynamizing.rewriting import Rewriter
+from absint.dynamizing.searching import SEVERAL, Fixed
 from absint.dynamizing.stacked import Compared
 from absint.errors import UsageError
 from absint.lattices.limits import LONG, Limits
@@ -143,7 +144,8 @@ def dynamize(
         differing = (*_differing(static, at_old_sizes), *_other_elements(static, at_old_sizes, mended))
         listed = tuple(baked(static, settled, resizing, mended))
         rows = judging.compared(found) if fix else {}
-        refusal = _refusal(listed, rows, _hint(request, static.outputs)) if fix else ""
+        open_ = [item for _, item in found.left if item is not None]
+        refusal = _refusal(listed, open_, rows, _hint(request, static.outputs)) if fix else ""
         fixed = fix and not refusal
         weights: Sequence[str] = ()
         unchecked, left_out = "", tuple[LeftOut, ...]()
@@ -183,9 +185,9 @@ def _hint(request: Request, outputs: Sequence[str]) -> str:
     return f"; the axis of an output may decide, as {outputs[0]}[0]={next(iter(request.sizes))}"
 
 
-def _refusal(listed: Sequence[Baked], rows: Mapping[str, Compared], hint: str) -> str:
+def _refusal(listed: Sequence[Baked], fixed: Iterable[Fixed], rows: Mapping[str, Compared], hint: str) -> str:
     """Why no constant is rewritten; empty if all that are can be trusted."""
-    several = sum(item.is_open for item in listed)
+    several = sum(item.is_open for item in listed) + sum(item.reason == SEVERAL for item in fixed)
     if several:
         return f"{several} {'constant has' if several == 1 else 'constants have'} more than one reading{hint}"
     for name, each in rows.items():

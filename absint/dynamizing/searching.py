@@ -21,6 +21,7 @@ from collections.abc import Callable, Iterator, Sequence
 from typing import Final, NamedTuple
 
 from absint.dynamizing.alignment import ManyReadingsError, readings
+from absint.dynamizing.judging import is_batch
 from absint.dynamizing.repairing import Decided, Repairing, changed, numbers_of
 from absint.lattices.logic.relation import eq
 from absint.lattices.terms.expr import Dim, Expr
@@ -43,6 +44,9 @@ _CARRIED: Final = 2
 _MOST_CHANGES: Final = 12
 MAX_TRIALS: Final = 1_500
 """Applications of rules in the search for the cause of one requirement."""
+
+
+SEVERAL: Final = "more than one of its numbers may be the size"
 
 
 class Change(NamedTuple):
@@ -130,6 +134,7 @@ class Search:
         while left and len(made) < _MOST_CHANGES:
             wanted = self._sizes(inputs)
             best: tuple[int, int, Change, Inputs] | None = None
+            alike: list[Change] = []
             for change in self._options(node, inputs, wanted, here=True):
                 if change[1:2] + change[2:3] + (change.is_size, change.value) in banned:
                     continue
@@ -137,12 +142,26 @@ class Search:
                 narrow = self._narrow(self._tried(gate, operation, after))
                 rank = (narrow, self._unlikely(node, change))
                 if narrow < left and (best is None or rank < best[:2]):
-                    best = (*rank, change, after)
+                    best, alike = (*rank, change, after), []
+                elif best is not None and rank == best[:2] and not change.is_size:
+                    alike.append(change)
             if best is None:
                 break
             left, _, change, inputs = best
+            if not change.is_size and any(self._competes(gate, operation, inputs, other, left) for other in alike):
+                raise BakedError(node, SEVERAL)
             made.append(change)
         return made or None
+
+    def _competes(self, gate: int, operation: Operation, inputs: Inputs, other: Change, left: int) -> bool:
+        """The other number explains what a change has explained, and nothing beyond it."""
+        if self._is_of_batches(other.value):
+            return False
+        return not left or self._narrow(self._tried(gate, operation, _with(inputs, [other]))) >= left
+
+    def _is_of_batches(self, size: Expr) -> bool:
+        """Only batches occur in it, of which runs decide."""
+        return all(map(is_batch, size.free_symbols & self._resizing.sizes.keys()))
 
     def _narrow(self, summary: RuleSummary) -> int:
         if summary.rejected is not None:
@@ -275,15 +294,21 @@ class Search:
         )
         nearly: list[list[Change]] = []
         if operation.op_type == "Reshape" and not operation.domain:
-            for joint in self._reshaped(node, inputs, axis, size):
-                if self._gives(gate, operation, _with(inputs, joint), index, axis, size, before):
-                    yield joint
+            joints = list(self._reshaped(node, inputs, axis, size))
+            joints = [c for c in joints if self._gives(gate, operation, _with(inputs, c), index, axis, size, before)]
+            if len(joints) > 1 and not self._is_of_batches(size):
+                raise BakedError(node, SEVERAL)
+            yield from joints
+        giving: list[Change] = []
         for change in options:
             exact = self._gives(gate, operation, _with(inputs, [change]), index, axis, size, before)
             if exact:
-                yield [change]
+                giving.append(change)
             elif exact is None:
                 nearly.append([change])
+        if sum(not change.is_size for change in giving) > 1 and not self._is_of_batches(size):
+            raise BakedError(node, SEVERAL)
+        yield from ([change] for change in giving)
         rank = self._rank(self._states[node][index])
         aligned = [c for c in options if rank is None or _from_end(inputs, c) == axis - rank]
         sizes = [change for change in options if change.is_size]

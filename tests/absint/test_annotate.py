@@ -373,7 +373,7 @@ def whole(dim: Dim, names: Mapping[str, Dim]) -> Dim:
     return dim
 
 
-@pytest.mark.share(6)
+@pytest.mark.share(10)
 @pytest.mark.parametrize("path", PATHS, ids=lambda path: path.stem)
 def test_texts_parse_back_and_a_second_analysis_agrees(path: Path) -> None:
     original = onnx.load(path, load_external_data=False)

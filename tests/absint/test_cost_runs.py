@@ -28,7 +28,7 @@ def compared(name: str, policies: int) -> Sequence[Compared]:
     return list(flow_runs(name, **POLICIES[policies]))
 
 
-@pytest.mark.share(3)
+@pytest.mark.share(5)
 @pytest.mark.parametrize("name", FLOWS)
 def test_models_with_control_flow(name: str) -> None:
     for at in range(len(POLICIES)):
@@ -40,7 +40,7 @@ def test_most_models_with_control_flow_are_compared() -> None:
     assert sum(any(not found.larger for found in compared(name, 0)) for name in FLOWS) >= 50
 
 
-@pytest.mark.share(3)
+@pytest.mark.share(5)
 @pytest.mark.parametrize("name", SMALL)
 def test_real_models(name: str) -> None:
     policies = POLICIES[len(name) % len(POLICIES)]

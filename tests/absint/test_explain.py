@@ -415,7 +415,7 @@ def everything(result: Result) -> list[tuple[str, str]]:
     return [(path, name) for path, view in scopes.items() for name in view]
 
 
-@pytest.mark.share(2)
+@pytest.mark.share(4)
 @pytest.mark.parametrize("name", FLOWS)
 def test_every_value_has_an_explanation_that_adds_up(name: str) -> None:
     result = analyze(FLOWS[name]().model)

@@ -193,7 +193,7 @@ def test_node_tests(part: int) -> None:
             holds(model)
 
 
-@pytest.mark.share(6)
+@pytest.mark.share(10)
 @pytest.mark.parametrize("path", PATHS, ids=lambda path: path.stem)
 def test_real_models(path: Path) -> None:
     holds(onnx.load(path, load_external_data=False))

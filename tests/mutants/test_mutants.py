@@ -67,7 +67,7 @@ def test_oracles_are_tests() -> None:
     assert done.returncode == 0, done.stdout + done.stderr
 
 
-@pytest.mark.share(3)
+@pytest.mark.share(5)
 @pytest.mark.parametrize("part", range(PARTS))
 def test_each_mutant_changes_behaviour(part: int) -> None:
     for name, (plain, changed) in compared(ALL[part::PARTS]).items():

@@ -46,7 +46,7 @@ def test_the_schema_is_one() -> None:
     jsonschema.Draft202012Validator.check_schema(json_schema())
 
 
-@settings(max_examples=examples(60), deadline=None)
+@settings(max_examples=examples(15), deadline=None)
 @given(sets)
 def test_what_is_written_reads_back(found: ConstraintSet) -> None:
     text = to_json(found)

@@ -24,7 +24,7 @@ SEED = 900_000
 PLAIN, EVALUATED = 40, 250
 
 
-@pytest.mark.share(2)
+@pytest.mark.share(4)
 @pytest.mark.filterwarnings("ignore")
 @pytest.mark.parametrize("op", sorted(MOVES))
 def test_known_elements_are_those_of_the_run(op: str) -> None:
@@ -38,7 +38,7 @@ UNKNOWN = {"DepthToSpace", "SpaceToDepth", "ReverseSequence", "MaxPool", "Mean",
 """Operators of whose constants nothing is said, or of which few kernels exist."""
 
 
-@pytest.mark.share(2)
+@pytest.mark.share(4)
 @pytest.mark.filterwarnings("ignore")
 @pytest.mark.parametrize("op", sorted(SWEEPS))
 def test_known_elements_are_those_of_the_run_in_every_form(op: str) -> None:

@@ -21,7 +21,7 @@ def ruled() -> list[str]:
     ]
 
 
-@pytest.mark.share(4)
+@pytest.mark.share(8)
 @pytest.mark.parametrize("name", ruled())
 def test_claims_hold_in_every_run(name: str) -> None:
     report = examine(node_tests()[name], count=60 if THOROUGH else 5, thorough=THOROUGH)

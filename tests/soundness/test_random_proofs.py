@@ -30,7 +30,7 @@ counterexamples without an element that a divisor needs.
 """
 
 
-@pytest.mark.share(2)
+@pytest.mark.share(4)
 @pytest.mark.parametrize("seed", FOUND)
 def test_what_was_wrong_once(seed: int) -> None:
     problems = list(Judge(general(seed) if seed % 4 == 3 else draft(seed), seconds=SECONDS).wrong())

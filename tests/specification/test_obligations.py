@@ -35,7 +35,7 @@ def backend() -> Iterator[Backend]:
         yield found
 
 
-@pytest.mark.share(3)
+@pytest.mark.share(5)
 @pytest.mark.parametrize(("domain", "operator"), specified(), ids=lambda part: part)
 def test_rules_meet_their_specification(domain: str, operator: str, backend: Backend) -> None:
     seen = set()
@@ -49,7 +49,7 @@ def test_rules_meet_their_specification(domain: str, operator: str, backend: Bac
                 assert decision.verdict == "proved" or (operator, item.instance) in UNDECIDED, where
 
 
-@pytest.mark.share(3)
+@pytest.mark.share(5)
 @pytest.mark.parametrize(
     ("domain", "operator"), [found for found in specified() if is_known(*found)], ids=lambda part: part
 )

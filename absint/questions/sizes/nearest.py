@@ -131,6 +131,11 @@ class LegalSizes:
         """Every size is 1 or more that is so in the given ones."""
         return tuple(ge(self.symbols[name], 1) for name in self._analysed.symbols if given[name])
 
+    def with_elements(self, given: Mapping[str, int]) -> tuple[Relation, ...]:
+        """The given elements of inputs stay: another size is nearer than another value."""
+        chosen = given.keys() - set(self._analysed.symbols)
+        return tuple(eq(self.symbols[name], given[name]) for name in given if name in chosen)
+
     def is_legal(self, sizes: Mapping[str, int]) -> bool:
         """A check confirms the sizes."""
         return self._judge.is_legal(sizes)
@@ -157,14 +162,15 @@ class _Answer:
         return Nearest(self._given, is_legal, sizes, distance, proved, tuple(alone), self._legal.reason)
 
     def _together(self) -> tuple[Mapping[str, int] | None, bool]:
-        """The nearest legal sizes, without a 0 that is not given if there are any."""
-        not_empty = self._legal.not_empty(self._given)
-        sizes, proved = self._first(not_empty)
-        if sizes is None and not_empty:
-            undecided = not proved
-            sizes, proved = self._first()
-            proved = proved and (sizes is None or not undecided)
-        return sizes, proved
+        """The nearest legal sizes: with the given elements if there are any, and without a 0 that is not given."""
+        not_empty, kept = self._legal.not_empty(self._given), self._legal.with_elements(self._given)
+        undecided = False
+        for extra in dict.fromkeys(((*not_empty, *kept), kept, not_empty, ())):
+            sizes, proved = self._first(extra)
+            if sizes is not None or not extra:
+                break
+            undecided |= not proved
+        return sizes, proved and (sizes is None or not undecided)
 
     def _first(self, extra: Sequence[Relation] = ()) -> tuple[Mapping[str, int] | None, bool]:
         """The first legal sizes that meet the extra relations; True if no nearer ones are left, or none at all."""

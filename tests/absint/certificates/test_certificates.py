@@ -85,7 +85,7 @@ MODELS = {
 }
 
 
-@pytest.mark.share(3)
+@pytest.mark.share(6)
 @pytest.mark.parametrize("name", MODELS)
 @pytest.mark.parametrize("solver", ["z3", "cvc5"])
 def test_every_certificate_checks_without_absint(name: str, solver: str, tmp_path: Path) -> None:

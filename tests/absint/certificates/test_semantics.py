@@ -51,7 +51,7 @@ def certified(text: str, semantics: Semantics, *rules: Rule, prove: tuple[str, .
     return absint.analyze(model, semantics=semantics, table=absint.TABLE.extended(rules)).certify(prove)
 
 
-@pytest.mark.share(3)
+@pytest.mark.share(5)
 @pytest.mark.parametrize("solver", ["z3", "cvc5"])
 @pytest.mark.parametrize("semantics", SEMANTICS)
 @pytest.mark.parametrize("name", MODELS)

@@ -71,7 +71,7 @@ def says(text: str, dim: Dim, dialect: str, names: Mapping[str, str], symbols: t
         assert expression.subs(values) == expected, (text, sizes)
 
 
-@pytest.mark.share(6)
+@pytest.mark.share(10)
 @pytest.mark.parametrize("dialect", ["sympy", "onnx-shape-inference"])
 @pytest.mark.parametrize("path", PATHS, ids=lambda path: path.stem)
 def test_other_tools_read_the_inferred_sizes_of_real_models(path: Path, dialect: str) -> None:

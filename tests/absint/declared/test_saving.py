@@ -81,7 +81,7 @@ def test_node_tests(part: int, tmp_path: Path) -> None:
         holds(node_tests()[name].model, tmp_path, Random(name))
 
 
-@pytest.mark.share(6)
+@pytest.mark.share(10)
 @pytest.mark.parametrize("path", PATHS, ids=lambda path: path.stem)
 def test_real_models(path: Path, tmp_path: Path) -> None:
     holds(loaded(path), tmp_path, Random(path.stem))

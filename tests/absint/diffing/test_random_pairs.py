@@ -9,7 +9,7 @@ from tests.absint.diffing.models import model
 from tests.absint.diffing.random_pairs import FAMILIES, Drawn, complaints
 
 
-@pytest.mark.share(2)
+@pytest.mark.share(4)
 @pytest.mark.parametrize("family", FAMILIES, ids=lambda family: family.__name__.strip("_"))
 def test_no_run_contradicts_an_answer(family: object) -> None:
     assert callable(family)

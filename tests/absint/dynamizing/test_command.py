@@ -145,3 +145,21 @@ def test_refused(model: str, arguments: list[str], message: str, capsys: pytest.
 def test_in_place(model: str) -> None:
     assert run(["dynamize", model, "x[0]=batch", "--fix", "-o", model, "--force"]) == 0
     assert onnx.load(model).graph.input[0].type.tensor_type.shape.dim[0].dim_param == "batch"
+
+
+TWICE = """<ir_version: 10, opset_import: ["": 18]> g (float[4, 4] x, float[1, 4] row) => (float[n] y)
+<int64[2] sizes = {4, 4}, int64[1] all = {-1}> {
+    table = Expand (row, sizes)
+    flat = Reshape (table, all)
+    other = Reshape (x, all)
+    y = Add (flat, other)
+}"""
+
+
+def test_a_number_that_search_finds_twice_is_left_open(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    onnx.save(onnx.parser.parse_model(TWICE), tmp_path / "twice.onnx")
+    asked = ["dynamize", str(tmp_path / "twice.onnx"), "x[0]=seq", "--fix", "-o", str(tmp_path / "out.onnx")]
+    assert run(asked) == 1
+    assert "more than one reading" in capsys.readouterr().out
+    assert not (tmp_path / "out.onnx").exists()
+    assert run([word.replace("=seq", "=batch") for word in asked]) == 0  # runs on stacked rows decide

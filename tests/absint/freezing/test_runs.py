@@ -28,7 +28,7 @@ MOST = 3
 NAMES = [*MODELS, *FLOWS]
 
 
-@pytest.mark.share(3)
+@pytest.mark.share(5)
 @pytest.mark.parametrize("first", range(0, len(NAMES), BATCH))
 def test_small_models(first: int) -> None:
     for number, case in enumerate(freeze_hunt.written(NAMES[first : first + BATCH])):

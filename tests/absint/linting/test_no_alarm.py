@@ -76,7 +76,7 @@ def exclude(result: Result) -> int:
 MODELS = sorted(path for folder in FOLDERS for path in folder.glob("*.onnx"))
 
 
-@pytest.mark.share(3)
+@pytest.mark.share(5)
 @pytest.mark.parametrize("path", MODELS, ids=lambda path: path.name)
 def test_the_contract_excludes_what_findings_exclude(path: Path) -> None:
     result = absint.analyze(path)

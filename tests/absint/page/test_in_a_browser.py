@@ -45,7 +45,7 @@ def allowed(result: absint.Result, sizes: dict[str, int]) -> str:
     return f"^({'legal' if legal else 'illegal'}{'|undecided' if is_open else ''})$"
 
 
-@pytest.mark.share(2)
+@pytest.mark.share(4)
 @pytest.mark.parametrize("path", LOOKED_AT, ids=lambda path: path.stem)
 def test_a_model_can_be_looked_at(browser: Browser, tmp_path: Path, path: Path) -> None:
     """First paint, sliders, folds, search, illegal sizes, pictures and dark mode; no error in the console."""

@@ -88,7 +88,7 @@ def test_sizes_are_those_of_evaluate(browser: Browser, tmp_path: Path, path: Pat
         agrees(page, result, Random(3), 20, most=(1 << 31) - 1)
 
 
-@pytest.mark.share(3)
+@pytest.mark.share(5)
 @pytest.mark.parametrize("name", list(MODELS)[::20])
 def test_sizes_of_odd_models_are_those_of_evaluate(browser: Browser, tmp_path: Path, name: str) -> None:
     with opened(browser, tmp_path, MODELS[name].model) as page:
