@@ -31,6 +31,22 @@ def needs_two_changes() -> ModelProto:
     )
 
 
+def squeezed_if_one() -> ModelProto:
+    """The rank of the output is 1 where C is 1, else 2."""
+    return parser.parse_model(
+        """<ir_version: 9, opset_import: ["": 18]> g (float[N, C] x) => (float[] y)
+        <int64 one = {1}, int64[1] last = {1}> {
+            size = Shape <start = 1, end = 2> (x)
+            c = Squeeze (size)
+            is_one = Equal (c, one)
+            y = If (is_one) <
+                then_branch = yes () => (float[N] s) { s = Squeeze (x, last) },
+                else_branch = no () => (float[N, C] t) { t = Identity (x) }
+            >
+        }"""
+    )
+
+
 def flat(count: int) -> ModelProto:
     """A model of many nodes whose names say nothing."""
     operators = ("Relu", "Abs", "Neg", "Sigmoid", "Tanh")

@@ -15,7 +15,7 @@ from playwright.sync_api import Browser, Page, expect
 import absint
 from absint import Outcome
 from tests.absint.page.browser import opened, set_size, started
-from tests.absint.page.models import DECODER, DETECTOR, needs_a_multiple, needs_two_changes
+from tests.absint.page.models import DECODER, DETECTOR, needs_a_multiple, needs_two_changes, squeezed_if_one
 from tests.adversarial import MODELS
 from tests.conftest import CHROMIUM
 from tests.real_models import PATHS
@@ -93,6 +93,16 @@ def test_sizes_are_those_of_evaluate(browser: Browser, tmp_path: Path, path: Pat
 def test_sizes_of_odd_models_are_those_of_evaluate(browser: Browser, tmp_path: Path, name: str) -> None:
     with opened(browser, tmp_path, MODELS[name].model) as page:
         agrees(page, absint.analyze(MODELS[name].model), Random(2), 20)
+
+
+def test_sizes_choose_a_shape(browser: Browser, tmp_path: Path) -> None:
+    shown = "data.values.filter(value => value.cases).map(value => shapeText(value, dimNumber))"
+    with opened(browser, tmp_path, squeezed_if_one()) as page:
+        assert "[N] if C == 1, else [N, C]" in page.content()
+        set_size(page, 0, 5)
+        for size, shape in ((1, "[5]"), (7, "[5, 7]")):
+            set_size(page, 1, size)
+            assert page.evaluate(shown) == [shape]
 
 
 def test_integers_beyond_doubles(browser: Browser, tmp_path: Path) -> None:
