@@ -15,8 +15,9 @@ from absint.lattices.dim import BOTTOM_DIM, DIMS
 from absint.lattices.dtype import DTYPES, DType
 from absint.lattices.logic import relation as rel
 from absint.lattices.logic.relation import FALSE, TRUE, Relation
+from absint.lattices.logic.truth import YES
 from absint.lattices.ramp import NO_RAMPS, Ramps, element, ramp
-from absint.lattices.shape import BOTTOM_SHAPE, TOP_SHAPE, Shape, StarredShape, shape_of
+from absint.lattices.shape import BOTTOM_SHAPE, TOP_SHAPE, Shape, ShapeChoice, StarredShape, shape_of
 from absint.lattices.shape_lattice import SHAPES
 from absint.lattices.terms import floats
 from absint.lattices.terms.evaluation import values_of
@@ -88,10 +89,19 @@ starred = st.sampled_from(VARIABLES).flatmap(
 )
 """Shapes with a variable, of one known size: the meet of more is below an operand size by size, as of a known rank."""
 
+choices = st.sampled_from(
+    [
+        ShapeChoice.of(condition, shape_of(first), shape_of(second))
+        for condition in (rel.eq(N, 1), rel.ge(M, N))
+        for first, second in (((N,), (N, M)), ((), (const(3),)))
+    ]
+)
+
 shapes = (
     st.builds(lambda d: shape_of(tuple(d)), st.lists(sizes, max_size=2))
     | st.sampled_from([TOP_SHAPE, BOTTOM_SHAPE])
     | starred
+    | choices
 )
 
 
@@ -113,6 +123,8 @@ def allows_shape(shape: Shape, value: Sequence[int], env: Env) -> bool:
         fits = len(value) == len(shape.known) + len(middle) and tuple(value[count : count + len(middle)]) == middle
         around = (*value[:count], *value[count + len(middle) :])
         return fits and all(allows_dim(d, v, env) for d, v in zip(shape.known, around, strict=True))
+    if shape.cases:
+        return any(condition.at(env) is YES and allows_shape(case, value, env) for condition, case in shape.cases)
     if shape.is_top or shape.is_bottom:
         return shape.is_top
     return len(shape) == len(value) and all(allows_dim(d, v, env) for d, v in zip(shape, value, strict=True))
