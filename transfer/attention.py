@@ -2,13 +2,26 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Iterator
 from typing import Final, NamedTuple
 
 from absint.lattices.dtype import DType
-from absint.lattices.logic.relation import UNKNOWN_RELATION, disjunction, divisible, eq, ge, ite, le
+from absint.lattices.logic.relation import (
+    FALSE,
+    TRUE,
+    UNKNOWN_RELATION,
+    Relation,
+    conjunction,
+    disjunction,
+    divisible,
+    eq,
+    ge,
+    ite,
+    le,
+)
 from absint.lattices.logic.truth import NO, YES
 from absint.lattices.shape import Shape, shape_of
-from absint.lattices.terms.expr import UNKNOWN_SIZE, Dim, Expr
+from absint.lattices.terms.expr import UNKNOWN_DIM, UNKNOWN_SIZE, Dim, Expr, const
 from absint.lattices.terms.normal import floordiv
 from absint.lattices.value import Tensor
 from absint.transfer.op import Op
@@ -28,38 +41,50 @@ class Heads(NamedTuple):
 UNKNOWN_HEADS = Heads(*[UNKNOWN_SIZE] * 4)
 
 
+class Need(NamedTuple):
+    """What must hold, that in words, and the sizes."""
+
+    relation: Relation
+    reason: str
+    found: str = ""
+
+
 @rule(
     "Attention",
     inputs="Q K V attn_mask past_key past_value nonpad_kv_seqlen",
     outputs="Y present_key present_value qk_matmul_output",
+    complete=True,
 )
 def attention(op: Op) -> tuple[Tensor, ...]:
     """softmax(Q K^T) V by heads: the rank of Q, the caches (past and new steps), and the scores."""
     rank = op.tensor("Q").shape.rank
     as_function = op.semantics != ONNX and _may_run_as_function(op)
     _require_form(op, as_function)
-    if as_function and not all(_is_packed_or_by_heads(op, *packed) for packed in _PACKED):
+    if as_function and not _are_packed_or_by_heads(op):
         op.may_fail("Q, K and V must have rank 4, or rank 3 and a number of heads")
         return tuple(
             Tensor(op.common_dtype(*names)) for names in (("Q",), ("K", "past_key"), ("V", "past_value"), ("Q",))
         )
-    q, k, v = _heads(op, "Q", "q_num_heads"), _heads(op, "K", "kv_num_heads"), _heads(op, "V", "kv_num_heads")
-    do_agree = not _may_run_as_function(op) or (
-        _do_agree(op, q, k, v) and (not as_function or _do_caches_fit(op, k, v))
-    )
-    if not do_agree:
-        op.may_fail("batches, heads and lengths of Q, K and V must agree, and caches must fit")
-        q = k = v = UNKNOWN_HEADS
-    _require_agreement(op, q, k, v)
-    if op.has("attn_mask"):
-        op.may_fail("attn_mask must broadcast to the scores")
-    total = k.steps
-    if op.has("past_key") and do_agree:
-        past_key, past_value = _past(op, "past_key", k), _past(op, "past_value", v)
-        op.require_equal(past_key, past_value, "past_key and past_value must have the same length")
-        total = past_key + k.steps
-    for size in (q.batch, q.steps, k.steps, q.size, v.size, q.heads, k.heads):
-        op.runtime_may_fail("onnxruntime needs axes that are not empty", unless=ge(size, 1))
+    q, k, v = (_heads(op, *packed) for packed in _PACKED)
+    total = _past_length(op) + k.steps
+    needs = [
+        *_agreement(q, k, v),
+        *_past_needs(op, k, v),
+        *_mask_needs(op, q, total, pads=not as_function or op.version >= 24),
+        *_nonpad_needs(op, q),
+    ]
+    if as_function:
+        fit = conjunction(*(need.relation for need in needs))
+        filled = conjunction(*(ge(size, 1) for heads in (q, k, v) for size in heads))
+        op.may_fail(
+            "batches, heads and lengths of Q, K and V must agree, and caches and attn_mask must fit", unless=fit
+        )
+        op.may_fail("onnxruntime needs axes that are not empty", unless=filled)
+        if op.decide(fit) is not YES:
+            q, k, v, total = UNKNOWN_HEADS, UNKNOWN_HEADS, UNKNOWN_HEADS, UNKNOWN_SIZE
+    else:
+        _require_all(op, needs)
+        _require_of_kernel(op, q, k, v, total)
     dtype, size = op.dtype("Q"), v.size
     if as_function and not op.never_empty(size):
         # onnxruntime multiplies by nothing: in an empty batch a size of 0 becomes another one
@@ -82,38 +107,71 @@ _PACKED: Final = (("Q", "q_num_heads"), ("K", "kv_num_heads"), ("V", "kv_num_hea
 """The inputs, and the attribute that says how many heads a packed one has."""
 
 
-def _is_packed_or_by_heads(op: Op, name: str, attribute: str) -> bool:
-    """The input is known to have a rank that the documents allow. The function may broadcast others."""
-    rank = op.tensor(name).shape.rank
-    return rank == 4 or (rank == 3 and op.integer(attribute, 0) > 0)
-
-
-def _do_caches_fit(op: Op, k: Heads, v: Heads) -> bool:
-    """The caches are known to fit what is new, or there are none."""
-    if not op.has("past_key") and not op.has("past_value"):
-        return True
-    shapes = [op.tensor(name).shape for name in ("past_key", "past_value") if op.has(name)]
-    if [shape.rank for shape in shapes] != [4, 4]:
-        return False
-    pairs = [(shapes[0][2], shapes[1][2])]
-    for shape, new in zip(shapes, (k, v), strict=True):
-        pairs += [(shape[0], new.batch), (shape[1], new.heads), (shape[3], new.size)]
-    return all(op.is_equal(a, b) is YES for a, b in pairs)
+def _are_packed_or_by_heads(op: Op) -> bool:
+    """The inputs are known to have a rank that the documents allow. The function may broadcast others."""
+    ranks = {op.tensor(name).shape.rank for name, _ in _PACKED}
+    return ranks == {4} or (ranks == {3} and all(op.integer(attribute, 0) > 0 for _, attribute in _PACKED))
 
 
 def _require_form(op: Op, as_function: bool) -> None:
-    """Require inputs that go together, and windows of version 25 in range."""
+    """Require inputs and outputs that go together, and windows of version 25 in range."""
     for name in ("left_window_size", "right_window_size"):
         if op.integer(name, -1) < -1:
             op.ill_formed(f"{name} must be -1 or more, found {op.integer(name)}")
+
+    def refuse(reason: str) -> None:
+        if op.version >= 25:
+            op.ill_formed(reason)
+        if not as_function:
+            op.reject(reason)
+        op.may_fail(reason)
+
     for given, absent in (("past_key", "past_value"), ("past_value", "past_key")):
-        if op.has(given) and not op.has(absent) and not as_function:
-            op.reject(f"past_key and past_value must be given together, found {given} alone")
-    if op.has("past_key"):
-        if op.has("nonpad_kv_seqlen") and not as_function:
-            op.reject("nonpad_kv_seqlen must be left out if past_key and past_value are given")
-        if not (op.wants(1) and op.wants(2)):
-            op.may_fail("onnxruntime needs present_key and present_value if past_key and past_value are given")
+        if op.has(given) and not op.has(absent):
+            refuse(f"past_key and past_value must be given together, found {given} alone")
+    if op.has("past_key") and op.has("nonpad_kv_seqlen"):
+        refuse("nonpad_kv_seqlen must be left out if past_key and past_value are given")
+    if op.version >= 25 and op.wants(1):
+        if not op.wants(2):
+            op.ill_formed("present_key and present_value must be requested together")
+        if op.has("nonpad_kv_seqlen"):
+            op.ill_formed("nonpad_kv_seqlen must be left out if present_key and present_value are requested")
+    ranks = {rank for name, _ in _PACKED if (rank := op.tensor(name).shape.rank) is not None}
+    if len(ranks) > 1 and not as_function:
+        op.reject(f"Q, K and V must have one rank, found {', '.join(map(str, sorted(ranks)))}")
+
+
+def _require_of_kernel(op: Op, q: Heads, k: Heads, v: Heads, total: Dim) -> None:
+    """Require what onnxruntime's kernel needs beyond the documents, and doubt what these leave open."""
+    for size in (q.batch, q.heads, q.steps, q.size, k.heads, k.steps, v.size):
+        _require_of_runtime(op, ge(size, 1), "onnxruntime needs axes that are not empty")
+    for heads, (name, attribute) in zip((q.heads, k.heads), _PACKED, strict=False):
+        if op.tensor(name).shape.rank == 4 and (count := op.integer(attribute, 0)) > 0:
+            _require_of_runtime(op, eq(heads, count), f"{attribute} must be left out, or the heads of {name}")
+    mask = op.optional("attn_mask")
+    if mask is not None and mask.shape.rank is not None:
+        if mask.shape.rank == 0 or op.version == 23:
+            fits = eq(mask.shape[-1], total) if mask.shape.rank else FALSE
+            _require_of_runtime(op, fits, "attn_mask must be as long as the keys")
+        op.runtime_requires(TRUE if mask.shape.rank >= 2 else FALSE, "onnxruntime needs an attn_mask of rank 2 or more")
+        for size, wanted in zip(reversed(mask.shape.dims), (total, q.steps), strict=False):
+            op.runtime_requires(eq(size, wanted), "onnxruntime broadcasts attn_mask along batches and heads alone")
+    if op.has("past_key") and not (op.wants(1) and op.wants(2)):
+        op.runtime_requires(FALSE, "onnxruntime needs present_key and present_value if there is a past")
+    if op.number("scale", 1.0) <= 0:
+        op.runtime_requires(FALSE, "onnxruntime needs a positive scale")
+    if op.wants(3) and not 0 <= op.integer("qk_matmul_output_mode", 0) <= 3:
+        op.may_fail("qk_matmul_output_mode must be 0, 1, 2 or 3")
+    if op.has("nonpad_kv_seqlen") and op.semantics != ONNX:
+        _require_from_zero(op, "nonpad_kv_seqlen", total, "onnxruntime needs nonpad_kv_seqlen from 0 to the keys")
+
+
+def _require_of_runtime(op: Op, relation: Relation, reason: str) -> None:
+    """onnxruntime fails wherever the relation does not hold; the documents leave that open."""
+    if op.semantics == ONNX:
+        op.may_fail(reason, unless=relation)
+    else:
+        op.runtime_requires(relation, reason)
 
 
 def _heads(op: Op, name: str, attribute: str = "") -> Heads:
@@ -139,42 +197,79 @@ def _may_run_as_function(op: Op) -> bool:
     if op.has("attn_mask") and op.dtype("attn_mask") not in (DType.BOOL, op.dtype("Q")):
         return True
     has_window = any(op.integer(f"{side}_window_size", -1) >= 0 for side in ("left", "right"))
-    return op.version >= 25 or has_window or op.dtype("Q") not in (DType.FLOAT, DType.FLOAT16)
+    kinds = (op.dtype("Q"), op.dtype("V"))
+    return op.version >= 25 or has_window or kinds not in ((DType.FLOAT,) * 2, (DType.FLOAT16,) * 2)
 
 
-def _do_agree(op: Op, q: Heads, k: Heads, v: Heads) -> bool:
-    """The sizes are known to agree. Where they do not, the function may broadcast or regroup them."""
-    pairs = [(q.batch, k.batch), (q.batch, v.batch), (q.size, k.size), (k.steps, v.steps), (k.heads, v.heads)]
+def _agreement(q: Heads, k: Heads, v: Heads) -> Iterator[Need]:
+    yield _equal(q.batch, k.batch, "Q and K must have the same batch size")
+    yield _equal(q.batch, v.batch, "Q and V must have the same batch size")
+    yield _equal(q.size, k.size, "heads of Q and K must have the same size")
+    yield _equal(k.steps, v.steps, "K and V must have the same sequence length")
+    yield _equal(k.heads, v.heads, "K and V must have the same number of heads")
+    yield Need(divisible(q.heads, k.heads), "heads of Q must be a multiple of those of K")
+
+
+def _past_needs(op: Op, k: Heads, v: Heads) -> Iterator[Need]:
+    """The caches fit what is new."""
+    lengths = []
+    for name, new in (("past_key", k), ("past_value", v)):
+        if not op.has(name):
+            continue
+        shape = op.tensor(name).shape
+        batch, heads, length, size = shape.dims if shape.rank == 4 else UNKNOWN_HEADS
+        if shape.rank not in (None, 4):
+            yield Need(FALSE, f"{name} must have rank 4", str(shape))
+        for axis, a, b in ((0, batch, new.batch), (1, heads, new.heads), (3, size, new.size)):
+            yield _equal(a, b, f"dim {axis} of {name} must equal that of the new steps")
+        lengths.append(length)
+    if lengths:
+        yield _equal(lengths[0], lengths[-1], "past_key and past_value must have the same length")
+
+
+def _past_length(op: Op) -> Dim:
+    """The length of the cache of keys."""
+    shape = op.tensor("past_key").shape if op.has("past_key") else None
+    return const(0) if shape is None else shape[2] if shape.rank == 4 else UNKNOWN_SIZE
+
+
+def _mask_needs(op: Op, q: Heads, total: Dim, *, pads: bool) -> Iterator[Need]:
+    """The mask broadcasts to the scores, where it `pads` after it is made as long as the keys."""
     mask = op.optional("attn_mask")
-    if mask is not None:
-        if mask.shape.is_top:
-            return False
-        rows = zip(reversed(mask.shape.dims[:-1]), (q.steps, q.heads, q.batch), strict=False)
-        pairs += [(size, wanted) for size, wanted in rows if op.is_equal(size, 1) is not YES]
-    groups = divisible(q.heads, k.heads)
-    is_grouped = groups is not UNKNOWN_RELATION and op.decide(groups) is YES
-    return is_grouped and all(op.is_equal(a, b) is YES for a, b in pairs)
+    if mask is None:
+        return
+    rank = mask.shape.rank
+    if not rank:
+        yield Need(UNKNOWN_RELATION, BROADCAST)
+    elif rank > 4:
+        yield Need(FALSE, BROADCAST, str(mask.shape))
+    else:
+        *rows, length = mask.shape
+        for size, wanted in zip(reversed(rows), (q.steps, q.heads, q.batch), strict=False):
+            yield Need(disjunction(eq(size, 1), eq(size, wanted)), BROADCAST)
+        fits = le(length, total) if pads else eq(length, total)
+        yield Need(disjunction(eq(length, 1), fits), "attn_mask must not be longer than the keys")
 
 
-def _require_agreement(op: Op, q: Heads, k: Heads, v: Heads) -> None:
-    for name, other in (("K", k), ("V", v)):
-        if q.batch is not other.batch:
-            op.may_fail(f"Q and {name} must have the same batch size")
-    op.require_equal(q.size, k.size, "heads of Q and K must have the same size")
-    op.require_equal(k.steps, v.steps, "K and V must have the same sequence length")
-    op.require_equal(k.heads, v.heads, "K and V must have the same number of heads")
-    op.require(divisible(q.heads, k.heads), "heads of Q must be a multiple of those of K")
+BROADCAST: Final = "attn_mask must broadcast to the scores"
 
 
-def _past(op: Op, name: str, new: Heads) -> Dim:
-    """The length of a cache."""
-    shape = op.tensor(name).shape
-    op.require_rank(shape, 4, name)
-    if shape.is_top:
-        return UNKNOWN_SIZE
-    for axis, size in ((0, new.batch), (1, new.heads), (3, new.size)):
-        op.require_equal(shape[axis], size, f"dim {axis} of {name} must equal that of the new steps")
-    return shape[2]
+def _nonpad_needs(op: Op, q: Heads) -> Iterator[Need]:
+    """One length for each of a batch."""
+    lengths = op.optional("nonpad_kv_seqlen")
+    if lengths is not None:
+        known = lengths.shape.rank is not None
+        fits = eq(lengths.shape[0], q.batch) if lengths.shape.rank == 1 else FALSE if known else UNKNOWN_RELATION
+        yield Need(fits, "nonpad_kv_seqlen must hold a length for each of the batch", str(lengths.shape))
+
+
+def _equal(a: Dim, b: Dim, reason: str) -> Need:
+    return Need(TRUE if a is b and isinstance(a, Expr) else eq(a, b), reason, f"{a} and {b}")
+
+
+def _require_all(op: Op, needs: Iterable[Need]) -> None:
+    for relation, reason, found in needs:
+        op.require(relation, reason, found=found)
 
 
 @rule("FlexAttention", inputs="Q K V", domain=PREVIEW)
@@ -183,32 +278,87 @@ def flex_attention(op: Op) -> Tensor:
     for name in ("Q", "K", "V"):
         op.require_rank(op.tensor(name).shape, 4, name)
     q, k, v = _heads(op, "Q"), _heads(op, "K"), _heads(op, "V")
-    _require_agreement(op, q, k, v)
+    _require_all(op, _agreement(q, k, v))
     return Tensor(op.dtype("Q"), shape_of((q.batch, q.heads, q.steps, v.size)))
 
 
-@rule("RotaryEmbedding", inputs="X cos_cache sin_cache position_ids")
+@rule("RotaryEmbedding", inputs="X cos_cache sin_cache position_ids", complete=True)
 def rotary_embedding(op: Op) -> Tensor:
     """Each pair of features turned by an angle: the shape of X."""
-    x = op.tensor("X")
-    if not x.shape.is_top and len(x.shape) not in (3, 4):
+    x, angles, part = op.tensor("X"), op.tensor("cos_cache").shape, op.integer("rotary_embedding_dim", 0)
+    if x.shape.rank not in (None, 3, 4):
         op.reject(f"X must have rank 3 or 4, found shape {x.shape}")
+    if part < 0:
+        op.reject(f"rotary_embedding_dim must not be negative, found {part}")
+    if op.integer("num_heads", 0) < 0:
+        op.runtime_requires(FALSE, "onnxruntime needs num_heads that is not negative")
+    batch, _, steps, size = _heads(op, "X", "num_heads")
+    turned = Dim(part) if part else size
+    op.require(ge(size, turned), "rotary_embedding_dim must not exceed the head size")
+    op.documents_require(divisible(turned, 2), "features turn in pairs")
+    rows = angles[0] if angles.rank == 2 else UNKNOWN_SIZE
+    for name in ("cos_cache", "sin_cache"):
+        _require_dims(op, name, *((rows,) if op.has("position_ids") else (batch, steps)), floordiv(turned, 2))
+    if op.has("position_ids"):
+        _require_dims(op, "position_ids", batch, steps)
+        op.runtime_requires(le(steps, rows), "onnxruntime needs as many angles as steps")
+        _require_from_zero(op, "position_ids", rows - 1, "every position must have an angle")
     return Tensor(op.common_dtype("X", "cos_cache", "sin_cache"), x.shape)
 
 
-@rule("TensorScatter", inputs="past_cache update write_indices", outputs="present_cache")
+@rule("TensorScatter", inputs="past_cache update write_indices", outputs="present_cache", complete=True)
 def tensor_scatter(op: Op) -> Tensor:
     """A cache with new steps written at the given positions: the shape of the cache."""
-    cache, update = op.tensor("past_cache"), op.tensor("update")
-    if not cache.shape.is_top and not update.shape.is_top:
-        op.require_rank(update.shape, len(cache.shape), "update")
-        along = op.axis(op.integer("axis", -2), len(cache.shape))
-        for axis, (size, dim) in enumerate(zip(update.shape, cache.shape, strict=True)):
-            if axis != along:
-                op.require_equal(size, dim, f"dim {axis} of update must equal that of past_cache")
-            else:
-                op.require(le(size, dim), "the new steps must fit the cache")
-    return Tensor(op.common_dtype("past_cache", "update"), cache.shape)
+    cache, update, mode = op.tensor("past_cache"), op.tensor("update"), op.string("mode", "linear")
+    if mode not in ("linear", "circular"):
+        op.reject(f"mode must be linear or circular, found {mode!r}")
+    dtype, shape = op.common_dtype("past_cache", "update"), cache.shape
+    if shape.is_top or update.shape.is_top:
+        op.may_fail("past_cache and update must have one rank, and write_indices must lie within")
+        return Tensor(dtype, shape)
+    op.require_rank(update.shape, len(shape), "update")
+    along = op.axis(op.integer("axis", -2), len(shape))
+    if along == 0:
+        op.reject(f"axis must not be that of the batch, found {op.integer('axis', -2)}")
+    for axis, (size, dim) in enumerate(zip(update.shape, shape, strict=True)):
+        if axis != along:
+            op.require_equal(size, dim, f"dim {axis} of update must equal that of past_cache")
+        else:
+            op.require(le(size, dim), "the new steps must fit the cache")
+    if op.has("write_indices"):
+        _require_dims(op, "write_indices", shape[0])
+        most = shape[along] - update.shape[along] if mode == "linear" else None
+        _require_from_zero(op, "write_indices", most, "the new steps must fit the cache from write_indices on")
+    return Tensor(dtype, shape)
+
+
+def _require_dims(op: Op, name: str, *wanted: Dim) -> None:
+    """Require these dims of the input."""
+    shape = op.tensor(name).shape
+    op.require_rank(shape, len(wanted), name)
+    if shape.is_top:
+        op.may_fail(f"{name} must have rank {len(wanted)}")
+        return
+    for axis, (size, dim) in enumerate(zip(shape, wanted, strict=True)):
+        op.require_equal(size, dim, f"dim {axis} of {name} must fit the other inputs")
+
+
+def _require_from_zero(op: Op, name: str, most: Dim | None, reason: str) -> None:
+    """onnxruntime needs every element from 0 to `most`."""
+
+    def inside(least: Dim, greatest: Dim) -> Relation:
+        return conjunction(ge(least, 0), TRUE if most is None else le(greatest, most))
+
+    x, bounds = op.tensor(name), op.within(name)
+    elements = dict.fromkeys(x.contents.elements) if x.contents is not None else {UNKNOWN_DIM: None}
+    known = conjunction(*(inside(e, e) if isinstance(e, Dim) else UNKNOWN_RELATION for e in elements))
+    none = eq(x.shape.size, 0)
+    if known is not UNKNOWN_RELATION:
+        _require_of_runtime(op, disjunction(none, known), reason)
+    elif bounds is None or bounds.least is None or (bounds.most is None and most is not None):
+        op.may_fail(reason, unless=none)
+    else:
+        op.may_fail(reason, unless=disjunction(none, inside(bounds.least, bounds.most or UNKNOWN_DIM)))
 
 
 @rule("LinearAttention", inputs="query key value past_state decay beta", outputs="output present_state")
@@ -229,7 +379,7 @@ def linear_attention(op: Op) -> tuple[Tensor, Tensor]:
         ranks = (3, 4) if ranked else (None, None)
         shapes = [Shape(None) if rank is None else shape_of((UNKNOWN_SIZE,) * rank) for rank in ranks]
     else:
-        _require_agreement(op, q, k, v)
+        _require_all(op, _agreement(q, k, v))
         op.require_equal(q.steps, k.steps, "query and key must have the same sequence length")
         _require_gate_sizes(op, k)
         if past is not None and not past.shape.is_top:

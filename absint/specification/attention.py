@@ -33,6 +33,8 @@ class Heads(NamedTuple):
         at("B S W", "B L V", "B L V", q_num_heads=4, kv_num_heads=2),
         at("B 2 S 3", "B 2 L 3", "B 2 L 4", None, "B 2 P 3", "B 2 R 4", outputs=3),
         at("B 2 S 3", "B 2 L 3", "B 2 L 4", "S L"),
+        at("B 2 S 3", "B 2 L 3", "B 2 L 4", "C H T M"),
+        at("B 2 S 3", "B 2 L 3", "B 2 L 4", "T M", "B 2 P 3", "B 2 P 4", outputs=3),
         at("B 2 S 3", "B 2 L 3", "B 2 L 4", outputs=4),
     ],
 )
@@ -61,10 +63,23 @@ def attention(node: Node) -> list[Output]:
         _past(node, past_value, v)
         node.requires(equal(past_key.dims[2], past_value.dims[2]), "past keys and values must have one length")
         steps = past_key.dims[2] + k.steps
+    mask = node.optional(3)
+    if mask is not None:
+        _mask(node, mask, q, steps)
     packed = node.input(0).rank == 3
     y: list[Int] = [q.batch, q.steps, _term(q.heads) * v.size] if packed else [q.batch, q.heads, q.steps, v.size]
     present = [tensor([x.batch, x.heads, steps, x.size]) for x in (k, v)]
     return [tensor(y), *present, tensor([q.batch, q.heads, q.steps, steps])][: node.outputs]
+
+
+def _mask(node: Node, mask: Input, q: Heads, steps: Term) -> None:
+    *rows, length = mask.dims
+    for size, wanted in zip(reversed(rows), (q.steps, _term(q.heads), q.batch), strict=False):
+        node.requires(either(equal(size, 1), equal(size, wanted)), "a mask must broadcast to the scores")
+    node.requires(either(equal(length, 1), length <= steps), "a mask must not be longer than the keys")
+    if node.version < 25:
+        for size, wanted in zip(reversed(mask.dims), (steps, q.steps), strict=False):
+            node.limits(equal(size, wanted), "onnxruntime broadcasts a mask along batches and heads alone")
 
 
 def _term(size: Int) -> Term:
@@ -147,7 +162,9 @@ def _fits(node: Node, x: Input, sizes: list[Term]) -> None:
     first=23,
     grid=[
         at("B H S 4", "P 2", "Q 2", "int64=0: B S"),
+        at("B H S 4", "P A", "P A", "int64=0: C T"),
         at("B H S 4", "B S 2", "B S 2"),
+        at("B H S 8", "C T A", "C T A", rotary_embedding_dim=4),
         at("B S 8", "P 2", "P 2", "int64=0: B S", num_heads=2),
         at("B S", "P 2", "P 2"),
     ],
@@ -179,8 +196,15 @@ def rotary_embedding(node: Node) -> Output:
     if places is not None and places.rank == 2:
         for size, wanted in zip(places.dims, (x.dims[0], x.dims[-2]), strict=True):
             node.requires(equal(size, wanted), "there must be a position for each step")
-    for size in x.dims:
-        node.limits(size >= 1, "onnxruntime needs an X that is not empty")
+    if _is_microsoft(node):
+        for size in x.dims:
+            node.limits(size >= 1, "onnxruntime needs an X that is not empty")
+    else:
+        head = x.dims[-1] if x.rank == 4 else x.dims[-1] // node.integer("num_heads")
+        turned = node.integer("rotary_embedding_dim", 0) or head
+        sizes = [_term(turned) // 2, *([] if places is not None else [x.dims[-2], x.dims[0]])]
+        for size, other in zip(reversed(angles[0].dims), sizes, strict=False):
+            node.requires(equal(size, other), "there must be an angle for each pair")
     return tensor(x.dims)
 
 

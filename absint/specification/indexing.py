@@ -213,7 +213,10 @@ def reverse_sequence(node: Node) -> Output:
     return tensor(x.dims)
 
 
-@specifies("TensorScatter", grid=[at("B M D", "C L E"), at("B H M D", "C K L E", axis=-2)])
+@specifies(
+    "TensorScatter",
+    grid=[at("B M D", "C L E"), at("B H M D", "C K L E", axis=-2), at("B M D", "B L D", "int64=0: C", axis=1)],
+)
 def tensor_scatter(node: Node) -> Output:
     """The shape of the cache, into which the update is written along the axis."""
     cache, update = node.input(0), node.input(1)
@@ -223,4 +226,7 @@ def tensor_scatter(node: Node) -> Output:
             node.requires(size <= wanted, "the update must fit into the cache")
         else:
             node.requires(equal(size, wanted), f"sizes of axis {place} must be equal")
+    indices = node.optional(2)
+    if indices is not None:
+        node.requires(equal(indices.dims[0], cache.dims[0]), "there must be an index for each of the batch")
     return tensor(cache.dims)

@@ -9,7 +9,7 @@ from absint.transfer.rule import PREVIEW
 from tests.transfer.harness import Arg, Case, run_case, sizes
 
 I64 = TensorProto.INT64
-SEQ = sizes(B=[1, 2], S=[1, 4], T=[1, 5], P=[0, 7])
+SEQ = sizes(B=[1, 2], S=[1, 4], T=[1, 5], P=[0, 7], L=[5, 12])
 
 
 def attend(
@@ -23,6 +23,9 @@ def attend(
     return Case("Attention", given, attributes, outputs, SEQ, opset, expect=expect)
 
 
+TURNED = sizes(B=[1, 2], S=[0, 1, 3], W=[0, 4, 8, 10], P=[0, 2, 3], A=[1, 2])
+SCATTERED = sizes(B=[0, 2], M=[0, 2, 4], S=[0, 1, 4])
+
 Q3, K3, V3 = ["B", "S", 24], ["B", "T", 8], ["B", "T", 6]
 Q4, K4, V4 = ["B", 3, "S", 8], ["B", 3, "T", 8], ["B", 3, "T", 6]
 
@@ -31,6 +34,15 @@ ATTENTION = [
     attend(Q4, K4, V4, expect=["[B, 3, S, 6]"], opset=24),
     attend(Q4, K4, V4, ["S", "T"]),
     attend(Q4, K4, V4, ["B", 1, "S", "P"]),
+    attend(Q4, K4, V4, ["P"]),
+    *(attend(Q4, K4, V4, mask, opset=o) for mask in (["P", "T"], ["B", "S", "T"], [3, 1, "T"]) for o in (23, 24, 25)),
+    attend(Q4, K4, V4, ["P", 1, "S", "T"], ["B", 3, 0, 8], ["B", 3, 0, 6], outputs=3),
+    attend(Q4, K4, V4, ["S", "L"], ["B", 3, "P", 8], ["B", 3, "P", 6], outputs=3),
+    attend(Q4, K4, V4, ["S", "P"], opset=25),
+    attend(Q4, K4, V4, None, ["B", 3, "P", 8], ["B", 3, "P", 6]),
+    attend(Q4, K4, V4, q_num_heads=3, kv_num_heads=1),
+    attend(Q4, K4, V4, scale=0.0),
+    Case("Attention", [*map(Arg, (Q4, K4, V4)), None, None, None, Arg(["P"], I64)], {}, 1, SEQ, 24),
     attend(
         *(Q4, K4, V4, None, ["B", 3, "P", 8], ["B", 3, "P", 6]),
         outputs=4,
@@ -82,6 +94,30 @@ ATTENTION = [
         bindings=sizes(B=[1, 2], S=[1, 3]),
         expect=["[B, S, 8]"],
     ),
+    *(
+        Case(
+            "RotaryEmbedding", [Arg(["B", "S", "W"]), Arg(table), Arg(table), position], {"num_heads": 2}, 1, TURNED, 23
+        )
+        for table, position in ((["P", "A"], Arg(["B", "S"], I64)), (["P", "S", "A"], None))
+    ),
+    *(
+        Case(
+            "RotaryEmbedding",
+            [Arg(["B", 2, "S", "W"]), Arg(["P", 2]), Arg(["P", 2]), Arg(ids, I64)],
+            more,
+            1,
+            TURNED,
+            23,
+        )
+        for ids in (["P", "S"], ["B", "S"])
+        for more in ({"rotary_embedding_dim": 4}, {"interleaved": 1, "num_heads": 5})
+    ),
+    *(
+        Case("TensorScatter", [*map(Arg, shapes), Arg(["B"], I64, low=0, high=3)], more, 1, SCATTERED, 24)
+        for shapes in ((["B", "M", 2], ["B", "S", 2]), ([2, 1, "M"], [2, 1, "S"]), (["B", 0, "M"], ["B", 0, "S"]))
+        for more in ({}, {"axis": 2}, {"axis": -1, "mode": "circular"})
+    ),
+    Case("TensorScatter", [Arg(["M", 2]), Arg(["S", 2])], {"axis": 0}, 1, SCATTERED, 24),
 ]
 
 REFERENCE = [
