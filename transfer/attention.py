@@ -201,9 +201,12 @@ def _may_run_as_function(op: Op) -> bool:
     return op.version >= 25 or has_window or kinds not in ((DType.FLOAT,) * 2, (DType.FLOAT16,) * 2)
 
 
-def _agreement(q: Heads, k: Heads, v: Heads) -> Iterator[Need]:
+def _batches(q: Heads, k: Heads, v: Heads) -> Iterator[Need]:
     yield _equal(q.batch, k.batch, "Q and K must have the same batch size")
     yield _equal(q.batch, v.batch, "Q and V must have the same batch size")
+
+
+def _agreement(q: Heads, k: Heads, v: Heads) -> Iterator[Need]:
     yield _equal(q.size, k.size, "heads of Q and K must have the same size")
     yield _equal(k.steps, v.steps, "K and V must have the same sequence length")
     yield _equal(k.heads, v.heads, "K and V must have the same number of heads")
@@ -272,14 +275,25 @@ def _require_all(op: Op, needs: Iterable[Need]) -> None:
         op.require(relation, reason, found=found)
 
 
-@rule("FlexAttention", inputs="Q K V", domain=PREVIEW)
+@rule("FlexAttention", inputs="Q K V", domain=PREVIEW, complete=True)
 def flex_attention(op: Op) -> Tensor:
     """softmax(Q K^T) V by heads of rank 4 inputs; the graphs score_mod and prob_mod change no shape."""
     for name in ("Q", "K", "V"):
         op.require_rank(op.tensor(name).shape, 4, name)
     q, k, v = _heads(op, "Q"), _heads(op, "K"), _heads(op, "V")
     _require_all(op, _agreement(q, k, v))
+    for relation, reason, _ in _batches(q, k, v):
+        op.documents_require(relation, reason)
+    op.may_fail("there must be keys, and heads for them", unless=conjunction(ge(k.heads, 1), ge(k.steps, 1)))
+    for name in ("score_mod", "prob_mod"):
+        if name in op.attributes:
+            op.may_fail(f"{name} must keep the shape and the type")
+    if op.integer("softmax_precision", 1) not in _PRECISIONS:
+        op.reject(f"softmax_precision must be a type of floats, found {op.integer('softmax_precision')}")
     return Tensor(op.dtype("Q"), shape_of((q.batch, q.heads, q.steps, v.size)))
+
+
+_PRECISIONS: Final = (DType.FLOAT, DType.FLOAT16, DType.DOUBLE, DType.BFLOAT16)
 
 
 @rule("RotaryEmbedding", inputs="X cos_cache sin_cache position_ids", complete=True)
@@ -361,7 +375,12 @@ def _require_from_zero(op: Op, name: str, most: Dim | None, reason: str) -> None
         op.may_fail(reason, unless=disjunction(none, inside(bounds.least, bounds.most or UNKNOWN_DIM)))
 
 
-@rule("LinearAttention", inputs="query key value past_state decay beta", outputs="output present_state")
+@rule(
+    "LinearAttention",
+    inputs="query key value past_state decay beta",
+    outputs="output present_state",
+    complete=True,
+)
 def linear_attention(op: Op) -> tuple[Tensor, Tensor]:
     """Packed (batch, seq, heads * size) inputs to (batch, seq, q_heads * value size) and the state of each head."""
     for name in ("query", "key", "value"):
@@ -371,44 +390,38 @@ def linear_attention(op: Op) -> tuple[Tensor, Tensor]:
     _require_gates(op)
     past = op.optional("past_state")
     dtypes = op.common_dtype("query", "key", "value"), op.dtype("query") if past is None else past.dtype
-    if op.semantics != ONNX and not _do_states_agree(op, q, k, v):
-        # onnxruntime runs the function that defines the operator, which broadcasts
-        op.may_fail("batches, heads and lengths of all inputs must agree")
-        _gates_may_be_refused(op, k)
-        ranked = all(op.tensor(n).shape.rank is not None for n in ("query", "key", "value", *_STATES) if op.has(n))
-        ranks = (3, 4) if ranked else (None, None)
-        shapes = [Shape(None) if rank is None else shape_of((UNKNOWN_SIZE,) * rank) for rank in ranks]
+    needs = [*_batches(q, k, v), *_agreement(q, k, v), *_state_needs(op, q, k, v), *_gate_needs(op, k)]
+    fit = conjunction(*(need.relation for need in needs))
+    if op.semantics == ONNX:
+        _require_all(op, needs)
     else:
-        _require_all(op, _agreement(q, k, v))
-        op.require_equal(q.steps, k.steps, "query and key must have the same sequence length")
-        _require_gate_sizes(op, k)
-        if past is not None and not past.shape.is_top:
-            op.require_rank(past.shape, 4, "past_state")
+        # onnxruntime runs the function that defines the operator, which broadcasts, in a Scan that needs shapes
+        for size in dict.fromkeys((q.batch, q.steps, k.batch, k.steps, v.batch, v.steps)):
+            op.runtime_requires(ge(size, 1), "onnxruntime needs axes that are not empty")
+        op.may_fail("batches, heads and lengths of all inputs must agree", unless=fit)
+        op.may_fail("onnxruntime must find the shapes of all inputs as it loads the model")
+        _gates_may_be_refused(op, k)
+    if op.semantics == ONNX or op.decide(fit) is YES:
         shapes = [shape_of((q.batch, q.steps, q.heads * v.size)), shape_of((q.batch, k.heads, k.size, v.size))]
+    else:
+        ranked = all(op.tensor(n).shape.rank is not None for n in ("query", "key", "value", *_STATES) if op.has(n))
+        shapes = [shape_of((UNKNOWN_SIZE,) * rank) if ranked else Shape(None) for rank in (3, 4)]
     return Tensor(dtypes[0], shapes[0]), Tensor(dtypes[1], shapes[1])
 
 
 _STATES: Final = ("past_state", "decay", "beta")
 
 
-def _do_states_agree(op: Op, q: Heads, k: Heads, v: Heads) -> bool:
-    """The sizes of all inputs of LinearAttention are known to agree."""
-    pairs = [(q.batch, k.batch), (q.batch, v.batch), (q.steps, k.steps), (k.steps, v.steps), (q.size, k.size)]
-    wanted = {
-        "past_state": (k.batch, k.heads, k.size, v.size),
-        "decay": (k.batch, k.steps, k.heads),
-        "beta": (k.batch, k.steps, k.heads),
-    }
-    wide = {"decay": k.heads * k.size, "beta": Dim(1)}
-    for name in filter(op.has, _STATES):
-        shape = op.tensor(name).shape
-        if shape.rank != len(wanted[name]):
-            return False
-        sizes = list(wanted[name])
-        if name in wide and op.is_equal(shape[-1], wide[name]) is YES:
-            sizes[-1] = shape[-1]
-        pairs += zip(shape, sizes, strict=True)
-    return all(op.is_equal(a, b) is YES for a, b in pairs)
+def _state_needs(op: Op, q: Heads, k: Heads, v: Heads) -> Iterator[Need]:
+    """The state of each head fits, and each query has a key."""
+    yield _equal(q.steps, k.steps, "query and key must have the same sequence length")
+    past = op.optional("past_state")
+    if past is None:
+        return
+    if past.shape.rank != 4:
+        yield Need(FALSE if past.shape.rank is not None else UNKNOWN_RELATION, "past_state must have rank 4")
+    for size, wanted in zip(past.shape.dims if past.shape.rank == 4 else (), (*k[:2], k.size, v.size), strict=False):
+        yield _equal(size, wanted, "past_state must hold a state for each head of the batch")
 
 
 _GATES = {"linear": (), "gated": ("decay",), "delta": ("beta",), "gated_delta": ("decay", "beta")}
@@ -432,7 +445,7 @@ def _gates_may_be_refused(op: Op, k: Heads) -> None:
         if shape.rank not in (None, 3):
             op.load_risk(f"{name} must have rank 3, found shape {shape}")
         elif shape.rank == 3 and all(op.is_equal(shape[2], size) is NO for size in (k.heads, _wide(name, k))):
-            op.load_risk(_GATE_WIDTH[name].format(found=shape[2]))
+            op.load_risk(f"{_GATE_WIDTH[name]}, found {shape[2]}")
 
 
 def _wide(name: str, k: Heads) -> Dim:
@@ -440,25 +453,23 @@ def _wide(name: str, k: Heads) -> Dim:
 
 
 _GATE_WIDTH: Final = {
-    "decay": "the last dim of decay must be kv_num_heads (times the head size), found {found}",
-    "beta": "the last dim of beta must be kv_num_heads or 1, found {found}",
+    "decay": "the last dim of decay must be kv_num_heads (times the head size)",
+    "beta": "the last dim of beta must be kv_num_heads or 1",
 }
 
 
-def _require_gate_sizes(op: Op, k: Heads) -> None:
-    """Require decay and rate of (batch, seq, heads), or the multiples stated."""
+def _gate_needs(op: Op, k: Heads) -> Iterator[Need]:
+    """Decay and rate are (batch, seq, heads), or the multiples stated."""
     for name in filter(op.has, ("decay", "beta")):
         shape = op.tensor(name).shape
-        op.require_rank(shape, 3, name)
-        if not shape.is_top:
-            op.require_equal(shape[0], k.batch, f"{name} must have the batch of key")
-            op.require_equal(shape[1], k.steps, f"{name} must have the sequence length of key")
-            wide = k.heads * k.size if name == "decay" else Dim(1)
-            op.require(
-                disjunction(eq(shape[2], k.heads), eq(shape[2], wide)),
-                f"the last dim of {name} must be kv_num_heads {'(times the head size)' if name == 'decay' else 'or 1'}",
-                found=str(shape[2]),
-            )
+        if shape.rank != 3:
+            fits = UNKNOWN_RELATION if shape.rank is None else FALSE
+            yield Need(fits, f"{name} must have rank 3", f"shape {shape}")
+            continue
+        yield _equal(shape[0], k.batch, f"{name} must have the batch of key")
+        yield _equal(shape[1], k.steps, f"{name} must have the sequence length of key")
+        width = disjunction(eq(shape[2], k.heads), eq(shape[2], _wide(name, k)))
+        yield Need(width, _GATE_WIDTH[name], str(shape[2]))
 
 
 __all__ = [
