@@ -68,6 +68,7 @@ def attention(op: Op) -> tuple[Tensor, ...]:
     q, k, v = (_heads(op, *packed) for packed in _PACKED)
     total = _past_length(op) + k.steps
     needs = [
+        *_batches(q, k, v),
         *_agreement(q, k, v),
         *_past_needs(op, k, v),
         *_mask_needs(op, q, total, pads=not as_function or op.version >= 24),
@@ -144,16 +145,17 @@ def _require_form(op: Op, as_function: bool) -> None:
 def _require_of_kernel(op: Op, q: Heads, k: Heads, v: Heads, total: Dim) -> None:
     """Require what onnxruntime's kernel needs beyond the documents, and doubt what these leave open."""
     for size in (q.batch, q.heads, q.steps, q.size, k.heads, k.steps, v.size):
-        _require_of_runtime(op, ge(size, 1), "onnxruntime needs axes that are not empty")
+        _require_of_runtime(op, ge(size, 1), "attention needs axes that are not empty")
     for heads, (name, attribute) in zip((q.heads, k.heads), _PACKED, strict=False):
         if op.tensor(name).shape.rank == 4 and (count := op.integer(attribute, 0)) > 0:
             _require_of_runtime(op, eq(heads, count), f"{attribute} must be left out, or the heads of {name}")
     mask = op.optional("attn_mask")
     if mask is not None and mask.shape.rank is not None:
-        if mask.shape.rank == 0 or op.version == 23:
-            fits = eq(mask.shape[-1], total) if mask.shape.rank else FALSE
-            _require_of_runtime(op, fits, "attn_mask must be as long as the keys")
-        op.runtime_requires(TRUE if mask.shape.rank >= 2 else FALSE, "onnxruntime needs an attn_mask of rank 2 or more")
+        if op.version == 23 and mask.shape.rank:
+            _require_of_runtime(op, eq(mask.shape[-1], total), "attn_mask must be as long as the keys")
+        if mask.shape.rank < 2:  # the reference needs rows for is_causal
+            require = _require_of_runtime if not mask.shape.rank or op.integer("is_causal", 0) else Op.runtime_requires
+            require(op, FALSE, "attn_mask must have rank 2 or more")
         for size, wanted in zip(reversed(mask.shape.dims), (total, q.steps), strict=False):
             op.runtime_requires(eq(size, wanted), "onnxruntime broadcasts attn_mask along batches and heads alone")
     if op.has("past_key") and not (op.wants(1) and op.wants(2)):
