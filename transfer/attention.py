@@ -60,8 +60,10 @@ def attention(op: Op) -> tuple[Tensor, ...]:
     rank = op.tensor("Q").shape.rank
     as_function = op.semantics != ONNX and _may_run_as_function(op)
     _require_form(op, as_function)
-    if as_function and not _are_packed_or_by_heads(op):
-        op.may_fail("Q, K and V must have rank 4, or rank 3 and a number of heads")
+    if as_function and not _has_ranks(op):
+        op.may_fail(
+            "Q, K and V must have rank 4, or rank 3 and a number of heads, and others the ranks that go with it"
+        )
         return tuple(
             Tensor(op.common_dtype(*names)) for names in (("Q",), ("K", "past_key"), ("V", "past_value"), ("Q",))
         )
@@ -108,10 +110,13 @@ _PACKED: Final = (("Q", "q_num_heads"), ("K", "kv_num_heads"), ("V", "kv_num_hea
 """The inputs, and the attribute that says how many heads a packed one has."""
 
 
-def _are_packed_or_by_heads(op: Op) -> bool:
-    """The inputs are known to have a rank that the documents allow. The function may broadcast others."""
+def _has_ranks(op: Op) -> bool:
+    """The inputs are known to have ranks that the documents allow. The function may broadcast others."""
     ranks = {op.tensor(name).shape.rank for name, _ in _PACKED}
-    return ranks == {4} or (ranks == {3} and all(op.integer(attribute, 0) > 0 for _, attribute in _PACKED))
+    if ranks != {4} and not (ranks == {3} and all(op.integer(attribute, 0) > 0 for _, attribute in _PACKED)):
+        return False
+    mask, lengths = op.optional("attn_mask"), op.optional("nonpad_kv_seqlen")
+    return (mask is None or mask.shape.rank in range(5)) and (lengths is None or lengths.shape.rank == 1)
 
 
 def _require_form(op: Op, as_function: bool) -> None:
@@ -137,6 +142,9 @@ def _require_form(op: Op, as_function: bool) -> None:
             op.ill_formed("present_key and present_value must be requested together")
         if op.has("nonpad_kv_seqlen"):
             op.ill_formed("nonpad_kv_seqlen must be left out if present_key and present_value are requested")
+    if op.version >= 25 and op.tensor("Q").shape.rank == 4 and {name for _, name in _PACKED} & op.attributes.keys():
+        state = op.reject if op.semantics == ONNX else op.load_risk
+        state("q_num_heads and kv_num_heads must be left out where Q has rank 4")
     ranks = {rank for name, _ in _PACKED if (rank := op.tensor(name).shape.rank) is not None}
     if len(ranks) > 1 and not as_function:
         op.reject(f"Q, K and V must have one rank, found {', '.join(map(str, sorted(ranks)))}")

@@ -542,8 +542,19 @@ def test_inputs_that_are_left_out_count() -> None:
                 "v": np.ones((1, 1, 3, 4), np.float32),
             },
         ),
+        (
+            "(float[1, 1, 2, 4] x, float[1, 1, 3, 4] k, float[1, 1, 3, 4] v, float[N, 1, 1, 1, 3] m) => (float[] y) "
+            "{ y = Attention(x, k, v, m) }",
+            25,
+            {
+                "x": np.ones((1, 1, 2, 4), np.float32),
+                "k": np.ones((1, 1, 3, 4), np.float32),
+                "v": np.ones((1, 1, 3, 4), np.float32),
+                "m": np.ones((4, 1, 1, 1, 3), np.float32),
+            },
+        ),
     ],
-    ids=["AffineGrid", "Attention"],
+    ids=["AffineGrid", "Attention", "mask"],
 )
 def test_ranks_of_what_runs_as_a_function(text: str, opset: int, feeds: dict[str, np.ndarray]) -> None:
     model = parsed(text)
@@ -552,7 +563,7 @@ def test_ranks_of_what_runs_as_a_function(text: str, opset: int, feeds: dict[str
     assert ok
     ran = dict(zip([output.name for output in model.graph.output], reply, strict=True))["y"]
     assert ran.ndim == {"AffineGrid": 4, "Attention": 5}[model.graph.node[0].op_type]
-    assert not list(against("y", absint.analyze(model)["y"], ran, {"B": 0, "K": 4}))
+    assert not list(against("y", absint.analyze(model)["y"], ran, {"B": 0, "K": 4, "N": 4}))
 
 
 def test_a_constant_in_a_later_form_runs() -> None:
