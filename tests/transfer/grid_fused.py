@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+from functools import partial
 
 from onnx import TensorProto
 
@@ -34,4 +35,61 @@ def attention(rng: random.Random) -> Case:
     return Case("Attention", inputs, attributes | {"num_heads": heads}, domain="com.microsoft", opset=1)
 
 
-GRIDS = {"Attention": attention}
+def few(rng: random.Random, chance: float = 0.1) -> int:
+    """A small size, seldom 0."""
+    return 0 if rng.random() < chance else rng.choice((1, 2, 3))
+
+
+def about(rng: random.Random, *dims: int, dtype: int = TensorProto.FLOAT, chance: float = 0.02, **more: int) -> Arg:
+    """An input of nearly these dims."""
+    return Arg([near(rng, dim, chance) for dim in dims], dtype, **more)
+
+
+def multi_head_attention(rng: random.Random, *, decoder: bool = False) -> Case:
+    heads, batch, new = rng.choice((1, 2, 3)), few(rng), few(rng)
+    length = 1 if decoder and rng.random() < 0.95 else few(rng)
+    head = rng.choice((1, 2, 4)) if rng.random() < 0.95 else 0
+    size, wide = near(rng, heads * head, 0.05), near(rng, heads * rng.choice((head, head, 3)), 0.05)
+    has_past, shared, crossed = rng.random() < 0.5, rng.random() < 0.5, rng.random() < 0.3
+    if has_past and decoder and rng.random() < 0.8:
+        new = 1
+    past, room = few(rng, 0.2), rng.choice((1, 3, 5))
+    rows: list[Arg | None] = [about(rng, batch, new, size), about(rng, batch, new, wide)]
+    if crossed:
+        wide, rows = size // heads * heads, [about(rng, batch, heads, new, size // heads) for _ in range(2)]
+    query = [about(rng, batch, length, size), *rows]
+    caches: list[Arg | None] = [None, None, None]
+    seen = new
+    if decoder:
+        shared = has_past == (rng.random() < 0.98)
+    if has_past:
+        stored = room if shared else past
+        caches[:2] = [about(rng, batch, heads, stored, size // heads) for _ in range(2)]
+        used = rng.randint(0, max(room - new, 0)) if rng.random() < 0.9 else rng.randint(-1, room + 1)
+        caches[2] = Arg(elements=rng.choice((used, [used])), dtype=I32, fed=True) if shared else None
+        seen += used if shared else past
+    masks = ([batch], [3 * batch + 2], [batch, seen], [batch, seen], [batch, length, seen], [batch, new], [1, seen])
+    mask = Arg(rng.choice(masks[3:4] if decoder and rng.random() < 0.9 else masks), I32, high=max(seen, 1))
+    scores = about(rng, rng.choice((batch, 1)), rng.choice((heads, 1)), length, seen)
+    beams = next((n for n in (3, 2) if batch % n == 0 and rng.random() < 0.5), 1)
+    moved = about(rng, batch // beams, beams, room, dtype=I32, high=1)
+    bias = about(rng, 2 * size + wide)
+    optional = [item if rng.random() < 0.3 else None for item in (bias, mask, scores, moved)]
+    outputs = 3 if has_past == (rng.random() < 0.95) else rng.choice((1, 2, 3))
+    if not decoder:
+        inputs = [*query, *optional[:3], *caches, optional[3]]
+        attributes = {"num_heads": heads} | subset(rng, {"unidirectional": [0, 1], "scale": [0.5]}, 0.2)
+        return Case("MultiHeadAttention", inputs, attributes, outputs, domain="com.microsoft", opset=1)
+    width = Arg(elements=[beams if rng.random() < 0.9 else 2], dtype=I32, fed=True) if rng.random() < 0.3 else None
+    inputs = [*query, *optional[1:3], *caches, width, optional[3], optional[0]]
+    attributes = {"num_heads": heads} | ({"past_present_share_buffer": 1} if shared else {})
+    if not has_past and rng.random() < 0.97:
+        inputs[4], outputs = None, 1
+    return Case("DecoderMaskedMultiHeadAttention", inputs, attributes, outputs, domain="com.microsoft", opset=1)
+
+
+GRIDS = {
+    "Attention": attention,
+    "MultiHeadAttention": multi_head_attention,
+    "DecoderMaskedMultiHeadAttention": partial(multi_head_attention, decoder=True),
+}

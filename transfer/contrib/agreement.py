@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from absint.lattices.dtype import DType
-from absint.lattices.logic.relation import disjunction, divisible, eq, ge
+from absint.lattices.logic.relation import FALSE, Relation, conjunction, disjunction, divisible, eq, ge
 from absint.lattices.shape import Shape, shape_of
 from absint.lattices.terms.expr import UNKNOWN_SIZE, Dim, as_dim
 from absint.lattices.value import Tensor
@@ -55,6 +55,32 @@ def require_like(op: Op, name: str, other: str) -> None:
         op.require_equal(found, dim, f"dim {axis} of {name} must equal that of {other}")
 
 
+def all_equal(found: Sequence[Dim | int], wanted: Sequence[Dim | int]) -> Relation:
+    """The dims are the wanted ones, one by one."""
+    if len(found) != len(wanted):
+        return FALSE
+    return conjunction(*(eq(a, b) for a, b in zip(found, wanted, strict=True)))
+
+
+def require_form(op: Op, name: str, reason: str, *forms: Sequence[Dim | int]) -> None:
+    """Require one of these shapes of the input, if it is given."""
+    if not op.has(name):
+        return
+    shape = op.tensor(name).shape
+    if shape.is_top:
+        op.may_fail(reason)
+    else:
+        op.require(disjunction(*(all_equal(shape.dims, form) for form in forms)), reason, found=str(shape))
+
+
+def require_together(op: Op, *names: str) -> bool:
+    """All of these inputs are given, or none of them; True if they are."""
+    missing = [name for name in names if not op.has(name)]
+    if missing and len(missing) < len(names):
+        op.reject(f"{' and '.join(names)} must be given together, but {missing[0]} is missing")
+    return not missing
+
+
 def first_known(*dims: Dim) -> Dim:
     """The first of several equal dims that is known; the first one if none is."""
     return next((dim for dim in dims if not dim.is_unknown), dims[0])
@@ -83,6 +109,13 @@ def head_size(op: Op, hidden: Dim, heads: int, *rows: Dim) -> Dim:
         found=f"{hidden}",
     )
     return hidden // heads
+
+
+def require_heads(op: Op, name: str, width: Dim, heads: int, *rows: Dim) -> None:
+    """Require an input to split into heads that are not empty, unless one of the sizes `rows` is 0."""
+    splits = conjunction(divisible(width, heads), ge(width, 1))
+    no_rows = [eq(size, 0) for size in rows]
+    op.require(disjunction(splits, *no_rows), f"{name} must divide into {heads} heads that are not empty")
 
 
 def packed_head_size(op: Op, hidden: Dim, heads: int, groups: int) -> Dim:
