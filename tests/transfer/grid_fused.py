@@ -88,7 +88,48 @@ def multi_head_attention(rng: random.Random, *, decoder: bool = False) -> Case:
     return Case("DecoderMaskedMultiHeadAttention", inputs, attributes, outputs, domain="com.microsoft", opset=1)
 
 
+def group_query_attention(rng: random.Random) -> Case:
+    groups, head = rng.choice((1, 2)), rng.choice((8, 8, 16, 16, 16, 32, 4, 0) if rng.random() < 0.2 else (8, 16))
+    heads, batch, length = groups * rng.choice((1, 2)), few(rng, 0.03), few(rng, 0.03)
+    if rng.random() < 0.5:
+        batch, length = rng.choice(((1, length), (batch, 1)))
+    new = length if rng.random() < 0.85 else rng.choice((0, 1))
+    wide = head * groups
+    query = [about(rng, batch, length, head * heads), about(rng, batch, new, wide), about(rng, batch, new, wide)]
+    if rng.random() < 0.2:
+        query, new = [about(rng, batch, length, head * heads + 2 * wide), None, None], length
+    has_past, windowed = rng.random() < 0.6, rng.random() < 0.15
+    past = few(rng, 0.1) + rng.choice((0, 4))
+    caches = [about(rng, batch, groups, past, head) for _ in range(2)] if has_past else [None, None]
+    total = rng.choice((past + new, past + new, past, length)) if has_past else new
+    total = near(rng, total, 0.05)
+    lengths = rng.choice(([batch], [batch], [batch], [batch, 1], [1, batch], [near(rng, batch, 0.5)]))
+    if rng.random() < 0.8 and len(lengths) == 1:
+        values = [max(near(rng, total - 1, 0.1), -1)] * lengths[0]
+        counts = Arg(elements=values, dtype=I32, fed=True)
+    else:
+        counts = about(rng, *lengths, dtype=I32, high=max(total, 1), chance=0)
+    inputs = [*query, *caches, counts, Arg(elements=rng.choice((total, [total])), dtype=I32, fed=True)]
+    rows, columns = max(total, 0) + rng.choice((0, 1)), head // 2 // 8 * 8
+    tables: list[Arg | None] = [about(rng, rows, columns)] * 2 if rng.random() < 0.3 else [None, None]
+    where = about(rng, batch, length, dtype=TensorProto.INT64, high=max(total - length, 1), chance=0.1)
+    scores = about(rng, rng.choice((batch, 1)), rng.choice((heads, 1)), length, max(total, 0))
+    optional = [item if rng.random() < 0.2 else None for item in (where, scores, about(rng, heads))]
+    attributes = {"num_heads": heads, "kv_num_heads": groups} | subset(
+        rng,
+        {"do_rotary": [0, 1, 2], "causal": [0, 1, 2], "smooth_softmax": [1], "softcap": [1.0], "qk_output": [1]},
+        0.1,
+    )
+    if windowed:
+        attributes |= {"sliding_window_cache": rng.choice((1, 1, 1, 0, 2)), "local_window_size": rng.choice((2, 3, 0))}
+    outputs = rng.choice((1, 2, 3)) if rng.random() < 0.1 else rng.choice((3, 4))
+    return Case(
+        "GroupQueryAttention", [*inputs, *tables, *optional], attributes, outputs, domain="com.microsoft", opset=1
+    )
+
+
 GRIDS = {
+    "GroupQueryAttention": group_query_attention,
     "Attention": attention,
     "MultiHeadAttention": multi_head_attention,
     "DecoderMaskedMultiHeadAttention": partial(multi_head_attention, decoder=True),

@@ -9,19 +9,20 @@ from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
 from absint.lattices.dtype import DType
-from absint.lattices.logic.relation import conjunction, disjunction, eq, ge, le, lt
+from absint.lattices.logic.relation import FALSE, Relation, conjunction, disjunction, divisible, eq, ge, le, lt
 from absint.lattices.terms.expr import UNKNOWN_SIZE, ZERO_EXPR, Dim, Expr, const
 from absint.lattices.terms.normal import maximum
 from absint.lattices.value import Tensor
 from absint.transfer.contrib.agreement import (
     first_known,
+    of_attribute,
     of_dims,
     one_integer,
-    packed_head_size,
     positive,
     require_dims,
     require_form,
     require_heads,
+    require_like,
     require_together,
     sizes,
 )
@@ -219,6 +220,7 @@ def _projected(op: Op, heads: int) -> Projected:
     "attention_bias head_sink k_scale v_scale q_norm_weight k_norm_weight query_seqlens",
     outputs="output present_key present_value output_qk",
     domain=MICROSOFT,
+    complete=True,
 )
 def group_query_attention(op: Op) -> Sequence[Tensor]:
     """Attention whose heads share keys and values; present is (B, kv_num_heads, max(P, total_sequence_length), d).
@@ -229,35 +231,150 @@ def group_query_attention(op: Op) -> Sequence[Tensor]:
     if heads % groups:
         op.reject(f"num_heads must be a multiple of kv_num_heads, found {heads} and {groups}")
     batch, length, width = sizes(op, "query", 3)
-    op.may_fail("the inputs must fit together")
-    head = packed_head_size(op, width, heads, groups)
+    op.require(conjunction(ge(batch, 1), ge(length, 1)), "query must have rows and tokens")
+    parts = heads if require_together(op, "key", "value") else heads + 2 * groups
+    op.require(
+        conjunction(divisible(width, 8 * parts), ge(width, 1)), f"query must divide into {parts} heads, multiples of 8"
+    )
+    head, new = width // parts, sizes(op, "key", 3)[1] if op.has("key") else length
     for name in ("key", "value"):
-        require_dims(op, name, batch, sizes(op, name, 3)[1], head * groups)
-    past, present, total = _cache_lengths(op, sizes(op, "key", 3)[1] if op.has("key") else length, length)
-    quantised = any(op.string(f"{name}_quant_type", "NONE") != "NONE" for name in "kv")
-    stored = sizes(op, "past_key", 4)[3] if quantised else head
+        require_dims(op, name, batch, new, head * groups)
+    past, present, total = _cache_lengths(op, new, length)
+    stored = _stored_size(op, head, groups)
     for name in ("past_key", "past_value"):
         require_dims(op, name, batch, groups, past, stored)
-    new = DType.UNDEFINED if quantised else dtype
+    _require_group_form(op)
+    _require_group_inputs(op, batch, length, total, present, heads, head)
+    kinds = [op.dtype(name) if op.has(name) else dtype for name in ("past_key", "past_value")]
     return (
         of_dims(dtype, batch, length, head * heads),
-        of_dims(op.dtype("past_key") if op.has("past_key") else new, batch, groups, present, stored),
-        of_dims(op.dtype("past_value") if op.has("past_value") else new, batch, groups, present, stored),
+        *(of_dims(kind, batch, groups, present, stored) for kind in kinds),
         of_dims(dtype, batch, heads, length, total),
     )
 
 
+def _stored_size(op: Op, head: Dim, groups: int) -> Dim:
+    """The size in which a cache stores a head, whose quantisation must be whole."""
+    kinds = {of_attribute(op, f"{name}_quant_type", ("NONE", "PER_TENSOR", "PER_CHANNEL"), "NONE") for name in "kv"}
+    width = op.integer("kv_cache_bit_width", 0)
+    kept = {0: op.dtype("query"), 4: DType.UINT8, 8: DType.INT8}.get(width)
+    if kept is None or (width == 0) != ("NONE" in kinds) or len(kinds) > 1:
+        op.reject("caches must have one quant_type, and kv_cache_bit_width 4 or 8 if they are quantised")
+    for name in ("past_key", "past_value"):
+        if op.has(name) and op.dtype(name) is not kept:
+            op.may_fail(f"onnxruntime may not take {name} of this type")
+    if not width:
+        return head
+    if op.outputs == 1 or not (op.has("k_scale") and op.has("v_scale")):
+        op.reject("quantised caches must be outputs, and have scales")
+    if not op.has("past_key"):
+        op.may_fail("the model must declare the type of a quantised cache")
+    for name in ("k_scale", "v_scale"):
+        count = head * groups if "PER_CHANNEL" in kinds else 1
+        op.require_equal(op.tensor(name).shape.size, count, f"{name} must have a value for the tensor or each channel")
+    if _windowed(op):
+        op.require(divisible(head, 128 // width), f"heads must be multiples of {128 // width}")
+    return head if width == 8 else (head + 1) // 2
+
+
+def _require_group_form(op: Op) -> None:
+    """Require attributes and optional inputs that belong together."""
+    windowed, causal, scored = _windowed(op), op.integer("causal", 1), op.integer("qk_output", 0)
+    if causal not in (0, 1) or (not causal and op.integer("local_window_size", -1) != -1):
+        op.reject("causal must be 1, or 0 without local_window_size")
+    if windowed and op.integer("local_window_size", -1) < 1:
+        op.reject("a sliding window needs local_window_size, which must be positive")
+    if op.outputs == 2 or (op.outputs == 1 and (windowed or op.has("query_seqlens"))):
+        op.reject("present_key and present_value must both be asked for")
+    if scored not in (0, 1, 2) or (scored and op.outputs < 4):
+        op.reject(f"qk_output must be 0, 1 or 2, and 0 if output_qk is not asked for, found {scored}")
+    if op.outputs > 3 and windowed:
+        op.may_fail("onnxruntime's CPU kernel has no output_qk of a sliding window")
+    if op.has("query_seqlens") and not (causal and op.has("past_key")):
+        op.reject("query_seqlens needs causal attention on a past")
+    if op.integer("do_rotary", 0) == 1 and not op.has("cos_cache"):
+        op.reject("do_rotary needs cos_cache and sin_cache, which are missing")
+    if op.has("q_norm_weight") or op.has("k_norm_weight"):
+        op.may_fail("onnxruntime's CPU kernel does not normalise queries and keys")
+
+
+def _windowed(op: Op) -> bool:
+    return op.integer("sliding_window_cache", 0) == 1
+
+
+def _require_group_inputs(op: Op, batch: Dim, length: Dim, total: Dim, present: Dim, heads: int, head: Dim) -> None:
+    """Require lengths, tables, positions and biases that fit the queries."""
+    rotated = op.integer("do_rotary", 0) == 1
+    if require_together(op, "cos_cache", "sin_cache"):
+        require_like(op, "sin_cache", "cos_cache")
+        table = op.tensor("cos_cache").shape
+        if table.is_top or len(table) < 2:
+            op.may_fail("cos_cache must have rank 2")
+        else:
+            op.require(ge(table[0], total), "cos_cache must have a row for each token")
+            fits = conjunction(divisible(head, 16), divisible(table[1], 8), ge(head, 2 * table[1]))
+            op.require(fits, "cos_cache must have multiples of 8 columns, of a half of a head at most")
+    where = op.tensor("position_ids").shape if op.has("position_ids") else None
+    if where is not None:
+        if where.is_top or len(where) < 2:
+            op.may_fail("position_ids must have rank 2")
+        else:
+            fits = conjunction(eq(where[0], batch), ge(where[1], length))
+            op.require(fits, "position_ids must have a position for each token")
+        if rotated:
+            op.may_fail("position_ids must be within cos_cache")
+    counts = op.tensor("seqlens_k").shape
+    if counts.is_top:
+        op.may_fail("seqlens_k must have a length for each row")
+    else:
+        each = [disjunction(eq(dim, 1), eq(dim, batch)) for dim in counts]
+        fits = conjunction(eq(counts.size, batch), *each) if len(counts) else FALSE
+        op.require(fits, "seqlens_k must have a length for each row")
+    room = total if rotated and where is None else present
+    op.may_fail("seqlens_k must be within the cache", unless=_lengths_fit(op, length, total, room))
+    require_dims(op, "head_sink", heads)
+    scores = [(rows, each, length, total) for rows in (batch, 1) for each in (heads, 1)]
+    require_form(op, "attention_bias", "attention_bias must broadcast to the scores", *scores)
+    if op.has("query_seqlens"):
+        require_dims(op, "query_seqlens", batch)
+        op.may_fail("query_seqlens must count tokens of the query")
+
+
+def _lengths_fit(op: Op, length: Dim, total: Dim, room: Dim) -> Relation:
+    """The lengths of all rows, less 1, are within the cache, and count the new tokens unless there are no others."""
+    if op.has("query_seqlens") or _windowed(op) or op.tensor("seqlens_k").shape.rank != 1:
+        return FALSE
+    counts = op.integers("seqlens_k")
+    if counts is None:
+        return FALSE
+    enough = [disjunction(eq(length, total), ge(count + 1, length)) for count in counts]
+    return conjunction(*(conjunction(ge(count, 0), lt(count, room)) for count in counts), *enough)
+
+
 def _cache_lengths(op: Op, new: Dim, length: Dim) -> tuple[Dim, Dim, Dim]:
     """The lengths of the past, of the present, and of all keys that the queries see."""
+    require_scalar(op, "total_sequence_length")
     total = one_integer(op, "total_sequence_length")
-    if not op.has("past_key"):
+    op.require(ge(total, 1), "total_sequence_length must be positive")
+    if not require_together(op, "past_key", "past_value"):
+        if _windowed(op):
+            op.reject("a sliding window needs a past, which is missing")
         op.require_equal(new, length, "each query must have a key where there is no past")
         op.require_equal(total, new, "total_sequence_length must count the keys where there is no past")
         known = first_known(new, length, total)
         return ZERO_EXPR, known, known
     past = sizes(op, "past_key", 4)[2]
     op.require(disjunction(eq(new, length), eq(new, 0)), "each query must have a new key, or none")
-    if op.flag("sliding_window_cache"):
+    if op.has("query_seqlens"):
+        op.require_equal(new, length, "each query must have a new key")
+    else:
+        one_row = eq(sizes(op, "query", 3)[0], 1)
+        op.require(disjunction(eq(length, 1), eq(total, length), one_row), "several rows must have one new token each")
+    if _windowed(op):
+        window = op.integer("local_window_size", -1)
+        op.require(conjunction(ge(past, window), ge(new, 1)), "the window must fit the cache, and new keys be given")
+        if op.has("query_seqlens"):
+            op.require(ge(past, length), "the cache must hold all new tokens")
         return past, past, total
     op.require(disjunction(eq(total, past + new), le(total, past)), "the cache must grow by the new keys or have room")
     op.require(ge(total, new), "total_sequence_length must count the new keys")
