@@ -11,28 +11,7 @@ from tests.transfer.grid import subset
 from tests.transfer.grid_layers import near
 from tests.transfer.harness import Arg, Case
 
-I32 = TensorProto.INT32
-
-
-def attention(rng: random.Random) -> Case:
-    heads, head = rng.choice((1, 2, 3)), rng.choice((1, 2, 4))
-    batch, length, features = (rng.choice((0, 1, 2, 3)) if rng.random() < 0.2 else rng.choice((1, 2, 3)) for _ in "bsf")
-    hidden = near(rng, heads * head, 0.1)
-    inputs: list[Arg | None] = [
-        Arg([batch, length, features]), Arg([near(rng, features, 0.03), 3 * hidden]), Arg([near(rng, 3 * hidden, 0.03)])
-    ]  # fmt: skip
-    masks = (
-        [batch],
-        [batch, length],
-        [near(rng, batch, 0.5)],
-        [batch, near(rng, length, 0.5)],
-        [2 * batch],
-        [batch, 1],
-    )
-    if rng.random() < 0.6:
-        inputs.append(Arg(rng.choice(masks), I32, low=0, high=max(length, 1) + 1))
-    attributes = subset(rng, {"unidirectional": [0, 1], "scale": [0.5], "mask_filter_value": [-1000.0]}, 0.2)
-    return Case("Attention", inputs, attributes | {"num_heads": heads}, domain="com.microsoft", opset=1)
+I32, I64, U8 = TensorProto.INT32, TensorProto.INT64, TensorProto.UINT8
 
 
 def few(rng: random.Random, chance: float = 0.1) -> int:
@@ -43,6 +22,48 @@ def few(rng: random.Random, chance: float = 0.1) -> int:
 def about(rng: random.Random, *dims: int, dtype: int = TensorProto.FLOAT, chance: float = 0.02, **more: int) -> Arg:
     """An input of nearly these dims."""
     return Arg([near(rng, dim, chance) for dim in dims], dtype, **more)
+
+
+def attention(rng: random.Random, *, quantised: bool = False) -> Case:
+    heads, head = rng.choice((1, 2, 3)), rng.choice((1, 2, 4))
+    batch, length, features = few(rng, 0.04), few(rng), few(rng)
+    hidden = near(rng, heads * head, 0.05)
+    columns, values, attributes = 3 * hidden, hidden, subset(rng, {"unidirectional": [0, 1], "scale": [0.5]}, 0.2)
+    if rng.random() < 0.2 and not quantised:
+        values = near(rng, heads * rng.choice((head, 1, 3)), 0.1)
+        columns = 2 * hidden + values
+        attributes["qkv_hidden_sizes"] = [hidden, hidden, values]
+    has_past = rng.random() < 0.4
+    past = few(rng, 0.2) if has_past else 0
+    total = past + length
+    masks = (
+        *([batch], [batch, total], [2 * batch], [3 * batch + 2], [batch, 1], [1, 1], [batch, length, total]),
+        *([near(rng, batch, 0.5)], [batch, near(rng, total, 0.5)], [batch, length], [batch, 1, total, total]),
+    )
+    shape, lengths = rng.choice(masks), [near(rng, length, 0.2) - rng.choice((0, 0, 0, 1))] * batch
+    mask: Arg | None = Arg(shape, I32, high=max(total, 1))
+    if len(shape) == 1:
+        mask = Arg(elements=rng.choice((lengths, lengths, lengths * 2)), dtype=I32, fed=True)
+    mask = mask if rng.random() < 0.5 else None
+    cache = about(rng, 2, batch, heads, past, hidden // heads) if has_past else None
+    outputs = near(rng, 1 + has_past, 0.04) or 1
+    kind = U8 if quantised else TensorProto.FLOAT
+    query, weights = about(rng, batch, length, features, dtype=kind), about(rng, features, columns, dtype=kind)
+    bias = about(rng, columns)
+    if rng.random() < 0.2 and features and columns:
+        weights = Arg(elements=[[1] * columns] * features, dtype=kind)
+    attributes["num_heads"] = heads
+    if not quantised:
+        scores = about(rng, rng.choice((batch, 1)), rng.choice((heads, 1)), length, total)
+        optional = [bias if rng.random() < 0.8 else None, mask, cache]
+        optional.append(scores if rng.random() < (0.05 if has_past else 0.3) else None)
+        return Case(
+            "Attention", [query, weights, *optional], attributes, min(outputs, 2), domain="com.microsoft", opset=1
+        )
+    one = [Arg(rng.choice(([], [1], [near(rng, 1, 0.1)])), dtype) for dtype in (TensorProto.FLOAT, U8)]
+    each = [Arg(rng.choice(([], [1], [columns], [near(rng, columns)])), dtype) for dtype in (TensorProto.FLOAT, U8)]
+    inputs = [query, weights, bias, one[0], each[0], mask, one[1], each[1], cache]
+    return Case("QAttention", inputs, attributes, min(outputs, 2), domain="com.microsoft", opset=1)
 
 
 def multi_head_attention(rng: random.Random, *, decoder: bool = False) -> Case:
@@ -128,9 +149,52 @@ def group_query_attention(rng: random.Random) -> Case:
     )
 
 
+def linear_attention(rng: random.Random) -> Case:
+    groups, head, value = rng.choice((1, 2, 4)), rng.choice((1, 2, 3)), rng.choice((1, 2))
+    heads = rng.choice((1, 2, 4, 4)) if rng.random() < 0.9 else 3
+    batch, length, keys = few(rng), few(rng), rng.choice((1, groups, groups, 2)) * head
+    tokens = [about(rng, batch, length, size) for size in (heads * head, keys, groups * value)]
+    state = about(rng, batch, groups, head, value) if rng.random() < 0.3 else None
+    gates = [
+        about(rng, batch, length, rng.choice((groups, most))) if rng.random() < 0.8 else None
+        for most in (groups * head, 1)
+    ]
+    attributes = {"q_num_heads": heads, "kv_num_heads": groups} | subset(
+        rng, {"update_rule": ["linear", "gated", "delta", "gated_delta"], "chunk_size": [0, 2]}, 0.7
+    )
+    return Case("LinearAttention", [*tokens, state, *gates], attributes, 2, domain="com.microsoft", opset=1)
+
+
+def n_gram_repeat_block(rng: random.Random) -> Case:
+    batch, length, size = few(rng), few(rng), rng.choice((1, 2, 3))
+    words = about(rng, near(rng, batch), few(rng, 0.3))
+    inputs = [Arg([batch, length], I64, high=4), words]
+    return Case("NGramRepeatBlock", inputs, {"ngram_size": size}, domain="com.microsoft", opset=1)
+
+
+def bifurcation_detector(rng: random.Random) -> Case:
+    source, start = few(rng), rng.randint(-1, 4)
+    known = Arg(elements=rng.choice((start, [start])), dtype=I64, fed=True)
+    index = known if rng.random() < 0.8 else Arg(rng.choice(([], [1], [1, 1], [2])), I64, high=3)
+    predicted = Arg([max(near(rng, source + 1 - start, 0.3), 0)], I64) if rng.random() < 0.8 else None
+    inputs = [Arg([source], I64), Arg([few(rng)], I64), index, predicted]
+    return Case("BifurcationDetector", inputs, {}, 2, domain="com.microsoft", opset=1)
+
+
+def dynamic_time_warping(rng: random.Random) -> Case:
+    shape = [few(rng, 0.3) for _ in range(rng.choice((2, 2, 3, 3, 1, 4)))]
+    costs = Arg([1, *shape[1:]] if len(shape) == 3 and rng.random() < 0.8 else shape)
+    return Case("DynamicTimeWarping", [costs], domain="com.microsoft", opset=1)
+
+
 GRIDS = {
+    "LinearAttention": linear_attention,
+    "NGramRepeatBlock": n_gram_repeat_block,
+    "BifurcationDetector": bifurcation_detector,
+    "DynamicTimeWarping": dynamic_time_warping,
     "GroupQueryAttention": group_query_attention,
     "Attention": attention,
+    "QAttention": partial(attention, quantised=True),
     "MultiHeadAttention": multi_head_attention,
     "DecoderMaskedMultiHeadAttention": partial(multi_head_attention, decoder=True),
 }

@@ -318,7 +318,7 @@ ATTENTION = [
         MHA,
         outputs=3,
         bindings=BSL,
-        expect=["[?, ?, ?]", "[?, 4, ?, ?]", "[?, 4, ?, ?]"],
+        expect=["[?, ?, 8]", "[?, 4, L, ?]", "[?, 4, L, 2]"],
     ),
     MS(
         "GroupQueryAttention",

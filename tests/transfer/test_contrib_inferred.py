@@ -63,11 +63,11 @@ DECODERS = [
     ),
     MS(
         "DecoderMaskedMultiHeadAttention",
-        [*[Arg(["B", 1, 16])] * 3, None, None, *[Arg(["B", 4, "P", 4])] * 2],
-        HEADS,
+        [*[Arg(["B", 1, 16])] * 3, None, None, *[Arg(["B", 4, "P", 4])] * 2, Arg(elements=[0], dtype=I32)],
+        {**HEADS, "past_present_share_buffer": 1},
         3,
         PAST,
-        expect=["[B, 1, 16]", "[B, 4, P + 1, 4]", "[B, 4, P + 1, 4]"],
+        expect=["[B, 1, 16]", "[B, 4, P, 4]", "[B, 4, P, 4]"],
     ),
     MS(
         "DecoderAttention",

@@ -10,11 +10,11 @@ from collections.abc import Sequence
 from typing import Final
 
 from absint.lattices.dtype import DType
-from absint.lattices.logic.relation import conjunction, eq, ge, gt, implies, le
+from absint.lattices.logic.relation import conjunction, disjunction, eq, ge, gt, implies, le, lt
 from absint.lattices.terms.expr import UNKNOWN_SIZE, Dim, Expr, const
 from absint.lattices.terms.normal import maximum
 from absint.lattices.value import Tensor
-from absint.transfer.contrib.agreement import first_known, of_dims, one_integer, positive, require_dims, sizes
+from absint.transfer.contrib.agreement import first_known, of_dims, one_integer, positive, sizes
 from absint.transfer.elementwise import require_scalar
 from absint.transfer.op import Op
 from absint.transfer.rule import MICROSOFT, rule
@@ -101,13 +101,16 @@ def whisper_beam_search(op: Op) -> Sequence[Tensor]:
 # Operators on tokens
 
 
-@rule("NGramRepeatBlock", inputs="input_ids scores", outputs="scores_out", domain=MICROSOFT)
+@rule("NGramRepeatBlock", inputs="input_ids scores", outputs="scores_out", domain=MICROSOFT, complete=True)
 def ngram_repeat_block(op: Op) -> Tensor:
     """The scores, with tokens that would repeat an n-gram at -inf: their shape."""
-    positive(op, "ngram_size")
-    (batch, _), (rows, vocabulary) = sizes(op, "input_ids", 2), sizes(op, "scores", 2)
+    size, (batch, length) = positive(op, "ngram_size"), sizes(op, "input_ids", 2)
+    rows, vocabulary = sizes(op, "scores", 2)
     op.require_equal(batch, rows, "each row of tokens must have scores")
-    op.may_fail("every token must be in the vocabulary")
+    none = disjunction(eq(batch, 0), lt(length, size))
+    if size == 1:
+        op.require(disjunction(none, ge(vocabulary, 1)), "the vocabulary must not be empty")
+    op.may_fail("every token must be in the vocabulary", unless=none)
     return of_dims(op.dtype("scores"), first_known(rows, batch), vocabulary)
 
 
@@ -116,11 +119,12 @@ def ngram_repeat_block(op: Op) -> Tensor:
     inputs="src_tokens cur_tokens prev_suffix_match_idx pred_tokens",
     outputs="tokens suffix_match_idx",
     domain=MICROSOFT,
+    complete=True,
 )
 def bifurcation_detector(op: Op) -> Sequence[Tensor]:
     """The current tokens, then the predicted ones until they leave the source; an index of unchanged shape."""
     (current,) = sizes(op, "cur_tokens", 1)
-    require_dims(op, "src_tokens", *sizes(op, "src_tokens", 1))
+    (source,) = sizes(op, "src_tokens", 1)
     index = op.tensor("prev_suffix_match_idx")
     if index.shape.is_top:
         op.may_fail("prev_suffix_match_idx must hold one element")
@@ -129,14 +133,17 @@ def bifurcation_detector(op: Op) -> Sequence[Tensor]:
     tokens = current
     if op.has("pred_tokens"):
         (predicted,) = sizes(op, "pred_tokens", 1)
-        op.may_fail("the predicted tokens must reach the end of the source")
+        reach = "the predicted tokens must reach the end of the source"
+        op.require(conjunction(ge(predicted, 1), le(predicted, source + 1)), reach)
+        start = one_integer(op, "prev_suffix_match_idx") if index.shape.rank in (0, 1) else UNKNOWN_SIZE
+        op.require_equal(start + predicted, source + 1, reach)
         tokens = op.fresh("tokens")
         op.define(ge(tokens, current), "tokens are added")
         op.define(le(tokens, current + predicted), "no more tokens are added than predicted")
     return of_dims(DType.INT64, tokens), Tensor(DType.INT64, index.shape)
 
 
-@rule("DynamicTimeWarping", inputs="input", outputs="output", domain=MICROSOFT)
+@rule("DynamicTimeWarping", inputs="input", outputs="output", domain=MICROSOFT, complete=True)
 def dynamic_time_warping(op: Op) -> Tensor:
     """The cheapest path through a matrix of costs, (M, N) or (1, M, N): (2, steps)."""
     shape = op.tensor("input").shape

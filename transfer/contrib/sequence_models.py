@@ -16,13 +16,14 @@ from absint.lattices.terms.expr import UNKNOWN_SIZE, Dim, const, product
 from absint.lattices.value import Tensor
 from absint.transfer.contrib.agreement import (
     first_known,
-    head_size,
     last_axis,
     of_attribute,
     of_dims,
     positive,
     require_dims,
+    require_form,
     require_given,
+    require_heads,
     require_like,
     sizes,
 )
@@ -49,6 +50,7 @@ def _windowed(op: Op) -> tuple[Dim, ...]:
     inputs="query key value past_state decay beta",
     outputs="output present_state",
     domain=MICROSOFT,
+    complete=True,
 )
 def linear_attention(op: Op) -> Sequence[Tensor]:
     """Linear attention of packed heads: (B, S, most heads * value size), and a state for each head, (B, H, d, v)."""
@@ -56,29 +58,28 @@ def linear_attention(op: Op) -> Sequence[Tensor]:
     if max(heads, groups) % min(heads, groups):
         op.reject(f"q_num_heads and kv_num_heads must be multiples of each other, found {heads} and {groups}")
     batch, length, width = sizes(op, "query", 3)
-    head = head_size(op, width, heads)
     keys, values = sizes(op, "key", 3)[2], sizes(op, "value", 3)[2]
+    require_heads(op, "query", width, heads)
+    require_heads(op, "value", values, groups)
+    head, value_head = width // heads, values // groups
     require_dims(op, "key", batch, length, keys)
     require_dims(op, "value", batch, length, values)
     op.require(conjunction(ge(head, 1), divisible(keys, head)), "keys must divide into heads of the query's size")
-    value_head = head_size(op, values, groups)
+    shared = conjunction(ge(keys, 1), divisible(groups * head, keys))
+    op.require(shared, "kv_num_heads must be a multiple of the heads of the keys")
     state = (*_windowed(op), batch, const(groups), head, value_head)
     require_dims(op, "past_state", *state)
-    _require_gates(op)
+    rule = of_attribute(op, "update_rule", UPDATE_RULES, "gated_delta")
+    for name, part, most in (("decay", "gated", groups * head), ("beta", "delta", const(1))):
+        if part in rule and not op.has(name):
+            op.reject(f"update rule {rule} needs {name}")
+        forms = [(batch, length, const(groups)), (batch, length, most)]
+        require_form(op, name, f"{name} must fit the heads of the keys", *forms)
     dtype = op.common_dtype("query", "key", "value")
     return (
         of_dims(dtype, batch, length, value_head * max(heads, groups)),
         of_dims(op.dtype("past_state") if op.has("past_state") else dtype, *state),
     )
-
-
-def _require_gates(op: Op) -> None:
-    rule = of_attribute(op, "update_rule", UPDATE_RULES, "gated_delta")
-    for name, part in (("decay", "gated"), ("beta", "delta")):
-        if part in rule and not op.has(name):
-            op.reject(f"update rule {rule} needs {name}")
-        if op.has(name):
-            op.may_fail(f"{name} must fit the heads of the keys")
 
 
 @rule(
