@@ -187,7 +187,25 @@ def dynamic_time_warping(rng: random.Random) -> Case:
     return Case("DynamicTimeWarping", [costs], domain="com.microsoft", opset=1)
 
 
+def mixture_of_experts(rng: random.Random) -> Case:
+    experts, hidden, inner = few(rng, 0.05), few(rng, 0.05), few(rng, 0.05)
+    lead = [few(rng) for _ in range(rng.choice((1, 1, 2)))]
+    activation = rng.choice(("relu", "gelu", "silu", "identity", "swiglu", "swiglu", "odd"))
+    wide = 2 * inner if activation == "swiglu" else inner
+    turn = rng.choice((1, 1, -1))
+    layers = [about(rng, experts, *(wide, hidden)[::turn]), about(rng, experts, wide)]
+    layers += [about(rng, experts, *(hidden, inner)[::turn]), about(rng, experts, hidden)]
+    tokens = lead[0] if len(lead) == 1 else lead[0] * lead[1]
+    inputs = [about(rng, *lead, hidden), about(rng, tokens, experts), *layers]
+    inputs[3], inputs[5] = (item if rng.random() < 0.5 else None for item in (inputs[3], inputs[5]))
+    attributes = {"activation_type": activation, "k": rng.choice((1, 1, 1, 2, 2, 3, 0))} | subset(
+        rng, {"use_sparse_mixer": [0, 1], "swiglu_fusion": [1, 1, 1, 1, 0, 2], "normalize_routing_weights": [1]}, 0.5
+    )
+    return Case("MoE", inputs, attributes, domain="com.microsoft", opset=1)
+
+
 GRIDS = {
+    "MoE": mixture_of_experts,
     "LinearAttention": linear_attention,
     "NGramRepeatBlock": n_gram_repeat_block,
     "BifurcationDetector": bifurcation_detector,

@@ -62,14 +62,6 @@ DECODERS = [
         expect=["[B, 1, 16]", "[2, B, 4, P, 4]"],
     ),
     MS(
-        "DecoderMaskedMultiHeadAttention",
-        [*[Arg(["B", 1, 16])] * 3, None, None, *[Arg(["B", 4, "P", 4])] * 2, Arg(elements=[0], dtype=I32)],
-        {**HEADS, "past_present_share_buffer": 1},
-        3,
-        PAST,
-        expect=["[B, 1, 16]", "[B, 4, P, 4]", "[B, 4, P, 4]"],
-    ),
-    MS(
         "DecoderAttention",
         [
             *(Arg(["S", "B", 16]), Arg(["L", "B", 16]), Arg([16, 16]), Arg([16, 32]), Arg([48])),

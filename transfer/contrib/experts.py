@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from absint.lattices.logic.relation import conjunction, disjunction, ge, le
 from absint.lattices.terms.expr import UNKNOWN_SIZE, Dim, product
 from absint.lattices.value import Tensor
+from absint.transfer.contrib.agreement import all_equal, of_attribute, require_dims, sizes
 from absint.transfer.op import Op
 from absint.transfer.rule import MICROSOFT, rule
 
@@ -14,10 +16,44 @@ from absint.transfer.rule import MICROSOFT, rule
     "fc3_experts_weights fc3_experts_bias",
     outputs="output",
     domain=MICROSOFT,
+    complete=True,
 )
 def mixture_of_experts(op: Op) -> Tensor:
     """The shape of the input, of rank 2 or 3: each token passes through the experts that the router chooses."""
-    return _routed(op)
+    output, hidden, experts = _routed(op)
+    activation, chosen = of_attribute(op, "activation_type", _ACTIVATIONS, "relu"), op.integer("k", 1)
+    if chosen < 1:
+        op.reject(f"k must be positive, found {chosen}")
+    op.require(le(chosen, experts), f"there must be {chosen} experts or more")
+    if op.integer("use_sparse_mixer", 0) == 1 and chosen != 2:
+        op.reject(f"a sparse mixer must choose 2 experts, found k = {chosen}")
+    halves: int | None = 2 if activation == "swiglu" else 1
+    if halves == 2 and op.integer("swiglu_fusion", 0) != 1:
+        op.may_fail("onnxruntime's CPU kernel takes swiglu with swiglu_fusion = 1 alone")
+        halves = None
+    _require_layers(op, hidden, experts, halves)
+    require_dims(op, "fc2_experts_bias", experts, hidden)
+    if op.has("fc3_experts_weights") or op.has("fc3_experts_bias"):
+        op.may_fail("onnxruntime's CPU kernel has no third layer")
+    return output
+
+
+def _require_layers(op: Op, hidden: Dim, experts: Dim, halves: int | None) -> None:
+    """Require layers that fit each other, with rows first or last in both; fc1 has `halves` times the inner size."""
+    first, second = sizes(op, "fc1_experts_weights", 3), sizes(op, "fc2_experts_weights", 3)
+    op.require(conjunction(*(ge(size, 1) for size in second[1:])), "tokens and inner layers must not be empty")
+    forms = []
+    for inner, swapped in ((second[2], False), (second[1], True)):
+        wide = UNKNOWN_SIZE if halves is None else halves * inner
+        layers = [(first, (experts, wide, hidden)), (second, (experts, hidden, inner))]
+        forms.append([(found, (e, b, a) if swapped else (e, a, b)) for found, (e, a, b) in layers])
+        if op.has("fc1_experts_bias"):
+            forms[-1].append((sizes(op, "fc1_experts_bias", 2), (experts, wide)))
+    fits = [conjunction(*(all_equal(found, wanted) for found, wanted in form)) for form in forms]
+    op.require(disjunction(*fits), "the layers must fit the tokens, the experts and each other")
+
+
+_ACTIVATIONS = ("relu", "gelu", "silu", "swiglu", "identity")
 
 
 @rule(
@@ -31,29 +67,27 @@ def mixture_of_experts(op: Op) -> Tensor:
 )
 def quantised_mixture_of_experts(op: Op) -> Tensor:
     """MoE with packed weights."""
-    return _routed(op)
+    op.may_fail("the weights must fit the experts, of which there must be at least k")
+    output, hidden, _ = _routed(op)
+    op.require_equal(
+        sizes(op, "fc2_experts_weights", 3)[1], hidden, "dim 1 of fc2_experts_weights must be the size of a token"
+    )
+    return output
 
 
-def _routed(op: Op) -> Tensor:
+def _routed(op: Op) -> tuple[Tensor, Dim, Dim]:
+    """The output, the size of a token, and the number of experts."""
     x = op.tensor("input")
     if x.shape.rank not in (None, 2, 3):
         op.reject(f"input must have rank 2 or 3, found shape {x.shape}")
-    op.may_fail("the weights must fit the experts, of which there must be at least k")
+    if x.shape.is_top:
+        op.may_fail("input must have rank 2 or 3")
     tokens, hidden = (UNKNOWN_SIZE,) * 2 if x.shape.is_top else (product(x.shape[:-1]), x.shape[-1])
-    rows, experts = _sizes(op, "router_probs", 2)
+    rows, experts = sizes(op, "router_probs", 2)
     op.require_equal(rows, tokens, "the router must have a row for each token")
     for name in ("fc1_experts_weights", "fc2_experts_weights"):
-        op.require_equal(_sizes(op, name, 3)[0], experts, f"{name} must have the experts of the router")
-    op.require_equal(
-        _sizes(op, "fc2_experts_weights", 3)[1], hidden, "dim 1 of fc2_experts_weights must be the size of a token"
-    )
-    return Tensor(x.dtype, x.shape)
-
-
-def _sizes(op: Op, name: str, rank: int) -> tuple[Dim, ...]:
-    shape = op.tensor(name).shape
-    op.require_rank(shape, rank, name)
-    return (UNKNOWN_SIZE,) * rank if shape.is_top else shape.dims
+        op.require_equal(sizes(op, name, 3)[0], experts, f"{name} must have the experts of the router")
+    return Tensor(x.dtype, x.shape), hidden, experts
 
 
 __all__ = ["mixture_of_experts", "quantised_mixture_of_experts"]
