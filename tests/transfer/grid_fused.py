@@ -204,7 +204,66 @@ def mixture_of_experts(rng: random.Random) -> Case:
     return Case("MoE", inputs, attributes, domain="com.microsoft", opset=1)
 
 
+def offsets(rng: random.Random, tokens: int, rows: int) -> Arg:
+    """Offsets of rows, at times wrong ones."""
+    cuts = sorted(rng.randint(0, tokens) for _ in range(rows - 1))
+    found = [0, *cuts, near(rng, tokens, 0.05)] if rows else [0]
+    return Arg(elements=found, dtype=I32, fed=rng.random() < 0.5)
+
+
+def n_gram_hash_mapping(rng: random.Random, *, varying: bool = False) -> Case:
+    longest, heads, rows, tokens = rng.choice((2, 2, 3, 1)), rng.choice((1, 2)), few(rng, 0.03), few(rng) + 1
+    count = max((longest - 1) * heads, 1)
+    lead = [tokens] if varying else [rows, tokens]
+    vocabulary = Arg(elements=[near(rng, 5) if rng.random() < 0.95 else 0] * near(rng, count, 0.03), dtype=I64)
+    inputs: list[Arg | None] = [Arg(lead, I64), about(rng, longest + rng.choice((0, 1)), dtype=I64), vocabulary]
+    optional = [
+        *(about(rng, rows, longest - 1, dtype=I64), about(rng, count, dtype=I64)),
+        *(Arg([], I64), about(rng, *lead, dtype=I32)),
+    ]
+    inputs += [offsets(rng, tokens, rows)] if varying else []
+    inputs += [item if rng.random() < 0.4 else None for item in optional]
+    attributes = {"max_ngram_size": longest, "n_head_per_ngram": heads, "pad_id": 0}
+    outputs = rng.choice((1, 2))
+    if varying:
+        room = rng.choice((0, 0, 2))
+        counts = about(rng, rows, dtype=I32) if room or rng.random() < 0.05 else None
+        inputs += [about(rng, rows, longest - 1, dtype=I32) if rng.random() < 0.3 else None, counts]
+        attributes["state_update_capacity"], outputs = room, rng.choice((1, 2, 2, 3, 4))
+    name = "VarlenNGramHashMapping" if varying else "NGramHashMapping"
+    return Case(name, inputs, attributes, outputs, domain="com.microsoft", opset=1)
+
+
+def varlen_causal_conv(rng: random.Random) -> Case:
+    rows, tokens, channels, kernel = few(rng, 0.03), few(rng) + 1, few(rng, 0.05), few(rng, 0.05)
+    room, dilation = rng.choice((0, 0, 2)), rng.choice((1, 1, 2))
+    state = about(rng, rows, channels, max(kernel - 1, 0) * dilation)
+    counts = about(rng, rows, dtype=I32) if room or rng.random() < 0.05 else None
+    bias = about(rng, channels) if rng.random() < 0.5 else None
+    inputs = [about(rng, tokens, channels), about(rng, channels, 1, kernel), offsets(rng, tokens, rows)]
+    attributes = {"dilation": dilation, "state_update_capacity": room} | subset(
+        rng, {"activation": ["silu", "swish", "none", "odd"]}, 0.5
+    )
+    outputs = rng.choice((2, 3))
+    inputs = [*inputs, bias, state, counts]
+    return Case("VarlenCausalConvWithState", inputs, attributes, outputs, domain="com.microsoft", opset=1)
+
+
+def moe_group_router(rng: random.Random) -> Case:
+    groups, lead = rng.choice((1, 2, 3)), [few(rng) for _ in range(rng.choice((1, 1, 2, 0)))]
+    experts = near(rng, groups * rng.choice((1, 2)), 0.1)
+    bias = Arg(rng.choice(([experts], [experts, 1], [1, experts], [near(rng, experts, 0.5)])))
+    attributes = {"n_group": groups, "topk_group": rng.choice((1, 1, 2)), "top_k": rng.choice((1, 1, 2, 3))}
+    attributes |= {"group_topk": rng.choice((1, 2, 0))} if rng.random() < 0.3 else {}
+    outputs = rng.choice((1, 1, 1, 2, 3))
+    return Case("MoEGroupRouter", [Arg([*lead, experts]), bias], attributes, outputs, domain="com.microsoft", opset=1)
+
+
 GRIDS = {
+    "NGramHashMapping": n_gram_hash_mapping,
+    "VarlenNGramHashMapping": partial(n_gram_hash_mapping, varying=True),
+    "VarlenCausalConvWithState": varlen_causal_conv,
+    "MoEGroupRouter": moe_group_router,
     "MoE": mixture_of_experts,
     "LinearAttention": linear_attention,
     "NGramRepeatBlock": n_gram_repeat_block,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from itertools import pairwise
 
 from absint.lattices.dtype import DType
 from absint.lattices.logic.relation import FALSE, Relation, conjunction, disjunction, divisible, eq, ge
@@ -79,6 +80,28 @@ def require_together(op: Op, *names: str) -> bool:
     if missing and len(missing) < len(names):
         op.reject(f"{' and '.join(names)} must be given together, but {missing[0]} is missing")
     return not missing
+
+
+def require_offsets(op: Op, name: str, tokens: Dim, *, least: int = 0) -> Dim:
+    """Require offsets that split the tokens into rows, each of `least` tokens or more; the number of rows."""
+    (bounds,) = sizes(op, name, 1)
+    op.require(ge(bounds, 2), f"{name} must have 2 elements or more")
+    offsets, reason = op.integers(name), f"the rows of {name} must cover the tokens"
+    if not offsets:
+        op.may_fail(reason)
+    else:
+        steps = [ge(b, a + least) for a, b in pairwise(offsets)]
+        op.require(conjunction(eq(offsets[0], 0), eq(offsets[-1], tokens), *steps), reason)
+    return as_size(bounds - 1)
+
+
+def require_captures(op: Op, batch: Dim) -> int:
+    """Require counts of captured states exactly if there is room for them; the room."""
+    capacity = op.integer("state_update_capacity", 0)
+    if capacity < 0 or bool(capacity) != op.has("capture_count"):
+        op.reject("capture_count must be given exactly if state_update_capacity is positive")
+    require_dims(op, "capture_count", batch)
+    return capacity
 
 
 def first_known(*dims: Dim) -> Dim:

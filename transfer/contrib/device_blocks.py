@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from absint.lattices.dtype import DType
-from absint.lattices.logic.relation import divisible
+from absint.lattices.logic.relation import conjunction, divisible, ge
 from absint.lattices.shape import TOP_SHAPE, Shape, shape_of
 from absint.lattices.terms.expr import UNKNOWN_SIZE, Dim, as_dim
 from absint.lattices.value import Tensor
@@ -81,18 +81,33 @@ def moe_packed(op: Op) -> Tensor:
     inputs="logits expert_bias projection_weight",
     outputs="router_probs selection_scores router_weights",
     domain=MICROSOFT,
+    complete=True,
 )
 def moe_group_router(op: Op) -> Sequence[Tensor]:
     """Scores (tokens, experts), of the type of the logits once and as float32 twice."""
-    op.may_fail("experts must form the groups of the attributes")
+    groups, best, chosen = op.integer("n_group", 1), op.integer("topk_group", 1), positive(op, "top_k")
+    if op.integer("group_topk", 1) < 1 or not 1 <= best <= groups:
+        op.reject(f"group_topk must be positive, and topk_group at most n_group, found {best} of {groups} groups")
     shape = op.tensor("logits").shape
-    if op.has("projection_weight"):
-        tokens, experts = sizes(op, "logits", 2)[0], sizes(op, "projection_weight", 2)[0]
-    elif shape.rank:
-        tokens, experts = Shape(shape[:-1]).size, shape[-1]
-    else:
+    if shape.is_top:
+        op.may_fail("logits must have rank 2 or more")
         tokens, experts = UNKNOWN_SIZE, UNKNOWN_SIZE
-    require_dims(op, "expert_bias", experts)
+    elif len(shape) < 2:
+        op.reject(f"logits must have rank 2 or more, found shape {shape}")
+    else:
+        tokens, experts = Shape(shape[:-1]).size, shape[-1]
+    if op.has("projection_weight"):
+        tokens, width = sizes(op, "logits", 2)
+        experts = sizes(op, "projection_weight", 2)[0]
+        op.require(conjunction(divisible(width, 256), ge(width, 1)), "logits must have a multiple of 256 columns")
+        require_dims(op, "projection_weight", experts, width)
+    fits = conjunction(ge(experts, chosen), divisible(experts, groups))
+    op.require(fits, f"there must be {groups} groups of experts, and {chosen} experts or more")
+    op.require_equal(op.tensor("expert_bias").shape.size, experts, "expert_bias must have a value for each expert")
+    if op.outputs == 2 or (op.outputs == 1 and op.has("projection_weight")) or (op.outputs > 2 and groups > 1):
+        op.reject("selection_scores and router_weights must be asked for together, and of one group")
+    if op.outputs > 2:
+        op.may_fail("router_probs must be left out where selection_scores are asked for")
     return [of_dims(dtype, tokens, experts) for dtype in (op.dtype("logits"), DType.FLOAT, DType.FLOAT)]
 
 

@@ -20,11 +20,14 @@ from absint.transfer.contrib.agreement import (
     of_attribute,
     of_dims,
     positive,
+    require_captures,
     require_dims,
     require_form,
     require_given,
     require_heads,
     require_like,
+    require_offsets,
+    require_together,
     sizes,
 )
 from absint.transfer.op import Op
@@ -226,24 +229,30 @@ def causal_conv_with_state_onnx(op: Op) -> Sequence[Tensor]:
     inputs="input weight cumulative_sequence_length bias initial_state capture_count kernel_delta previous_mask",
     outputs="output final_state state_update",
     domain=MICROSOFT,
+    complete=True,
 )
 def varlen_causal_conv_with_state(op: Op) -> Sequence[Tensor]:
     """CausalConvWithState on (N, channels) tokens of B rows; states (B, channels, positions) and the last inputs."""
     tokens, channels = sizes(op, "input", 2)
     kernel = sizes(op, "weight", 3)[2]
+    op.require(ge(channels, 1), "input must have channels")
     require_dims(op, "weight", channels, 1, kernel)
     require_dims(op, "bias", channels)
-    batch, _, length = sizes(op, "initial_state", 3)
+    rows, _, length = sizes(op, "initial_state", 3)
+    batch = first_known(require_offsets(op, "cumulative_sequence_length", tokens), rows)
     carried = first_known(_carried(op, kernel), length)
     require_dims(op, "initial_state", batch, channels, carried)
-    require_dims(op, "cumulative_sequence_length", batch + 1)
-    op.require(ge(tokens, batch), "every row must have a token")
-    op.may_fail("the rows must cover the tokens")
+    op.require(ge(tokens, batch), "there must be a token for each row")
+    capacity = require_captures(op, batch)
+    if require_together(op, "kernel_delta", "previous_mask"):
+        op.may_fail("onnxruntime's CPU kernel takes no kernel_delta")
+    elif (op.integer("group_size", 1), op.integer("delta_offset", 0)) != (1, 0):
+        op.reject("group_size and delta_offset need kernel_delta, which is missing")
     dtype = op.common_dtype("input", "weight", "initial_state")
     return (
         of_dims(dtype, tokens, channels),
         of_dims(dtype, batch, channels, carried),
-        of_dims(dtype, batch, op.integer("state_update_capacity", 0), channels),
+        of_dims(dtype, batch, capacity, channels),
     )
 
 
