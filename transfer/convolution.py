@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 
 from absint.lattices.dtype import DType
-from absint.lattices.logic.relation import FALSE, divisible, eq, ge
+from absint.lattices.logic.relation import FALSE, TRUE, conjunction, disjunction, divisible, eq, ge, le
 from absint.lattices.logic.truth import YES
 from absint.lattices.shape import TOP_SHAPE, Shape, shape_of
 from absint.lattices.terms.expr import UNKNOWN_SIZE, Dim, Expr, product
@@ -56,21 +56,53 @@ def qlinear_conv(op: Op) -> Tensor:
     return Tensor(op.dtype("y_zero_point"), shape)
 
 
-@rule("DeformConv", inputs="X W offset B mask")
+@rule("DeformConv", inputs="X W offset B mask", complete=True)
 def deform_conv(op: Op) -> Tensor:
     """Conv whose window samples at learned offsets: the shape is that of Conv."""
-    bias = op.optional("B")
-    given = None if bias is None else bias.shape
+    x, w, bias, groups = op.tensor("X").shape, op.tensor("W").shape, op.optional("B"), op.integer("offset_group", 1)
+    _check_deformed(op, groups)
     # onnxruntime divides towards zero, as in a pool.
-    shape = conv_shape(op, op.tensor("X").shape, op.tensor("W").shape, given, counts=pooled)
-    offset = op.tensor("offset").shape
-    if not shape.is_top:
-        op.require_rank(offset, len(shape), "offset")
-        if not offset.is_top:
-            op.require_equal(offset[0], shape[0], "offset must have the batch of X")
-            for axis in range(2, len(shape)):
-                op.require_equal(offset[axis], shape[axis], f"offset must have the output size of axis {axis}")
-    return Tensor(op.common_dtype("X", "W", "offset"), shape)
+    shape = conv_shape(op, x, w, None if bias is None else bias.shape, counts=pooled)
+    dtype = op.common_dtype("X", "W", "offset")
+    if shape.is_top:
+        op.may_fail("offset and mask must fit the window")
+        return Tensor(dtype, shape)
+    rank = len(shape)
+    if rank < 3:
+        op.reject(f"X must have a spatial axis, found shape {x}")
+    op.runtime_requires(TRUE if rank == 4 else FALSE, "onnxruntime needs two spatial axes")
+    _, channels, *spatial = (UNKNOWN_SIZE,) * rank if x.is_top else x.dims
+    op.require(divisible(channels, groups), "channels of X must be a multiple of offset_group")
+    kernel = kernel_of(op, None if w.is_top else w[2:]) or ()
+    taps = groups * product(kernel)
+    _require_places(op, "offset", shape, taps * (rank - 2))
+    if op.has("mask"):
+        _require_places(op, "mask", shape, taps if rank == 4 else UNKNOWN_SIZE)
+    for size in (channels, shape[1], *kernel):
+        op.runtime_requires(ge(size, 1), "onnxruntime needs channels, and a kernel that is not empty")
+    sampled = disjunction(eq(shape.size, 0), conjunction(*(ge(size, 1) for size in spatial)))
+    op.runtime_requires(sampled, "onnxruntime samples no empty image")
+    area = (spatial[0] + 1) * product(spatial[1:])
+    op.runtime_requires(le(area, 2**31 - 1), "onnxruntime needs an image of less than 2**31 places")
+    return Tensor(dtype, shape)
+
+
+def _check_deformed(op: Op, groups: int) -> None:
+    if min(groups, op.integer("group", 1)) <= 0:
+        op.reject("group and offset_group must be positive")
+    if min(op.ints("pads") or [0]) < 0:
+        op.reject(f"pads must not be negative, found {op.ints('pads')}")
+
+
+def _require_places(op: Op, name: str, output: Shape, channels: Dim) -> None:
+    """Require so many channels of an input, and its other sizes as those of the output."""
+    given = op.tensor(name).shape
+    op.require_rank(given, len(output), name)
+    batch, _, *spatial = output
+    for axis, size in enumerate((batch, channels, *spatial)):
+        op.require_equal(
+            UNKNOWN_SIZE if given.is_top else given[axis], size, f"axis {axis} of {name} must fit the window"
+        )
 
 
 def _check_group(op: Op, group: int) -> None:
@@ -131,8 +163,7 @@ def _rank(op: Op, x: Shape, w: Shape, kernel: Sequence[Dim] | None) -> int | Non
 
 def _windows(op: Op, kernel: Sequence[Dim]) -> list[Window]:
     for size in kernel:
-        if not op.never_empty(size):
-            op.may_fail("onnxruntime hangs on a kernel of size 0, unless there is nothing to convolve")
+        op.may_fail("onnxruntime hangs on a kernel of size 0, unless there is nothing to convolve", unless=ge(size, 1))
     found = windows(op, kernel)
     automatic = op.string("auto_pad", "NOTSET") or "NOTSET"
     if automatic != "NOTSET" and op.ints("pads"):

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from absint.lattices.dtype import DType
-from absint.lattices.logic.relation import eq, ge, ne
+from absint.lattices.logic.relation import FALSE, UNKNOWN_RELATION, conjunction, disjunction, eq, ge, lt, ne
 from absint.lattices.logic.truth import YES
 from absint.lattices.shape import Shape, shape_of
 from absint.lattices.terms.expr import UNKNOWN_SIZE, Dim, Expr
@@ -15,49 +17,89 @@ from absint.transfer.semantics import ONNX
 from absint.transfer.window import as_size
 
 
-@rule("RoiAlign", inputs="X rois batch_indices")
+@rule("RoiAlign", inputs="X rois batch_indices", complete=True)
 def roi_align(op: Op) -> Tensor:
     """A map (output_height, output_width) for each region and channel."""
-    indices = op.tensor("batch_indices").shape
-    op.require_rank(indices, 1, "batch_indices")
     sizes = [op.integer("output_height", 1), op.integer("output_width", 1)]
-    regions = _regions(op, 4)
-    if not indices.is_top:
-        op.require_equal(regions, indices[0], "rois and batch_indices must have the same length")
-        regions = indices[0] if regions.is_unknown else regions
+    if min(sizes) < 0:
+        op.reject(f"output sizes must not be negative, found {sizes}")
+    mode = op.string("mode", "avg") or ""
+    if mode.lower() not in ("avg", "max"):
+        op.reject(f"mode must be avg or max, found {mode!r}")
+    known_text(op, "coordinate_transformation_mode", ("half_pixel", "output_half_pixel"))
+    if op.integer("sampling_ratio", 0) < 0:
+        op.runtime_requires(FALSE, "onnxruntime needs a sampling_ratio that is not negative")
+    rois, indices = op.tensor("rois").shape, op.tensor("batch_indices").shape
+    op.require_rank(rois, 2, "rois")
+    op.require_rank(indices, 1, "batch_indices")
+    regions, count = _regions(op, 4), UNKNOWN_SIZE if indices.is_top else indices[0]
+    op.require_equal(regions, count, "rois and batch_indices must have the same length")
+    regions = count if regions.is_unknown else regions
+    batch, _, *image = _images(op, regions)
+    _require_batch_indices(op, regions, batch)
+    nothing = eq(regions, 0)
+    op.may_fail("the regions must be finite, and not too large", unless=nothing)
+    inside = disjunction(nothing, conjunction(*(ge(size, 1) for size in image)))
+    op.runtime_may_fail("onnxruntime may read beyond an empty image", unless=inside)
     return _cut(op, regions, sizes)
 
 
-@rule("MaxRoiPool", inputs="X rois")
+def _require_batch_indices(op: Op, regions: Dim, batch: Dim) -> None:
+    """Require an image for each index that is known; any other may fail."""
+    reason, known, found = "every region must name an image", op.constants("batch_indices"), op.within("batch_indices")
+    if known is not None:
+        for index in sorted({min(known), max(known)}) if known else ():
+            op.require(disjunction(eq(regions, 0), FALSE if index < 0 else ge(batch, index + 1)), reason)
+        return
+    within = UNKNOWN_RELATION
+    if found is not None and found.least is not None and found.most is not None:
+        within = conjunction(ge(found.least, 0), lt(found.most, batch))
+    op.may_fail(reason, unless=disjunction(eq(regions, 0), within))
+
+
+@rule("MaxRoiPool", inputs="X rois", complete=True)
 def max_roi_pool(op: Op) -> Tensor:
     """The maximum of each cell of each region: pooled_shape for each region and channel."""
     sizes = op.ints("pooled_shape")
-    if sizes is None or len(sizes) != 2:
-        op.reject("pooled_shape must have 2 values")
-    return _cut(op, _regions(op, 5), sizes)
+    if sizes is None or len(sizes) != 2 or min(sizes) <= 0:
+        op.reject(f"pooled_shape must have 2 positive values, found {sizes}")
+    if not (op.number("spatial_scale") or 1.0) > 0:
+        op.runtime_requires(FALSE, "onnxruntime needs a spatial_scale that is positive")
+    if (op.tensor("rois").shape.rank or 0) > 2:
+        op.documents_require(FALSE, "rois must be a matrix; onnxruntime ignores further axes")
+    regions = _regions(op, 5)
+    _images(op, regions)
+    op.may_fail("every region must name an image", unless=eq(regions, 0))
+    return _cut(op, regions, sizes)
 
 
 def _regions(op: Op, width: int) -> Dim:
+    """The number of regions, each a row of so many numbers."""
     rois = op.tensor("rois").shape
-    if rois.is_top:
-        return UNKNOWN_SIZE
-    if len(rois) > 2:
-        op.may_fail("rois must be a matrix; onnxruntime ignores further axes")
-    else:
-        op.require_rank(rois, 2, "rois")
-    op.require_equal(rois[1], width, f"a region must have {width} numbers")
-    return rois[0]
+    if not rois.is_top and len(rois) < 2:
+        op.reject(f"rois must have rank 2, found shape {rois}")
+    regions, numbers, *_ = (UNKNOWN_SIZE,) * 2 if rois.is_top else rois.dims
+    op.require_equal(numbers, width, f"a region must have {width} numbers")
+    return regions
 
 
-def _cut(op: Op, regions: Dim, sizes: list[int]) -> Tensor:
-    x = op.tensor("X")
-    if not x.shape.is_top and len(x.shape) > 4:
-        op.may_fail("X must have rank 4; onnxruntime ignores further axes")
-    else:
-        op.require_rank(x.shape, 4, "X")
-    if any(size < 0 for size in sizes):
-        op.reject(f"output sizes must not be negative, found {sizes}")
-    channels = UNKNOWN_SIZE if x.shape.is_top else x.shape[1]
+def _images(op: Op, regions: Dim) -> Sequence[Dim]:
+    """The sizes (N, C, H, W) of X: an image for the regions to name."""
+    x = op.tensor("X").shape
+    if x.is_top:
+        op.may_fail("X must have rank 4")
+        return (UNKNOWN_SIZE,) * 4
+    if len(x) > 4:
+        op.documents_require(FALSE, "X must have rank 4; onnxruntime ignores further axes")
+    elif len(x) < 4:
+        op.reject(f"X must have rank 4, found shape {x}")
+    op.require(disjunction(eq(regions, 0), ge(x[0], 1)), "every region must name an image")
+    return x.dims[:4]
+
+
+def _cut(op: Op, regions: Dim, sizes: Sequence[int]) -> Tensor:
+    x = op.tensor("X").shape
+    channels = UNKNOWN_SIZE if x.is_top else x[1]
     return Tensor(op.common_dtype("X", "rois"), shape_of((regions, channels, *map(Dim, sizes))))
 
 

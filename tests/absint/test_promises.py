@@ -10,6 +10,7 @@ import onnx.parser
 import onnxruntime as ort
 import pytest
 
+import absint
 from absint import analyze
 from absint.questions.sizes.outcomes import Outcome
 
@@ -53,7 +54,7 @@ CASES = {
         {"N": 3, "R": 1},
         {**REGION, "i": np.array([0])},
         {**REGION, "i": np.array([7])},
-        False,
+        True,
     ),
     "MaxUnpool": Failing(
         "(float[1, 1, N] x, int64[1, 1, N] i) => (float[p, q, r] y) "
@@ -81,3 +82,18 @@ def test_what_may_fail_is_not_said_to_run(name: str) -> None:
     ranged = result.check_range({symbol: (size, size + 2) for symbol, size in case.sizes.items()})
     assert ranged.outcome is Outcome.LEGAL
     assert bool(ranged.possible_failures) or not case.complete
+
+
+def unpromised() -> Outcome:
+    """What a check says of an operator whose rule promises nothing."""
+
+    @absint.rule("Same", inputs="X", domain="my")
+    def same(op: absint.Op) -> absint.Value:
+        return op.tensor("X")
+
+    text = """<ir_version: 10, opset_import: ["": 20, "my": 1]> g (float[N] x) => (float[k] y) { y = my.Same(x) }"""
+    return analyze(onnx.parser.parse_model(text), table=absint.TABLE.extended([same])).check({"N": 3}).outcome
+
+
+def test_what_no_rule_promises_is_not_said_to_run() -> None:
+    assert unpromised() is Outcome.LEGAL

@@ -147,8 +147,7 @@ MUTANTS: Final[tuple[Mutant, ...]] = (
         "absint.solution.constraints",
         "incomplete = {k for k in operations if k is not None and not k.is_complete}",
         "incomplete = {k for k in operations if k is None}",
-        "graph('(float[N, 2, 8, 8] x, float[R, 5] r) => (float[a, b, c, d] y) "
-        "{ y = MaxRoiPool<pooled_shape = [2, 2]>(x, r) }').check({'N': 3, 'R': 1}).outcome",
+        "module('tests.absint.test_promises').unpromised()",
         PROMISES,
     ),
     mutant(
