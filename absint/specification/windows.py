@@ -6,7 +6,7 @@ long as it fits (the formulas of Conv and of the pools in Operators.md, which ro
 
 from __future__ import annotations
 
-from absint.specification.formulas import FALSE, Defined, Int, Term, both, choice, either, equal, greatest
+from absint.specification.formulas import FALSE, Defined, Int, Term, both, choice, either, equal, greatest, product
 from absint.specification.node import Node, Output, tensor
 from absint.specification.specs import at, specifies
 
@@ -124,15 +124,32 @@ def convolution_of_integers(node: Node) -> Output:
         at("N C H W", "M D 3 3", "P 18 I J"),
         at("N C H W", "M D 3 2", "N 12 I J", "B", strides=[2, 1], pads=[1, 0, 2, 1]),
         at("N C H W", "M D 2 2", "N 8 I J", "M", "N 4 I J", group=2),
+        at("N C H W", "M D K 2", "N O I J", None, "N P I J", offset_group=2),
     ],
 )
 def deformed_convolution(node: Node) -> Output:
-    """As Conv; two offsets for each place of the window at each position. Positions are counted as those of a pool."""
+    """As Conv; two offsets, and perhaps a factor, for each place of the window at each position.
+
+    Positions are counted as those of a pool.
+    """
     found = sliding(node, bias=3, divides_towards_0=True)
-    x, offset = node.input(0), node.input(2)
-    node.requires(equal(offset.dims[0], x.dims[0]), "X and offset must have one batch")
-    for size, defined in zip(offset.dims[2:], found.dims[2:], strict=True):
-        node.requires(defined.condition(size), "there must be an offset at each position")
-    for size in (*x.dims, node.input(1).dims[0]):
-        node.limits(size >= 1, "onnxruntime may refuse an empty X, and no output channels")
+    x, w, groups = node.input(0), node.input(1), node.integer("offset_group", 1)
+    if x.rank != 4:
+        raise LookupError("onnxruntime needs two spatial axes")
+    node.demand(min(groups, node.integer("group", 1)) >= 1, "there must be groups")
+    node.requires(equal(x.dims[1] % groups, 0), "channels must be a multiple of the groups of offsets")
+    taps, output = groups * product(w.dims[2:]), found.dims[2:]
+    for name, places, count in (("offset", node.input(2), taps * len(output)), ("mask", node.optional(4), taps)):
+        if places is not None:
+            node.requires(equal(places.dims[0], x.dims[0]), f"X and {name} must have one batch")
+            node.requires(equal(places.dims[1], count), f"each place of the window must have its {name}")
+            for size, defined in zip(places.dims[2:], output, strict=True):
+                node.requires(defined.condition(size), f"each position must have its {name}")
+    for size in (x.dims[1], *w.dims):
+        node.limits(size >= 1, "onnxruntime needs channels and a kernel", is_certain=True)
+    empty = equal(product([x.dims[0], *node.input(2).dims[2:]]), 0)
+    for size in x.dims[2:]:
+        node.limits(either(size >= 1, empty), "onnxruntime samples no empty image", is_certain=True)
+    area = (x.dims[2] + 1) * x.dims[3]
+    node.limits(area < 1 << 31, "onnxruntime counts the places of an image in 32 bits", is_certain=True)
     return found

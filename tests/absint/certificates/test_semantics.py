@@ -37,7 +37,7 @@ MODELS = {
     "slope": "(float[N, M] x, float[K] a) => (float[P, Q] y) { y = PRelu(x, a) }",
     "convolved": """(float[N, 3, H] x, float[8, 3, 3] w) => (float[P, Q, R] y, float[S, T, U] z) {
         y = Conv<strides=[2]>(x, w)  z = Conv<strides=[2], auto_pad="SAME_UPPER">(x, w) }""",
-    "deformed": """(float[N, 3, H, 4] x, float[8, 3, 3, 3] w, float[N, 54, I, J] offset) => (float[P, Q, R, S] y) {
+    "deformed": """(float[N, 3, H, 4] x, float[8, 3, 3, 3] w, float[N, 18, I, J] offset) => (float[P, Q, R, S] y) {
         y = DeformConv<strides=[2, 1]>(x, w, offset) }""",
 }
 BOXES = """(float[N, S, 4] boxes, float[N, C, S] scores) => (int64[A, 3] y) <int64 most = {10}> {
