@@ -308,7 +308,10 @@ def parametric_relu(op: Op) -> Tensor:
     return Tensor(dtype, op.broadcast(x.shape, slope.shape))
 
 
-@rule("PRelu", inputs="X slope", until=6, starred=True)
+@rule("PRelu", inputs="X slope", until=6, complete=True, starred=True)
 def parametric_relu_1(op: Op) -> Tensor:
-    """X or slope * X, slope given for each channel."""
+    """X or slope * X, slope given for each channel, or one for all. No implementation tells how it lies along X."""
+    slope = op.tensor("slope").shape
+    one = rel.eq(slope.size, 1) if slope.rank in (0, 1) else rel.FALSE
+    op.may_fail("slope must be one value, or one for each channel", unless=one)
     return Tensor(op.common_dtype("X", "slope"), op.tensor("X").shape)

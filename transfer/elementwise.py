@@ -220,7 +220,7 @@ def _converted(op: Op, target: DType) -> Tensor:
     return Tensor(target, x.shape, pointwise([x], x.shape, lambda e: cast(op, x.dtype, target, e)))
 
 
-@rule("BitCast", inputs="input", starred=True)
+@rule("BitCast", inputs="input", complete=True, starred=True)
 def bit_cast(op: Op) -> Tensor:
     """numpy.ndarray.view as a type of the same width: the shape is unchanged."""
     source, target = op.dtype("input"), type_attribute(op, "to")

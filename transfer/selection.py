@@ -40,14 +40,14 @@ _MAX_TERMS = 16
 # The k largest
 
 
-@rule("TopK", inputs="X", outputs="Values Indices", until=9, starred=True)
+@rule("TopK", inputs="X", outputs="Values Indices", until=9, complete=True, starred=True)
 def top_k_attribute(op: Op) -> Sequence[Tensor]:
     """The k largest elements of each lane; k is an attribute."""
     k = op.integer("k")
     if k is None or k < 0:
         op.reject(f"attribute k must not be negative, found {'none' if k is None else k}")
     if k == 0:
-        op.runtime_may_fail("onnxruntime needs k > 0 before opset 10")
+        op.runtime_requires(FALSE, "onnxruntime needs k > 0 before opset 10")
     return _top_k(op, const(k))
 
 
@@ -238,7 +238,7 @@ def _compressed(op: Op, axis: int | None) -> Contents | None:
     return Contents.from_block(lanes.taken(kept, axis or 0))
 
 
-@rule("Unique", inputs="X", outputs="Y indices inverse_indices counts")
+@rule("Unique", inputs="X", outputs="Y indices inverse_indices counts", complete=True)
 def unique(op: Op) -> Sequence[Tensor]:
     """numpy.unique: distinct elements, or distinct slices along an axis."""
     shape, given = op.tensor("X").shape, op.integer("axis")
@@ -254,6 +254,9 @@ def unique(op: Op) -> Sequence[Tensor]:
         axis = op.axis(given, len(shape))
         extent = shape[axis]
         count = _distinct(op, extent)
+        rest = (*shape[:axis], *shape[axis + 1 :])
+        full = disjunction(eq(extent, 0), ge(product(rest), 1))
+        op.runtime_may_fail("onnxruntime may crash on slices of no elements", unless=full)
         result = shape_of((*shape[:axis], count, *shape[axis + 1 :]))
     each = Tensor(DType.INT64, shape_of((count,)))
     return Tensor(op.dtype("X"), result), each, Tensor(DType.INT64, shape_of((extent,))), each

@@ -30,9 +30,9 @@ def parametric(op: Op) -> Tensor:
 
 
 copied = rule("MemcpyFromHost MemcpyToHost", inputs="X", complete=True, elements=True)(identity.function)
-dynamic_slice = rule("DynamicSlice", inputs="data starts ends axes steps", outputs="output", until=LAST, elements=True)(
-    slice_input.function
-)
+dynamic_slice = rule(
+    "DynamicSlice", inputs="data starts ends axes steps", outputs="output", until=LAST, complete=True, elements=True
+)(slice_input.function)
 
 
 @rule("ImageScaler", inputs="input", outputs="output", until=LAST, complete=True)

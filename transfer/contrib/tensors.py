@@ -25,7 +25,14 @@ from absint.transfer.sampling import grid_sample
 from absint.transfer.shape_ops import unsqueeze
 from absint.transfer.window import as_size
 
-expand_dims = rule("ExpandDims", inputs="data axes", domain=MICROSOFT, elements=True)(unsqueeze.function)
+
+@rule("ExpandDims", inputs="data axes", domain=MICROSOFT, complete=True, elements=True)
+def expand_dims(op: Op) -> Tensor:
+    """numpy.expand_dims along one axis."""
+    op.require_equal(op.tensor("axes").shape.size, 1, "axis must be one value")
+    return unsqueeze.function(op)
+
+
 grid_sample_ms = rule("GridSample", inputs="X grid", domain=MICROSOFT, complete=True)(grid_sample.function)
 sample_op = rule("SampleOp", inputs="X", domain=MICROSOFT, complete=True)(unary.function)
 
