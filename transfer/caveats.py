@@ -8,6 +8,7 @@ from absint.lattices.logic.relation import FALSE, conjunction, disjunction, eq, 
 from absint.lattices.shape import Shape
 from absint.lattices.terms.expr import Dim
 from absint.transfer.op import Op
+from absint.transfer.semantics import ONNX
 
 
 def not_empty(op: Op, reason: str, *shapes: Shape) -> None:
@@ -23,6 +24,15 @@ def positive(op: Op, reason: str, sizes: Iterable[Dim]) -> None:
     dims = tuple(dict.fromkeys(sizes))
     all_positive = FALSE if any(d.is_unknown for d in dims) else conjunction(*(ge(d, 1) for d in dims))
     op.runtime_may_fail(reason, unless=all_positive)
+
+
+def vector(op: Op, name: str) -> None:
+    """onnxruntime needs an input, if it is given, as a vector."""
+    rank = op.tensor(name).shape.rank if op.has(name) else 1
+    if rank is None or op.semantics == ONNX:
+        op.may_fail(f"{name} must be a vector", unless=eq(rank or 0, 1))
+    else:
+        op.runtime_requires(eq(rank, 1), f"onnxruntime needs {name} as a vector")
 
 
 def single(op: Op, name: str, *, count: Dim | None = None) -> None:
@@ -45,4 +55,4 @@ def known_text(op: Op, name: str, known: Collection[str]) -> None:
         op.may_fail(f"{name} must be known, found {value!r}")
 
 
-__all__ = ["known_text", "not_empty", "positive", "single"]
+__all__ = ["known_text", "not_empty", "positive", "single", "vector"]

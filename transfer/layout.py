@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from absint.lattices.logic.relation import ge
+from absint.lattices.logic.relation import FALSE, ge
 from absint.lattices.ramp import NO_RAMPS, ramp, spread
 from absint.lattices.shape import TOP_SHAPE, Shape, shape_of
 from absint.lattices.starred import dims_of_rank
 from absint.lattices.terms.expr import ONE_EXPR, UNKNOWN_SIZE, ZERO_EXPR, Dim, Expr
 from absint.lattices.value import Tensor
+from absint.transfer.caveats import vector
 from absint.transfer.elements.conversion import whole_numbers
 from absint.transfer.elements.rearrange import moved, unmoved
 from absint.transfer.op import Op
@@ -27,7 +28,7 @@ def transpose(op: Op) -> Tensor:
     rank = len(x.shape)
     axes = list(range(rank))[::-1] if perm is None else perm
     if any(axis < 0 for axis in axes):
-        op.may_fail("onnxruntime needs the axes of perm counted from the front")
+        op.runtime_requires(FALSE, "onnxruntime needs the axes of perm counted from the front")
     axes = [op.axis(axis, rank, "perm") for axis in axes]
     if sorted(axes) != list(range(rank)):
         op.reject(f"perm must permute the {rank} axes of {x.shape}, found {perm}")
@@ -87,8 +88,7 @@ def tile(op: Op) -> Tensor:
     if repeats is None:
         op.may_fail("the repeats, which are unknown, must be one for each axis")
         return moved(x, shape_of((UNKNOWN_SIZE,) * len(x.shape)) if x.shape.rank is not None else TOP_SHAPE, unmoved)
-    if lengths.rank != 1:
-        op.may_fail("onnxruntime needs the repeats as a vector")
+    vector(op, "repeats")
     if x.shape.is_top:
         op.may_fail("the repeats must be one for each axis, and the rank is unknown")
         return moved(x, shape_of((UNKNOWN_SIZE,) * len(repeats)), unmoved)

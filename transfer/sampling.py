@@ -10,7 +10,7 @@ from absint.lattices.logic.truth import YES
 from absint.lattices.shape import Shape, shape_of
 from absint.lattices.terms.expr import UNKNOWN_SIZE, Dim, Expr
 from absint.lattices.value import Tensor
-from absint.transfer.caveats import known_text, positive
+from absint.transfer.caveats import known_text
 from absint.transfer.op import Op
 from absint.transfer.rule import rule
 from absint.transfer.semantics import ONNX
@@ -130,10 +130,14 @@ def _check_modes(op: Op, rank: int) -> None:
     names = ("linear", "cubic") if op.version >= 20 and not op.rule.domain else ("bilinear", "bicubic")
     known_text(op, "mode", (*names, "nearest"))
     known_text(op, "padding_mode", ("zeros", "border", "reflection"))
-    if rank not in ((4, 5) if op.version >= 20 else (4,)) or (rank == 5 and op.string("mode") == "cubic"):
-        op.runtime_may_fail(f"onnxruntime does not sample X of rank {rank} in this mode")
+    reason = f"onnxruntime does not sample X of rank {rank} in this mode"
+    if rank not in (4, 5) or (rank == 5 and op.string("mode") == names[1]):
+        op.runtime_requires(FALSE, reason)
+    elif rank == 5 and op.version < 20:
+        op.runtime_may_fail(reason)
     x = op.tensor("X").shape
-    positive(op, "onnxruntime does not sample empty images", (UNKNOWN_SIZE,) if x.is_top else x[2:])
+    for size in (UNKNOWN_SIZE,) if x.is_top else x[2:]:
+        op.runtime_requires(ge(size, 1), "onnxruntime does not sample empty images")
 
 
 @rule("AffineGrid", inputs="theta size", outputs="grid", complete=True)

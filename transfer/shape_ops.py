@@ -11,6 +11,7 @@ from absint.lattices.starred import places, with_axes, without
 from absint.lattices.terms.expr import MAX_DIM, ONE_EXPR, UNKNOWN_SIZE, Dim, Unknown, product
 from absint.lattices.terms.interval import Interval
 from absint.lattices.value import Tensor
+from absint.transfer.caveats import vector
 from absint.transfer.elements.rearrange import moved, reshaped, unmoved
 from absint.transfer.op import Op
 from absint.transfer.rule import rule
@@ -99,8 +100,7 @@ def squeeze(op: Op) -> Tensor:
     """numpy.squeeze; without axes every dim of size 1 goes."""
     if not op.has("axes"):
         return _squeeze(op, None)
-    if op.tensor("axes").shape.rank != 1:
-        op.may_fail("onnxruntime needs the axes as a vector")
+    vector(op, "axes")
     axes = op.constants("axes")
     if axes is not None:
         return _squeeze(op, axes)

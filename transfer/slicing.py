@@ -8,7 +8,7 @@ from typing import Final
 from absint.lattices.block import Block
 from absint.lattices.contents import Element
 from absint.lattices.logic.facts import Facts
-from absint.lattices.logic.relation import TRUE, Relation, ge, le, lt, ne
+from absint.lattices.logic.relation import FALSE, TRUE, Relation, ge, le, lt, ne
 from absint.lattices.logic.truth import YES
 from absint.lattices.records import NamedTuple
 from absint.lattices.shape import TOP_SHAPE, shape_of
@@ -18,6 +18,7 @@ from absint.lattices.terms.intern import remembered
 from absint.lattices.terms.interval import Interval
 from absint.lattices.terms.normal import ceildiv
 from absint.lattices.value import Tensor
+from absint.transfer.caveats import vector
 from absint.transfer.elements.cases import choose, greatest, is_natural_by, least
 from absint.transfer.elements.rearrange import moved, nothing, unmoved
 from absint.transfer.op import Op, constants_of
@@ -51,9 +52,11 @@ def slice_input(op: Op) -> Tensor:
     An end of INT_MAX or INT64_MAX means the far end, also for negative steps (onnxruntime, not onnx.reference).
     """
     bounds = [op.optional(name) for name in _BOUNDS]
-    for name, bound in zip(_BOUNDS, bounds, strict=True):
-        if bound is not None and bound.shape.rank != 1:
-            op.may_fail(f"onnxruntime needs {name} as a vector")
+    for name in _BOUNDS:
+        vector(op, name)
+    sizes = [bound.shape.size for bound in bounds if bound is not None]
+    for size in sizes[1:]:
+        op.require_equal(size, sizes[0], "starts, ends, axes and steps must have the same length")
     lists = [None if bound is None else op.integers(name) for name, bound in zip(_BOUNDS, bounds, strict=True)]
     count = next((len(found) for found in lists if found is not None), None)
     if count is None:
@@ -65,13 +68,6 @@ def slice_input(op: Op) -> Tensor:
     given = constants_of(axes) if has_axes else list(range(count))
     if steps is None and has_steps:
         steps = unknown
-    lengths = {len(found) for found in (starts, ends, axes, steps) if found is not None}
-    if len(lengths) > 1:
-        op.reject(
-            f"starts, ends, axes and steps must have the same length, found {' and '.join(map(str, sorted(lengths)))}"
-        )
-    if any(found is None for found in (starts, ends, given)) or (has_steps and lists[3] is None):
-        op.may_fail("starts, ends, axes and steps must have the same length")
     if given is None:
         op.may_fail("the axes, which are unknown, must exist and differ")
         return _anywhere(op) if count else _slice(op, [], [], [], None)
@@ -107,7 +103,7 @@ def _slice(
             shape = with_size(shape, index, _cut_size(op, axis, shape.known[index], cut))
         return moved(x, shape, nothing)
     if len(x.shape) == 0:
-        op.may_fail("onnxruntime does not slice scalars")
+        op.runtime_requires(FALSE, "onnxruntime does not slice scalars")
     at = [op.axis(axis, len(x.shape), "axes") for axis in axes]
     if len(set(at)) < len(at):
         op.reject(f"axes must not repeat an axis, found {list(axes)}")

@@ -14,12 +14,12 @@ from absint.lattices.starred import place, with_size
 from absint.lattices.terms.expr import UNKNOWN_SIZE, ZERO_EXPR, Dim, Expr
 from absint.lattices.terms.normal import ceildiv
 from absint.lattices.value import Tensor
-from absint.transfer.elements.cases import greatest, is_positive, least
+from absint.transfer.elements.cases import greatest, least
 from absint.transfer.elements.conversion import whole_numbers
 from absint.transfer.elements.rearrange import moved, nothing, unmoved
 from absint.transfer.op import Op
 from absint.transfer.rule import rule
-from absint.transfer.semantics import ONNX
+from absint.transfer.semantics import EITHER, ONNX
 
 
 @rule("Split", inputs="input split", outputs="outputs*", until=1, elements=True)
@@ -123,16 +123,17 @@ def _given_parts(op: Op, total: Dim, sizes: Sequence[Dim]) -> list[Dim]:
 
 
 def _rounded_parts(op: Op, total: Dim, count: int) -> list[Dim]:
-    """Parts of ceil(total / count), the last ones smaller; onnxruntime (not ONNX) refuses an empty last part."""
+    """Parts of ceil(total / count), the last one smaller."""
     if op.integer("num_outputs") != count:
-        op.documents_require(
-            FALSE, f"num_outputs must be {count}, the number of outputs, found {op.integer('num_outputs')}"
-        )
+        reason = f"num_outputs must be {count}, the number of outputs, found {op.integer('num_outputs')}"
+        if op.semantics != EITHER:
+            op.reject(reason)
+        op.may_fail(reason)  # onnxruntime 1.31 runs it
     size = ceildiv(total, count)
-    if not is_positive(op, total - size * (count - 1)):
-        op.runtime_may_fail(f"onnxruntime refuses {count} parts of which the last is empty")
+    reason, rest = "the last part must not be negative", ge(total, size * (count - 1))
     if op.semantics == ONNX:
-        op.may_fail("the last part must not be negative", unless=ge(total, size * (count - 1)))
+        op.may_fail(reason, unless=rest)
+    op.runtime_requires(rest, reason)
     if count == 2:
         return [size, total // 2]
     if count > _MAX_PARTS and not total.is_concrete:
