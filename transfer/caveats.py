@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable
 
-from absint.lattices.logic.relation import FALSE, conjunction, disjunction, eq, ge
+from absint.lattices.logic.relation import FALSE, UNKNOWN_RELATION, Relation, conjunction, disjunction, eq, ge
 from absint.lattices.shape import Shape
 from absint.lattices.terms.expr import Dim
 from absint.transfer.op import Op
@@ -26,13 +26,18 @@ def positive(op: Op, reason: str, sizes: Iterable[Dim]) -> None:
     op.runtime_may_fail(reason, unless=all_positive)
 
 
+def runtime_requires(op: Op, relation: Relation, reason: str) -> None:
+    """onnxruntime fails wherever the relation does not hold; by the documents of ONNX the node may fail there."""
+    if op.semantics == ONNX:
+        op.may_fail(reason, unless=relation)
+    else:
+        op.runtime_requires(relation, reason)
+
+
 def vector(op: Op, name: str) -> None:
     """onnxruntime needs an input, if it is given, as a vector."""
     rank = op.tensor(name).shape.rank if op.has(name) else 1
-    if rank is None or op.semantics == ONNX:
-        op.may_fail(f"{name} must be a vector", unless=eq(rank or 0, 1))
-    else:
-        op.runtime_requires(eq(rank, 1), f"onnxruntime needs {name} as a vector")
+    runtime_requires(op, UNKNOWN_RELATION if rank is None else eq(rank, 1), f"onnxruntime needs {name} as a vector")
 
 
 def single(op: Op, name: str, *, count: Dim | None = None) -> None:
@@ -55,4 +60,4 @@ def known_text(op: Op, name: str, known: Collection[str]) -> None:
         op.may_fail(f"{name} must be known, found {value!r}")
 
 
-__all__ = ["known_text", "not_empty", "positive", "single", "vector"]
+__all__ = ["known_text", "not_empty", "positive", "runtime_requires", "single", "vector"]

@@ -13,7 +13,7 @@ from absint.lattices.terms.intern import remembered
 from absint.lattices.terms.normal import exact_quotient, floordiv, maximum
 from absint.lattices.terms.sign import nonneg
 from absint.lattices.value import Tensor
-from absint.transfer.caveats import not_empty, positive, single
+from absint.transfer.caveats import not_empty, runtime_requires, single
 from absint.transfer.op import Op
 from absint.transfer.rule import rule
 from absint.transfer.semantics import ONNX
@@ -283,13 +283,16 @@ def col2im(op: Op) -> Tensor:
         op.reject(f"image_shape and block_shape must have the same length, found {len(image)} and {len(block)}")
     batch, rows, length = columns.shape.dims if not columns.shape.is_top else (UNKNOWN_SIZE,) * 3
     if not rank:
-        op.runtime_may_fail("onnxruntime needs an axis of the image")
+        op.runtime_requires(FALSE, "onnxruntime needs an axis of the image")
     sizes = [as_size(d) for d in image]
     for size in image:
         op.require(ge(size, 0), "image sizes must not be negative")
-    positive(op, "onnxruntime needs rows, and an image that is not empty", (rows, *sizes))
+    for size in (rows, *sizes):
+        op.runtime_requires(ge(size, 1), "onnxruntime needs rows, and an image that is not empty")
+    for size in block:
+        op.require(ge(size, 1), "block sizes must be positive")
     if not all(op.never_empty(size) for size in block if isinstance(size, Expr)):
-        op.may_fail("block sizes must be positive")
+        op.may_fail("the block must fit the image")
         return Tensor(columns.dtype, shape_of((batch, UNKNOWN_SIZE, *sizes)))
     _require_columns(op, rows, length, sizes, block)
     return Tensor(columns.dtype, shape_of((batch, _channels(op, rows, product(block)), *sizes)))
@@ -300,7 +303,7 @@ def _require_columns(op: Op, rows: Dim, length: Dim, image: Sequence[Dim], block
     positions = []
     for size, window in zip(image, windows(op, block), strict=True):
         slack = size + (window.before + window.after) - window.span
-        op.may_fail("the block must fit the padded image", unless=ge(slack, 0))
+        runtime_requires(op, ge(slack, 0), "the block must fit the padded image")
         positions.append(floordiv(slack, window.stride) + 1)
     op.require_equal(length, product(positions), "columns of the input must equal the positions of the block")
 

@@ -16,7 +16,6 @@ from absint.lattices.logic.relation import (
     eq,
     ge,
 )
-from absint.lattices.logic.truth import YES
 from absint.lattices.ramp import Ramp
 from absint.lattices.shape import TOP_SHAPE, Shape, shape_of
 from absint.lattices.starred import dims_of_rank, place, spliced
@@ -147,7 +146,7 @@ def gather_nd(op: Op) -> Tensor:
             inside = [within_axis(op, extent) for extent in data.shape[batch : batch + indexed]]
             op.may_fail(IN_RANGE, unless=conjunction(*inside))
     else:
-        require_tuples(op, known, data.shape[batch:], op.decide(ge(product(data.shape[batch + indexed :]), 1)) is YES)
+        require_tuples(op, known, data.shape[batch:], eq(product(data.shape[batch + indexed :]), 0))
     return Tensor(dtype, shape, _fill_only(data) or (_gathered_tuples(op) if batch == 0 else None))
 
 

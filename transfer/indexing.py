@@ -10,7 +10,6 @@ from absint.lattices.block import Block
 from absint.lattices.contents import OPAQUE, Element, join_elements
 from absint.lattices.logic.relation import (
     FALSE,
-    TRUE,
     UNKNOWN_RELATION,
     Relation,
     conjunction,
@@ -27,6 +26,7 @@ from absint.lattices.terms.expr import ZERO_EXPR, Dim, Expr
 from absint.lattices.terms.intern import remembered
 from absint.lattices.value import Tensor
 from absint.transfer.op import Op
+from absint.transfer.semantics import RUNTIME
 
 _MAX_CASES: Final = 4
 """An element at a symbolic index is a choice of at most this many, else their join."""
@@ -136,18 +136,17 @@ def tuple_length(op: Op, data: Tensor, indices: Tensor, batch: int = 0) -> int |
     return length.const if isinstance(length, Expr) else None
 
 
-def require_tuples(op: Op, indices: Block[Element], extents: Sequence[Dim], copies: bool) -> None:
-    """Require each known index within its axis; onnxruntime checks none if a slice is empty."""
+def require_tuples(op: Op, indices: Block[Element], extents: Sequence[Dim], nothing: Relation = FALSE) -> None:
+    """Require each known index within its axis, unless there is `nothing` to read, where onnxruntime checks none."""
     length = indices.shape[-1]
     for axis in range(length):
         for index in dict.fromkeys(indices.elements[axis::length]):
             relation = _inside(index, extents[axis]) if isinstance(index, Expr) else UNKNOWN_RELATION
             if op.decide(within_axis(op, extents[axis])) is YES:
                 continue
-            if copies:
-                op.require(relation, IN_RANGE)
-            elif relation is not TRUE:
-                op.may_fail(IN_RANGE)
+            op.require(disjunction(nothing, relation), IN_RANGE)
+            if op.semantics != RUNTIME:
+                op.documents_require(relation, IN_RANGE)
 
 
 def positions_of(indices: Block[Element], extents: Sequence[int]) -> list[tuple[int, ...]] | None:

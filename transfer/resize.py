@@ -35,6 +35,7 @@ from absint.lattices.terms.floats import Float
 from absint.lattices.terms.normal import ceildiv, floordiv
 from absint.lattices.terms.real import Real
 from absint.lattices.value import Tensor
+from absint.transfer.caveats import runtime_requires
 from absint.transfer.elements import arithmetic as ar
 from absint.transfer.elements.rounded import converted, of_integer, to_integer
 from absint.transfer.op import Op
@@ -262,7 +263,11 @@ def _is_nonempty(op: Op, size: Dim) -> bool:
 def _check_size(op: Op, before: Dim, size: Dim, axis: int) -> None:
     """onnxruntime resizes an axis to 0 only if it is empty, and an empty axis only to 0."""
     both = disjunction(conjunction(ge(size, 1), ge(before, 1)), eq(size, before))
-    op.may_fail(f"axis {axis} must stay empty or stay non-empty", unless=both)
+    reason = f"axis {axis} must stay empty or stay non-empty"
+    if _stretches(op):
+        runtime_requires(op, both, reason)
+    else:
+        op.may_fail(reason, unless=both)
 
 
 def _stretches(op: Op) -> bool:

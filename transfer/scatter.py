@@ -106,7 +106,7 @@ def scatter_nd(op: Op) -> Tensor:
         op.may_fail("updates must have the shape of the slices")
     known = op.block("indices")
     if known is not None:
-        require_tuples(op, known, data.shape.dims, True)
+        require_tuples(op, known, data.shape.dims)
     elif indexed and indices.shape.size is not ZERO_EXPR:
         op.may_fail(IN_RANGE, unless=conjunction(*(within_axis(op, extent) for extent in data.shape[:indexed])))
     return Tensor(dtype, data.shape, _scattered_tuples(op, known))
