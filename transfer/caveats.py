@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable
+from collections.abc import Collection, Iterable, Sequence
 
-from absint.lattices.logic.relation import FALSE, UNKNOWN_RELATION, Relation, conjunction, disjunction, eq, ge
+from absint.lattices.logic.relation import FALSE, TRUE, UNKNOWN_RELATION, Relation, conjunction, disjunction, eq, ge
 from absint.lattices.shape import Shape
 from absint.lattices.terms.expr import Dim
 from absint.transfer.op import Op
-from absint.transfer.semantics import ONNX
+from absint.transfer.semantics import RUNTIME
 
 
 def not_empty(op: Op, reason: str, *shapes: Shape) -> None:
@@ -26,31 +26,38 @@ def positive(op: Op, reason: str, sizes: Iterable[Dim]) -> None:
     op.runtime_may_fail(reason, unless=all_positive)
 
 
-def runtime_requires(op: Op, relation: Relation, reason: str) -> None:
-    """onnxruntime fails wherever the relation does not hold; by the documents of ONNX the node may fail there."""
-    if op.semantics == ONNX:
-        op.may_fail(reason, unless=relation)
-    else:
-        op.runtime_requires(relation, reason)
-
-
 def vector(op: Op, name: str) -> None:
     """onnxruntime needs an input, if it is given, as a vector."""
     rank = op.tensor(name).shape.rank if op.has(name) else 1
-    runtime_requires(op, UNKNOWN_RELATION if rank is None else eq(rank, 1), f"onnxruntime needs {name} as a vector")
+    runtime_needs(op, UNKNOWN_RELATION if rank is None else eq(rank, 1), f"onnxruntime needs {name} as a vector")
 
 
-def single(op: Op, name: str, *, count: Dim | None = None) -> None:
-    """The node may fail unless an input, if given, is one value; or a vector of `count` of them."""
-    if not op.has(name):
-        return
-    shape = op.tensor(name).shape
-    reason = f"onnxruntime needs {name} to be one value" + (" or one for each slice" if count is not None else "")
-    if shape.is_top or len(shape) > 1:
-        op.may_fail(reason)
-    elif len(shape) == 1:
-        sizes = [Dim(1)] if count is None else [Dim(1), count]
-        op.may_fail(reason, unless=disjunction(*(FALSE if d.is_unknown else eq(shape[0], d) for d in sizes)))
+def single(op: Op, name: str) -> None:
+    """The node may fail unless an input, if given, is one value."""
+    if op.has(name):
+        op.may_fail(f"onnxruntime needs {name} to be one value", unless=one_value(op.tensor(name).shape))
+
+
+def one_value(shape: Shape, *instead: Relation) -> Relation:
+    """The shape is that of a scalar or of a vector of one element, or one of the other relations holds."""
+    if shape.is_top:
+        return UNKNOWN_RELATION
+    return disjunction(TRUE if not len(shape) else eq(shape[0], 1) if len(shape) == 1 else FALSE, *instead)
+
+
+def same_dims(shape: Shape, dims: Sequence[Dim]) -> Relation:
+    """The shape has these dims."""
+    if shape.is_top:
+        return UNKNOWN_RELATION
+    return conjunction(*map(eq, shape, dims)) if len(shape) == len(dims) else FALSE
+
+
+def runtime_needs(op: Op, relation: Relation, reason: str) -> None:
+    """onnxruntime fails wherever the relation does not hold; the documents of ONNX leave it open."""
+    if op.semantics == RUNTIME:
+        op.require(relation, reason)
+    else:
+        op.may_fail(reason, unless=relation)
 
 
 def known_text(op: Op, name: str, known: Collection[str]) -> None:
@@ -60,4 +67,4 @@ def known_text(op: Op, name: str, known: Collection[str]) -> None:
         op.may_fail(f"{name} must be known, found {value!r}")
 
 
-__all__ = ["known_text", "not_empty", "positive", "runtime_requires", "single", "vector"]
+__all__ = ["known_text", "not_empty", "one_value", "positive", "runtime_needs", "same_dims", "single", "vector"]

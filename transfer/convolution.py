@@ -5,7 +5,17 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 
 from absint.lattices.dtype import DType
-from absint.lattices.logic.relation import FALSE, TRUE, conjunction, disjunction, divisible, eq, ge, le
+from absint.lattices.logic.relation import (
+    FALSE,
+    TRUE,
+    UNKNOWN_RELATION,
+    conjunction,
+    disjunction,
+    divisible,
+    eq,
+    ge,
+    le,
+)
 from absint.lattices.logic.truth import YES
 from absint.lattices.shape import TOP_SHAPE, Shape, shape_of
 from absint.lattices.terms.expr import UNKNOWN_SIZE, Dim, Expr, product
@@ -13,7 +23,7 @@ from absint.lattices.terms.intern import remembered
 from absint.lattices.terms.normal import exact_quotient, floordiv, maximum
 from absint.lattices.terms.sign import nonneg
 from absint.lattices.value import Tensor
-from absint.transfer.caveats import not_empty, runtime_requires, single
+from absint.transfer.caveats import not_empty, one_value, runtime_needs, same_dims
 from absint.transfer.op import Op
 from absint.transfer.rule import rule
 from absint.transfer.semantics import ONNX
@@ -32,9 +42,21 @@ def conv(op: Op) -> Tensor:
 @rule("ConvInteger", inputs="x w x_zero_point w_zero_point", outputs="y", complete=True)
 def conv_integer(op: Op) -> Tensor:
     """Conv of 8-bit integers, accumulated in int32."""
-    single(op, "x_zero_point")
-    single(op, "w_zero_point")
-    return Tensor(DType.INT32, conv_shape(op, op.tensor("x").shape, op.tensor("w").shape, None))
+    w = op.tensor("w").shape
+    _require_parameter(op, "x_zero_point")
+    _require_parameter(op, "w_zero_point", w)
+    if op.has("w_zero_point"):
+        op.runtime_requires(one_value(op.tensor("w_zero_point").shape), "onnxruntime needs one w_zero_point")
+    return Tensor(DType.INT32, conv_shape(op, op.tensor("x").shape, w, None))
+
+
+def _require_parameter(op: Op, name: str, w: Shape | None = None) -> None:
+    """Require one value, or one for each output channel of the weights."""
+    if op.has(name):
+        shape = op.tensor(name).shape
+        instead = [] if w is None else [UNKNOWN_RELATION if w.is_top else same_dims(shape, w[:1])]
+        either = "" if w is None else " or one for each output channel"
+        op.require(one_value(shape, *instead), f"{name} must be one value{either}")
 
 
 @rule(
@@ -47,10 +69,10 @@ def qlinear_conv(op: Op) -> Tensor:
     """Conv of quantised tensors, quantised again to the type of y_zero_point."""
     bias = op.optional("B")
     for name in ("x_scale", "x_zero_point", "y_scale", "y_zero_point"):
-        single(op, name)
+        _require_parameter(op, name)
     w = op.tensor("w").shape
     for name in ("w_scale", "w_zero_point"):
-        single(op, name, count=w[0] if w.rank else None)
+        _require_parameter(op, name, w)
     not_empty(op, "onnxruntime may crash on zero points of no channels", op.tensor("w_zero_point").shape)
     shape = conv_shape(op, op.tensor("x").shape, w, None if bias is None else bias.shape)
     return Tensor(op.dtype("y_zero_point"), shape)
@@ -303,7 +325,7 @@ def _require_columns(op: Op, rows: Dim, length: Dim, image: Sequence[Dim], block
     positions = []
     for size, window in zip(image, windows(op, block), strict=True):
         slack = size + (window.before + window.after) - window.span
-        runtime_requires(op, ge(slack, 0), "the block must fit the padded image")
+        runtime_needs(op, ge(slack, 0), "the block must fit the padded image")
         positions.append(floordiv(slack, window.stride) + 1)
     op.require_equal(length, product(positions), "columns of the input must equal the positions of the block")
 

@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from itertools import zip_longest
 
 from absint.lattices.dtype import DType
-from absint.lattices.logic.relation import FALSE, conjunction, disjunction, eq, ge, ne
+from absint.lattices.logic.relation import FALSE, UNKNOWN_RELATION, Relation, conjunction, disjunction, eq, ge, ne
 from absint.lattices.shape import TOP_SHAPE, Shape, shape_of
 from absint.lattices.starred import last_dims, spliced, with_size, without
 from absint.lattices.terms.expr import UNKNOWN_SIZE, Dim
 from absint.lattices.value import Tensor
-from absint.transfer.caveats import single
+from absint.transfer.caveats import one_value, runtime_needs, same_dims
 from absint.transfer.op import Op
 from absint.transfer.rule import rule
 from absint.transfer.semantics import EITHER, RUNTIME
@@ -29,8 +30,7 @@ def matmul(op: Op) -> Tensor:
 @rule("MatMulInteger", inputs="A B a_zero_point b_zero_point", complete=True, starred=True)
 def matmul_integer(op: Op) -> Tensor:
     """MatMul of 8-bit integers, accumulated in int32."""
-    single(op, "a_zero_point")
-    single(op, "b_zero_point", count=_columns(op.tensor("B").shape))
+    _require_parameters(op, op.tensor("B").shape, ("a_zero_point",), ("b_zero_point",))
     return Tensor(DType.INT32, matmul_shape(op, op.tensor("A").shape, op.tensor("B").shape))
 
 
@@ -43,12 +43,30 @@ def matmul_integer(op: Op) -> Tensor:
 )
 def qlinear_matmul(op: Op) -> Tensor:
     """MatMul of quantised tensors, quantised again to the type of y_zero_point."""
-    for name in ("a_scale", "a_zero_point", "y_scale", "y_zero_point"):
-        single(op, name)
     b = op.tensor("b").shape
-    for name in ("b_scale", "b_zero_point"):
-        single(op, name, count=_columns(b))
-    return Tensor(op.dtype("y_zero_point"), matmul_shape(op, op.tensor("a").shape, op.tensor("b").shape))
+    _require_parameters(op, b, ("a_scale", "a_zero_point", "y_scale", "y_zero_point"), ("b_scale", "b_zero_point"))
+    return Tensor(op.dtype("y_zero_point"), matmul_shape(op, op.tensor("a").shape, b))
+
+
+def _require_parameters(op: Op, b: Shape, of_tensors: Sequence[str], of_columns: Sequence[str]) -> None:
+    """The documents allow parameters of rows too, and do not say what they broadcast to."""
+    for name in of_tensors:
+        if op.has(name):
+            runtime_needs(op, one_value(op.tensor(name).shape), f"onnxruntime needs {name} to be one value")
+    for name in of_columns:
+        if op.has(name):
+            shape = op.tensor(name).shape
+            fits = one_value(shape, *_columns(shape, b))
+            runtime_needs(op, fits, f"onnxruntime needs {name} to be one value or one for each column")
+
+
+def _columns(shape: Shape, b: Shape) -> list[Relation]:
+    """Ways in which a shape has one value for each column of the matrices b."""
+    if b.is_top:
+        return [UNKNOWN_RELATION]
+    if len(b) < 2:
+        return []
+    return [same_dims(shape, (*b[:-2], Dim(1), b[-1])), same_dims(shape, b[1:]) if len(b) == 2 else FALSE]
 
 
 @rule("Gemm", inputs="A B C", until=6, complete=True)
@@ -167,10 +185,6 @@ def _product_of_any_rank(op: Op, a: Shape, b: Shape) -> Shape:
 def _batch(shape: Shape) -> Shape:
     """The shape without its last two axes, which are known."""
     return shape_of(shape[:-2]) if shape.rank is not None else without(shape, range(len(shape.known))[-2:])
-
-
-def _columns(b: Shape) -> Dim | None:
-    return b[-1] if b.rank == 2 else None
 
 
 def _left_matrix(op: Op, shape: Shape) -> tuple[tuple[Dim, ...], tuple[Dim, ...], Dim]:

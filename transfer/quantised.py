@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from itertools import pairwise
+from typing import Final
 
 from absint.lattices.dtype import DTYPES, DType
-from absint.lattices.logic.relation import conjunction, disjunction, eq
+from absint.lattices.logic.relation import FALSE, UNKNOWN_RELATION, Relation, conjunction, disjunction
 from absint.lattices.shape import SCALAR, Shape
 from absint.lattices.terms.expr import ZERO_EXPR
+from absint.lattices.terms.normal import ceildiv
 from absint.lattices.value import Tensor
+from absint.transfer.caveats import one_value, same_dims
 from absint.transfer.elements.conversion import type_attribute
 from absint.transfer.op import Op
 from absint.transfer.rule import rule
@@ -56,50 +58,46 @@ def dynamic_quantize_linear(op: Op) -> tuple[Tensor, Tensor, Tensor]:
     return Tensor(DType.UINT8, op.tensor("x").shape), Tensor(DType.FLOAT, SCALAR), Tensor(DType.UINT8, SCALAR)
 
 
-def _require_parameters(op: Op, x: Shape, *names: str) -> None:
-    """Require each parameter to be one value, or a vector along `axis`; blocked parameters are not checked.
+def _require_parameters(op: Op, x: Shape, scale_name: str, zero_point_name: str) -> None:
+    """Require one scale, or one for each slice along `axis`, or for each block of one; and as many zero points.
 
     Before opset 13 the specification allows one value only, but onnxruntime takes a vector along axis 1 too.
     """
-    _may_refuse(op, x, *names)
-    for name in names:
-        if not op.has(name):
-            continue
-        shape = op.tensor(name).shape
-        if x.is_top or shape.rank != 1 or op.integer("block_size", 0):
-            continue
-        if len(x) == 0:
-            op.require_equal(shape[0], 1, f"{name} must be one value")
-            continue
-        if op.version < 13 and op.semantics == ONNX:
-            op.require_equal(shape[0], 1, f"{name} must be one value before opset 13")
-        axis = op.integer("axis", 1)
-        if not -len(x) <= axis < len(x):
-            op.require_equal(shape[0], 1, f"{name} must be one value, as axis {axis} is out of range")
-            continue
-        op.require(
-            disjunction(eq(shape[0], x[axis]), eq(shape[0], 1)),
-            f"{name} must have one value for each slice of axis {axis}",
-        )
-
-
-def _may_refuse(op: Op, x: Shape, scale: str, zero_point: str) -> None:
-    """Further needs of onnxruntime."""
-    if op.integer("block_size", 0):
-        op.may_fail("onnxruntime needs a scale for each block")
-    shapes = [op.tensor(name).shape for name in (scale, zero_point) if name == scale or op.has(name)]
-    if x.is_top or any(shape.is_top for shape in shapes):
-        op.may_fail("the parameters must fit x")
+    scale, block = op.tensor(scale_name).shape, op.integer("block_size", 0)
+    if block < 0:
+        op.reject(f"block_size must be positive, found {block}")
+    one = one_value(scale)
+    if op.version < 13 and op.semantics == ONNX:
+        op.require(one, f"{scale_name} must be one value before opset 13")
+    reason = f"{scale_name} must be one value, or have one for each {'block' if block else 'slice'} of axis"
+    op.require(disjunction(one, _fits(op, x, scale, block)), f"{reason} {op.integer('axis', 1)}")
+    if block:
+        op.runtime_requires(one.negated, "onnxruntime needs a scale for each block")
+    if not op.has(zero_point_name):
         return
-    if any(len(shape) > 1 for shape in shapes):
-        op.may_fail("onnxruntime needs parameters of rank 0 or 1")
-    first, *others = (conjunction(*(eq(size, 1) for size in shape)) for shape in shapes)
-    for (sizes, other), single in zip(pairwise(shapes), others, strict=True):
-        if sizes != other:
-            op.may_fail("scale and zero point must have the same shape", unless=conjunction(first, single))
+    zero_point = op.tensor(zero_point_name).shape
+    if zero_point != scale or scale.is_top:
+        alike = UNKNOWN_RELATION if scale.is_top else same_dims(zero_point, scale.dims)
+        op.require(disjunction(alike, conjunction(one, one_value(zero_point))), _ALIKE)
     dtype = op.dtype("x")
-    if (dtype is DType.INT32 or dtype in _FLOATS_OF_8_BITS) and op.has(zero_point) and not _is_zero(op, zero_point):
+    if (dtype is DType.INT32 or dtype in _FLOATS_OF_8_BITS) and not _is_zero(op, zero_point_name):
         op.runtime_may_fail(f"onnxruntime needs a zero point of 0 for {dtype}")
+
+
+_ALIKE: Final = "scale and zero point must have the same shape"
+
+
+def _fits(op: Op, x: Shape, scale: Shape, block: int) -> Relation:
+    """There is one scale for each slice along the axis, or for each block of one."""
+    if x.is_top or scale.is_top:
+        return UNKNOWN_RELATION
+    axis = op.integer("axis", 1)
+    if not -len(x) <= axis < len(x):
+        return FALSE
+    if not block:
+        return same_dims(scale, (x[axis],))
+    axis %= len(x)
+    return same_dims(scale, (*x[:axis], ceildiv(x[axis], block), *x[axis + 1 :]))
 
 
 def _is_zero(op: Op, name: str) -> bool:

@@ -35,7 +35,7 @@ from absint.lattices.terms.floats import Float
 from absint.lattices.terms.normal import ceildiv, floordiv
 from absint.lattices.terms.real import Real
 from absint.lattices.value import Tensor
-from absint.transfer.caveats import runtime_requires
+from absint.transfer.caveats import runtime_needs
 from absint.transfer.elements import arithmetic as ar
 from absint.transfer.elements.rounded import converted, of_integer, to_integer
 from absint.transfer.op import Op
@@ -265,7 +265,7 @@ def _check_size(op: Op, before: Dim, size: Dim, axis: int) -> None:
     both = disjunction(conjunction(ge(size, 1), ge(before, 1)), eq(size, before))
     reason = f"axis {axis} must stay empty or stay non-empty"
     if _stretches(op):
-        runtime_requires(op, both, reason)
+        runtime_needs(op, both, reason)
     else:
         op.may_fail(reason, unless=both)
 

@@ -14,7 +14,7 @@ from absint.lattices.starred import place, with_size
 from absint.lattices.terms.expr import UNKNOWN_SIZE, ZERO_EXPR, Dim, Expr
 from absint.lattices.terms.normal import ceildiv
 from absint.lattices.value import Tensor
-from absint.transfer.caveats import runtime_requires
+from absint.transfer.caveats import runtime_needs
 from absint.transfer.elements.cases import greatest, least
 from absint.transfer.elements.conversion import whole_numbers
 from absint.transfer.elements.rearrange import moved, nothing, unmoved
@@ -131,7 +131,7 @@ def _rounded_parts(op: Op, total: Dim, count: int) -> list[Dim]:
             op.reject(reason)
         op.may_fail(reason)  # onnxruntime 1.31 runs it
     size = ceildiv(total, count)
-    runtime_requires(op, ge(total, size * (count - 1)), "the last part must not be negative")
+    runtime_needs(op, ge(total, size * (count - 1)), "the last part must not be negative")
     if count == 2:
         return [size, total // 2]
     if count > _MAX_PARTS and not total.is_concrete:
