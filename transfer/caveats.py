@@ -8,7 +8,7 @@ from absint.lattices.logic.relation import FALSE, TRUE, UNKNOWN_RELATION, Relati
 from absint.lattices.shape import Shape
 from absint.lattices.terms.expr import Dim
 from absint.transfer.op import Op
-from absint.transfer.semantics import RUNTIME
+from absint.transfer.semantics import EITHER, ONNX, RUNTIME
 
 
 def not_empty(op: Op, reason: str, *shapes: Shape) -> None:
@@ -60,6 +60,13 @@ def runtime_needs(op: Op, relation: Relation, reason: str) -> None:
         op.may_fail(reason, unless=relation)
 
 
+def runs_as(op: Op, runs: Relation, documented: Relation, reason: str) -> None:
+    """onnxruntime fails wherever `runs` does not hold; the documents exclude all but `documented`, which implies it."""
+    op.require(documented if op.semantics == ONNX else runs, reason)
+    if op.semantics == EITHER:
+        op.may_fail(reason, unless=documented)
+
+
 def known_text(op: Op, name: str, known: Collection[str]) -> None:
     """The node may fail unless a text attribute is left out or one of these."""
     value = op.string(name)
@@ -67,4 +74,14 @@ def known_text(op: Op, name: str, known: Collection[str]) -> None:
         op.may_fail(f"{name} must be known, found {value!r}")
 
 
-__all__ = ["known_text", "not_empty", "one_value", "positive", "runtime_needs", "same_dims", "single", "vector"]
+__all__ = [
+    "known_text",
+    "not_empty",
+    "one_value",
+    "positive",
+    "runs_as",
+    "runtime_needs",
+    "same_dims",
+    "single",
+    "vector",
+]

@@ -2,25 +2,30 @@
 
 from __future__ import annotations
 
+from absint.lattices.logic.relation import UNKNOWN_RELATION, Relation, conjunction, disjunction, eq, ge, le
 from absint.lattices.shape import SCALAR, TOP_SHAPE, Shape
+from absint.lattices.terms.expr import UNKNOWN_SIZE, Dim
 from absint.lattices.value import Tensor
+from absint.transfer.caveats import known_text, runs_as
 from absint.transfer.op import Op
 from absint.transfer.rule import rule
 from absint.transfer.semantics import ONNX
 
 
-@rule("NegativeLogLikelihoodLoss", inputs="input target weight", outputs="loss")
+@rule("NegativeLogLikelihoodLoss", inputs="input target weight", outputs="loss", complete=True)
 def negative_log_likelihood_loss(op: Op) -> Tensor:
     """The loss of input (N, C, ...) at the classes target (N, ...): a number, or one for each target."""
     return Tensor(op.common_dtype("input", "weight"), _loss_shape(op, "input", "target", "weight"))
 
 
-@rule("SoftmaxCrossEntropyLoss", inputs="scores labels weights", outputs="output log_prob")
+@rule("SoftmaxCrossEntropyLoss", inputs="scores labels weights", outputs="output log_prob", complete=True)
 def softmax_cross_entropy_loss(op: Op) -> tuple[Tensor, Tensor]:
     """The cross entropy of scores (N, C, ...) and labels (N, ...), and the logarithm of the softmax of the scores."""
     dtype = op.common_dtype("scores", "weights")
-    shape = _loss_shape(op, "scores", "labels", "weights")
-    return Tensor(dtype, shape), Tensor(dtype, op.tensor("scores").shape)
+    shape, x = _loss_shape(op, "scores", "labels", "weights"), op.tensor("scores").shape
+    some = UNKNOWN_RELATION if x.is_top else conjunction(*(ge(size, 1) for size in (*x[:2], *x[3:])))
+    op.runtime_requires(some, "onnxruntime cannot reshape scores with an empty axis, other than that after the classes")
+    return Tensor(dtype, shape), Tensor(dtype, x)
 
 
 def _loss_shape(op: Op, scores: str, labels: str, weights: str) -> Shape:
@@ -29,28 +34,39 @@ def _loss_shape(op: Op, scores: str, labels: str, weights: str) -> Shape:
     onnxruntime gathers the scores at the labels, so labels smaller than the scores, and weights of any shape, may run.
     """
     x, target = op.tensor(scores).shape, op.tensor(labels).shape
+    known_text(op, "reduction", ("none", "mean", "sum"))
+    classes: Dim = UNKNOWN_SIZE
     if not x.is_top:
         if len(x) < 2:
             op.reject(f"{scores} must have rank 2 or more, found shape {x}")
         op.require_rank(target, len(x) - 1, labels)
         if target.is_top:
             target = Shape([None] * (len(x) - 1))
-        if op.semantics == ONNX:
-            for axis, (size, wanted) in enumerate(zip(target, (x[0], *x[2:]), strict=True)):
-                op.require_equal(size, wanted, f"dim {axis} of {labels} must be that of {scores}")
-        elif (x[0], *x[2:]) != target.dims or any(d.is_unknown for d in target):
-            op.may_fail(f"{labels} must have the dims of {scores} without the classes")
+        classes = x[1]
+        for axis, (size, wanted) in enumerate(zip(target, (x[0], *x[2:]), strict=True)):
+            runs_as(op, le(size, wanted), eq(size, wanted), f"dim {axis} of {labels} must be that of {scores}")
+    else:
+        op.may_fail(f"{labels} must have the dims of {scores} without the classes")
+    empty = UNKNOWN_RELATION if target.is_top else disjunction(*(eq(size, 0) for size in target))
+    op.require(disjunction(ge(classes, 1), empty), "every label must name a class")
+    op.may_fail(f"{labels} must be classes", unless=empty)
     if op.has(weights):
-        given = op.tensor(weights).shape
-        if given.rank not in (None, 1):
-            op.load_risk(f"{weights} must have rank 1, found shape {given}")
-        op.may_fail(f"{weights} must have one value for each class")
-        if op.semantics == ONNX:
-            op.require_rank(given, 1, weights)
-        if given.rank != 1 and op.semantics != ONNX and op.string("reduction", "mean") == "none":
-            target = TOP_SHAPE  # they are gathered at the labels, and the loss broadcasts against the result
-    op.may_fail(f"{labels} must be classes")
+        target = _weighted(op, weights, classes, empty, target)
     return SCALAR if op.string("reduction", "mean") != "none" else target
+
+
+def _weighted(op: Op, name: str, classes: Dim, empty: Relation, target: Shape) -> Shape:
+    """The dims of the loss of each target, with weights of the classes."""
+    given = op.tensor(name).shape
+    reason = f"{name} must have one value for each class"
+    if given.rank == 0 or op.semantics == ONNX:
+        op.require_rank(given, 1, name)
+    if given.rank == 1:
+        runs_as(op, disjunction(ge(given[0], 1), empty), eq(given[0], classes), reason)
+        return target
+    op.may_fail(reason)
+    op.load_risk(f"{name} must have rank 1, found shape {given}")
+    return target if op.semantics == ONNX else TOP_SHAPE  # gathered at the labels, they broadcast against the loss
 
 
 __all__ = ["negative_log_likelihood_loss", "softmax_cross_entropy_loss"]

@@ -2,24 +2,27 @@
 
 from __future__ import annotations
 
-from absint.lattices.logic.relation import ge, one_of
+from absint.lattices.logic.relation import FALSE, disjunction, eq, ge, one_of
 from absint.lattices.logic.truth import YES
-from absint.lattices.shape import shape_of
+from absint.lattices.shape import Shape, shape_of
 from absint.lattices.terms.expr import UNKNOWN_SIZE, Dim, Expr
 from absint.lattices.terms.normal import floordiv
 from absint.lattices.value import Tensor
+from absint.transfer.caveats import one_value, runtime_needs
+from absint.transfer.elementwise import require_single
 from absint.transfer.op import Op
 from absint.transfer.rule import rule
+from absint.transfer.semantics import RUNTIME
 from absint.transfer.window import as_size
 
 
-@rule("DFT", inputs="input dft_length", outputs="output", since=17, until=19)
+@rule("DFT", inputs="input dft_length", outputs="output", since=17, until=19, complete=True)
 def dft_17(op: Op) -> Tensor:
     """numpy.fft along the attribute axis, real and imaginary parts in the last axis."""
     return _transform(op, op.integer("axis", 1))
 
 
-@rule("DFT", inputs="input dft_length axis", outputs="output", since=20)
+@rule("DFT", inputs="input dft_length axis", outputs="output", since=20, complete=True)
 def dft(op: Op) -> Tensor:
     """numpy.fft along the input axis (-2), real and imaginary parts in the last axis."""
     if not op.has("axis"):
@@ -30,7 +33,10 @@ def dft(op: Op) -> Tensor:
 
 def _transform(op: Op, axis: int | None) -> Tensor:
     x = op.tensor("input")
+    if op.has("dft_length"):
+        op.require(one_value(op.tensor("dft_length").shape), "dft_length must be one value")
     if x.shape.is_top:
+        op.may_fail("the input must have a signal to transform")
         return Tensor(x.dtype)
     if len(x.shape) < 2:
         op.reject(f"the input must have rank 2 or more, found shape {x.shape}")
@@ -46,7 +52,7 @@ def _transform(op: Op, axis: int | None) -> Tensor:
     axis = op.axis(axis, len(dims))
     if axis == len(dims) - 1:
         op.reject("axis must not be the last one")
-    length = _length(op, "dft_length")
+    length, signal = _length(op, "dft_length"), dims[axis]
     if length is None:
         length = 2 * (dims[axis] - 1) if real else dims[axis]
         if real:
@@ -54,7 +60,10 @@ def _transform(op: Op, axis: int | None) -> Tensor:
     else:
         op.require(ge(length, 1), "dft_length must be positive")
     dims[axis] = _unique(length) if onesided and not inverse else length
-    return Tensor(x.dtype, shape_of(tuple(map(as_size, dims))))
+    result = shape_of(tuple(map(as_size, dims)))
+    unless = [eq(size, 0) for size in result] if op.semantics == RUNTIME else []
+    runtime_needs(op, disjunction(ge(signal, 1), *unless), "there must be a signal to transform")
+    return Tensor(x.dtype, result)
 
 
 def _unique(length: Dim) -> Dim:
@@ -70,27 +79,26 @@ def _length(op: Op, name: str) -> Dim | None:
     return found[0] if found and isinstance(found[0], Expr) else UNKNOWN_SIZE
 
 
-@rule("STFT", inputs="signal frame_step window frame_length", outputs="output")
+@rule("STFT", inputs="signal frame_step window frame_length", outputs="output", complete=True)
 def stft(op: Op) -> Tensor:
     """The spectrum of each frame: (batch, (signal - frame) // step + 1, frequencies, 2)."""
     signal = op.tensor("signal").shape
-    batch, samples = (UNKNOWN_SIZE, UNKNOWN_SIZE) if signal.is_top else _signal(op, signal.dims)
+    batch, samples = _signal(op, signal)
+    for name in ("frame_step", "frame_length"):
+        if op.has(name):
+            require_single(op, name)
     step, length = _length(op, "frame_step"), _length(op, "frame_length")
     if op.has("window"):
-        window = op.tensor("window").shape
-        if len(window.dims if not window.is_top else ()) > 1:
-            op.may_fail("the window must be a vector; onnxruntime takes its first axis")
-        else:
-            op.require_rank(window, 1, "window")
-        size = UNKNOWN_SIZE if window.is_top else window[0]
+        size = _window(op, op.tensor("window").shape)
         if length is None:
             length = size
         elif length is not size or size.is_unknown:
-            op.may_fail("frame_length must be the length of the window")
+            runtime_needs(op, eq(length, size), "frame_length must be the length of the window")
             length = size if length.is_unknown else length
     if length is None:
-        op.may_fail("onnxruntime needs a window or frame_length")
+        op.runtime_requires(FALSE, "onnxruntime needs a window or frame_length")
         length = samples
+    op.require(ge(length, 1), "a frame must not be empty")
     op.require(ge(samples, length), "a frame must fit the signal")
     frames: Dim = UNKNOWN_SIZE
     if step is not None:
@@ -101,12 +109,38 @@ def stft(op: Op) -> Tensor:
     return Tensor(op.common_dtype("signal", "window"), shape_of(tuple(map(as_size, dims))))
 
 
-def _signal(op: Op, dims: tuple[Dim, ...]) -> tuple[Dim, Dim]:
-    if len(dims) == 2:
-        op.may_fail("the signal must have an axis of real and imaginary parts")
-    elif len(dims) != 3:
-        op.reject(f"the signal must have rank 3, found {len(dims)}")
-    return dims[0], dims[1]
+def _signal(op: Op, shape: Shape) -> tuple[Dim, Dim]:
+    """The batch and the samples."""
+    if shape.is_top:
+        op.may_fail("the signal must have rank 3")
+        return UNKNOWN_SIZE, UNKNOWN_SIZE
+    if len(shape) == 2:
+        _documents_exclude(op, "the signal must have an axis of real and imaginary parts")
+    elif len(shape) != 3:
+        op.reject(f"the signal must have rank 3, found {len(shape)}")
+    else:
+        op.require(one_of(shape[2], (1, 2)), "the last axis must hold a real or a complex number")
+    return shape[0], shape[1]
+
+
+def _window(op: Op, shape: Shape) -> Dim:
+    """The length of the window, which onnxruntime takes from the first axis."""
+    if shape.is_top:
+        op.may_fail("the window must be a vector")
+        return UNKNOWN_SIZE
+    if len(shape) > 1:
+        _documents_exclude(op, f"the window must be a vector, found shape {shape}")
+    else:
+        op.require_rank(shape, 1, "window")
+    return shape[0]
+
+
+def _documents_exclude(op: Op, reason: str) -> None:
+    """onnxruntime runs the node unless type inference refuses it."""
+    if op.semantics == RUNTIME:
+        op.load_risk(reason)
+    else:
+        op.documents_require(FALSE, reason)
 
 
 __all__ = ["dft", "dft_17", "stft"]
