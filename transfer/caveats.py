@@ -67,6 +67,14 @@ def runs_as(op: Op, runs: Relation, documented: Relation, reason: str) -> None:
         op.may_fail(reason, unless=documented)
 
 
+def documents_exclude(op: Op, reason: str) -> None:
+    """onnxruntime runs the node, unless type inference refuses it."""
+    if op.semantics == RUNTIME:
+        op.load_risk(reason)
+    else:
+        op.documents_require(FALSE, reason)
+
+
 def known_text(op: Op, name: str, known: Collection[str]) -> None:
     """The node may fail unless a text attribute is left out or one of these."""
     value = op.string(name)
@@ -75,6 +83,7 @@ def known_text(op: Op, name: str, known: Collection[str]) -> None:
 
 
 __all__ = [
+    "documents_exclude",
     "known_text",
     "not_empty",
     "one_value",

@@ -8,10 +8,11 @@ from typing import Final
 from absint.lattices.dtype import DType
 from absint.lattices.logic.relation import disjunction, eq, ge, le
 from absint.lattices.shape import TOP_SHAPE, Shape, shape_of
-from absint.lattices.terms.expr import MAX_DIM, UNKNOWN_SIZE, ZERO_EXPR, Dim, Expr, const
+from absint.lattices.terms.expr import MAX_DIM, ONE_EXPR, UNKNOWN_SIZE, ZERO_EXPR, Dim, Expr, const
 from absint.lattices.terms.normal import maximum, minimum
 from absint.lattices.terms.real import Real
 from absint.lattices.value import Tensor
+from absint.transfer.caveats import documents_exclude, known_text
 from absint.transfer.op import Op
 from absint.transfer.rule import rule
 
@@ -66,17 +67,23 @@ def _selected(op: Op, boxes: Shape, scores: Shape) -> Dim:
     return count
 
 
-@rule("StringNormalizer", inputs="X")
+@rule("StringNormalizer", inputs="X", complete=True)
 def string_normalizer(op: Op) -> Tensor:
     """[C] or [1, C] without the stop words; one empty string if nothing is left (onnxruntime needs C > 0)."""
-    shape = op.tensor("X").shape
-    op.may_fail("the locale must be installed")
+    shape, action = op.tensor("X").shape, op.string("case_change_action", "NONE")
+    known_text(op, "case_change_action", ("LOWER", "UPPER", "NONE"))
+    if action != "NONE" or op.attributes.get("stopwords"):
+        op.may_fail("the locale must be installed")
     if shape.is_top:
+        op.may_fail("X must have rank 1 or 2")
         return Tensor(DType.STRING)
     if len(shape) not in (1, 2):
         op.reject(f"X must have rank 1 or 2, found shape {shape}")
     if len(shape) == 2:
         op.require_equal(shape[0], 1, "X of rank 2 must have one row")
+        if shape[0] is not ONE_EXPR:
+            op.load_risk("the rows of X must be known to be one")
+    op.runtime_requires(ge(shape[-1], 1), "onnxruntime needs a string")
     words = maximum(shape[-1], 1)
     if not op.attributes.get("stopwords"):
         return Tensor(DType.STRING, shape_of((*shape[:-1], words)))
@@ -85,22 +92,49 @@ def string_normalizer(op: Op) -> Tensor:
     return Tensor(DType.STRING, shape_of((*shape[:-1], kept)))
 
 
-@rule("TfIdfVectorizer", inputs="X")
+@rule("TfIdfVectorizer", inputs="X", complete=True)
 def tf_idf_vectorizer(op: Op) -> Tensor:
     """Counts of n-grams: one column for each index, of one row or of a batch."""
     indexes = op.ints("ngram_indexes")
     if not indexes:
         op.reject("attribute ngram_indexes must hold values")
+    if not _is_pool(op, indexes):
+        op.may_fail("the attributes must list n-grams of the type of X")
     shape, columns = op.tensor("X").shape, const(max(indexes) + 1)
     if shape.is_top:
+        op.may_fail("X must have rank 1 or 2")
         return Tensor(DType.FLOAT)
     if len(shape) > 2:
         op.reject(f"X must have rank 1 or 2, found shape {shape}")
-    op.runtime_may_fail("onnxruntime needs a batch that is not empty")
+    if len(shape) == 0:
+        documents_exclude(op, "X must have rank 1 or 2, found a scalar")
+    if len(shape) == 2:
+        op.runtime_requires(ge(shape[0], 1), "onnxruntime needs a batch that is not empty")
     return Tensor(DType.FLOAT, shape_of((*shape[:-1], columns)))
 
 
-@rule("StringSplit", inputs="X", outputs="Y Z")
+def _is_pool(op: Op, indexes: Sequence[int]) -> bool:
+    """The attributes list n-grams, each with an index and, if any has, a weight."""
+    texts, numbers = op.attributes.get("pool_strings"), op.ints("pool_int64s")
+    pool, counts = texts if op.dtype("X") is DType.STRING else numbers, op.ints("ngram_counts") or []
+    if not isinstance(pool, (list, tuple)) or not pool or (texts and numbers) or min(indexes) < 0:
+        return False
+    ends = [*counts[1:], len(pool)]
+    lengths = [end - start for start, end in zip(counts, ends, strict=True)]
+    if counts[:1] != [0] or min(lengths) < 0 or any(length % n for n, length in enumerate(lengths, 1)):
+        return False
+    weights = op.attributes.get("weights")
+    least, most = op.integer("min_gram_length", 0), op.integer("max_gram_length", 0)
+    return (
+        sum(length // n for n, length in enumerate(lengths, 1)) == len(indexes)
+        and (not isinstance(weights, (list, tuple)) or len(weights) == len(indexes))
+        and 1 <= least <= most <= len(counts)
+        and op.integer("max_skip_count", -1) >= 0
+        and op.string("mode") in ("TF", "IDF", "TFIDF")
+    )
+
+
+@rule("StringSplit", inputs="X", outputs="Y Z", complete=True)
 def string_split(op: Op) -> Sequence[Tensor]:
     """The parts of each string, padded to the largest number of parts, and their number."""
     shape, limit = op.tensor("X").shape, op.integer("maxsplit")
@@ -117,12 +151,17 @@ def string_concat(op: Op) -> Tensor:
     return Tensor(DType.STRING, op.broadcast(op.tensor("X").shape, op.tensor("Y").shape))
 
 
-@rule("RegexFullMatch", inputs="X", starred=True)
+@rule("RegexFullMatch", inputs="X", complete=True, starred=True)
 def regex_full_match(op: Op) -> Tensor:
     """One boolean for each string: it matches."""
-    op.may_fail("the pattern must be valid")
+    pattern = op.string("pattern")
+    if pattern is None or not _SYNTAX.isdisjoint(pattern):
+        op.may_fail("the pattern must be valid")
     return Tensor(DType.BOOL, op.tensor("X").shape)
 
+
+_SYNTAX: Final = frozenset("\\()[]{}*+?")
+"""What may make a pattern invalid."""
 
 _CHANNELS: Final = {"RGB": 3, "BGR": 3, "Grayscale": 1}
 

@@ -17,6 +17,7 @@ from absint.lattices.terms.expr import NATURAL, UNKNOWN_SIZE, Dim, Expr, Unknown
 from absint.lattices.terms.normal import ceildiv, maximum
 from absint.lattices.terms.real import Real
 from absint.lattices.value import SparseTensor, Tensor
+from absint.transfer.caveats import documents_exclude
 from absint.transfer.elements import arithmetic as ar
 from absint.transfer.elements.conversion import cast, type_attribute
 from absint.transfer.elements.premises import fit, in_double, integer, representable
@@ -222,23 +223,34 @@ def _drawn(op: Op, shape: Shape, default: DType) -> Tensor:
     return Tensor(dtype, shape)
 
 
-@rule("Bernoulli", inputs="input", outputs="output", starred=True)
+@rule("Bernoulli", inputs="input", outputs="output", complete=True, starred=True)
 def bernoulli(op: Op) -> Tensor:
     """A trial for each probability of the input, in its type if no other is given."""
-    return Tensor(type_attribute(op, "dtype", op.dtype("input")), op.tensor("input").shape)
+    shape = op.tensor("input").shape
+    if op.semantics != RUNTIME:  # onnxruntime compares the elements with random numbers
+        empty = rel.UNKNOWN_RELATION if shape.is_top else rel.disjunction(*(rel.eq(size, 0) for size in shape))
+        op.may_fail("every element must be a probability", unless=empty)
+    return Tensor(type_attribute(op, "dtype", op.dtype("input")), shape)
 
 
-@rule("Multinomial", inputs="input", outputs="output")
+@rule("Multinomial", inputs="input", outputs="output", complete=True)
 def multinomial(op: Op) -> Tensor:
     """sample_size draws for each row of (batch, classes) log probabilities."""
     shape = op.tensor("input").shape
     if shape.rank is not None and shape.rank > 2:
-        op.may_fail("the input must be a matrix: onnxruntime ignores further axes")
-    elif not shape.is_top:
+        documents_exclude(op, "the input must be a matrix: onnxruntime ignores further axes")
+    elif shape.is_top:
+        op.may_fail("the input must be a matrix")
+    else:
         op.require_rank(shape, 2, "input")
     draws = as_size(op, const(op.integer("sample_size", 1)), "sample_size")
-    batch = UNKNOWN_SIZE if shape.is_top else shape[0]
-    return Tensor(type_attribute(op, "dtype", DType.INT32), shape_of((batch, draws)))
+    batch, classes = (UNKNOWN_SIZE, UNKNOWN_SIZE) if shape.is_top else shape[:2]
+    some = rel.conjunction(*(rel.ge(size, 1) for size in (batch, classes, draws)))
+    op.runtime_requires(some, "onnxruntime needs a row, a class and a draw")
+    dtype = type_attribute(op, "dtype", DType.INT32)
+    if dtype not in (DType.INT32, DType.INT64):
+        op.ill_typed(f"the type of draws must be INT32 or INT64, found {dtype}")
+    return Tensor(dtype, shape_of((batch, draws)))
 
 
 # Matrices and windows

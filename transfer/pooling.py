@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from absint.lattices.dtype import DType
-from absint.lattices.logic.relation import disjunction, eq, ge
+from absint.lattices.logic.relation import FALSE, conjunction, disjunction, eq, ge
 from absint.lattices.shape import Shape, shape_of
-from absint.lattices.terms.expr import UNKNOWN_SIZE, Dim, const
+from absint.lattices.terms.expr import UNKNOWN_SIZE, Dim, const, product
 from absint.lattices.value import Tensor
+from absint.transfer.caveats import runtime_needs, same_dims
 from absint.transfer.op import Op
 from absint.transfer.rule import rule
 from absint.transfer.semantics import ONNX
@@ -102,25 +103,40 @@ def _may_refuse_pads(op: Op, found: Sequence[Window]) -> None:
             op.runtime_may_fail("onnxruntime does not crop a pool with SAME padding")
 
 
-@rule("MaxUnpool", inputs="X I output_shape", outputs="output")
+@rule("MaxUnpool", inputs="X I output_shape", outputs="output", complete=True)
 def max_unpool(op: Op) -> Tensor:
     """The inverse of MaxPool: stride*(N-1) + kernel - pads, or output_shape if given."""
-    x = op.tensor("X")
+    x, places = op.tensor("X"), op.tensor("I").shape
     kernel = op.ints("kernel_shape")
     if not kernel:
         op.reject("kernel_shape is missing")
     rank = len(kernel) + 2
     op.require_rank(x.shape, rank, "X")
-    op.require_rank(op.tensor("I").shape, rank, "I")
-    if op.has("output_shape"):
-        given = op.integers("output_shape") or [UNKNOWN_SIZE] * rank
-        if len(given) != rank:
-            op.reject(f"output_shape must have {rank} values, found {len(given)}")
-        return Tensor(x.dtype, shape_of(tuple(map(as_size, given))))
+    op.require_rank(places, rank, "I")
     dims = x.shape.dims if not x.shape.is_top else (UNKNOWN_SIZE,) * rank
+    runtime_needs(op, same_dims(places, dims), "I must have the shape of X")
+    op.may_fail("I must hold places of the output", unless=disjunction(*(eq(size, 0) for size in dims)))
     found = windows(op, [Dim(size) for size in kernel])
+    for window in found:
+        if int(window.kernel) < 1 or max(window.before, window.after) >= int(window.kernel):
+            op.runtime_requires(FALSE, "onnxruntime pads by less than a positive kernel")
+        if window.same or window.dilation != 1:
+            op.may_fail("MaxUnpool has explicit pads and no dilations")
+    if rank > 5:
+        op.runtime_requires(FALSE, "onnxruntime unpools at most three spatial axes")
     sizes = [w.stride * (d - 1) + w.kernel - (w.before + w.after) for d, w in zip(dims[2:], found, strict=True)]
-    return Tensor(x.dtype, shape_of((*dims[:2], *map(as_size, sizes))))
+    for size in sizes:
+        runtime_needs(op, ge(size, 1), "no axis of the output may be empty")
+    inferred = (*dims[:2], *sizes)
+    if not op.has("output_shape"):
+        return Tensor(x.dtype, shape_of(tuple(map(as_size, inferred))))
+    op.require_rank(op.tensor("output_shape").shape, 1, "output_shape")
+    given = op.integers("output_shape") or [UNKNOWN_SIZE] * rank
+    if len(given) != rank:
+        op.reject(f"output_shape must have {rank} values, found {len(given)}")
+    runtime_needs(op, conjunction(*map(eq, given[:2], dims)), "output_shape must keep batch and channels")
+    runtime_needs(op, ge(product(given), product(inferred)), "output_shape must have room for the output")
+    return Tensor(x.dtype, shape_of(tuple(map(as_size, given))))
 
 
 __all__ = ["average_pool", "global_pool", "max_pool", "max_unpool", "pool_shape"]

@@ -8,7 +8,7 @@ from absint.lattices.shape import Shape, shape_of
 from absint.lattices.terms.expr import UNKNOWN_SIZE, Dim, Expr
 from absint.lattices.terms.normal import floordiv
 from absint.lattices.value import Tensor
-from absint.transfer.caveats import one_value, runtime_needs
+from absint.transfer.caveats import documents_exclude, one_value, runtime_needs
 from absint.transfer.elementwise import require_single
 from absint.transfer.op import Op
 from absint.transfer.rule import rule
@@ -115,7 +115,7 @@ def _signal(op: Op, shape: Shape) -> tuple[Dim, Dim]:
         op.may_fail("the signal must have rank 3")
         return UNKNOWN_SIZE, UNKNOWN_SIZE
     if len(shape) == 2:
-        _documents_exclude(op, "the signal must have an axis of real and imaginary parts")
+        documents_exclude(op, "the signal must have an axis of real and imaginary parts")
     elif len(shape) != 3:
         op.reject(f"the signal must have rank 3, found {len(shape)}")
     else:
@@ -129,18 +129,10 @@ def _window(op: Op, shape: Shape) -> Dim:
         op.may_fail("the window must be a vector")
         return UNKNOWN_SIZE
     if len(shape) > 1:
-        _documents_exclude(op, f"the window must be a vector, found shape {shape}")
+        documents_exclude(op, f"the window must be a vector, found shape {shape}")
     else:
         op.require_rank(shape, 1, "window")
     return shape[0]
-
-
-def _documents_exclude(op: Op, reason: str) -> None:
-    """onnxruntime runs the node unless type inference refuses it."""
-    if op.semantics == RUNTIME:
-        op.load_risk(reason)
-    else:
-        op.documents_require(FALSE, reason)
 
 
 __all__ = ["dft", "dft_17", "stft"]

@@ -8,12 +8,12 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 
 from absint.lattices.dtype import DTYPES, DType
-from absint.lattices.logic.relation import FALSE, eq, ge
+from absint.lattices.logic.relation import FALSE, TRUE, UNKNOWN_RELATION, Relation, conjunction, eq, ge
 from absint.lattices.shape import SCALAR, shape_of
-from absint.lattices.terms.expr import ONE_EXPR, UNKNOWN_SIZE, Dim, Unknown, const
+from absint.lattices.terms.expr import ONE_EXPR, UNKNOWN_SIZE, Dim, Expr, Unknown, const
 from absint.lattices.terms.interval import Interval
 from absint.lattices.value import MapOf, SequenceOf, Tensor, Value
-from absint.transfer.caveats import known_text
+from absint.transfer.caveats import documents_exclude, known_text, runs_as, runtime_needs
 from absint.transfer.contrib.trees import may_refuse_trees
 from absint.transfer.op import Op
 from absint.transfer.rule import ML, rule
@@ -60,18 +60,18 @@ def scaler(op: Op) -> Tensor:
     count = _count(op, "scale")
     if not count or count != _count(op, "offset"):
         op.may_fail("scale and offset must have the same length")
-    _per_feature(op, count, "scale and offset must fit the features")
+    runtime_needs(op, _per_feature(op, count), "scale and offset must fit the features")
     return Tensor(DType.FLOAT, op.tensor("X").shape)
 
 
-def _per_feature(op: Op, count: int, reason: str) -> None:
-    """onnxruntime needs one value, or one for each feature: along axis 1, or along the axis of a vector."""
+def _per_feature(op: Op, count: int) -> Relation:
+    """There is one value, or one for each feature: along axis 1, or along the axis of a vector."""
     shape = op.tensor("X").shape
-    if shape.is_top or len(shape) == 0:
-        op.may_fail(reason)
-    elif count != 1:
-        features = shape[min(len(shape), 2) - 1]
-        op.may_fail(reason, unless=FALSE if features.is_unknown else eq(features, count))
+    if shape.is_top:
+        return UNKNOWN_RELATION
+    if len(shape) == 0:
+        return FALSE
+    return TRUE if count == 1 else eq(shape[min(len(shape), 2) - 1], count)
 
 
 @rule("Normalizer", inputs="X", domain=ML, complete=True)
@@ -79,7 +79,7 @@ def normalizer(op: Op) -> Tensor:
     """Each row divided by its norm, as floats."""
     shape = op.tensor("X").shape
     if shape.rank not in (1, 2):
-        op.may_fail("X must have rank 1 or 2")
+        runtime_needs(op, UNKNOWN_RELATION if shape.is_top else FALSE, "X must have rank 1 or 2")
     known_text(op, "norm", ("MAX", "L1", "L2"))
     return Tensor(DType.FLOAT, shape)
 
@@ -92,7 +92,7 @@ def imputer(op: Op) -> Tensor:
     _require_values_of_one(op, *names.values())
     if not count:
         op.may_fail("a value of the type of X must be given")
-    _per_feature(op, count, "the values must fit the features")
+    op.may_fail("the values must fit the features", unless=_per_feature(op, count))
     return Tensor(op.dtype("X"), op.tensor("X").shape)
 
 
@@ -122,10 +122,15 @@ def _swapped(op: Op) -> Tensor:
     return Tensor(swapped.get(op.dtype("X"), DType.UNDEFINED), op.tensor("X").shape)
 
 
-label_encoder_1 = rule("LabelEncoder", inputs="X", until=1, domain=ML)(_swapped)
+@rule("LabelEncoder", inputs="X", until=1, domain=ML, complete=True)
+def label_encoder_1(op: Op) -> Tensor:
+    """Strings to their places in a list, or places to strings."""
+    if not _count(op, "classes_strings"):
+        op.may_fail("classes_strings must hold labels")
+    return _swapped(op)
 
 
-@rule("CategoryMapper", inputs="X", domain=ML)
+@rule("CategoryMapper", inputs="X", domain=ML, complete=True)
 def category_mapper(op: Op) -> Tensor:
     """Strings to integers, or integers to strings, by two lists of one length."""
     numbers, texts = _count(op, "cats_int64s"), _count(op, "cats_strings")
@@ -134,9 +139,16 @@ def category_mapper(op: Op) -> Tensor:
     return _swapped(op)
 
 
-@rule("LabelEncoder", inputs="X", since=2, domain=ML)
+@rule("LabelEncoder", inputs="X", since=2, domain=ML, complete=True)
 def label_encoder(op: Op) -> Tensor:
     """Each element replaced by the value of its key."""
+    lengths = [_only_length(op, part) for part in ("keys", "values")]
+    if None in lengths:
+        op.may_fail("one list of keys and one of values must be given")
+    elif lengths[0] != lengths[1]:
+        op.runtime_requires(
+            FALSE, f"onnxruntime needs a value for each key, found {lengths[0]} keys, {lengths[1]} values"
+        )
     keys = {"keys_strings": DType.STRING, "keys_int64s": DType.INT64, "keys_floats": DType.FLOAT}
     _require_type(op, *((name, dtype) for name, dtype in keys.items() if _count(op, name)), *_typed(op, "keys_tensor"))
     dtypes = {"values_strings": DType.STRING, "values_int64s": DType.INT64, "values_floats": DType.FLOAT}
@@ -151,6 +163,12 @@ def label_encoder(op: Op) -> Tensor:
         if len(found) == 1 and DTYPES.meet(default.dtype, found[0]) is DType.CONFLICT:
             op.ill_typed(f"default_tensor must have the type of the values, found {default.dtype} and {found[0]}")
     return Tensor(found[0] if len(found) == 1 else DType.UNDEFINED, op.tensor("X").shape)
+
+
+def _only_length(op: Op, part: str) -> int | None:
+    """The length of the only attribute of this part of a label encoder; None if there is another number of them."""
+    names = [name for kind in ("strings", "int64s", "floats", "tensor") if (name := f"{part}_{kind}") in op.attributes]
+    return (_length(op, names[0]) or None) if len(names) == 1 else None
 
 
 def _require_one_of(op: Op, *names: str) -> None:
@@ -288,34 +306,53 @@ def svm_regressor(op: Op) -> Tensor:
     return _table(op, 1)
 
 
-@rule("ArrayFeatureExtractor", inputs="X Y", outputs="Z", domain=ML)
+@rule("ArrayFeatureExtractor", inputs="X Y", outputs="Z", domain=ML, complete=True)
 def array_feature_extractor(op: Op) -> Tensor:
     """The columns of X that Y names."""
-    x, dtype = op.tensor("X").shape, op.dtype("X")
-    op.may_fail("every column must exist")
+    x, dtype, chosen = op.tensor("X").shape, op.dtype("X"), op.block("Y")
     if x.is_top:
+        op.may_fail("every column must exist")
         return Tensor(dtype)
     if len(x) == 0:
         op.reject("X must not be a scalar")
     count = op.tensor("Y").shape.size
     op.require(ge(count, 1), "Y must name a column")
+    op.require(ge(x[-1], 1), "X must have a column")
+    columns = [e for e in chosen.elements if isinstance(e, Expr)] if chosen is not None else []
+    if chosen is None or len(columns) < len(chosen.elements):
+        op.may_fail("every column must exist")
+    for column in dict.fromkeys(columns):
+        runtime_needs(op, conjunction(ge(column, 0), ge(x[-1] - 1, column)), "every column must exist")
     rows = x[:-1] if len(x) > 1 else (ONE_EXPR,)
     return Tensor(dtype, shape_of((*rows, count)))
 
 
-@rule("FeatureVectorizer", inputs="X*", domain=ML)
+@rule("FeatureVectorizer", inputs="X*", domain=ML, complete=True)
 def feature_vectorizer(op: Op) -> Tensor:
     """The features of all inputs side by side, as floats; `inputdimensions` says how many of each."""
-    sizes = op.ints("inputdimensions")
+    sizes, inputs = op.ints("inputdimensions") or [], op.variadic()
+    if len(sizes) != len(inputs):
+        op.reject(f"inputdimensions must have one number for each of {len(inputs)} inputs, found {len(sizes)}")
+    if min(sizes, default=0) < 0:
+        op.reject(f"inputdimensions must not be negative, found {sizes}")
     rows: Dim = UNKNOWN_SIZE
-    for tensor in op.variadic():
-        if not tensor.shape.is_top and len(tensor.shape) > 0:
-            found = tensor.shape[0] if len(tensor.shape) > 1 else ONE_EXPR
-            if not rows.is_unknown:
-                op.require_equal(rows, found, "the inputs must have the same number of rows")
-            rows = found
-    op.may_fail("the inputs must have rows")
-    return Tensor(DType.FLOAT, shape_of((rows, const(sum(sizes)) if sizes else UNKNOWN_SIZE)))
+    for tensor, size in zip(inputs, sizes, strict=True):
+        shape = tensor.shape
+        if shape.is_top:
+            op.may_fail("the inputs must be rows of features")
+            continue
+        if len(shape) == 0:
+            op.reject("the inputs must be rows of features, found a scalar")
+        if len(shape) > 2:
+            documents_exclude(op, f"the inputs must be rows of features, found shape {shape}")
+        runs_as(op, TRUE, eq(shape[-1], size), "an input must have as many features as inputdimensions says")
+        found = shape[0] if len(shape) > 1 else ONE_EXPR
+        if not rows.is_unknown:
+            op.require_equal(rows, found, "the inputs must have the same number of rows")
+        rows = found
+    if len(inputs) > 1:
+        op.runtime_may_fail("onnxruntime may end the process without rows", unless=ge(rows, 1))
+    return Tensor(DType.FLOAT, shape_of((rows, const(sum(sizes)))))
 
 
 # Maps
