@@ -74,7 +74,7 @@ FAMILIES: Final[Mapping[str, str]] = {
             NhwcFusedConv MaxpoolWithMask ConvTransposeWithDynamicPads
         contrib.com_microsoft: Gelu QuickGelu Trilu Inverse BiasGelu FastGelu BiasSplitGelu BiasAdd BiasSoftmax
             BiasDropout SkipLayerNormalization SkipSimplifiedLayerNormalization SimplifiedLayerNormalization
-            SkipGroupNorm EmbedLayerNormalization Tokenizer MurmurHash3 Pad GatherND QLinearReduceMean FusedConv Unique
+            SkipGroupNorm EmbedLayerNormalization Tokenizer MurmurHash3 Pad GatherND QLinearReduceMean Unique
         contrib.decoder_attention: DecoderAttention LongformerAttention GatedRelativePositionBias
             GemmaRotaryEmbedding
         contrib.device_blocks: MatMulPacked MatMulNBitsQLoRA GatherPacked MoEPacked MoEGroupRouter RouterGateUpProj
@@ -84,6 +84,7 @@ FAMILIES: Final[Mapping[str, str]] = {
             QOrderedLongformerAttention QOrderedAttention QuantizeBFP DequantizeBFP EPContext
         contrib.experts: MoE QMoE
         contrib.fused_attention: Attention QAttention DecoderMaskedSelfAttention PackedAttention
+        contrib.fused_convolutions: FusedConv
         contrib.fused_products: FusedMatMul FusedMatMulActivation TransposeMatMul CDist GemmFastGelu FusedGemm
         contrib.generation: GreedySearch Sampling BeamSearch WhisperBeamSearch NGramRepeatBlock BifurcationDetector
             DynamicTimeWarping

@@ -383,6 +383,13 @@ REJECTED = [
     MS("Attention", [X, WEIGHTS, BIAS], {"num_heads": 3}, bindings=BS),
     MS("Attention", [X, Arg([6, 24]), BIAS], MHA, bindings=BS),
     MS("Tokenizer", [words([1, 1, 2])], TOKENS),
+    MS("Tokenizer", [words([1])], {**TOKENS, "mincharnum": 0}),
+    MS("Tokenizer", [words([1])], {"mark": 0, "pad_value": "#", "mincharnum": 1}),
+    MS("Inverse", [Arg([3])]),
+    MS("SkipLayerNormalization", [Arg([3, 4]), Arg([1, 3, 4]), Arg([4])]),
+    MS("FusedConv", [Arg([1, 1, 4]), Arg([1, 1, 2]), None, Arg([1, 1, 2])]),
+    MS("FusedConv", [Arg([1, 1, 4]), Arg([1, 1, 2])], {"activation": "Elu"}),
+    MS("FusedConv", [Arg([1, 1, 4]), Arg([1, 1, 2])], {"activation": "Clip", "activation_params": [1.0]}),
     MS(
         "MatMulNBits",
         [Arg(["M", 16]), Arg([5, 1, 16], U8), Arg([5])],

@@ -2,6 +2,7 @@
 
     classical models       ai_onnx_ml trees
     products               fused_products quantised_products packed_products experts
+    convolutions           fused_convolutions
     attention              fused_attention multi_head_attention packed_attention sparse_attention decoder_attention
                            positions
     sequence models        sequence_models hyper_connections

@@ -8,14 +8,16 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from absint.lattices.logic.relation import conjunction, disjunction, divisible, ge, le
+from absint.lattices.logic.relation import FALSE, conjunction, disjunction, divisible, ge, le
 from absint.lattices.logic.truth import YES
 from absint.lattices.shape import shape_of
 from absint.lattices.terms.expr import UNKNOWN_SIZE, Dim, Unknown, const
 from absint.lattices.terms.interval import Congruence, Interval
 from absint.lattices.terms.normal import ceildiv
 from absint.lattices.value import Tensor, Value
+from absint.transfer.caveats import positive
 from absint.transfer.contrib.channels_last import onnx_rule
+from absint.transfer.contrib.fused_convolutions import check_activation, require_sum
 from absint.transfer.contrib.views import NEWEST, restate
 from absint.transfer.op import Op
 from absint.transfer.rule import rule
@@ -34,10 +36,10 @@ def _image(op: Op) -> Sequence[Dim]:
 
 def _require_blocks(op: Op, channels: Dim) -> None:
     op.require(divisible(channels, LEAST_BLOCK), "channels of X must be a multiple of the block size")
-    op.may_fail("the block size must be the processor's")
+    op.may_fail("the block size must be the processor's", unless=divisible(channels, LARGEST_BLOCK))
 
 
-@rule("ReorderInput", inputs="X", domain=NCHWC)
+@rule("ReorderInput", inputs="X", domain=NCHWC, complete=True)
 def reorder_input(op: Op) -> Tensor:
     """(N, C, H, W), or (N, H, W, C) with the attribute channels_last, to blocks: C is padded to whole blocks."""
     batch, *sizes = _image(op)
@@ -58,7 +60,7 @@ def _padded(op: Op, channels: Dim) -> Dim:
     return padded
 
 
-@rule("ReorderOutput", inputs="X", domain=NCHWC)
+@rule("ReorderOutput", inputs="X", domain=NCHWC, complete=True)
 def reorder_output(op: Op) -> Tensor:
     """Blocks back to (N, C, H, W), or (N, H, W, C) with the attribute channels_last, with C as the attributes say."""
     batch, padded, *sizes = _image(op)
@@ -68,35 +70,54 @@ def reorder_output(op: Op) -> Tensor:
     _require_blocks(op, padded)
     op.require(ge(padded, channels), "the blocks must hold all channels")
     op.require(le(padded, channels + LARGEST_BLOCK - 1), "blocks must not be empty")
+    op.may_fail("the block size must be the processor's", unless=le(padded, channels + LEAST_BLOCK - 1))
     sizes.insert(len(sizes) if op.integer("channels_last", 0) else 0, const(channels))
     return Tensor(op.dtype("X"), shape_of((batch, *sizes)))
 
 
-@rule("AveragePool GlobalAveragePool GlobalMaxPool MaxPool", inputs="X", domain=NCHWC)
+@rule("AveragePool GlobalAveragePool GlobalMaxPool MaxPool", inputs="X", domain=NCHWC, complete=True)
 def pool(op: Op) -> Value:
     """The rule of ONNX's operator of that name, for channels in blocks."""
-    _require_blocks(op, _image(op)[1])
-    return restate(op, onnx_rule(op, NEWEST), op.inputs)[0]
+    _, channels, *sizes = _image(op)
+    _require_blocks(op, channels)
+    result = restate(op, onnx_rule(op, NEWEST), op.inputs)[0]
+    pooled = result.shape[2:] if isinstance(result, Tensor) and not result.shape.is_top else (UNKNOWN_SIZE,)
+    positive(op, "onnxruntime may crash on an empty image", (*sizes, *pooled))
+    return result
 
 
-@rule("Conv", inputs="X W B Sum", domain=NCHWC)
+@rule("Conv", inputs="X W B Sum", domain=NCHWC, complete=True)
 def conv(op: Op) -> Value:
     """Conv; X of fewer channels than a block is not blocked, and Sum of the output's shape is added."""
     channels = _image(op)[1]
-    small = le(channels, LARGEST_BLOCK - 1)
+    check_activation(op)
     op.require(
-        disjunction(small, divisible(channels, LEAST_BLOCK)), "channels of X must be fewer than a block or fill blocks"
+        disjunction(le(channels, LARGEST_BLOCK - 1), divisible(channels, LEAST_BLOCK)),
+        "channels of X must be fewer than a block or fill blocks",
     )
-    op.may_fail("the block size must be the processor's, the weights must fill blocks, and Sum must fit")
-    return restate(op, onnx_rule(op, NEWEST), op.inputs[:2])[0]
+    result = restate(op, onnx_rule(op, NEWEST), op.inputs[:3])[0]
+    require_sum(op, "Sum", result)
+    outputs = result.shape[1] if isinstance(result, Tensor) and result.shape.rank == 4 else UNKNOWN_SIZE
+    op.require(conjunction(ge(channels, 1), ge(outputs, 1)), "X and W must have channels")
+    op.require(divisible(outputs, LEAST_BLOCK), "the weights must fill blocks")
+    either = disjunction(le(channels, LEAST_BLOCK - 1), divisible(channels, LARGEST_BLOCK))
+    fits = FALSE if op.integer("group", 1) != 1 else conjunction(either, divisible(outputs, LARGEST_BLOCK))
+    op.may_fail("the block size must be the processor's, and groups must fill blocks", unless=fits)
+    return result
 
 
-@rule("Upsample", inputs="X", domain=NCHWC)
+_MODES = ("align_corners", "half_pixel", "asymmetric")
+
+
+@rule("Upsample", inputs="X", domain=NCHWC, complete=True)
 def upsample(op: Op) -> Tensor:
     """Height and width times the integers of the attribute scales."""
     batch, channels, *sizes = _image(op)
     scales = op.ints("scales")
     _require_blocks(op, channels)
+    mode, moved = op.string("mode", "nearest"), op.string("coordinate_transformation_mode", "asymmetric")
+    if mode not in ("nearest", "linear") or moved not in _MODES[2 if mode == "nearest" else 0 :]:
+        op.reject(f"mode must be nearest of asymmetric coordinates, or linear, found {mode} and {moved}")
     if scales is None or len(scales) != 4:
         op.reject(f"scales must have 4 values, found {len(scales or ())}")
     if scales[:2] != [1, 1] or any(scale < 1 for scale in scales):

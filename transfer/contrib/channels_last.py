@@ -8,18 +8,19 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from absint.lattices.logic.relation import conjunction, ge
-from absint.lattices.logic.truth import YES
+from absint.lattices.logic.relation import FALSE, Relation, conjunction, disjunction, eq, ge
 from absint.lattices.shape import TOP_SHAPE, Shape
-from absint.lattices.terms.expr import UNKNOWN_SIZE, product
+from absint.lattices.terms.expr import UNKNOWN_SIZE, Dim, product
 from absint.lattices.value import Tensor, Value
 from absint.transfer import convolution, normalisation, pooling, resize, sampling, spatial
+from absint.transfer.caveats import not_empty
+from absint.transfer.contrib.fused_convolutions import check_activation
 from absint.transfer.contrib.parameters import (
-    may_refuse_channels,
-    may_refuse_parameters,
     may_refuse_vectors,
-    may_want_zero_points,
     only_number,
+    require_names,
+    require_one_or_each,
+    require_one_value,
 )
 from absint.transfer.contrib.views import channels_last, of_rank, restate, retyped
 from absint.transfer.op import AttributeValue, Op
@@ -109,49 +110,49 @@ def _laid_out(op: Op, rule: Rule, inputs: Sequence[Value | None]) -> Sequence[Va
 @rule("QLinearConv", inputs=_CONVOLVED, outputs="y", domain=MICROSOFT, complete=True)
 def q_linear_conv(op: Op) -> Sequence[Value]:
     """QLinearConv; with the attribute channels_last the channels of x and y are the last axis."""
-    may_refuse_parameters(op, "x_scale", "x_zero_point", "y_scale", "y_zero_point")
-    may_refuse_channels(op, op.tensor("w").shape, "w_scale", "w_zero_point")
+    require_one_value(op, "x_scale", "x_zero_point", "y_scale", "y_zero_point")
+    weight = op.tensor("w").shape
+    require_one_or_each(op, weight[0] if weight.rank else UNKNOWN_SIZE, "w_scale", "w_zero_point")
     return _laid_out(op, convolution.qlinear_conv, op.inputs)
 
 
 @rule("QLinearAveragePool", inputs=_POOLED, domain=MICROSOFT, complete=True)
 def q_linear_average_pool(op: Op) -> Sequence[Value]:
     """AveragePool of a quantised image; with the attribute channels_last the channels are the last axis."""
-    may_refuse_vectors(op, *_POOLED.split()[1:])
-    may_want_zero_points(op, "x_zero_point", "y_zero_point")
+    parameters = _POOLED.split()[1:]
+    require_one_value(op, *parameters)
+    may_refuse_vectors(op, *parameters)
+    require_names(op, "x_zero_point", "y_zero_point")
     outputs = _laid_out(op, pooling.average_pool, op.inputs[:1])
-    for value in (op.tensor("X"), *outputs):
-        shape = value.shape if isinstance(value, Tensor) else TOP_SHAPE
-        if shape.is_top or any(op.decide(ge(size, 1)) is not YES for size in shape):
-            op.may_fail("onnxruntime may crash if there is nothing to compute")
+    x, y = (value.shape if isinstance(value, Tensor) else TOP_SHAPE for value in (op.tensor("X"), *outputs))
+    not_empty(op, "onnxruntime may crash if there is nothing to compute", x, y)
+    _may_leave_the_range(op, x, ge(_image_size(op, y), 2))  # a window as large as the image is a global pool
     return outputs
 
 
 @rule("QLinearGlobalAveragePool", inputs=_POOLED, domain=MICROSOFT, complete=True)
 def q_linear_global_average_pool(op: Op) -> Sequence[Value]:
     """GlobalAveragePool of a quantised image; with the attribute channels_last the channels are the last axis."""
-    may_refuse_parameters(op, *_POOLED.split()[1:])
-    shape = op.tensor("X").shape
-    if shape.is_top or any(op.decide(ge(size, 1)) is not YES for size in shape):
-        op.may_fail("onnxruntime may refuse an image without elements")
-    _may_leave_the_range(op, shape)
+    require_one_value(op, *_POOLED.split()[1:])
+    _may_leave_the_range(op, op.tensor("X").shape)
     return _laid_out(op, pooling.global_pool, op.inputs[:1])
 
 
-def _may_leave_the_range(op: Op, shape: Shape) -> None:
+def _image_size(op: Op, shape: Shape) -> Dim:
+    if shape.is_top or len(shape) < 3:
+        return UNKNOWN_SIZE
+    return product(shape[1:-1] if op.integer("channels_last", 0) else shape[2:])
+
+
+def _may_leave_the_range(op: Op, shape: Shape, unless: Relation = FALSE) -> None:
     """onnxruntime multiplies by x_scale / (y_scale * elements of an image), which must be in [2**-32, 256)."""
-    reason = "the scales must be in the range that onnxruntime supports"
-    scales = [only_number(op, name) for name in ("x_scale", "y_scale")]
-    if shape.is_top or len(shape) < 3 or not all(scale > 0 for scale in scales):
-        op.may_fail(reason)
-        return
-    ratio = scales[0] / scales[1]
-    size = product(shape[1:-1] if op.integer("channels_last", 0) else shape[2:])
-    if size.is_unknown:
-        op.may_fail(reason)
-        return
-    # A factor of 2 covers the rounding of float32.
-    op.may_fail(reason, unless=conjunction(ge(size, int(ratio / 128) + 1), ge(int(ratio * 2**31), size)))
+    size, scales = _image_size(op, shape), [only_number(op, name) for name in ("x_scale", "y_scale")]
+    fits = FALSE
+    if all(scale > 0 for scale in scales):
+        ratio = scales[0] / scales[1]
+        # A factor of 2 covers the rounding of float32.
+        fits = conjunction(ge(size, int(ratio / 128) + 1), ge(int(ratio * 2**31), size))
+    op.may_fail("the scales must be in the range that onnxruntime supports", unless=disjunction(unless, fits))
 
 
 @rule("NhwcMaxPool", inputs="x", outputs="y", domain=MICROSOFT, complete=True)
@@ -170,6 +171,7 @@ def nhwc_conv(op: Op) -> Sequence[Value]:
 @rule("NhwcFusedConv", inputs="X W B Z", domain=MICROSOFT)
 def nhwc_fused_conv(op: Op) -> Sequence[Value]:
     """NhwcConv, then Z of the same shape is added, then an activation."""
+    check_activation(op)
     if op.has("Z"):
         op.may_fail("Z must have the shape of the output")
     return channels_last(op, convolution.conv, op.inputs[:3])
@@ -178,19 +180,27 @@ def nhwc_fused_conv(op: Op) -> Sequence[Value]:
 # Windows that other inputs change
 
 
-@rule("MaxpoolWithMask", inputs="X M", domain=MICROSOFT)
+@rule("MaxpoolWithMask", inputs="X M", domain=MICROSOFT, complete=True)
 def maxpool_with_mask(op: Op) -> Sequence[Value]:
-    """MaxPool of the elements of X that the mask M keeps."""
-    op.may_fail("the mask must fit X")
+    """MaxPool of the elements of X that the mask M keeps. Batch and channels of M are repeated."""
+    x, mask = op.tensor("X").shape, op.tensor("M").shape
+    if x.is_top or mask.is_top:
+        op.may_fail("the mask must fit X")
+    elif len(x) != len(mask):
+        op.reject(f"the mask must have the rank of X, found shapes {x} and {mask}")
+    else:
+        for axis in range(2, len(x)):
+            op.require_equal(mask[axis], x[axis], f"the mask must have the size of X on axis {axis}")
+        some = conjunction(*(ge(size, 1) for size in mask[:2]))
+        op.require(disjunction(eq(product(x[:2]), 0), some), "the mask must not be empty")
     return restate(op, pooling.max_pool, op.inputs[:1])[:1]
 
 
-@rule("ConvTransposeWithDynamicPads", inputs="X W Pads B", domain=MICROSOFT)
+@rule("ConvTransposeWithDynamicPads", inputs="X W Pads B", domain=MICROSOFT, complete=True)
 def conv_transpose_with_dynamic_pads(op: Op) -> Value:
     """ConvTranspose with the pads in an input."""
     if not op.has("Pads"):
-        op.may_fail("onnxruntime needs the pads")
-        return _transposed(op, {})
+        op.reject("onnxruntime needs the pads")
     for pad in op.integers("Pads") or ():
         op.require(ge(pad, 0), "pads must not be negative")
     pads, shape = op.constants("Pads"), op.tensor("Pads").shape

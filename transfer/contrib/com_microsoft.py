@@ -11,23 +11,37 @@ from absint.lattices.dtype import DType
 from absint.lattices.logic.relation import FALSE, conjunction, disjunction, divisible, eq, ge, le
 from absint.lattices.logic.truth import YES
 from absint.lattices.shape import TOP_SHAPE, Shape, shape_of
-from absint.lattices.terms.expr import ONE_EXPR, UNKNOWN_SIZE, Dim, Expr, const
-from absint.lattices.value import Tensor, Value
-from absint.transfer.contrib.views import restate
-from absint.transfer.convolution import conv
+from absint.lattices.terms.expr import ONE_EXPR, UNKNOWN_SIZE, Dim, Expr, const, product
+from absint.lattices.value import Tensor
+from absint.transfer.contrib.agreement import sizes
 from absint.transfer.gather import gather_nd
 from absint.transfer.op import Op
 from absint.transfer.padding import pad
 from absint.transfer.reduction import by_attribute
 from absint.transfer.rule import MICROSOFT, ONNX, rule
+from absint.transfer.spatial import trilu
 
 # Element-wise
 
 
-@rule("Gelu QuickGelu Trilu Inverse", inputs="X k", domain=MICROSOFT)
+@rule("Gelu QuickGelu", inputs="X", domain=MICROSOFT, complete=True)
 def unary(op: Op) -> Tensor:
     """The shape and type of the input."""
     return Tensor(op.dtype("X"), op.tensor("X").shape)
+
+
+@rule("Inverse", inputs="X", domain=MICROSOFT, complete=True)
+def inverse(op: Op) -> Tensor:
+    """The inverse of each matrix of the last two axes; onnxruntime may crash on one that is empty or not square."""
+    shape = op.tensor("X").shape
+    if shape.is_top:
+        op.may_fail("X must hold square matrices")
+    elif len(shape) < 2:
+        op.reject(f"X must have rank 2 or more, found shape {shape}")
+    else:
+        square = conjunction(eq(shape[-1], shape[-2]), ge(shape[-1], 1))
+        op.may_fail("the matrices of X must be square", unless=disjunction(square, eq(product(shape[:-2]), 0)))
+    return Tensor(op.dtype("X"), shape)
 
 
 @rule("BiasGelu", inputs="A B", outputs="C", domain=MICROSOFT, complete=True)
@@ -143,27 +157,48 @@ def _skip_normalized(op: Op, *vectors: str) -> Sequence[Tensor]:
     op.require(ge(shape[-1], 1), "the last axis must not be empty")
     for name in vectors:
         require_vector(op, name, shape[-1])
-    if skip.is_top or skip != shape:
-        op.may_fail("skip must have the shape of input, or broadcast over its batch")
-    if not skip.is_top:
+    reason = "skip must have the shape of input, or broadcast over its batch"
+    if skip.is_top:
+        op.may_fail(reason)
+    else:
         for axis in (-2, -1):
             op.require_equal(shape[axis], skip[axis], "input and skip must agree on the last two axes")
+        if len(skip) > len(shape):
+            op.reject(f"{reason}, found shapes {shape} and {skip}")
+        if len(skip) == 3:  # onnxruntime repeats or cuts other batches
+            op.require(disjunction(ge(skip[0], 1), eq(product(shape[:2]), 0)), "skip must not be empty")
     moments = Tensor(DType.FLOAT, shape_of((*shape[:-1], ONE_EXPR)))
     return Tensor(dtype, shape), moments, moments, Tensor(dtype, shape)
 
 
-@rule("SimplifiedLayerNormalization", inputs="X scale", outputs="Y inv_std_var", domain=ONNX)
+@rule("SimplifiedLayerNormalization", inputs="X scale", outputs="Y inv_std_var", domain=ONNX, complete=True)
 def simplified_layer_normalization(op: Op) -> Sequence[Tensor]:
     """Root-mean-square normalisation over the axes from `axis` on (an operator of onnxruntime in ONNX's domain)."""
     shape, dtype = op.tensor("X").shape, op.dtype("scale")
     if shape.is_top:
         return Tensor(dtype), Tensor(DType.FLOAT if op.integer("stash_type", 1) == 1 else DType.UNDEFINED)
     axis = op.axis(op.integer("axis", -1), len(shape))
-    op.may_fail("scale must fit the normalised axes")
-    if op.integer("stash_type", 1) != 1:  # no kernel has this type
+    op.require(ge(product(shape[axis:]), 1), "the normalised axes must not be empty")
+    _require_scale(op, shape)
+    if op.integer("stash_type", 1) != 1:
+        op.may_fail("onnxruntime has no kernel of this stash_type")
         return Tensor(dtype, shape), Tensor(DType.UNDEFINED)
     moments = shape_of((*shape[:axis], *[ONE_EXPR] * (len(shape) - axis)))
     return Tensor(dtype, shape), Tensor(DType.FLOAT, moments)
+
+
+def _require_scale(op: Op, target: Shape) -> None:
+    """Require that the scale broadcasts to the shape of X without enlarging it."""
+    scale = op.tensor("scale").shape
+    if op.dtype("scale") is not op.dtype("X"):
+        op.may_fail("scale must have the type of X")
+    if scale.is_top:
+        op.may_fail("scale must broadcast to X")
+        return
+    if len(scale) > len(target):
+        op.reject(f"scale must broadcast to X of shape {target}, found shape {scale}")
+    for axis, (dim, size) in enumerate(zip(reversed(scale.dims), reversed(target.dims), strict=False), start=1):
+        op.require(disjunction(eq(dim, size), eq(dim, 1)), f"dim {-axis} of scale must be 1 or that of X")
 
 
 simplified_layer_normalization_ms = rule(
@@ -187,12 +222,15 @@ _EMBEDDINGS = ("word_embedding", "position_embedding", "segment_embedding")
     inputs="input_ids segment_ids word_embedding position_embedding segment_embedding gamma beta mask position_ids",
     outputs="output mask_index embedding_sum",
     domain=MICROSOFT,
+    complete=True,
 )
 def embed_layer_normalization(op: Op) -> Sequence[Tensor]:
     """Normalised sum of word, position and segment embeddings; the number of unmasked tokens in each row; the sum."""
     ids, dtype = op.tensor("input_ids").shape, op.common_dtype("word_embedding", "position_embedding", "gamma", "beta")
     op.may_fail("onnxruntime's shape inference must see the sizes of tables and weights")
     _check_epsilon(op)
+    if op.outputs < 2 and op.integer("mask_index_type", 1) > 0:
+        op.reject("the node must have the output mask_index")
     op.require_rank(ids, 2, "input_ids")
     hidden = _embedding_size(op)
     batch, length = (UNKNOWN_SIZE, UNKNOWN_SIZE) if ids.is_top else ids.dims
@@ -201,7 +239,10 @@ def embed_layer_normalization(op: Op) -> Sequence[Tensor]:
             _require_like(op, name, (batch, length))
     positions = op.tensor("position_embedding").shape
     if op.has("position_ids"):
-        op.may_fail("every position must have an embedding")
+        found = sizes(op, "position_ids", 2)
+        op.require_equal(found[1], length, "position_ids must have the length of input_ids")
+        op.require(disjunction(eq(found[0], batch), eq(found[0], 1)), "position_ids must have the batch of input_ids")
+        op.may_fail("every position must have an embedding", unless=disjunction(eq(batch, 0), eq(length, 0)))
     elif not positions.is_top:
         op.require(disjunction(eq(batch, 0), ge(positions[0], length)), "every position must have an embedding")
     for name, table in (("input_ids", "word_embedding"), ("segment_ids", "segment_embedding")):
@@ -261,12 +302,14 @@ def _shared(op: Op, known: Dim, found: Dim, name: str) -> Dim:
 # Text
 
 
-@rule("Tokenizer", inputs="X", domain=MICROSOFT)
+@rule("Tokenizer", inputs="X", domain=MICROSOFT, complete=True)
 def tokenizer(op: Op) -> Tensor:
     """The tokens of each string on a new last axis, padded to the longest; without strings there is no such axis."""
     shape = op.tensor("X").shape
-    op.may_fail("the strings must be valid UTF-8")
+    _check_tokens(op)
+    op.may_fail("the strings must be valid UTF-8", unless=FALSE if shape.is_top else eq(shape.size, 0))
     if shape.is_top:
+        op.may_fail("X must have rank 1 or 2")
         return Tensor(DType.STRING)
     if len(shape) not in (1, 2):
         op.reject(f"X must have rank 1 or 2, found shape {shape}")
@@ -278,7 +321,24 @@ def tokenizer(op: Op) -> Tensor:
     return Tensor(DType.STRING, shape_of((*shape, UNKNOWN_SIZE)))
 
 
-@rule("MurmurHash3", inputs="X", domain=MICROSOFT)
+def _check_tokens(op: Op) -> None:
+    """The attributes: separators or an expression for tokens, and the least length of these."""
+    for name in ("mark", "pad_value", "mincharnum"):
+        if name not in op.attributes:
+            op.reject(f"attribute {name} must be given")
+    least, separators, expression = op.integer("mincharnum", 1), op.attributes.get("separators"), op.string("tokenexp")
+    if least < 1:
+        op.reject(f"mincharnum must be positive, found {least}")
+    if separators is None and not expression:
+        op.reject("separators or tokenexp must be given")
+    if separators == [""] and least > 1:
+        op.reject(f"mincharnum must be 1 if every character is a token, found {least}")
+    texts = separators if isinstance(separators, list) else [expression]
+    if not texts or not all(isinstance(t, str) and f"{t}a".replace(" ", "").isalnum() for t in texts):
+        op.may_fail("separators and tokenexp must be regular expressions")
+
+
+@rule("MurmurHash3", inputs="X", domain=MICROSOFT, complete=True)
 def murmur_hash(op: Op) -> Tensor:
     """A hash of each element."""
     return Tensor(DType.UINT32 if op.integer("positive", 1) == 1 else DType.INT32, op.tensor("X").shape)
@@ -295,6 +355,7 @@ pad_ms = rule(
     complete=True,
     elements=True,
 )(pad.function)
+trilu_ms = rule("Trilu", inputs="input k", domain=MICROSOFT, complete=True, elements=True)(trilu.function)
 gather_nd_ms = rule(
     "GatherND", inputs="data indices", outputs="output", domain=MICROSOFT, complete=True, elements=True
 )(gather_nd.function)
@@ -303,17 +364,13 @@ q_linear_reduce_mean = rule(
 )(by_attribute(None))
 
 
-@rule("FusedConv", inputs="X W B Z", domain=MICROSOFT)
-def fused_conv(op: Op) -> Value:
-    """Conv, then the sum with Z and an activation."""
-    return restate(op, conv, [op.value(name) for name in ("X", "W", "B")])[0]
-
-
-@rule("Unique", inputs="x", outputs="y idx counts", domain=MICROSOFT)
+@rule("Unique", inputs="x", outputs="y idx counts", domain=MICROSOFT, complete=True)
 def unique(op: Op) -> Sequence[Tensor]:
     """The distinct elements of a vector in order of appearance, the place of each element among them, their counts."""
     shape, dtype = op.tensor("x").shape, op.dtype("x")
     op.require_rank(shape, 1, "x")
+    if shape.is_top:
+        op.may_fail("x must have rank 1")
     count = op.fresh("distinct")
     op.define(le(count, shape.size), "no more results than elements")
     each = shape_of((count,))

@@ -25,7 +25,7 @@ def parametric(op: Op) -> Tensor:
     """A function of each element with the parameters alpha and beta: the shape of X."""
     for name in ("alpha", "beta"):
         if name not in op.attributes:
-            op.may_fail(f"attribute {name} must be given")
+            op.reject(f"attribute {name} must be given")
     return Tensor(op.dtype("X"), op.tensor("X").shape)
 
 

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+from absint.lattices.logic.relation import ge
 from absint.lattices.shape import Shape, shape_of
 from absint.lattices.terms.expr import UNKNOWN_SIZE, Dim
 from absint.lattices.value import Tensor, Value
-from absint.transfer.caveats import known_text, positive
+from absint.transfer.contrib.agreement import first_known, of_attribute
 from absint.transfer.contrib.com_microsoft import require_vector
 from absint.transfer.contrib.views import restate
 from absint.transfer.linalg import gemm, matmul_shape
@@ -55,8 +56,8 @@ def cdist(op: Op) -> Tensor:
         rows.append(UNKNOWN_SIZE if shape.is_top else shape[0])
         columns.append(UNKNOWN_SIZE if shape.is_top else shape[1])
     op.require_equal(columns[0], columns[1], "the rows of A and B must have the same length")
-    known_text(op, "metric", ("euclidean", "sqeuclidean"))
-    positive(op, "onnxruntime may fail on matrices without elements", (*rows, *columns))
+    of_attribute(op, "metric", ("euclidean", "sqeuclidean"), "sqeuclidean")
+    op.require(ge(first_known(*columns), 1), "the rows must not be empty")
     return Tensor(op.common_dtype("A", "B"), shape_of(tuple(rows)))
 
 
@@ -69,10 +70,18 @@ def gemm_fast_gelu(op: Op) -> Tensor:
     return Tensor(op.common_dtype("X", "W"), shape)
 
 
+_ACTIVATIONS = dict.fromkeys(("Relu", "Sigmoid", "Softplus", "Softsign", "Tanh"), "") | {
+    "LeakyRelu": "alpha", "Elu": "alpha", "Celu": "alpha", "ThresholdedRelu": "alpha", "HardSigmoid": "alpha beta",
+    "ScaledTanh": "alpha beta", "ParametricSoftplus": "alpha beta", "Selu": "alpha gamma",
+}  # fmt: skip
+"""The parameters that each activation needs."""
+
+
 @rule("FusedGemm", inputs="A B C", domain=MICROSOFT, complete=True)
 def fused_gemm(op: Op) -> Value:
     """Gemm, then an activation."""
-    activation = op.string("activation")
-    if activation not in ("Relu", "Sigmoid", "Softplus", "Softsign", "Tanh"):
-        op.may_fail(f"activation must be known, found {activation!r}")
+    needed = _ACTIVATIONS[of_attribute(op, "activation", tuple(_ACTIVATIONS), "")]
+    for name in needed.split():
+        if f"activation_{name}" not in op.attributes:
+            op.reject(f"attribute activation_{name} must be given")
     return restate(op, gemm, op.inputs)[0]

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from absint.lattices.dtype import DType
-from absint.lattices.logic.relation import ge
+from absint.lattices.logic.relation import conjunction, disjunction, eq, ge
 from absint.lattices.shape import Shape, shape_of
 from absint.lattices.terms.expr import UNKNOWN_SIZE, Dim, as_dim
 from absint.lattices.value import Tensor
@@ -38,40 +38,62 @@ def _size(op: Op, name: str) -> int:
 def matmul_n_bits(op: Op) -> Tensor:
     """A @ B for a packed B of K rows and N columns, as the attributes say."""
     rows, columns = _size(op, "K"), _size(op, "N")
-    if op.dtype("A") not in (DType.FLOAT, DType.FLOAT16) or op.has("g_idx") or not _is_packed(op, rows, columns):
-        op.may_fail("the packed matrix must fit its attributes")
+    if op.dtype("A") not in (DType.FLOAT, DType.FLOAT16):
+        op.may_fail("onnxruntime multiplies floats on a CPU")
+    bits, block = op.integer("bits", 4), op.integer("block_size", 0)
+    if bits not in (2, 4, 8):
+        op.reject(f"bits must be 2, 4 or 8, found {bits}")
+    if block < 16 or block.bit_count() != 1:
+        op.reject(f"block_size must be a power of 2 and at least 16, found {block}")
+    blocks, bytes_ = -(-rows // block), op.dtype("zero_points") is DType.UINT8
+    points = -(-blocks * bits // 8) if bytes_ else blocks
+    _require_shape(op, "B", (columns, blocks, block * bits // 8))
+    _require_shape(op, "scales", (columns, blocks), (columns * blocks,))
+    _require_shape(op, "zero_points", (columns, points), (columns * points,))
+    _require_shape(op, "g_idx", (rows,), (blocks * block,))
+    _require_shape(op, "bias", (columns,))
+    if bits == 8 and op.has("zero_points") and op.dtype("zero_points").is_float:
+        op.reject("zero_points must be bytes for 8 bits")
+    if op.has("g_idx"):
+        if bits == 8:
+            op.may_fail("onnxruntime needs fewer bits for g_idx")
+        op.may_fail("g_idx must hold indices of blocks")
     if op.has("bias"):
         op.may_fail("onnxruntime must know the shape of the bias when it loads the model")
     return packed_product(op, rows, columns)
 
 
-def _is_packed(op: Op, rows: int, columns: int) -> bool:
-    """B and its parameters have the documented shapes, in a form that onnxruntime runs."""
-    bits, block = op.integer("bits", 4), op.integer("block_size", 0)
-    if bits not in (2, 4, 8) or block < 16 or block.bit_count() != 1:
-        return False
-    blocks = -(-rows // block)
-    packed = -(-blocks * bits // 8)
-    return (
-        _has_shape(op, "B", (columns, blocks, block * bits // 8))
-        and _has_shape(op, "scales", (columns, blocks), (columns * blocks,))
-        and _has_shape(op, "zero_points", (columns, packed), (columns * packed,))
-        and (not op.has("zero_points") or op.dtype("zero_points") is DType.UINT8)
-        and _has_shape(op, "bias", (columns,))
-    )
+def _require_shape(op: Op, name: str, *shapes: tuple[int, ...]) -> None:
+    """Require one of these shapes of the input, if it is given. onnxruntime does not check empty ones, nor if B is."""
+    if not op.has(name):
+        return
+    found, reason = op.tensor(name).shape, f"{name} must have the shape {' or '.join(map(str, shapes))}"
+    fits = disjunction(*(conjunction(*map(eq, found, s)) for s in shapes if found.rank == len(s)))
+    if found.is_top:
+        op.may_fail(reason)
+    else:
+        packed = op.tensor("B").shape
+        unchecked = [eq(UNKNOWN_SIZE if s.is_top else s.size, 0) for s in (found, packed)]
+        op.require(disjunction(fits, *unchecked), reason)
+        op.may_fail(reason, unless=fits)
 
 
-def _has_shape(op: Op, name: str, *shapes: tuple[int, ...]) -> bool:
-    """The input is left out, or has one of these shapes."""
-    return not op.has(name) or op.tensor(name).shape.concrete in shapes
-
-
-@rule("MatMulBnb4", inputs="A B absmax", domain=MICROSOFT)
+@rule("MatMulBnb4", inputs="A B absmax", domain=MICROSOFT, complete=True)
 def matmul_bnb4(op: Op) -> Tensor:
     """A @ B for a packed B of K rows and N columns; of N rows and K columns if the attribute transB is 0."""
-    op.may_fail("the packed matrix must fit its attributes")
-    sizes = _size(op, "K"), _size(op, "N")
-    return packed_product(op, *(sizes if op.integer("transB", 1) else sizes[::-1]))
+    rows, columns, block = _size(op, "K"), _size(op, "N"), op.integer("block_size")
+    if block not in (16, 32, 64, 128, 256):
+        op.reject(f"block_size must be 16, 32, 64, 128 or 256, found {block}")
+    if op.integer("quant_type") not in (0, 1):
+        op.reject(f"quant_type must be 0 or 1, found {op.integer('quant_type')}")
+    for name, least in (("B", -(-rows * columns // 2)), ("absmax", -(-rows * columns // block))):
+        shape = op.tensor(name).shape
+        op.require(ge(UNKNOWN_SIZE if shape.is_top else shape.size, least), f"{name} must hold {least} elements")
+    if op.integer("transB", 1):
+        return packed_product(op, rows, columns)
+    if rows > columns:
+        op.may_fail("onnxruntime may read beyond a matrix that is not transposed")
+    return packed_product(op, columns, rows)
 
 
 @rule("MatMulFpQ4", inputs="A B B_shape", domain=MICROSOFT)

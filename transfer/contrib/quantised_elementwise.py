@@ -6,7 +6,7 @@ from absint.lattices.dtype import DType
 from absint.lattices.shape import TOP_SHAPE
 from absint.lattices.value import Tensor, Value
 from absint.transfer import quantised
-from absint.transfer.contrib.parameters import may_refuse_vectors, may_want_zero_points, require_one_value
+from absint.transfer.contrib.parameters import may_refuse_vectors, require_names, require_one_value
 from absint.transfer.contrib.views import restate
 from absint.transfer.op import Op
 from absint.transfer.reduction import by_attribute
@@ -23,7 +23,8 @@ from absint.transfer.rule import MICROSOFT, rule
 def q_linear_binary(op: Op) -> Tensor:
     """An element-wise operation on quantised tensors with broadcasting."""
     scales, zero_points = ("A_scale", "B_scale", "C_scale"), ("A_zero_point", "B_zero_point", "C_zero_point")
-    _require_parameters(op, scales, zero_points)
+    require_one_value(op, *scales, *zero_points)
+    require_names(op, *zero_points)
     may_refuse_vectors(op, *scales, *zero_points)
     return Tensor(op.common_dtype("A", "B"), op.broadcast(op.tensor("A").shape, op.tensor("B").shape))
 
@@ -37,7 +38,9 @@ def q_linear_binary(op: Op) -> Tensor:
 )
 def q_linear_where(op: Op) -> Tensor:
     """Where on quantised tensors."""
-    op.may_fail("the parameters must be single values; onnxruntime may crash if some are constants")
+    parameters = [name for name in op.rule.inputs if name.endswith(("_scale", "_zero_point"))]
+    require_one_value(op, *parameters)
+    op.may_fail("onnxruntime may crash if some parameters are constants")
     shapes = (op.tensor(name).shape for name in ("condition", "X", "Y"))
     return Tensor(op.common_dtype("X", "Y"), op.broadcast(*shapes))
 
@@ -50,22 +53,19 @@ def q_linear_where(op: Op) -> Tensor:
 )
 def q_linear_unary(op: Op) -> Tensor:
     """An element-wise operation on a quantised tensor."""
-    _require_parameters(op, ("X_scale", "Y_scale"), ("X_zero_point", "Y_zero_point"))
+    require_one_value(op, "X_scale", "Y_scale", "X_zero_point", "Y_zero_point")
+    if len(op.inputs) < 5:
+        op.may_fail("onnxruntime crashes if the inputs end before Y_zero_point")
     return Tensor(op.dtype("X"), op.tensor("X").shape)
 
 
-def _require_parameters(op: Op, scales: tuple[str, ...], zero_points: tuple[str, ...]) -> None:
-    require_one_value(op, *scales, *zero_points)
-    may_want_zero_points(op, *zero_points)
-
-
-@rule("QuantizeLinear", inputs="x y_scale y_zero_point", outputs="y", domain=MICROSOFT)
+@rule("QuantizeLinear", inputs="x y_scale y_zero_point", outputs="y", domain=MICROSOFT, complete=True)
 def quantize_linear(op: Op) -> Value:
     """QuantizeLinear of ONNX, with more types."""
     return restate(op, quantised.quantize_linear, op.inputs)[0]
 
 
-@rule("DequantizeLinear", inputs="x x_scale x_zero_point", outputs="y", domain=MICROSOFT)
+@rule("DequantizeLinear", inputs="x x_scale x_zero_point", outputs="y", domain=MICROSOFT, complete=True)
 def dequantize_linear(op: Op) -> Value:
     """DequantizeLinear of ONNX, with more types."""
     return restate(op, quantised.dequantize_linear, op.inputs)[0]

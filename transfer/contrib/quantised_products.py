@@ -6,12 +6,13 @@ Source: onnxruntime's docs/ContribOperators.md and its behaviour.
 from __future__ import annotations
 
 from absint.lattices.dtype import DType
-from absint.lattices.logic.relation import FALSE, disjunction, eq, ne
+from absint.lattices.logic.relation import disjunction, eq, ne
 from absint.lattices.logic.truth import YES
-from absint.lattices.shape import TOP_SHAPE
+from absint.lattices.shape import SCALAR, TOP_SHAPE
 from absint.lattices.terms.expr import Dim
 from absint.lattices.value import SparseTensor, Tensor, Value
 from absint.transfer import linalg
+from absint.transfer.contrib.agreement import require_like
 from absint.transfer.contrib.fused_products import swapped
 from absint.transfer.contrib.parameters import require_one_or_each, require_one_value
 from absint.transfer.contrib.views import restate, retyped
@@ -21,16 +22,20 @@ from absint.transfer.op import Op
 from absint.transfer.rule import MICROSOFT, rule
 
 
-@rule("QGemm", inputs="A a_scale a_zero_point B b_scale b_zero_point C y_scale y_zero_point", domain=MICROSOFT)
+@rule(
+    "QGemm",
+    inputs="A a_scale a_zero_point B b_scale b_zero_point C y_scale y_zero_point",
+    domain=MICROSOFT,
+    complete=True,
+)
 def q_gemm(op: Op) -> Value:
     """Gemm of quantised matrices: in the type of y_zero_point, else floats."""
     dtype = op.dtype("y_zero_point") if op.has("y_zero_point") else DType.FLOAT
     (result,) = restate(op, linalg.gemm, [retyped(op.value(name), dtype) for name in ("A", "B", "C")])
     require_one_value(op, "a_scale", "a_zero_point", "y_scale", "y_zero_point")
     if isinstance(result, Tensor) and not result.shape.is_top:
-        require_one_or_each(op, result.shape[1], "b_scale", "b_zero_point", unless=FALSE)
-    if op.tensor("b_scale").shape.rank != op.tensor("b_zero_point").shape.rank:
-        op.may_fail("scale and zero point of B must have the same shape")
+        require_one_or_each(op, result.shape[1], "b_scale", "b_zero_point")
+    require_like(op, "b_zero_point", "b_scale")
     return result
 
 
@@ -62,7 +67,10 @@ def _scaled_product(op: Op, dtype: DType, *scales: str) -> Tensor:
     empty = eq(shape.size, 0)
     for name in scales:
         _require_scale(op, name, b[-1])
-    require_one_or_each(op, b[-1], "b_zero_point", unless=empty)
+    if (op.optional("b_zero_point") or Tensor(DType.INT8, SCALAR)).shape.rank in (0, 1):
+        require_one_or_each(op, b[-1], "b_zero_point", unless=empty)
+    else:
+        op.may_fail("b_zero_point must have one value, or one for each column")
     if op.has("bias"):
         op.require(
             disjunction(eq(op.tensor("bias").shape.size, b[-1]), empty), "bias must have one value for each column"
@@ -72,8 +80,11 @@ def _scaled_product(op: Op, dtype: DType, *scales: str) -> Tensor:
 
 def _require_scale(op: Op, name: str, columns: Dim) -> None:
     """onnxruntime broadcasts the scale with the product, and may crash where that adds columns."""
-    require_one_or_each(op, columns, name, unless=eq(columns, 1))
     shape = op.tensor(name).shape
+    if shape.rank not in (0, 1):
+        op.may_fail(f"{name} must have one value, or one for each column")
+        return
+    require_one_or_each(op, columns, name, unless=eq(columns, 1))
     if shape.rank == 1 and op.decide(disjunction(eq(shape[0], 1), ne(columns, 1))) is not YES:
         op.may_fail(f"{name} must not have more values than the product has columns")
 

@@ -9,13 +9,13 @@ from collections.abc import Sequence
 
 from absint.lattices.contents import Contents
 from absint.lattices.dtype import DType
-from absint.lattices.logic.relation import disjunction, eq, ge
+from absint.lattices.logic.relation import eq, ge
 from absint.lattices.shape import SCALAR, TOP_SHAPE, shape_of
 from absint.lattices.terms.expr import UNKNOWN_SIZE, Dim, const
 from absint.lattices.terms.normal import ceildiv
 from absint.lattices.terms.real import Real
 from absint.lattices.value import Tensor, Value
-from absint.transfer.contrib.agreement import first_known, of_dims, require_dims, require_like, sizes
+from absint.transfer.contrib.agreement import first_known, of_attribute, of_dims, require_dims, require_like, sizes
 from absint.transfer.contrib.com_microsoft import unary
 from absint.transfer.contrib.views import restate
 from absint.transfer.generators import arange
@@ -37,7 +37,7 @@ grid_sample_ms = rule("GridSample", inputs="X grid", domain=MICROSOFT, complete=
 sample_op = rule("SampleOp", inputs="X", domain=MICROSOFT, complete=True)(unary.function)
 
 
-@rule("Range", inputs="start limit delta", domain=MICROSOFT, elements=True)
+@rule("Range", inputs="start limit delta", domain=MICROSOFT, complete=True, elements=True)
 def arange_by_one(op: Op) -> Sequence[Value]:
     """numpy.arange: max(ceil((limit - start) / delta), 0) numbers, by 1 if delta is left out."""
     dtype = op.common_dtype("start", "limit", "delta")
@@ -67,23 +67,15 @@ def unfold_tensor(op: Op) -> Tensor:
     return of_dims(x.dtype, *x.shape[:axis], count, *x.shape[axis + 1 :], size)
 
 
-def _leading(op: Op, name: str, rank: int) -> tuple[Dim, ...]:
-    """The dims of an input of fixed rank; onnxruntime ignores further axes."""
-    shape = op.tensor(name).shape
-    if shape.rank is None or shape.rank <= rank:
-        return sizes(op, name, rank)
-    op.may_fail(f"{name} must have rank {rank}")
-    return shape.dims
-
-
-@rule("CropAndResize", inputs="X rois batch_indices crop_size", domain=MICROSOFT)
+@rule("CropAndResize", inputs="X rois batch_indices crop_size", domain=MICROSOFT, complete=True)
 def crop_and_resize(op: Op) -> Tensor:
     """A crop of images (N, C, H, W) for each of R regions, resized: (R, C, height, width) of crop_size."""
-    channels = _leading(op, "X", 4)[1]
+    of_attribute(op, "mode", ("bilinear", "nearest"), "bilinear")
+    channels = sizes(op, "X", 4)[1]
     (regions, _), (indices,) = sizes(op, "rois", 2), sizes(op, "batch_indices", 1)
     require_dims(op, "rois", indices, 4)
     require_dims(op, "crop_size", 2)
-    op.may_fail("every region must belong to an image")
+    op.may_fail("every region must belong to an image", unless=eq(first_known(regions, indices), 0))
     size = op.integers("crop_size")
     height, width = size if size is not None and len(size) == 2 else (UNKNOWN_SIZE, UNKNOWN_SIZE)
     for dim in (height, width):
@@ -91,21 +83,29 @@ def crop_and_resize(op: Op) -> Tensor:
     return of_dims(op.dtype("X"), first_known(regions, indices), channels, as_size(height), as_size(width))
 
 
-@rule("WordConvEmbedding", inputs="Sequence W B C", domain=MICROSOFT)
+@rule("WordConvEmbedding", inputs="Sequence W B C", domain=MICROSOFT, complete=True)
 def word_conv_embedding(op: Op) -> Tensor:
     """A vector for each word, (N, characters), by a convolution of its characters: (N, filters)."""
-    op.may_fail("every character must have a vector, and W must have rank 4")
-    filters, _, window, size, *_ = _leading(op, "W", 4)
+    words, characters = _leading(op, "Sequence", 2)
+    filters, _, window, size = _leading(op, "W", 4)
+    _, length = _leading(op, "C", 2)
     require_dims(op, "B", filters)
-    if op.tensor("W").shape.rank == 4 and op.tensor("C").shape.rank == 2:  # onnxruntime accepts other ranks too
-        require_dims(op, "C", sizes(op, "C", 2)[0], size)
-    words, dtype = op.tensor("Sequence").shape, op.common_dtype("W", "B", "C")
-    if words.rank == 1 or words.rank == 0:
-        op.reject(f"Sequence must have rank 2, found shape {words}")
-    if words.rank != 2:
-        return of_dims(dtype, UNKNOWN_SIZE, filters)
-    op.require(disjunction(eq(words[0], 0), ge(words[1], window)), "a word must be at least as long as the window")
-    return of_dims(dtype, words[0], filters)
+    op.require_equal(length, size, "a vector of a character must have the size of the window")
+    for name, dim in (("embedding_size", filters), ("conv_window_size", window), ("char_embedding_size", length)):
+        if (given := op.integer(name, -1)) != -1:
+            op.require_equal(dim, given, f"attribute {name} must be that of the inputs")
+    op.require(ge(characters, window), "a word must be at least as long as the window")
+    op.may_fail("every character must have a vector", unless=eq(words, 0))
+    return of_dims(op.common_dtype("W", "B", "C"), words, filters)
+
+
+def _leading(op: Op, name: str, rank: int) -> tuple[Dim, ...]:
+    """The first dims of an input. onnxruntime accepts further axes, but may read beyond the input."""
+    shape = op.tensor(name).shape
+    if shape.rank is None or shape.rank <= rank:
+        return sizes(op, name, rank)
+    op.may_fail(f"{name} must have rank {rank}")
+    return shape.dims[:rank]
 
 
 @rule("TorchEmbedding", inputs="weight indices padding_idx scale_grad_by_freq", domain=MICROSOFT)
