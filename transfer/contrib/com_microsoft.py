@@ -13,7 +13,6 @@ from absint.lattices.logic.truth import YES
 from absint.lattices.shape import TOP_SHAPE, Shape, shape_of
 from absint.lattices.terms.expr import ONE_EXPR, UNKNOWN_SIZE, Dim, Expr, const, product
 from absint.lattices.value import Tensor
-from absint.transfer.contrib.agreement import sizes
 from absint.transfer.gather import gather_nd
 from absint.transfer.op import Op
 from absint.transfer.padding import pad
@@ -192,6 +191,9 @@ def _require_scale(op: Op, target: Shape) -> None:
     scale = op.tensor("scale").shape
     if op.dtype("scale") is not op.dtype("X"):
         op.may_fail("scale must have the type of X")
+    if op.dtype("scale") is DType.FLOAT16:
+        some = FALSE if scale.is_top or op.version < 6 else ge(scale.size, 1)
+        op.may_fail("onnxruntime may not convert a scale without elements, or before opset 6", unless=some)
     if scale.is_top:
         op.may_fail("scale must broadcast to X")
         return
@@ -239,10 +241,7 @@ def embed_layer_normalization(op: Op) -> Sequence[Tensor]:
             _require_like(op, name, (batch, length))
     positions = op.tensor("position_embedding").shape
     if op.has("position_ids"):
-        found = sizes(op, "position_ids", 2)
-        op.require_equal(found[1], length, "position_ids must have the length of input_ids")
-        op.require(disjunction(eq(found[0], batch), eq(found[0], 1)), "position_ids must have the batch of input_ids")
-        op.may_fail("every position must have an embedding", unless=disjunction(eq(batch, 0), eq(length, 0)))
+        _require_positions(op, batch, length)
     elif not positions.is_top:
         op.require(disjunction(eq(batch, 0), ge(positions[0], length)), "every position must have an embedding")
     for name, table in (("input_ids", "word_embedding"), ("segment_ids", "segment_embedding")):
@@ -250,6 +249,17 @@ def embed_layer_normalization(op: Op) -> Sequence[Tensor]:
             _require_known(op, name, op.tensor(table).shape if op.has(table) else TOP_SHAPE)
     output = Tensor(dtype, shape_of((batch, length, hidden)))
     return output, Tensor(DType.INT32, shape_of((batch,))), output
+
+
+def _require_positions(op: Op, batch: Dim, length: Dim) -> None:
+    """Require positions for each token of one text, or of all. onnxruntime accepts further axes."""
+    shape = op.tensor("position_ids").shape
+    op.may_fail("every position must have an embedding", unless=disjunction(eq(batch, 0), eq(length, 0)))
+    if shape.rank != 2:
+        op.may_fail("position_ids must have rank 2")
+    if shape.rank is not None and len(shape) >= 2:
+        op.require_equal(shape[1], length, "position_ids must have the length of input_ids")
+        op.require(disjunction(eq(shape[0], batch), eq(shape[0], 1)), "position_ids must have the batch of input_ids")
 
 
 def _require_known(op: Op, name: str, table: Shape) -> None:

@@ -36,6 +36,8 @@ def q_gemm(op: Op) -> Value:
     if isinstance(result, Tensor) and not result.shape.is_top:
         require_one_or_each(op, result.shape[1], "b_scale", "b_zero_point")
     require_like(op, "b_zero_point", "b_scale")
+    if op.has("y_zero_point") and not op.has("y_scale"):
+        op.may_fail("onnxruntime may crash on a zero point without a scale")
     return result
 
 
@@ -119,15 +121,18 @@ def q_ordered_matmul(op: Op) -> Tensor:
     return Tensor(DType.INT8, matmul_shape(op, op.tensor("A").shape, op.tensor("B").shape))
 
 
-@rule("SparseToDenseMatMul", inputs="A B", domain=MICROSOFT)
+@rule("SparseToDenseMatMul", inputs="A B", domain=MICROSOFT, complete=True)
 def sparse_to_dense_matmul(op: Op) -> Tensor:
     """A sparse matrix times a dense one, after the transpositions that the attributes ask for."""
     sparse = op.value("A")
     a = sparse.shape if isinstance(sparse, SparseTensor) else TOP_SHAPE
-    op.require_rank(a, 2, "A")
+    b = op.tensor("B").shape
+    for name, shape in (("A", a), ("B", b)):
+        op.require_rank(shape, 2, name)
+        if shape.is_top:
+            op.may_fail(f"{name} must be a matrix")
     op.may_fail("the format of A must be supported")
-    a = swapped(a, bool(op.integer("transA", 0)))
-    b = swapped(op.tensor("B").shape, bool(op.integer("transB", 0)))
+    a, b = swapped(a, bool(op.integer("transA", 0))), swapped(b, bool(op.integer("transB", 0)))
     return Tensor(op.dtype("B"), matmul_shape(op, a, b))
 
 
