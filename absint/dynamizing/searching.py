@@ -17,7 +17,7 @@ by `choosing`, and a target that is left open is no candidate here.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Final, NamedTuple
 
 from absint.dynamizing.alignment import ManyReadingsError, readings
@@ -120,6 +120,8 @@ class Search:
                 for change in found:
                     changes += self._resolved(change)
             except BakedError as error:
+                if error.fixed.reason == SEVERAL:  # what explains it next would be a guess too
+                    raise
                 first = first or error
                 banned |= {(c.operand, c.place, c.is_size, c.value) for c in found}
                 continue
@@ -258,6 +260,8 @@ class Search:
                 for change in changes:
                     found += self._resolved(change, depth)
             except BakedError as error:
+                if error.fixed.reason == SEVERAL:
+                    raise
                 first = first or error
                 continue
             return found
@@ -293,22 +297,19 @@ class Search:
             self._options(node, inputs, [size]), key=lambda change: (self._unlikely(node, change), change.value.size)
         )
         nearly: list[list[Change]] = []
+
+        def giving(tried: Iterable[list[Change]]) -> Iterator[list[Change]]:
+            for joint in tried:
+                exact = self._gives(gate, operation, _with(inputs, joint), index, axis, size, before)
+                if exact:
+                    yield joint
+                elif exact is None and len(joint) == 1:
+                    nearly.append(joint)
+
         if operation.op_type == "Reshape" and not operation.domain:
-            joints = list(self._reshaped(node, inputs, axis, size))
-            joints = [c for c in joints if self._gives(gate, operation, _with(inputs, c), index, axis, size, before)]
-            if len(joints) > 1 and not self._is_of_batches(size):
-                raise BakedError(node, SEVERAL)
-            yield from joints
-        giving: list[Change] = []
-        for change in options:
-            exact = self._gives(gate, operation, _with(inputs, [change]), index, axis, size, before)
-            if exact:
-                giving.append(change)
-            elif exact is None:
-                nearly.append([change])
-        if sum(not change.is_size for change in giving) > 1 and not self._is_of_batches(size):
-            raise BakedError(node, SEVERAL)
-        yield from ([change] for change in giving)
+            yield from self._only(node, size, giving(self._reshaped(node, inputs, axis, size)))
+        yield from self._only(node, size, giving([change] for change in options if not change.is_size))
+        yield from giving([change] for change in options if change.is_size)
         rank = self._rank(self._states[node][index])
         aligned = [c for c in options if rank is None or _from_end(inputs, c) == axis - rank]
         sizes = [change for change in options if change.is_size]
@@ -317,6 +318,17 @@ class Search:
             if len(joint) > 1 and self._gives(gate, operation, _with(inputs, joint), index, axis, size, before):
                 yield joint
         yield from nearly
+
+    def _only(self, node: int, size: Expr, found: Iterator[list[Change]]) -> Iterator[list[Change]]:
+        """What was found. Raises BakedError for a second one, unless runs decide."""
+        if self._is_of_batches(size):
+            yield from found
+            return
+        first, second = next(found, None), next(found, None)
+        if second is not None:
+            raise BakedError(node, SEVERAL)
+        if first is not None:
+            yield first
 
     def _reshaped(self, node: int, inputs: Inputs, axis: int, size: Expr) -> Iterator[list[Change]]:
         """Sizes of the data of a Reshape, and a number of its target, that give an axis of the output this size."""
