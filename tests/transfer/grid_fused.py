@@ -19,9 +19,9 @@ def few(rng: random.Random, chance: float = 0.1) -> int:
     return 0 if rng.random() < chance else rng.choice((1, 2, 3))
 
 
-def about(rng: random.Random, *dims: int, dtype: int = TensorProto.FLOAT, chance: float = 0.02, **more: int) -> Arg:
+def about(rng: random.Random, *dims: int, dtype: int = TensorProto.FLOAT, chance: float = 0.02, high: int = 10) -> Arg:
     """An input of nearly these dims."""
-    return Arg([near(rng, dim, chance) for dim in dims], dtype, **more)
+    return Arg([near(rng, dim, chance) for dim in dims], dtype, high=high)
 
 
 def attention(rng: random.Random, *, quantised: bool = False) -> Case:
@@ -99,11 +99,12 @@ def multi_head_attention(rng: random.Random, *, decoder: bool = False) -> Case:
     outputs = 3 if has_past == (rng.random() < 0.95) else rng.choice((1, 2, 3))
     if not decoder:
         inputs = [*query, *optional[:3], *caches, optional[3]]
-        attributes = {"num_heads": heads} | subset(rng, {"unidirectional": [0, 1], "scale": [0.5]}, 0.2)
+        more = subset(rng, {"unidirectional": [0, 1], "scale": [0.5]}, 0.2)
+        attributes: dict[str, object] = {"num_heads": heads, **more}
         return Case("MultiHeadAttention", inputs, attributes, outputs, domain="com.microsoft", opset=1)
     width = Arg(elements=[beams if rng.random() < 0.9 else 2], dtype=I32, fed=True) if rng.random() < 0.3 else None
     inputs = [*query, *optional[1:3], *caches, width, optional[3], optional[0]]
-    attributes = {"num_heads": heads} | ({"past_present_share_buffer": 1} if shared else {})
+    attributes = {"num_heads": heads, **({"past_present_share_buffer": 1} if shared else {})}
     if not has_past and rng.random() < 0.97:
         inputs[4], outputs = None, 1
     return Case("DecoderMaskedMultiHeadAttention", inputs, attributes, outputs, domain="com.microsoft", opset=1)
@@ -116,7 +117,8 @@ def group_query_attention(rng: random.Random) -> Case:
         batch, length = rng.choice(((1, length), (batch, 1)))
     new = length if rng.random() < 0.85 else rng.choice((0, 1))
     wide = head * groups
-    query = [about(rng, batch, length, head * heads), about(rng, batch, new, wide), about(rng, batch, new, wide)]
+    query: list[Arg | None] = [about(rng, batch, length, head * heads)]
+    query += [about(rng, batch, new, wide), about(rng, batch, new, wide)]
     if rng.random() < 0.2:
         query, new = [about(rng, batch, length, head * heads + 2 * wide), None, None], length
     has_past, windowed = rng.random() < 0.6, rng.random() < 0.15
@@ -196,7 +198,7 @@ def mixture_of_experts(rng: random.Random) -> Case:
     layers = [about(rng, experts, *(wide, hidden)[::turn]), about(rng, experts, wide)]
     layers += [about(rng, experts, *(hidden, inner)[::turn]), about(rng, experts, hidden)]
     tokens = lead[0] if len(lead) == 1 else lead[0] * lead[1]
-    inputs = [about(rng, *lead, hidden), about(rng, tokens, experts), *layers]
+    inputs: list[Arg | None] = [about(rng, *lead, hidden), about(rng, tokens, experts), *layers]
     inputs[3], inputs[5] = (item if rng.random() < 0.5 else None for item in (inputs[3], inputs[5]))
     attributes = {"activation_type": activation, "k": rng.choice((1, 1, 1, 2, 2, 3, 0))} | subset(
         rng, {"use_sparse_mixer": [0, 1], "swiglu_fusion": [1, 1, 1, 1, 0, 2], "normalize_routing_weights": [1]}, 0.5
@@ -240,12 +242,12 @@ def varlen_causal_conv(rng: random.Random) -> Case:
     state = about(rng, rows, channels, max(kernel - 1, 0) * dilation)
     counts = about(rng, rows, dtype=I32) if room or rng.random() < 0.05 else None
     bias = about(rng, channels) if rng.random() < 0.5 else None
-    inputs = [about(rng, tokens, channels), about(rng, channels, 1, kernel), offsets(rng, tokens, rows)]
+    inputs: list[Arg | None] = [about(rng, tokens, channels), about(rng, channels, 1, kernel)]
     attributes = {"dilation": dilation, "state_update_capacity": room} | subset(
         rng, {"activation": ["silu", "swish", "none", "odd"]}, 0.5
     )
     outputs = rng.choice((2, 3))
-    inputs = [*inputs, bias, state, counts]
+    inputs += [offsets(rng, tokens, rows), bias, state, counts]
     return Case("VarlenCausalConvWithState", inputs, attributes, outputs, domain="com.microsoft", opset=1)
 
 

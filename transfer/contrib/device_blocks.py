@@ -88,10 +88,9 @@ def moe_group_router(op: Op) -> Sequence[Tensor]:
     groups, best, chosen = op.integer("n_group", 1), op.integer("topk_group", 1), positive(op, "top_k")
     if op.integer("group_topk", 1) < 1 or not 1 <= best <= groups:
         op.reject(f"group_topk must be positive, and topk_group at most n_group, found {best} of {groups} groups")
-    shape = op.tensor("logits").shape
+    shape, tokens, experts = op.tensor("logits").shape, as_dim(UNKNOWN_SIZE), as_dim(UNKNOWN_SIZE)
     if shape.is_top:
         op.may_fail("logits must have rank 2 or more")
-        tokens, experts = UNKNOWN_SIZE, UNKNOWN_SIZE
     elif len(shape) < 2:
         op.reject(f"logits must have rank 2 or more, found shape {shape}")
     else:

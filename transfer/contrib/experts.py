@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from absint.lattices.logic.relation import conjunction, disjunction, ge, le
+from absint.lattices.logic.relation import Relation, conjunction, disjunction, ge, le
 from absint.lattices.terms.expr import UNKNOWN_SIZE, Dim, product
 from absint.lattices.value import Tensor
 from absint.transfer.contrib.agreement import all_equal, of_attribute, require_dims, sizes
@@ -42,14 +42,15 @@ def _require_layers(op: Op, hidden: Dim, experts: Dim, halves: int | None) -> No
     """Require layers that fit each other, with rows first or last in both; fc1 has `halves` times the inner size."""
     first, second = sizes(op, "fc1_experts_weights", 3), sizes(op, "fc2_experts_weights", 3)
     op.require(conjunction(*(ge(size, 1) for size in second[1:])), "tokens and inner layers must not be empty")
-    forms = []
-    for inner, swapped in ((second[2], False), (second[1], True)):
+    fits: list[Relation] = []
+    for inner, turn in ((second[2], 1), (second[1], -1)):
         wide = UNKNOWN_SIZE if halves is None else halves * inner
-        layers = [(first, (experts, wide, hidden)), (second, (experts, hidden, inner))]
-        forms.append([(found, (e, b, a) if swapped else (e, a, b)) for found, (e, a, b) in layers])
-        if op.has("fc1_experts_bias"):
-            forms[-1].append((sizes(op, "fc1_experts_bias", 2), (experts, wide)))
-    fits = [conjunction(*(all_equal(found, wanted) for found, wanted in form)) for form in forms]
+        form = (
+            all_equal(first, (experts, *(wide, hidden)[::turn])),
+            all_equal(second, (experts, *(hidden, inner)[::turn])),
+        )
+        bias = [all_equal(sizes(op, name, 2), (experts, wide)) for name in ("fc1_experts_bias",) if op.has(name)]
+        fits.append(conjunction(*form, *bias))
     op.require(disjunction(*fits), "the layers must fit the tokens, the experts and each other")
 
 

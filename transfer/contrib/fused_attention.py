@@ -88,7 +88,7 @@ def _require_mask(op: Op, batch: Dim, length: Dim, total: Dim) -> None:
         if op.integer("unidirectional", 0) == 1:
             op.reject("a mask of rank 4 must come without unidirectional")
         op.may_fail("onnxruntime's CPU kernel has no mask of rank 4")
-        op.require(conjunction(ge(mask[2], total), all_equal(mask, (batch, 1, mask[3], mask[3]))), _MASK)
+        op.require(conjunction(ge(mask[2], total), all_equal(mask.dims, (batch, 1, mask[3], mask[3]))), _MASK)
         return
     vectors = [(batch,), (2 * batch,), (3 * batch + 2,)]
     require_form(op, "mask_index", _MASK, *vectors, (batch, total), (batch, 1), (1, 1), (batch, length, total))
