@@ -22,9 +22,6 @@ def mixture_of_experts(op: Op) -> Tensor:
     """The shape of the input, of rank 2 or 3: each token passes through the experts that the router chooses."""
     output, hidden, experts = _routed(op)
     activation, chosen = of_attribute(op, "activation_type", _ACTIVATIONS, "relu"), op.integer("k", 1)
-    if chosen < 1:
-        op.reject(f"k must be positive, found {chosen}")
-    op.require(le(chosen, experts), f"there must be {chosen} experts or more")
     if op.integer("use_sparse_mixer", 0) == 1 and chosen != 2:
         op.reject(f"a sparse mixer must choose 2 experts, found k = {chosen}")
     halves: int | None = 2 if activation == "swiglu" else 1
@@ -68,12 +65,8 @@ _ACTIVATIONS = ("relu", "gelu", "silu", "swiglu", "identity")
 )
 def quantised_mixture_of_experts(op: Op) -> Tensor:
     """MoE with packed weights."""
-    op.may_fail("the weights must fit the experts, of which there must be at least k")
-    output, hidden, _ = _routed(op)
-    op.require_equal(
-        sizes(op, "fc2_experts_weights", 3)[1], hidden, "dim 1 of fc2_experts_weights must be the size of a token"
-    )
-    return output
+    op.may_fail("the weights must fit the tokens and the experts")
+    return _routed(op)[0]
 
 
 def _routed(op: Op) -> tuple[Tensor, Dim, Dim]:
@@ -88,6 +81,9 @@ def _routed(op: Op) -> tuple[Tensor, Dim, Dim]:
     op.require_equal(rows, tokens, "the router must have a row for each token")
     for name in ("fc1_experts_weights", "fc2_experts_weights"):
         op.require_equal(sizes(op, name, 3)[0], experts, f"{name} must have the experts of the router")
+    if (chosen := op.integer("k", 1)) < 1:
+        op.reject(f"k must be positive, found {chosen}")
+    op.require(le(chosen, experts), f"there must be {chosen} experts or more")
     return Tensor(x.dtype, x.shape), hidden, experts
 
 
