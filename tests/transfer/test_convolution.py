@@ -101,6 +101,13 @@ CHANNELS = [
         bindings=sizes(N=[1, 2], H=[3], W=[4], P=[2, 3], Q=[3]),
         expect=["[N, 1, H - 1, W - 1]"],
     ),
+    Case(
+        "DeformConv",
+        [Arg(["N", 2, "H", 4]), Arg([4, 1, 2, 2]), Arg(["N", 16, "P", 3]), Arg([4]), Arg(["N", "K", "P", 3])],
+        {"group": 2, "offset_group": 2},
+        bindings=sizes(N=[0, 1], H=[2, 3], P=[1, 2], K=[4, 8]),
+        expect=["[N, 4, H - 1, 3]"],
+    ),
 ]
 
 

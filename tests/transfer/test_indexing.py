@@ -18,6 +18,12 @@ def index(dims: list[object], top: int = 3) -> Arg:
 
 GATHER = [
     Case(
+        "GatherND",
+        [Arg(["N", "M"]), Arg(elements=[[2], [-3]], dtype=I64)],
+        bindings=sizes(N=[0, 2, 3], M=[0, 2]),
+        expect=["[2, M]"],
+    ),
+    Case(
         "Gather",
         [Arg(["N", "M"]), index(["I", "J"])],
         bindings=sizes(N=[0, 1, 3], M=[0, 2], I=[0, 2], J=[1]),

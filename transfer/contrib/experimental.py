@@ -11,7 +11,7 @@ from absint.transfer.contrib.agreement import of_dims, require_given, sizes
 from absint.transfer.contrib.com_microsoft import unary
 from absint.transfer.elementwise import identity
 from absint.transfer.op import Op
-from absint.transfer.rule import rule
+from absint.transfer.rule import Outputs, rule
 from absint.transfer.slicing import slice_input
 
 LAST = 9
@@ -30,9 +30,13 @@ def parametric(op: Op) -> Tensor:
 
 
 copied = rule("MemcpyFromHost MemcpyToHost", inputs="X", complete=True, elements=True)(identity.function)
-dynamic_slice = rule(
-    "DynamicSlice", inputs="data starts ends axes steps", outputs="output", until=LAST, complete=True, elements=True
-)(slice_input.function)
+
+
+@rule("DynamicSlice", inputs="data starts ends axes steps", outputs="output", until=LAST, complete=True, elements=True)
+def dynamic_slice(op: Op) -> Outputs:
+    """Slice, whose bounds no schema requires."""
+    require_given(op, "data", "starts", "ends")
+    return slice_input.function(op)
 
 
 @rule("ImageScaler", inputs="input", outputs="output", until=LAST, complete=True)

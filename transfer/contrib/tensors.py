@@ -20,14 +20,14 @@ from absint.transfer.contrib.com_microsoft import unary
 from absint.transfer.contrib.views import restate
 from absint.transfer.generators import arange
 from absint.transfer.op import Op
-from absint.transfer.rule import MICROSOFT, rule
+from absint.transfer.rule import MICROSOFT, Outputs, rule
 from absint.transfer.sampling import grid_sample
 from absint.transfer.shape_ops import unsqueeze
 from absint.transfer.window import as_size
 
 
 @rule("ExpandDims", inputs="data axes", domain=MICROSOFT, complete=True, elements=True)
-def expand_dims(op: Op) -> Tensor:
+def expand_dims(op: Op) -> Outputs:
     """numpy.expand_dims along one axis."""
     op.require_equal(op.tensor("axes").shape.size, 1, "axis must be one value")
     return unsqueeze.function(op)
