@@ -337,13 +337,25 @@ def window(op: Op) -> Tensor:
     return Tensor(type_attribute(op, "output_datatype", DType.FLOAT), shape_of((size,)))
 
 
-@rule("MelWeightMatrix", inputs="num_mel_bins dft_length sample_rate lower upper", outputs="output")
+@rule("MelWeightMatrix", inputs="num_mel_bins dft_length sample_rate lower upper", outputs="output", complete=True)
 def mel_weight_matrix(op: Op) -> Tensor:
     """(dft_length // 2 + 1, num_mel_bins) weights."""
     for name in ("sample_rate", "lower", "upper"):
         require_single(op, name)
+    if not _in_spectrum(op):
+        op.may_fail("the bands must lie in the spectrum")
     shape = shape_of((_bins(op), _count(op, "num_mel_bins")))
     return Tensor(type_attribute(op, "output_datatype", DType.FLOAT), shape)
+
+
+def _in_spectrum(op: Op) -> bool:
+    """The constants leave every band in the spectrum, however a kernel rounds."""
+    length, rate, lower, upper = (
+        ar.constant(_sole(op, name)) for name in ("dft_length", "sample_rate", "lower", "upper")
+    )
+    if length is None or rate is None or lower is None or upper is None:
+        return False
+    return 0 <= lower < upper and upper * (length + 1) * 1000 < rate * (length // 2 + 1) * 999
 
 
 def _bins(op: Op) -> Dim:

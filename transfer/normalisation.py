@@ -110,7 +110,11 @@ def group_normalization(op: Op) -> Tensor:
     channels = _channels(x.shape)
     if x.shape.is_top or len(x.shape) < 2:
         op.may_fail("X must have a batch and channels")
-    not_empty(op, "onnxruntime cannot reshape an empty X", x.shape)
+    reason = "onnxruntime cannot reshape an empty X"
+    if x.shape.rank in (2, 3):
+        op.runtime_requires(conjunction(*(ge(size, 1) for size in x.shape)), reason)
+    else:
+        not_empty(op, reason, x.shape)
     empty = [eq(size, 0) for size in x.shape if not size.is_unknown] if not x.shape.is_top else []
     if op.semantics == ONNX:
         empty = []
