@@ -194,7 +194,11 @@ def _windows(op: Op, kernel: Sequence[Dim]) -> list[Window]:
         if window.before < 0 or window.after < 0:
             op.load_risk(f"pads must not be negative, found {op.ints('pads')}")
         if window.same and window.dilation != 1:
-            op.runtime_may_fail("onnxruntime needs dilations of 1 with SAME padding")
+            reason = "onnxruntime needs dilations of 1 with SAME padding"
+            if op.name == "Conv":
+                op.runtime_requires(FALSE, reason)
+            else:
+                op.runtime_may_fail(reason)
     return found
 
 
@@ -283,7 +287,7 @@ def _output_padding(op: Op, found: Sequence[Window]) -> list[int]:
         if not 0 <= value < max(window.stride, window.dilation):
             op.reject(f"output_padding must be from 0 to below stride or dilation, found {value}")
         if value >= window.stride:
-            op.runtime_may_fail("onnxruntime needs an output_padding below the stride")
+            op.runtime_requires(FALSE, "onnxruntime needs an output_padding below the stride")
     return extra
 
 

@@ -299,7 +299,7 @@ def one_hot(op: Op) -> Tensor:
         op.may_fail("axis must be in range")
         return Tensor(dtype)
     if len(shape) == 0:
-        op.runtime_may_fail("onnxruntime needs indices of rank 1 or more")
+        op.runtime_requires(rel.FALSE, "onnxruntime needs indices of rank 1 or more")
     axis = op.axis(op.integer("axis", -1), len(shape) + 1)
     result = shape_of((*shape[:axis], depth, *shape[axis:]))
     return Tensor(dtype, result, _hot(op, result, axis))

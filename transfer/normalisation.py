@@ -5,13 +5,24 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from absint.lattices.dtype import DType
-from absint.lattices.logic.relation import FALSE, Relation, conjunction, disjunction, divisible, eq, ge, ite
+from absint.lattices.logic.relation import (
+    FALSE,
+    TRUE,
+    UNKNOWN_RELATION,
+    Relation,
+    conjunction,
+    disjunction,
+    divisible,
+    eq,
+    ge,
+    ite,
+)
 from absint.lattices.logic.truth import YES
 from absint.lattices.shape import TOP_SHAPE, Shape, shape_of
 from absint.lattices.starred import place, with_size
 from absint.lattices.terms.expr import UNKNOWN_SIZE, Dim, Expr
 from absint.lattices.value import Tensor
-from absint.transfer.caveats import not_empty
+from absint.transfer.caveats import not_empty, runtime_needs
 from absint.transfer.elements.conversion import element_type
 from absint.transfer.op import Op
 from absint.transfer.rule import rule
@@ -49,7 +60,7 @@ def lp_normalization(op: Op) -> Tensor:
     if x.shape.is_top:
         op.may_fail("axis must be in range")
     elif len(x.shape) == 0:
-        op.may_fail("the input must have an axis, found a scalar")
+        runtime_needs(op, FALSE, "the input must have an axis, found a scalar")
     else:
         op.axis(op.integer("axis", -1), len(x.shape))
     return Tensor(x.dtype, x.shape)
@@ -74,13 +85,13 @@ def _has_image_axes(axes: list[int] | None) -> bool:
 def lrn(op: Op) -> Tensor:
     """Local response normalisation across channels: the shape of X, of rank 4 in onnxruntime."""
     x = op.tensor("X")
-    if x.shape.rank != 4:
-        op.runtime_may_fail("onnxruntime needs X of rank 4")
+    rank = UNKNOWN_RELATION if x.shape.is_top else TRUE if len(x.shape) == 4 else FALSE
+    op.runtime_requires(rank, "onnxruntime needs X of rank 4")
     size = op.integer("size")
     if size is None or size <= 0 or size % 2 == 0:
-        op.may_fail("onnxruntime needs a size that is odd and positive")
+        runtime_needs(op, FALSE, "onnxruntime needs a size that is odd and positive")
     if op.number("alpha", 1.0) <= 0 or op.number("beta", 1.0) <= 0:
-        op.may_fail("onnxruntime needs alpha and beta to be positive")
+        runtime_needs(op, FALSE, "onnxruntime needs alpha and beta to be positive")
     return Tensor(x.dtype, x.shape)
 
 
@@ -93,7 +104,7 @@ def instance_normalization(op: Op) -> Tensor:
     elif len(x.shape) < 2:
         op.reject(f"the input must have rank 3 or more, found shape {x.shape}")
     elif len(x.shape) == 2:
-        op.may_fail("the input must have a spatial axis")
+        runtime_needs(op, FALSE, "the input must have a spatial axis")
     if x.dtype in (DType.FLOAT16, DType.UNDEFINED):
         not_empty(op, "onnxruntime may crash on empty FLOAT16 images", x.shape)
     _require_vectors(op, _channels(x.shape), "scale", "B")
@@ -268,9 +279,12 @@ def _normalised(op: Op, *parameters: str) -> DType:
         op.may_fail("X must have an axis, found a scalar")
         return op.dtype("X")
     axis = op.axis(op.integer("axis", -1), len(x.shape))
-    empty = [size for size in x.shape[axis:] if op.decide(ge(size, 1)) is not YES]
-    if empty:
-        op.runtime_may_fail("onnxruntime does not normalise over an empty axis")
+    some = conjunction(*(ge(size, 1) for size in x.shape[axis:]))
+    reason = "onnxruntime does not normalise over an empty axis"
+    if op.name == "LayerNormalization":
+        op.runtime_requires(some, reason)
+    else:
+        op.runtime_may_fail(reason, unless=some)
     for name in parameters:
         if op.has(name):
             _require_broadcast_to(op, op.tensor(name).shape, x.shape, name)

@@ -80,7 +80,8 @@ def _check_rank(op: Op, rank: int) -> None:
     if rank == 2:
         op.may_fail("X must have a spatial axis")
     if rank > 5:
-        op.runtime_may_fail("onnxruntime pools at most three spatial axes")
+        reason = "onnxruntime pools at most three spatial axes"
+        op.runtime_may_fail(reason) if op.rule.domain else op.runtime_requires(FALSE, reason)
 
 
 def _may_refuse_channels(op: Op, batch: Dim, channels: Dim) -> None:
@@ -92,13 +93,15 @@ def _may_refuse_pads(op: Op, found: Sequence[Window]) -> None:
     left_out = op.ints("pads") or [] if op.string("auto_pad", "NOTSET") != "NOTSET" else []
     for value, window in zip(left_out, [*found, *found], strict=False):
         if not 0 <= value < int(window.kernel):
-            op.runtime_may_fail("onnxruntime pads a pool by less than the kernel, even where auto_pad ignores the pads")
+            op.runtime_requires(
+                FALSE, "onnxruntime pads a pool by less than the kernel, even where auto_pad ignores the pads"
+            )
     for window in found:
         kernel = int(window.kernel)
         if min(window.before, window.after) < 0:
             op.ill_formed(f"the pads of a pool must not be negative, found {op.ints('pads')}")
         if max(window.before, window.after) >= kernel:
-            op.runtime_may_fail("onnxruntime pads a pool by less than the kernel")
+            op.runtime_requires(FALSE, "onnxruntime pads a pool by less than the kernel")
         if window.same and kernel < window.stride:
             op.runtime_may_fail("onnxruntime does not crop a pool with SAME padding")
 

@@ -454,9 +454,9 @@ MUTANTS: Final[tuple[Mutant, ...]] = (
         "complete-but-not",
         "a rule that states only a part of what its operator needs is declared complete",
         "absint.transfer.pooling",
-        '@rule("MaxUnpool"',
-        '@rule("MaxUnpool", complete=True',
-        "module('absint.transfer.families').shipped().lookup('', 'MaxUnpool', 20).complete",
+        "    _may_refuse_channels(op, batch, channels)\n    return Tensor(",
+        "    return Tensor(",
+        "node('GlobalMaxPool', floats(1, 'C', 3))",
         runs("pooling"),
     ),
 )
