@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from fractions import Fraction
 
-from absint.lattices.logic.relation import FALSE, Relation, disjunction, eq
+from absint.lattices.logic.relation import FALSE, Relation, conjunction, disjunction, eq
+from absint.lattices.shape import Shape
 from absint.lattices.terms.expr import Dim
 from absint.transfer.elements.arithmetic import constant
 from absint.transfer.op import Op
@@ -15,6 +16,12 @@ def may_refuse_vectors(op: Op, *names: str) -> None:
     for name in names:
         if op.has(name) and op.tensor(name).shape.rank != 0:
             op.may_fail(f"{name} must be a scalar")
+
+
+def may_refuse(op: Op, reason: str, shape: Shape) -> None:
+    """The node may fail for the reason unless this is the shape of one value."""
+    one = FALSE if shape.is_top or len(shape) > 1 else conjunction(*(eq(size, 1) for size in shape))
+    op.may_fail(reason, unless=one)
 
 
 def require_names(op: Op, *names: str) -> None:
@@ -56,4 +63,6 @@ def _require_vector(op: Op, name: str, reason: str, *instead: Relation) -> None:
         op.reject(f"{reason}, found shape {shape}")
 
 
-__all__ = ["may_refuse_vectors", "only_number", "require_names", "require_one_or_each", "require_one_value"]
+__all__ = [
+    "may_refuse", "may_refuse_vectors", "only_number", "require_names", "require_one_or_each", "require_one_value",
+]  # fmt: skip

@@ -6,7 +6,7 @@ from absint.lattices.dtype import DType
 from absint.lattices.shape import TOP_SHAPE
 from absint.lattices.value import Tensor, Value
 from absint.transfer import quantised
-from absint.transfer.contrib.parameters import may_refuse_vectors, require_names, require_one_value
+from absint.transfer.contrib.parameters import may_refuse, may_refuse_vectors, require_names, require_one_value
 from absint.transfer.contrib.views import restate
 from absint.transfer.op import Op
 from absint.transfer.reduction import by_attribute
@@ -38,8 +38,9 @@ def q_linear_binary(op: Op) -> Tensor:
 )
 def q_linear_where(op: Op) -> Tensor:
     """Where on quantised tensors."""
-    parameters = [name for name in op.rule.inputs if name.endswith(("_scale", "_zero_point"))]
-    require_one_value(op, *parameters)
+    for name in op.rule.inputs:  # not read where X or Y is already quantised as Z is
+        if name.endswith(("_scale", "_zero_point")):
+            may_refuse(op, f"{name} must be one value", op.tensor(name).shape)
     op.may_fail("onnxruntime may crash if some parameters are constants")
     shapes = (op.tensor(name).shape for name in ("condition", "X", "Y"))
     return Tensor(op.common_dtype("X", "Y"), op.broadcast(*shapes))

@@ -18,7 +18,7 @@ from absint.transfer.concat import joined
 from absint.transfer.contrib import com_microsoft
 from absint.transfer.contrib.agreement import require_dims
 from absint.transfer.contrib.fused_products import swapped
-from absint.transfer.contrib.parameters import only_number, require_one_value
+from absint.transfer.contrib.parameters import may_refuse, only_number, require_one_value
 from absint.transfer.contrib.views import restate, retyped
 from absint.transfer.op import ANY_TENSOR, Op
 from absint.transfer.rule import MICROSOFT, rule
@@ -33,15 +33,9 @@ def q_linear_concat(op: Op) -> Tensor:
     parts = op.inputs[2:]
     if not parts or len(parts) % 3:
         op.reject(f"inputs must come in threes, found {len(parts)}")
-    require_one_value(op, "Y_scale", "Y_zero_point")
-    for part in (*parts[1::3], *parts[2::3]):
+    for part in (*op.inputs[:2], *parts[1::3], *parts[2::3]):  # not read where a tensor is already quantised as Y is
         shape = part.shape if isinstance(part, Tensor) else TOP_SHAPE
-        if shape.is_top:
-            op.may_fail("scales and zero points must be single values")
-        elif len(shape) > 1:
-            op.reject(f"scales and zero points must be single values, found shape {shape}")
-        elif len(shape) == 1:
-            op.require_equal(shape[0], 1, "scales and zero points must be single values")
+        may_refuse(op, "scales and zero points must be single values", shape)
     dtype = op.dtype("Y_zero_point")
     tensors = [part if isinstance(part, Tensor) else ANY_TENSOR for part in parts[::3]]
     if any(tensor.dtype is not dtype for tensor in tensors):
@@ -169,6 +163,8 @@ def _require_blocks(op: Op, sizes: Sequence[Dim], gathered: int, count: int | No
         return
     blocks = [ceildiv(size, block) if i == axis else size for i, size in enumerate(sizes)]
     require_dims(op, "scales", *blocks)
+    if op.has("zero_points"):
+        op.may_fail("onnxruntime must not see sizes of zero points that it cannot compare")
     require_dims(op, "zero_points", *(ceildiv(n, count or 1) if i == axis else n for i, n in enumerate(blocks)))
 
 

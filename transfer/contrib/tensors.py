@@ -20,21 +20,26 @@ from absint.transfer.contrib.com_microsoft import unary
 from absint.transfer.contrib.views import restate
 from absint.transfer.generators import arange
 from absint.transfer.op import Op
-from absint.transfer.rule import MICROSOFT, Outputs, rule
+from absint.transfer.rule import MICROSOFT, rule
 from absint.transfer.sampling import grid_sample
 from absint.transfer.shape_ops import unsqueeze
 from absint.transfer.window import as_size
 
-
-@rule("ExpandDims", inputs="data axes", domain=MICROSOFT, complete=True, elements=True)
-def expand_dims(op: Op) -> Outputs:
-    """numpy.expand_dims along one axis."""
-    op.require_equal(op.tensor("axes").shape.size, 1, "axis must be one value")
-    return unsqueeze.function(op)
-
-
 grid_sample_ms = rule("GridSample", inputs="X grid", domain=MICROSOFT, complete=True)(grid_sample.function)
 sample_op = rule("SampleOp", inputs="X", domain=MICROSOFT, complete=True)(unary.function)
+
+
+@rule("ExpandDims", inputs="data axis", domain=MICROSOFT, complete=True, elements=True)
+def expand_dims(op: Op) -> Value:
+    """Unsqueeze at one axis."""
+    axis, reason = op.tensor("axis").shape, "axis must be one number"
+    if axis.is_top:
+        op.may_fail(reason)
+    elif len(axis) > 1:
+        op.reject(f"{reason}, found shape {axis}")
+    elif len(axis) == 1:
+        op.require_equal(axis[0], 1, reason)
+    return restate(op, unsqueeze, op.inputs)[0]
 
 
 @rule("Range", inputs="start limit delta", domain=MICROSOFT, complete=True, elements=True)
