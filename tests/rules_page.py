@@ -25,7 +25,7 @@ from tests.pages import settle
 from tests.specification.operators import versions
 from tests.specification.ranks import BOUND, FAMILIES
 from tests.specification.undecided import UNDECIDED
-from tests.specification.unspecified import INTERNAL, REASONS
+from tests.specification.unspecified import INTERNAL, OTHERS, REASONS
 
 PAGE: Final = Path(__file__).parents[1] / "docs" / "rules.md"
 OPERATORS: Final = PAGE.with_name("operators.md")
@@ -198,8 +198,12 @@ def _unspecified() -> Iterator[str]:
     yield f"Their rules are tested or assumed; [operators.md](operators.md) says which ({len(names)}):\n"
     for reason, listed in REASONS.items():
         yield _wrapped(f"- {reason}: {', '.join(sorted(listed.split()))}")
-    layouts = ", ".join(f"{sum(name.startswith(domain) for name in names)} of {domain}" for domain in INTERNAL)
+    layouts, others = (
+        ", ".join(f"{sum(name.startswith(f'{domain}::') for name in names)} of {domain}" for domain in domains)
+        for domains in (INTERNAL, OTHERS)
+    )
     yield _wrapped(f"- onnxruntime puts these layouts into a model that it has loaded, without documents: {layouts}")
+    yield _wrapped(f"- other libraries compute these: {others}")
     yield ""
 
 

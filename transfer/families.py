@@ -111,6 +111,26 @@ FAMILIES: Final[Mapping[str, str]] = {
             TorchEmbedding ComplexMul ComplexMulConj Rfft Irfft GroupNorm BitmaskDropout BitmaskBiasDropout IsAllFinite
             Snpe
     """,
+    "ai.onnx.contrib": """
+        contrib.extensions: DecodeImage ImageDecoder EncodeImage DrawBoundingBoxes ImageReader AudioDecoder
+            GPT2Tokenizer CLIPTokenizer RobertaTokenizer SpmTokenizer HfJsonTokenizer TrieTokenizer BertTokenizer
+            HfBertTokenizer SentencepieceTokenizer WordpieceTokenizer BasicTokenizer BlingFireSentenceBreaker
+            BpeDecoder TrieDetokenizer SentencepieceDecoder BertTokenizerDecoder StringUpper StringLower StringStrip
+            StringMapping StringRegexReplace StringECMARegexReplace StringLength StringToHashBucket
+            StringToHashBucketFast StringConcat StringEqual StringJoin StringSplit StringRegexSplitWithOffsets
+            StringECMARegexSplitWithOffsets MaskedFill StringToVector VectorToString RaggedTensorToSparse
+            RaggedTensorToDense StringRaggedTensorToDense NegPos Inverse GaussianBlur StftNorm SegmentExtraction
+            SegmentSum
+    """,
+    "com.microsoft.extensions": """
+        contrib.extensions: DecodeImage ImageDecoder EncodeImage DrawBoundingBoxes GPT2Tokenizer CLIPTokenizer
+            RobertaTokenizer SpmTokenizer HfJsonTokenizer TrieTokenizer BertTokenizer HfBertTokenizer
+            SentencepieceTokenizer WordpieceTokenizer BasicTokenizer BlingFireSentenceBreaker BpeDecoder
+            TrieDetokenizer SentencepieceDecoder BertTokenizerDecoder
+    """,
+    "TRT": """
+        contrib.tensorrt: EfficientNMS_TRT
+    """,
     "com.microsoft.nchwc": """
         contrib.blocked_layout: ReorderInput ReorderOutput AveragePool GlobalAveragePool GlobalMaxPool MaxPool Conv
             Upsample

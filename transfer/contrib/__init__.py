@@ -11,6 +11,7 @@
     other tensors          tensors: ranges, windows, lookups, crops, transforms, dropout
     other layouts          channels_last (com.ms.internal.nhwc), blocked_layout (com.microsoft.nchwc)
     devices, old models    device_formats device_blocks tensorrt experimental
+    other libraries        extensions
 
 Shared by several of them:
 

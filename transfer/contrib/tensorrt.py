@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from absint.lattices.dtype import DType
+from absint.lattices.records import changed
 from absint.lattices.value import Tensor
 from absint.transfer.contrib.agreement import of_dims, positive, sizes
 from absint.transfer.op import Op
@@ -40,6 +41,10 @@ def efficient_nms(op: Op) -> Sequence[Tensor]:
         of_dims(dtype, batch, count),
         of_dims(DType.INT32, batch, count),
     )
+
+
+efficient_nms_trt = changed(efficient_nms, domain="TRT")
+"""As some exporters write it."""
 
 
 @rule(
