@@ -175,6 +175,7 @@ def simplified_layer_normalization(op: Op) -> Sequence[Tensor]:
     """Root-mean-square normalisation over the axes from `axis` on (an operator of onnxruntime in ONNX's domain)."""
     shape, dtype = op.tensor("X").shape, op.dtype("scale")
     if shape.is_top:
+        op.may_fail("axis must be in range, and scale must broadcast to X")
         return Tensor(dtype), Tensor(DType.FLOAT if op.integer("stash_type", 1) == 1 else DType.UNDEFINED)
     axis = op.axis(op.integer("axis", -1), len(shape))
     op.require(ge(product(shape[axis:]), 1), "the normalised axes must not be empty")
