@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from itertools import pairwise
 from typing import Final
 
 from absint.lattices.dtype import DType
@@ -123,10 +124,14 @@ def _is_pool(op: Op, indexes: Sequence[int]) -> bool:
     lengths = [end - start for start, end in zip(counts, ends, strict=True)]
     if counts[:1] != [0] or min(lengths) < 0 or any(length % n for n, length in enumerate(lengths, 1)):
         return False
+    starts = [
+        (n, at) for n, (first, end) in enumerate(pairwise([*counts, len(pool)]), 1) for at in range(first, end, n)
+    ]
+    grams = {tuple(pool[at : at + n]) for n, at in starts}
     weights = op.attributes.get("weights")
     least, most = op.integer("min_gram_length", 0), op.integer("max_gram_length", 0)
     return (
-        sum(length // n for n, length in enumerate(lengths, 1)) == len(indexes)
+        len(grams) == len(starts) == len(indexes)
         and (not isinstance(weights, (list, tuple)) or len(weights) == len(indexes))
         and 1 <= least <= most <= len(counts)
         and op.integer("max_skip_count", -1) >= 0

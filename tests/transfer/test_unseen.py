@@ -26,8 +26,8 @@ EMPTY_REDUCTION = "Reduce"
 """onnxruntime returns the input of an empty reduction over a negative axis: docs/runtime-differences.md."""
 
 
-ENDS_THE_PROCESS = frozenset({"QLinearAveragePool"})
-"""Operators whose kernels end the process of onnxruntime over odd attributes."""
+ENDS_THE_PROCESS = frozenset({"QLinearAveragePool", "Unique"})
+"""Operators whose kernels end the process of onnxruntime over odd attributes, or for sizes of 0."""
 
 WINDOWS = frozenset({"HannWindow", "HammingWindow", "BlackmanWindow"})
 """onnx.reference, alone to run some of their types, makes empty windows of negative sizes; onnxruntime refuses."""

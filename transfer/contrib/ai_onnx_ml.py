@@ -335,7 +335,7 @@ def feature_vectorizer(op: Op) -> Tensor:
         op.reject(f"inputdimensions must have one number for each of {len(inputs)} inputs, found {len(sizes)}")
     if min(sizes, default=0) < 0:
         op.reject(f"inputdimensions must not be negative, found {sizes}")
-    rows: Dim = UNKNOWN_SIZE
+    rows: Dim | None = None
     for tensor, size in zip(inputs, sizes, strict=True):
         shape = tensor.shape
         if shape.is_top:
@@ -347,9 +347,10 @@ def feature_vectorizer(op: Op) -> Tensor:
             documents_exclude(op, f"the inputs must be rows of features, found shape {shape}")
         runs_as(op, TRUE, eq(shape[-1], size), "an input must have as many features as inputdimensions says")
         found = shape[0] if len(shape) > 1 else ONE_EXPR
-        if not rows.is_unknown:
+        if rows is not None:
             op.require_equal(rows, found, "the inputs must have the same number of rows")
-        rows = found
+        rows = rows if rows is not None and found.is_unknown else found
+    rows = UNKNOWN_SIZE if rows is None else rows
     if len(inputs) > 1:
         op.runtime_may_fail("onnxruntime may end the process without rows", unless=ge(rows, 1))
     return Tensor(DType.FLOAT, shape_of((rows, const(sum(sizes)))))

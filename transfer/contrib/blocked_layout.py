@@ -81,7 +81,7 @@ def pool(op: Op) -> Value:
     _, channels, *sizes = _image(op)
     _require_blocks(op, channels)
     result = restate(op, onnx_rule(op, NEWEST), op.inputs)[0]
-    pooled = result.shape[2:] if isinstance(result, Tensor) and not result.shape.is_top else (UNKNOWN_SIZE,)
+    pooled = result.shape[2:] if isinstance(result, Tensor) and result.shape.rank is not None else (UNKNOWN_SIZE,)
     positive(op, "onnxruntime may crash on an empty image", (*sizes, *pooled))
     return result
 
