@@ -13,6 +13,7 @@
     rows           tuples of elements
     dim            the lattice of dims
     shape dtype    shapes and element types; shape_lattice, shape_texts
+    shape_choice   a few shapes, of which sizes choose one
     starred        the known dims of shapes of unknown rank, `[N, *s, 64]`
     contents ramp  known elements of a tensor; elements that grow evenly along its axes
     block          elements in row-major order, moved about

@@ -13,19 +13,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Final, TypeAlias, TypeVar, overload
 
 from absint.lattices.dim import BOTTOM_DIM
-from absint.lattices.terms.expr import (
-    UNKNOWN_SIZE,
-    Binding,
-    Constant,
-    Dim,
-    Expr,
-    Symbol,
-    add,
-    as_dim,
-    const,
-    product,
-    sole_atom,
-)
+from absint.lattices.terms.expr import UNKNOWN_SIZE, Binding, Constant, Dim, Expr, Symbol, as_dim, product, sole_atom
 from absint.lattices.terms.intern import InternTable
 from absint.lattices.terms.shape_variables import ShapeVariable, changed
 from absint.lattices.terms.substitution import substitute
@@ -155,10 +143,6 @@ class Shape:
         In each run exactly one condition holds.
         """
         return ()
-
-    def _parts(self) -> tuple[Expr, tuple[Shape, ...]] | None:
-        """The number that chooses, and the shapes of which it does; None if the rank is unknown."""
-        return None if self._dims is None else (const(0), (self,))
 
     @property
     def form(self) -> object:
@@ -357,114 +341,6 @@ class StarredShape(Shape):
 
 _STARRED: Final[InternTable[StarredShape]] = InternTable()
 
-MAX_CASES: Final = 4
-"""A choice of more shapes is treated as one of unknown rank."""
-
-
-class ShapeChoice(Shape):
-    """One of a few shapes of different ranks: in each run the one whose index the selector, a number, gives. Interned.
-
-    `[N] if C == 1, else [N, C]` has the selector `ite(C == 1, 0, 1)`. Whatever settles the selector settles the shape.
-    """
-
-    __slots__ = ("_among", "_selector")
-
-    _among: tuple[Shape, ...]
-    _selector: Expr
-
-    def __new__(cls, selector: Dim, among: tuple[Shape, ...]) -> Shape:  # type: ignore[misc]
-        """A shape of known rank where all that remain have one; any shape if the selector or a rank is unknown."""
-        from absint.lattices.logic.relation import chosen_of
-
-        if not isinstance(selector, Expr):
-            return TOP_SHAPE
-        if selector.const is not None:
-            return among[selector.const]
-        left = _cases(selector, among)
-        shapes = [shape for _, shape in left]
-        if not left or len(left) > MAX_CASES or any(shape.rank is None for shape in shapes):
-            return TOP_SHAPE
-        if len({shape.rank for shape in shapes}) == 1:
-            conditions = [condition for condition, _ in left]
-            return shape_of(tuple([chosen_of(conditions, sizes) for sizes in zip(*shapes, strict=True)]))
-
-        def build() -> ShapeChoice:
-            self = object.__new__(cls)
-            self._selector, self._among = selector, among
-            self._dims = self.rank = self.concrete = None
-            self.is_top = self.has_unknown = True
-            self._hash = hash((selector, among))
-            self.open = tuple(dict.fromkeys((selector, *(dim for shape in shapes for dim in shape.open))))
-            self.largest = 0
-            return self
-
-        return _CHOICES.add((id(selector), tuple(map(id, among))), build)
-
-    @staticmethod
-    def of(condition: Relation, a: Shape, b: Shape) -> Shape:
-        """The shape `a` where the condition holds, else `b`, each of known rank or a choice itself."""
-        first, rest = a._parts(), b._parts()
-        if first is None or rest is None:
-            return TOP_SHAPE
-        moved = add(rest[0], const(len(first[1])))
-        return ShapeChoice(condition.choose(first[0], moved), (*first[1], *rest[1]))
-
-    def _parts(self) -> tuple[Expr, tuple[Shape, ...]] | None:
-        return self._selector, self._among
-
-    @property
-    def cases(self) -> tuple[tuple[Relation, Shape], ...]:
-        return tuple(_cases(self._selector, self._among))
-
-    @property
-    def form(self) -> ShapeChoice:
-        """No other shape has the form of a choice."""
-        return self
-
-    @property
-    def free_symbols(self) -> frozenset[str]:
-        return frozenset(name for dim in self.open for name in dim.free_symbols)
-
-    @property
-    def numbers(self) -> tuple[Dim, ...]:
-        return self.open
-
-    @property
-    def has_names(self) -> bool:
-        """No size in a case is unknown."""
-        return not any(shape.has_unknown for _, shape in self.cases)
-
-    @cached_property
-    def size(self) -> Dim:
-        from absint.lattices.logic.relation import chosen_of
-
-        return chosen_of([condition for condition, _ in self.cases], [shape.size for _, shape in self.cases])
-
-    def evaluate(self, binding: Binding) -> list[int]:
-        return self._among[self._selector.evaluate(binding)].evaluate(binding)
-
-    def map(self, change: Callable[[Dim], Dim]) -> Shape:
-        return ShapeChoice(change(self._selector), tuple([shape.map(change) for shape in self._among]))
-
-    def replace(self, mapping: Mapping[Symbol, Dim]) -> Shape:
-        return self.map(lambda d: substitute(d, mapping) if isinstance(d, Expr) else d)
-
-    def __str__(self) -> str:
-        cases = self.cases
-        first = ", ".join(f"{shape} if {condition}" for condition, shape in cases[:-1])
-        return f"{first}, else {cases[-1][1]}"
-
-
-_CHOICES: Final[InternTable[ShapeChoice]] = InternTable()
-
-
-def _cases(selector: Expr, among: tuple[Shape, ...]) -> list[tuple[Relation, Shape]]:
-    """The shapes that the selector may choose, each with the condition under which it does."""
-    from absint.lattices.logic.relation import FALSE, eq
-
-    found = [(eq(selector, index), shape) for index, shape in enumerate(among) if index in selector.bounds]
-    return [(condition, shape) for condition, shape in found if condition is not FALSE]
-
 
 def variable_text(variable: ShapeVariable) -> str:
     """`*s`, the name in backquotes unless it is an identifier."""
@@ -502,13 +378,11 @@ def read_variable(text: str) -> ShapeVariable:
 __all__ = [
     "BOTTOM_DIM",
     "BOTTOM_SHAPE",
-    "MAX_CASES",
     "MAX_RANK",
     "SCALAR",
     "TOP_SHAPE",
     "Item",
     "Shape",
-    "ShapeChoice",
     "StarredShape",
     "read_variable",
     "shape_of",

@@ -22,6 +22,7 @@ from absint.program.steps import LOWERED
 from absint.specification.specs import specification, specified
 from absint.transfer.families import shipped
 from tests.pages import settle
+from tests.specification import incomplete
 from tests.specification.operators import versions
 from tests.specification.ranks import BOUND, FAMILIES
 from tests.specification.undecided import UNDECIDED
@@ -135,6 +136,8 @@ def section() -> str:
         *_table(found),
         "## Operators without a specification\n",
         *_unspecified(),
+        "## Rules that promise nothing\n",
+        *_promising_nothing(),
         "## Operators without an aspect\n",
         _list(f"*Content*: the rule keeps elements, at no instance of the grid ({len(unproved)}):", unproved)
         if unproved
@@ -153,7 +156,7 @@ def section() -> str:
         _list(f"*Sufficient*: rank and attributes decide what is legal, and no size does ({len(free)}):", free),
         _list(f"*Sufficient*: the rule promises no more than necessity ({len(incomplete)}):", incomplete),
         "*Sufficient*: the rule is complete, but leaves a failure open at every instance:\n",
-        *[f"- {item.name}: {item.may_fail[0].removeprefix('may fail: ')}" for item in open_],
+        *[f"- {item.name}: {_open(item)}" for item in open_],
         "",
         "## Claims that no solver decides\n",
         "Each is evaluated at small sizes instead.\n"
@@ -204,6 +207,23 @@ def _unspecified() -> Iterator[str]:
     )
     yield _wrapped(f"- onnxruntime puts these layouts into a model that it has loaded, without documents: {layouts}")
     yield _wrapped(f"- other libraries compute these: {others}")
+    yield ""
+
+
+def _open(item: Aspects) -> str:
+    return item.may_fail[0].removeprefix("may fail: ") if item.may_fail else "a failure that a relation excludes"
+
+
+def _promising_nothing() -> Iterator[str]:
+    names = list(incomplete.incomplete())
+    yield _wrapped(
+        f"Rules of these {len(names)} operators are not *complete*: a node of them is legal at best, and an answer says"
+        " that its rule does not promise that nothing else can fail."
+    )
+    yield ""
+    for reason, listed in incomplete.REASONS.items():
+        yield _wrapped(f"- {reason}: {', '.join(sorted(listed.split()))}")
+    yield _wrapped(f"- nothing of these domains is complete: {', '.join(incomplete.APART)}")
     yield ""
 
 

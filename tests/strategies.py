@@ -17,7 +17,8 @@ from absint.lattices.logic import relation as rel
 from absint.lattices.logic.relation import FALSE, TRUE, Relation
 from absint.lattices.logic.truth import YES
 from absint.lattices.ramp import NO_RAMPS, Ramps, element, ramp
-from absint.lattices.shape import BOTTOM_SHAPE, TOP_SHAPE, Shape, ShapeChoice, StarredShape, shape_of
+from absint.lattices.shape import BOTTOM_SHAPE, TOP_SHAPE, Shape, StarredShape, shape_of
+from absint.lattices.shape_choice import ShapeChoice
 from absint.lattices.shape_lattice import SHAPES
 from absint.lattices.terms import floats
 from absint.lattices.terms.evaluation import values_of

@@ -28,7 +28,8 @@ ORDER: Final = tuple(
     absint.shapes.summaries absint.shapes.timings absint.shapes.memo absint.shapes.advice
     absint.shapes.loops.polynomials absint.shapes.loops.forms absint.shapes.loops.closed_forms
     absint.shapes.loops.orbits absint.shapes.loops.body
-    absint.shapes.loops.invariants absint.shapes.interpretation absint.shapes.branches absint.shapes.loops absint.shapes
+    absint.shapes.loops.invariants absint.shapes.interpretation absint.shapes.joining
+    absint.shapes.branches absint.shapes.loops absint.shapes
     absint.solution absint.analyses absint.runs
     absint.questions.limits absint.questions.sizes absint.queries absint.questions absint.profiles
     absint.declared absint.copies absint.freezing absint.dynamizing absint.costs.operators absint.costs absint.explain

@@ -28,7 +28,7 @@ Shared by several families:
 The families of ai.onnx:
 
     element by element     elementwise broadcasting quantised
-    products               linalg einsum attention
+    products               linalg einsum attention linear_attention
     windows and images     convolution pooling padding resize sampling spatial
     statistics             reduction normalisation losses
     shapes and layout      shape_ops reshape layout concat split

@@ -1,4 +1,4 @@
-"""Attention and related operators: rotary embeddings, cache updates, linear attention."""
+"""Attention and related operators: rotary embeddings, cache updates; what inputs by heads need."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from absint.lattices.logic.relation import (
     ite,
     le,
 )
-from absint.lattices.logic.truth import NO, YES
+from absint.lattices.logic.truth import YES
 from absint.lattices.shape import Shape, shape_of
 from absint.lattices.terms.expr import UNKNOWN_DIM, UNKNOWN_SIZE, Dim, Expr, const
 from absint.lattices.terms.normal import floordiv
@@ -67,11 +67,11 @@ def attention(op: Op) -> tuple[Tensor, ...]:
         return tuple(
             Tensor(op.common_dtype(*names)) for names in (("Q",), ("K", "past_key"), ("V", "past_value"), ("Q",))
         )
-    q, k, v = (_heads(op, *packed) for packed in _PACKED)
+    q, k, v = (heads_of(op, *packed) for packed in _PACKED)
     total = _past_length(op) + k.steps
     needs = [
-        *_batches(q, k, v),
-        *_agreement(q, k, v),
+        *batches(q, k, v),
+        *agreement(q, k, v),
         *_past_needs(op, k, v),
         *_mask_needs(op, q, total, pads=not as_function or op.version >= 24),
         *_nonpad_needs(op, q),
@@ -86,7 +86,7 @@ def attention(op: Op) -> tuple[Tensor, ...]:
         if op.decide(fit) is not YES:
             q, k, v, total = UNKNOWN_HEADS, UNKNOWN_HEADS, UNKNOWN_HEADS, UNKNOWN_SIZE
     else:
-        _require_all(op, needs)
+        require_all(op, needs)
         _require_of_kernel(op, q, k, v, total)
     dtype, size = op.dtype("Q"), v.size
     if as_function and not op.never_empty(size):
@@ -184,7 +184,7 @@ def _require_of_runtime(op: Op, relation: Relation, reason: str) -> None:
         op.runtime_requires(relation, reason)
 
 
-def _heads(op: Op, name: str, attribute: str = "") -> Heads:
+def heads_of(op: Op, name: str, attribute: str = "") -> Heads:
     """An input by heads; `attribute` holds their number if it is packed."""
     shape = op.tensor(name).shape
     if shape.is_top:
@@ -211,15 +211,15 @@ def _may_run_as_function(op: Op) -> bool:
     return op.version >= 25 or has_window or kinds not in ((DType.FLOAT,) * 2, (DType.FLOAT16,) * 2)
 
 
-def _batches(q: Heads, k: Heads, v: Heads) -> Iterator[Need]:
-    yield _equal(q.batch, k.batch, "Q and K must have the same batch size")
-    yield _equal(q.batch, v.batch, "Q and V must have the same batch size")
+def batches(q: Heads, k: Heads, v: Heads) -> Iterator[Need]:
+    yield equal_dims(q.batch, k.batch, "Q and K must have the same batch size")
+    yield equal_dims(q.batch, v.batch, "Q and V must have the same batch size")
 
 
-def _agreement(q: Heads, k: Heads, v: Heads) -> Iterator[Need]:
-    yield _equal(q.size, k.size, "heads of Q and K must have the same size")
-    yield _equal(k.steps, v.steps, "K and V must have the same sequence length")
-    yield _equal(k.heads, v.heads, "K and V must have the same number of heads")
+def agreement(q: Heads, k: Heads, v: Heads) -> Iterator[Need]:
+    yield equal_dims(q.size, k.size, "heads of Q and K must have the same size")
+    yield equal_dims(k.steps, v.steps, "K and V must have the same sequence length")
+    yield equal_dims(k.heads, v.heads, "K and V must have the same number of heads")
     yield Need(divisible(q.heads, k.heads), "heads of Q must be a multiple of those of K")
 
 
@@ -234,10 +234,10 @@ def _past_needs(op: Op, k: Heads, v: Heads) -> Iterator[Need]:
         if shape.rank not in (None, 4):
             yield Need(FALSE, f"{name} must have rank 4", str(shape))
         for axis, a, b in ((0, batch, new.batch), (1, heads, new.heads), (3, size, new.size)):
-            yield _equal(a, b, f"dim {axis} of {name} must equal that of the new steps")
+            yield equal_dims(a, b, f"dim {axis} of {name} must equal that of the new steps")
         lengths.append(length)
     if lengths:
-        yield _equal(lengths[0], lengths[-1], "past_key and past_value must have the same length")
+        yield equal_dims(lengths[0], lengths[-1], "past_key and past_value must have the same length")
 
 
 def _past_length(op: Op) -> Dim:
@@ -276,11 +276,11 @@ def _nonpad_needs(op: Op, q: Heads) -> Iterator[Need]:
         yield Need(fits, "nonpad_kv_seqlen must hold a length for each of the batch", str(lengths.shape))
 
 
-def _equal(a: Dim, b: Dim, reason: str) -> Need:
+def equal_dims(a: Dim, b: Dim, reason: str) -> Need:
     return Need(TRUE if a is b and isinstance(a, Expr) else eq(a, b), reason, f"{a} and {b}")
 
 
-def _require_all(op: Op, needs: Iterable[Need]) -> None:
+def require_all(op: Op, needs: Iterable[Need]) -> None:
     for relation, reason, found in needs:
         op.require(relation, reason, found=found)
 
@@ -290,9 +290,9 @@ def flex_attention(op: Op) -> Tensor:
     """softmax(Q K^T) V by heads of rank 4 inputs; the graphs score_mod and prob_mod change no shape."""
     for name in ("Q", "K", "V"):
         op.require_rank(op.tensor(name).shape, 4, name)
-    q, k, v = _heads(op, "Q"), _heads(op, "K"), _heads(op, "V")
-    _require_all(op, _agreement(q, k, v))
-    for relation, reason, _ in _batches(q, k, v):
+    q, k, v = heads_of(op, "Q"), heads_of(op, "K"), heads_of(op, "V")
+    require_all(op, agreement(q, k, v))
+    for relation, reason, _ in batches(q, k, v):
         op.documents_require(relation, reason)
     op.may_fail("there must be keys, and heads for them", unless=conjunction(ge(k.heads, 1), ge(k.steps, 1)))
     for name in ("score_mod", "prob_mod"):
@@ -316,7 +316,7 @@ def rotary_embedding(op: Op) -> Tensor:
         op.reject(f"rotary_embedding_dim must not be negative, found {part}")
     if op.integer("num_heads", 0) < 0:
         op.runtime_requires(FALSE, "onnxruntime needs num_heads that is not negative")
-    batch, _, steps, size = _heads(op, "X", "num_heads")
+    batch, _, steps, size = heads_of(op, "X", "num_heads")
     turned = Dim(part) if part else size
     op.require(ge(size, turned), "rotary_embedding_dim must not exceed the head size")
     op.documents_require(divisible(turned, 2), "features turn in pairs")
@@ -385,107 +385,16 @@ def _require_from_zero(op: Op, name: str, most: Dim | None, reason: str) -> None
         op.may_fail(reason, unless=disjunction(none, inside(bounds.least, bounds.most or UNKNOWN_DIM)))
 
 
-@rule(
-    "LinearAttention",
-    inputs="query key value past_state decay beta",
-    outputs="output present_state",
-    complete=True,
-)
-def linear_attention(op: Op) -> tuple[Tensor, Tensor]:
-    """Packed (batch, seq, heads * size) inputs to (batch, seq, q_heads * value size) and the state of each head."""
-    for name in ("query", "key", "value"):
-        op.require_rank(op.tensor(name).shape, 3, name)
-    q, k, v = _heads(op, "query", "q_num_heads"), _heads(op, "key", "kv_num_heads"), _heads(op, "value", "kv_num_heads")
-    op.require(divisible(q.heads, k.heads), "heads of Q must be a multiple of those of K")
-    _require_gates(op)
-    past = op.optional("past_state")
-    dtypes = op.common_dtype("query", "key", "value"), op.dtype("query") if past is None else past.dtype
-    needs = [*_batches(q, k, v), *_agreement(q, k, v), *_state_needs(op, q, k, v), *_gate_needs(op, k)]
-    fit = conjunction(*(need.relation for need in needs))
-    if op.semantics == ONNX:
-        _require_all(op, needs)
-    else:
-        # onnxruntime runs the function that defines the operator, which broadcasts, in a Scan that needs shapes
-        for size in dict.fromkeys((q.batch, q.steps, k.batch, k.steps, v.batch, v.steps)):
-            op.runtime_requires(ge(size, 1), "onnxruntime needs axes that are not empty")
-        op.may_fail("batches, heads and lengths of all inputs must agree", unless=fit)
-        op.may_fail("onnxruntime must find the shapes of all inputs as it loads the model")
-        _gates_may_be_refused(op, k)
-    if op.semantics == ONNX or op.decide(fit) is YES:
-        shapes = [shape_of((q.batch, q.steps, q.heads * v.size)), shape_of((q.batch, k.heads, k.size, v.size))]
-    else:
-        ranked = all(op.tensor(n).shape.rank is not None for n in ("query", "key", "value", *_STATES) if op.has(n))
-        shapes = [shape_of((UNKNOWN_SIZE,) * rank) if ranked else Shape(None) for rank in (3, 4)]
-    return Tensor(dtypes[0], shapes[0]), Tensor(dtypes[1], shapes[1])
-
-
-_STATES: Final = ("past_state", "decay", "beta")
-
-
-def _state_needs(op: Op, q: Heads, k: Heads, v: Heads) -> Iterator[Need]:
-    """The state of each head fits, and each query has a key."""
-    yield _equal(q.steps, k.steps, "query and key must have the same sequence length")
-    past = op.optional("past_state")
-    if past is None:
-        return
-    if past.shape.rank != 4:
-        yield Need(FALSE if past.shape.rank is not None else UNKNOWN_RELATION, "past_state must have rank 4")
-    for size, wanted in zip(past.shape.dims if past.shape.rank == 4 else (), (*k[:2], k.size, v.size), strict=False):
-        yield _equal(size, wanted, "past_state must hold a state for each head of the batch")
-
-
-_GATES = {"linear": (), "gated": ("decay",), "delta": ("beta",), "gated_delta": ("decay", "beta")}
-"""The inputs that each update rule of LinearAttention takes."""
-
-
-def _require_gates(op: Op) -> None:
-    """Require decay and rate where the update rule takes them, and only there."""
-    rule = op.string("update_rule", "gated_delta")
-    if rule not in _GATES:
-        op.ill_formed(f"update_rule must be one of {', '.join(_GATES)}, found {rule!r}")
-    for name in ("decay", "beta"):
-        if op.has(name) is not (name in _GATES[rule]):
-            op.ill_formed(f"update_rule {rule!r} {'must have no' if op.has(name) else 'needs'} input {name}")
-
-
-def _gates_may_be_refused(op: Op, k: Heads) -> None:
-    """Inference refuses decay and rate of sizes that the function might broadcast."""
-    for name in filter(op.has, ("decay", "beta")):
-        shape = op.tensor(name).shape
-        if shape.rank not in (None, 3):
-            op.load_risk(f"{name} must have rank 3, found shape {shape}")
-        elif shape.rank == 3 and all(op.is_equal(shape[2], size) is NO for size in (k.heads, _wide(name, k))):
-            op.load_risk(f"{_GATE_WIDTH[name]}, found {shape[2]}")
-
-
-def _wide(name: str, k: Heads) -> Dim:
-    return k.heads * k.size if name == "decay" else Dim(1)
-
-
-_GATE_WIDTH: Final = {
-    "decay": "the last dim of decay must be kv_num_heads (times the head size)",
-    "beta": "the last dim of beta must be kv_num_heads or 1",
-}
-
-
-def _gate_needs(op: Op, k: Heads) -> Iterator[Need]:
-    """Decay and rate are (batch, seq, heads), or the multiples stated."""
-    for name in filter(op.has, ("decay", "beta")):
-        shape = op.tensor(name).shape
-        if shape.rank != 3:
-            fits = UNKNOWN_RELATION if shape.rank is None else FALSE
-            yield Need(fits, f"{name} must have rank 3", f"shape {shape}")
-            continue
-        yield _equal(shape[0], k.batch, f"{name} must have the batch of key")
-        yield _equal(shape[1], k.steps, f"{name} must have the sequence length of key")
-        width = disjunction(eq(shape[2], k.heads), eq(shape[2], _wide(name, k)))
-        yield Need(width, _GATE_WIDTH[name], str(shape[2]))
-
-
 __all__ = [
+    "Heads",
+    "Need",
+    "agreement",
     "attention",
+    "batches",
+    "equal_dims",
     "flex_attention",
-    "linear_attention",
+    "heads_of",
+    "require_all",
     "rotary_embedding",
     "tensor_scatter",
 ]

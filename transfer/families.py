@@ -15,7 +15,7 @@ from absint.transfer.table import Table
 
 FAMILIES: Final[Mapping[str, str]] = {
     "": """
-        attention: Attention RotaryEmbedding TensorScatter LinearAttention
+        attention: Attention RotaryEmbedding TensorScatter
         broadcasting: Add Sub Mul BitwiseAnd BitwiseOr BitwiseXor And Or Xor SwiGLU Div Mod Pow BitShift Equal Less
             Greater LessOrEqual GreaterOrEqual Max Min Sum Mean Where PRelu
         concat: Concat
@@ -30,6 +30,7 @@ FAMILIES: Final[Mapping[str, str]] = {
         generators: Constant ConstantOfShape Range RandomNormal RandomUniform RandomNormalLike RandomUniformLike
             Bernoulli Multinomial EyeLike OneHot HannWindow HammingWindow BlackmanWindow MelWeightMatrix
         layout: Transpose Expand Tile
+        linear_attention: LinearAttention
         linalg: MatMul MatMulInteger QLinearMatMul Gemm Det
         losses: NegativeLogLikelihoodLoss SoftmaxCrossEntropyLoss
         normalisation: Softmax LogSoftmax Hardmax LpNormalization MeanVarianceNormalization LRN

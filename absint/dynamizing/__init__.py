@@ -7,6 +7,7 @@ choosing    the one combination of readings that nothing refutes; judging: what 
             stacked rows (stacked) among others
 finding     rounds of repairing, the shape analysis with repaired constants, and searching, which leads a requirement
             back to a constant; alignment lists the readings of a target of Reshape
+changes     what the search changes
 silent      constants that may hold a size, and that no requirement is about
 recipes     tables whose shape carries a size, as functions of it
 constants   nodes and constants as they stand in the file

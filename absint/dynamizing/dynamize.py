@@ -12,6 +12,7 @@ from absint.copies.annotate import annotated
 from absint.copies.gate import LeftOut
 from absint.copies.saving import STANDARD_OUTPUT, pieces_of
 from absint.copies.style import Style
+from absint.dynamizing.changes import SEVERAL, Fixed
 from absint.dynamizing.choosing import settle
 from absint.dynamizing.constants import Constants
 from absint.dynamizing.judging import Judging
@@ -20,7 +21,6 @@ from absint.dynamizing.preparing import prepared, refuse_overridable, sized
 from absint.dynamizing.request import Axes, Request
 from absint.dynamizing.resizing import Resizing
 from absint.dynamizing.rewriting import Rewriter
-from absint.dynamizing.searching import SEVERAL, Fixed
 from absint.dynamizing.stacked import Compared
 from absint.errors import UsageError
 from absint.lattices.limits import LONG, Limits

@@ -7,10 +7,11 @@ from dataclasses import dataclass, field
 from math import inf
 from typing import TYPE_CHECKING, Final
 
+from absint.dynamizing.changes import BakedError, Change, Fixed
 from absint.dynamizing.preparing import overridable
 from absint.dynamizing.repairing import Choice, Decided, Repairing, Target
 from absint.dynamizing.resizing import Resizing
-from absint.dynamizing.searching import BakedError, Change, Fixed, MayVary, Search
+from absint.dynamizing.searching import MayVary, Search
 from absint.lattices.logic.facts import Facts
 from absint.lattices.logic.relation import Relation
 from absint.lattices.terms.expr import Expr

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING
 
+from absint.dynamizing.resizing import is_batch
 from absint.dynamizing.stacked import Compared, Stacking
 from absint.lattices.terms.expr import symbol
 from absint.lattices.value import Tensor
@@ -17,11 +18,6 @@ if TYPE_CHECKING:
     from absint.dynamizing.finding import Found
     from absint.dynamizing.request import Request
     from absint.solution.analysed import Analysed
-
-
-def is_batch(name: str) -> bool:
-    """The name of a symbol says that it counts rows, none of which depends on another."""
-    return "batch" in name.lower()
 
 
 class Judging:
@@ -78,4 +74,4 @@ class Judging:
         return True
 
 
-__all__ = ["Judging", "is_batch"]
+__all__ = ["Judging"]

@@ -101,4 +101,9 @@ def _samples(sizes: Mapping[str, int]) -> Iterator[dict[str, int]]:
         yield from alone(sizes, [name], (2 * size + 1, 2 * max(size, 1)))
 
 
-__all__ = ["Resizing"]
+def is_batch(name: str) -> bool:
+    """The name of a symbol says that it counts rows, none of which depends on another."""
+    return "batch" in name.lower()
+
+
+__all__ = ["Resizing", "is_batch"]

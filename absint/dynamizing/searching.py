@@ -18,11 +18,12 @@ by `choosing`, and a target that is left open is no candidate here.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from typing import Final, NamedTuple
+from typing import Final
 
 from absint.dynamizing.alignment import ManyReadingsError, readings
-from absint.dynamizing.judging import is_batch
+from absint.dynamizing.changes import SEVERAL, BakedError, Change, Fixed
 from absint.dynamizing.repairing import Decided, Repairing, changed, numbers_of
+from absint.dynamizing.resizing import is_batch
 from absint.lattices.logic.relation import eq
 from absint.lattices.terms.expr import Dim, Expr
 from absint.lattices.value import Tensor, Value
@@ -44,35 +45,6 @@ _CARRIED: Final = 2
 _MOST_CHANGES: Final = 12
 MAX_TRIALS: Final = 1_500
 """Applications of rules in the search for the cause of one requirement."""
-
-
-SEVERAL: Final = "more than one of its numbers may be the size"
-
-
-class Change(NamedTuple):
-    """A number or a size of an input of a node, and what it should be."""
-
-    node: int
-    operand: int
-    place: int
-    """The axis of a size, or the place of a number."""
-    value: Expr
-    is_size: bool
-
-
-class Fixed(NamedTuple):
-    """The place where a change ends that cannot be made."""
-
-    node: int
-    reason: str
-
-
-class BakedError(Exception):
-    """No constant explains a size."""
-
-    def __init__(self, node: int, reason: str) -> None:
-        super().__init__(reason)
-        self.fixed = Fixed(node, reason)
 
 
 MayVary = Callable[[Operand, int], bool]
@@ -406,4 +378,4 @@ def _with(inputs: Inputs, changes: Sequence[Change]) -> Inputs:
     return tuple(found)
 
 
-__all__ = ["BakedError", "Budget", "Change", "Fixed", "MayVary", "Search"]
+__all__ = ["Budget", "MayVary", "Search", "is_size"]

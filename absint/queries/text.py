@@ -17,7 +17,8 @@ from typing import TYPE_CHECKING
 
 from absint.errors import UsageError
 from absint.lattices.logic.relation import TRUE, UNKNOWN_RELATION, Relation, chosen_of, conjunction, implies
-from absint.lattices.shape import TOP_SHAPE, Shape, ShapeChoice
+from absint.lattices.shape import TOP_SHAPE, Shape
+from absint.lattices.shape_choice import ShapeChoice
 from absint.lattices.terms.expr import Dim, Expr
 from absint.lattices.text.nearest import bounded
 from absint.lattices.text.reading import parse, parse_relation

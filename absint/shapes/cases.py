@@ -13,7 +13,8 @@ from absint.lattices.logic.facts import Facts
 from absint.lattices.logic.relation import FALSE, TRUE, Relation, conjunction, disjunction, implies, negation
 from absint.lattices.logic.truth import NO
 from absint.lattices.records import NamedTuple
-from absint.lattices.shape import MAX_CASES, TOP_SHAPE, ShapeChoice
+from absint.lattices.shape import TOP_SHAPE
+from absint.lattices.shape_choice import MAX_CASES, ShapeChoice
 from absint.lattices.terms.expr import Dim, Symbol, expr_of
 from absint.lattices.value import Tensor, Value
 from absint.shapes.joining import Join

@@ -5,7 +5,8 @@ from __future__ import annotations
 from absint.lattices.contents import OPAQUE, Contents, Element
 from absint.lattices.dtype import DTYPES, INTEGER_RANGES, DType
 from absint.lattices.logic.relation import Relation, conjunction, disjunction, eq, implies, ite, negation, truth_of
-from absint.lattices.shape import TOP_SHAPE, Shape, ShapeChoice, shape_of
+from absint.lattices.shape import TOP_SHAPE, Shape, shape_of
+from absint.lattices.shape_choice import ShapeChoice
 from absint.lattices.terms.expr import MAX_DIM, UNKNOWN_DIM, Dim, Expr, Symbol, expr_of
 from absint.lattices.value import TOP, OptionalOf, SequenceOf, Tensor, Value
 from absint.lattices.value_lattice import VALUES

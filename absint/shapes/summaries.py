@@ -13,7 +13,8 @@ from absint.lattices.contents import Contents, Element, element_symbols
 from absint.lattices.dtype import INTEGER_RANGES, DType
 from absint.lattices.logic.relation import Relation, eq, truth_of
 from absint.lattices.records import NamedTuple
-from absint.lattices.shape import Shape, ShapeChoice, shape_of
+from absint.lattices.shape import Shape, shape_of
+from absint.lattices.shape_choice import ShapeChoice
 from absint.lattices.terms.expr import MAX_DIM, Dim, Expr, Symbol, Unknown, expr_of
 from absint.lattices.terms.interval import ANY, Interval
 from absint.lattices.terms.kinds import SymbolKind

@@ -4,9 +4,10 @@ weights of stated sizes: onnxruntime's docs/ContribOperators.md.
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from typing import Final
 
-from absint.specification.formulas import either, equal, product
+from absint.specification.formulas import Formula, Int, both, either, equal, product
 from absint.specification.node import Input, Node, Output, tensor
 from absint.specification.products import multiplied
 from absint.specification.specs import at, specifies
@@ -43,7 +44,7 @@ def packed(node: Node) -> Output:
 )
 def experts(node: Node) -> Output:
     """The shape of the input: tokens with H features. The router has a row for each token and a column for each
-    expert, of which every one has weights (I, H) and then (H, I).
+    expert, of which every one has weights (I, H) and then (H, I), or both transposed.
     """
     x, router, first, second = (node.input(place) for place in (0, 1, 2, 4))
     if node.text("activation_type", "relu") == "swiglu" or any(node.optional(place) is not None for place in (6, 7)):
@@ -51,21 +52,24 @@ def experts(node: Node) -> Output:
     node.demand(x.rank in (2, 3) and router.rank == 2, "the input must be tokens, and the router a matrix")
     node.demand(first.rank == second.rank == 3, "each expert must have two matrices")
     rows, count = router.dims
-    hidden, inner = x.dims[-1], first.dims[1]
+    hidden = x.dims[-1]
     node.requires(equal(rows, product(x.dims[:-1])), "the router must have a row for each token")
     node.requires(count >= node.integer("k", 1), "there must be k experts")
-    for place, wanted in (
-        (2, (count, inner, hidden)),
-        (3, (count, inner)),
-        (4, (count, hidden, inner)),
-        (5, (count, hidden)),
-    ):
-        given = node.optional(place)
-        if given is not None:
-            node.demand(given.rank == len(wanted), "weights must have the axes of experts")
-            for size, fit in zip(given.dims, wanted, strict=True):
-                node.requires(equal(size, fit), "weights must fit the experts and the tokens")
+    forms = []
+    for inner, turn in ((second.dims[2], 1), (second.dims[1], -1)):
+        wanted = {2: (count, *(inner, hidden)[::turn]), 3: (count, inner), 4: (count, *(hidden, inner)[::turn])}
+        forms.append(_of_sizes(node, {**wanted, 5: (count, hidden)}))
+    node.requires(either(*forms), "weights must fit the experts and the tokens")
+    for size in second.dims[1:]:
+        node.limits(size >= 1, "onnxruntime needs features", is_required=True)
     return tensor(x.dims)
+
+
+def _of_sizes(node: Node, wanted: Mapping[int, Sequence[Int]]) -> Formula:
+    """The inputs that are given have these sizes."""
+    given = [(node.input(place), sizes) for place, sizes in wanted.items() if node.optional(place) is not None]
+    node.demand(all(one.rank == len(sizes) for one, sizes in given), "weights must have the axes of experts")
+    return both(*(equal(size, fit) for one, sizes in given for size, fit in zip(one.dims, sizes, strict=True)))
 
 
 @specifies(
@@ -100,8 +104,17 @@ def quantised_experts(node: Node) -> Output:
     "NGramHashMapping",
     domain=MICROSOFT,
     grid=[
-        at("int64=0: B S", "int64=1: M", "int64=1: V", outputs=2, max_ngram_size=3, n_head_per_ngram=2),
-        at("int64=0: B S", "int64=1: 3", "int64=1: 2", "int64=0: C P", outputs=2, max_ngram_size=2, n_head_per_ngram=2),
+        at("int64=0: B S", "int64=1: M", "int64=1: V", outputs=2, max_ngram_size=3, n_head_per_ngram=2, pad_id=0),
+        at(
+            "int64=0: B S",
+            "int64=1: 3",
+            "int64=1: 2",
+            "int64=0: C P",
+            outputs=2,
+            max_ngram_size=2,
+            n_head_per_ngram=2,
+            pad_id=0,
+        ),
         at(
             "int64=0: B S",
             "int64=1: 3",
@@ -111,8 +124,9 @@ def quantised_experts(node: Node) -> Output:
             "int64=0:",
             max_ngram_size=3,
             n_head_per_ngram=2,
+            pad_id=0,
         ),
-        at("int64=0: B", "int64=1: 3", "int64=1: 4", max_ngram_size=3, n_head_per_ngram=2),
+        at("int64=0: B", "int64=1: 3", "int64=1: 4", max_ngram_size=3, n_head_per_ngram=2, pad_id=0),
     ],
 )
 def hashes(node: Node) -> list[Output]:
@@ -136,7 +150,16 @@ def hashes(node: Node) -> list[Output]:
     "VarlenNGramHashMapping",
     domain=MICROSOFT,
     grid=[
-        at("int64=0: N", "int64=1: M", "int64=1: 4", "int32: = 0 n", outputs=2, max_ngram_size=3, n_head_per_ngram=2),
+        at(
+            "int64=0: N",
+            "int64=1: M",
+            "int64=1: 4",
+            "int32: = 0 n",
+            outputs=2,
+            max_ngram_size=3,
+            n_head_per_ngram=2,
+            pad_id=0,
+        ),
     ],
 )
 def hashes_of_rows(node: Node) -> list[Output]:

@@ -14,7 +14,8 @@ from onnx import parser
 import absint
 from absint import Shape
 from absint.cli import run
-from absint.lattices.shape import MAX_CASES, TOP_SHAPE, ShapeChoice
+from absint.lattices.shape import TOP_SHAPE
+from absint.lattices.shape_choice import MAX_CASES, ShapeChoice
 from absint.lattices.shape_lattice import SHAPES
 from absint.lattices.terms.expr import Dim
 from absint.lattices.text import parse_relation as relation

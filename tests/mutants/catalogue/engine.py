@@ -172,7 +172,7 @@ MUTANTS: Final[tuple[Mutant, ...]] = (
     mutant(
         "join-keeps-the-first-branch",
         "after an If by sizes the values are those of its first branch",
-        "absint.shapes.branches",
+        "absint.shapes.joining",
         "return ite(self.condition, a, b)",
         "return a",
         "flow('if_by_a_relation_over_dims')",
@@ -181,7 +181,7 @@ MUTANTS: Final[tuple[Mutant, ...]] = (
     mutant(
         "join-of-data-keeps-the-first-branch",
         "after an If by data the values are those of its first branch",
-        "absint.shapes.branches",
+        "absint.shapes.joining",
         "named = self._named.get((a, b))",
         "named = a",
         "flow('if_by_data')",
@@ -199,7 +199,7 @@ MUTANTS: Final[tuple[Mutant, ...]] = (
     mutant(
         "contents-of-the-first-branch",
         "elements that differ between branches are those of the first",
-        "absint.shapes.branches",
+        "absint.shapes.joining",
         "            return x if x is y else None\n        pairs",
         "            return x if x is y else None\n        return x\n        pairs",
         "flow('if_gives_a_target_shape')",

@@ -28,7 +28,7 @@ MUTANTS: Final[tuple[Mutant, ...]] = (
         "zero-is-as-near-as-any",
         "the nearest sizes make a tensor empty where others are legal",
         "absint.questions.sizes.nearest",
-        "sizes, proved = self._first(not_empty)",
+        "sizes, proved = self._first(extra)",
         "sizes, proved = self._first()",
         f"graph({EIGHTHS}).nearest({{'N': 1}}).sizes",
         OF_MODELS,
