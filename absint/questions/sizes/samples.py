@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from itertools import islice
+from itertools import cycle, islice
 from math import log2
 from random import Random
 from typing import TYPE_CHECKING, Final
@@ -15,7 +15,7 @@ from absint.lattices.limits import LONG, Limits
 from absint.lattices.text.escapes import excerpt, json_text, plain
 from absint.questions.limits import checked
 from absint.questions.sizes.nearest import LegalSizes, SizeRange
-from absint.solver.candidates import coprime
+from absint.solver.candidates import PRIMES
 
 if TYPE_CHECKING:
     from absint.solution.analysed import Analysed
@@ -121,7 +121,7 @@ def _wanted(legal: LegalSizes, count: int) -> Iterator[dict[str, int]]:
         return {name: round(2 ** draw.uniform(*pair)) for name, pair in ends.items()}
 
     yield {name: r.start for name, r in ranges.items()}
-    yield {name: ranges[name].start + (prime - 1) * ranges[name].step for name, prime in coprime(ranges).items()}
+    yield {name: r.start + (prime - 1) * r.step for (name, r), prime in zip(ranges.items(), cycle(sorted(PRIMES)))}
     yield {name: max(_LARGE - 7 * at, 1) for at, name in enumerate(ranges)}
     for place in (-1, 0, -2, 1):
         for name, r in ranges.items():
