@@ -27,6 +27,8 @@ def dft(op: Op) -> Tensor:
     """numpy.fft along the input axis (-2), real and imaginary parts in the last axis."""
     if not op.has("axis"):
         return _transform(op, -2)
+    if op.tensor("axis").shape.rank not in (None, 0):
+        documents_exclude(op, "axis must be a scalar")
     axis = op.constants("axis")
     return _transform(op, axis[0] if axis else None)
 

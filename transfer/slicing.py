@@ -13,7 +13,7 @@ from absint.lattices.logic.truth import YES
 from absint.lattices.records import NamedTuple
 from absint.lattices.shape import TOP_SHAPE, shape_of
 from absint.lattices.starred import places, with_size
-from absint.lattices.terms.expr import MAX_DIM, UNKNOWN_DIM, Dim, Expr, Unknown, const
+from absint.lattices.terms.expr import MAX_DIM, UNKNOWN_DIM, UNKNOWN_SIZE, Dim, Expr, Unknown, const
 from absint.lattices.terms.intern import remembered
 from absint.lattices.terms.interval import Interval
 from absint.lattices.terms.normal import ceildiv
@@ -162,6 +162,8 @@ def _at_most(op: Op, axis: int, size: Dim, *bounds: Dim) -> Dim:
 @remembered
 def sliced_size(facts: Facts, size: Dim, start: Dim, end: Dim, step: int) -> Dim:
     """The number of elements of x[start:end:step]; negative bounds count from the end."""
+    if step < 0 and _may_be_far(end):
+        return UNKNOWN_SIZE
     count = _forward if step > 0 else _backward
     return _over_cases(
         facts,
@@ -205,6 +207,12 @@ def _end_from_front(facts: Facts, end: Dim, size: Dim, step: int) -> list[Bound]
     if isinstance(end, Expr) and end.const in _FAR:
         return [Bound(TRUE, size if step > 0 else Dim(-1), inside=True)]
     return _from_front(facts, end, size)
+
+
+def _may_be_far(end: Dim) -> bool:
+    """An end that a run gives, so that it may be one that means the far end."""
+    bounds = [symbol.bounds for symbol in end.symbols] if isinstance(end, Expr) else [end.bounds]
+    return any(lo is None or lo < 0 or hi is None or hi > MAX_DIM for lo, hi in bounds)
 
 
 _FAR: Final = (2**31 - 1, 2**63 - 1)
