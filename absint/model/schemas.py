@@ -92,7 +92,8 @@ class Form(NamedTuple):
         """
         if attributes.items() <= self.attributes.items() and attributes.keys() >= {*self.required}:
             return _NONE
-        required = () if self.name in ("Constant-1", "Constant-9") else self.required  # onnxruntime takes the forms of later versions
+        later = self.name in ("Constant-1", "Constant-9")  # onnxruntime takes the forms of later versions
+        required = () if later else self.required
         missing = [f"required attribute {a} of {self.name} is missing" for a in required if a not in attributes]
         unknown = [f"{self.name} has no attribute {a}" for a in attributes if a not in self.attributes]
         wrong = [

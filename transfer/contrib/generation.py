@@ -123,6 +123,9 @@ def ngram_repeat_block(op: Op) -> Tensor:
 )
 def bifurcation_detector(op: Op) -> Sequence[Tensor]:
     """The current tokens, then the predicted ones until they leave the source; an index of unchanged shape."""
+    least, most = op.integer("min_ngram_size", 1), op.integer("max_ngram_size", 3)
+    if not 1 <= least <= most:
+        op.reject(f"n-grams must have 1 token or more, and at most max_ngram_size, found {least} to {most}")
     (current,) = sizes(op, "cur_tokens", 1)
     (source,) = sizes(op, "src_tokens", 1)
     index = op.tensor("prev_suffix_match_idx")
