@@ -36,7 +36,7 @@ class Case(NamedTuple):
 
 
 MS, ML = "com.microsoft::", "ai.onnx.ml::"
-PAST: list[Dims | None] = [["B", 1, "P", 4], ["B", 1, "P", 4]]
+PAST: list[Dims | None] = [["B", 1, "P", 8], ["B", 1, "P", 8]]
 DOUBLED = {2: np.array([1, 1, 2, 2], np.float32)}
 
 CASES = [
@@ -81,8 +81,8 @@ CASES = [
          {"num_heads": 2}),
     Case(MS + "MultiHeadAttention", [["B", "S", 8], ["B", "L", 8], ["B", "L", 8], [24]], "16*B*L*S",
          "44*B*L*S + 16*B*L + 8*B*S", {"num_heads": 2}),
-    Case(MS + "GroupQueryAttention", [["B", "S", 8], ["B", "S", 4], ["B", "S", 4], *PAST, ["B"], []],
-         "16*B*S*max(P, 9)", "44*B*S*max(P, 9)", {"num_heads": 2, "kv_num_heads": 1}, outputs=3,
+    Case(MS + "GroupQueryAttention", [["B", "S", 16], ["B", "S", 8], ["B", "S", 8], *PAST, ["B"], []],
+         "32*B*S*max(P, 9)", "76*B*S*max(P, 9)", {"num_heads": 2, "kv_num_heads": 1}, outputs=3,
          types={5: TensorProto.INT32, 6: TensorProto.INT32}, given={6: np.array(9, np.int32)}),
     Case(ML + "LinearClassifier", [["N", 3]], "6*N", "14*N",
          {"coefficients": [0.0] * 6, "intercepts": [0.0] * 2, "classlabels_ints": [0, 1]}, outputs=2),

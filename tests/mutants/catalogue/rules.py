@@ -456,7 +456,7 @@ MUTANTS: Final[tuple[Mutant, ...]] = (
         "absint.transfer.pooling",
         "    _may_refuse_channels(op, batch, channels)\n    return Tensor(",
         "    return Tensor(",
-        "node('GlobalMaxPool', floats(1, 'C', 3))",
+        "graph('(float[N, C, 3] x) => (float[A, B, D] y) { y = GlobalMaxPool(x) }').check({'N': 1, 'C': 0}).outcome",
         runs("pooling"),
     ),
 )
