@@ -58,9 +58,8 @@ def models_of(case: Case, arrays: Sequence[Array | None]) -> Iterator[onnx.Model
     graph = helper.make_graph([call], "graph", inputs, infos, initialisers)
     known = versions()[case.domain, case.op]
     own = max((v for v in known if v <= case.opset), default=0)
-    for version in sorted(
-        max(v, OLDEST) for v in known - {own} if 7 <= v <= NEWEST or (case.domain and v <= NEWEST_ML)
-    ):
+    least, oldest, most = (1, 1, NEWEST_ML) if case.domain else (7, OLDEST, NEWEST)
+    for version in sorted(max(v, oldest) for v in known - {own} if least <= v <= most):
         function = helper.make_function("my", "F", given, outputs, [node], imports(case.domain, case.opset))
         opsets = [*imports(case.domain, version), helper.make_opsetid("my", 1)]
         yield helper.make_model(graph, opset_imports=opsets, functions=[function], ir_version=10)
