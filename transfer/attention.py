@@ -24,6 +24,7 @@ from absint.lattices.shape import Shape, shape_of
 from absint.lattices.terms.expr import UNKNOWN_DIM, UNKNOWN_SIZE, Dim, Expr, const
 from absint.lattices.terms.normal import floordiv
 from absint.lattices.value import Tensor
+from absint.transfer.caveats import runtime_needs
 from absint.transfer.op import Op
 from absint.transfer.rule import PREVIEW, rule
 from absint.transfer.semantics import ONNX
@@ -153,16 +154,16 @@ def _require_form(op: Op, as_function: bool) -> None:
 def _require_of_kernel(op: Op, q: Heads, k: Heads, v: Heads, total: Dim) -> None:
     """Require what onnxruntime's kernel needs beyond the documents, and doubt what these leave open."""
     for size in (q.batch, q.heads, q.steps, q.size, k.heads, k.steps, v.size):
-        _require_of_runtime(op, ge(size, 1), "attention needs axes that are not empty")
+        runtime_needs(op, ge(size, 1), "attention needs axes that are not empty")
     for heads, (name, attribute) in zip((q.heads, k.heads), _PACKED, strict=False):
         if op.tensor(name).shape.rank == 4 and (count := op.integer(attribute, 0)) > 0:
-            _require_of_runtime(op, eq(heads, count), f"{attribute} must be left out, or the heads of {name}")
+            runtime_needs(op, eq(heads, count), f"{attribute} must be left out, or the heads of {name}")
     mask = op.optional("attn_mask")
     if mask is not None and mask.shape.rank is not None:
         if op.version == 23 and mask.shape.rank:
-            _require_of_runtime(op, eq(mask.shape[-1], total), "attn_mask must be as long as the keys")
+            runtime_needs(op, eq(mask.shape[-1], total), "attn_mask must be as long as the keys")
         if mask.shape.rank < 2:  # the reference needs rows for is_causal
-            require = _require_of_runtime if not mask.shape.rank or op.integer("is_causal", 0) else Op.runtime_requires
+            require = runtime_needs if not mask.shape.rank or op.integer("is_causal", 0) else Op.runtime_requires
             require(op, FALSE, "attn_mask must have rank 2 or more")
         for size, wanted in zip(reversed(mask.shape.dims), (total, q.steps), strict=False):
             op.runtime_requires(eq(size, wanted), "onnxruntime broadcasts attn_mask along batches and heads alone")
@@ -174,14 +175,6 @@ def _require_of_kernel(op: Op, q: Heads, k: Heads, v: Heads, total: Dim) -> None
         op.may_fail("qk_matmul_output_mode must be 0, 1, 2 or 3")
     if op.has("nonpad_kv_seqlen") and op.semantics != ONNX:
         _require_from_zero(op, "nonpad_kv_seqlen", total, "onnxruntime needs nonpad_kv_seqlen from 0 to the keys")
-
-
-def _require_of_runtime(op: Op, relation: Relation, reason: str) -> None:
-    """onnxruntime fails wherever the relation does not hold; the documents leave that open."""
-    if op.semantics == ONNX:
-        op.may_fail(reason, unless=relation)
-    else:
-        op.runtime_requires(relation, reason)
 
 
 def heads_of(op: Op, name: str, attribute: str = "") -> Heads:
@@ -378,7 +371,7 @@ def _require_from_zero(op: Op, name: str, most: Dim | None, reason: str) -> None
     known = conjunction(*(inside(e, e) if isinstance(e, Dim) else UNKNOWN_RELATION for e in elements))
     none = eq(x.shape.size, 0)
     if known is not UNKNOWN_RELATION:
-        _require_of_runtime(op, disjunction(none, known), reason)
+        runtime_needs(op, disjunction(none, known), reason)
     elif bounds is None or bounds.least is None or (bounds.most is None and most is not None):
         op.may_fail(reason, unless=none)
     else:
