@@ -14,7 +14,8 @@ from absint.explain.reasons import formal, why_open
 from absint.lattices.contents import OPAQUE, Element, element_symbols, replace_in
 from absint.lattices.terms.expr import Dim, Expr
 from absint.lattices.terms.kinds import SymbolKind
-from absint.lattices.value import Value
+from absint.lattices.value import AnyTensor, Value
+from absint.program.steps import Operand
 
 if TYPE_CHECKING:
     from absint.solution.analysed import Analysed
@@ -146,8 +147,15 @@ class Derivation:
             return Origin(
                 "invented", parts, why_open(self._analysis, self._states, *slot), (), found.attributes, found.by_facts
             )
+        if any(self._is_chosen(operand) for operand in item.operands):
+            return Origin("control", parts, "for each shape of an input, of which sizes choose one")
         kind: Kind = "computed" if parts else "fixed"
         return Origin(kind, parts, "", (), *found[2:])
+
+    def _is_chosen(self, operand: Operand) -> bool:
+        """Sizes choose the shape of the operand, so that its axes have no numbers."""
+        value = self._states[operand[0]][operand[1]] if operand[0] >= 0 else None
+        return isinstance(value, AnyTensor) and bool(value.shape.cases)
 
     def _source_of(self, slot: Slot, declared: Value) -> Origin:
         """An input, which may be known more exactly than declared, or an initialiser."""

@@ -28,7 +28,6 @@ def _told(name: str) -> list[str]:
         ("loop_doubles", "0 <= _d0: the number of the trip, from 0, Loop #0"),
         ("loop_doubles", "0 <= _d1: carried: its value at the start of one trip, Loop #0"),
         ("loop_doubles", "N <= _d2: after max(m, 0) trips, Loop #0"),
-        ("if_squeeze_pattern_is_flattened", "0 <= _d0: the rank of its input data is unknown, Reshape #7"),
     ],
 )
 def test_causes_and_bounds(name: str, told: str) -> None:
