@@ -43,7 +43,7 @@ UNKNOWN_HEADS = Heads(*[UNKNOWN_SIZE] * 4)
 
 
 class Need(NamedTuple):
-    """What must hold, that in words, and the sizes."""
+    """A relation that a run requires, the reason, and the sizes found."""
 
     relation: Relation
     reason: str

@@ -38,7 +38,7 @@ if TYPE_CHECKING:
 class Op(Stating):
     """One operator instance during one application of its rule."""
 
-    __slots__ = ("bounds", "inputs", "name", "outputs", "policy", "version")
+    __slots__ = ("absent", "bounds", "inputs", "name", "outputs", "policy", "version")
 
     def __init__(
         self,
@@ -63,6 +63,8 @@ class Op(Stating):
         """The version of the operator's domain that the model imports."""
         self.outputs = outputs
         """The number of outputs of the node."""
+        self.absent: frozenset[int] = frozenset()
+        """Those that it leaves out, by index."""
         self._facts = facts
         self.name = name or rule.names[0]
         """The operator."""
@@ -117,8 +119,8 @@ class Op(Stating):
         return [v if isinstance(v, Tensor) else ANY_TENSOR for v in self.inputs if v is not None]
 
     def wants(self, index: int) -> bool:
-        """The node has an output with this index."""
-        return index < self.outputs
+        """The node has an output with this index, and gives it a name."""
+        return index < self.outputs and index not in self.absent
 
     def flag(self, name: str, *, default: bool = False) -> bool:
         """An integer attribute that is 0 or 1. Runtimes refuse other numbers, or read them as 0."""

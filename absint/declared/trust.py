@@ -185,7 +185,7 @@ def _with_rule(operation: Operation, declared: _Outputs) -> Operation:
     return Operation(
         k.domain, k.op_type, k.version, given, k.attributes, k.outputs, k.possible_failures, k.malformed, False, k.form,
         k.types, k.body, k.other,
-    )  # fmt: skip
+    ).without(k.absent)  # fmt: skip
 
 
 def _unknown(op: Op) -> Sequence[Value]:

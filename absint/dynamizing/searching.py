@@ -292,7 +292,7 @@ class Search:
         yield from nearly
 
     def _only(self, node: int, size: Expr, found: Iterator[list[Change]]) -> Iterator[list[Change]]:
-        """What was found. Raises BakedError for a second one, unless runs decide."""
+        """The changes found. Raises BakedError if there are two, unless runs on stacked rows decide."""
         if self._is_of_batches(size):
             yield from found
             return

@@ -133,12 +133,17 @@ class Captures:
 
 
 def attribute_key(
-    op_type: str, family: Hashable, outputs: int, attributes: Sequence[AttributeMessage]
+    op_type: str, family: Hashable, outputs: Hashable, attributes: Sequence[AttributeMessage]
 ) -> tuple[object, ...]:
     """Equal for instances whose attributes are equal byte for byte; large tensors count by type, dims and length."""
     if not family and op_type not in HOLDING:
         return (op_type, family, outputs, *map(_serialised, attributes))
     return (op_type, family, outputs, *map(_attribute_key, attributes))
+
+
+def outputs_key(outputs: Sequence[str]) -> Hashable:
+    """Equal for nodes with as many outputs of which the same are left out."""
+    return len(outputs) if "" not in outputs else tuple(map(bool, outputs))
 
 
 _serialised: Final = methodcaller("SerializeToString")

@@ -55,7 +55,7 @@ def _changed(operation: Operation, failures: tuple[str, ...], other: Operation |
     return Operation(
         k.domain, k.op_type, k.version, k.rule, k.attributes, k.outputs, failures, k.malformed, True, k.form, k.types,
         k.body, other,
-    )  # fmt: skip
+    ).without(k.absent)  # fmt: skip
 
 
 __all__ = ["in_function"]

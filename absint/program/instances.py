@@ -62,13 +62,14 @@ class Instances:
         self,
         operator: tuple[str, str, int],
         attributes: Sequence[AttributeMessage],
-        outputs: int,
+        outputs: Sequence[str],
         key: Hashable,
         place: Callable[[], str],
     ) -> Operation | None:
         """The operation of an instance; None if the operator has no rule, and a function as its body.
 
-        `operator` is its domain, name and version, and `key` all that its operation depends on, except the version.
+        `operator` is its domain, name and version. `outputs` are names, empty where one is left out. `key` is all that
+        its operation depends on, except the version.
         """
         identity = (operator[2], key)
         said, kinds = len(self._report.diagnostics), {a.name: a.type for a in attributes}
@@ -92,7 +93,7 @@ class Instances:
         operator: tuple[str, str, int],
         attributes: Sequence[AttributeMessage],
         kinds: Mapping[str, int],
-        outputs: int,
+        outputs: Sequence[str],
         place: Callable[[], str],
     ) -> Operation | None:
         "".join((operator[0], operator[1], *kinds))  # TypeError for a name that is not valid UTF-8, which is bytes
@@ -105,9 +106,9 @@ class Instances:
                 return None
             rule = self._lookup.last_resort(*operator, attributes)
             types = types if rule is None or rule.inferred else None
-        decoded = self.decoded(attributes)
+        decoded, absent = self.decoded(attributes), frozenset(at for at, name in enumerate(outputs) if not name)
         if not known.is_standard:
-            return Operation(*operator, rule, decoded, outputs, types=types)
+            return Operation(*operator, rule, decoded, len(outputs), types=types).without(absent)
         fatal, harmless = known.departures(operator, kinds)
         for text in harmless:
             self._report.note("node-form", place(), text)
@@ -116,13 +117,13 @@ class Instances:
             *operator,
             rule,
             decoded,
-            outputs,
+            len(outputs),
             (*fatal, *harmless),
             malformed=fatal,
             is_standard=True,
             form=known.form,
             types=types,
-        )
+        ).without(absent)
 
     def _operator(self, domain: str, op_type: str, version: int) -> _Operator:
         if self._is_shipped and schemas.is_of_onnx(domain):

@@ -15,7 +15,7 @@ from absint.lattices.value import TOP
 from absint.model import schemas
 from absint.model.definitions import definition_texts
 from absint.model.load import Loaded, unreadable_texts
-from absint.model.protos import Captures, attribute_key, domain_of, resolved
+from absint.model.protos import Captures, attribute_key, domain_of, outputs_key, resolved
 from absint.model.wire.fields import MalformedError
 from absint.model.wire.graphs import Node as ReadNode
 from absint.program.declarations import declared_shapes
@@ -193,15 +193,15 @@ class Lowerer:
             key: Hashable
             if isinstance(node, ReadNode) and (formals is None or node.tail.is_closed):
                 inputs, outputs, tail = node.input, node.output, node.tail
-                attributes, key = tail.attribute, (tail, len(outputs))
+                attributes, key = tail.attribute, (tail, outputs_key(outputs))
             else:  # one slice of protobuf is faster than single reads
                 inputs, outputs, attributes = node.input[:], tuple(node.output[:]), node.attribute[:]
                 if attributes or functions:
                     if attributes and formals is not None:
                         attributes = resolved(attributes, formals)
-                    key = self._key(node, attributes, len(outputs))
+                    key = self._key(node, attributes, outputs_key(outputs))
                 else:
-                    key = (node.op_type, node.domain, len(outputs))
+                    key = (node.op_type, node.domain, outputs_key(outputs))
             try:
                 operation = operations[key]
             except KeyError:
@@ -240,7 +240,7 @@ class Lowerer:
                     return True
         return frame.nodes is not remaining  # those behind an input that nobody computes
 
-    def _key(self, node: NodeMessage, attributes: Sequence[AttributeMessage], outputs: int) -> Hashable:
+    def _key(self, node: NodeMessage, attributes: Sequence[AttributeMessage], outputs: Hashable) -> Hashable:
         """All that the operation of a node depends on, except the version. Overloads of a function are operators."""
         family = (node.domain, getattr(node, "overload", "")) if self._functions else node.domain
         return attribute_key(node.op_type, family, outputs, attributes)
@@ -252,14 +252,14 @@ class Lowerer:
         operation = INTERNED.under(frame.versions).get(key) if self._shares else None
         if operation is not None:
             return operation
-        domain, op_type, outputs = domain_of(node.domain), node.op_type, len(node.output)
+        domain, op_type = domain_of(node.domain), node.op_type
         place, calls = partial(place_of, node, number, frame), self._called.find(node, frame.imports) is not None
         is_legal = check_node(self.report, node, attributes, frame, place, calls=calls)
         if calls or (not domain and op_type in LOWERED):
             return None
         operator = (domain, op_type, frame.imports.get(domain, 1))
-        whole = self._key(node, attributes, outputs) if isinstance(node, ReadNode) else key
-        rest, made = (attributes, outputs, whole, place), self._instances.operation
+        whole = self._key(node, attributes, outputs_key(node.output)) if isinstance(node, ReadNode) else key
+        rest, made = (attributes, node.output, whole, place), self._instances.operation
         operation = made(operator, *rest)
         if frame.stack and operation is not None:
             operation = in_function(operation, attributes, frame.others, self._called, lambda k: made(k, *rest))

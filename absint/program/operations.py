@@ -34,6 +34,7 @@ class Operation:
 
     __slots__ = (
         "__weakref__",
+        "absent",
         "attributes",
         "body",
         "domain",
@@ -74,6 +75,8 @@ class Operation:
         self.rule = rule
         self.attributes = attributes
         self.outputs = outputs
+        self.absent: frozenset[int] = frozenset()
+        """The outputs that the node leaves out, by index."""
         self.possible_failures = possible_failures
         """The reason why a run may fail, as far as the attributes decide it."""
         self.malformed = malformed
@@ -94,6 +97,11 @@ class Operation:
         """The same node of another version: of two that a function and its model import, the one that is not here."""
         self.is_interned = False
         """It is kept for later models."""
+
+    def without(self, absent: frozenset[int]) -> Operation:
+        """The operation itself, of nodes that leave out these outputs."""
+        self.absent = absent
+        return self
 
     def fits(self, inputs: Sequence[object]) -> bool:
         """Its schema finds no fault in a node with these inputs (None: left out)."""

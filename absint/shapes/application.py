@@ -195,6 +195,7 @@ def _ruled(
         rule, inputs, operation.attributes, version, count, facts, name, run.policy, program.premises, bounds,
         program.semantics,
     )  # fmt: skip
+    op.absent = operation.absent
     try:
         outputs, rejected, refusal = outcome(rule, op)
     except Exception as error:  # a faulty rule, perhaps a user's, must not end the analysis

@@ -34,7 +34,7 @@ class Case(NamedTuple):
 
 
 class _Answer(NamedTuple):
-    """What a rule says of a case."""
+    """The summary of a rule for one case."""
 
     condition: Relation
     summary: RuleSummary

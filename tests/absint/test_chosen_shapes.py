@@ -197,7 +197,7 @@ def drawn(seed: int) -> onnx.ModelProto:
 
 
 def compared(seed: int) -> Iterator[str]:
-    """What runs say against the analysis of a drawn model."""
+    """Claims about a drawn model that runs contradict."""
     made = drawn(seed)
     result = absint.analyze(made)
     result.verify()

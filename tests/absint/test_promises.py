@@ -97,3 +97,25 @@ def unpromised() -> Outcome:
 
 def test_what_no_rule_promises_is_not_said_to_run() -> None:
     assert unpromised() is Outcome.LEGAL
+
+
+@pytest.mark.parametrize("outputs", [["y", "", "b"], ["y", "a", ""], ["y", "a", "b"]], ids=str)
+def test_an_output_that_is_left_out_is_missed(outputs: list[str]) -> None:
+    """onnxruntime's Attention with a past fails unless both caches are asked for."""
+    shapes = {"q": "S", "k": "S", "v": "S", "pk": "P", "pv": "P"}
+    tensor = onnx.helper.make_tensor_value_info
+    node = onnx.helper.make_node("Attention", ["q", "k", "v", "", "pk", "pv"], outputs)
+    inputs = [tensor(name, onnx.TensorProto.FLOAT, ["B", 2, size, 8]) for name, size in shapes.items()]
+    results = [tensor(name, onnx.TensorProto.FLOAT, None) for name in outputs if name]
+    graph = onnx.helper.make_graph([node], "g", inputs, results)
+    made = onnx.helper.make_model(graph, opset_imports=[onnx.helper.make_opsetid("", 23)], ir_version=10)
+    session = ort.InferenceSession(made.SerializeToString(), providers=["CPUExecutionProvider"])
+    feeds = {name: ones(1, 2, {"S": 2, "P": 3}[size], 8) for name, size in shapes.items()}
+    checked = analyze(made, semantics="onnxruntime").check({"B": 1, "S": 2, "P": 3})
+    if all(outputs):
+        session.run(None, feeds)
+        assert checked.outcome is Outcome.RUNS
+    else:
+        with pytest.raises(Exception, match="does not support past"):
+            session.run(None, feeds)
+        assert checked.outcome is Outcome.ILLEGAL

@@ -33,7 +33,7 @@ DATA = 20
 
 
 def doubts(found: NodeDraft, total: Counter[str]) -> Iterator[tuple[str, str]]:
-    """What runs say against a check, with the sizes: `wrong`, or the reasons of the doubt."""
+    """Checks that runs contradict, with the sizes: `wrong`, or the reasons of the doubt."""
     runnable = found.model(declared=found.looped).SerializeToString()
     loaded, _ = ENGINE.load(runnable)
     if not loaded:

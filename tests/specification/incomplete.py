@@ -6,6 +6,7 @@ from collections.abc import Iterator, Mapping
 from typing import Final
 
 from absint.transfer.families import shipped
+from tests.specification.unspecified import misnamed
 
 APART: Final = ("com.ms.internal.nhwc", "ai.onnx.contrib", "com.microsoft.extensions")
 """Domains whose rules promise nothing: layouts of other devices, which no file holds, and a library of its own."""
@@ -67,6 +68,5 @@ def incomplete() -> Iterator[str]:
 
 
 def unexplained() -> list[str]:
-    """Those that no reason names, and names that are not among them."""
-    named = [name for names in REASONS.values() for name in names.split()]
-    return sorted({*(set(incomplete()) ^ set(named)), *(name for name in named if named.count(name) > 1)})
+    """Operators without a reason, and names that should not be there."""
+    return misnamed(REASONS, set(incomplete()))

@@ -56,6 +56,10 @@ OTHERS: Final = ("ai.onnx.contrib", "com.microsoft.extensions", "TRT")
 
 def unexplained(operators: Iterable[str]) -> list[str]:
     """Those of these operators without a specification that no reason names, and names that are not among them."""
-    found = {name for name in operators if not name.startswith((*INTERNAL, *OTHERS))}
-    named = [name for names in REASONS.values() for name in names.split()]
-    return sorted({*(found ^ set(named)), *(name for name in named if named.count(name) > 1)})
+    return misnamed(REASONS, {name for name in operators if not name.startswith((*INTERNAL, *OTHERS))})
+
+
+def misnamed(reasons: Mapping[str, str], operators: set[str]) -> list[str]:
+    """Operators that no reason names, names of no such operator, and names that stand twice."""
+    named = [name for names in reasons.values() for name in names.split()]
+    return sorted({*(operators ^ set(named)), *(name for name in named if named.count(name) > 1)})

@@ -179,7 +179,7 @@ def string_concat(op: Op) -> Tensor:
 
 @rule("StringEqual", inputs="A B", domain=CONTRIB)
 def string_equal(op: Op) -> Tensor:
-    """Whether strings are equal; the shape is that of the input with more strings."""
+    """Compare strings: the shape is that of the input with more of them."""
     a, b = op.tensor("A").shape, op.tensor("B").shape
     return Tensor(DType.BOOL, a if not a.has_unknown and a == b else TOP_SHAPE)
 

@@ -43,7 +43,8 @@ class Nearest:
 
     Distance is the sum of the changes of all symbols. Of several sizes at the least distance, those that change the
     fewest symbols are chosen, and then the smallest, in the order of the symbols. A size that is not 0 becomes 0 only
-    if no other legal sizes are found: an empty tensor is rarely meant.
+    if no other legal sizes are found: an empty tensor is rarely meant. Likewise an element of an input changes only if
+    no sizes are legal with it.
     """
 
     given: Mapping[str, int]
@@ -55,8 +56,8 @@ class Nearest:
     distance: int | None
     """Their distance from the given ones."""
     proved: bool
-    """No legal sizes are nearer, apart from some with a further 0; without sizes, there are no legal ones at all.
-    False: a limit was reached."""
+    """No legal sizes are nearer, apart from some with a further 0 or another element; without sizes, there are no legal
+    ones at all. False: a limit was reached."""
     alone: tuple[Alone, ...] = ()
     """For each symbol the nearest legal sizes if it changes alone."""
     reason: str = ""
