@@ -118,7 +118,7 @@ def _is_pool(op: Op, indexes: Sequence[int]) -> bool:
     """The attributes list n-grams, each with an index and, if any has, a weight."""
     texts, numbers = op.attributes.get("pool_strings"), op.ints("pool_int64s")
     pool, counts = texts if op.dtype("X") is DType.STRING else numbers, op.ints("ngram_counts") or []
-    if not isinstance(pool, (list, tuple)) or not pool or (texts and numbers) or min(indexes) < 0:
+    if not counts or not isinstance(pool, (list, tuple)) or not pool or (texts and numbers) or min(indexes) < 0:
         return False
     ends = [*counts[1:], len(pool)]
     lengths = [end - start for start, end in zip(counts, ends, strict=True)]

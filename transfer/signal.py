@@ -77,6 +77,8 @@ def _length(op: Op, name: str) -> Dim | None:
     """A size given as a scalar input, or None if it is left out."""
     if not op.has(name):
         return None
+    if op.tensor(name).shape.rank not in (None, 0):
+        documents_exclude(op, f"{name} must be a scalar")
     found = op.integers(name)
     return found[0] if found and isinstance(found[0], Expr) else UNKNOWN_SIZE
 
@@ -100,7 +102,7 @@ def stft(op: Op) -> Tensor:
     if length is None:
         op.runtime_requires(FALSE, "onnxruntime needs a window or frame_length")
         length = samples
-    op.require(ge(length, 1), "a frame must not be empty")
+    op.require(disjunction(eq(batch, 0), ge(length, 1)), "a frame must not be empty")
     op.require(ge(samples, length), "a frame must fit the signal")
     frames: Dim = UNKNOWN_SIZE
     if step is not None:

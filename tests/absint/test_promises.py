@@ -119,3 +119,51 @@ def test_an_output_that_is_left_out_is_missed(outputs: list[str]) -> None:
         with pytest.raises(Exception, match="does not support past"):
             session.run(None, feeds)
         assert checked.outcome is Outcome.ILLEGAL
+
+
+STFT = """<ir_version: 8, opset_import: ["": 17]> g (float[B, N, 1] x, float[W] w) => (float[a, b, c, d] y)
+    <int64 step = {8}> { y = STFT (x, step, w) }"""
+GROUPED = """<ir_version: 10, opset_import: ["": 20, "com.microsoft": 1]>
+    g (float[B, 1, 32] q, float[B, 1, 16] k, int32[B] n) => (float[a, b, c] y)
+    <int32[1] total = {1}> {
+        y = com.microsoft.GroupQueryAttention <num_heads = 4, kv_num_heads = 2, v_quant_type = "PER_TENSOR">
+            (q, k, k, , , n, total)
+    }"""
+
+
+@pytest.mark.parametrize(
+    ("text", "sizes", "feeds"),
+    [
+        (STFT, {"B": 0, "N": 2, "W": 0}, {"x": ones(0, 2, 1), "w": ones(0)}),
+        (GROUPED, {"B": 1}, {"q": ones(1, 1, 32), "k": ones(1, 1, 16), "n": np.zeros(1, np.int32)}),
+    ],
+    ids=["frames without samples", "a quantisation of values alone"],
+)
+def test_what_runs_is_not_said_to_fail(text: str, sizes: dict[str, int], feeds: dict[str, np.ndarray]) -> None:
+    made = onnx.parser.parse_model(text)
+    ort.InferenceSession(made.SerializeToString(), providers=["CPUExecutionProvider"]).run(None, feeds)
+    for semantics in ("either", "onnxruntime"):
+        assert analyze(made, semantics=semantics).check(sizes).ok  # type: ignore[arg-type]
+
+
+def test_a_length_as_a_vector_may_not_load() -> None:
+    made = onnx.parser.parse_model("""<ir_version: 9, opset_import: ["": 20]> g (float[B, N, 1] x) => (float[a, b, c] y)
+        <int64[1] length = {3}> { y = DFT (x, length) }""")
+    with pytest.raises(Exception, match="must be a scalar"):
+        ort.InferenceSession(made.SerializeToString(), providers=["CPUExecutionProvider"])
+    assert analyze(made).check({"B": 1, "N": 3}).outcome is not Outcome.RUNS
+
+
+def test_a_pool_without_counts_is_told() -> None:
+    node = onnx.helper.make_node(
+        "TfIdfVectorizer", ["x"], ["y"], mode="TF", min_gram_length=1, max_gram_length=1, max_skip_count=0,
+        ngram_indexes=[0, 1], pool_int64s=[1, 2],
+    )  # fmt: skip
+    node.attribute.add(name="ngram_counts", type=onnx.AttributeProto.INTS)
+    tensor = onnx.helper.make_tensor_value_info
+    graph = onnx.helper.make_graph(
+        [node], "g", [tensor("x", onnx.TensorProto.INT64, ["N"])], [tensor("y", onnx.TensorProto.FLOAT, None)]
+    )
+    result = analyze(onnx.helper.make_model(graph, opset_imports=[onnx.helper.make_opsetid("", 20)], ir_version=9))
+    assert not result.analysis.crashes
+    assert result.check({"N": 2}).outcome is Outcome.LEGAL

@@ -254,11 +254,11 @@ def group_query_attention(op: Op) -> Sequence[Tensor]:
 
 
 def _stored_size(op: Op, head: Dim, groups: int) -> Dim:
-    """The size in which a cache stores a head, whose quantisation must be whole."""
-    kinds = {of_attribute(op, f"{name}_quant_type", ("NONE", "PER_TENSOR", "PER_CHANNEL"), "NONE") for name in "kv"}
+    """The size in which a cache stores a head, whose quantisation must be whole. Without that of K, V has none."""
+    k, v = (of_attribute(op, f"{name}_quant_type", ("NONE", "PER_TENSOR", "PER_CHANNEL"), "NONE") for name in "kv")
     width = op.integer("kv_cache_bit_width", 0)
     kept = {0: op.dtype("query"), 4: DType.UINT8, 8: DType.INT8}.get(width)
-    if kept is None or (width == 0) != ("NONE" in kinds) or len(kinds) > 1:
+    if kept is None or (width == 0) != (k == "NONE") or (width and k != v):
         op.reject("caches must have one quant_type, and kv_cache_bit_width 4 or 8 if they are quantised")
     for name in ("past_key", "past_value"):
         if op.has(name) and op.dtype(name) is not kept:
@@ -270,7 +270,7 @@ def _stored_size(op: Op, head: Dim, groups: int) -> Dim:
     if not op.has("past_key"):
         op.may_fail("the model must declare the type of a quantised cache")
     for name in ("k_scale", "v_scale"):
-        count = head * groups if "PER_CHANNEL" in kinds else 1
+        count = head * groups if k == "PER_CHANNEL" else 1
         op.require_equal(op.tensor(name).shape.size, count, f"{name} must have a value for the tensor or each channel")
     if _windowed(op):
         op.require(divisible(head, 128 // width), f"heads must be multiples of {128 // width}")
