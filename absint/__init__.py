@@ -49,7 +49,6 @@ if TYPE_CHECKING:
     from absint.api import freeze as freeze
     from absint.diagnostics import Diagnostic as Diagnostic
     from absint.diagnostics import Severity as Severity
-    from absint.diffing.comparison import diff as diff
     from absint.engine import Analysis as Analysis
     from absint.engine import GraphAnalysis as GraphAnalysis
     from absint.engine import IterationPolicy as IterationPolicy
@@ -57,7 +56,10 @@ if TYPE_CHECKING:
     from absint.errors import AbsintError as AbsintError
     from absint.errors import ModelError as ModelError
     from absint.errors import UsageError as UsageError
-    from absint.freezing.sizes import IllegalSizesError as IllegalSizesError
+    from absint.jobs.diffing.comparison import diff as diff
+    from absint.jobs.freezing.sizes import IllegalSizesError as IllegalSizesError
+    from absint.jobs.linting import LintResult as LintResult
+    from absint.jobs.linting import lint as lint
     from absint.lattices.dtype import DType as DType
     from absint.lattices.lattice import Lattice as Lattice
     from absint.lattices.laws import LawError as LawError
@@ -69,8 +71,6 @@ if TYPE_CHECKING:
     from absint.lattices.text import parse as parse
     from absint.lattices.unify import POLICIES as POLICIES
     from absint.lattices.value import Tensor as Tensor
-    from absint.linting import LintResult as LintResult
-    from absint.linting import lint as lint
     from absint.program.limits import LimitError as LimitError
     from absint.questions.sizes.outcomes import Outcome as Outcome
     from absint.result import Result as Result
@@ -95,10 +95,10 @@ absint.analyses.handlers: on
 absint.analyses.queries: ElementBounds Query Reachable ShapeOf TripCount
 absint.api: analyze dynamize freeze
 absint.diagnostics: Diagnostic Severity
-absint.diffing.comparison: diff
+absint.jobs.diffing.comparison: diff
 absint.engine: Analysis GraphAnalysis IterationPolicy fixpoint
 absint.errors: AbsintError ModelError UsageError
-absint.freezing.sizes: IllegalSizesError
+absint.jobs.freezing.sizes: IllegalSizesError
 absint.lattices.dtype: DType
 absint.lattices.lattice: Lattice
 absint.lattices.laws: LawError check_laws
@@ -108,7 +108,7 @@ absint.lattices.terms.expr: Dim
 absint.lattices.text: parse
 absint.lattices.unify: POLICIES
 absint.lattices.value: Tensor
-absint.linting: LintResult lint
+absint.jobs.linting: LintResult lint
 absint.program.limits: LimitError
 absint.questions.sizes.outcomes: Outcome
 absint.result: Result

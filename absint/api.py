@@ -14,8 +14,8 @@ from absint.lattices.unify import SOUND, UnificationPolicy
 from absint.model.load import Loaded, ModelLike, load
 from absint.program.again import lower
 from absint.program.limits import Progress, Watch
+from absint.program.rules.lookup import Lookup
 from absint.result import Result
-from absint.rules.lookup import Lookup
 from absint.shapes.analysis import Trace
 from absint.shapes.assumptions import Assumption, facts_of, read_assumptions
 from absint.shapes.inputs import read_inputs
@@ -30,11 +30,11 @@ if TYPE_CHECKING:
     import onnx
 
     from absint.analyses.participant import Participant
-    from absint.declared.trust import Trust
-    from absint.dynamizing.dynamize import Dynamized
+    from absint.jobs.dynamizing.dynamize import Dynamized
     from absint.lattices.logic.relation import Relation
     from absint.lattices.shape import Shape
     from absint.program.lowered import Lowered
+    from absint.questions.claims.trust import Trust
     from absint.shapes.advised import Companions
     from absint.shapes.inputs import Inputs
     from absint.shapes.sizes import Sizes
@@ -123,7 +123,7 @@ def analyze(
     watch = Watch(max_seconds, max_nodes, on_progress)
     result = _analysed(model, options, watch, timings, memoise=memoise, trace=trace)
     if strict:
-        from absint.declared.diagnostics import refused
+        from absint.questions.claims.diagnostics import refused
 
         wrong = refused(result.diagnostics)
         if wrong:
@@ -192,7 +192,7 @@ def _analysed(
             watch=watch,
         )
     if options.trust:
-        from absint.declared.trust import trusting
+        from absint.questions.claims.trust import trusting
 
         base = _analysed(loaded, options._replace(with_=(), trust=()), Watch())
         trusting(base, options.trust, lowered)
@@ -231,7 +231,7 @@ def _analysed(
             rounds = run_policy(lowered, facts, policy, memoise=memoise, trace=trace)
     result = _result(loaded, lowered, inputs, rounds, assumptions, companions)
     if (options.refine == "smt" or rounds.choices) and not rounds.conflict and not given.reached:
-        from absint.queries.smt_refinement import settle, settle_choices
+        from absint.questions.proofs.smt_refinement import settle, settle_choices
 
         more = settle(result) if options.refine == "smt" else settle_choices(result)
         if more:
@@ -240,7 +240,7 @@ def _analysed(
     kept = {name: size for name, size in (bind or {}).items() if name in shapes}
     result.analyze = partial(_variant, options=options, shapes=kept)
     if options.trust:
-        from absint.declared.trust import check_trust
+        from absint.questions.claims.trust import check_trust
 
         check_trust(result)
     return result

@@ -13,7 +13,7 @@ import pytest
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from absint.linting import Settings
+    from absint.jobs.linting import Settings
 
 OPTION = "--absint-lint"
 
@@ -49,7 +49,7 @@ class ModelItem(pytest.Item):
 
     def runtest(self) -> None:
         """Check the model in the process that all models share. Raises LintError."""
-        from absint.linting.lint import lint_file
+        from absint.jobs.linting.lint import lint_file
 
         settings = _settings(self.config.rootpath)
         report = lint_file(str(self.path), settings)
@@ -72,7 +72,7 @@ class ModelItem(pytest.Item):
 
 
 def _settings(root: Path) -> Settings:
-    from absint.linting import find_settings
+    from absint.jobs.linting import find_settings
 
     return find_settings(root)
 

@@ -128,7 +128,7 @@ def by_absint(text: str, seconds: float) -> bool:
 
 def by_solver(ask: str) -> Callable[[str, float], bool]:
     def by(text: str, seconds: float) -> bool:
-        from absint.study import solvers
+        from absint.research.study import solvers
 
         verdict, reason = getattr(solvers, ask)(text, seconds)
         if verdict == "unknown":

@@ -14,7 +14,7 @@ from functools import lru_cache
 from math import prod
 from typing import Any, cast
 
-from absint.auditing import claims
+from absint.jobs.auditing import claims
 from absint.lattices.logic import comparisons, connectives, piecewise, relation, solutions
 from absint.lattices.logic.formula import FALSE, TRUE, UNKNOWN_RELATION, Relation, relation_of
 from absint.lattices.terms import broadcasting, division, evaluation, expr, extremes, normal, periodic, shortening, sign

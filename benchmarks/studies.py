@@ -25,9 +25,9 @@ sys.path.insert(0, str(Path(__file__).parents[1]))
 from markdown import table
 from windows import by_a_large_window
 
-from absint.study import Study, study
-from absint.study.sources import installed
-from absint.study.tables import Row, causes
+from absint.research.study import Study, study
+from absint.research.study.sources import installed
+from absint.research.study.tables import Row, causes
 from tests.adversarial.__main__ import main as write_adversarial
 
 LEAST = (0, 1, 2)

@@ -20,7 +20,7 @@ from mkdocs.structure.pages import Page
 
 from absint import Result
 from absint.cli import GROUPS, cli
-from absint.report.schemas import json_schema, names
+from absint.show.schemas import json_schema, names
 
 ROOT: Final = Path(__file__).parents[1]
 WIDTH: Final = 78

@@ -20,7 +20,7 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Final, Literal, cast
 
 from absint.lattices.limits import MEMORY
-from absint.processes.process import Process, ProcessError
+from absint.runs.process import Process, ProcessError
 from absint.solver.smtlib import unquote
 
 if TYPE_CHECKING:

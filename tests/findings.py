@@ -12,7 +12,7 @@ import onnx
 import onnxruntime
 from onnx.reference import ReferenceEvaluator
 
-from absint.auditing import peer
+from absint.jobs.auditing import peer
 
 PAGE = Path(__file__).parents[1] / "docs" / "findings.md"
 

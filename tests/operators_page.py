@@ -25,7 +25,7 @@ from onnxruntime.capi.onnxruntime_pybind11_state import get_all_opkernel_def
 
 import absint
 from absint.lattices.value import Tensor
-from absint.specification.specs import specification
+from absint.research.specification.specs import specification
 from absint.transfer.families import shipped
 from absint.transfer.rule import Rule
 from absint.transfer.training import DOMAIN as TRAINING

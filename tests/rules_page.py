@@ -14,12 +14,12 @@ from pathlib import Path
 from textwrap import fill
 from typing import Final, NamedTuple
 
-from absint.obligations.making import applied
-from absint.obligations.obligation import Gap
-from absint.obligations.record import obligations_of
-from absint.obligations.ruled import ruled
 from absint.program.steps import LOWERED
-from absint.specification.specs import specification, specified
+from absint.research.obligations.making import applied
+from absint.research.obligations.obligation import Gap
+from absint.research.obligations.record import obligations_of
+from absint.research.obligations.ruled import ruled
+from absint.research.specification.specs import specification, specified
 from absint.transfer.families import shipped
 from tests.pages import settle
 from tests.specification import incomplete

@@ -18,29 +18,29 @@ ROOT = Path(__file__).parents[1]
 
 ORDER: Final = tuple(
     """
-    absint.version absint.processes
+    absint.version absint.runs.serving absint.runs.process
     lattices.deadline lattices.records lattices.terms lattices.logic lattices.text lattices
     transfer.stated transfer.attributes transfer.signature transfer.semantics transfer.ordinary
     transfer.stating transfer.op transfer.rule
     transfer.application transfer.table transfer.elements transfer transfer.contrib transfer.families
     solver solver.contracts solver.nearest solver.export
-    absint.errors absint.diagnostics absint.engine absint.model absint.rules absint.program
+    absint.errors absint.diagnostics absint.engine absint.model absint.program.rules absint.program
     absint.shapes.summaries absint.shapes.timings absint.shapes.memo absint.shapes.advice
     absint.shapes.loops.polynomials absint.shapes.loops.forms absint.shapes.loops.closed_forms
     absint.shapes.loops.orbits absint.shapes.loops.body
     absint.shapes.loops.invariants absint.shapes.interpretation absint.shapes.joining
     absint.shapes.branches absint.shapes.loops absint.shapes
     absint.solution absint.analyses absint.runs
-    absint.questions.limits absint.questions.sizes absint.queries absint.questions absint.profiles
-    absint.declared absint.copies absint.freezing absint.dynamizing absint.costs.operators absint.costs absint.explain
-    absint.specification absint.certificates
-    absint.report.relations absint.report.requirements absint.report.summary absint.report.tracing absint.report.text
-    absint.page
-    absint.result absint.api absint.ir
-    absint.diffing
-    absint.auditing absint.study absint.linting
-    absint.obligations
-    absint.testing absint.report absint.commands absint.cli absint.__main__ absint.pytest_plugin absint
+    absint.questions.limits absint.questions.sizes absint.questions.proofs absint.questions.claims
+    absint.questions.costs.operators absint.questions.costs absint.questions.explain
+    absint.research.specification absint.questions.certificates absint.questions
+    absint.jobs.copies absint.jobs.freezing absint.jobs.dynamizing absint.jobs.profiles
+    absint.show.relations absint.show.requirements absint.show.summary absint.show.tracing absint.show.text
+    absint.show.page
+    absint.result_questions absint.result_copies absint.result absint.api absint.ir
+    absint.jobs.diffing absint.jobs.auditing absint.jobs.linting absint.jobs
+    absint.research.study absint.research.obligations absint.research
+    absint.testing absint.show absint.commands absint.cli absint.__main__ absint.pytest_plugin absint
     """.split()  # noqa: SIM905
 )
 """The rooms from the ground up. A file imports from its own room and from those before it, nothing else; imports in
@@ -61,14 +61,14 @@ THIRD_PARTY = {
 }
 READS_AND_WRITES_MODELS = (
     "absint/model/*",
-    "absint/rules/schema_rules.py",
+    "absint/program/rules/schema_rules.py",
     "absint/program/lowering.py",
     "absint/shapes/reference.py",
-    "absint/copies/*",
-    "absint/declared/*",
-    "absint/dynamizing/*",
-    "absint/freezing/*",
-    "absint/auditing/*",
+    "absint/jobs/copies/*",
+    "absint/questions/claims/*",
+    "absint/jobs/dynamizing/*",
+    "absint/jobs/freezing/*",
+    "absint/jobs/auditing/*",
     "absint/testing/*",
 )
 
@@ -79,12 +79,12 @@ PLACES = {
     "onnx": READS_AND_WRITES_MODELS,
     "google": READS_AND_WRITES_MODELS,  # protobuf's errors
     "networkx": ("absint/program/digraph.py",),
-    "cvc5": ("absint/study/solvers.py", "absint/obligations/solving.py"),
+    "cvc5": ("absint/research/study/solvers.py", "absint/research/obligations/solving.py"),
     "distributed": ("absint/runs/distributed.py",),
-    "matplotlib": ("absint/study/plots.py", "absint/report/cost_plot.py"),
+    "matplotlib": ("absint/research/study/plots.py", "absint/show/cost_plot.py"),
     "pytest": ("absint/pytest_plugin.py",),
-    "onnx_shape_inference": ("absint/auditing/peer_process.py",),
-    "yobx": ("absint/auditing/peer_process.py",),
+    "onnx_shape_inference": ("absint/jobs/auditing/peer_process.py",),
+    "yobx": ("absint/jobs/auditing/peer_process.py",),
 }
 
 LAZY = {"onnxruntime", "onnx_ir", "cvc5", "distributed", "matplotlib", "onnx_shape_inference", "yobx"}
@@ -206,7 +206,7 @@ OUTPUTS = {"build", "dist", "htmlcov", "site"}
 LONGEST = 400
 """Lines of a file."""
 
-HANDED_OUT = "absint.certificates.check"
+HANDED_OUT = "absint.questions.certificates.check"
 """A program that goes into every certificate, as one file."""
 
 
@@ -284,8 +284,8 @@ def test_only_absint_is_imported() -> None:
         ("solver/contracts/contract.py", "import z3", "z3 is imported only in solver/encode.py, solver/z3_process.py"),
         ("absint/api.py", "from onnx import ModelProto", "onnx is imported only in absint/model/"),
         ("absint/api.py", "def f():\n    importlib.import_module('onnx.helper')", "onnx is imported only in"),
-        ("absint/study/study.py", "import networkx", "networkx is imported only in absint/program/digraph.py"),
-        ("absint/study/plots.py", "import matplotlib", "matplotlib is imported inside functions only"),
+        ("absint/research/study/study.py", "import networkx", "networkx is imported only in absint/program/digraph.py"),
+        ("absint/research/study/plots.py", "import matplotlib", "matplotlib is imported inside functions only"),
         ("absint/model/load.py", "import torch", "absint may not import torch"),
     ],
 )
@@ -320,7 +320,7 @@ def test_processes_are_started_in_one_place() -> None:
         for item in imports(ast.parse(file.read_text("utf-8")), module)
         if item.name in ("subprocess", "multiprocessing")
     }
-    assert found == {"absint.processes.process", HANDED_OUT}
+    assert found == {"absint.runs.process", HANDED_OUT}
 
 
 def test_inference_of_onnx_runs_in_processes_of_its_own() -> None:
@@ -332,7 +332,11 @@ def test_inference_of_onnx_runs_in_processes_of_its_own() -> None:
         if isinstance(node, ast.Import | ast.ImportFrom)
         and any("shape_inference" in name.split(".") for name in imported_names(node, module))
     }
-    assert found == {"absint.model.inference_process", "absint.rules.schema_rules", "absint.auditing.peer_process"}
+    assert found == {
+        "absint.model.inference_process",
+        "absint.program.rules.schema_rules",
+        "absint.jobs.auditing.peer_process",
+    }
 
 
 def test_an_analysis_loads_no_solver() -> None:

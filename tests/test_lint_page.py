@@ -10,8 +10,8 @@ import pytest
 
 from absint.cli import run
 from absint.commands.lint import lint
-from absint.linting.codes import RULES
-from absint.linting.settings import KEYS
+from absint.jobs.linting.codes import RULES
+from absint.jobs.linting.settings import KEYS
 from tests.absint.auditing.models import model
 from tests.lint_page import GROUPS, PAGE, page
 

@@ -100,7 +100,7 @@ def test_the_wheel_holds_one_package_and_nothing_else(installed: Installed) -> N
     }
     assert len(sources) > 300
     assert sources <= set(names)
-    schemas = {f"absint/report/schemas/{file.name}" for file in (ROOT / "absint/report/schemas").glob("*.json")}
+    schemas = {f"absint/show/schemas/{file.name}" for file in (ROOT / "absint/show/schemas").glob("*.json")}
     assert len(schemas) > 15
     assert schemas <= set(names)
 

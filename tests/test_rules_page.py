@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import onnx
 
-from absint.specification.specs import specification
+from absint.research.specification.specs import specification
 from tests.rules_page import PAGE, Row, aspects, page, rows, without
 from tests.specification import incomplete
 from tests.specification.undecided import UNDECIDED

@@ -23,10 +23,10 @@ if TYPE_CHECKING:
     from absint.api import Refine
     from absint.model.load import Loaded
     from absint.program.limits import Progress
-    from absint.report.tracing import Recorder
     from absint.result import Result
     from absint.shapes.sizes import Sizes
     from absint.shapes.timings import Timings
+    from absint.show.tracing import Recorder
     from absint.transfer.semantics import Semantics
     from absint.transfer.table import Table
 
@@ -121,7 +121,7 @@ def _table(files: Sequence[str]) -> Table | None:
     """The shipped rules and those of the files; None without a file."""
     if not files:
         return None
-    from absint.rules.files import read_rules
+    from absint.program.rules.files import read_rules
     from absint.transfer.families import shipped
 
     return shipped().extended(read_rules(files))

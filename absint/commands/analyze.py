@@ -22,11 +22,11 @@ from absint.commands.models import models_argument
 
 if TYPE_CHECKING:
     from absint.api import Refine
-    from absint.report.summary import Requirement
-    from absint.report.tracing import Recorder
     from absint.result import Result
     from absint.shapes.sizes import Sizes
     from absint.shapes.timings import Timings
+    from absint.show.summary import Requirement
+    from absint.show.tracing import Recorder
 
 _REFINE: Final[Mapping[str, Refine]] = {"none": False, "facts": True, "smt": "smt"}
 
@@ -86,7 +86,7 @@ def analyze(
 
     Exit code: 1 if a node must fail, or if --require or --strict find something; else 0.
     """
-    from absint.report import summary
+    from absint.show import summary
     from absint.solution.naming import where
 
     recorder = _recorder() if trace else None
@@ -109,11 +109,11 @@ def analyze(
     texts = where(result)
     missing: dict[str, list[str]] = {what: summary.missing(result, what, texts) for what in require}
     if form == "json":
-        from absint.report.document import document
+        from absint.show.document import document
 
         click.echo(document(result, missing, traced, timings, texts))
     else:
-        from absint.report import text
+        from absint.show import text
 
         width = text.width_of()
         text.write(
@@ -123,13 +123,13 @@ def analyze(
 
 
 def _recorder() -> Recorder:
-    from absint.report.tracing import Recorder
+    from absint.show.tracing import Recorder
 
     return Recorder()
 
 
 def _is_refused(result: Result) -> bool:
-    from absint.declared.diagnostics import refused
+    from absint.questions.claims.diagnostics import refused
 
     return bool(refused(result.diagnostics))
 

@@ -25,7 +25,7 @@ from absint.commands.models import STANDARD_INPUT, models_argument, read_model
 from absint.errors import UsageError
 
 if TYPE_CHECKING:
-    from absint.copies.style import MergePolicy
+    from absint.jobs.copies.style import MergePolicy
     from absint.shapes.sizes import Sizes
 
 
@@ -92,11 +92,11 @@ def annotate(
     if simplify_only:
         with replacing:
             return _simplified(model, target, copy_weights=copy_weights)
-    from absint.copies.saving import STANDARD_OUTPUT, copying, copying_unread, finish_annotated
-    from absint.copies.style import Style
+    from absint.jobs.copies.saving import STANDARD_OUTPUT, copying, copying_unread, finish_annotated
+    from absint.jobs.copies.style import Style
 
     with replacing, copying_unread(model, target) if model != STANDARD_INPUT else nullcontext() as begun:
-        from absint.copies.loading import begin_loading, is_load_needed
+        from absint.jobs.copies.loading import begin_loading, is_load_needed
         from absint.model.inference import begin
 
         begin()
@@ -107,7 +107,7 @@ def annotate(
             begin_loading()
         with copying(loaded, target, begun) as copy:
             result = analysed(loaded, assume, sizes, policy=policy, settings=settings, shows_diagnostics=True)
-            from absint.report import text
+            from absint.show import text
 
             saved = finish_annotated(
                 copy, result, Style(merge, outputs, dialect), copy_weights=copy_weights, load=not no_load
@@ -140,7 +140,7 @@ def _target(model: str, output: str | None, *, in_place: bool, force: bool) -> s
 
 
 def _simplified(model: str, target: str, *, copy_weights: bool) -> int:
-    from absint.copies.saving import STANDARD_OUTPUT, save_simplified
+    from absint.jobs.copies.saving import STANDARD_OUTPUT, save_simplified
     from absint.model.load import load
 
     changed, weights = save_simplified(load(model), target, copy_weights=copy_weights)

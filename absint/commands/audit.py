@@ -30,8 +30,8 @@ from absint.lattices.limits import RLIMIT
 from absint.program.overridable import CODE as OVERRIDABLE
 
 if TYPE_CHECKING:
-    from absint.auditing import Audit, Claims
-    from absint.auditing.judging import Advance
+    from absint.jobs.auditing import Audit, Claims
+    from absint.jobs.auditing.judging import Advance
     from absint.result import Result
 
 
@@ -114,7 +114,7 @@ def judged(
     rlimit: int = RLIMIT,
 ) -> list[Audit]:
     """The claims of each source, judged, with signs of progress."""
-    from absint.auditing import judge
+    from absint.jobs.auditing import judge
 
     audits = []
     for source, ask in _sources(result, tools, policies, declared, seconds):
@@ -125,7 +125,7 @@ def judged(
 
 def check_sources(tools: tuple[str, ...], policies: tuple[str, ...], seconds: float) -> None:
     """Report mistakes before any work is done."""
-    from absint.auditing.peers import TOOLS, is_installed
+    from absint.jobs.auditing.peers import TOOLS, is_installed
     from absint.shapes.policies import policy_of
 
     if not 0 < seconds < inf:
@@ -141,7 +141,7 @@ def _sources(
     result: Result, tools: tuple[str, ...], policies: tuple[str, ...], declared: bool, seconds: float
 ) -> Iterator[tuple[str, Callable[[], Claims]]]:
     """The sources to ask, by name."""
-    from absint import auditing
+    from absint.jobs import auditing
 
     if declared:
         yield "declared", partial(auditing.declared, result.loaded.outline())
@@ -159,28 +159,28 @@ def _progress(source: str) -> Iterator[Advance]:
 
 def _write(result: Result, audits: list[Audit], form: str, everything: bool) -> None:
     if form == "json":
-        from absint.report.audit import document
+        from absint.show.audit import document
 
         click.echo(document(result, audits))
     elif form == "sarif":
-        from absint.report.audit_sarif import document as sarif
+        from absint.show.audit_sarif import document as sarif
 
         click.echo(sarif(result, audits))
     else:
-        from absint.report.audit import report
-        from absint.report.text import width_of, write
+        from absint.show.audit import report
+        from absint.show.text import width_of, write
 
         write(report(audits, width_of(), everything=everything))
 
 
 def _is_refuted(found: Audit) -> bool:
-    from absint.auditing import Judgement
+    from absint.jobs.auditing import Judgement
 
     return found.counts[Judgement.REFUTED] > 0
 
 
 def _is_open(found: Audit) -> bool:
-    from absint.auditing import Judgement
+    from absint.jobs.auditing import Judgement
 
     return bool(found.counts[Judgement.NOT_ENTAILED] or found.counts[Judgement.UNPROVED])
 

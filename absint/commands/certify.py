@@ -44,9 +44,9 @@ def certify(
 
     Exit code: 0 if DIR is written and every RELATION is certified; 3 if one is not.
     """
-    from absint.certificates.certify import certify as certified
-    from absint.certificates.folder import check_folder
     from absint.commands.study import check_seconds
+    from absint.questions.certificates.certify import certify as certified
+    from absint.questions.certificates.folder import check_folder
 
     check_seconds(seconds)
     check_folder(output)
@@ -54,8 +54,8 @@ def certify(
     with counted("nodes") as advance:
         found = certified(result, relations, seconds=seconds, progress=lambda done, total: advance(done, total, ""))
     size = found.write(output)
-    from absint.report import certificates as report
-    from absint.report.text import width_of, write
+    from absint.show import certificates as report
+    from absint.show.text import width_of, write
 
     if form == "json":
         click.echo(report.document(result, found, output, size))

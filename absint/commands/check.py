@@ -26,9 +26,9 @@ from absint.lattices.limits import LONG, SECONDS, Limits
 
 if TYPE_CHECKING:
     from absint.questions.sizes.outcomes import Check, RangeCheck
-    from absint.report.feeds import Fed
     from absint.result import Result
     from absint.shapes.sizes import Sizes
+    from absint.show.feeds import Fed
 
 
 @click.command()
@@ -100,8 +100,8 @@ def check(
 
         click.echo(at.to_json(where(result), model=result.origin))
     else:
-        from absint.report.checks import check_report
-        from absint.report.text import width_of, write
+        from absint.show.checks import check_report
+        from absint.show.text import width_of, write
 
         write(check_report(result, at, width_of(), values=values))
     return _code(at, strict)
@@ -159,8 +159,8 @@ def _print_range(result: Result, found: RangeCheck, form: str) -> None:
     if form == "json":
         click.echo(found.to_json(where(result), model=result.origin))
     else:
-        from absint.report.checks import range_report
-        from absint.report.text import width_of, write
+        from absint.show.checks import range_report
+        from absint.show.text import width_of, write
 
         write(range_report(found, where(result), width_of()))
 
@@ -175,15 +175,15 @@ def _check_feeds(
     assume: Sequence[str],
     form: str,
 ) -> int:
-    from absint.report import feeds as report
     from absint.runs.run import load_feeds
+    from absint.show import feeds as report
 
     arrays = load_feeds(path)
     fed = _fed(analysed(model, assume, settings=settings), path, arrays, run_it, values)
     if form == "json":
         click.echo(report.document(fed))
     else:
-        from absint.report.text import width_of, write
+        from absint.show.text import width_of, write
 
         write(report.report(fed, width_of()))
     return NO if not fed.ok else UNDECIDED if fed.check is None else _code(fed.check, strict)
@@ -191,7 +191,7 @@ def _check_feeds(
 
 def _fed(result: Result, path: str, arrays: Mapping[str, object], run_it: bool, values: bool) -> Fed:
     """Compare the arrays with the claims, before a run and after it."""
-    from absint.report.feeds import Fed
+    from absint.show.feeds import Fed
 
     named = {info.name for info in result.loaded.model.graph.input}
     inputs = {name: array for name, array in arrays.items() if name in named}

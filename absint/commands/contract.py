@@ -22,9 +22,9 @@ from absint.errors import UsageError
 from absint.lattices.limits import LONG, Limits
 
 if TYPE_CHECKING:
-    from absint.report.exports import Form
     from absint.result import Result
     from absint.shapes.sizes import Sizes
+    from absint.show.exports import Form
     from absint.solver.constraints import Role
     from absint.solver.contracts.contract import Contract
 
@@ -104,15 +104,15 @@ def contract(
         with working("simplifying the contract"):
             found = result.contract(samples=samples, **limits._asdict())
         return _clauses(result, found, everything, form, model, output)
-    from absint.report import exports
+    from absint.show import exports
 
     if shapes:
         _write(result, exports.shapes_function(result), model, output)
         return FINE
     selected = () if "all" in roles else cast("tuple[Role, ...]", roles)
     if form == "text" and output is None:
-        from absint.report.constraints import report
-        from absint.report.text import width_of, write
+        from absint.show.constraints import report
+        from absint.show.text import width_of, write
 
         write(report(result, exports.chosen(result, selected), width_of(), everything=everything))
     else:
@@ -121,8 +121,8 @@ def contract(
 
 
 def _clauses(result: Result, found: Contract, everything: bool, form: Form, model: str, output: str | None) -> int:
-    from absint.report.contracts import report
-    from absint.report.text import width_of, write
+    from absint.show.contracts import report
+    from absint.show.text import width_of, write
 
     if form == "json":
         from absint.solution.naming import where

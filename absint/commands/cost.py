@@ -23,8 +23,8 @@ from absint.errors import UsageError
 
 if TYPE_CHECKING:
     from absint.analyses.liveness import InputPolicy, ViewPolicy
-    from absint.costs.cost import Cost, Quantity
-    from absint.costs.memory import Memory
+    from absint.questions.costs.cost import Cost, Quantity
+    from absint.questions.costs.memory import Memory
     from absint.result import Result
     from absint.shapes.sizes import Sizes
 
@@ -96,12 +96,12 @@ def cost(
     if wanted is not None:
         _draw(result, found, memory, wanted)
     if form == "json":
-        from absint.report.costs import document
+        from absint.show.costs import document
 
         click.echo(document(result, found, memory, top, by))
     else:
-        from absint.report.costs import report
-        from absint.report.text import width_of, write
+        from absint.show.costs import report
+        from absint.show.text import width_of, write
 
         write(report(result, found, memory, width_of(), top, by))
     return FINE
@@ -123,7 +123,7 @@ def _wanted(model: str, plot: str | None, over: str | None) -> _Wanted | None:
     if plot is None or over is None:
         raise UsageError("--plot FILE and --over SYMBOL=LOW..HIGH go together")
     from absint.model.writing import check_target
-    from absint.report.cost_plot import check_form
+    from absint.show.cost_plot import check_form
 
     form = check_form(plot)
     check_target(model, plot)
@@ -137,7 +137,7 @@ def _wanted(model: str, plot: str | None, over: str | None) -> _Wanted | None:
 
 
 def _draw(result: Result, cost: Cost, memory: Memory, wanted: _Wanted) -> None:
-    from absint.report.cost_plot import check_symbol, curves, write_plot
+    from absint.show.cost_plot import check_symbol, curves, write_plot
 
     check_symbol(result, wanted.symbol)
     with working("computing the curves"):

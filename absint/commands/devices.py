@@ -27,14 +27,14 @@ def devices(model: str, settings: Settings, everything: bool, assume: tuple[str,
     without a kernel runs on the host, and so does one that reads host values alone, as computations of sizes do. A
     value that the other side reads is copied; a copy to the host waits for the device. docs/devices.md has the rules.
     """
-    from absint.report.devices import document, report
+    from absint.show.devices import document, report
 
     result = analysed(model, assume, sizes, settings=settings)
     found = result.devices()
     if form == "json":
         click.echo(document(result, found))
     else:
-        from absint.report.text import width_of, write
+        from absint.show.text import width_of, write
 
         write(report(result, found, width_of(), everything=everything))
     return FINE

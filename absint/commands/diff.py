@@ -23,7 +23,7 @@ from absint.errors import UsageError
 from absint.lattices.limits import LONG, Limits
 
 if TYPE_CHECKING:
-    from absint.queries.evidence import Evidence
+    from absint.questions.proofs.evidence import Evidence
 
 
 @click.command()
@@ -72,9 +72,9 @@ def diff(
     if first == second == "-":
         raise UsageError("standard input can be one of the models only")
 
-    from absint.diffing import diff as compared
-    from absint.diffing.text import lines
-    from absint.report.text import width_of, write
+    from absint.jobs.diffing import diff as compared
+    from absint.jobs.diffing.text import lines
+    from absint.show.text import width_of, write
 
     if html is not None:
         from absint.model.writing import check_target

@@ -63,8 +63,8 @@ def dynamize(
     """
     from absint.commands.places import read_axes
     from absint.model.writing import check_binary_target
-    from absint.report import dynamizing as report
-    from absint.report.text import width_of, write
+    from absint.show import dynamizing as report
+    from absint.show.text import width_of, write
 
     wanted: dict[str, dict[int, str]] = {}
     for axis in read_axes(axes):

@@ -22,10 +22,10 @@ from absint.commands.models import models_argument
 from absint.lattices.limits import LONG, Limits
 
 if TYPE_CHECKING:
-    from absint.queries.equivalence import Distinct
-    from absint.report.classes import Found
+    from absint.questions.proofs.equivalence import Distinct
     from absint.result import Result
     from absint.shapes.sizes import Sizes
+    from absint.show.classes import Found
 
 
 @click.command()
@@ -59,7 +59,7 @@ def equal(
     Equal means equal in every run of MODEL that succeeds. Every value of the main graph is in a class; two in different
     classes are not proved equal, which --distinct shows.
     """
-    from absint.report import classes
+    from absint.show import classes
 
     warm_up(limits)
     result = analysed(model, assume, sizes, settings=settings)
@@ -72,7 +72,7 @@ def equal(
     if form == "json":
         click.echo(classes.document(result, what, found, pairs))
     else:
-        from absint.report.text import width_of, write
+        from absint.show.text import width_of, write
 
         write(classes.report(result, what, found, pairs, width_of(), everything=everything))
     return FINE

@@ -22,7 +22,7 @@ from absint.errors import UsageError
 from absint.lattices.text.escapes import plain
 
 if TYPE_CHECKING:
-    from absint.explain.explanation import Explanation
+    from absint.questions.explain.explanation import Explanation
     from absint.result import Result
     from absint.shapes.sizes import Sizes
 
@@ -67,7 +67,7 @@ def explain(
     if form == "json":
         click.echo(found.to_json())
     else:
-        from absint.report.text import Line, assumed, width_of, write
+        from absint.show.text import Line, assumed, width_of, write
 
         write(assumed(result, width_of()))
         write(map(Line, str(found).split("\n")))
@@ -80,7 +80,7 @@ def explain(
 
 def _explained(result: Result, text: str, element: int | None) -> Explanation:
     """The explanation of a value of any graph, or of one of its axes."""
-    from absint.explain.question import explain as explained
+    from absint.questions.explain.question import explain as explained
 
     place = read_place(text, result.values)
     path, name = "", place.value

@@ -17,9 +17,9 @@ from absint.lattices.text.escapes import json_text
 from absint.version import VERSION
 
 if TYPE_CHECKING:
-    from absint.report.text import Line
-    from absint.study.smtlib_export import Export
-    from absint.study.solvers import Checked
+    from absint.research.study.smtlib_export import Export
+    from absint.research.study.solvers import Checked
+    from absint.show.text import Line
 
 _SHOWN: Final = 5
 
@@ -57,9 +57,9 @@ def export_queries(
     """
     check_seconds(seconds)
     check_seconds(limit, "--limit")
+    from absint.research.study.queries import DENIED
+    from absint.research.study.smtlib_export import check_folder, export, is_export, read_index, write_export
     from absint.runs.jobs import check_scheduler
-    from absint.study.queries import DENIED
-    from absint.study.smtlib_export import check_folder, export, is_export, read_index, write_export
 
     found: Export | None = None
     if out is None:
@@ -84,8 +84,8 @@ def export_queries(
 
 
 def _checked(folder: Path, statuses: Mapping[str, str], limit: float, jobs: int | None) -> list[Checked]:
+    from absint.research.study.solvers import check
     from absint.runs.jobs import cores
-    from absint.study.solvers import check
 
     answers = []
     with counted("files") as advance:
@@ -100,7 +100,7 @@ def _print(found: Export | None, answers: Sequence[Checked], checked: bool, form
     if form == "json":
         click.echo(_document(found, answers, checked))
         return
-    from absint.report.text import write
+    from absint.show.text import write
 
     if found is not None:
         write(_exported(found))
@@ -110,7 +110,7 @@ def _print(found: Export | None, answers: Sequence[Checked], checked: bool, form
 
 def _csv(statuses: Mapping[str, str], answers: Sequence[Checked]) -> str:
     """One line a file; verdicts are empty where nobody was asked."""
-    from absint.study.solvers import SOLVERS
+    from absint.research.study.solvers import SOLVERS
 
     verdicts = {answer.file: answer.verdicts for answer in answers}
     rows = ([file, status, *(verdicts.get(file, {}).get(s, "") for s in SOLVERS)] for file, status in statuses.items())
@@ -119,8 +119,8 @@ def _csv(statuses: Mapping[str, str], answers: Sequence[Checked]) -> str:
 
 def _exported(found: Export) -> Iterator[Line]:
     from absint.lattices.text.escapes import plain
-    from absint.report.relations import plural
-    from absint.report.text import Line
+    from absint.show.relations import plural
+    from absint.show.text import Line
 
     files = len(found.entries)
     yield Line(
@@ -136,9 +136,9 @@ def _exported(found: Export) -> Iterator[Line]:
 
 
 def _agreement(answers: Sequence[Checked]) -> Iterator[Line]:
-    from absint.report.relations import plural
-    from absint.report.text import Line
-    from absint.study.solvers import SOLVERS
+    from absint.research.study.solvers import SOLVERS
+    from absint.show.relations import plural
+    from absint.show.text import Line
 
     decided = sum(answer.decided for answer in answers)
     yield Line(f"{' and '.join(SOLVERS)} both decide {decided:,} of {len(answers):,} {plural('file', len(answers))}")

@@ -79,14 +79,14 @@ def freeze(
 
 def _ask(result: Result, form: str) -> int:
     """Answer which symbols must be fixed at least."""
-    from absint.report import freezing as report
+    from absint.show import freezing as report
 
     with working("looking for the fewest symbols"):
         found = result.fewest_symbols()
     if form == "json":
         click.echo(report.fewest_document(result, found))
     else:
-        from absint.report.text import width_of, write
+        from absint.show.text import width_of, write
 
         write(report.fewest(result, found, width_of()))
     return FINE if found.choices else UNDECIDED
@@ -95,9 +95,9 @@ def _ask(result: Result, form: str) -> int:
 def _write(
     result: Result, sizes: Sizes, output: str, form: str, *, keep_inputs: bool, copy_weights: bool, load: bool
 ) -> int:
-    from absint.freezing.sizes import IllegalSizesError
-    from absint.report import freezing as report
-    from absint.report.text import width_of, write
+    from absint.jobs.freezing.sizes import IllegalSizesError
+    from absint.show import freezing as report
+    from absint.show.text import width_of, write
 
     try:
         with working("freezing"):

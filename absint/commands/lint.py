@@ -17,8 +17,8 @@ from absint.commands.study import check_seconds, jobs_option, scheduler_option
 from absint.errors import UsageError
 
 if TYPE_CHECKING:
-    from absint.linting import LintResult, Settings
-    from absint.linting.codes import LintRule
+    from absint.jobs.linting import LintResult, Settings
+    from absint.jobs.linting.codes import LintRule
 
 _CODES = "CODES"
 
@@ -79,10 +79,10 @@ def lint(
 
     Exit code: 1 for a warning or an error (see --fail-on), else 0.
     """
-    from absint.report.text import write
+    from absint.show.text import write
 
     if list_rules or code is not None:
-        from absint.report import lint as shown
+        from absint.show import lint as shown
 
         write(shown.rules() if code is None else shown.explanation(_rule(code)))
         return FINE
@@ -92,8 +92,8 @@ def lint(
     known = baseline or (str(settings.root / settings.baseline) if settings.baseline else None)
     if write_baseline and known is None:
         raise UsageError("--write-baseline needs --baseline, the file to write")
-    from absint.linting import lint as run
-    from absint.linting.baseline import write_baseline as save
+    from absint.jobs.linting import lint as run
+    from absint.jobs.linting.baseline import write_baseline as save
     from absint.runs.jobs import check_scheduler
 
     check_scheduler(scheduler)
@@ -122,8 +122,8 @@ def lint(
 
 
 def _settings(config: str | None, isolated: bool) -> Settings:
-    from absint.linting import Settings, find_settings
-    from absint.linting.settings import read_settings
+    from absint.jobs.linting import Settings, find_settings
+    from absint.jobs.linting.settings import read_settings
 
     if config is not None and isolated:
         raise UsageError("--config and --isolated exclude each other")
@@ -141,8 +141,8 @@ def _given(models: tuple[str, ...]) -> bytes | tuple[str, ...]:
 
 
 def _rule(code: str) -> LintRule:
-    from absint.linting.codes import RULES
-    from absint.linting.selection import read_prefixes
+    from absint.jobs.linting.codes import RULES
+    from absint.jobs.linting.selection import read_prefixes
 
     (prefix,) = read_prefixes([code.replace(",", " ")], "--explain")
     if prefix not in RULES:
@@ -151,13 +151,13 @@ def _rule(code: str) -> LintRule:
 
 
 def _print(found: LintResult, form: str, verbose: bool) -> None:
-    from absint.report import lint as shown
-    from absint.report.text import write
+    from absint.show import lint as shown
+    from absint.show.text import write
 
     if form == "json":
         click.echo(shown.document(found))
     elif form == "sarif":
-        from absint.report.lint_sarif import document
+        from absint.show.lint_sarif import document
 
         click.echo(document(found))
     elif form == "github":

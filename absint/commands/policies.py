@@ -17,12 +17,12 @@ def policies(form: str) -> int:
     do as other tools do, so that their claims can be counted and judged: see --policy of analyze, explain, annotate and
     audit, absint study, and docs/policies.md.
     """
-    from absint.report import policies as report
+    from absint.show import policies as report
 
     if form == "json":
         click.echo(report.document())
     else:
-        from absint.report.text import width_of, write
+        from absint.show.text import width_of, write
 
         write(report.report(width_of()))
     return FINE

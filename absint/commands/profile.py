@@ -23,8 +23,8 @@ from absint.commands.sizes import read_profiles
 from absint.lattices.limits import LONG, Limits
 
 if TYPE_CHECKING:
-    from absint.profiles.profile import Profile
-    from absint.profiles.reading import WantedSizes
+    from absint.jobs.profiles.profile import Profile
+    from absint.jobs.profiles.reading import WantedSizes
 
 
 @click.command()
@@ -69,12 +69,12 @@ def profile(
     with working("proving that all sizes are legal"):
         found = result.profile(sizes, corners=corners, **limits._asdict())
     if form == "json":
-        from absint.report.profiles import document
+        from absint.show.profiles import document
 
         click.echo(document(result, found))
     elif form == "text":
-        from absint.report.profiles import report
-        from absint.report.text import width_of, write
+        from absint.show.profiles import report
+        from absint.show.text import width_of, write
 
         write(report(found, width_of()))
     elif found:

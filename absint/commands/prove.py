@@ -24,8 +24,8 @@ from absint.lattices.limits import SECONDS, Limits
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from absint.queries.evidence import Evidence
-    from absint.queries.provers import Given
+    from absint.questions.proofs.evidence import Evidence
+    from absint.questions.proofs.provers import Given
     from absint.result import Result
     from absint.shapes.sizes import Sizes
     from absint.solver.prove import Proof
@@ -97,7 +97,7 @@ def prove(
 
     Exit code: 0 if all are proved; else 1 if one is refuted or a contradiction; else 3.
     """
-    from absint.queries.text import Query
+    from absint.questions.proofs.text import Query
 
     if certificate is not None:
         _check_certificate(model, certificate, relation, given, assume)
@@ -111,7 +111,7 @@ def prove(
     proofs = []
     texts = where(result)
     if form == "text":
-        from absint.report.text import assumed, width_of, write
+        from absint.show.text import assumed, width_of, write
 
         write(assumed(result, width_of(), assume))
     for text in relation:
@@ -121,12 +121,12 @@ def prove(
             )
         proofs.append(proof)
         if form == "text":
-            from absint.report import proofs as report
-            from absint.report.text import definitions, width_of, write
+            from absint.show import proofs as report
+            from absint.show.text import definitions, width_of, write
 
             write(report.block(proof, texts, width_of(), fixed=bool(sizes), verbose=verbose))
     if form == "json":
-        from absint.report.proofs import document
+        from absint.show.proofs import document
 
         click.echo(document(result, proofs, assume))
     else:
@@ -148,9 +148,9 @@ def _check_certificate(model: str, path: str, relations: Sequence[str], given: G
 
 
 def _certify(result: Result, relation: str, path: str) -> None:
-    from absint.certificates.single import single
     from absint.commands.messages import tell
     from absint.model.writing import write_text
+    from absint.questions.certificates.single import single
 
     found = result.certify([relation])
     if found.unproved:

@@ -54,7 +54,7 @@ def ranges(
     """
     from absint.analyses.ranges import Ranges
     from absint.model.weights import Weights
-    from absint.report.ranges import document, report
+    from absint.show.ranges import document, report
 
     loaded = read_model(model)
     analysis = Ranges(Weights(loaded), **_read(boxes, loaded))
@@ -62,7 +62,7 @@ def ranges(
     if form == "json":
         click.echo(document(result, analysis))
     else:
-        from absint.report.text import width_of, write
+        from absint.show.text import width_of, write
 
         write(report(result, analysis, width_of(), everything=everything))
     return NO if any(finding.certainty == "always" for finding in analysis.findings(result)) else FINE

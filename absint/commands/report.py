@@ -46,8 +46,8 @@ def report(
     check_target(model, output)
     check_sources(tools, (), _SECONDS)
     result = analysed(model, assume, settings=settings)
-    from absint.page.page import page
     from absint.shapes.sizes import exact_sizes
+    from absint.show.page.page import page
 
     start = exact_sizes(sizes, result.declared_inputs)
     write_file(page(result, _verdicts(result, declared, tools), start), output)
@@ -60,7 +60,7 @@ def _verdicts(result: Result, declared: bool, tools: tuple[str, ...]) -> list[di
     """Audits in the form of `absint audit --format json`."""
     if not (declared or tools):
         return []
-    from absint.report.audit import document
+    from absint.show.audit import document
 
     audits = judged(result, tools, (), declared, confirm=True, seconds=_SECONDS)
     found: list[dict[str, Json]] = json.loads(document(result, audits))["audits"]

@@ -16,9 +16,9 @@ from absint.transfer.semantics import EITHER, ONNX
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from absint.obligations.record import Record
-    from absint.obligations.ruled import Ruled
-    from absint.obligations.solving import Decision, Solvers
+    from absint.research.obligations.record import Record
+    from absint.research.obligations.ruled import Ruled
+    from absint.research.obligations.solving import Decision, Solvers
     from absint.transfer.semantics import Semantics
 
 
@@ -58,8 +58,8 @@ def rules(names: tuple[str, ...], prove: bool, solver: Solvers, semantics: Seman
     specification; else 0.
     """
     from absint.commands.study import check_seconds
-    from absint.obligations.ruled import ruled
-    from absint.report import rules as report
+    from absint.research.obligations.ruled import ruled
+    from absint.show import rules as report
     from absint.transfer.families import shipped
 
     check_seconds(seconds)
@@ -68,7 +68,7 @@ def rules(names: tuple[str, ...], prove: bool, solver: Solvers, semantics: Seman
     if form == "json":
         click.echo(report.document(found, records, solver, semantics))
     else:
-        from absint.report.text import width_of, write
+        from absint.show.text import width_of, write
 
         write(report.report(found, records, width_of(), named=bool(names)))
     return FINE if records is None else _code(found, records, bool(names))
@@ -77,8 +77,8 @@ def rules(names: tuple[str, ...], prove: bool, solver: Solvers, semantics: Seman
 def _proved(
     found: Sequence[Ruled], solver: Solvers, semantics: Semantics, seconds: float
 ) -> Mapping[Ruled, tuple[Record, ...]]:
-    from absint.obligations.ruled import prove
-    from absint.obligations.solving import asked
+    from absint.research.obligations.ruled import prove
+    from absint.research.obligations.solving import asked
     from absint.solver.backend import Backend, SolverError
     from absint.transfer.families import shipped
 
@@ -96,7 +96,7 @@ def _proved(
 
 
 def _code(found: Sequence[Ruled], records: Mapping[Ruled, tuple[Record, ...]], named: bool) -> int:
-    from absint.obligations.record import counts
+    from absint.research.obligations.record import counts
 
     verdicts = counts(record for each in records.values() for record in each)
     if verdicts["refuted"]:

@@ -14,7 +14,7 @@ def schema(name: str | None) -> int:
 
     NAME is the middle of the document's key "schema": analyze, for absint.analyze/2. Without a NAME, all are listed.
     """
-    from absint.report.schemas import json_schema, names
+    from absint.show.schemas import json_schema, names
 
     if name is None:
         for known in names():

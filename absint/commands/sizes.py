@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 from absint.errors import UsageError
 
 if TYPE_CHECKING:
-    from absint.profiles.reading import Wanted, WantedSizes
+    from absint.jobs.profiles.reading import Wanted, WantedSizes
     from absint.shapes.sizes import Size, Sizes
 
 _NUMBER: Final = r"-?[0-9]{1,1000}"

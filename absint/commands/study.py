@@ -14,7 +14,7 @@ from absint.commands.progress import counted
 from absint.errors import UsageError
 
 if TYPE_CHECKING:
-    from absint.study import Study
+    from absint.research.study import Study
 
 jobs_option = click.option(
     "--jobs", type=click.IntRange(min=1), help="Number of parallel processes.  [default: one per core]"
@@ -76,8 +76,8 @@ def study(
 
     Exit code: 1 if a claim of the policy "sound" is refuted; else 3 if the study failed at a pair; else 0.
     """
+    from absint.research.study import study as run_study
     from absint.runs.jobs import check_scheduler
-    from absint.study import study as run_study
 
     check_seconds(seconds)
     if (plots is not None or retry) and out is None:
@@ -112,7 +112,7 @@ def check_seconds(seconds: float, option: str = "--seconds") -> None:
 
 def _write(found: Study, out: Path, plots: str | None) -> None:
     from absint.model.writing import write_files
-    from absint.study import tables
+    from absint.research.study import tables
 
     table = found.table
     texts = {
@@ -123,21 +123,21 @@ def _write(found: Study, out: Path, plots: str | None) -> None:
     }
     write_files(out, texts)
     if plots is not None:
-        from absint.study.plots import write_plots
+        from absint.research.study.plots import write_plots
 
         write_plots(table, out, plots)
 
 
 def _print(found: Study, form: str) -> None:
-    from absint.study import tables
+    from absint.research.study import tables
 
     if form == "csv":
         click.echo(tables.to_csv(found.table), nl=False)
     elif form == "json":
         click.echo(tables.to_json(found.table, found.records), nl=False)
     else:
-        from absint.report.study import notes, show
-        from absint.report.text import write
+        from absint.show.study import notes, show
+        from absint.show.text import write
 
         show(found.table)
         write(notes(found))

@@ -18,7 +18,7 @@ from absint.errors import UsageError
 from absint.lattices.limits import MEMORY
 from absint.model.outlines import LARGE, outlined
 from absint.model.protos import domain_of
-from absint.processes.process import Process, ProcessError
+from absint.runs.process import Process, ProcessError
 
 MAX_INFERRED: Final = 200_000
 """Most nodes, functions inlined, for a pass of inference."""

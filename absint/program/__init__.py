@@ -18,6 +18,7 @@ From a model to a program:
     sections          nodes that were lowered before, copied
     sorting           nodes in any order
     folded            calls that stay one node, with a program of their own; inlined_size: how large a call becomes
+    rules             which rule an operator gets
     limits, report    deadlines and node budgets; diagnostics of lowering
 
 Beside it: declarations, the types that the author gives values.

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from absint.model.load import Loaded
     from absint.program.limits import Watch
     from absint.program.lowered import Lowered
-    from absint.rules.lookup import Lookup
+    from absint.program.rules.lookup import Lookup
     from absint.transfer.semantics import Semantics
 
 

@@ -14,7 +14,7 @@ from absint.model.sources import tensor_fault
 from absint.model.wire.kinds import TENSOR
 from absint.program.operations import INTERNED, MAX_OPERATIONS, Operation
 from absint.program.report import Report
-from absint.rules.lookup import Lookup, newer_opset
+from absint.program.rules.lookup import Lookup, newer_opset
 from absint.transfer.families import shipped
 from absint.transfer.op import AttributeValue
 

@@ -31,11 +31,11 @@ from absint.program.nodes import Node, Path
 from absint.program.operations import INTERNED, NO_OTHERS, Operation, Versions, versions_of
 from absint.program.precedence import doubtful, undecided
 from absint.program.report import Report
+from absint.program.rules.lookup import Lookup
 from absint.program.sections import Section
 from absint.program.sorting import sorted_nodes
 from absint.program.sources import Sources
 from absint.program.steps import ABSENT, LOWERED, Operand, Step, first_output
-from absint.rules.lookup import Lookup
 from absint.transfer.families import shipped
 from absint.transfer.op import AttributeValue
 

@@ -1,4 +1,10 @@
-"""Questions about a model, each a function of an `Analysed`. `sizes` decides which sizes run.
+"""Questions about a model, each a function of an `Analysed`.
 
-limits    the limits of an answer, checked
+sizes         which sizes run? Legal ones, contracts, boxes, samples, the nearest
+proofs        is it proved? Relations between dims, equal buffers
+certificates  the lemmas of a proof, for other solvers
+claims        are declared types true?
+costs         how much: arithmetic, traffic, memory
+explain       why: the origin of a size
+limits        the limits of an answer, checked
 """

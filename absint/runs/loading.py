@@ -17,7 +17,7 @@ from functools import cache
 from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any, Final, NamedTuple, cast
 
-from absint.processes.process import ProcessError
+from absint.runs.process import ProcessError
 from absint.runs.worker import Worker
 
 if TYPE_CHECKING:

@@ -14,7 +14,7 @@ from queue import SimpleQueue
 from typing import Literal, NamedTuple, cast
 
 from absint.errors import UsageError
-from absint.processes.process import ProcessError, ending
+from absint.runs.process import ProcessError, ending
 from absint.runs.worker import Worker
 
 Json = None | bool | int | float | str | list["Json"] | dict[str, "Json"]

@@ -22,12 +22,12 @@ from absint.model.dtypes import numpy_dtype
 from absint.model.opening import MAX_FILE, check_file, reason_of
 from absint.model.wire.fields import delimited
 from absint.model.wire.scalars import content_of
-from absint.processes.process import ProcessError
 from absint.runs.allowance import explained
 from absint.runs.arrays import check_names
 from absint.runs.elements import chosen
 from absint.runs.handed import Handed
 from absint.runs.loading import PREFIX
+from absint.runs.process import ProcessError
 from absint.runs.worker import ask_once
 
 if TYPE_CHECKING:

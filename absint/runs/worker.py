@@ -5,8 +5,8 @@ from __future__ import annotations
 from functools import cache
 from typing import Final
 
-from absint.processes.process import Process, ProcessError
 from absint.runs.allowance import allowed, explained
+from absint.runs.process import Process, ProcessError
 
 _LONGEST: Final = 300
 

@@ -15,7 +15,7 @@ from absint.solution.described import brief
 from absint.solver.prove import Verdict
 
 if TYPE_CHECKING:
-    from absint.diffing import Diff
+    from absint.jobs.diffing import Diff
     from absint.model.load import ModelLike
     from absint.questions.sizes.outcomes import Check, RangeCheck
     from absint.shapes.sizes import Size
@@ -72,7 +72,7 @@ def assert_same_contract(first: ModelLike | Result, second: ModelLike | Result, 
     differs, and sizes that tell the models apart.
     """
     __tracebackhide__ = True
-    from absint.diffing import diff
+    from absint.jobs.diffing import diff
 
     found = diff(first, second)
     if not (_takes_its_place(found) and (wider or _is_same(found))):
@@ -139,7 +139,7 @@ class _Shapes:
     def _is_own(self, text: str) -> bool:
         """A name that neither an input has nor a document about the result."""
         from absint.lattices.text.tokens import reads_as_name
-        from absint.queries.symbols import Symbols
+        from absint.questions.proofs.symbols import Symbols
 
         return not text.isdecimal() and reads_as_name(text) and text not in Symbols(self._result, self._result.states)
 

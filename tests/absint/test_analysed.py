@@ -9,12 +9,12 @@ import onnx.parser
 import pytest
 
 import absint
-from absint.costs.cost import Cost
-from absint.declared.diagnostics import diagnostics
-from absint.explain.question import explain
 from absint.lattices.limits import Limits
-from absint.queries.equivalence import equal_dims
-from absint.queries.prove import prove, proving
+from absint.questions.claims.diagnostics import diagnostics
+from absint.questions.costs.cost import Cost
+from absint.questions.explain.question import explain
+from absint.questions.proofs.equivalence import equal_dims
+from absint.questions.proofs.prove import prove, proving
 from absint.questions.sizes.checking import check
 from absint.questions.sizes.contracts import contract
 from absint.runs.run import feeds_for

@@ -283,7 +283,7 @@ def test_invented_names_avoid_other_names_in_the_model() -> None:
 
 
 def test_a_dim_too_large_to_write_gets_a_name_that_only_equal_dims_share(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("absint.copies.type_writer.MAX_SIZE", 1)
+    monkeypatch.setattr("absint.jobs.copies.type_writer.MAX_SIZE", 1)
     nodes = [
         helper.make_node("Relu", ["p"], ["a"]),
         helper.make_node("Relu", ["a"], ["b"]),

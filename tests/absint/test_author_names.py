@@ -12,7 +12,7 @@ from onnx import ModelProto, parser
 
 import absint
 from absint.cli import run
-from absint.report.document import document
+from absint.show.document import document
 from absint.solver.prove import Verdict
 from tests.absint.flows import FLOWS
 

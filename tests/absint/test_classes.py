@@ -34,7 +34,7 @@ def padded() -> onnx.ModelProto:
     return helper.make_model(graph, opset_imports=[helper.make_opsetid("", 18)], ir_version=9)
 
 
-def groups(found: absint.queries.equivalence.Equalities) -> list[set[str]]:  # type: ignore[name-defined]
+def groups(found: absint.questions.proofs.equivalence.Equalities) -> list[set[str]]:  # type: ignore[name-defined]
     return [set(map(str, c.members)) for c in found]
 
 
@@ -123,6 +123,6 @@ def long_texts(count: int) -> onnx.ModelProto:
 def test_classes_whose_expressions_take_long_to_write_are_named_after_a_member(monkeypatch: pytest.MonkeyPatch) -> None:
     result = absint.analyze(long_texts(6))
     assert {c.what for c in result.equal_dims(seconds=5)} >= {"N1", "M0"}
-    monkeypatch.setattr(absint.queries.equivalence, "TEXT_SECONDS", 0.0)
+    monkeypatch.setattr(absint.questions.proofs.equivalence, "TEXT_SECONDS", 0.0)
     for found in (result.equal_dims(seconds=5), result.equal_shapes(seconds=5), result.equal_buffers(seconds=5)):
         assert [c.what for c in found] == [str(c.members[0]) for c in found]

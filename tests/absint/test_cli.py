@@ -17,8 +17,8 @@ from onnx import TensorProto, helper, parser
 
 import absint
 from absint.cli import GROUPS, run
-from absint.report.requirements import required
-from absint.report.text import Line, report, write
+from absint.show.requirements import required
+from absint.show.text import Line, report, write
 
 ROOT = Path(__file__).parents[2]
 DECODER = ROOT / "examples" / "tiny_decoder.onnx"

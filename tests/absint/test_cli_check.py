@@ -16,8 +16,8 @@ from absint.lattices.logic.relation import TRUE
 from absint.lattices.text import parse_relation
 from absint.lattices.text.naming import Naming, Where
 from absint.questions.sizes.outcomes import Check, Failure, Outcome, RangeCheck
-from absint.report.checks import check_report, range_report
-from absint.report.feeds import Fed, report
+from absint.show.checks import check_report, range_report
+from absint.show.feeds import Fed, report
 from absint.solver.constraints import Constraint, Origin, PossibleFailure
 from tests.absint.cli_models import write_models
 

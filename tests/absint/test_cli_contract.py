@@ -14,8 +14,8 @@ import absint
 from absint.cli import run
 from absint.lattices.logic.relation import TRUE, ge
 from absint.lattices.text import parse_relation
-from absint.report.constraints import report as constraints_report
-from absint.report.contracts import report as contract_report
+from absint.show.constraints import report as constraints_report
+from absint.show.contracts import report as contract_report
 from absint.solver.constraints import Constraint, ConstraintSet, Origin, PossibleFailure
 from absint.solver.contracts.contract import Clause, Contract
 from absint.solver.export import from_json, from_metadata, from_smtlib

@@ -11,7 +11,7 @@ from onnx import TensorProto, helper
 
 import absint
 from absint.cli import run
-from absint.report.cost_plot import curves
+from absint.show.cost_plot import curves
 from tests.absint.cli_models import node, save, value, write_models
 from tests.absint.flows.build import branch, untyped
 

@@ -10,8 +10,8 @@ import pytest
 
 import absint
 from absint.cli import run
-from absint.queries.equivalence import Class, Distinct, Equalities
-from absint.report.classes import report
+from absint.questions.proofs.equivalence import Class, Distinct, Equalities
+from absint.show.classes import report
 from tests.absint.cli_models import write_models
 
 

@@ -14,7 +14,7 @@ from absint.cli import run
 from absint.lattices.logic.relation import Relation
 from absint.lattices.text import parse_relation
 from absint.lattices.text.naming import Naming, Where
-from absint.report.proofs import block
+from absint.show.proofs import block
 from absint.solver.prove import Proof, Verdict
 from tests.absint.cli_models import FLOAT, INT64, node, save, value, write_models
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from pathlib import Path
 
-from absint.costs.operators.rules import FAMILIES, WITHOUT_RULE
+from absint.questions.costs.operators.rules import FAMILIES, WITHOUT_RULE
 
 DOCUMENT = Path(__file__).parents[2] / "docs" / "cost.md"
 

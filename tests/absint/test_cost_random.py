@@ -12,9 +12,9 @@ import onnx
 import pytest
 
 import absint
-from absint.costs.cost import Cost
-from absint.costs.memory import Memory
-from absint.report.costs import document, report
+from absint.questions.costs.cost import Cost
+from absint.questions.costs.memory import Memory
+from absint.show.costs import document, report
 from tests.absint.costs.comparison import of
 from tests.absint.costs.execution import Player
 from tests.soundness.claims import learn

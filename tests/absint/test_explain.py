@@ -13,17 +13,17 @@ import onnx
 import pytest
 from onnx import ModelProto, TensorProto, helper
 
-import absint.explain.derivation
+import absint.questions.explain.derivation
 from absint import UsageError, analyze
-from absint.explain.derived import Stated, Step
-from absint.explain.explanation import Explanation
-from absint.explain.question import explain
 from absint.lattices.contents import element_symbols
 from absint.lattices.logic.truth import YES
 from absint.lattices.shape import shape_of
 from absint.lattices.terms.expr import Expr
 from absint.lattices.text import parse
 from absint.lattices.value import Tensor
+from absint.questions.explain.derived import Stated, Step
+from absint.questions.explain.explanation import Explanation
+from absint.questions.explain.question import explain
 from absint.result import Result
 from absint.transfer.op import Op
 from absint.transfer.rule import rule
@@ -587,7 +587,7 @@ def test_a_text_has_a_limit_and_says_how_much_is_left_out() -> None:
 
 
 def test_a_limit_on_steps_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(absint.explain.derivation, "MAX_STEPS", 5)
+    monkeypatch.setattr(absint.questions.explain.derivation, "MAX_STEPS", 5)
     found = explained(growing(20), "v19", 0)
     assert len(found.steps) == 5
     assert found.left_out == 1
@@ -595,7 +595,7 @@ def test_a_limit_on_steps_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_every_number_that_is_asked_for_has_a_step_whatever_the_limit(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(absint.explain.derivation, "MAX_STEPS", 2)
+    monkeypatch.setattr(absint.questions.explain.derivation, "MAX_STEPS", 2)
     found = explained(chain(5, [floats("X", "N", "M", "K")]), "v4")
     assert [found.steps[at].at.where for at in found.claims] == ["v4[0]", "v4[1]", "v4[2]"]
 

@@ -8,8 +8,8 @@ import pytest
 from onnx import TensorProto, helper
 
 import absint
-from absint.explain.fresh import FreshSymbol
-from absint.report.document import document
+from absint.questions.explain.fresh import FreshSymbol
+from absint.show.document import document
 from absint.solver.prove import Verdict
 from tests.absint.flows import FLOWS
 from tests.absint.flows.build import floats, ints, model, node

@@ -13,9 +13,9 @@ from onnx import TensorProto, helper
 
 import absint
 from absint.analyses.regions import Regions
-from absint.costs import cost, memory
 from absint.lattices.terms import broadcasting
-from absint.queries import symbols
+from absint.questions.costs import cost, memory
+from absint.questions.proofs import symbols
 from absint.solution.analysed import Analysed
 
 

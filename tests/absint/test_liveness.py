@@ -17,12 +17,12 @@ from absint import UsageError
 from absint.analyses.liveness import LastUses, MomentLattice
 from absint.analyses.regions import Regions
 from absint.analyses.value_sizes import BITS, bytes_of
-from absint.costs.memory import Memory
 from absint.engine import fixpoint
 from absint.lattices.dtype import DType
 from absint.lattices.shape import Shape
 from absint.lattices.terms.expr import Expr
 from absint.lattices.value import TOP, MapOf, OptionalOf, SequenceOf, SparseTensor, Tensor
+from absint.questions.costs.memory import Memory
 from tests.absint.flows import FLOWS
 from tests.absint.flows.build import boolean, branch, const, floats, loop_body, model, node, untyped
 from tests.effort import examples

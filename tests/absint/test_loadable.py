@@ -13,9 +13,9 @@ from onnx import ModelProto, TensorProto, helper, numpy_helper, parser
 
 import absint
 from absint.cli import run
-from absint.copies import gate
+from absint.jobs.copies import gate
 from absint.model import inference as loadable
-from absint.processes.process import Process
+from absint.runs.process import Process
 from tests.absint import inferences
 
 Item = tuple[str, int, list[int | str]]

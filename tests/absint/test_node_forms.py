@@ -146,7 +146,7 @@ def test_a_rule_of_the_user_says_what_its_operator_takes() -> None:
 
 def test_an_operator_that_is_newer_than_its_rule(monkeypatch: pytest.MonkeyPatch) -> None:
     absint.purge()
-    monkeypatch.setattr("absint.rules.lookup.NEWEST", {"": 12})
+    monkeypatch.setattr("absint.program.rules.lookup.NEWEST", {"": 12})
     monkeypatch.setattr("absint.program.instances._standard", instances._standard.__wrapped__)  # without its memory
     result = absint.analyze(model([node("Relu", ["x"], ["out"])]))
     assert [str(item) for item in result.diagnostics if item.code == "newer-operator"][:1] == [

@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from absint.processes.process import Process, ProcessError
+from absint.runs.process import Process, ProcessError
 
 HERE = __name__
 

@@ -18,7 +18,7 @@ from absint.lattices.terms.expr import Dim, const, expr_of, symbol
 from absint.lattices.text import TextError
 from absint.lattices.text.tokens import quote
 from absint.lattices.value import BOTTOM, TOP, MapOf, OptionalOf, SparseTensor, Tensor, Value
-from absint.queries.text import Query, read_dim, read_relation
+from absint.questions.proofs.text import Query, read_dim, read_relation
 from absint.shapes.summaries import State
 
 FLOAT, INT64, BOOL = TensorProto.FLOAT, TensorProto.INT64, TensorProto.BOOL

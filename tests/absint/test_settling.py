@@ -9,7 +9,7 @@ from onnx import TensorProto, helper
 
 import absint
 from absint.lattices.logic.relation import Relation
-from absint.queries import undecided
+from absint.questions.proofs import undecided
 from absint.solver.prove import Verdict
 from tests.absint.flows import FLOWS
 from tests.runs import Runs

@@ -14,7 +14,7 @@ from pathlib import Path
 
 import pytest
 
-from absint.report.text import wrapped
+from absint.show.text import wrapped
 
 ROOT = Path(__file__).parents[2]
 DECODER = "examples/tiny_decoder.onnx"

@@ -13,7 +13,7 @@ from onnx import TensorProto, helper, parser
 
 import absint
 from absint.cli import run
-from absint.report import freezing
+from absint.show import freezing
 from absint.solver.prove import Verdict
 
 TEXT = """

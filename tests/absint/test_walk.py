@@ -9,11 +9,11 @@ import onnx
 from onnx import AttributeProto, GraphProto, ModelProto, NodeProto, TensorProto, ValueInfoProto, helper
 
 import absint
-from absint.auditing.bodies import bodies as audited
 from absint.cli import run
-from absint.copies.respelling import simplify
-from absint.dynamizing.constants import Protos
-from absint.freezing.inlining import Names, reads
+from absint.jobs.auditing.bodies import bodies as audited
+from absint.jobs.copies.respelling import simplify
+from absint.jobs.dynamizing.constants import Protos
+from absint.jobs.freezing.inlining import Names, reads
 from absint.model.differences import differences
 from absint.model.held_files import locations
 from absint.model.load import unreadable_texts

@@ -11,7 +11,7 @@ import onnxruntime as ort
 
 from absint.lattices.logic.truth import NO, YES
 from absint.lattices.value import SequenceOf, Tensor, Value
-from absint.specification.node import Meaning
+from absint.research.specification.node import Meaning
 from absint.testing import Binding, Case, apply_case
 from absint.testing.cases import Array
 from absint.testing.runs import Outcome, build_model, reference

@@ -13,7 +13,7 @@ import numpy as np
 from onnx import TensorProto, numpy_helper
 
 from absint.lattices.terms.expr import Dim
-from absint.specification.specs import Instance, specification
+from absint.research.specification.specs import Instance, specification
 from absint.testing import Arg, Case
 from absint.testing.runs import arrays_of
 from tests.differences.outcomes import (

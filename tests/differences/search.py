@@ -13,7 +13,7 @@ from collections.abc import Iterator, Mapping
 from multiprocessing.connection import Connection
 from typing import Any, Final, NamedTuple
 
-from absint.specification.specs import Instance, specification, specified
+from absint.research.specification.specs import Instance, specification, specified
 from absint.testing.runs import arrays_of
 from tests.differences.outcomes import NO_KERNEL, NOT_WRITTEN, documented, in_onnxruntime, in_reference, outcome
 from tests.differences.rows import FOUND

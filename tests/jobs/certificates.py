@@ -19,7 +19,7 @@ from pathlib import Path
 from typing import Any
 
 import absint
-from absint.certificates.certificate import Certificate
+from absint.questions.certificates.certificate import Certificate
 
 HEAD = "| model | steps | sizes | certified | resting | on trust | lemmas | kB | write s | recheck s | changes found |"
 

@@ -22,7 +22,7 @@ from onnx import parser
 import absint
 from absint import Result
 from absint.errors import UsageError
-from absint.freezing.sizes import IllegalSizesError
+from absint.jobs.freezing.sizes import IllegalSizesError
 from absint.model.walk import bodies, graphs
 from tests.jobs.freezing import same
 from tests.soundness.nested_models import Maker

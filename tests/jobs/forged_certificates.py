@@ -17,7 +17,7 @@ from copy import deepcopy
 from pathlib import Path
 from typing import Any
 
-from absint.certificates import check
+from absint.questions.certificates import check
 from tests.absint.certificates.checking import certificate_of
 from tests.absint.certificates.test_certificates import MODELS
 

@@ -19,7 +19,7 @@ import onnx
 
 import absint
 from absint import Result
-from absint.freezing.sizes import IllegalSizesError
+from absint.jobs.freezing.sizes import IllegalSizesError
 from absint.runs.run import RunError, run
 from tests.jobs.freezing import (
     differing,

@@ -18,8 +18,8 @@ import onnx
 import absint
 from absint import Result
 from absint.errors import UsageError
-from absint.freezing.freeze import Frozen
-from absint.freezing.sizes import IllegalSizesError
+from absint.jobs.freezing.freeze import Frozen
+from absint.jobs.freezing.sizes import IllegalSizesError
 from absint.lattices.value import Tensor
 from absint.runs.session import Session
 from tests.absint.flows import FLOWS

@@ -23,7 +23,7 @@ import numpy as np
 import absint
 from absint import Result
 from absint.errors import UsageError
-from absint.freezing.sizes import IllegalSizesError
+from absint.jobs.freezing.sizes import IllegalSizesError
 from absint.questions.sizes.outcomes import Check, Outcome
 from absint.runs.run import feeds_for
 from absint.solver.contracts.contract import Contract

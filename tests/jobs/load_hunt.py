@@ -26,7 +26,7 @@ from onnx import GraphProto, ModelProto, NodeProto, TensorProto, helper, numpy_h
 
 import absint
 from absint.errors import ModelError
-from absint.processes.process import Process, ProcessError
+from absint.runs.process import Process, ProcessError
 from absint.solution.loading import LoadError, load_errors
 from tests.soundness.node_schemas import Operator, operators
 from tests.soundness.random_nodes import draft, named

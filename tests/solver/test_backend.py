@@ -15,7 +15,7 @@ from pathlib import Path
 import pytest
 
 from absint.lattices.text import parse_relation
-from absint.processes import process as module
+from absint.runs import process as module
 from absint.solver.backend import Answer, Backend, SolverError, shared
 from absint.solver.smtlib import query
 

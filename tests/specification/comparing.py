@@ -13,11 +13,11 @@ import onnxruntime as ort
 from onnx import TensorProto, helper
 
 from absint.lattices.dtype import DType
+from absint.research.specification.contents import elements
+from absint.research.specification.formulas import Term, both, equal, variable
+from absint.research.specification.node import Held, Meaning, Output
+from absint.research.specification.specs import Argument, Instance, Specification
 from absint.solver.backend import Backend
-from absint.specification.contents import elements
-from absint.specification.formulas import Term, both, equal, variable
-from absint.specification.node import Held, Meaning, Output
-from absint.specification.specs import Argument, Instance, Specification
 from absint.testing import Arg, Case
 from absint.testing.runs import Outcome, execute
 from tests.specification import holders as held

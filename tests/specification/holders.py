@@ -9,7 +9,7 @@ import onnxruntime as ort
 from onnx import TypeProto, helper
 
 from absint.lattices.dtype import DType
-from absint.specification.specs import Argument, Holder, Instance
+from absint.research.specification.specs import Argument, Holder, Instance
 from absint.testing import Case
 from absint.testing.cases import Binding
 from absint.testing.runs import NEWEST_IR, Outcome, arrays_of

@@ -12,10 +12,10 @@ from typing import Final, NamedTuple
 
 from absint.lattices.logic.relation import Relation
 from absint.lattices.value import Tensor
-from absint.obligations.making import applied
-from absint.specification.formulas import both, variable
-from absint.specification.node import Attribute
-from absint.specification.specs import Argument, Instance, specification
+from absint.research.obligations.making import applied
+from absint.research.specification.formulas import both, variable
+from absint.research.specification.node import Attribute
+from absint.research.specification.specs import Argument, Instance, specification
 from absint.transfer.families import shipped
 from absint.transfer.op import Applied
 

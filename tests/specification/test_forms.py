@@ -12,17 +12,17 @@ from functools import cache
 import numpy as np
 import pytest
 
-from absint.certificates.meanings import SIGNED, Reading, attributes_of
 from absint.lattices.contents import Element
 from absint.lattices.logic.relation import Relation
 from absint.lattices.terms.expr import Dim, Expr
 from absint.lattices.terms.real import Real
 from absint.lattices.value import Tensor
 from absint.model.schemas import since
-from absint.specification.data_dependent import bounded
-from absint.specification.formulas import Formula, Term, both, term, variable
-from absint.specification.node import IllegalError, Input, Node, Output, tensor
-from absint.specification.specs import Function, specification
+from absint.questions.certificates.meanings import SIGNED, Reading, attributes_of
+from absint.research.specification.data_dependent import bounded
+from absint.research.specification.formulas import Formula, Term, both, term, variable
+from absint.research.specification.node import IllegalError, Input, Node, Output, tensor
+from absint.research.specification.specs import Function, specification
 from absint.testing import Arg, Case
 from absint.testing.cases import Binding
 from absint.testing.runs import arrays_of, execute

@@ -12,13 +12,13 @@ from absint.lattices.contents import Contents
 from absint.lattices.logic.relation import FALSE, ge
 from absint.lattices.terms.expr import ZERO_EXPR
 from absint.lattices.terms.real import Real
-from absint.obligations.making import obligations
-from absint.obligations.obligation import Obligation
-from absint.obligations.record import obligations_of
-from absint.obligations.solving import Decision, by_cvc5, by_z3, decided, unbounded
+from absint.research.obligations.making import obligations
+from absint.research.obligations.obligation import Obligation
+from absint.research.obligations.record import obligations_of
+from absint.research.obligations.solving import Decision, by_cvc5, by_z3, decided, unbounded
+from absint.research.specification.node import Node, Output, tensor
+from absint.research.specification.specs import Function, Instance, Specification, at, specification, specified
 from absint.solver.backend import Backend
-from absint.specification.node import Node, Output, tensor
-from absint.specification.specs import Function, Instance, Specification, at, specification, specified
 from absint.transfer.families import shipped
 from absint.transfer.rule import Rule
 from absint.transfer.semantics import ONNX

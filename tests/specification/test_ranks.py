@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import pytest
 
-from absint.obligations.making import obligations
-from absint.obligations.obligation import Obligation
-from absint.obligations.solving import decided
+from absint.research.obligations.making import obligations
+from absint.research.obligations.obligation import Obligation
+from absint.research.obligations.solving import decided
+from absint.research.specification.specs import specification
 from absint.solver.backend import Backend
-from absint.specification.specs import specification
 from absint.transfer.families import shipped
 from tests.specification.ranks import BOUND, FAMILIES, Family, axes, claims, renamed
 

@@ -9,13 +9,13 @@ import pytest
 
 from absint import Op, Shape, Tensor, rule
 from absint.cli import run
-from absint.obligations.obligation import Obligation
-from absint.obligations.record import counts, distinct, obligations_of, status
-from absint.obligations.ruled import prove, ruled
-from absint.obligations.solving import Decision, Solvers, asked
-from absint.report.rules import document, report
+from absint.research.obligations.obligation import Obligation
+from absint.research.obligations.record import counts, distinct, obligations_of, status
+from absint.research.obligations.ruled import prove, ruled
+from absint.research.obligations.solving import Decision, Solvers, asked
+from absint.research.specification.specs import specified
+from absint.show.rules import document, report
 from absint.solver.backend import Backend
-from absint.specification.specs import specified
 from absint.transfer.families import shipped
 
 
@@ -65,13 +65,13 @@ def test_cvc5_decides_what_z3_leaves_undecided(monkeypatch: pytest.MonkeyPatch) 
     (found,) = ruled(shipped(), ["Relu"])
     (item, *_) = (each for each in obligations_of(shipped(), "", "Relu", 14) if isinstance(each, Obligation))
     open_ = Decision(item, "z3", "undecided", 0.5)
-    monkeypatch.setattr("absint.obligations.solving.by_z3", lambda *_: open_)
+    monkeypatch.setattr("absint.research.obligations.solving.by_z3", lambda *_: open_)
     with Backend() as backend:
         assert [each.verdict for each in asked(item, "auto", backend)] == ["undecided", "proved"]
         assert asked(item, "z3", backend) == (open_,)
         (record, *_) = prove(shipped(), found, lambda each: asked(each, "auto", backend))
         assert {each.verdict for each in record.decided} == {"proved"}
-        monkeypatch.setattr("absint.obligations.solving.has_cvc5", lambda: False)
+        monkeypatch.setattr("absint.research.obligations.solving.has_cvc5", lambda: False)
         assert asked(item, "auto", backend) == (open_,)
 
 

@@ -10,12 +10,12 @@ from absint import Op, Shape, Tensor, rule
 from absint.lattices.dtype import DType
 from absint.lattices.terms.expr import Dim
 from absint.lattices.value import OptionalOf, SequenceOf, Value
-from absint.obligations.making import obligations
-from absint.obligations.obligation import Gap, Obligation
-from absint.obligations.solving import by_z3
+from absint.research.obligations.making import obligations
+from absint.research.obligations.obligation import Gap, Obligation
+from absint.research.obligations.solving import by_z3
+from absint.research.specification.node import held, listed, tensor
+from absint.research.specification.specs import Function, Instance, Specification, at, specification
 from absint.solver.backend import Backend
-from absint.specification.node import held, listed, tensor
-from absint.specification.specs import Function, Instance, Specification, at, specification
 from absint.transfer.rule import Rule
 from tests.specification.comparing import bindings, case_of, differences
 from tests.specification.holders import execute

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from absint.specification.formulas import Defined, both, equal, greatest, variable
-from absint.specification.node import Node, tensor
-from absint.specification.specs import Instance, Specification, at, specification, specified
+from absint.research.specification.formulas import Defined, both, equal, greatest, variable
+from absint.research.specification.node import Node, tensor
+from absint.research.specification.specs import Instance, Specification, at, specification, specified
 from tests.specification.comparing import bindings, differences, is_legal
 from tests.specification.operators import versions
 

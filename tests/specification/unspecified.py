@@ -9,7 +9,7 @@ REASONS: Final[Mapping[str, str]] = {
     "they become plain nodes before the analysis ([control-flow.md](control-flow.md))": "If Loop Scan SequenceMap",
     "sparse tensors go in, and specifications are about dense ones": "com.microsoft::SparseToDenseMatMul",
     "sizes hang on the element type, which specifications do not see": "com.microsoft::GatherBlockQuantized",
-    "sizes hang on the data; what bounds them is in `absint/specification/data_dependent.py`": """
+    "sizes hang on the data; what bounds them is in `absint/research/specification/data_dependent.py`": """
         Compress NonMaxSuppression NonZero""",
     "sizes hang on the data": """
         ImageDecoder StringNormalizer StringSplit Unique com.microsoft::BeamSearch com.microsoft::BifurcationDetector

@@ -9,9 +9,9 @@ import pytest
 
 from absint.lattices.logic.truth import NO, YES
 from absint.lattices.value import Tensor
-from absint.obligations.making import applied
-from absint.specification.node import Meaning
-from absint.specification.specs import Instance, Specification, specification, specified
+from absint.research.obligations.making import applied
+from absint.research.specification.node import Meaning
+from absint.research.specification.specs import Instance, Specification, specification, specified
 from absint.testing import Case
 from absint.testing.rules import apply_case
 from absint.testing.runs import arrays_of

@@ -82,7 +82,7 @@ POINTS: Final = (
         "tools",
         "only for the type and rank of an operator without a rule; its dims are "
         "not taken, since some of them are wrong",
-        ("absint/rules/schema_rules.py", "docs/custom-operators.md"),
+        ("absint/program/rules/schema_rules.py", "docs/custom-operators.md"),
     ),
     Point(
         "serialising expressions",

@@ -12,7 +12,7 @@ from onnx import TensorProto, parser
 import absint
 from absint import UsageError
 from absint.cli import run
-from absint.queries import evidence
+from absint.questions.proofs import evidence
 
 GATHERED = """<ir_version: 10, opset_import: ["": 18]>
 graph (float[N, 3] x, float[K, 2] i) => (float[K, 3] y) {

@@ -12,7 +12,7 @@ from onnx import ModelProto, parser
 
 import absint
 from absint.cli import run
-from absint.freezing.sizes import IllegalSizesError
+from absint.jobs.freezing.sizes import IllegalSizesError
 from absint.lattices.value import Tensor
 from absint.questions.sizes.outcomes import Outcome
 from absint.transfer.op import Op

@@ -10,11 +10,11 @@ import pytest
 
 import absint
 from absint import Result
-from absint.auditing import declared, judge
 from absint.cli import run
 from absint.errors import UnknownNameError
+from absint.jobs.auditing import declared, judge
+from absint.research.study import Study
 from absint.runs.run import feeds_for
-from absint.study import Study
 
 EXAMPLE = Path(__file__).parents[3] / "examples" / "tiny_decoder.onnx"
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 import absint
-from absint.auditing import Judgement, by_policy, by_result, declared, judge
+from absint.jobs.auditing import Judgement, by_policy, by_result, declared, judge
 from tests.adversarial import MODELS, THEMES
 
 FALSE = {

@@ -11,10 +11,10 @@ import onnx
 import pytest
 
 import absint
-from absint.auditing import Audit, Judged, Judgement, Place
 from absint.cli import run
-from absint.report.audit import SHOWN, report
-from absint.report.audit_sarif import document as sarif
+from absint.jobs.auditing import Audit, Judged, Judgement, Place
+from absint.show.audit import SHOWN, report
+from absint.show.audit_sarif import document as sarif
 from tests.absint.auditing.models import LIE, SUM, model
 from tests.sarif import SARIF
 

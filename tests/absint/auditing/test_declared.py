@@ -6,9 +6,9 @@ import pytest
 from onnx import helper
 
 import absint
-from absint.auditing import Judgement, by_policy, by_result, declared, judge
-from absint.auditing.bodies import bodies
 from absint.errors import UsageError
+from absint.jobs.auditing import Judgement, by_policy, by_result, declared, judge
+from absint.jobs.auditing.bodies import bodies
 from tests.absint.auditing.models import LIE, SUM, model
 
 BRANCHES = """(bool c, float[N] x) => (float[n] y) {y = If(c)

@@ -6,10 +6,10 @@ import numpy as np
 import pytest
 
 import absint
-from absint.auditing import Audit, Claims, Judgement, Place, declared, judge
-from absint.auditing.audit import Stated
-from absint.auditing.runs import Runs
-from absint.processes.process import ProcessError
+from absint.jobs.auditing import Audit, Claims, Judgement, Place, declared, judge
+from absint.jobs.auditing.audit import Stated
+from absint.jobs.auditing.runs import Runs
+from absint.runs.process import ProcessError
 from tests.absint.auditing.models import LIE, SUM, model
 
 PROVED, REFUTED = Judgement.PROVED, Judgement.REFUTED

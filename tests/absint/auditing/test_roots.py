@@ -6,7 +6,7 @@ import onnx
 import pytest
 
 import absint
-from absint.auditing import Claims, Judgement, judge, roots
+from absint.jobs.auditing import Claims, Judgement, judge, roots
 
 TEXT = """
 <ir_version: 10, opset_import: ["": 18]>

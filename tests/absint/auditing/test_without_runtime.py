@@ -13,11 +13,11 @@ import pytest
 from onnx import numpy_helper
 
 import absint
-from absint.auditing import Audit, Judgement, declared, judge
-from absint.auditing import runs as auditing_runs
-from absint.auditing.runs import NOT_INSTALLED, Runs
-from absint.report.audit import document, report
-from absint.report.audit_sarif import document as sarif
+from absint.jobs.auditing import Audit, Judgement, declared, judge
+from absint.jobs.auditing import runs as auditing_runs
+from absint.jobs.auditing.runs import NOT_INSTALLED, Runs
+from absint.show.audit import document, report
+from absint.show.audit_sarif import document as sarif
 from tests.absint.auditing.models import LIE, model
 from tests.absint.declared.test_false import CORNER, FALSE, RESIZE, TRUE
 from tests.adversarial import MODELS

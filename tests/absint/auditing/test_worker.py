@@ -13,11 +13,11 @@ import pytest
 from onnx import ModelProto
 
 import absint
-from absint.auditing import Claims, Judgement, judge
-from absint.auditing.runs import Observed, Runs
-from absint.processes.process import ProcessError
-from absint.processes.serving import Failure
+from absint.jobs.auditing import Claims, Judgement, judge
+from absint.jobs.auditing.runs import Observed, Runs
 from absint.runs.allowance import allowing
+from absint.runs.process import ProcessError
+from absint.runs.serving import Failure
 from absint.runs.worker import Worker, one_line
 from tests.absint.auditing.models import SUM, model
 
@@ -87,7 +87,7 @@ def test_a_request_that_raises_says_what(worker: Worker) -> None:
 
 def test_a_function_that_is_not_there() -> None:
     with pytest.raises(ProcessError, match=r"^AttributeError: .*'nothing'$") as caught:
-        Worker("absint.processes.serving:nothing").ask(None, 60)
+        Worker("absint.runs.serving:nothing").ask(None, 60)
     assert caught.value.outcome == "not started"
 
 
@@ -162,7 +162,7 @@ def test_each_visit_of_a_body_is_seen() -> None:
 
 
 def test_where_onnxruntime_is_missing_the_reference_implementation_runs(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("absint.auditing.runs.find_spec", lambda name: None)
+    monkeypatch.setattr("absint.jobs.auditing.runs.find_spec", lambda name: None)
     proto = model(SUM)
     (item,) = judge(absint.analyze(proto), Claims("somebody", {"z": ("M",)})).of(Judgement.REFUTED)
     assert item.confirmed

@@ -12,7 +12,7 @@ import onnx
 from onnx import parser
 
 import absint
-from absint.certificates.certificate import Certificate
+from absint.questions.certificates.certificate import Certificate
 
 OPSETS = 'opset_import: ["": 18, "my": 1, "ai.onnx.ml": 3]'
 

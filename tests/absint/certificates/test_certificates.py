@@ -13,11 +13,11 @@ import onnx
 import pytest
 
 import absint
-from absint.certificates import check
-from absint.certificates.single import single
 from absint.cli import run
 from absint.errors import UsageError
 from absint.lattices.value import Tensor
+from absint.questions.certificates import check
+from absint.questions.certificates.single import single
 from absint.solver.backend import Backend
 from absint.transfer.op import Op
 from tests.absint.certificates.checking import certificate_of, checked, manifest_of, model_of

@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 
-from absint.certificates import check
+from absint.questions.certificates import check
 from tests.absint.certificates.checking import certificate_of, checked, manifest_of, put
 from tests.absint.certificates.test_certificates import MODELS
 

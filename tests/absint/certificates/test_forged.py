@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from absint.certificates import check
 from absint.errors import UsageError
+from absint.questions.certificates import check
 from tests.absint.certificates.checking import certificate_of, manifest_of
 from tests.absint.certificates.test_certificates import MODELS
 from tests.jobs.forged_certificates import main

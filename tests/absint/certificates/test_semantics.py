@@ -9,12 +9,12 @@ import onnx
 import pytest
 
 import absint
-from absint.certificates.certificate import Certificate
-from absint.certificates.single import single
 from absint.cli import run
 from absint.lattices.logic.relation import disjunction, eq, ge, le
 from absint.lattices.shape import Shape
 from absint.lattices.value import Tensor
+from absint.questions.certificates.certificate import Certificate
+from absint.questions.certificates.single import single
 from absint.transfer.op import Op
 from absint.transfer.rule import Rule
 from absint.transfer.semantics import SEMANTICS, Semantics

@@ -1,4 +1,4 @@
-"""The cost of one run of a node, counted on its arrays. Written from the definitions, apart from `absint.costs`."""
+"""The cost of one run of a node, counted on its arrays. Written from the definitions, apart from the product."""
 
 from __future__ import annotations
 

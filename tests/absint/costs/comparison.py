@@ -12,7 +12,7 @@ from onnxruntime.capi.onnxruntime_pybind11_state import Fail, InvalidArgument, I
 
 import absint
 from absint import UsageError
-from absint.costs.cost import Totals
+from absint.questions.costs.cost import Totals
 from tests.absint.costs.execution import Played, Player
 from tests.absint.flows import FLOWS
 from tests.runs import Runs

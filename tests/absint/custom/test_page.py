@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from absint.rules.plugins import GROUP, installed
+from absint.program.rules.plugins import GROUP, installed
 
 PAGE = Path(__file__).parents[3] / "docs" / "custom-operators.md"
 

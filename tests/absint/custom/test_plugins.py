@@ -12,7 +12,7 @@ import pytest
 
 import absint
 from absint.cli import run
-from absint.rules.plugins import installed
+from absint.program.rules.plugins import installed
 from tests.absint.custom.graphs import around
 
 RULES = '''
@@ -85,7 +85,7 @@ def test_nothing_is_loaded_for_it_before() -> None:
 import sys, absint
 result = absint.analyze("examples/tiny_decoder.onnx")
 assert result.shapes and not result.diagnostics
-print(sorted({"absint.rules.plugins", "absint.rules.schema_rules"} & set(sys.modules)))
+print(sorted({"absint.program.rules.plugins", "absint.program.rules.schema_rules"} & set(sys.modules)))
 """
     root = Path(__file__).parents[3]
     done = subprocess.run([sys.executable, "-c", code], cwd=root, capture_output=True, text=True, check=False)

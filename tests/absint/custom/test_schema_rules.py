@@ -18,7 +18,7 @@ import absint
 from absint.cli import run
 from absint.lattices.terms.expr import Expr
 from absint.lattices.value import Tensor
-from absint.rules.schema_rules import schema_rule
+from absint.program.rules.schema_rules import schema_rule
 from absint.testing import Arg, Case, run_case, sizes
 from absint.transfer.families import shipped
 from absint.transfer.table import Table

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from absint import Result
-from absint.auditing import declared
-from absint.auditing.claims import Claim, read_claims
-from absint.auditing.runs import Runs
-from absint.declared.findings import FalseDeclaration, false_declarations
+from absint.jobs.auditing import declared
+from absint.jobs.auditing.claims import Claim, read_claims
+from absint.jobs.auditing.runs import Runs
+from absint.questions.claims.findings import FalseDeclaration, false_declarations
 
 
 def unshown(result: Result) -> list[FalseDeclaration]:

@@ -13,7 +13,7 @@ from onnx import helper, numpy_helper
 
 import absint
 from absint.cli import run
-from absint.copies.saving import copying, copying_unread
+from absint.jobs.copies.saving import copying, copying_unread
 from absint.model import early_copies
 from absint.model.early_copies import EarlyCopy, large_file
 from absint.model.files import ModelFile, Opened

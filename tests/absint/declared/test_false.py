@@ -9,7 +9,7 @@ import pytest
 from onnx import TensorProto, helper
 
 import absint
-from absint.declared.findings import false_declarations
+from absint.questions.claims.findings import false_declarations
 from tests.absint.auditing.models import model
 from tests.absint.declared.runs import unshown
 
@@ -270,7 +270,7 @@ def test_neither_z3_nor_a_runtime_is_loaded() -> None:
 
 
 def test_equal_declarations_are_read_once(monkeypatch: pytest.MonkeyPatch) -> None:
-    from absint.declared import claims
+    from absint.questions.claims import claims
 
     asked: list[object] = []
     read = claims.eq

@@ -8,8 +8,8 @@ import onnx
 import pytest
 
 import absint
-from absint.auditing import Judgement, declared, judge
 from absint.cli import run
+from absint.jobs.auditing import Judgement, declared, judge
 from tests.absint.auditing.models import model
 from tests.absint.declared.test_false import FALSE, RESIZE, TRUE
 

@@ -6,7 +6,7 @@ import pytest
 from onnx import ModelProto, helper
 
 import absint
-from absint.queries.evidence import Evidence
+from absint.questions.proofs.evidence import Evidence
 from tests.absint.diffing.models import EQUAL, PLANTED, POOLED, SLICED, model
 from tests.jobs.equal_forms import FORMS
 

@@ -12,7 +12,7 @@ import onnxruntime
 from onnx import TensorProto, helper, numpy_helper
 
 import absint
-from absint.dynamizing.dynamize import Dynamized
+from absint.jobs.dynamizing.dynamize import Dynamized
 
 Array = np.ndarray
 Axes = Mapping[str, Mapping[int, str]]

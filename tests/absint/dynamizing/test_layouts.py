@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import absint
-from absint.dynamizing.dynamize import Dynamized
+from absint.jobs.dynamizing.dynamize import Dynamized
 from tests.absint.dynamizing.layouts import LAYOUTS
 from tests.absint.dynamizing.models import run
 
@@ -70,7 +70,7 @@ def test_without_a_runtime_readings_that_only_runs_tell_apart_are_refused(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Rows of steps before the batch, 3 of each: shapes allow both orders."""
-    monkeypatch.setattr("absint.dynamizing.stacked.find_spec", lambda _: None)
+    monkeypatch.setattr("absint.jobs.dynamizing.stacked.find_spec", lambda _: None)
     path = tmp_path / "dynamic.onnx"
     found = dynamized("time_first", 3, path)
     assert not path.exists()

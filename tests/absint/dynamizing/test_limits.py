@@ -279,7 +279,7 @@ def test_without_fix_the_constants_stay(tmp_path: Path) -> None:
 def test_weights_are_copied_by_bytes(in_memory: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """A large tensor is the same in the copy. The analysis of a large file sees no weights."""
     if not in_memory:
-        monkeypatch.setattr("absint.dynamizing.dynamize.MAX_IN_MEMORY", 100)
+        monkeypatch.setattr("absint.jobs.dynamizing.dynamize.MAX_IN_MEMORY", 100)
     model = static(
         [node("MatMul", "x w", "h"), node("Reshape", "h rows", "r"), node("Add", "r state", "y")],
         {"x": [4, 3, 64]},

@@ -12,7 +12,7 @@ from onnx import ModelProto, parser
 import absint
 from absint.cli import run
 from absint.errors import UsageError
-from absint.freezing.sizes import IllegalSizesError
+from absint.jobs.freezing.sizes import IllegalSizesError
 from tests.absint.answers.test_one_answer import WINDOWS
 from tests.soundness.runs import ENGINE
 

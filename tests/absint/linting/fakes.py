@@ -8,7 +8,7 @@ import time
 from pathlib import Path
 from typing import cast
 
-from absint.linting import tasks
+from absint.jobs.linting import tasks
 from absint.runs.pool import Job, Json
 
 PERFORM = "tests.absint.linting.fakes:perform"

@@ -14,10 +14,10 @@ import pytest
 
 from absint.cli import run
 from absint.diagnostics import Severity
-from absint.linting import FileReport, Finding, LintResult
-from absint.linting.codes import RULES
-from absint.report.lint import document, report, workflow_commands
-from absint.report.lint_sarif import document as sarif
+from absint.jobs.linting import FileReport, Finding, LintResult
+from absint.jobs.linting.codes import RULES
+from absint.show.lint import document, report, workflow_commands
+from absint.show.lint_sarif import document as sarif
 from tests.absint.auditing.models import model
 from tests.sarif import SARIF
 

@@ -10,12 +10,12 @@ import pytest
 
 import absint
 from absint.diagnostics import Diagnostic, Severity
+from absint.jobs.linting.codes import OF_DIAGNOSTICS, RULES, SILENT
+from absint.jobs.linting.finding import Finding, fingerprints
+from absint.jobs.linting.model import findings
+from absint.jobs.linting.running import _grouped
 from absint.lattices.logic.relation import TRUE, disjunction, eq, ge
 from absint.lattices.terms.expr import symbol
-from absint.linting.codes import OF_DIAGNOSTICS, RULES, SILENT
-from absint.linting.finding import Finding, fingerprints
-from absint.linting.model import findings
-from absint.linting.running import _grouped
 from absint.solver.constraints import Constraint, Origin
 from absint.solver.contracts.causes import by_cause
 from tests.absint.auditing.models import model

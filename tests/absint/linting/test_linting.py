@@ -17,9 +17,9 @@ import pytest
 import absint
 from absint.diagnostics import Severity
 from absint.errors import UsageError
-from absint.linting import FileReport, Finding, LintResult
-from absint.linting.baseline import read_baseline, without_known, write_baseline
-from absint.linting.settings import find_settings
+from absint.jobs.linting import FileReport, Finding, LintResult
+from absint.jobs.linting.baseline import read_baseline, without_known, write_baseline
+from absint.jobs.linting.settings import find_settings
 from tests.absint.auditing.models import model
 from tests.absint.linting.fakes import PERFORM
 
@@ -80,7 +80,7 @@ def test_a_model_that_needs_too_much_memory_is_a_finding(folder: Path, monkeypat
 
 
 def test_memory_that_the_check_itself_lacks(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    from absint.linting import tasks
+    from absint.jobs.linting import tasks
 
     def short(*_: object, **__: object) -> None:
         raise MemoryError
@@ -224,7 +224,7 @@ def test_a_baseline_that_is_none(text: str | None, message: str) -> None:
 def test_ctrl_c_ends_all_processes(folder: Path) -> None:
     for name in ("a", "b"):
         (folder / f"{name}.onnx").write_text("hang")
-    code = f"from absint.linting.lint import lint; lint('.', jobs=2, perform={PERFORM!r})"
+    code = f"from absint.jobs.linting.lint import lint; lint('.', jobs=2, perform={PERFORM!r})"
     started = subprocess.Popen([sys.executable, "-c", code], env={**os.environ, "PYTHONPATH": str(ROOT)}, stderr=-3)
     workers: list[int] = []
     for _ in range(200):

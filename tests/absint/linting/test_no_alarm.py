@@ -10,8 +10,8 @@ from pathlib import Path
 import pytest
 
 import absint
-from absint.linting.finding import Finding
-from absint.linting.model import findings
+from absint.jobs.linting.finding import Finding
+from absint.jobs.linting.model import findings
 from absint.result import Result
 from absint.runs.run import RunError, feeds_for, run
 from tests.absint.auditing.models import model

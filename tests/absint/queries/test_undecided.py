@@ -13,7 +13,7 @@ from onnx import parser
 
 import absint
 from absint.lattices.logic.relation import Relation
-from absint.queries.undecided import undecided
+from absint.questions.proofs.undecided import undecided
 from absint.solution.analysed import Analysed
 
 
@@ -49,7 +49,7 @@ def test_what_samples_do_not_show_is_proved(monkeypatch: pytest.MonkeyPatch) -> 
         asked.append(undecided(analysed))
         return asked[-1]
 
-    monkeypatch.setattr("absint.queries.smt_refinement.undecided", spy)
+    monkeypatch.setattr("absint.questions.proofs.smt_refinement.undecided", spy)
     result = absint.analyze(real(), assume=[HARD])
     assert [str(c) for found in asked for c in found] == ["N == 0"]
     assert str(result.shapes["y"]) == "[4, N]"
@@ -62,7 +62,7 @@ def test_what_samples_do_not_show_is_proved(monkeypatch: pytest.MonkeyPatch) -> 
 
 
 def test_without_the_proof_the_choice_is_shown(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("absint.queries.smt_refinement.undecided", lambda analysed: frozenset())
+    monkeypatch.setattr("absint.questions.proofs.smt_refinement.undecided", lambda analysed: frozenset())
     assert "ite" in str(absint.analyze(real(), assume=[HARD]).shapes["y"])
 
 

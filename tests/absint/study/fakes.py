@@ -10,8 +10,8 @@ from pathlib import Path
 from types import SimpleNamespace
 
 from absint.errors import ModelError
+from absint.research.study.tasks import Task
 from absint.runs.pool import Job, Json
-from absint.study.tasks import Task
 
 COUNTS: dict[str, Json] = {
     "failure": "", "tool_seconds": 0.0, "dims": 4, "resolved": 3, "claimed": 5, "proved": 2, "refuted": 1,

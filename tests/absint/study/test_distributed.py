@@ -10,9 +10,9 @@ import distributed
 import pytest
 
 from absint.errors import UsageError
+from absint.research.study import study
+from absint.research.study.results import FILE, read_records
 from absint.runs.distributed import do_group
-from absint.study import study
-from absint.study.results import FILE, read_records
 from tests.absint.study.fakes import calls, policies
 
 PERFORM = "tests.absint.study.fakes:perform"
@@ -22,7 +22,7 @@ LABELS = ("policy sound", "unsound policy rename")
 
 @pytest.fixture(autouse=True)
 def own_sources(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("absint.study.sources.policies", policies)
+    monkeypatch.setattr("absint.research.study.sources.policies", policies)
 
 
 @pytest.fixture(scope="module")

@@ -14,10 +14,10 @@ from absint.cli import run
 from absint.errors import UsageError
 from absint.lattices.logic.relation import FALSE, TRUE, UNKNOWN_RELATION
 from absint.lattices.text import parse_relation
+from absint.research.study.queries import NoQueryError, canonical_names, query_of, renamed
+from absint.research.study.smtlib_export import Export, export, read_index, script, write_export
+from absint.research.study.solvers import by_cvc5, by_z3
 from absint.solver.backend import Answer, Backend
-from absint.study.queries import NoQueryError, canonical_names, query_of, renamed
-from absint.study.smtlib_export import Export, export, read_index, script, write_export
-from absint.study.solvers import by_cvc5, by_z3
 from tests.absint.study.models import halved, write
 
 SOURCES = ("declared", "max", "onnx")

@@ -10,9 +10,9 @@ from typing import Any
 import pytest
 
 from absint.errors import UsageError
-from absint.processes import process as processes
+from absint.research.study.results import FILE, Record, read_records
+from absint.runs import process as processes
 from absint.runs.pool import Job, Json, do, worker_for
-from absint.study.results import FILE, Record, read_records
 
 KILLED = "import os, signal; os.kill(os.getpid(), signal.SIGKILL)"
 ANSWERS = "tests.absint.study.test_resilience:answers"

@@ -13,11 +13,11 @@ from pathlib import Path
 import pytest
 
 from absint.errors import UsageError
+from absint.research.study import Study, study
+from absint.research.study.results import FILE, Store, record
+from absint.research.study.sources import Source
+from absint.research.study.tasks import pairs
 from absint.runs.pool import Done, Schedule
-from absint.study import Study, study
-from absint.study.results import FILE, Store, record
-from absint.study.sources import Source
-from absint.study.tasks import pairs
 from tests.absint.study.fakes import calls, policies
 
 PERFORM = "tests.absint.study.fakes:perform"
@@ -25,7 +25,7 @@ PERFORM = "tests.absint.study.fakes:perform"
 
 @pytest.fixture(autouse=True)
 def own_sources(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("absint.study.sources.policies", policies)
+    monkeypatch.setattr("absint.research.study.sources.policies", policies)
 
 
 def folder(path: Path, models: Mapping[str, str]) -> Path:
@@ -152,7 +152,7 @@ def test_a_model_that_cannot_be_read_is_tried_again(tmp_path: Path, monkeypatch:
         raise PermissionError
 
     with monkeypatch.context() as patch:
-        patch.setattr("absint.study.tasks.Path.open", denied)
+        patch.setattr("absint.research.study.tasks.Path.open", denied)
         (task,), *_ = pairs(models, [Source("policy", "sound")], seconds=9.0)
     assert task.sha256 == ""
     store = Store(out)

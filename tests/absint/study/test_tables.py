@@ -11,10 +11,10 @@ from pathlib import Path
 import pytest
 
 from absint.errors import UsageError
-from absint.report.study import notes, show
-from absint.study import Record, Row, Study
-from absint.study.plots import FORMS, claims, dims, write_plots
-from absint.study.tables import Cause, causes, causes_csv, pairs_csv, rows, to_csv, to_json
+from absint.research.study import Record, Row, Study
+from absint.research.study.plots import FORMS, claims, dims, write_plots
+from absint.research.study.tables import Cause, causes, causes_csv, pairs_csv, rows, to_csv, to_json
+from absint.show.study import notes, show
 
 BASE = Record(
     "a.onnx", "onnx", "tool", "0" * 64, "absint 1", True, "judged", seconds=1.5, tool_seconds=0.5, dims=10, resolved=8,

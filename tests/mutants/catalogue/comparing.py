@@ -18,14 +18,14 @@ TWO: Final = "'(float[N] x, float[M] z) => (float[] y) { y = Relu(x) }'"
 
 
 def verdict(first: str, second: str, more: str = "verdict") -> str:
-    return f"module('absint.diffing').diff(graph({first}), graph({second}), evidence='none').{more}"
+    return f"module('absint.jobs.diffing').diff(graph({first}), graph({second}), evidence='none').{more}"
 
 
 MUTANTS: Final[tuple[Mutant, ...]] = (
     mutant(
         "declared-sizes-demand-nothing",
         "a size that B fixes or ties to another is no requirement",
-        "absint.diffing.correspondence",
+        "absint.jobs.diffing.correspondence",
         "tuple(d for d in demands if d.relation is not TRUE)",
         "()",
         verdict(APART, TIED, "contract.agreement"),
@@ -34,7 +34,7 @@ MUTANTS: Final[tuple[Mutant, ...]] = (
     mutant(
         "symbols-are-matched-by-name",
         "N of B is N of A, wherever they stand",
-        "absint.diffing.correspondence",
+        "absint.jobs.diffing.correspondence",
         "found.setdefault(only.name, axis.source)",
         "found.setdefault(only.name, expr_of(only))",
         verdict(APART, APART.replace("N", "K"), "symbols"),
@@ -43,7 +43,7 @@ MUTANTS: Final[tuple[Mutant, ...]] = (
     mutant(
         "sizes-of-data-are-the-same",
         "sizes that data decide are taken for the same where nothing tells them apart",
-        "absint.diffing.outputs",
+        "absint.jobs.diffing.outputs",
         'return _with(port, "not comparable", *open_, *seen)',
         "return port",
         verdict(FOUND, OTHER),
@@ -53,7 +53,7 @@ MUTANTS: Final[tuple[Mutant, ...]] = (
     mutant(
         "random-numbers-are-drawn-once",
         "an operator that draws random numbers gives the same in both models",
-        "absint.diffing.numbering",
+        "absint.jobs.diffing.numbering",
         "or (self._of_values and self._may_vary(node))",
         "or False",
         verdict(RANDOM, RANDOM),
@@ -62,7 +62,7 @@ MUTANTS: Final[tuple[Mutant, ...]] = (
     mutant(
         "a-new-input-breaks-no-call",
         "an input that B alone requires is no change",
-        "absint.diffing.findings",
+        "absint.jobs.diffing.findings",
         '_counted("input", self.inputs, ("gone", "new", "changed", "renamed"))',
         '_counted("input", self.inputs, ("gone", "changed", "renamed"))',
         verdict(ONE, TWO),

@@ -87,7 +87,7 @@ MUTANTS: Final[tuple[Mutant, ...]] = (
     mutant(
         "files-say-elements-are-sizes",
         "a dim of a file reads as another one where elements are taken for sizes",
-        "absint.copies.type_writer",
+        "absint.jobs.copies.type_writer",
         "if isinstance(read, Expr) and substitute(read, mapping) is dim else",
         "if isinstance(read, Expr) else",
         f"str({RANGE}.annotate(outputs=True).graph.output[0])",

@@ -73,7 +73,7 @@ MUTANTS: Final[tuple[Mutant, ...]] = (
     mutant(
         "corners-prove-a-box",
         "a box is called legal if the best sizes are",
-        "absint.profiles.making",
+        "absint.jobs.profiles.making",
         "if (found.ok or found.outcome is Outcome.LEGAL) and not analysed.assumptions:",
         "if legal.is_legal({n: s.opt for n, s in box.items()}) and not analysed.assumptions:",
         f"bool(graph({EIGHTHS}).profile({{'N': (1, 8, 16)}}))",
@@ -82,17 +82,17 @@ MUTANTS: Final[tuple[Mutant, ...]] = (
     mutant(
         "dims-grow-with-symbols",
         "the least and the greatest of a dim are those at the corners of a box",
-        "absint.profiles.extremes",
+        "absint.jobs.profiles.extremes",
         "range(ends[name][0], ends[name][1] + 1) for name in names",
         "sorted(set(ends[name])) for name in names",
-        "module('absint.profiles.extremes').least_and_greatest("
+        "module('absint.jobs.profiles.extremes').least_and_greatest("
         "module('absint.lattices.text').parse('a*a - 6*a'), {'a': (0, 9)}, [], None)",
         PROFILES,
     ),
     mutant(
         "largest-box-stops-early",
         "a side of the nearest legal box could move further out",
-        "absint.profiles.boxes",
+        "absint.jobs.profiles.boxes",
         "while abs(bad - good) > 1:",
         "while abs(bad - good) > 9:",
         "graph('(float[M] x, int64[1] k) => (float[A] v, int64[B] i) { v, i = TopK(x, k) }')"

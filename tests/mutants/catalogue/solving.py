@@ -104,7 +104,7 @@ MUTANTS: Final[tuple[Mutant, ...]] = (
     mutant(
         "refuted-without-a-run",
         "a model of the constraints refutes, though nothing shows that it runs",
-        "absint.queries.proofs",
+        "absint.questions.proofs.proofs",
         "if self._judge.runs(sizes):\n                return _Finding(Verdict.REFUTED, sizes)",
         "if sizes:\n                return _Finding(Verdict.REFUTED, sizes)",
         f"graph({LOSS}).prove('x[0] == 3', evidence='none').verdict",
@@ -113,7 +113,7 @@ MUTANTS: Final[tuple[Mutant, ...]] = (
     mutant(
         "contradiction-not-asked",
         "premises that contradict each other prove everything",
-        "absint.queries.proofs",
+        "absint.questions.proofs.proofs",
         "if premises.entailed:\n            return Proof(relation, Verdict.CONTRADICTION",
         "if premises is None:\n            return Proof(relation, Verdict.CONTRADICTION",
         "graph('(float[N] x, float[3] a, float[4] b) => (float[K] y, float[L] z) "
@@ -153,7 +153,7 @@ MUTANTS: Final[tuple[Mutant, ...]] = (
     mutant(
         "a-premise-settles-a-choice",
         "sizes that other nodes compute rest on a numeric premise",
-        "absint.queries.smt_refinement",
+        "absint.questions.proofs.smt_refinement",
         'prover = Provers(analysed).of("required", limits)',
         'prover = Provers(analysed).of("run", limits)',
         "module('tests.absint.test_settling').choice_beside_a_premise()",
@@ -231,7 +231,7 @@ MUTANTS: Final[tuple[Mutant, ...]] = (
     mutant(
         "cost-counts-an-input-twice",
         "a value that a node reads twice is moved twice",
-        "absint.costs.cost",
+        "absint.questions.costs.cost",
         "reads = () if not _key(node)[0] and _key(node)[1] in READ_NO_DATA else dict.fromkeys(node.operands)",
         "reads = () if not _key(node)[0] and _key(node)[1] in READ_NO_DATA else node.operands",
         "graph('(float[N] x) => (float[N] y) { y = Mul(x, x) }').cost().bytes",
@@ -240,7 +240,7 @@ MUTANTS: Final[tuple[Mutant, ...]] = (
     mutant(
         "cost-counts-nodes-twice",
         "the arithmetic of a body is counted inside and outside of it",
-        "absint.costs.totals",
+        "absint.questions.costs.totals",
         "parts += [(self._inside(bodies, found), 1) for bodies in region.inner.values()]",
         "parts += [(self._inside(bodies, found), 2) for bodies in region.inner.values()]",
         "module('absint').analyze(module('tests.absint.flows').FLOWS['loop_grows_by_a_symbol']().model).cost().bytes",
@@ -259,7 +259,7 @@ MUTANTS: Final[tuple[Mutant, ...]] = (
     mutant(
         "declaration-names-of-two-graphs",
         "a name that two bodies declare stands for one size in both",
-        "absint.declared.claims",
+        "absint.questions.claims.claims",
         "found.setdefault(dim.group.members[0].path, []).append(dim)",
         "found.setdefault('', []).append(dim)",
         "[graph(text).diagnostics for text in module('tests.absint.declared.test_false').TRUE]",

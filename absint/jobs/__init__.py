@@ -1,0 +1,12 @@
+"""What is done with a model once it is analysed.
+
+copies       types written into a copy (annotate); the gate and the writer that every copy goes through
+freezing     a copy at fixed sizes, and all folded that they decide
+dynamizing   sizes as symbols: a copy without the constants that hold old sizes
+profiles     ranges of sizes for engines, proved legal
+diffing      two models side by side
+linting      one gate for many models
+auditing     the claims of others, held against proofs and runs
+
+Jobs on one analysis stand below `absint.result`; those on several models (the last three) call `absint.api`.
+"""

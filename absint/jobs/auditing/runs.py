@@ -1,0 +1,301 @@
+"""Runs of a model, and the shapes that its values have in them.
+
+onnxruntime runs the model with every value of the main graph as an output. Where it has no kernel for a node, onnx's
+reference implementation takes its place, for a model that is small; it also shows the values of bodies, which count
+where it agrees with onnxruntime on all others. Either is a process of its own.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from importlib.util import find_spec
+from math import inf, prod
+from time import perf_counter
+from typing import TYPE_CHECKING, Final, NamedTuple, cast
+
+from onnx import FunctionProto
+
+from absint.errors import AbsintError
+from absint.jobs.auditing.bodies import bodies
+from absint.jobs.auditing.run_process import MARK
+from absint.lattices.terms.expr import Expr
+from absint.runs.allowance import explained
+from absint.runs.handed import Handed
+from absint.runs.process import ProcessError
+from absint.runs.run import Kind, RunError, feeds_for, in_one_line, with_outputs
+from absint.runs.worker import kept, one_line
+
+if TYPE_CHECKING:
+    from absint.jobs.auditing.audit import Place
+    from absint.jobs.auditing.claims import Claim
+    from absint.result import Result
+
+Feeds = Mapping[str, object]
+Reply = dict[str, list[tuple[int, ...]]] | str
+"""The shapes of the values of a run, or one line on why there is none."""
+
+SECONDS: Final = 60.0
+MAX_BYTES_BY_REFERENCE: Final = 4 << 20
+MAX_ELEMENTS: Final = 1 << 22
+"""Of one input of a run."""
+
+_KINDS: Final[tuple[Kind, ...]] = ("random", "zeros", "ones")
+
+
+class Observed(NamedTuple):
+    """The shapes of one run."""
+
+    sizes: Mapping[str, int]
+    """Of the symbols of the inputs."""
+    shapes: Mapping[str, Sequence[tuple[int, ...]]]
+    """Of every value, each time that it was computed."""
+
+    def contradicts(self, claim: Claim) -> str:
+        """The contradiction between run and claim, in words; empty if there is none."""
+        for visit, shape in enumerate(self.shapes.get(claim.place.value, ())):
+            if claim.place.axis is None:
+                if len(shape) != claim.stated.const:
+                    return f"{claim.place} has shape {list(shape)}"
+                continue
+            if claim.place.axis >= len(shape):
+                return f"{claim.place.value} has shape {list(shape)}"
+            binding = self._binding(claim, visit)
+            stated = None if binding is None else claim.stated.at(binding)
+            if stated is not None and shape[claim.place.axis] != stated:
+                return f"{claim.place} is {shape[claim.place.axis]}, not {stated}"
+        return ""
+
+    def agrees(self, other: Observed) -> bool:
+        """Two runs show the same shapes of the values that both computed once."""
+        return all(
+            shapes == other.shapes.get(name, shapes)
+            for name, shapes in self.shapes.items()
+            if len(shapes) == 1 and len(other.shapes.get(name, shapes)) == 1
+        )
+
+    def _binding(self, claim: Claim, visit: int) -> Mapping[str, int] | None:
+        """The sizes of the places in a claim; None if one of them has several."""
+        if not claim.refers:
+            return self.sizes
+        found = dict(self.sizes)
+        for name, place in claim.refers.items():
+            size = self._size(place, claim.place, visit)
+            if size is None:
+                return None
+            found[name] = size
+        return found
+
+    def _size(self, place: Place, seen_from: Place, visit: int) -> int | None:
+        shapes = self.shapes.get(place.value, ())
+        beside = self.shapes[seen_from.value]
+        if len(shapes) == len(beside):
+            shapes = shapes[visit : visit + 1]  # of the same visit, where both are computed in each
+        sizes = {shape[place.axis] for shape in shapes if place.axis is not None and place.axis < len(shape)}
+        return sizes.pop() if len(sizes) == 1 else None
+
+
+NOT_INSTALLED: Final = "onnxruntime is not installed: pip install 'absint[run]'"
+_RUN: Final = "absint.jobs.auditing.run_process:run"
+_FROM_ONNXRUNTIME: Final = "[ONNXRuntimeError]"
+_TRUE: Final = "absint.true"
+_BOOL: Final = 9
+
+
+class Runs:
+    """The runs of one model, in the order in which they were made."""
+
+    def __init__(self, result: Result, seconds: float = SECONDS) -> None:
+        self._result = result
+        self._seconds = seconds
+        self._every = True
+        self._tried: dict[tuple[tuple[str, int], ...], str] = {}
+        self._failure = ""
+        self._by_reference = result.loaded.size <= MAX_BYTES_BY_REFERENCE
+        self.missing = ""
+        """One line if onnxruntime is not installed."""
+        self.deadline = inf
+        """The time, on the clock of `perf_counter`, after which there are no more runs."""
+        self.observed: list[Observed] = []
+
+    @property
+    def failure(self) -> str:
+        """The reason of the last failure."""
+        return self._told(self._failure)
+
+    def failure_at(self, sizes: Mapping[str, int]) -> str:
+        """The reason why a run at these sizes failed, or else that of the last failure."""
+        return self._told(self._tried.get(_key(sizes)) or self._failure)
+
+    def _told(self, failure: str) -> str:
+        if self.missing and failure != self.missing:
+            return f"{self.missing}; onnx.reference: {failure}"
+        return explained(in_one_line(failure) if _FROM_ONNXRUNTIME in failure else failure)
+
+    @property
+    def refused(self) -> bool:
+        """The last failure was in onnxruntime, for a reason that says something about the model."""
+        return _FROM_ONNXRUNTIME in self._failure and not self._is_without_kernel()
+
+    def tried(self, sizes: Mapping[str, int]) -> bool:
+        """There was a run at these sizes."""
+        return _key(sizes) in self._tried
+
+    def at(self, bindings: Sequence[Mapping[str, int]], *, inner: bool = False) -> list[Observed]:
+        """Run at those of these sizes that are new, on random data, zeros and ones; what the runs showed.
+
+        With `inner`, bodies are observed too.
+        """
+        attempts: list[tuple[Mapping[str, int], Feeds]] = []
+        for sizes in bindings:
+            if not self.tried(sizes):
+                self._tried[_key(sizes)] = ""
+                attempts += [(sizes, feeds) for feeds in self._feeds(sizes)]
+        return self.run(attempts, inner=inner)
+
+    def run(self, attempts: Sequence[tuple[Mapping[str, int], Feeds]], *, inner: bool = False) -> list[Observed]:
+        """Run on these feeds; what successful runs showed."""
+        if not attempts:
+            return []
+        found = self._observed(attempts, reference=False)
+        alone = not any(found) and self._is_without_kernel()
+        if (inner or alone) and self._by_reference:
+            more = self._observed(attempts, reference=True)
+            if alone:
+                found += [run for run in more if run is not None and self._is_known(run)]
+            else:
+                pairs = zip(found, more, strict=True)
+                found += [o for run, o in pairs if run is not None and o is not None and o.agrees(run)]
+        kept = [run for run in found if run is not None]
+        self.observed += kept
+        return kept
+
+    def _is_without_kernel(self) -> bool:
+        """onnxruntime did not run the model, for a reason that says nothing about the model."""
+        return bool(self.missing) or "NOT_IMPLEMENTED" in self._failure
+
+    def _is_known(self, run: Observed) -> bool:
+        """The reference implementation, where nothing else runs the model, shows what the analysis says."""
+        symbols = set(self._result.symbols)
+        for name, shapes in run.shapes.items():
+            known = self._result.shapes.get(name)
+            if known is None or known.rank is None or len(shapes) != 1:
+                continue
+            if known.rank != len(shapes[0]):
+                return False
+            for dim, size in zip(known.dims, shapes[0], strict=True):
+                stated = dim.at(run.sizes) if isinstance(dim, Expr) and dim.free_symbols <= symbols else None
+                if stated not in (None, size):
+                    return False
+        return True
+
+    def _feeds(self, sizes: Mapping[str, int]) -> Iterator[Feeds]:
+        found = self._result.shapes
+        shapes = [found[name] for name in self._result.inputs if name in found and found[name].rank is not None]
+        try:
+            if any(prod(shape.evaluate(sizes)) > MAX_ELEMENTS for shape in shapes):
+                self._failure = "the inputs are too large to be made for a run"
+                return
+            for kind in _KINDS:
+                yield feeds_for(self._result, sizes, seed=0, values=kind)
+        except (AbsintError, ValueError, ArithmeticError, KeyError) as error:
+            self._failure = str(error)
+
+    def _observed(
+        self, attempts: Sequence[tuple[Mapping[str, int], Feeds]], *, reference: bool
+    ) -> list[Observed | None]:
+        """For each attempt what it showed, if it succeeded."""
+        feeds = [feeds for _, feeds in attempts]
+        replies: list[Reply] = []
+        try:
+            replies = self._replies(feeds, reference)
+        except ProcessError as error:
+            self._failure = str(error)
+            if error.outcome in ("died", "timed out"):  # some of them may run
+                replies = self._one_by_one(attempts, reference) if len(feeds) > 1 else []
+            elif reference:
+                self._by_reference = False  # the next attempt would fail too
+            elif self._every and not self.missing:
+                self._every = False  # some value may have a type that outputs may not have
+                return self._observed(attempts, reference=False)
+        self._failure = next((reply for reply in replies if isinstance(reply, str)), self._failure)
+        if not replies:
+            return [None] * len(attempts)
+        pairs = list(zip(attempts, replies, strict=True))
+        self._tried |= {_key(sizes): reply for (sizes, _), reply in pairs if isinstance(reply, str)}
+        return [None if isinstance(reply, str) else Observed(sizes, reply) for (sizes, _), reply in pairs]
+
+    def _one_by_one(self, attempts: Sequence[tuple[Mapping[str, int], Feeds]], reference: bool) -> list[Reply]:
+        """A reply for each attempt; one line for sizes at which the process died or met its limit before."""
+        replies: list[Reply] = []
+        lost: dict[tuple[tuple[str, int], ...], str] = {}
+        for sizes, feeds in attempts:
+            known = lost.get(_key(sizes))
+            try:
+                replies += [known] if known else self._replies([feeds], reference)
+            except ProcessError as error:
+                replies.append(lost.setdefault(_key(sizes), str(error)))
+        return replies
+
+    def _replies(self, feeds: Sequence[Feeds], reference: bool) -> list[Reply]:
+        folder = self._result.folder
+        where = None if folder is None else str(folder.resolve())
+        if not reference and find_spec("onnxruntime") is None:
+            self.missing = NOT_INSTALLED
+        if not reference and self.missing:
+            raise ProcessError(self.missing, "not started")
+        model, names = self._by_paths() if reference else self._with_all_values()
+        request = (model, names, self._called_once() if reference else {}, feeds, where, reference)
+        left = self.deadline - perf_counter()
+        if left <= 0:
+            raise ProcessError("the time for runs is used up; seconds= (--seconds) allows more", "timed out")
+        try:
+            # at most half of the time that is left: another run may end
+            return cast("list[Reply]", kept(_RUN).ask(request, min(self._seconds, left / 2)))
+        except ProcessError as error:
+            if not reference and error.failure is not None and error.failure.is_a("ImportError"):
+                self.missing = f"onnxruntime cannot be imported: {one_line(error.failure.text)}"
+                raise ProcessError(self.missing, "not started") from None
+            raise
+
+    def _with_all_values(self) -> tuple[Handed, list[str]]:
+        """The model with every value that a node of the main graph computes as an output, if it loads like that."""
+        nodes = self._result.nodes
+        inner = self._result.operands.items()
+        computed = [n for n, (node, _) in inner if self._every and node >= 0 and nodes[node].value is None]
+        outputs = self._result.outputs
+        try:
+            names = list(dict.fromkeys([*outputs, *computed]))
+            return with_outputs(self._result, [n for n in computed if n not in outputs]), names
+        except RunError as error:
+            raise ProcessError(str(error), "not started") from None
+
+    def _by_paths(self) -> tuple[Handed, list[str]]:
+        """The model with the graph of each body named by its path."""
+        model = self._result.model
+        copy = type(model)()
+        copy.CopyFrom(model)
+        calls = tuple(f"{body.path}/" for body in bodies(copy) if body.is_function)
+        for body in bodies(copy):
+            if body.is_function or body.path.startswith(calls):
+                continue
+            if body.path:
+                body.graph.name = f"{MARK}{body.path}"
+            for node in body.graph.node:
+                if node.op_type == "Loop" and len(node.input) > 1 and not node.input[1]:
+                    node.input[1] = _TRUE  # the reference implementation takes an absent condition for false
+        copy.graph.initializer.add(name=_TRUE, data_type=_BOOL, raw_data=b"\1")
+        return Handed(None, copy.SerializeToString()), []
+
+    def _called_once(self) -> dict[tuple[str, str], str]:
+        calls: dict[tuple[str, str], list[str]] = {}
+        for body in bodies(self._result.loaded.outline()):
+            if isinstance(body.graph, FunctionProto):
+                calls.setdefault((body.graph.domain, body.graph.name), []).append(body.path)
+        return {function: paths[0] for function, paths in calls.items() if len(paths) == 1}
+
+
+def _key(sizes: Mapping[str, int]) -> tuple[tuple[str, int], ...]:
+    return tuple(sorted(sizes.items()))
+
+
+__all__ = ["MAX_ELEMENTS", "SECONDS", "Feeds", "Observed", "Runs"]

@@ -1,0 +1,267 @@
+"""Writing what was inferred into a copy of the model: `value_info` of the main graph and of subgraph bodies.
+
+Equal texts mean equal sizes in every run: an invented symbol is written under its shown name (the author's, or `_dN`),
+which nothing else in the model has, and a dim that no text can express gets a name of its own. The bodies of functions
+stay as they are, since a body serves many calls.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator, Sequence
+from typing import TYPE_CHECKING, Final, NamedTuple
+
+from onnx.onnx_pb import GraphProto, ModelProto, TypeProto, ValueInfoProto
+
+from absint.errors import UsageError
+from absint.jobs.copies.dialects import dialect_of
+from absint.jobs.copies.gate import Gate, Graphs, LeftOut, begin
+from absint.jobs.copies.idle import busy_loops, sized_by
+from absint.jobs.copies.interface import bind_inputs, fill_inventions
+from absint.jobs.copies.loading import is_load_needed
+from absint.jobs.copies.merge import Merger
+from absint.jobs.copies.respelling import respell
+from absint.jobs.copies.style import POLICIES, MergePolicy, Style
+from absint.jobs.copies.type_writer import Writer, state_value
+from absint.lattices.terms.expr import Dim
+from absint.lattices.text.escapes import excerpt
+from absint.lattices.value import AnyTensor, Container, Tensor, Value
+from absint.model.declared_types import dim_text
+from absint.model.definitions import write_definitions, write_entry
+from absint.model.inference import MAX_INFERRED
+from absint.model.load import outlined_copy
+from absint.model.walk import graphs, pairs
+from absint.program.graph import Scope
+from absint.questions.claims.findings import FalseDeclaration, false_declarations
+from absint.solution.loading import load_errors
+
+if TYPE_CHECKING:
+    from absint.solution.analysed import Analysed
+
+POLICY_KEY: Final = "absint.policy"
+"""The metadata key that marks the shapes of an annotated model as claims."""
+
+_ENGINE_NAME: Final = r"\b(?:_d|w)\d+\b"
+
+
+class Annotated(NamedTuple):
+    """A copy of a model with inferred types, and the types that would keep it from loading."""
+
+    model: ModelProto
+    left_out: tuple[LeftOut, ...] = ()
+    unchecked: str = ""
+    """One line on why nobody knows whether the copy loads where the model does; empty if it does."""
+
+    def __repr__(self) -> str:
+        return f"<Annotated {excerpt(self.model.graph.name)}: {len(self.left_out):,} types left out>"
+
+
+def annotated(
+    analysed: Analysed,
+    style: Style = Style(),  # noqa: B008 (it is immutable)
+    *,
+    model: ModelProto | None = None,
+    load: bool = True,
+) -> Annotated:
+    """A copy of the analysed model that loads wherever the model does; see `Result.annotate`.
+
+    `model` is the analysed model, which may lack the data of its tensors; the copy then lacks them too. Raises
+    UsageError as `annotate` does.
+    """
+    original = analysed.model if model is None else model
+    if len(analysed.nodes) <= MAX_INFERRED:
+        begin(load=load and is_load_needed(analysed.loaded.model))
+    copy, bodies = annotate(analysed, original, style)
+    found = gate_of(analysed, original, load=load).checked(copy, both(analysed, bodies))
+    return Annotated(copy, tuple(found.left_out), found.unchecked)
+
+
+def gate_of(analysed: Analysed, original: ModelProto, *, load: bool) -> Gate:
+    """The gate of copies of the analysed model."""
+
+    def rules(model: ModelProto) -> frozenset[str]:
+        if analysed.analyze is None:
+            return frozenset()
+        copy = analysed.again(outlined_copy(model, analysed.loaded), {})
+        return frozenset(error.where or f"{copy.nodes[error.node]}: {error.reason}" for error in load_errors(copy))
+
+    return Gate(original, len(analysed.nodes), busy_loops(analysed), rules, load=load)
+
+
+def both(analysed: Analysed, bodies: Sequence[Body]) -> list[Graphs]:
+    """The graphs of the model and of its copy."""
+    sizing = sized_by(analysed)
+
+    def graphs_of(body: Body) -> Graphs:
+        idle = {name for name, operand in body.scope.names.items() if operand[0] in sizing} if sizing else ()
+        return Graphs(body.original, body.graph, body.path, idle)
+
+    return list(map(graphs_of, bodies))
+
+
+def annotate(analysed: Analysed, original: ModelProto, style: Style) -> tuple[ModelProto, Sequence[Body]]:
+    """A copy of the analysed model with all inferred types written into it, and its graphs.
+
+    Raises UsageError for an unknown policy or dialect, and under `strict` for a false declaration and for a constant
+    that is declared as a name.
+    """
+    merge, dialect = style.merge, dialect_of(style.dialect)
+    if merge not in POLICIES:
+        raise UsageError(f"unknown merge policy {merge!r}: it is one of {', '.join(POLICIES)}")
+    false: Sequence[FalseDeclaration] = ()
+    if merge == "strict":
+        analysed.require_sound("annotate with 'strict'")
+        false = false_declarations(analysed)
+    foreign: set[str] = set()
+    while True:
+        copy = ModelProto()
+        copy.CopyFrom(original)
+        _label(copy, analysed.policy.label)
+        bodies = list(_bodies(analysed, original, copy))
+        declared = _Declared(analysed, copy, bodies, merge)
+        writer = declared.writer(analysed, foreign)
+        merger = (
+            Merger(analysed, writer, {item.declaration.key for item in false})
+            if merge in ("refine", "strict")
+            else None
+        )
+        for body in bodies:
+            _fill(analysed, body, writer, style, merger)
+        if false:
+            where, message = false[0].where, false[0].message
+            raise UsageError(f"{where}: {message}: correct the model, or merge with 'refine' or 'override'")
+        wrong = declared.misused(writer)
+        if not wrong:
+            write_definitions(copy, writer.definitions)
+            bind_inputs(analysed, copy)
+            respell(copy, dialect)
+            return copy, bodies
+        foreign |= wrong  # rare: the author uses a `_dN` that the writer gave to a dim without a text
+
+
+def _label(copy: ModelProto, label: str) -> None:
+    """Say in the model's metadata that the shapes written into it are claims of an unsound policy."""
+    if label:
+        write_entry(copy, POLICY_KEY, label)
+
+
+class Body(NamedTuple):
+    """A graph of the copy with the names that the analysis knows in it."""
+
+    graph: GraphProto
+    original: GraphProto
+    scope: Scope
+    path: str
+
+
+def _bodies(analysed: Analysed, original: ModelProto, copy: ModelProto) -> Iterator[Body]:
+    """The main graph, and every body of control flow outside of functions."""
+    lowered = analysed.lowered
+    scopes = {id(graph): (scope, path) for graph, scope, path in lowered.bodies}
+    yield Body(copy.graph, original.graph, lowered.program.main, "")
+    read = pairs(analysed.loaded.model.graph, original.graph)
+    for (lowered_graph, before), after in zip(read, graphs(copy.graph), strict=True):
+        if id(lowered_graph) in scopes:
+            yield Body(after, before, *scopes[id(lowered_graph)])
+
+
+def _fill(analysed: Analysed, body: Body, writer: Writer, style: Style, merger: Merger | None) -> None:
+    graph, merge = body.graph, style.merge
+    existing: dict[str, ValueInfoProto] = {}
+    for declared in graph.value_info:
+        existing.setdefault(declared.name, declared)
+    fixed = {tensor.name for tensor in graph.initializer}
+    fixed.update(sparse.values.name for sparse in graph.sparse_initializer)
+    fixed.update(info.name for info in graph.input)
+    declared_outputs = {info.name: info for info in graph.output}
+    info: ValueInfoProto | None
+    for name, operand in body.scope.names.items():
+        if name in fixed:
+            continue
+        if name in declared_outputs:
+            info = declared_outputs[name]
+            if style.outputs is None and merge != "skip":
+                fill_inventions(analysed, info, state_value(analysed, operand), writer)
+            if not style.outputs:
+                continue
+        else:
+            info = existing.get(name)
+        if info is not None and info.HasField("type") and merge == "skip":
+            continue
+        value = state_value(analysed, operand)
+        inferred = writer.type_of(value)
+        if merger is not None and info is not None and info.HasField("type"):
+            merger.merge(info, value, inferred, f"{body.path}/{name}" if body.path else name, merge == "strict")
+        elif inferred is not None:
+            if info is None:
+                info = graph.value_info.add(name=name)
+            info.type.CopyFrom(inferred)
+
+
+class _Declared:
+    """The names of the form `_dN` or `wN`, of elements and of fresh sizes, that the model has already, with the dims
+    that they declare.
+
+    A model that was annotated before has them for the dims that the result names so, and keeps them.
+    """
+
+    def __init__(self, analysed: Analysed, copy: ModelProto, bodies: Sequence[Body], merge: MergePolicy) -> None:
+        shown = {name for dim in analysed.names.values() for name in dim.free_symbols}
+        words = sorted(map(re.escape, shown.union(analysed.elements)), key=len, reverse=True)
+        self._own = re.compile("|".join([_ENGINE_NAME, *(rf"(?<!\w){name}(?!\w)" for name in words)]))
+        self.elsewhere: set[str] = set()
+        self.claims: list[tuple[Dim, str]] = []
+        for function in copy.functions:
+            for info in getattr(function, "value_info", ()):
+                self._note(info.type, None)
+        for body in bodies:
+            names = body.scope.names
+            for infos in (body.graph.value_info, body.graph.input, body.graph.output):
+                for info in infos:
+                    operand = names.get(info.name)
+                    value = state_value(analysed, operand) if operand is not None else None
+                    replaced = infos is body.graph.value_info and merge == "override"
+                    if not (replaced and isinstance(value, AnyTensor | Container)):
+                        self._note(info.type, value)
+
+    def _note(self, proto: TypeProto, value: Value | None) -> None:
+        dims = proto.tensor_type.shape.dim
+        if isinstance(value, Tensor) and value.shape.rank is not None and len(dims) == value.shape.rank:
+            for declared, dim in zip(dims, value.shape.dims, strict=True):
+                text = dim_text(declared)
+                if self._names_of((text,)):
+                    self.claims.append((dim, text))
+        else:
+            self.elsewhere |= self._names_of(_texts(proto))
+
+    def writer(self, analysed: Analysed, foreign: set[str]) -> Writer:
+        """A writer that uses no name with another meaning in the model."""
+        taken = self.elsewhere | foreign
+        while True:
+            writer = Writer(analysed, taken)
+            wrong = self._names_of(text for dim, text in self.claims if not writer.says(text, dim))
+            if wrong <= taken:
+                return writer
+            taken = taken | wrong
+
+    def misused(self, writer: Writer) -> set[str]:
+        """Names that the writer gave to a dim although they declare another one."""
+        wrong = self._names_of(text for dim, text in self.claims if writer.text(dim) != text)
+        return wrong & writer.aliases
+
+    def _names_of(self, texts: Iterable[str]) -> set[str]:
+        """The names in the texts that the writer may give, too."""
+        return {name for text in texts for name in self._own.findall(text)}
+
+
+def _texts(proto: TypeProto) -> Iterator[str]:
+    """All dim_params inside a type."""
+    pending = [proto]
+    while pending:
+        kind = (current := pending.pop()).WhichOneof("value")
+        if kind in ("tensor_type", "sparse_tensor_type"):
+            yield from filter(None, map(dim_text, getattr(current, kind).shape.dim))
+        elif kind in ("sequence_type", "optional_type"):
+            pending.append(getattr(current, kind).elem_type)
+        elif kind == "map_type":
+            pending.append(current.map_type.value_type)

@@ -1,0 +1,301 @@
+"""The one gate of all copies: types that a runtime would hold against a model are left out.
+
+A runtime infers types again as it loads a model, and finds more where types are declared. That may wake a check that
+refuses what kernels run, give a scan output after no trip other sizes, or make it allocate an output that has other
+sizes in a run. onnx's inference is asked, and onnxruntime loads the copy: branches see the constants around them there.
+Where onnxruntime is not asked, the rules of absint say what a load refuses (`solution/loading.py`). Types that change
+what these find are searched for, and removed again.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from functools import cached_property
+from typing import TYPE_CHECKING, Final, NamedTuple
+
+from onnx.onnx_pb import GraphProto, ModelProto, TypeProto, ValueInfoProto
+
+from absint.jobs.copies.loading import Loading, begin_loading
+from absint.model import inference
+from absint.model.inference import MAX_INFERRED, Refusals, refusals
+from absint.model.walk import graphs, graphs_in
+from absint.runs.loading import place
+
+if TYPE_CHECKING:
+    from collections.abc import Collection
+
+    from absint.runs.loading import Sizes
+
+MAX_LEFT_OUT: Final = 64
+"""Most types that are searched for one at a time; if more are in the way, all that was written is removed."""
+
+
+_NO_LOAD: Final = "the copy does not load"
+
+
+class LeftOut(NamedTuple):
+    """A type that was not written, and the check that it triggers."""
+
+    value: str
+    path: str
+    reason: str
+    effect: str = _NO_LOAD
+    """The consequence of writing the type."""
+
+    def __str__(self) -> str:
+        where = f"{self.path}/{self.value}" if self.path else self.value
+        return f"the type of {where!r} is left out: with it {self.effect} ({self.reason})"
+
+
+class Graphs(NamedTuple):
+    """A graph of the original model, its copy, and its path."""
+
+    before: GraphProto
+    after: GraphProto
+    path: str
+    idle: Collection[str] = ()
+    """Values from which a loop that may make no trip takes sizes."""
+
+
+class Checked(NamedTuple):
+    """The outcome of the gate."""
+
+    left_out: Sequence[LeftOut] = ()
+    unchecked: str = ""
+    """One line on why nobody knows whether the copy loads; empty if it does wherever the model does."""
+    complaint: str = ""
+    """One line on what is wrong with the copy, whatever its types."""
+
+
+class Written(NamedTuple):
+    """One type that was written into a graph; it can be removed, and written again."""
+
+    value: str
+    path: str
+    place: str
+    """The graph, as the answers of onnxruntime name it."""
+    sizes: Sizes
+    """The sizes in the type; None for an unknown rank and for what is no tensor."""
+    undo: Callable[[], None]
+    redo: Callable[[], None]
+
+
+class Complaint(NamedTuple):
+    """Something that the copy does and the model does not."""
+
+    reason: str
+    effect: str = _NO_LOAD
+    culprit: Written | None = None
+    """The type behind it, if that is known."""
+
+    def __str__(self) -> str:
+        return f"{self.effect}: {self.reason}"
+
+
+Rules = Callable[[ModelProto], frozenset[str]]
+"""The reasons why a copy does not load, by the rules of absint."""
+
+Judge = Callable[[], "Complaint | None"]
+"""Looks at the copy as it is."""
+
+
+def begin(*, load: bool) -> None:
+    """Start the processes of the gate, which load while a model is read and analysed."""
+    inference.begin()
+    if load:
+        begin_loading()
+
+
+class Gate:
+    """Lets the copies of one model pass.
+
+    With `load`, onnxruntime loads them if it is installed and may see more than onnx's inference; else `rules` judge.
+    `busy` names the first outputs of loops that make a trip in every run, and `nodes` is the size of the model.
+    """
+
+    def __init__(self, original: ModelProto, nodes: int, busy: Collection[str], rules: Rules, *, load: bool) -> None:
+        self._original, self._busy, self._rules, self._is_loaded = original, busy, rules, load
+        self._is_open = nodes > MAX_INFERRED
+
+    @cached_property
+    def _known(self) -> Refusals:
+        return refusals(self._original)
+
+    @cached_property
+    def _loading(self) -> Loading:
+        return Loading(self._original, self._busy, has_refusals=bool(self._known.found), load=self._is_loaded)
+
+    @property
+    def tells_shapes(self) -> bool:
+        """onnxruntime says which shapes it finds in the bodies of the model."""
+        return not self._is_open and self._loading.tells_shapes
+
+    @property
+    def unchecked(self) -> str:
+        """One line on why nobody knows whether a copy loads where the model does."""
+        return "" if self._is_open else self._known.lost or self._loading.lost
+
+    def checked(self, copy: ModelProto, both: Sequence[Graphs]) -> Checked:
+        """Remove the types of a copy with the same nodes that a runtime would hold against it."""
+        written = list(_written(copy, both))
+        if not written or self._is_open:
+            return Checked()
+        found, _ = self._passing(copy, written, self)
+        if not self._loading.tells_shapes:
+            found += _without_idle(written, both)
+        for before, after, *_ in both:
+            for at in range(len(after.value_info) - 1, len(before.value_info) - 1, -1):
+                if not after.value_info[at].HasField("type"):
+                    del after.value_info[at]
+        return Checked(found, self.unchecked)
+
+    def rewritten(self, copy: ModelProto, base: ModelProto, typed: Gate) -> Checked:
+        """As `checked`, for a copy of `base` with other nodes and more types; `typed` is the gate of `base`."""
+        if self._is_open:
+            return Checked()
+        old = {info.name: info.type for graph in graphs(base.graph) for info in (*graph.value_info, *graph.output)}
+        placed = list(_placed(copy.graph))
+        written = [
+            _change(info, old.get(info.name, TypeProto()), where, where)
+            for graph, where in placed
+            for info in (*graph.value_info, *graph.output)
+            if info.type != old.get(info.name)
+        ]
+        found, left = self._passing(copy, written, typed)
+        for graph, _ in placed:
+            for at in range(len(graph.value_info) - 1, -1, -1):
+                if not graph.value_info[at].HasField("type") and graph.value_info[at].name not in old:
+                    del graph.value_info[at]
+        return Checked(found, self.unchecked, left)
+
+    def _passing(self, copy: ModelProto, written: list[Written], typed: Gate) -> tuple[list[LeftOut], str]:
+        """Remove types until the copy passes; these types, and a complaint that no type is behind."""
+        found: list[LeftOut] = []
+        left: Complaint | None = None
+        if not self._known.lost:
+            found, left = _taken_back(written, lambda: _refused(copy, self._known))
+        if self._loading.is_possible and left is None:
+            more, left = _taken_back(written, lambda: _changed(copy, self._loading, typed._loading, written))
+            found += more
+        elif self._loading.lost and left is None:
+            before = self._rules(self._original)
+            more, left = _taken_back(written, lambda: _refused_by_rules(self._rules(copy) - before))
+            found += more
+        return found, "" if left is None else str(left)
+
+
+def _refused(copy: ModelProto, known: Refusals) -> Complaint | None:
+    reason = refusals(copy).new(known)
+    return None if reason is None else Complaint(reason)
+
+
+def _refused_by_rules(reasons: frozenset[str]) -> Complaint | None:
+    return Complaint(min(reasons)) if reasons else None
+
+
+def _changed(copy: ModelProto, loading: Loading, typed: Loading, written: Sequence[Written]) -> Complaint | None:
+    """Something that onnxruntime makes of the copy only; `typed` is of the model with the sizes of the copy."""
+    refused = loading.refusal(copy)
+    if refused:
+        return Complaint(refused)
+    for item in written:
+        found = typed.wrong_sizes(loading.latest, item.place, item.value, item.sizes)
+        if found is not None:
+            what = f"onnxruntime takes {item.value!r} for {list(found)}"
+            return Complaint("it has other sizes in some runs", what, item)
+    changed = typed.other_stacked(loading.latest)
+    if changed:
+        return Complaint(f"sizes of {changed!r} in its body", "onnxruntime gives a loop without a trip other sizes")
+    return None
+
+
+def _without_idle(written: list[Written], both: Sequence[Graphs]) -> Iterator[LeftOut]:
+    """Remove the types that a loop without a trip may take sizes from: nobody has seen whether it does."""
+    idle = {(item.path, name) for item in both for name in item.idle}
+    for item in [item for item in written if (item.path, item.value) in idle]:
+        item.undo()
+        written.remove(item)
+        reason = "onnxruntime was not asked whether it does"
+        yield LeftOut(item.value, item.path, reason, "a loop without a trip may get other sizes")
+
+
+def _taken_back(written: list[Written], judge: Judge) -> tuple[list[LeftOut], Complaint | None]:
+    """Remove types until there is no complaint that one of them is behind; these types, and the complaint left."""
+    found: list[LeftOut] = []
+    while (complaint := judge()) is not None:
+        if len(found) == MAX_LEFT_OUT:
+            for item in written:
+                item.undo()
+            found += (LeftOut(item.value, item.path, complaint.reason, complaint.effect) for item in written)
+            written.clear()
+            return found, judge()
+        culprit = complaint.culprit or _culprit(written, judge)
+        if culprit is None:
+            return found, complaint
+        culprit.undo()
+        written.remove(culprit)
+        found.append(LeftOut(culprit.value, culprit.path, complaint.reason, complaint.effect))
+    return found, None
+
+
+def _culprit(written: Sequence[Written], judge: Judge) -> Written | None:
+    """The last type of the shortest prefix that triggers a complaint; all types are in place before and after."""
+    for item in written:
+        item.undo()
+    complaint = judge()
+    there, low, high = 0, 0, len(written)  # the first `low` types trigger nothing, the first `high` do
+    while complaint is None and high - low > 1:
+        middle = (low + high) // 2
+        for item in written[there:middle]:
+            item.redo()
+        for item in reversed(written[middle:there]):
+            item.undo()
+        there = middle
+        low, high = (low, middle) if judge() is not None else (middle, high)
+    for item in written:
+        item.redo()
+    return written[high - 1] if complaint is None else None
+
+
+def _written(copy: ModelProto, both: Iterable[Graphs]) -> Iterator[Written]:
+    """The types of the annotated graphs that the original ones lack."""
+    places = {id(graph): where for graph, where in _placed(copy.graph)}  # protobuf keeps one object for each graph
+    for before, after, path, _ in both:
+        for infos, olds in ((after.value_info, before.value_info), (after.output, before.output)):
+            for at, info in enumerate(infos):
+                old = olds[at].type if at < len(olds) else TypeProto()
+                if old != info.type:
+                    yield _change(info, old, path, places[id(after)])
+
+
+def _placed(main: GraphProto) -> Iterator[tuple[GraphProto, str]]:
+    """Every graph, with its name in the answers of onnxruntime."""
+    pending = [(main, "")]
+    while pending:
+        graph, path = pending.pop()
+        yield graph, path
+        for node in graph.node:
+            output = next(filter(None, node.output), "")
+            for attribute in node.attribute:
+                pending.extend((body, place(path, output, attribute.name)) for body in graphs_in(attribute))
+
+
+def _change(info: ValueInfoProto, old: TypeProto, path: str, where: str) -> Written:
+    new = TypeProto()
+    new.CopyFrom(info.type)
+
+    def undo() -> None:
+        info.ClearField("type")
+        if old.WhichOneof("value") is not None:
+            info.type.CopyFrom(old)
+
+    return Written(info.name, path, where, _sizes(new), undo, lambda: info.type.CopyFrom(new))
+
+
+def _sizes(proto: TypeProto) -> Sizes:
+    if proto.WhichOneof("value") != "tensor_type" or not proto.tensor_type.HasField("shape"):
+        return None
+    return tuple(d.dim_value if d.HasField("dim_value") else None for d in proto.tensor_type.shape.dim)
+
+
+__all__ = ["Checked", "Gate", "Graphs", "LeftOut", "begin"]

@@ -1,0 +1,149 @@
+"""Copies of a model in a file: the bytes of the model's file, with what was changed between them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Final, NamedTuple
+
+from absint.jobs.copies.style import Style
+from absint.lattices.text.escapes import excerpt
+from absint.model.early_copies import large_file
+from absint.model.files import has_changed
+from absint.model.walk import graphs
+from absint.model.wire.splicing import spliced
+from absint.model.writing import check_target, copy_begun
+
+if TYPE_CHECKING:
+    from onnx import ModelProto
+
+    from absint.jobs.copies.gate import LeftOut
+    from absint.model.files import ModelFile, Opened
+    from absint.model.load import Loaded
+    from absint.model.outlines import Outline
+    from absint.model.wire.splicing import Piece
+    from absint.model.writing import Finish
+    from absint.solution.analysed import Analysed
+
+STANDARD_OUTPUT: Final = "-"
+
+
+class AnnotatedFile(NamedTuple):
+    """A file that an annotated model was written to."""
+
+    path: str
+    values: int
+    """Values with a `value_info`, in bodies too."""
+    left_out: tuple[LeftOut, ...] = ()
+    """Types that would keep the model from loading."""
+    weights_elsewhere: tuple[str, ...] = ()
+    """Files of weights that runtimes look for beside the model and that are beside the original."""
+    unchecked: str = ""
+    """One line on why nobody knows whether the copy loads where the model does; empty if it does."""
+
+    def __repr__(self) -> str:
+        return f"<AnnotatedFile {excerpt(self.path)}: value_info of {self.values:,} values>"
+
+
+class Copying(NamedTuple):
+    """A copy that has begun."""
+
+    target: str
+    opened: Opened
+    finish: Finish
+    file: ModelFile | None = None
+    """The file that is copied, if nobody has read it before."""
+
+
+@contextmanager
+def copying_unread(path: str, target: str) -> Iterator[Copying | None]:
+    """As `copying`, for the model of a path that is yet to be read; None if its file is not large, or no file."""
+    file = large_file(path) if target != STANDARD_OUTPUT else None
+    if file is None:
+        yield None
+        return
+    check_target("", target)
+    with file.opened() as opened, copy_begun(opened, target) as finish:
+        yield Copying(target, opened, finish, file)
+
+
+@contextmanager
+def copying(loaded: Loaded, target: str, begun: Copying | None = None) -> Iterator[Copying]:
+    """A copy of a model, begun at once if its file is large: its bytes are copied on a thread while the block finds out
+    which of them change. `begun` is one that is under way.
+
+    Raises UsageError for a target that cannot be written, and ModelError if the file has changed since it was read.
+    """
+    if begun is not None:
+        if begun.file != loaded.file:
+            raise has_changed(loaded.origin)
+        yield begun
+        return
+    if target != STANDARD_OUTPUT:
+        check_target("", target)
+    with loaded.opened() as opened, copy_begun(opened, target) as finish:
+        yield Copying(target, opened, finish)
+
+
+def save_annotated(
+    analysed: Analysed,
+    target: str,
+    style: Style = Style(),  # noqa: B008 (it is immutable)
+    *,
+    copy_weights: bool = False,
+    load: bool = True,
+) -> AnnotatedFile:
+    """Write an annotated copy to a file, or to standard output (`-`); see `Result.save_annotated`."""
+    with copying(analysed.loaded, target) as copy:
+        return finish_annotated(copy, analysed, style, copy_weights=copy_weights, load=load)
+
+
+def finish_annotated(
+    copy: Copying, analysed: Analysed, style: Style, *, copy_weights: bool, load: bool
+) -> AnnotatedFile:
+    """Complete a copy of the analysed model with the annotations."""
+    from absint.jobs.copies.annotate import annotated
+    from absint.model.outlines import Outline
+
+    with analysed.loaded.reading():
+        outline = Outline(copy.opened.data)
+    found = annotated(analysed, style, model=outline.model, load=load)
+    pieces = pieces_of(found.model, outline, copy.opened)
+    weights = copy.finish(pieces, outline.model, analysed.folder, copy_weights)
+    values = sum(len(graph.value_info) for graph in graphs(found.model.graph))
+    return AnnotatedFile(copy.target, values, found.left_out, tuple(weights), found.unchecked)
+
+
+def save_simplified(loaded: Loaded, target: str, *, copy_weights: bool = False) -> tuple[int, Sequence[str]]:
+    """Write a copy in which only the texts of dims are others: those that are expressions, in their shortest form.
+
+    The answer is the number of texts that changed, and weights that are not beside the copy.
+    """
+    with copying(loaded, target) as copied:
+        from onnx.onnx_pb import ModelProto
+
+        from absint.jobs.copies.respelling import simplify
+        from absint.model.outlines import Outline
+
+        with loaded.reading():
+            outline = Outline(copied.opened.data)
+        copy = ModelProto()
+        copy.CopyFrom(outline.model)
+        changed = simplify(copy)
+        pieces = pieces_of(copy, outline, copied.opened)
+        folder = None if loaded.folder is None else Path(loaded.folder)
+        return changed, copied.finish(pieces, outline.model, folder, copy_weights)
+
+
+def pieces_of(model: ModelProto, outline: Outline, opened: Opened) -> Sequence[Piece]:
+    """The bytes of a copy that was made of the outline of the open model: those of the model where they are equal."""
+    from absint.model.differences import differences
+
+    return spliced(opened.data, 0, len(opened.data), differences(outline.model, model, outline.pieces))
+
+
+__all__ = [
+    "STANDARD_OUTPUT", "AnnotatedFile", "Copying", "copying", "copying_unread", "finish_annotated", "pieces_of",
+    "save_annotated", "save_simplified",
+]  # fmt: skip

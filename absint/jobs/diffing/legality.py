@@ -1,0 +1,259 @@
+"""Legal sizes of two models: does each requirement of one follow from those of the other?"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from itertools import islice
+from typing import TYPE_CHECKING, Final, NamedTuple
+
+from absint.jobs.diffing.answers import Apart, Contracts, Evidence, Unmet
+from absint.jobs.diffing.correspondence import Correspondence, plain_relation
+from absint.jobs.diffing.grounds import Grounds
+from absint.jobs.diffing.numbering import Numbers
+from absint.jobs.diffing.witness import Both, Side
+from absint.lattices.deadline import DeadlineError
+from absint.lattices.logic.relation import FALSE, Relation
+from absint.lattices.logic.truth import NO
+from absint.questions.sizes.checking import may_refuse
+from absint.questions.sizes.judge import Judge
+from absint.questions.sizes.smallest import Sizes, legal_sizes, small_sizes
+from absint.solution.constraints import DECLARATION
+
+if TYPE_CHECKING:
+    from absint.jobs.diffing.clock import Clock
+    from absint.solution.analysed import Analysed
+    from absint.solver.contracts.contract import Contract
+
+_TRIES: Final = 4
+"""Sizes at which a model is tried before it counts as not shown to run there."""
+
+_BEYOND: Final = 12
+"""Sizes at which both models are checked, where requirements alone do not tell them apart."""
+
+_NO_KERNEL: Final = "Could not find an implementation"
+"""Part of the message of onnxruntime about an operator that it does not have."""
+
+
+@dataclass(frozen=True)
+class Model:
+    """One of the two models, with its contract."""
+
+    side: Side
+    analysed: Analysed
+    contract: Contract
+
+    def premises(self) -> Iterator[Relation]:
+        """All that is taken for granted of its symbols: requirements, declarations, assumptions, numeric premises."""
+        known = self.analysed.parameters.keys()
+        stated = [clause.relation for clause in self.contract.clauses]
+        stated += [c.formula for c in self.contract.premises]
+        return (plain_relation(self.analysed, r) for r in stated if r.free_symbols <= known)
+
+    def numeric(self) -> Iterator[Relation]:
+        """Numeric premises and the caller's assumptions, which no run requires."""
+        known = self.analysed.parameters.keys()
+        stated = (c.formula for c in self.contract.premises if c.origin != DECLARATION)
+        return (plain_relation(self.analysed, r) for r in stated if r.free_symbols <= known)
+
+
+class _Demand(NamedTuple):
+    """A requirement of the target."""
+
+    relation: Relation
+    """Over its symbols."""
+    over: Relation
+    """Over those of the source."""
+    text: str
+    because: tuple[str, ...]
+    is_declared: bool
+    is_placed: bool
+    """Axes of the source give all its symbols."""
+
+
+class Direction:
+    """Requirements of a target, each entailed by those of a source or broken at sizes that are legal there."""
+
+    def __init__(
+        self,
+        source: Model,
+        target: Model,
+        over: Correspondence,
+        runs: Both,
+        clock: Clock,
+        assume: Sequence[Relation],
+        numbers: Callable[[bool], Numbers],
+    ) -> None:
+        """`over` expresses the target's symbols over those of the source; `assume` is over the source's."""
+        self._source, self._target, self._over, self._runs = source, target, over, runs
+        self._numbers = numbers
+        granted = (over.relation(r) for r in target.numeric() if over.covers(r))
+        self.grounds = Grounds(source.analysed, [*source.premises(), *granted, *assume], clock)
+        self.broken: list[Unmet] = []
+        self.undecided: list[Unmet] = []
+
+    def run(self) -> Direction:
+        """Decide every requirement of the target."""
+        if self._source.contract.possible is False:
+            return self  # no size is legal
+        for demand in self._demands():
+            try:
+                with self.grounds.clock.limited():
+                    self._decide(demand)
+            except DeadlineError:
+                self._leave(demand, self.grounds.clock.over)
+        self._leave_what_is_not_stated()
+        try:
+            with self.grounds.clock.limited():
+                self._look_beyond()
+        except DeadlineError:
+            pass
+        return self
+
+    def both(self) -> Grounds:
+        """The facts about sizes that are legal in both models."""
+        return self.grounds.with_more([d.over for d in self._demands() if d.is_placed])
+
+    def _demands(self) -> Iterator[_Demand]:
+        for placed in self._over.demands:
+            text = f"{placed.place} == {placed.target}"
+            yield _Demand(placed.relation, placed.relation, text, (f"input {placed.place}",), True, True)
+        clauses = [(clause.relation, clause.because) for clause in self._target.contract.clauses]
+        declared = [c for c in self._target.contract.premises if c.origin == DECLARATION]
+        for stated, because in (*((c.formula, (c,)) for c in declared), *clauses):
+            relation = plain_relation(self._target.analysed, stated)
+            nodes = tuple(dict.fromkeys(str(c.origin) for c in because))
+            covered, over = self._over.covers(relation), self._over.relation(relation)
+            yield _Demand(relation, over, str(relation), nodes, not nodes, covered)
+
+    def _decide(self, demand: _Demand) -> None:
+        if not demand.is_placed:
+            missing = ", ".join(sorted(demand.relation.free_symbols - self._over.symbols.keys()))
+            self._leave(demand, f"no axis of an input that both models have gives {missing}")
+            return
+        known = next((u.apart for u in self.broken if u.apart and demand.over.at(u.apart.sizes) is NO), None)
+        if known is not None:
+            self.broken.append(self._unmet(demand, known))
+            return
+        decision = self.grounds.decide(demand.over)
+        if decision.entailed is None:
+            self._leave(demand, decision.reason)
+        elif not decision.entailed:
+            self._examine(demand, self.grounds.model(decision))
+
+    def _examine(self, demand: _Demand, model: Sizes) -> None:
+        """Look for sizes that break the requirement, and at which the source runs."""
+        reason = "no sizes are known that break it"
+        chosen = self.grounds.chosen(demand.over)
+        for sizes in islice(small_sizes(demand.over, self.grounds.premises, chosen, model), _TRIES):
+            apart, reason = self._tried(demand, sizes)
+            if apart is not None:
+                only = self.grounds.entail_unless_empty(demand.over, sizes)
+                self.broken.append(self._unmet(demand, apart._replace(is_only_empty=only)))
+                return
+        self._leave(demand, reason)
+
+    def _tried(self, demand: _Demand, sizes: Sizes) -> tuple[Apart | None, str]:
+        """The evidence that the source runs at these sizes, which break the requirement; else the reason."""
+        side = self._source.side
+        shown = self._runs.at(side, sizes)
+        at = ", ".join(f"{name}={size}" for name, size in sizes.items()) or "any size"
+        if shown is None or (isinstance(shown.source, str) and _NO_KERNEL in shown.source):
+            if demand.is_declared:
+                return self._apart(sizes, "is legal", f"declares {demand.text}", "declarations"), ""
+            if self._runs.promised(side, sizes):
+                return self._apart(sizes, "runs", f"fails: it needs {demand.text}", "rules"), ""
+            why = self._runs.why_not if shown is None else str(shown.source)
+            return None, f"{side} is not shown to run at {at}: {why}"
+        if isinstance(shown.source, str):
+            return None, f"{side} fails at {at} too: {shown.source}"
+        if isinstance(shown.target, str):
+            return self._apart(sizes, "runs", f"fails: {shown.target}", "run"), ""
+        if demand.is_declared:
+            lenient = f"runs too: onnxruntime does not enforce that {demand.text}"
+            return self._apart(sizes, "runs", lenient, "declarations"), ""
+        return None, f"both run at {at}, though {self._target.side} requires {demand.text}"
+
+    def _look_beyond(self) -> None:
+        """Look for sizes that a check refuses in the target alone, where its requirements are not all it needs."""
+        target = self._target.analysed
+        if self.broken or self._numbers_cover() or not may_refuse(target):
+            return
+        here, there = self._source.analysed.once(Judge), target.once(Judge)
+        symbols = {name: self._source.analysed.parameters[name] for name in self._source.analysed.symbols}
+        for sizes in islice(legal_sizes(self.grounds.premises, symbols), _BEYOND):
+            over = {name: expr.at(sizes) for name, expr in self._over.symbols.items() if name in target.symbols}
+            known = {name: size for name, size in over.items() if size is not None}
+            if len(known) < len(target.symbols):
+                return
+            refused = there.check(known)
+            if refused.failure is not None and here.check(sizes).ok:
+                text = str(refused.failure)
+                node = (str(refused.failure.origin),)
+                apart, reason = self._tried(_Demand(FALSE, FALSE, text, node, False, True), sizes)
+                (self.broken if apart else self.undecided).append(Unmet(text, text, node, apart, reason))
+                return
+
+    def _numbers_cover(self) -> bool:
+        """Both models compute the same by the same nodes."""
+        return self._numbers(False).is_covered(self._target.side)
+
+    def _apart(self, sizes: Sizes, source: str, target: str, evidence: Evidence) -> Apart:
+        first, second = (source, target) if self._source.side == "A" else (target, source)
+        return Apart(sizes, self._source.side, first, second, evidence)
+
+    def _unmet(self, demand: _Demand, apart: Apart | None, reason: str = "") -> Unmet:
+        return Unmet(demand.text, str(demand.over), demand.because, apart, reason)
+
+    def _leave(self, demand: _Demand, reason: str) -> None:
+        self.undecided.append(self._unmet(demand, None, reason))
+
+    def _leave_what_is_not_stated(self) -> None:
+        """A node without a rule states no requirements."""
+        target, source = self._target.analysed, self._source.analysed
+        found = (target.unruled + target.inferred) - (source.unruled + source.inferred)
+        unfinished = target.base.analysis.unfinished
+        if not (found or unfinished) or self._numbers_cover():
+            return
+        if found:
+            without = ", ".join(sorted(found))
+            self.undecided.append(
+                Unmet("", "", tuple(sorted(found)), None, f"{without}: no rule says what it requires")
+            )
+        if unfinished:
+            self.undecided.append(Unmet("", "", (), None, f"the analysis of {self._target.side} was cut short"))
+
+
+def contracts(
+    there: Direction, back: Direction, first: Model, second: Model, numbers: Callable[[bool], Numbers]
+) -> Contracts:
+    """Both directions as one answer."""
+    legal = set(first.premises()) - set(first.numeric())
+    premises = dict.fromkeys(str(relation) for relation in there.grounds.premises if relation not in legal)
+    return Contracts(
+        tuple(there.broken),
+        tuple(back.broken),
+        tuple(there.undecided),
+        tuple(back.undecided),
+        (len(first.contract.clauses), len(second.contract.clauses)),
+        (first.contract.possible, second.contract.possible),
+        tuple(premises),
+        tuple(_provisos(first, second, numbers)),
+    )
+
+
+def _provisos(first: Model, second: Model, numbers: Callable[[bool], Numbers]) -> Iterator[str]:
+    """The parts of either model that its clauses leave out."""
+    if first.contract.beyond or second.contract.beyond:
+        yield "as far as sizes of the inputs alone decide what is legal"
+    kinds = {f.kind for model in (first, second) for f in model.contract.possible_failures}
+    if "data" in kinds and not (first.contract.beyond or second.contract.beyond):
+        yield "nodes may fail on data"
+    if "rule" in kinds:
+        yield "not all requirements are known"
+    without = sorted({*first.analysed.unruled, *second.analysed.unruled})
+    if without and not (numbers(False).is_covered("A") and numbers(False).is_covered("B")):
+        yield f"as far as there are rules ({', '.join(without)} {'has' if len(without) == 1 else 'have'} none)"
+
+
+__all__ = ["Direction", "Model", "contracts"]

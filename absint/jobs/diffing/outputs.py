@@ -1,0 +1,289 @@
+"""Inputs and outputs of two models: names, types, ranks, and sizes wherever both models run."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import replace
+from functools import cached_property
+from itertools import islice
+from typing import TYPE_CHECKING, Final
+
+from absint.jobs.diffing.answers import Apart, Port, Ports, PortStatus
+from absint.jobs.diffing.correspondence import Correspondence, plain
+from absint.jobs.diffing.grounds import Grounds
+from absint.jobs.diffing.numbering import RANDOM, Numbers
+from absint.jobs.diffing.pairing import Form, Pair, form_of
+from absint.jobs.diffing.witness import Both, Seen
+from absint.lattices.deadline import DeadlineError
+from absint.lattices.logic.relation import Relation, eq
+from absint.lattices.terms.expr import MAX_DIM, Dim, Expr, Symbol, sole_atom
+from absint.lattices.terms.substitution import substitute
+from absint.lattices.value import TOP, Tensor, Value
+from absint.questions.sizes.smallest import Sizes, small_sizes
+from absint.solution.described import described
+
+if TYPE_CHECKING:
+    from absint.solution.analysed import Analysed
+
+_TRIES: Final = 4
+_RUNS: Final = 2
+"""Sizes at which outputs whose sizes data decide are compared in a run."""
+
+
+class Compared:
+    """Values of two models, compared wherever both run."""
+
+    def __init__(
+        self,
+        first: Analysed,
+        second: Analysed,
+        over: Correspondence,
+        grounds: Grounds,
+        runs: Both,
+        numbers: Callable[[bool], Numbers],
+    ) -> None:
+        """`over` expresses symbols of the second model; `grounds` hold of sizes that are legal in both."""
+        self._first, self._second, self._over, self._runs = first, second, over, runs
+        self._grounds, self._numbers = grounds, numbers
+        self._data: list[Sizes] | None = None
+
+    def outputs(self, pairs: Sequence[Pair]) -> Ports:
+        """The outputs of both."""
+        order = [b for a, b in pairs if a is not None and b is not None]
+        reordered = order != [name for name in self._second.outputs if name in order]
+        return Ports(tuple(self._port(pair) for pair in pairs), reordered)
+
+    def _port(self, pair: Pair) -> Port:
+        a, b = pair
+        before = None if a is None else _value(self._first, a)
+        after = None if b is None else _value(self._second, b)
+        port = Port(a, b, _text(before), _text(after))
+        if before is None or after is None:
+            return _with(port, "new" if before is None else "gone")
+        clock = self._grounds.clock
+        try:
+            with clock.limited():
+                if self._grounds.contradict:
+                    return _with(port, "undecided", "no size is legal in both models")
+                return self._compared(port, form_of(before), form_of(after))
+        except DeadlineError:
+            return _with(port, "undecided", clock.over)
+
+    def _compared(self, port: Port, before: Form, after: Form) -> Port:
+        if before.differs(after):
+            return _with(port, "changed", *_formal(before, after))
+        if not (before.is_known and after.is_known):
+            return self._by_data(port, ("type or rank is not known",), False)
+        by_sizes, open_, differing = list[Relation](), list[str](), list[str]()
+        decided_by_run = True
+        for (place, mine), (_, other) in zip(before.sizes, after.sizes, strict=True):
+            a, (b, is_over_mine) = plain(self._first, mine), self._translated(other)
+            differing += [f"{place}: {a} -> {b}"] if a is not b else []
+            relation = eq(a, b) if isinstance(a, Expr) and isinstance(b, Expr) and is_over_mine else None
+            if relation is not None and relation.free_symbols <= self._first.parameters.keys():
+                by_sizes.append(relation)
+            elif relation is None or not self._grounds.decide(relation).entailed:
+                if _disjoint(a, b):
+                    return _with(port, "changed", f"{place}: {a} -> {b}")
+                open_.append(f"{place}: {_data(a, b)}")
+                decided_by_run &= relation is not None
+        found = self._by_sizes(port, by_sizes, differing)
+        if not open_ or found.status not in ("same", "renamed"):
+            return found
+        return self._by_data(found, tuple(open_), decided_by_run)
+
+    def _translated(self, dim: Dim) -> tuple[Dim, bool]:
+        """A dim of the second model over symbols of the first; False if some of its symbols are of the second alone.
+
+        Sizes that data decide are the same where they are those of the same computation.
+        """
+        found = self._over.dim(dim)
+        own = [s for s in found.symbols if s.name not in self._first.parameters] if isinstance(found, Expr) else []
+        if not own or not isinstance(found, Expr):
+            return found, isinstance(found, Expr)
+        return substitute(found, self._shared), all(symbol in self._shared for symbol in own)
+
+    @cached_property
+    def _shared(self) -> Mapping[Symbol, Dim]:
+        """Sizes that data decide in the second model, as those of the same values in the first."""
+        found: dict[Symbol, Dim] = {}
+        for first, second in self._numbers(True).pairs():
+            before, after = form_of(_value(self._first, first)), form_of(_value(self._second, second))
+            for (_, a), (_, b) in zip(before.sizes, after.sizes, strict=False):
+                only = sole_atom(b) if isinstance(b, Expr) else None
+                if isinstance(only, Symbol) and only.name not in self._over.symbols and isinstance(a, Expr):
+                    found.setdefault(self._over.apart(only), plain(self._first, a))
+        return found
+
+    def _by_sizes(self, port: Port, relations: Sequence[Relation], differing: Sequence[str]) -> Port:
+        """Sizes that the inputs decide."""
+        for relation in relations:
+            decision = self._grounds.decide(relation)
+            if decision.entailed is None:
+                return _with(port, "undecided", *differing, decision.reason)
+            if not decision.entailed:
+                return self._told_apart(port, relation, self._grounds.model(decision), differing)
+        return port if port.first == port.second else _with(port, "renamed")
+
+    def _told_apart(self, port: Port, relation: Relation, model: Sizes, differing: Sequence[str]) -> Port:
+        premises, reason = self._grounds.premises, "no sizes are known at which they differ"
+        for sizes in islice(small_sizes(relation, premises, self._grounds.chosen(relation), model), _TRIES):
+            at = ", ".join(f"{name}={size}" for name, size in sizes.items())
+            shown = self._runs.at("A", sizes)
+            if shown is None:
+                if self._runs.promised("A", sizes):
+                    only = self._grounds.entail_unless_empty(relation, sizes)
+                    apart = Apart(sizes, "A", *self._evaluated(port, sizes), "rules", only)
+                    return _with(port, "changed", *differing, apart=apart)
+                reason = f"A is not shown to run at {at}: {self._runs.why_not}"
+            elif isinstance(shown.source, str) or isinstance(shown.target, str):
+                fails = "A" if isinstance(shown.source, str) else "B"
+                reason = f"{fails} fails at {at}: {shown.source if fails == 'A' else shown.target}"
+            else:
+                first, second = _shape(shown.source, port.first), _shape(shown.target, port.second)
+                if first != second:
+                    only = self._grounds.entail_unless_empty(relation, sizes)
+                    return _with(port, "changed", *differing, apart=Apart(sizes, "A", first, second, "run", only))
+                reason = f"in a run at {at} both give {first}"
+        return _with(port, "undecided", *differing, reason)
+
+    def _evaluated(self, port: Port, sizes: Sizes) -> tuple[str, str]:
+        """The shapes that the rules give at sizes of symbols of A."""
+        assert port.first is not None
+        assert port.second is not None
+        before, after = form_of(_value(self._first, port.first)), form_of(_value(self._second, port.second))
+        return (
+            f"[{', '.join(_number(dim, sizes) for _, dim in before.sizes)}]",
+            f"[{', '.join(_number(self._over.dim(dim), sizes) for _, dim in after.sizes)}]",
+        )
+
+    def _by_data(self, port: Port, open_: Sequence[str], decided_by_run: bool) -> Port:
+        """Sizes that data decide: nothing shows that they are the same, unless they are of the same computation.
+
+        A run tells them apart if they are over the same data; else rounding may be why it gives others.
+        """
+        assert port.first is not None
+        assert port.second is not None
+        if self._numbers(True).same(port.first, port.second):
+            return port if port.first == port.second else _with(port, "renamed")
+        seen = []
+        for sizes in self._runnable() if not self._is_random else ():
+            shown = self._runs.at("A", sizes)
+            if shown is None or isinstance(shown.source, str) or isinstance(shown.target, str):
+                continue
+            first, second = _shape(shown.source, port.first), _shape(shown.target, port.second)
+            at = ", ".join(f"{name}={size}" for name, size in sizes.items()) or "the only size"
+            if first != second and (decided_by_run or first.count(",") != second.count(",")):
+                return _with(port, "changed", *open_, apart=Apart(sizes, "A", first, second, "run"))
+            seen.append(f"{first if first == second else f'{first} and {second}'} in a run of both at {at}")
+        return _with(port, "not comparable", *open_, *seen)
+
+    @property
+    def _is_random(self) -> bool:
+        """Two runs of one model need not give the same."""
+        nodes = (*self._first.nodes, *self._second.nodes)
+        return any(node.operation is not None and node.operation.op_type in RANDOM for node in nodes)
+
+    def _runnable(self) -> Sequence[Sizes]:
+        """A few small sizes that are legal in both."""
+        if self._data is None:
+            self._data = self._grounds.small(_RUNS)
+        return self._data
+
+
+def inputs(first: Analysed, second: Analysed, pairs: Sequence[Pair], over: Correspondence) -> Ports:
+    """The inputs that a caller must feed. Their sizes count where contracts are compared."""
+    order = [b for a, b in pairs if a is not None and b is not None]
+    reordered = order != [name for name in second.inputs if name in order]
+    return Ports(tuple(_input(first, second, pair, over) for pair in pairs), reordered)
+
+
+def _input(first: Analysed, second: Analysed, pair: Pair, over: Correspondence) -> Port:
+    a, b = pair
+    before, after = _declared(first, a), _declared(second, b)
+    port = Port(a, b, _text(before), _text(after))
+    if before is None or after is None:
+        optional = (a is not None and a in second.lowered.signature.overridable) or (
+            b is not None and b in first.lowered.signature.overridable
+        )
+        if after is None and optional:
+            return _with(port, "optional", "B has a default for it")
+        more = ("A has a default for it",) if optional else ()
+        return _with(port, "new" if before is None else "gone", *more)
+    form, other = form_of(before), form_of(after)
+    if form.differs(other):
+        return _with(port, "changed", *_formal(form, other))
+    if form.rank != other.rank or form.dtype is not other.dtype:
+        return _with(port, "changed" if form.rank is None else "widened", *_formal(form, other))
+    changed = [
+        f"{place}: {x} -> {y}"
+        for (place, x), (_, y) in zip(form.sizes, other.sizes, strict=True)
+        if plain(first, x) is not over.dim(y)
+    ]
+    if a != b:
+        return _with(port, "renamed", *changed)
+    return _with(port, "resized" if changed else "same", *changed)
+
+
+def _declared(analysed: Analysed, name: str | None) -> Value | None:
+    return None if name is None else analysed.declared_inputs.values[analysed.input_nodes[name]]
+
+
+def _value(analysed: Analysed, name: str) -> Value:
+    return analysed.values.get(name, TOP)
+
+
+def _text(value: Value | None) -> str:
+    if isinstance(value, Tensor):
+        value = Tensor(value.dtype, value.shape)
+    return "" if value is None else described(value)
+
+
+def _with(port: Port, status: PortStatus, *details: str, apart: Apart | None = None) -> Port:
+    return replace(port, status=status, details=tuple(details), apart=apart)
+
+
+def _formal(before: Form, after: Form) -> Iterator[str]:
+    """The differences in kind, element type and rank."""
+    if before.kind != after.kind:
+        yield f"{before.kind or 'unknown'} -> {after.kind or 'unknown'}"
+    if before.dtype is not after.dtype:
+        yield f"element type: {before.dtype} -> {after.dtype}"
+    if before.rank != after.rank:
+        ranks = ("unknown" if rank is None else str(rank) for rank in (before.rank, after.rank))
+        yield f"rank: {' -> '.join(ranks)}"
+
+
+def _shape(seen: Seen, name: str | None) -> str:
+    assert not isinstance(seen, str)
+    assert name is not None
+    return str(list(seen[name])) if name in seen else "no array"
+
+
+def _number(dim: Dim, sizes: Sizes) -> str:
+    size = dim.at(sizes)
+    return str(dim if size is None else size)
+
+
+def _disjoint(a: Dim, b: Dim) -> bool:
+    """No size is both."""
+    lows = [bound for bound in (a.bounds.lo, b.bounds.lo) if bound is not None]
+    highs = [bound for bound in (a.bounds.hi, b.bounds.hi) if bound is not None]
+    return bool(lows and highs) and max(lows) > min(highs)
+
+
+def _data(a: Dim, b: Dim) -> str:
+    """Two sizes, of which data decide one at least."""
+    first, second = _ranged(a), _ranged(b)
+    return f"data decide it: {first}" if first == second else f"data decide it: {first} -> {second}"
+
+
+def _ranged(dim: Dim) -> str:
+    if isinstance(dim, Expr) and dim.const is not None:
+        return str(dim)
+    lo, hi = dim.bounds
+    ends = f"{'' if lo is None else lo}..{'' if hi is None or hi >= MAX_DIM else hi}"
+    return f"{dim} in {ends}" if isinstance(dim, Expr) else ends
+
+
+__all__ = ["Compared", "inputs"]

@@ -1,0 +1,241 @@
+"""A comparison as text: what matters first, one line for each aspect that is the same."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from typing import TYPE_CHECKING, Final
+
+from absint.jobs.diffing.answers import Amount, Apart, Port, Ports, Unmet
+from absint.lattices.text.escapes import plain
+from absint.show.text import Line, wrapped
+
+if TYPE_CHECKING:
+    from absint.jobs.diffing.findings import Findings
+
+_UNBROKEN: Final = 1 << 30
+_SHOWN: Final = 10
+"""Lines of one kind."""
+_LONG: Final = 160
+"""Characters of an expression; a longer one is not shown."""
+_STYLES: Final = {"same": "green", "compatible": "green", "changed": "bold red", "undecided": "yellow"}
+_NAMES: Final = {"macs": "MACs", "flops": "FLOPs", "bytes": "bytes moved"}
+
+
+def lines(diff: Findings, width: int = _UNBROKEN) -> Iterator[Line]:
+    """All of it."""
+    nodes = diff.surroundings.nodes
+    yield Line(f"A  {plain(diff.first)}: {nodes[0]:,} nodes", "bold")
+    yield Line(f"B  {plain(diff.second)}: {nodes[1]:,} nodes", "bold")
+    yield Line("")
+    yield Line(plain(headline(diff)), _STYLES[diff.verdict])
+    yield Line("")
+    changed, same = list[Line](), list[Line]()
+    for name, text, details in aspects(diff):
+        found = [Line(row) for row in wrapped(plain(f"{name:<12}{text}"), width, 12)]
+        found += [Line(row) for detail in _few(details) for row in wrapped(plain(f"  {detail}"), width, 6)]
+        (changed if details else same).extend(found)
+    yield from changed
+    yield from same
+
+
+def headline(diff: Findings) -> str:
+    """The answer in one line."""
+    match diff.verdict:
+        case "changed":
+            return f"changed: {'; '.join(diff.broken)}"
+        case "undecided":
+            return f"undecided: {'; '.join(diff.undecided)}"
+        case "same":
+            said = f"the same legal sizes and the same output shapes for all sizes{_assuming(diff)}"
+            return f"{said} (proved){_proviso(diff)}"
+    return f"B may take the place of A: {_how(diff)}{_assuming(diff)}{_proviso(diff)}"
+
+
+def _assuming(diff: Findings) -> str:
+    return f" with {' and '.join(diff.assuming)}" if diff.assuming else ""
+
+
+def _how(diff: Findings) -> str:
+    """The differences of a model that works wherever A works."""
+    legal = {"widened": "more sizes are legal", "undecided": "all legal sizes stay legal"}
+    found = [legal.get(diff.contract.agreement, "the same sizes are legal")]
+    if diff.inputs.of("optional", "widened"):
+        found.append("an input asks for less")
+    if diff.inputs.reordered:
+        found.append("inputs stand in another order")
+    if diff.outputs.of("new"):
+        found.append("there are new outputs")
+    return f"{', '.join(found)}; the same output shapes for all sizes"
+
+
+def _proviso(diff: Findings) -> str:
+    return "".join(f"; {text}" for text in diff.contract.proviso)
+
+
+def _few(details: Iterable[str]) -> Iterator[str]:
+    found = list(details)
+    yield from found[:_SHOWN]
+    if len(found) > _SHOWN:
+        yield f"and {len(found) - _SHOWN:,} more (all: --format json)"
+
+
+def aspects(diff: Findings) -> Iterator[tuple[str, str, list[str]]]:
+    """Each aspect with a line about it, and details where it differs."""
+    yield "contract", *_contract(diff)
+    yield "outputs", *_ports(diff.outputs)
+    yield "inputs", *_ports(diff.inputs)
+    renamed = [f"{name} of B is {text} of A" for name, text in diff.symbols.items() if name != text]
+    if renamed:
+        yield "symbols", _joined(renamed), []
+    if diff.values is not None:
+        yield "values", *_values(diff)
+    yield from _figures(diff)
+    yield from _files(diff)
+
+
+def _contract(diff: Findings) -> tuple[str, list[str]]:
+    found = diff.contract
+    details = [line for unmet in found.narrowed for line in _unmet(unmet, "B")]
+    details += [line for unmet in found.widened for line in _unmet(unmet, "A")]
+    details += [line for unmet in found.undecided for line in _unmet(unmet, "B")]
+    details += [line for unmet in found.widening_undecided for line in _unmet(unmet, "A")]
+    clauses = f"{found.clauses[0]} {'clause' if found.clauses[0] == 1 else 'clauses'} in A, {found.clauses[1]} in B"
+    if found.possible == (False, False):
+        return "no size is legal in either", []
+    if found.clauses == (0, 0) and not details:
+        clauses = "every size is legal"
+    if found.premises and not details:
+        clauses += f", assuming {_joined(found.premises)}"
+    if found.agreement == "undecided" and found.is_kept:
+        return f"all sizes that are legal in A are legal in B; undecided if there are more ({clauses})", details
+    words = {"same": "the same legal sizes", "undecided": "undecided"}
+    return f"{words.get(found.agreement, found.agreement)} ({clauses})", details
+
+
+def _unmet(unmet: Unmet, side: str) -> Iterator[str]:
+    because = f"  ({', '.join(unmet.because[:2])}{_more(len(unmet.because) - 2)})" if unmet.because else ""
+    if not unmet.relation:
+        yield unmet.reason
+        return
+    over = f", in symbols of {'A' if side == 'B' else 'B'}: {unmet.over}" if unmet.over != unmet.relation else ""
+    if unmet.apart is None:
+        yield f"not decided: {side} needs {_cut(unmet.relation)}{_cut(over)}{because}: {unmet.reason}"
+    else:
+        yield f"{side} alone needs {_cut(unmet.relation)}{_cut(over)}{because}"
+        yield f"  {_apart(unmet.apart)}"
+
+
+def _apart(apart: Apart) -> str:
+    at = sizes_text(apart.sizes) or "every size"
+    by = {"run": "a run of both", "rules": "by their rules, not run", "declarations": "by declaration"}[apart.evidence]
+    only = ", and only where a size is 0" if apart.is_only_empty else ""
+    return f"at {at}: A {_does(apart.first)}, B {_does(apart.second)} ({by}){only}"
+
+
+def _does(text: str) -> str:
+    return f"gives {text}" if text.startswith("[") else text
+
+
+def sizes_text(sizes: Mapping[str, int]) -> str:
+    """Sizes in one line: `batch=1, seq=7`."""
+    return ", ".join(f"{name}={size}" for name, size in sizes.items())
+
+
+def _ports(ports: Ports) -> tuple[str, list[str]]:
+    details = [line for port in ports.items if port.status != "same" for line in _port(port)]
+    if ports.reordered:
+        details.insert(0, "in another order")
+    kept = len(ports.of("same"))
+    if not details:
+        return f"the same ({kept})", []
+    return f"{kept} of {len(ports.items)} the same", details
+
+
+def _port(port: Port) -> Iterator[str]:
+    texts = {"gone": port.before, "new": port.after, "renamed": port.before, "optional": port.before}
+    shown = texts.get(port.status, f"{port.before} -> {port.after}" if port.before != port.after else port.before)
+    yield f"{port.name} {port.status}: {_cut(shown)}"
+    for detail in port.details:
+        yield f"  {_cut(detail)}"
+    if port.apart is not None:
+        yield f"  {_apart(port.apart)}"
+
+
+def _values(diff: Findings) -> tuple[str, list[str]]:
+    found = diff.values or ()
+    details = []
+    for value in found:
+        at = " (not decided)" if not value.is_decided else f", apart at {sizes_text(value.at)}" if value.at else ""
+        details.append(f"{value.name}: {_cut(value.before)} -> {_cut(value.after)}{at}")
+    return (f"{len(found):,} of one name differ" if found else "all of one name have the same shapes"), details
+
+
+def _figures(diff: Findings) -> Iterator[tuple[str, str, list[str]]]:
+    found = diff.figures
+    if found is None:
+        yield "cost", "not counted: " + diff.reason, []
+        return
+    at = f" at {sizes_text(found.sizes)}" if found.sizes else ""
+    same = [_NAMES.get(a.name, a.name) for a in found.amounts if a.is_same]
+    other = [amount_text(a) for a in found.amounts if not a.is_same]
+    if other:
+        heading = f"the same: {_joined(same)}; others{at}:" if same else f"{at.strip()}:" if at else "not the same"
+        yield "cost", heading, [*other, *found.uncounted]
+    else:
+        yield "cost", f"the same: {_joined(same)}", []
+    a, b = found.coverage
+    exact = f"{a.exact:,} of {a.dims:,} dims exact in A, {b.exact:,} of {b.dims:,} in B"
+    yield "coverage", exact if a != b else f"the same: {a.exact:,} of {a.dims:,} dims exact", []
+
+
+def amount_text(amount: Amount) -> str:
+    """`FLOPs: 1,000 -> 1,100 (+10.0 %), by 100*batch`."""
+    name = _NAMES.get(amount.name, amount.name)
+    if amount.numbers is None:
+        return f"{name}: {_cut(amount.first)} -> {_cut(amount.second)}"
+    before, after = amount.numbers
+    ratio = "" if amount.ratio is None or before == after else f" ({_percent(100 * amount.ratio - 100)})"
+    is_symbolic = amount.difference != "?" and not amount.difference.lstrip("-").isdigit()
+    by = f", by {amount.difference}" if is_symbolic and len(amount.difference) <= _LONG else ""
+    return f"{name}: {before:,} -> {after:,}{ratio}{by}"
+
+
+def _percent(change: float) -> str:
+    return f"{change:+.0f} %" if abs(change) >= 10 else f"{change:+.2g} %"
+
+
+def _files(diff: Findings) -> Iterator[tuple[str, str, list[str]]]:
+    found = diff.surroundings
+    opsets = [
+        f"{domain}: {'none' if a is None else a} -> {'none' if b is None else b}"
+        for domain, (a, b) in found.opsets.items()
+        if a != b
+    ]
+    for m in found.meanings:
+        nodes = f"{m.nodes} {'node' if m.nodes == 1 else 'nodes'}"
+        opsets.append(f"{m.operator} ({nodes}) has another definition: that of opset {m.first} -> {m.second}")
+    same = ", ".join(f"{domain} {a}" for domain, (a, b) in found.opsets.items() if a == b)
+    yield "opsets", (f"the same: {same}" if not opsets else "not the same"), opsets
+    rules = [f"{name}: {a} in A, {b} in B" for name, a, b in found.without_rule if a != b]
+    without = ", ".join(name for name, _, _ in found.without_rule) or "every operator has one"
+    yield "no rule", (f"the same: {without}" if not rules else "not the same"), rules
+    news = [*(f"new: {text}" for text in found.new_diagnostics), *(f"gone: {text}" for text in found.gone_diagnostics)]
+    yield "diagnostics", ("the same" if not news else "not the same"), news
+    data = [*(f"new: {text}" for text in found.new_failures), *(f"gone: {text}" for text in found.gone_failures)]
+    yield "on data", ("the same possible failures" if not data else "other possible failures"), data
+
+
+def _joined(texts: Iterable[str]) -> str:
+    found = list(texts)
+    return ", ".join(found[:6]) + _more(len(found) - 6)
+
+
+def _more(count: int) -> str:
+    return f" and {count:,} more" if count > 0 else ""
+
+
+def _cut(text: str) -> str:
+    return text if len(text) <= _LONG else f"{text[: _LONG - 3]}..."
+
+
+__all__ = ["amount_text", "aspects", "headline", "lines", "sizes_text"]

@@ -1,0 +1,132 @@
+"""Runs of both models on the same inputs, each in a process of its own."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from math import prod
+from typing import TYPE_CHECKING, Final, Literal, NamedTuple
+
+from absint.errors import AbsintError
+from absint.jobs.diffing.pairing import Pair, both
+from absint.lattices.deadline import remaining
+from absint.questions.sizes.judge import Judge
+
+if TYPE_CHECKING:
+    import numpy as np
+    import numpy.typing as npt
+
+    from absint.questions.sizes.smallest import Sizes
+    from absint.runs.run import Kind
+    from absint.solution.analysed import Analysed
+
+Side = Literal["A", "B"]
+
+Seen = Mapping[str, tuple[int, ...]] | str
+"""The shapes of outputs, the length of a sequence as its shape; or the reason why the run failed."""
+
+MOST_RUNS: Final = 16
+"""Most sizes at which the models of one comparison are run."""
+
+MOST_ELEMENTS: Final = 1 << 22
+"""Most elements of one input of a run."""
+
+SECONDS: Final = 60.0
+LEAST_SECONDS: Final = 0.5
+"""Seconds that must be left for a run to begin."""
+
+_KINDS: Final[tuple[Kind, ...]] = ("random", "zeros", "ones")
+
+
+class Shown(NamedTuple):
+    """A run of both models on the same inputs."""
+
+    source: Seen
+    """The model whose symbols gave the sizes."""
+    target: Seen
+
+
+class Both:
+    """Runs of two models; each pair of runs is made once."""
+
+    def __init__(self, first: Analysed, second: Analysed, inputs: Sequence[Pair], *, allowed: bool) -> None:
+        """Nothing is run unless it is `allowed`: then the rules alone say at which sizes a model runs."""
+        self._models: dict[Side, Analysed] = {"A": first, "B": second}
+        self._names = {"A": dict(both(inputs)), "B": {b: a for a, b in both(inputs)}}
+        self._seen: dict[tuple[Side, tuple[tuple[str, int], ...]], Shown] = {}
+        self._allowed = allowed
+        self.why_not = "" if allowed else "no model is run"
+        """The reason why the last pair of runs was not made."""
+
+    def promised(self, side: Side, sizes: Sizes) -> bool:
+        """The rules promise that the model runs at these sizes of its symbols."""
+        return self._models[side].once(Judge).runs(sizes)
+
+    def at(self, side: Side, sizes: Sizes) -> Shown | None:
+        """Runs of both at sizes of the symbols of one, on random data, else on zeros or ones; None without a run."""
+        key = side, tuple(sizes.items())
+        if key not in self._seen:
+            if not self._allowed or self._is_late() or self._is_too_large(side, sizes):
+                return None
+            self._seen[key] = self._run(side, sizes)
+        return self._seen[key]
+
+    def _run(self, side: Side, sizes: Sizes) -> Shown:
+        source, target = self._models[side], self._models["B" if side == "A" else "A"]
+        names = self._names[side]
+        first = ""
+        for feeds in self._feeds(source, sizes):
+            seen = feeds if isinstance(feeds, str) else _shapes(source, feeds)
+            if isinstance(feeds, str) or isinstance(seen, str):
+                first = first or str(seen)
+                continue
+            given = {names[name]: array for name, array in feeds.items() if name in names}
+            missing = [name for name in target.inputs if name not in given]
+            if missing:
+                return Shown(seen, f"it needs input {', '.join(map(repr, missing))}")
+            return Shown(seen, _shapes(target, given))
+        return Shown(first, "")
+
+    def _feeds(self, source: Analysed, sizes: Sizes) -> Iterator[Mapping[str, npt.NDArray[np.generic]] | str]:
+        from absint.runs.run import feeds_for
+
+        for kind in _KINDS:
+            try:
+                yield feeds_for(source, sizes, seed=0, values=kind)
+            except AbsintError as error:
+                yield str(error)
+                return
+
+    def _is_late(self) -> bool:
+        if remaining(SECONDS) < LEAST_SECONDS:
+            self.why_not = "there is no time left for a run"
+        elif len(self._seen) >= MOST_RUNS:
+            self.why_not = f"there were {MOST_RUNS} runs already"
+        else:
+            return False
+        return True
+
+    def _is_too_large(self, side: Side, sizes: Sizes) -> bool:
+        model = self._models[side]
+        shapes = [model.shapes[name] for name in model.inputs if name in model.shapes]
+        try:
+            large = any(s.rank is not None and prod(s.evaluate(sizes)) > MOST_ELEMENTS for s in shapes)
+        except (ValueError, ArithmeticError, KeyError) as error:
+            self.why_not = f"no inputs of these sizes are made: {error}"
+            return True
+        if large:
+            self.why_not = "the inputs are too large to be made for a run"
+        return large
+
+
+def _shapes(model: Analysed, feeds: Mapping[str, object]) -> Seen:
+    """The shapes of the outputs in a run."""
+    from absint.runs.run import run
+
+    try:
+        found = run(model, feeds, isolated=True, seconds=remaining(SECONDS))
+    except AbsintError as error:
+        return str(error)
+    return {name: (len(value),) if isinstance(value, list) else tuple(value.shape) for name, value in found.items()}
+
+
+__all__ = ["Both", "Seen", "Shown", "Side"]

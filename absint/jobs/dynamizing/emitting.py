@@ -1,0 +1,202 @@
+"""Nodes that compute sizes, and the constants they are made of. They stand before all others and read inputs alone."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from itertools import count, groupby
+from typing import TYPE_CHECKING, Final
+
+import numpy as np
+from onnx import NodeProto, TensorProto
+from onnx.helper import make_attribute, make_node, np_dtype_to_tensor_dtype
+from onnx.numpy_helper import from_array
+
+from absint.lattices.terms.atoms import Operand
+from absint.lattices.terms.expr import Atom, Expr, Symbol
+
+if TYPE_CHECKING:
+    from absint.jobs.dynamizing.recipes import Array, Band, Recipe
+
+_SIZED: Final = 15
+"""The version of Shape that gives part of a shape."""
+_AXES_AS_INPUT: Final = 13
+_ARITHMETIC: Final = {"max": "Max", "min": "Min"}
+_INTEGER_EXTREMES: Final = 12
+"""The version of Max and Min that take integers."""
+_RANGE: Final = 11
+_BROADCASTS: Final = 8
+_COMPARES: Final = 16
+
+
+class NotWrittenError(Exception):
+    """Something that the emitter has no nodes for."""
+
+
+class Emitter:
+    """Collects new nodes and initialisers."""
+
+    def __init__(self, places: Mapping[str, tuple[str, int]], opset: int, taken: set[str]) -> None:
+        """`places` are an input and an axis for each symbol, `taken` all names of the model."""
+        self.nodes: list[NodeProto] = []
+        self.initialisers: list[TensorProto] = []
+        self._places = places
+        self._opset = opset
+        self._taken = taken
+        self._known: dict[object, str] = {}
+
+    def numbers(self, numbers: Sequence[Expr], shape: Sequence[int], dtype: np.dtype[np.generic]) -> str:
+        """The name of an integer tensor of these numbers. Raises NotWrittenError for one that has no nodes."""
+        if all(number.const is not None for number in numbers):
+            return self.constant(np.array([number.const for number in numbers], dtype).reshape(shape))
+
+        def build() -> str:
+            found = self._vector(numbers)
+            if dtype != np.int64:
+                found = self._node("Cast", [found], "sizes", to=_number_of(dtype))
+            if len(shape) != 1:
+                found = self._node("Reshape", [found, self.constant(np.array(shape, np.int64))], "sizes")
+            return found
+
+        return self._once((tuple(numbers), tuple(shape), dtype.str), build)
+
+    def constant(self, array: Array) -> str:
+        """The name of a constant."""
+
+        def build() -> str:
+            name = self._name("constant")
+            self.initialisers.append(from_array(np.ascontiguousarray(array).reshape(array.shape), name))
+            return name
+
+        return self._once((array.dtype.str, array.shape, array.tobytes()), build)
+
+    def made(self, made: Recipe) -> str:
+        """The name of the tensor that a recipe makes."""
+        if self._opset < (_RANGE if made.steps or made.band else _BROADCASTS):
+            raise NotWrittenError(f"opset {self._opset} has no operator to make it")
+        shape = self.numbers(made.dims, [len(made.dims)], np.dtype(np.int64))
+        if made.band is not None:
+            return self._node("Expand", [self._banded(made, made.band), shape], "band")
+        # Runtimes add integers of 32 and 64 bits.
+        works_in = np.dtype(np.int64) if made.core.dtype.kind in "iu" and made.steps else made.core.dtype
+        found = self.constant(made.core.astype(works_in)) if made.start is None else self._number(made.start)
+        for axis, step in made.steps.items():
+            by = self._number(step) if isinstance(step, Expr) else self.constant(step.astype(np.int64))
+            found = self._node("Add", [found, self._node("Mul", [self._along(made, axis), by], "steps")], "steps")
+        return self._node("Expand", [self._cast(found, works_in, made.core.dtype), shape], "table")
+
+    def _banded(self, made: Recipe, band: Band) -> str:
+        """The two values on both sides of a diagonal. Runtimes choose between numbers of 32 and 64 bits."""
+        rows, columns = (self._along(made, axis) for axis in (band.rows, band.columns))
+        start = self._node("Add", [rows, self._number(band.offset)], "diagonal")
+        before = self._node("Less", [columns, start], "below")
+        dtype = made.core.dtype
+        if dtype == np.bool_ and made.core.size == 1:
+            return before if made.core.ravel()[0] else self._node("Not", [before], "above")
+        wide = np.dtype(np.float32 if dtype.kind == "f" and dtype.itemsize < 8 else np.int64)
+        works_in = dtype if dtype.kind == "f" and dtype.itemsize == 8 else wide
+        values = [self.constant(value.astype(works_in)) for value in (made.core, band.above)]
+        return self._cast(self._node("Where", [before, *values], "band"), works_in, dtype)
+
+    def _cast(self, name: str, now: np.dtype[np.generic], to: np.dtype[np.generic]) -> str:
+        """The tensor as elements of another type."""
+        return name if now == to else self._node("Cast", [name], "values", to=_number_of(to))
+
+    def _along(self, made: Recipe, axis: int) -> str:
+        """The indices of an axis, in a tensor of the rank of the recipe."""
+        size = self._node("Reshape", [self._number(made.dims[axis]), self.constant(np.zeros(0, np.int64))], "size")
+        zero, one = (self.constant(np.array(number, np.int64)) for number in (0, 1))
+        places = self._node("Range", [zero, size, one], "places")
+        shape = [1] * len(made.dims)
+        shape[axis] = -1
+        return self._node("Reshape", [places, self.constant(np.array(shape, np.int64))], "places")
+
+    def _vector(self, numbers: Sequence[Expr]) -> str:
+        parts: list[str] = []
+        for is_constant, group in groupby(numbers, lambda number: number.const is not None):
+            items = list(group)
+            if is_constant:
+                parts.append(self.constant(np.array([number.const for number in items], np.int64)))
+            else:
+                parts += map(self._number, items)
+        return parts[0] if len(parts) == 1 else self._node("Concat", parts, "sizes", axis=0)
+
+    def _number(self, number: Expr) -> str:
+        """The name of a vector that holds one number."""
+        if number.const is not None:
+            return self.constant(np.array([number.const], np.int64))
+        return self._once(number, lambda: self._sum(number))
+
+    def _sum(self, number: Expr) -> str:
+        total = ""
+        terms = sorted(number.terms, key=lambda term: term[1] < 0)
+        for mono, coef in terms:
+            factors = [self._atom(atom) for atom in mono]
+            if abs(coef) != 1 or not factors:
+                factors.append(self.constant(np.array([abs(coef)], np.int64)))
+            term = factors[0]
+            for factor in factors[1:]:
+                term = self._node("Mul", [term, factor], "size")
+            if not total:
+                total = term if coef > 0 else self._node("Neg", [term], "size")
+            else:
+                total = self._node("Add" if coef > 0 else "Sub", [total, term], "size")
+        return total
+
+    def _atom(self, atom: Atom) -> str:
+        return self._once(atom, lambda: self._of_atom(atom))
+
+    def _of_atom(self, atom: Atom) -> str:
+        if isinstance(atom, Symbol):
+            return self._symbol(atom)
+        if atom.op in _ARITHMETIC and self._opset >= _INTEGER_EXTREMES:
+            return self._node(_ARITHMETIC[atom.op], [self._number(_expr(arg)) for arg in atom.args], "size")
+        if atom.op == "floordiv":
+            above, below = map(_expr, atom.args)
+            lowest = above.bounds.lo
+            if below.const is not None and below.const > 0 and lowest is not None and lowest >= 0:
+                return self._node("Div", [self._number(above), self._number(below)], "size")
+        raise NotWrittenError(f"no nodes compute {atom.op}")
+
+    def _symbol(self, symbol: Symbol) -> str:
+        if symbol.name not in self._places or symbol.origin_node is not None:
+            raise NotWrittenError(f"{symbol} is the size of no axis of an input")
+        name, axis = self._places[symbol.name]
+        if self._opset >= _SIZED:
+            return self._node("Shape", [name], symbol.name, start=axis, end=axis + 1)
+        shape = self._node("Shape", [name], "shape")
+        return self._node("Gather", [shape, self.constant(np.array([axis], np.int64))], symbol.name, axis=0)
+
+    def _node(self, operator: str, inputs: Sequence[str], label: str, **attributes: int) -> str:
+        def build() -> str:
+            name = self._name(label)
+            node = make_node(operator, list(inputs), [name], name=name)
+            node.attribute.extend(make_attribute(key, value) for key, value in attributes.items())
+            self.nodes.append(node)
+            return name
+
+        return self._once((operator, tuple(inputs), tuple(attributes.items())), build)
+
+    def _once(self, key: object, build: Callable[[], str]) -> str:
+        found = self._known.get(key)
+        if found is None:
+            found = self._known[key] = build()
+        return found
+
+    def _name(self, label: str) -> str:
+        name = next(text for n in count() if (text := f"absint/{label}{f'_{n}' if n else ''}") not in self._taken)
+        self._taken.add(name)
+        return name
+
+
+def _number_of(dtype: np.dtype[np.generic]) -> int:
+    """The number of an element type."""
+    return int(np_dtype_to_tensor_dtype(dtype))
+
+
+def _expr(operand: Operand) -> Expr:
+    if not isinstance(operand, Expr):
+        raise NotWrittenError("no nodes compute it")
+    return operand
+
+
+__all__ = ["Emitter", "NotWrittenError"]

@@ -1,0 +1,191 @@
+"""The first step: symbols that have one legal size count as fixed, and initialisers that are inputs too as constants.
+
+An axis that the model calls `batch` and that only one size fits is an axis of this size: exporters write a name where
+they have traced 1. An initialiser that is an input too has the value of the file where all its elements say is a
+shape: whoever feeds another one feeds the wrong one, once sizes are symbols.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import TYPE_CHECKING, Final, NamedTuple
+
+from absint.errors import UsageError
+from absint.lattices.logic.relation import Relation
+from absint.lattices.terms.expr import Expr, Symbol
+from absint.lattices.terms.normal import sole_atom
+from absint.lattices.text.dim_params import read_dim_param
+from absint.lattices.text.escapes import plain
+from absint.lattices.value import Tensor
+from absint.questions.sizes.contracts import contract
+from absint.solver.constraints import meets
+
+if TYPE_CHECKING:
+    from onnx import ModelProto, ValueInfoProto
+
+    from absint.jobs.dynamizing.request import Axes
+    from absint.lattices.limits import Limits
+    from absint.program.steps import Operand
+    from absint.solution.analysed import Analysed
+
+_SHAPES: Final[Mapping[str, tuple[int, ...]]] = {
+    "Reshape": (1,), "Expand": (1,), "ConstantOfShape": (0,), "Tile": (1,), "Resize": (2, 3), "Slice": (1, 2, 3, 4),
+    "Squeeze": (1,), "Unsqueeze": (1,), "Split": (1,),
+}  # fmt: skip
+"""Operands that say shapes, and nothing else."""
+_ARITHMETIC: Final = (
+    "Add", "Cast", "Concat", "Div", "Gather", "Identity", "Mul", "Slice", "Squeeze", "Sub", "Unsqueeze",
+)  # fmt: skip
+"""Operators that make one shape of another."""
+_LARGEST: Final = 1024
+"""The largest size that is tried as the only legal one."""
+
+
+class Prepared(NamedTuple):
+    """The model in which all is settled, and the axes that become symbols."""
+
+    analysed: Analysed
+    axes: Axes
+    taken: tuple[str, ...]
+    """Initialisers that are inputs no more."""
+
+
+def prepared(
+    analysed: Analysed, axes: Axes, model: ModelProto, again: Callable[[], Analysed], limits: Limits
+) -> Prepared:
+    """Settle both in an outline of the model, which `again` analyses."""
+    shapes = [name for name, node in overridable(analysed).items() if _is_shape(analysed, (node, 0))]
+    kept = [info for info in model.graph.input if info.name not in shapes]
+    if shapes:
+        del model.graph.input[:]
+        model.graph.input.extend(kept)
+        analysed = again()
+    named = _named(analysed, axes)
+    sizes = _only_sizes(analysed, named, limits) if named else {}
+    if sizes:
+        wanted = {name: dict(of) for name, of in axes.items()}
+        for name in analysed.inputs:
+            for axis, symbol in _symbols(analysed, name).items():
+                if symbol in sizes and axis not in wanted.get(name, {}):
+                    wanted.setdefault(name, {})[axis] = named[symbol]
+        for info in (*model.graph.input, *model.graph.output, *model.graph.value_info):
+            _fix(info, sizes)
+        analysed, axes = again(), wanted
+    return Prepared(analysed, axes, tuple(shapes))
+
+
+def _fix(info: ValueInfoProto, sizes: Mapping[str, int]) -> None:
+    """Declare sizes in place of symbols."""
+    for dim in info.type.tensor_type.shape.dim if info.type.HasField("tensor_type") else ():
+        found = read_dim_param(dim.dim_param, ()).dim if dim.dim_param else None
+        names = found.free_symbols if isinstance(found, Expr) else frozenset()
+        if names & sizes.keys():
+            size = found.substitute(dict(sizes)) if isinstance(found, Expr) else None
+            dim.Clear()
+            if isinstance(size, Expr) and size.const is not None:
+                dim.dim_value = size.const
+
+
+def refuse_overridable(analysed: Analysed, nodes: Sequence[int]) -> None:
+    """Raises UsageError if one of the nodes, which have an old size, is an initialiser that a caller may replace."""
+    for name, node in overridable(analysed).items():
+        if node in nodes:
+            raise UsageError(
+                f"{plain(name)!r} holds an old size, and a caller may replace it, since it is an input too: "
+                "--defaults (defaults=True) takes the value of the file"
+            )
+
+
+def sized(analysed: Analysed) -> list[int]:
+    """The initialisers that are inputs too, and that say a shape among other things."""
+    found = []
+    for node in overridable(analysed).values():
+        uses = _uses(analysed, (node, 0))
+        if any(operand in _SHAPES.get(_operator(analysed, user), ()) for user, operand in uses):
+            found.append(node)
+    return found
+
+
+def overridable(analysed: Analysed) -> Mapping[str, int]:
+    """The initialisers whose values a caller may replace, by name; none if those of the file count."""
+    signature = analysed.lowered.signature
+    return {
+        name: node
+        for name, node in signature.overridable.items()
+        if analysed.base.states[node][0] is not signature.defaults[node]
+    }
+
+
+def _is_shape(analysed: Analysed, operand: Operand, depth: int = 0) -> bool:
+    """All that is made of a value is a shape."""
+    uses = _uses(analysed, operand)
+    value = analysed.base.states[operand[0]][operand[1]]
+    is_integer = isinstance(value, Tensor) and value.dtype.is_integer
+    is_output = any(analysed.operands.get(name) == operand for name in analysed.outputs)
+    if not uses or not is_integer or is_output or depth > 8:
+        return False
+    for user, place in uses:
+        operator = _operator(analysed, user)
+        if place in _SHAPES.get(operator, ()):
+            continue
+        if operator not in _ARITHMETIC or not _is_shape(analysed, (user, 0), depth + 1):
+            return False
+    return True
+
+
+def _uses(analysed: Analysed, operand: Operand) -> list[tuple[int, int]]:
+    return [
+        (user, place)
+        for user, item in enumerate(analysed.nodes)
+        for place, read in enumerate(item.operands)
+        if read == operand
+    ]
+
+
+def _operator(analysed: Analysed, node: int) -> str:
+    operation = analysed.nodes[node].operation
+    return operation.op_type if operation is not None and not operation.domain else ""
+
+
+def _symbols(analysed: Analysed, name: str) -> dict[int, str]:
+    """The axes of an input that are symbols of the model."""
+    value = analysed.values.get(name)
+    if not isinstance(value, Tensor) or value.shape.is_top:
+        return {}
+    atoms = {axis: sole_atom(dim) for axis, dim in enumerate(value.shape) if isinstance(dim, Expr)}
+    return {axis: atom.name for axis, atom in atoms.items() if isinstance(atom, Symbol)}
+
+
+def _named(analysed: Analysed, axes: Axes) -> dict[str, str]:
+    """The symbols of the model on the axes that shall become symbols, with the new names."""
+    found: dict[str, str] = {}
+    for name, wanted in axes.items():
+        if name not in analysed.inputs:
+            continue
+        symbols = _symbols(analysed, name)
+        value = analysed.values[name]
+        rank = value.shape.rank if isinstance(value, Tensor) else None
+        for given, text in wanted.items():
+            symbol = symbols.get(given + (rank or 0) if given < 0 else given)
+            if symbol is not None and symbol in analysed.parameters:
+                found.setdefault(symbol, text)
+    return found
+
+
+def _only_sizes(analysed: Analysed, named: Mapping[str, str], limits: Limits) -> dict[str, int]:
+    """The only legal size of each symbol that has one."""
+    clauses = contract(analysed, limits).clauses
+    found: dict[str, int] = {}
+    for symbol in named:
+        alone = [clause.relation for clause in clauses if set(clause.relation.free_symbols) == {symbol}]
+        legal = [size for size in range(_LARGEST + 1) if _all_hold(alone, symbol, size)] if alone else []
+        if len(legal) == 1:
+            found[symbol] = legal[0]
+    return found
+
+
+def _all_hold(relations: Sequence[Relation], symbol: str, size: int) -> bool:
+    return meets(relations, {symbol: size})
+
+
+__all__ = ["Prepared", "overridable", "prepared", "refuse_overridable", "sized"]

@@ -1,0 +1,235 @@
+"""A copy of the model in which inputs have symbols, and constants the values that they should have."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING, Final
+
+import numpy as np
+from onnx import AttributeProto, GraphProto, ModelProto, NodeProto
+from onnx.helper import make_tensor_value_info, tensor_dtype_to_np_dtype
+
+from absint.jobs.dynamizing.constants import Constants, Protos
+from absint.jobs.dynamizing.emitting import Emitter, NotWrittenError
+from absint.jobs.dynamizing.recipes import TableError, Tables, evaluated
+from absint.jobs.dynamizing.repairing import numbers_of
+from absint.lattices.terms.expr import Expr, Symbol, const
+from absint.lattices.terms.normal import sole_atom
+from absint.lattices.value import Tensor
+from absint.model.walk import graphs
+
+if TYPE_CHECKING:
+    from absint.jobs.dynamizing.finding import Found
+    from absint.jobs.dynamizing.resizing import Resizing
+    from absint.shapes.summaries import State
+    from absint.solution.analysed import Analysed
+
+Place = tuple[int, int]
+"""A node, and the number of one of its operands."""
+
+_INITIALISERS_ALONE: Final = 4
+"""The version of the format from which an initialiser need not be an input too."""
+_ENDLESS: Final = ((1 << 31) - 1, (1 << 63) - 1)
+"""Ends of Slice that stand for the end of an axis."""
+_ENDS: Final = 2
+"""The operand of Slice that holds its ends."""
+
+
+class Rewriter:
+    """Writes decisions into a copy of the model's outline."""
+
+    def __init__(self, analysed: Analysed, found: Found, resizing: Resizing, constants: Constants) -> None:
+        self.model = ModelProto()
+        self.model.CopyFrom(constants.model)
+        self.written: dict[Place, str] = {}
+        """The names of new values, by the operands that they replace."""
+        self.problems: dict[Place, str] = {}
+        """The reasons why an operand was not replaced."""
+        self.how: dict[Place, str] = {}
+        """The way in which an operand was replaced."""
+        self._analysed = analysed
+        self.spelt: set[Place] = set()
+        """The operands whose numbers stand for sizes: a 0 or -1 in a target, the end of an axis."""
+        self._found = found
+        self._resizing = resizing
+        imports = analysed.loaded.imports()
+        named = {entry.domain for entry in self.model.opset_import}
+        self._opset = imports.get("", 1) if named & {"", "ai.onnx"} else 0
+        self._emitter = Emitter(_places(analysed, found), self._opset, set(_names(self.model.graph)))
+        self._tables = Tables(resizing, sizes_of(found.states))
+        self._constants = constants
+        self._places = Protos(analysed, self.model.graph)
+
+    def run(self, *, fix: bool) -> Rewriter:
+        """Give the inputs their symbols; with `fix` replace the operands too."""
+        if fix:
+            self._replace_operands()
+        self._declare()
+        return self
+
+    def _replace_operands(self) -> None:
+        found = self._found
+        meant = {node: target for node, target in sorted(found.targets.items()) if target.meant}
+        places: dict[Place, None] = {(node, target.operand): None for node, target in meant.items()}
+        places.update(dict.fromkeys(sorted(found.decided)))
+        for place in sorted(places):
+            try:
+                self._replace(place)
+            except (NotWrittenError, TableError) as error:
+                self.problems[place] = str(error)
+        graph = self.model.graph
+        emitter = self._emitter
+        graph.initializer.extend(emitter.initialisers)
+        if self.model.ir_version < _INITIALISERS_ALONE:
+            graph.input.extend(make_tensor_value_info(t.name, t.data_type, list(t.dims)) for t in emitter.initialisers)
+        nodes = [*emitter.nodes, *graph.node]
+        copies = []
+        for node in nodes:
+            copy = NodeProto()
+            copy.CopyFrom(node)
+            copies.append(copy)
+        del graph.node[:]
+        graph.node.extend(copies)
+
+    def _replace(self, place: Place) -> None:
+        node, operand = place
+        item = self._analysed.nodes[node]
+        if not self._opset:
+            raise NotWrittenError("the model imports no version of ai.onnx")
+        proto = self._places.node(node)
+        if proto is None:
+            raise NotWrittenError("it stands in a function, whose body serves every call")
+        value = self._found.run.value(node, operand, self._found.states)
+        assert isinstance(value, Tensor)
+        decision = self._found.decided.get(place)
+        if decision is not None and decision.dims:
+            array = self._constants.array(item.operands[operand])
+            made = self._tables.recipe(array, value.shape.dims)
+            if not np.array_equal(evaluated(made, self._resizing.sizes), array):
+                raise TableError("it is no function of its size")
+            name, how = self._emitter.made(made), str(made)
+        else:
+            numbers = self._spelt(node, operand, numbers_of(value) or [])
+            was = self._analysed.value_of(item.operands[operand])
+            old = numbers_of(was) if isinstance(was, Tensor) else None
+            if [self._resizing.old(number) for number in numbers] != old:
+                self.spelt.add(place)
+            dtype = np.dtype(tensor_dtype_to_np_dtype(int(value.dtype)))
+            name = self._emitter.numbers(numbers, value.shape.concrete or (), dtype)
+            how = _written(numbers)
+        proto.input[operand] = name
+        target = self._found.targets.get(node)
+        if target is not None and target.keeps_zero:
+            _set_flag(proto, "allowzero")
+        self.written[place], self.how[place] = name, how
+
+    def _spelt(self, node: int, operand: int, numbers: list[Expr]) -> list[Expr]:
+        """The numbers; the end of a whole axis is the largest number there is."""
+        operation = self._analysed.nodes[node].operation
+        if operation is None or operation.op_type != "Slice" or operation.domain or operand != _ENDS:
+            return numbers
+        _, inputs = self._found.run.seen(node, self._found.states)
+        data = inputs[0]
+        if not isinstance(data, Tensor) or data.shape.is_top:
+            return numbers
+        axes = self._given(inputs, 3, list(range(len(numbers))))
+        steps = self._given(inputs, 4, [1] * len(numbers))
+        if axes is None or steps is None:
+            return numbers
+        ends = inputs[operand]
+        assert isinstance(ends, Tensor)
+        largest = int(np.iinfo(tensor_dtype_to_np_dtype(int(ends.dtype))).max)
+        return [
+            const(largest) if number.const is None and step > 0 and data.shape[axis] is number else number
+            for number, axis, step in zip(numbers, axes, steps, strict=True)
+        ]
+
+    @staticmethod
+    def _given(inputs: Sequence[object], operand: int, default: list[int]) -> list[int] | None:
+        value = inputs[operand] if operand < len(inputs) else None
+        if value is None:
+            return default
+        numbers = numbers_of(value) if isinstance(value, Tensor) else None
+        if numbers is None or any(number.const is None for number in numbers):
+            return None
+        return [int(number) for number in numbers]
+
+    # Declarations
+
+    def _declare(self) -> None:
+        """Symbols for the inputs; declared types of other values go where they name an old size."""
+        graph = self.model.graph
+        found, analysed = self._found, self._analysed
+        for info in graph.input:
+            node = analysed.input_nodes.get(info.name)
+            value = found.run.inputs.get(node) if node is not None else None
+            if isinstance(value, Tensor) and not value.shape.is_top:
+                for dim, size in zip(info.type.tensor_type.shape.dim, value.shape.dims, strict=True):
+                    if self._resizing.varies(size):
+                        dim.ClearField("dim_value")
+                        dim.dim_param = str(size)
+        for info in graph.output:
+            operand = analysed.operands.get(info.name)
+            value = found.states[operand[0]][operand[1]] if operand is not None and operand[0] >= 0 else None
+            shape = info.type.tensor_type.shape
+            if isinstance(value, Tensor) and value.shape.rank == len(shape.dim):
+                for dim, size in zip(shape.dim, value.shape.dims, strict=True):
+                    if not (isinstance(size, Expr) and size.const is not None and size.const == dim.dim_value):
+                        dim.Clear()
+            elif info.type.HasField("tensor_type"):
+                info.type.tensor_type.ClearField("shape")
+        for inner in graphs(graph):
+            del inner.value_info[:]
+            if inner is not graph:
+                for info in (*inner.input, *inner.output):
+                    for dim in info.type.tensor_type.shape.dim if info.type.HasField("tensor_type") else ():
+                        dim.Clear()  # the rank stays: runtimes ask for it
+
+
+def _written(numbers: Sequence[Expr]) -> str:
+    """The numbers in words: a constant, or computed."""
+    if any(number.const is None for number in numbers):
+        return "computed from the inputs"
+    shown = ["the end" if number.const in _ENDLESS else str(number) for number in numbers]
+    return f"[{', '.join(shown)}]"
+
+
+def sizes_of(states: Sequence[State]) -> set[Expr]:
+    """The sizes of all values."""
+    tensors = (value for state in states for value in state if isinstance(value, Tensor) and value.shape.open)
+    return {dim for tensor in tensors for dim in tensor.shape.open}
+
+
+def _places(analysed: Analysed, found: Found) -> dict[str, tuple[str, int]]:
+    """An input and an axis for each symbol that is the size of one."""
+    places: dict[str, tuple[str, int]] = {}
+    for name, node in analysed.input_nodes.items():
+        value = found.states[node][0]
+        if isinstance(value, Tensor) and not value.shape.is_top:
+            for axis, dim in enumerate(value.shape):
+                symbol = sole_atom(dim) if isinstance(dim, Expr) else None
+                if isinstance(symbol, Symbol):
+                    places.setdefault(symbol.name, (name, axis))
+    return places
+
+
+def _names(graph: GraphProto) -> Iterator[str]:
+    """All names of values and nodes in a graph, and in those inside it."""
+    for inner in graphs(graph):
+        for info in (*inner.input, *inner.output, *inner.value_info, *inner.initializer):
+            yield info.name
+        for node in inner.node:
+            yield node.name
+            yield from node.input
+            yield from node.output
+
+
+def _set_flag(node: NodeProto, name: str) -> None:
+    for attribute in node.attribute:
+        if attribute.name == name:
+            attribute.i = 1
+            return
+    node.attribute.add(name=name, type=AttributeProto.INT, i=1)
+
+
+__all__ = ["Place", "Rewriter"]

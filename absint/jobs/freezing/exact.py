@@ -1,0 +1,241 @@
+"""The results of every run at given sizes: elements of small tensors, branches that are taken, nodes that cannot fail.
+
+The analysis behind it rests on the sizes alone. It uses no requirement, no assumption of the caller, no numeric premise
+and no declaration that runtimes do not enforce: that two inputs have a dim of one name, say.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from copy import copy
+from functools import cached_property
+from typing import TYPE_CHECKING, Final
+
+import numpy as np
+
+from absint.jobs.freezing.differing import differs
+from absint.lattices.contents import Element, element_symbols
+from absint.lattices.dtype import DType
+from absint.lattices.logic.facts import NO_FACTS
+from absint.lattices.logic.relation import FALSE, TRUE, Relation
+from absint.lattices.records import changed
+from absint.lattices.shape import Shape
+from absint.lattices.terms.expr import Dim, Expr, Symbol, const, symbol
+from absint.lattices.terms.real import Real
+from absint.lattices.terms.substitution import substitute
+from absint.lattices.value import BOTTOM, Tensor, Value, map_tensors
+from absint.program.constructs import IfJoin
+from absint.program.limits import CHECK
+from absint.program.steps import LoopBody
+from absint.shapes.analysis import ShapeAnalysis
+from absint.shapes.refinement import solved
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from absint.lattices.contents import Contents
+    from absint.program.nodes import Path
+    from absint.program.steps import Operand
+    from absint.solution.analysed import Analysed
+
+    Array = NDArray[np.generic]
+
+TYPES: Final[Mapping[DType, type[np.generic]]] = {
+    DType.BOOL: np.bool_,
+    DType.INT8: np.int8,
+    DType.INT16: np.int16,
+    DType.INT32: np.int32,
+    DType.INT64: np.int64,
+    DType.UINT8: np.uint8,
+    DType.UINT16: np.uint16,
+    DType.UINT32: np.uint32,
+    DType.UINT64: np.uint64,
+    DType.FLOAT16: np.float16,
+    DType.FLOAT: np.float32,
+    DType.DOUBLE: np.float64,
+}
+"""Element types that constants are made of."""
+
+_RANDOM: Final = frozenset(
+    {"Bernoulli", "Dropout", "Multinomial", "RandomNormal", "RandomNormalLike", "RandomUniform", "RandomUniformLike"}
+)
+"""Operators that another run may give another output."""
+
+
+class Exact:
+    """Everything that the sizes decide. `sizes` need not have all symbols."""
+
+    def __init__(self, analysed: Analysed, sizes: Mapping[str, int]) -> None:
+        program = copy(analysed.program)
+        program.premises = False
+        self._nodes = program.nodes
+        self._analysis = ShapeAnalysis(program, NO_FACTS, inputs=_inputs(analysed, sizes))
+        self._states = solved(changed(analysed.lowered, program=program), self._analysis, CHECK) or []
+        self._doubtful = self._reached(
+            node for node, item in enumerate(self._nodes) if differs(self._analysis, item, node, self._states)
+        )
+        self._fed = self._reached([*analysed.input_nodes.values(), *analysed.lowered.signature.overridable.values()])
+
+    def array(self, operand: Operand) -> Array | None:
+        """The elements of a value that is made of the inputs, if they are the same in every run; None for a large one
+        too.
+        """
+        node, index = operand
+        if node < 0 or self._doubtful[node] or not self._fed[node] or index >= len(self._states[node]):
+            return None
+        value = self._states[node][index]
+        if not isinstance(value, Tensor) or value.contents is None:
+            return None
+        return _array(value, value.contents, self._has_sign(node))
+
+    def taken(self, join: int) -> bool | None:
+        """The branch that an If takes in every run that reaches it, by the node that joins the branches."""
+        step = self._nodes[join].step
+        if not isinstance(step, IfJoin):
+            return None
+        gates = step.then_gate, step.else_gate
+        if any(self._doubtful[gate] for gate in gates):
+            return None
+        reached = [self._states[gate][0] is not BOTTOM for gate in gates]
+        return reached[0] if reached[0] is not reached[1] else None
+
+    def is_certain(self, node: int) -> bool:
+        """The node cannot fail, has no other effect than its outputs, and gives the same ones in every run."""
+        item, summary = self._nodes[node], self._analysis.applied.get(node)
+        operation = item.operation
+        if operation is None or summary is None or operation.rule is None or operation.op_type in _RANDOM:
+            return False
+        if not operation.is_standard or not operation.is_complete or summary.rejected or summary.refusal:
+            return False
+        if operation.possible_failures or summary.possible_failures:
+            return False
+        stated = self._analysis.statements(node)
+        return all(s.relation is TRUE for s in stated if s.role != "defined") and all(
+            c.relation is TRUE for c in self._analysis.caveats(node)
+        )
+
+    def nodes_of_call(self, output: Operand, label: str, around: str) -> list[int]:
+        """The nodes of a call of a function, by one of its outputs, its label and the path of the graph that it stands
+        in; none where the call gives back what another node computes.
+        """
+        path: Path | None = self._nodes[output[0]].path
+        while path is not None and (path.parent is None or str(path.parent) != around):
+            path = path.parent
+        is_of_call = path is not None and (path.label == label or path.label.startswith(f"{label}@"))
+        return self._below.get(path, []) if path is not None and is_of_call else []
+
+    @cached_property
+    def _below(self) -> Mapping[Path, list[int]]:
+        """The nodes of each body, those of inner ones included."""
+        found: dict[Path, list[int]] = {}
+        for number, node in enumerate(self._nodes):
+            path: Path | None = node.path
+            while path is not None:
+                found.setdefault(path, []).append(number)
+                path = path.parent
+        return found
+
+    def _has_sign(self, node: int) -> bool:
+        """A zero among the floats of the node may be a negative one, which the analysis does not tell apart."""
+        item = self._nodes[node]
+        if item.operation is None or item.operation.op_type != "Cast":
+            return True
+        source, index = item.operands[0]
+        value = self._states[source][index] if source >= 0 else None
+        return not (isinstance(value, Tensor) and (value.dtype.is_integer or value.dtype is DType.BOOL))
+
+    def _reached(self, starts: Iterable[int]) -> bytearray:
+        """A flag for each of these nodes, and for each node that depends on one."""
+        found = bytearray(len(self._nodes))
+        for number in starts:
+            found[number] = True
+        grows = True
+        while grows:
+            grows = False
+            for number in range(len(self._nodes)):
+                if not found[number] and any(found[before] for before in self._before(number)):
+                    found[number] = grows = True
+        return found
+
+    def _before(self, number: int) -> list[int]:
+        """The nodes that a node depends on."""
+        item = self._nodes[number]
+        before = [producer for producer, _ in item.operands] + [item.gate]
+        if item.step is not None:
+            before += item.step.after
+            if isinstance(item.step, LoopBody):
+                before += [producer for producer, _ in item.step.back]
+        return [producer for producer in before if producer >= 0]
+
+
+def _inputs(analysed: Analysed, sizes: Mapping[str, int]) -> dict[int, Value]:
+    """The inputs at these sizes. Every other dim has a symbol of its own: no runtime compares the dims of two inputs.
+
+    The types of optionals and of elements of sequences are not compared with what is fed.
+    """
+    found: dict[int, Value] = {}
+    for node, value in analysed.declared_inputs.values.items():
+        if not isinstance(value, Tensor):
+            found[node] = map_tensors(value, lambda tensor: Tensor(tensor.dtype))
+        elif value.shape.rank is None:
+            found[node] = Tensor(value.dtype)
+        else:
+            dims = [_dim(dim, sizes, f"{node}[{axis}]") for axis, dim in enumerate(value.shape.dims)]
+            contents = value.contents and value.contents.map(lambda element: _given(element, sizes))
+            found[node] = Tensor(value.dtype, Shape(dims), contents)
+    return found
+
+
+def _given(element: Element, sizes: Mapping[str, int]) -> Element:
+    """The element of an input, as it is given."""
+    known: dict[Symbol, Dim] = {s: const(sizes[s.name]) for s in element_symbols(element) if s.name in sizes}
+    if isinstance(element, Relation):
+        return element.substitute(known) if known else element
+    return substitute(element, known) if known and isinstance(element, Expr) else element
+
+
+def _dim(dim: Dim, sizes: Mapping[str, int], name: str) -> Dim:
+    at = size_at(dim, sizes)
+    return symbol(f"frozen {name}") if at is None else const(at)
+
+
+def size_at(dim: Dim, sizes: Mapping[str, int]) -> int | None:
+    """The number that a dim is at these sizes, if they decide it."""
+    if not isinstance(dim, Expr):
+        return None
+    at = substitute(dim, {s: const(sizes[s.name]) for s in dim.symbols if s.name in sizes})
+    return at.const if isinstance(at, Expr) else None
+
+
+def _array(value: Tensor, contents: Contents, has_sign: bool) -> Array | None:
+    kind = TYPES.get(value.dtype)
+    block = contents.block(value.shape.concrete)
+    if kind is None or block is None or contents.open:
+        return None
+    elements = [_element(element, value.dtype, kind, has_sign) for element in block.elements]
+    if any(element is None for element in elements):
+        return None
+    return np.array(elements, dtype=kind).reshape(block.shape)
+
+
+def _element(element: Element, dtype: DType, kind: type[np.generic], has_sign: bool) -> int | float | bool | None:
+    """The element as a number that the type holds exactly."""
+    if element is TRUE or element is FALSE:
+        return element is TRUE if dtype is DType.BOOL else None
+    if isinstance(element, Expr):
+        number = element.const
+        fits = number is not None and dtype.is_integer and int(np.iinfo(kind).min) <= number <= int(np.iinfo(kind).max)  # type: ignore[type-var]
+        return number if fits else None
+    if isinstance(element, Real) and dtype.is_float and element.is_dyadic:
+        fraction = element.fraction
+        if fraction is None or (fraction == 0 and has_sign):
+            return None
+        try:
+            real = float(fraction)
+        except OverflowError:
+            return None
+        return real if np.isfinite(kind(real)) and float(kind(real)) == fraction else None
+    return None
+
+
+__all__ = ["TYPES", "Exact", "size_at"]

@@ -1,0 +1,294 @@
+"""The job: a copy of a model at fixed sizes, in a file or in memory."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from onnx import ModelProto, TypeProto
+
+from absint.errors import UsageError
+from absint.jobs.copies.annotate import annotate, both, gate_of
+from absint.jobs.copies.gate import Gate, LeftOut, begin
+from absint.jobs.copies.idle import sized_by
+from absint.jobs.copies.interface import ASSUMING_KEY
+from absint.jobs.copies.loading import is_load_needed
+from absint.jobs.copies.saving import STANDARD_OUTPUT, pieces_of
+from absint.jobs.copies.style import Style
+from absint.jobs.freezing.dynamic import Dynamic, dynamic
+from absint.jobs.freezing.exact import Exact, size_at
+from absint.jobs.freezing.rewriting import Rewritten, rewrite
+from absint.jobs.freezing.sizes import FixedSizes, fix, redeclared
+from absint.jobs.freezing.values import constants, fill
+from absint.lattices.terms.expr import Expr, const
+from absint.lattices.terms.substitution import substitute
+from absint.lattices.text import format_dim_param, read_dim_param
+from absint.lattices.value import OptionalOf, Tensor, Value
+from absint.model.inference import MAX_INFERRED
+from absint.model.opening import MAX_FILE
+from absint.model.outlines import Outline
+from absint.model.walk import bodies, graphs, pairs
+from absint.model.wire.splicing import Span, size_of
+from absint.model.writing import check_target, check_weights, write_copy
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from onnx import TensorProto
+
+    from absint.lattices.logic.relation import Relation
+    from absint.model.files import Opened
+    from absint.model.wire.splicing import Piece
+    from absint.shapes.sizes import Sizes
+    from absint.solution.analysed import Analysed
+    from absint.solver.constraints import PossibleFailure
+    from absint.solver.contracts.contract import Clause
+
+
+@dataclass(frozen=True)
+class Frozen:
+    """A model at fixed sizes."""
+
+    given: Mapping[str, int]
+    """The sizes that the caller gave, and elements of inputs."""
+    derived: Mapping[str, int]
+    """Sizes of further symbols: at the given ones no others are legal."""
+    model: ModelProto | None
+    """The copy, unless it was written to a file."""
+    path: str
+    """The file that it was written to; empty if it is in memory."""
+    nodes_before: int
+    """Nodes of the original, those of subgraphs included."""
+    nodes: int
+    """Nodes of the copy, counted in the same way."""
+    folded: int
+    """Nodes in place of which the copy has a constant."""
+    inlined: int
+    """Ifs in place of which the copy has the branch that is taken."""
+    dropped: tuple[str, ...]
+    """Initialisers that the copy does not need."""
+    removed: tuple[str, ...]
+    """Inputs whose elements are given: the copy does not have them."""
+    bytes_before: int
+    """Bytes of the original, external data not counted."""
+    bytes: int
+    """Bytes of the copy, counted in the same way."""
+    calls: int
+    """Calls of the model's own functions in the copy. The bodies of these functions stay as they are."""
+    dynamic: Dynamic
+    """The dims that are not fixed in the copy, and the symbols and nodes that they depend on."""
+    clauses: tuple[Clause, ...]
+    """The conditions on the symbols without a size, if there are any."""
+    possible_failures: tuple[PossibleFailure, ...]
+    """Nodes that may fail on some data at these sizes; known if no symbol is left."""
+    without_trip: tuple[str, ...] = ()
+    """Outputs of loops to which onnxruntime gives other sizes in the copy, if the loop has no trip: such an output has
+    no elements, and takes its sizes from what type inference finds in the body. It finds more at fixed sizes."""
+    left_out: tuple[LeftOut, ...] = ()
+    """Types that a runtime would hold against the copy."""
+    weights_elsewhere: tuple[str, ...] = ()
+    """Files of weights that runtimes look for beside the copy and that are beside the original."""
+    unchecked: str = ""
+    """One line on why nobody knows whether the copy loads where the model does; empty if it does."""
+
+    @property
+    def is_static(self) -> bool:
+        """Every size in the copy is a number."""
+        return not self.dynamic
+
+    def __str__(self) -> str:
+        at = ", ".join(f"{name}={size}" for name, size in {**self.given, **self.derived}.items()) or "no sizes"
+        count = len(self.dynamic.outputs) + len(self.dynamic.inner)
+        state = "static" if self.is_static else f"{count:,} {'value' if count == 1 else 'values'} of dynamic shape"
+        return f"frozen at {at}: {self.nodes:,} of {self.nodes_before:,} nodes, {state}"
+
+    def __repr__(self) -> str:
+        return f"<Frozen: {self}>"
+
+
+def freeze(
+    analysed: Analysed,
+    sizes: Sizes,
+    target: str = "",
+    *,
+    keep_inputs: bool = False,
+    copy_weights: bool = False,
+    load: bool = True,
+) -> Frozen:
+    """See `Result.freeze`."""
+    if target and target != STANDARD_OUTPUT:
+        check_target("", target)
+    if len(analysed.nodes) <= MAX_INFERRED:
+        begin(load=load and is_load_needed(analysed.loaded.model))
+    fixed = fix(analysed, sizes)
+    tensors = [] if keep_inputs else constants(analysed, fixed.given)
+    with analysed.loaded.opened() as opened:
+        with analysed.loaded.reading():
+            outline = Outline(opened.data)
+        if target and target != STANDARD_OUTPUT:
+            check_weights(outline.model, analysed.folder, target)
+        base = _declared(outline.model, fixed)
+        fixed = redeclared(fixed, base, analysed.assumptions)
+        before = _nodes(outline.model)
+        original = gate_of(analysed, outline.model, load=load)
+        rewritten, left_out, unchecked = _rewritten(original, base, fixed, analysed.assumptions, tensors, load=load)
+        typed = rewritten.model
+        pieces = pieces_of(typed, outline, opened)
+        size = len(opened.data)
+        model, weights = None, []
+        if target:
+            weights = list(write_copy(opened, pieces, typed, analysed.folder, target, copy_weights=copy_weights))
+        else:
+            model = _joined(opened, pieces)
+    return Frozen(
+        fixed.given,
+        fixed.derived,
+        model,
+        target,
+        before,
+        _nodes(typed),
+        rewritten.folded,
+        rewritten.inlined,
+        tuple(tensor.name for tensor in rewritten.dropped),
+        tuple(tensor.name for tensor in tensors),
+        size,
+        size_of(pieces),
+        _calls(typed),
+        dynamic(fixed.bound),
+        fixed.clauses,
+        fixed.possible_failures,
+        fixed.without_trip,
+        left_out,
+        tuple(weights),
+        unchecked,
+    )
+
+
+def _declared(original: ModelProto, fixed: FixedSizes) -> ModelProto:
+    """A copy with the sizes in the types of its inputs."""
+    base = ModelProto()
+    base.CopyFrom(original)
+    analysed, sizes = fixed.bound, fixed.sizes
+    for info in base.graph.input:
+        node = analysed.input_nodes.get(info.name)
+        if node is not None:
+            _write(info.type, analysed.declared_inputs.values[node], sizes)
+    for info in (*base.graph.output, *base.graph.value_info):
+        _forget(info.type, sizes)
+    return base
+
+
+def _rewritten(
+    original: Gate,
+    base: ModelProto,
+    fixed: FixedSizes,
+    assumptions: Sequence[Relation],
+    tensors: Sequence[TensorProto],
+    *,
+    load: bool,
+) -> tuple[Rewritten, tuple[LeftOut, ...], str]:
+    """A copy of `base` with all types that follow from the sizes, folded as far as it loads then, with these tensors in
+    place of inputs.
+
+    The sizes are in its inputs, so that the metadata have the assumptions of the caller only. Raises UsageError if the
+    sizes alone keep it from loading.
+    """
+    bound = fixed.bound
+    found, bodies = annotate(bound, base, Style(outputs=True))
+    _state(found, base, assumptions)
+    _restore(base, found)
+    gate = gate_of(bound, base, load=load)
+    first = gate.checked(found, both(bound, bodies))
+    sizing = sized_by(bound)
+    every = frozenset(range(len(bound.nodes)))
+    tries: list[frozenset[int]] = [frozenset(sizing), every] if sizing else [every]
+    if not sizing or original.tells_shapes:
+        tries.insert(0, frozenset())
+    complaint = ""
+    for kept in tries:
+        model = ModelProto()
+        model.CopyFrom(found)
+        rewritten = rewrite(bound, model, Exact(bound, fixed.sizes), kept)
+        fill(rewritten.model, tensors)
+        then = original.rewritten(model, base, gate)
+        if not then.complaint:
+            return rewritten, (*first.left_out, *then.left_out), original.unchecked
+        complaint = complaint or then.complaint
+    raise UsageError(
+        f"no frozen model does what the model does, as {complaint}: leave a size open that this depends on, or give "
+        "another one"
+    )
+
+
+def _state(model: ModelProto, before: ModelProto, assumptions: Sequence[Relation]) -> None:
+    """Write the assumptions of the caller into the metadata, or leave there what was."""
+    for entry in [item for item in model.metadata_props if item.key == ASSUMING_KEY]:
+        model.metadata_props.remove(entry)
+    stated = [item for item in before.metadata_props if item.key == ASSUMING_KEY]
+    if assumptions:
+        model.metadata_props.add(key=ASSUMING_KEY, value=" and ".join(map(str, assumptions)))
+    else:
+        model.metadata_props.extend(stated[:1])  # as it is: its value may not be valid UTF-8
+
+
+def _restore(before: ModelProto, after: ModelProto) -> None:
+    """Leave the declared outputs of the bodies of loops as they were: where a loop has no trip, a runtime takes the
+    sizes of its outputs from them.
+    """
+    for old_graph, new_graph in pairs(before.graph, after.graph):
+        for old, new in zip(old_graph.node, new_graph.node, strict=True):
+            for old_body, new_body in zip(bodies(old), bodies(new), strict=True) if new.op_type != "If" else ():
+                for number, info in enumerate(old_body.output):
+                    new_body.output[number].CopyFrom(info)
+
+
+def _write(declared: TypeProto, value: Value, sizes: Mapping[str, int]) -> None:
+    """Write the sizes into the type of an input."""
+    if isinstance(value, OptionalOf):
+        _write(declared.optional_type.elem_type, value.element, sizes)
+    elif isinstance(value, Tensor) and value.shape.rank is not None:
+        for proto, dim in zip(declared.tensor_type.shape.dim, value.shape.dims, strict=True):
+            size = size_at(dim, sizes)
+            if size is not None:
+                proto.dim_value = size
+            elif isinstance(dim, Expr) and not dim.free_symbols.isdisjoint(sizes):
+                rest = substitute(dim, {s: const(sizes[s.name]) for s in dim.symbols if s.name in sizes})
+                proto.dim_param = format_dim_param(rest) if isinstance(rest, Expr) else ""
+
+
+def _forget(declared: TypeProto, sizes: Mapping[str, int]) -> None:
+    """Remove the dims of a type that mention a fixed symbol: the analysis knows them, or nobody does."""
+    for proto in declared.tensor_type.shape.dim if declared.HasField("tensor_type") else ():
+        text = proto.dim_param
+        if text and not _symbols(text).isdisjoint(sizes):
+            proto.ClearField("dim_param")
+
+
+def _symbols(text: str) -> frozenset[str]:
+    dim = read_dim_param(text, ()).dim
+    return frozenset({text}) | (dim.free_symbols if isinstance(dim, Expr) else frozenset())
+
+
+def _joined(opened: Opened, pieces: Sequence[Piece]) -> ModelProto:
+    """The model in the pieces."""
+    if size_of(pieces) > MAX_FILE:
+        raise UsageError(f"the frozen model has {size_of(pieces):,} bytes, too many for memory: give a path")
+    view = memoryview(opened.data)
+    parts = [bytes(view[p.start : p.end]) if isinstance(p, Span) else p for p in pieces]
+    view.release()
+    model = ModelProto()
+    model.ParseFromString(b"".join(parts))
+    return model
+
+
+def _nodes(model: ModelProto) -> int:
+    return sum(len(graph.node) for graph in graphs(model.graph))
+
+
+def _calls(model: ModelProto) -> int:
+    names = {(function.domain, function.name) for function in model.functions}
+    return sum((node.domain, node.op_type) in names for graph in graphs(model.graph) for node in graph.node)
+
+
+__all__ = ["Frozen", "freeze"]

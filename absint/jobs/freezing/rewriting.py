@@ -1,0 +1,236 @@
+"""Graphs at fixed sizes: constants in place of the nodes that compute them, decided branches in place of their Ifs.
+
+What nothing needs any more goes: nodes that cannot fail, then initialisers and declarations. A node that may fail on
+some data stays, needed or not, and so does every loop.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator, Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Final, TypeVar
+
+from onnx import AttributeProto, GraphProto, NodeProto, TensorProto
+from onnx.numpy_helper import from_array
+
+from absint.jobs.freezing.inlining import Names, Parts, reads, rename, rename_parts, renamings
+from absint.model.protos import domain_of
+from absint.model.walk import bodies
+from absint.model.wire import kinds
+from absint.program.steps import LOWERED
+
+if TYPE_CHECKING:
+    from onnx import ModelProto
+
+    from absint.jobs.freezing.exact import Array, Exact
+    from absint.model.messages import GraphMessage, NodeMessage
+    from absint.program.graph import Scope
+    from absint.solution.analysed import Analysed
+
+INITIALISERS_ALONE: Final = 4
+"""The version of the format from which an initialiser need not be an input too."""
+
+
+@dataclass
+class Item:
+    """A node of a rewritten graph."""
+
+    node: NodeProto
+    may_go: bool = False
+    """Nothing but its outputs is missed where the node is left out."""
+    constants: dict[str, Array] = field(default_factory=dict)
+    """The outputs with the elements that they have in every run, if all of them are known."""
+
+
+@dataclass
+class Rewritten:
+    """A rewritten model, and what has changed."""
+
+    model: ModelProto
+    folded: int = 0
+    """Nodes in place of which there is a constant."""
+    inlined: int = 0
+    """Ifs in place of which there is a branch."""
+    dropped: list[TensorProto] = field(default_factory=list)
+    """Initialisers that nothing needs any more."""
+
+
+def rewrite(analysed: Analysed, model: ModelProto, exact: Exact, kept: Collection[int] = frozenset()) -> Rewritten:
+    """Rewrite the graphs of a copy of the analysed model, in place, except the nodes that are `kept`.
+
+    Bodies of functions stay as they are, since each serves many calls; and so does all of a model with graphs for
+    training, which may name any value.
+    """
+    found = Rewritten(model)
+    if model.training_info or not any(domain_of(entry.domain) == "" for entry in model.opset_import):
+        return found
+    return _Rewriter(analysed, found, exact, kept).run()
+
+
+class _Rewriter:
+    """Rewrites the graphs of one model, inner ones first."""
+
+    def __init__(self, analysed: Analysed, found: Rewritten, exact: Exact, kept: Collection[int]) -> None:
+        self._kept = kept
+        self._analysed = analysed
+        self._exact = exact
+        self._found = found
+        self._names = Names(found.model.graph)
+        self._bodies = {id(graph): (scope, path) for graph, scope, path in analysed.lowered.bodies}
+        self._alone = found.model.ir_version >= INITIALISERS_ALONE
+
+    def run(self) -> Rewritten:
+        """Rewrite the main graph, and all in it."""
+        graph = self._found.model.graph
+        items = self._items(graph, self._analysed.loaded.model.graph, self._analysed.lowered.program.main, "")
+        self._finished(graph, items)
+        return self._found
+
+    def _items(self, graph: GraphProto, lowered: GraphMessage, scope: Scope, path: str) -> list[Item]:
+        """The nodes of a graph, each with what is known of it; initialisers of inlined branches come to the graph."""
+        found: list[Item] = []
+        for place, (node, read) in enumerate(zip(graph.node, lowered.node, strict=True)):
+            inner = self._inner(node, read)
+            taken = self._taken(node, scope)
+            if taken is None or len(inner) < len(LOWERED["If"]):
+                for body, items in inner.values():
+                    self._finished(body, items)
+                found.append(self._item(place, node, scope, path))
+            else:
+                name = "then_branch" if taken else "else_branch"
+                found += self._inlined(graph, node, *inner[name])
+                self._found.inlined += 1
+        return found
+
+    def _inner(self, node: NodeProto, read: NodeMessage) -> dict[str, tuple[GraphProto, list[Item]]]:
+        """The bodies of a node by the names of their attributes, each with its items."""
+        found = {}
+        for attribute, known in zip(node.attribute, read.attribute, strict=True):
+            if attribute.type == AttributeProto.GRAPH and known.type == kinds.GRAPH and id(known.g) in self._bodies:
+                scope, path = self._bodies[id(known.g)]
+                found[attribute.name] = attribute.g, self._items(attribute.g, known.g, scope, path)
+        return found
+
+    def _taken(self, node: NodeProto, scope: Scope) -> bool | None:
+        """The branch that an If takes in every run that reaches it."""
+        if node.op_type != "If" or domain_of(node.domain):
+            return None
+        output = next((scope.names.get(name) for name in node.output if name), None)
+        if output is None or output[0] < 0 or output[0] in self._kept:
+            return None
+        return self._exact.taken(output[0])
+
+    def _inlined(self, graph: GraphProto, node: NodeProto, branch: GraphProto, items: list[Item]) -> Iterator[Item]:
+        """The nodes of a branch as nodes of the graph around it."""
+        prefix = node.name or next(filter(None, node.output))
+        mapping, copies = renamings(branch, [item.node for item in items], node.output, prefix, self._names)
+        parts = Parts(
+            list(branch.initializer),
+            list(branch.sparse_initializer),
+            [info for info in branch.value_info if info.name not in {item.name for item in branch.output}],
+            list(branch.quantization_annotation),
+        )
+        rename_parts(parts, mapping)
+        for theirs, ours in (
+            (parts.initialisers, graph.initializer),
+            (parts.sparse, graph.sparse_initializer),
+            (parts.infos, graph.value_info),
+            (parts.annotations, graph.quantization_annotation),
+        ):
+            ours.extend(theirs)
+        for item in items:
+            moved = copied(item.node)
+            rename(moved, mapping)
+            constants = {mapping.get(name, name): array for name, array in item.constants.items()}
+            yield Item(moved, item.may_go, constants)
+        for copy in copies:
+            yield Item(copy, may_go=True)
+
+    def _item(self, place: int, node: NodeProto, scope: Scope, path: str) -> Item:
+        outputs = {name: scope.names.get(name) for name in node.output if name}
+        operands = [operand for operand in outputs.values() if operand is not None and operand[0] >= 0]
+        if bodies(node) or not operands or len(operands) < len(outputs):
+            return Item(node)
+        number = operands[0][0]
+        if number in self._kept:
+            return Item(node)
+        known = self._analysed.nodes[number]
+        if str(known.path) == path and known.outputs == tuple(node.output):
+            numbers = [number]
+        else:  # a call, of which the program has the body
+            numbers = self._exact.nodes_of_call(operands[0], node.name or f"{node.op_type}#{place}", path)
+        may_go = bool(numbers) and all(map(self._exact.is_certain, numbers))
+        item = Item(node, may_go)
+        if may_go and node.op_type != "Constant":
+            arrays = {name: self._exact.array(operand) for name, operand in outputs.items() if operand is not None}
+            item.constants = {name: array for name, array in arrays.items() if array is not None}
+            if len(item.constants) < len(arrays):
+                item.constants = {}
+        return item
+
+    def _finished(self, graph: GraphProto, items: Sequence[Item]) -> None:
+        """Write the items that are needed into the graph, and drop what they do not need."""
+        outputs = {info.name for info in graph.output}
+        needed = set(outputs)
+        kept: list[Item] = []
+        for item in reversed(items):
+            wanted = [name for name in item.node.output if name in needed]
+            if item.may_go and not wanted:
+                continue
+            if item.constants:
+                kept += self._constants(graph, item, wanted, outputs)
+                self._found.folded += 1
+            else:
+                kept.append(item)
+                needed.update(reads(item.node))
+        kept.reverse()
+        nodes = [copied(item.node) for item in kept]
+        del graph.node[:]
+        graph.node.extend(nodes)
+        self._drop(graph, needed)
+
+    def _constants(self, graph: GraphProto, item: Item, wanted: Sequence[str], outputs: set[str]) -> Iterator[Item]:
+        """Constants for the wanted outputs of a node: initialisers, or nodes where those cannot be."""
+        for name in wanted:
+            tensor = from_array(item.constants[name], name)
+            if self._alone and name not in outputs:
+                graph.initializer.append(tensor)
+                continue
+            tensor.name = ""
+            node = NodeProto(op_type="Constant", name=item.node.name, output=[name])
+            node.attribute.add(name="value", type=AttributeProto.TENSOR).t.CopyFrom(tensor)
+            yield Item(node, may_go=True)
+
+    def _drop(self, graph: GraphProto, needed: set[str]) -> None:
+        """Remove initialisers and declarations of values that are needed no more."""
+        kept = needed | {info.name for info in graph.input}
+        for place in range(len(graph.initializer) - 1, -1, -1):
+            if graph.initializer[place].name not in kept:
+                self._found.dropped.append(copied(graph.initializer[place]))
+                del graph.initializer[place]
+        for place in range(len(graph.sparse_initializer) - 1, -1, -1):
+            if graph.sparse_initializer[place].values.name not in kept:
+                del graph.sparse_initializer[place]
+        computed = {name for node in graph.node for name in node.output}
+        computed.update(tensor.name for tensor in graph.initializer)
+        computed.update(sparse.values.name for sparse in graph.sparse_initializer)
+        computed.update(info.name for info in graph.input)
+        for place in range(len(graph.value_info) - 1, -1, -1):
+            if graph.value_info[place].name not in computed:
+                del graph.value_info[place]
+        for place in range(len(graph.quantization_annotation) - 1, -1, -1):
+            if graph.quantization_annotation[place].tensor_name not in computed:
+                del graph.quantization_annotation[place]
+
+
+Message = TypeVar("Message", NodeProto, TensorProto)
+
+
+def copied(message: Message) -> Message:
+    """A copy that outlives the list that the message is in."""
+    found = type(message)()
+    found.CopyFrom(message)
+    return found
+
+
+__all__ = ["Rewritten", "rewrite"]

@@ -1,0 +1,188 @@
+"""Findings about the contract: what the symbols of the inputs hide."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
+from typing import TYPE_CHECKING, Final, NamedTuple
+
+from absint.jobs.linting.codes import RULES
+from absint.jobs.linting.finding import Finding
+from absint.lattices.limits import Limits
+from absint.lattices.logic.facts import Facts
+from absint.lattices.logic.relation import FALSE, Relation, disjunction, ge
+from absint.lattices.logic.truth import NO
+from absint.lattices.terms.expr import Expr, Symbol, sole_atom
+from absint.lattices.text.escapes import excerpt
+from absint.lattices.value import AnyTensor
+from absint.program.limits import RULELESS
+from absint.questions.sizes.checking import unstated
+from absint.questions.sizes.contracts import contract, facts_from
+from absint.solution.naming import defining, where
+from absint.solution.node_diagnostics import can_run
+from absint.solver.constraints import PossibleFailure
+from absint.solver.contracts.causes import ordinary
+from absint.solver.contracts.contract import Clause
+from absint.solver.contracts.simplification import is_plain
+
+if TYPE_CHECKING:
+    from absint.questions.sizes.contracts import SymbolFacts
+    from absint.solution.analysed import Analysed
+
+LARGEST: Final = 100_000_000
+"""A largest legal size above this concerns nobody."""
+
+_CLEAR: Final = ("ABS301", "ABS302", "ABS303")
+"""The text says all that a clause about one symbol says."""
+
+_SHOWN: Final = 2
+_LONGEST: Final = 500
+
+
+def contracted(analysed: Analysed, limits: Limits) -> Iterator[Finding]:
+    """Symbols with one legal size, with few, with multiples only, with bounds, and those that follow from others; then
+    the clauses that relate several symbols, and the nodes at which the contract is open.
+    """
+    if not analysed.symbols or not can_run(analysed):
+        return
+    found = contract(analysed, limits)
+    if found.possible is False or any(clause.relation is FALSE for clause in found.clauses):
+        clauses = [clause for clause in found.clauses if clause.relation is FALSE] or found.clauses
+        text = f"no sizes of the inputs are legal: {_stated(clauses, analysed)}"
+        yield Finding("ABS101", RULES["ABS101"].severity, _first_node(clauses), text)
+        return
+    original = {_without_0(clause, analysed): clause for clause in found.clauses}
+    found = replace(found, clauses=tuple(original))
+    told: set[Clause] = set()
+    places = _places(analysed)
+    for name in analysed.symbols:
+        facts = facts_from(analysed, name, found)
+        about = _about(facts) if facts.because else None
+        if about is not None:
+            told |= about.clauses
+            yield _finding(about, facts, places.get(name, ""), original, analysed)
+    rest = [original[clause] for clause in found.clauses if clause not in told and _excludes_ordinary(clause)]
+    if rest:
+        first, *others = rest
+        text = f"not all sizes fit together: {_stated([first], analysed)}"
+        further = tuple(_stated([clause], analysed) for clause in others)
+        yield Finding("ABS307", RULES["ABS307"].severity, _first_node([first]), text, len(rest), further)
+    known = (f for f in unstated(analysed) if isinstance(f, PossibleFailure) and f.reason not in RULELESS)
+    open_ = list({failure.origin: failure for failure in known}.values())
+    if open_:
+        text = f"the contract does not say all: {open_[0].reason}"
+        more = tuple(f"{item.origin}: {item.reason}" for item in open_[1:])
+        yield Finding("ABS308", RULES["ABS308"].severity, str(open_[0].origin), text, len(open_), more)
+
+
+class _About(NamedTuple):
+    """The narrowest thing that a contract says of a symbol, and the clauses that say it."""
+
+    code: str
+    text: str
+    clauses: frozenset[Clause]
+
+
+def _about(facts: SymbolFacts) -> _About | None:
+    clauses = facts.because
+    alone = frozenset(clause for clause in clauses if clause.relation.free_symbols == {facts.name})
+    values = facts.values if facts.solved is None else (facts.solved,) if _is_number(facts.solved) else None
+    if values is not None and len(values) == 1:
+        return _About("ABS301", f"only size {values[0]} is legal", alone or frozenset(clauses))
+    if values is not None:
+        return _About("ABS302", f"only the sizes {', '.join(map(str, values))} are legal", alone or frozenset(clauses))
+    if facts.solved is not None:
+        code = "ABS305" if _is_symbol(facts.solved) else "ABS306"
+        equal = frozenset(clause for clause in clauses if clause.relation.op == "==")
+        return _About(code, f"only a size equal to {facts.solved} is legal", equal or frozenset(clauses))
+    narrow = frozenset(filter(_excludes_ordinary, alone))
+    if facts.modulus > 1:
+        which = (
+            f"multiples of {facts.modulus}"
+            if facts.remainder == 0
+            else (f"sizes with remainder {facts.remainder} modulo {facts.modulus}")
+        )
+        return _About("ABS303", f"only {which} are legal", narrow or alone or frozenset(clauses))
+    return _bounded(facts, alone)
+
+
+def _bounded(facts: SymbolFacts, alone: frozenset[Clause]) -> _About | None:
+    has_least, has_largest = facts.lo > 1, facts.hi < LARGEST
+    if not (has_least or has_largest):
+        return None
+    sizes = f"up to {facts.hi}" if not has_least else f"from {facts.lo} {f'to {facts.hi}' if has_largest else 'on'}"
+    beyond = [facts.lo - 1] * has_least + [facts.hi + 1] * has_largest
+    bounds = frozenset(
+        clause
+        for clause in alone
+        if is_plain(clause.relation) and any(clause.relation.at({facts.name: n}) is NO for n in beyond)
+    )
+    return _About("ABS304", f"only sizes {sizes} are legal", bounds or alone or frozenset(facts.because))
+
+
+def _finding(
+    about: _About, facts: SymbolFacts, place: str, original: Mapping[Clause, Clause], analysed: Analysed
+) -> Finding:
+    reduced = [clause for clause in facts.because if clause in about.clauses]
+    clauses = [original[clause] for clause in reduced]
+    cases = "" if clauses == reduced else " where no size is 0"
+    is_clear = len(clauses) == 1 and (is_plain(clauses[0].relation) or about.code in _CLEAR)
+    text = f"{about.text}{cases}" + (f" ({_nodes(clauses[0])})" if is_clear else f": {_stated(clauses, analysed)}")
+    return Finding(about.code, RULES[about.code].severity, f"symbol {facts.name!r} ({place})", text)
+
+
+def _is_number(dim: object) -> bool:
+    return isinstance(dim, Expr) and dim.const is not None
+
+
+def _is_symbol(dim: object) -> bool:
+    return isinstance(dim, Expr) and isinstance(sole_atom(dim), Symbol)
+
+
+def _without_0(clause: Clause, analysed: Analysed) -> Clause:
+    """The clause without the cases in which some size is 0."""
+    if clause.relation.op != "or":
+        return clause
+    positive = Facts(ge(analysed.parameters[name], 1) for name in sorted(clause.relation.free_symbols))
+    rest = [part for part in clause.relation.args if isinstance(part, Relation) and positive.decide(part) is not NO]
+    return clause._replace(relation=disjunction(*rest)) if rest else clause
+
+
+def _excludes_ordinary(clause: Clause) -> bool:
+    """Some sizes that nobody would think special break it."""
+    return any(clause.relation.at(sizes) is NO for sizes in ordinary(clause.relation.free_symbols))
+
+
+def _stated(clauses: Sequence[Clause], analysed: Analysed) -> str:
+    """The clauses, each with its nodes: `past + seq == total (MatMul scores: inner dimensions must agree)`."""
+    texts = where(analysed)
+    shown = [f"{texts.relation(clause.relation)} ({_nodes(clause)})" for clause in clauses[:_SHOWN]]
+    more = f" and {len(clauses) - _SHOWN} more clauses" if len(clauses) > _SHOWN else ""
+    return excerpt(defining(" and ".join(shown) + more, texts), _LONGEST)
+
+
+def _nodes(clause: Clause) -> str:
+    """The node behind a clause with its reason, and the number of the others."""
+    first = clause.because[0]
+    others = len({constraint.origin for constraint in clause.because}) - 1
+    more = f"; and {others} more node{'s' * (others > 1)}" if others else ""
+    return f"{first.origin}: {first.reason}{more}"
+
+
+def _first_node(clauses: Sequence[Clause]) -> str:
+    return str(clauses[0].because[0].origin)
+
+
+def _places(analysed: Analysed) -> Mapping[str, str]:
+    """The first place of each symbol: `input_ids[1]`."""
+    found: dict[str, str] = {}
+    for name in analysed.inputs:
+        value = analysed.base.states[analysed.input_nodes[name]][0]
+        if isinstance(value, AnyTensor) and value.shape.rank:
+            for axis, dim in enumerate(value.shape.dims):
+                for symbol in sorted(dim.free_symbols):
+                    found.setdefault(symbol, f"{name}[{axis}]")
+    return found
+
+
+__all__ = ["LARGEST", "contracted"]

@@ -1,0 +1,187 @@
+"""The results of a lint: findings, the report of one file, and the result for many."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from hashlib import sha256
+from typing import TYPE_CHECKING, Final, cast
+
+from absint.diagnostics import Severity
+from absint.jobs.linting.codes import RULES
+from absint.lattices.text.escapes import plain
+
+if TYPE_CHECKING:
+    from absint.jobs.linting.codes import LintRule
+    from absint.runs.pool import Json
+
+MOST_OTHERS: Final = 50
+"""Most further places that a finding lists; all are counted."""
+
+ORDER: Final = {Severity.ERROR: 0, Severity.WARNING: 1, Severity.INFO: 2}
+
+
+@dataclass(frozen=True)
+class Finding:
+    """One thing that is wrong with a model, at the place where it begins."""
+
+    code: str
+    """The rule, as `ABS202`; see `absint.jobs.linting.codes`."""
+    severity: Severity
+    """The severity of the rule, or the one that settings give it."""
+    where: str
+    """The node, value or symbol; empty for the file as a whole."""
+    message: str
+    """The finding, in one line."""
+    count: int = 1
+    """The number of places with this cause."""
+    others: tuple[str, ...] = ()
+    """The other places, at most 50."""
+    sizes: Mapping[str, int] | None = field(default=None, hash=False)
+    """Sizes of the inputs that show it, if given sizes do."""
+
+    def __post_init__(self) -> None:
+        """Escape what cannot be printed: names in a model may hold anything."""
+        object.__setattr__(self, "where", plain(self.where))
+        object.__setattr__(self, "message", plain(self.message))
+        object.__setattr__(self, "others", tuple(plain(other) for other in self.others[:MOST_OTHERS]))
+
+    def __str__(self) -> str:
+        place = f"{self.where}: " if self.where else ""
+        return f"{self.code} {place}{self.message}{self.more}"
+
+    @property
+    def rule(self) -> LintRule:
+        """The rule, with its explanation."""
+        return RULES[self.code]
+
+    @property
+    def more(self) -> str:
+        """The end of a sentence that counts the other places; empty if there is none."""
+        more = self.count - 1
+        return f" (and {more:,} more {self.rule.others[more > 1]})" if more else ""
+
+    def to_json(self) -> dict[str, Json]:
+        """As a JSON object."""
+        return {
+            "code": self.code,
+            "name": self.rule.name,
+            "severity": self.severity.value,
+            "where": self.where,
+            "message": self.message,
+            "count": self.count,
+            "others": list(self.others),
+            "sizes": None if self.sizes is None else dict(self.sizes),
+        }
+
+    @staticmethod
+    def from_json(data: Json) -> Finding:
+        """The finding that `to_json` wrote."""
+        fields = cast("dict[str, Json]", data)
+        sizes = fields["sizes"]
+        return Finding(
+            cast(str, fields["code"]),
+            Severity(fields["severity"]),
+            cast(str, fields["where"]),
+            cast(str, fields["message"]),
+            cast(int, fields["count"]),
+            tuple(cast("list[str]", fields["others"])),
+            None if sizes is None else cast("dict[str, int]", sizes),
+        )
+
+
+def fingerprints(findings: Sequence[Finding]) -> list[str]:
+    """A text for each finding of one file that stays the same while the rule and the place do.
+
+    A second finding of one rule at one place has another one.
+    """
+    seen: Counter[tuple[str, str]] = Counter()
+    found = []
+    for item in findings:
+        key = item.code, item.where
+        found.append(sha256(f"{item.code}\n{item.where}\n{seen[key]}".encode()).hexdigest()[:32])
+        seen[key] += 1
+    return found
+
+
+@dataclass(frozen=True)
+class FileReport:
+    """The findings about one file."""
+
+    path: str
+    """As it was given, or found below a folder that was given; with slashes."""
+    findings: tuple[Finding, ...] = ()
+    """The most severe first."""
+    hidden: int = 0
+    """Findings that a baseline has."""
+    seconds: float = 0.0
+    """The time that it took."""
+
+    def failed(self, at: Severity | str = Severity.WARNING) -> bool:
+        """Some finding is at least as severe as this."""
+        least = ORDER[Severity(at)]
+        return any(ORDER[item.severity] <= least for item in self.findings)
+
+    def __str__(self) -> str:
+        lines = [f"{item.severity.value:<8} {item}" for item in self.findings]
+        return "\n".join([self.path, *(f"  {line}" for line in lines)])
+
+
+@dataclass(frozen=True)
+class LintResult:
+    """The reports of all files, in the order of the files."""
+
+    files: tuple[FileReport, ...]
+    """A report for each model."""
+    stale: int = 0
+    """Findings of the baseline that are there no more."""
+
+    @property
+    def findings(self) -> tuple[Finding, ...]:
+        """The findings of all files."""
+        return tuple(item for file in self.files for item in file.findings)
+
+    @property
+    def counts(self) -> dict[Severity, int]:
+        """The number of findings of each severity."""
+        found = Counter(item.severity for item in self.findings)
+        return {severity: found[severity] for severity in ORDER}
+
+    def failed(self, at: Severity | str = Severity.WARNING) -> bool:
+        """Some finding is at least as severe as this."""
+        least = Severity(at)
+        return any(file.failed(least) for file in self.files)
+
+    def __bool__(self) -> bool:
+        """No finding is a warning or an error."""
+        return not self.failed()
+
+    def __str__(self) -> str:
+        shown = [str(file) for file in self.files if file.findings]
+        return "\n".join([*shown, self.summary])
+
+    @property
+    def summary(self) -> str:
+        """One line that counts models and findings."""
+        models = f"{len(self.files):,} model{'s' * (len(self.files) != 1)}"
+        counted = [f"{n:,} {s.value}{'s' * (n != 1)}" for s, n in self.counts.items() if n]
+        hidden = sum(file.hidden for file in self.files)
+        beside = f" ({hidden:,} in the baseline)" if hidden else ""
+        return f"{models}: {', '.join(counted) or 'no findings'}{beside}"
+
+    def __repr__(self) -> str:
+        return f"<LintResult: {self.summary}>"
+
+
+def in_order(findings: Iterable[Finding]) -> tuple[Finding, ...]:
+    """The most severe first, then by code; otherwise as they are."""
+    return tuple(sorted(findings, key=lambda item: (ORDER[item.severity], item.code)))
+
+
+def milder(one: Severity, other: Severity) -> Severity:
+    """The less severe of two."""
+    return max(one, other, key=ORDER.__getitem__)
+
+
+__all__ = ["MOST_OTHERS", "ORDER", "FileReport", "Finding", "LintResult", "fingerprints", "in_order", "milder"]

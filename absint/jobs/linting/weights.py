@@ -1,0 +1,76 @@
+"""Findings about files of weights beside a model: missing ones, and ones that are too short."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from math import prod
+from typing import TYPE_CHECKING, Final
+
+from absint.jobs.linting.codes import RULES
+from absint.jobs.linting.finding import Finding
+from absint.model.initialisers import dtype_of
+from absint.model.wire.tensors import EXTERNAL
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from absint.model.messages import TensorMessage
+    from absint.solution.analysed import Analysed
+
+CODE: Final = "ABS006"
+
+
+def missing_weights(analysed: Analysed) -> Iterator[Finding]:
+    """One finding for each file that lacks, or is too short for, initialisers of the main graph.
+
+    Locations outside of the model's folder are left to runtimes, which refuse them. No file is opened.
+    """
+    folder = analysed.folder
+    if folder is None:
+        return
+    tensors: dict[str, list[TensorMessage]] = {}
+    for tensor in analysed.loaded.model.graph.initializer:
+        if tensor.data_location == EXTERNAL:
+            location = next((entry.value for entry in tensor.external_data if entry.key == "location"), None)
+            if isinstance(location, str) and _is_inside(location):
+                tensors.setdefault(location, []).append(tensor)
+    for location, group in tensors.items():
+        size = _size(folder, location)
+        wanting = group if size is None else [tensor for tensor in group if _end(tensor) > size]
+        if wanting:
+            text = "does not exist" if size is None else f"is too short: it has {size:,} bytes"
+            first, *rest = (f"initialiser {tensor.name!r}" for tensor in wanting)
+            where = f"weights in {location!r}"
+            message = f"the file {text}, and holds {first}"
+            yield Finding(CODE, RULES[CODE].severity, where, message, len(wanting), tuple(rest))
+
+
+def _is_inside(location: str) -> bool:
+    names = location.replace(os.sep, "/").split("/")
+    return bool(location) and ".." not in names and not location.startswith("/") and not os.path.splitdrive(location)[0]
+
+
+def _size(folder: Path, location: str) -> int | None:
+    try:
+        return os.stat(folder / location).st_size
+    except (OSError, ValueError):
+        return None
+
+
+def _end(tensor: TensorMessage) -> int:
+    """The byte after the last one of the tensor in its file; 0 if the model does not say it in numbers."""
+    entries: dict[str, object] = {entry.key: entry.value for entry in tensor.external_data}
+    offset, length = (_number(entries.get(key, default)) for key, default in (("offset", "0"), ("length", "")))
+    if offset is None:
+        return 0
+    if length is None:
+        length = prod(tensor.dims) * dtype_of(tensor.data_type).bits // 8
+    return offset + length
+
+
+def _number(text: object) -> int | None:
+    return int(text) if isinstance(text, str) and text.isdecimal() and len(text) <= 18 else None
+
+
+__all__ = ["missing_weights"]

@@ -1,0 +1,174 @@
+"""Profiles made: corners are read, all sizes between them are proved legal, and every input gets its shapes."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from absint.errors import UsageError
+from absint.jobs.profiles.boxes import Boxes, ends_of, inside, legal_corners, steps_of
+from absint.jobs.profiles.extremes import least_and_greatest
+from absint.jobs.profiles.inputs import InputProfile
+from absint.jobs.profiles.profile import Box3, Profile, Sizes3, spelled
+from absint.jobs.profiles.reading import WantedSizes, read_corners
+from absint.lattices.deadline import DeadlineError, within
+from absint.lattices.limits import LONG, Limits
+from absint.lattices.terms.expr import Dim, Expr
+from absint.lattices.text.escapes import plain
+from absint.lattices.value import Tensor
+from absint.questions.limits import checked
+from absint.questions.sizes.boxes import check_range
+from absint.questions.sizes.nearest import LegalSizes, nearest_line
+from absint.questions.sizes.outcomes import Outcome, RangeCheck
+
+if TYPE_CHECKING:
+    from absint.shapes.input_elements import InputElement
+    from absint.solution.analysed import Analysed
+
+
+def profile(analysed: Analysed, wanted: WantedSizes, *, corners: bool = False, limits: Limits | None = None) -> Profile:
+    """See `absint.Result.profile`."""
+    analysed.require_sound("a profile")
+    limits = checked(limits or Limits(LONG))
+    every = LegalSizes(analysed, (*analysed.symbols, *analysed.elements), limits)
+    box = read_corners(analysed, wanted, every)
+    without = _of_unknown_rank(analysed)
+    if without:
+        names = ", ".join(f"{plain(name)!r}" for name in without)
+        hint = f"assume one, as shape({plain(without[0])}) == [N, 4]"
+        reason = f"an engine needs the rank of every input, and none is declared of {names}: {hint}"
+        return Profile(box, (), check_range(analysed, ends_of(box), limits), reason, without_shape=without)
+    legal = LegalSizes(analysed, box, limits)
+    boxes = Boxes(legal, limits)
+    found = check_range(analysed, ends_of(box), limits)
+    made = Profile(box, (), found, assuming=tuple(map(str, analysed.assumptions)))
+    try:
+        with within(limits.seconds):
+            if (found.ok or found.outcome is Outcome.LEGAL) and not analysed.assumptions:
+                return replace(made, inputs=_inputs(analysed, box, boxes), warnings=_open(found))
+            made = replace(made, steps=steps_of(legal, ends_of(box)))
+            moved = legal_corners(legal, box)
+            if moved is not None and (corners or found.ok):
+                told = _told(made, box, moved)
+                return replace(made, symbols=moved, inputs=_inputs(analysed, moved, boxes), warnings=told)
+            made = replace(made, nearest=_nearest(analysed, boxes, box, moved, limits), corners=moved)
+            if moved is None:
+                best = {name: sizes.opt for name, sizes in box.items()}
+                made = replace(made, warnings=(f"around the best sizes, {nearest_line(analysed, best)}",))
+    except DeadlineError as error:
+        made = replace(made, warnings=(str(error),))
+    return replace(made, refused=_refusal(found, box, corners), warnings=(*_ties(made), *made.warnings))
+
+
+def _nearest(analysed: Analysed, boxes: Boxes, box: Box3, moved: Box3 | None, limits: Limits) -> Box3 | None:
+    """The largest box around the best sizes that is found to be legal, confirmed by a check of all of it."""
+    if moved is None:
+        return None
+    found = boxes.around({name: sizes._replace(opt=moved[name].opt) for name, sizes in box.items()})
+    return found if found is not None and check_range(analysed, ends_of(found), limits) else None
+
+
+def _refusal(found: RangeCheck, box: Box3, corners: bool) -> str:
+    """The reason in one line."""
+    what = spelled(box)
+    if corners:
+        return f"no legal least, best and greatest sizes were found in {what}"
+    if found.outcome is Outcome.UNDECIDED:
+        return f"it is not shown that all sizes in {what} are legal: {found.reason}"
+    at = ", ".join(f"{plain(name)}={size}" for name, size in (found.sizes or {}).items())
+    return f"not all sizes in {what} are legal: at {at}, {plain(str(found.failure))}"
+
+
+def _ties(made: Profile) -> tuple[str, ...]:
+    """The clauses that a box cannot state."""
+    return tuple(
+        f"{plain(name)} must be {_multiple(modulus, remainder)}: an engine takes all sizes of a range"
+        for name, (modulus, remainder) in (made.steps or {}).items()
+    )
+
+
+def _multiple(modulus: int, remainder: int) -> str:
+    return f"a multiple of {modulus}" + (f" plus {remainder}" if remainder else "")
+
+
+def _told(made: Profile, box: Box3, moved: Box3) -> tuple[str, ...]:
+    """Warnings about legal corners of a box that is not all legal."""
+    names = [name for name in box if box[name] != moved[name]]
+    changed = f"moved to legal sizes: {spelled({name: moved[name] for name in names})}"
+    fails = made.checked.failure
+    between = f"legality of all sizes between is not shown: {made.checked.reason}"
+    if fails is not None:
+        between = f"not all sizes between are legal: {plain(str(fails))}"
+    elif made.assuming:
+        between = f"of the sizes between, those are legal that meet {plain(' and '.join(made.assuming))}"
+    return (*([changed] if names else []), between, *_ties(made), *_open(made.checked))
+
+
+def _open(found: RangeCheck) -> tuple[str, ...]:
+    """Requirements that no sizes of the inputs decide, and nodes that may fail on data, in short."""
+    said = []
+    if found.open:
+        first = plain(str(found.open[0]))
+        more = f", and {len(found.open) - 1:,} more" if len(found.open) > 1 else ""
+        said.append(f"data-dependent sizes decide whether it runs: {first}{more}")
+    return tuple(said)
+
+
+# Inputs
+
+
+def _of_unknown_rank(analysed: Analysed) -> tuple[str, ...]:
+    """The inputs without a declared rank. Raises UsageError for an input that is no tensor, which no engine takes."""
+    found = []
+    for name, node in analysed.input_nodes.items():
+        value = analysed.base.states[node][0]
+        if not isinstance(value, Tensor):
+            raise UsageError(f"input {name!r} is no tensor: a profile has shapes of tensors alone")
+        if value.shape.rank is None:
+            found.append(name)
+    return tuple(found)
+
+
+def _inputs(analysed: Analysed, box: Box3, boxes: Boxes) -> tuple[InputProfile, ...]:
+    elements: dict[str, list[InputElement]] = {}
+    for name, element in analysed.declared_inputs.elements.items():
+        if name in box:
+            elements.setdefault(element.input, []).append(element)
+    found = []
+    for name, node in analysed.input_nodes.items():
+        value = analysed.base.states[node][0]
+        assert isinstance(value, Tensor)
+        if name in elements:
+            _require_all(analysed, name, elements[name])
+            rows = [box[element.name] for element in elements[name]]
+        else:
+            rows = [_axis(analysed, dim, box, boxes) for dim in value.shape]
+        least, best, greatest = (tuple(row[corner] for row in rows) for corner in range(3))
+        found.append(InputProfile(name, str(value.dtype), least, best, greatest, name in elements))
+    return tuple(found)
+
+
+def _require_all(analysed: Analysed, name: str, given: Sequence[InputElement]) -> None:
+    """Raises UsageError if some elements of an input have numbers and others have none."""
+    every = [e.name for e in analysed.declared_inputs.elements.values() if e.input == name]
+    missing = [each for each in every if each not in {element.name for element in given}]
+    if missing:
+        raise UsageError(f"no numbers for {', '.join(map(repr, missing))}: input {name!r} is profiled by its elements")
+
+
+def _axis(analysed: Analysed, dim: Dim, box: Box3, boxes: Boxes) -> Sizes3:
+    """The least, best and greatest size of one axis."""
+    if not isinstance(dim, Expr) or dim.const is not None:
+        return Sizes3(int(dim), int(dim), int(dim))
+    ends = {name: (box[name].min, box[name].max) for name in sorted(dim.free_symbols)}
+    premises = inside(_symbols(analysed, ends), ends)
+    least, greatest, _ = least_and_greatest(dim, ends, premises, boxes.prover)
+    return Sizes3(least, dim.evaluate({name: box[name].opt for name in ends}), greatest)
+
+
+def _symbols(analysed: Analysed, names: Mapping[str, object]) -> dict[str, Expr]:
+    return {name: analysed.parameters[name] for name in names}
+
+
+__all__ = ["profile"]

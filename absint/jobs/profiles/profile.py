@@ -1,0 +1,156 @@
+"""A profile: the least, best and greatest shape of every input."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass
+from typing import TYPE_CHECKING, NamedTuple
+
+from absint.errors import UsageError
+from absint.jobs.profiles.formats import text_for
+from absint.jobs.profiles.inputs import InputProfile
+from absint.lattices.text.escapes import excerpt, json_text, plain
+from absint.version import VERSION
+
+if TYPE_CHECKING:
+    from absint.questions.sizes.outcomes import RangeCheck
+
+
+class Sizes3(NamedTuple):
+    """The sizes of one symbol: the least, the one that an engine is optimised for, and the greatest."""
+
+    min: int
+    opt: int
+    max: int
+
+    def __str__(self) -> str:
+        return str(self.min) if self.min == self.max else f"{self.min}..{self.opt}..{self.max}"
+
+
+Box3 = Mapping[str, Sizes3]
+"""Sizes of all symbols."""
+
+
+@dataclass(frozen=True)
+class Profile:
+    """Ranges of all inputs, or the reason why there are none. False if it is refused.
+
+    An engine takes every size between the least and the greatest, so all of them have to be legal. With `corners` the
+    least, best and greatest are, and not all between.
+    """
+
+    symbols: Box3
+    """The sizes of the symbols, as they were asked for; with `corners`, as they were moved to legal ones."""
+    inputs: tuple[InputProfile, ...]
+    """All inputs, in the order of the model; none if the profile is refused."""
+    checked: RangeCheck
+    """The answer about all sizes between the least and the greatest."""
+    refused: str = ""
+    """The reason why it is refused, in one line."""
+    steps: Mapping[str, tuple[int, int]] | None = None
+    """Modulus and remainder of symbols whose legal sizes are not all sizes of a range."""
+    nearest: Box3 | None = None
+    """If refused: sizes around the best ones of which all are proved legal, as many as were found."""
+    corners: Box3 | None = None
+    """If refused: the nearest sizes at which the least, best and greatest are legal."""
+    warnings: tuple[str, ...] = ()
+    """Sizes that an engine will accept although they are not legal, and sizes that were moved."""
+    without_shape: tuple[str, ...] = ()
+    """If refused: inputs of unknown rank, which an engine needs."""
+    assuming: tuple[str, ...] = ()
+    """The caller's assumption: only sizes that meet it are shown to be legal."""
+
+    def __bool__(self) -> bool:
+        return not self.refused
+
+    def __str__(self) -> str:
+        return "\n".join(self.lines())
+
+    def __repr__(self) -> str:
+        return f"<Profile: {excerpt(self.refused or '; '.join(map(_input, self.inputs)))}>"
+
+    def _repr_html_(self) -> str:
+        from absint.lattices.text.html import block, paragraph, table
+
+        legal = "all sizes between are legal" if self.checked else "least, best and greatest are legal"
+        head = ("", "least", "best", "greatest")
+        boxes = (("nearest legal box", self.nearest), ("legal corners", self.corners))
+        return block(
+            f"refused: {self.refused}" if self.refused else f"profile: {legal}",
+            table("symbols", [(name, *sizes) for name, sizes in self.symbols.items()], head),
+            table("inputs", [(_named(each), *map(_corner, each.corners)) for each in self.inputs], head),
+            *(table(title, [(name, *sizes) for name, sizes in (box or {}).items()], head) for title, box in boxes),
+            table("warnings", [(warning,) for warning in self.warnings]),
+            paragraph(self.assuming and f"assuming {' and '.join(self.assuming)}"),
+        )
+
+    def lines(self) -> Iterator[str]:
+        """The profile as text, or the refusal with what may be had instead."""
+        if self.refused:
+            yield f"refused: {self.refused}"
+            yield from (f"  {warning}" for warning in self.warnings)
+            if self.nearest is not None:
+                yield f"  nearest legal box: {spelled(self.nearest)}"
+            if self.corners is not None and self.corners != self.nearest:
+                yield f"  legal corners, with some illegal sizes between (--corners): {spelled(self.corners)}"
+            return
+        assuming = f", assuming {plain(' and '.join(self.assuming))}" if self.assuming else ""
+        yield f"profile for {spelled(self.symbols) or 'static inputs'}{assuming}"
+        for each in self.inputs:
+            yield f"  {_input(each)}"
+        yield from (f"warning: {warning}" for warning in self.warnings)
+
+    def document(self) -> dict[str, object]:
+        """The fields as JSON has them, without a schema."""
+        return {
+            "assume": list(self.assuming),
+            "refused": self.refused,
+            "symbols": _box(self.symbols),
+            "inputs": [{**asdict(each), "is_dynamic": each.is_dynamic} for each in self.inputs],
+            "outcome": self.checked.outcome.value,
+            "steps": [
+                {"symbol": name, "modulus": modulus, "remainder": remainder}
+                for name, (modulus, remainder) in (self.steps or {}).items()
+            ],
+            "nearest": None if self.nearest is None else _box(self.nearest),
+            "corners": None if self.corners is None else _box(self.corners),
+            "warnings": list(self.warnings),
+        }
+
+    def to_json(self, *, model: str = "") -> str:
+        """As a JSON object, schema `absint.profile/2`, about the model of that name."""
+        head = {"schema": "absint.profile/2", "absint": VERSION, "model": model}
+        return json_text({**head, **self.document()}, indent=1)
+
+    def text(self, tool: str) -> str:
+        """The arguments or the code that a tool reads, ending in a line break: see `absint.jobs.profiles.formats`.
+
+        Raises UsageError if the profile is refused, for an unknown tool, and for a name that the tool cannot read.
+        """
+        if self.refused:
+            raise UsageError(f"the profile is refused: {self.refused}")
+        return text_for(self.inputs, tool)
+
+
+def spelled(box: Box3) -> str:
+    """As on a command line: `batch=1..4..32, seq=128`."""
+    return ", ".join(f"{plain(name)}={sizes}" for name, sizes in box.items())
+
+
+def _input(found: InputProfile) -> str:
+    return f"{_named(found)} {' .. '.join(dict.fromkeys(map(_corner, found.corners)))}"
+
+
+def _named(found: InputProfile) -> str:
+    return f"{'elements of ' if found.is_values else ''}{plain(found.name)}: {found.dtype}"
+
+
+def _corner(corner: Sequence[int]) -> str:
+    return f"[{', '.join(map(str, corner))}]"
+
+
+def _box(box: Box3) -> dict[str, object]:
+    return {name: sizes._asdict() for name, sizes in box.items()}
+
+
+__all__ = ["Box3", "Profile", "Sizes3", "spelled"]

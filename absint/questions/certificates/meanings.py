@@ -1,0 +1,196 @@
+"""The specification of one node, over names for the sizes of its inputs and outputs: `in0@1`, `out0@2`, `in1@e0`."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Final, NamedTuple
+
+from absint.lattices.contents import Element
+from absint.lattices.logic.relation import FALSE, TRUE
+from absint.lattices.terms.expr import Expr
+from absint.lattices.value import Tensor
+from absint.model.schemas import since
+from absint.program.operations import Operation
+from absint.questions.certificates.claims import NOTHING, Claim, Sort, ratio_of
+from absint.questions.certificates.legality import documented, legality
+from absint.questions.certificates.terms import number_of
+from absint.research.specification.contents import Elements, elements
+from absint.research.specification.data_dependent import bounded
+from absint.research.specification.formulas import Formula, Term, term, variable
+from absint.research.specification.node import Attribute, IllegalError, Input, Node, Output
+from absint.research.specification.specs import specification
+from absint.transfer.attributes import AttributeValue
+from absint.transfer.semantics import Semantics
+
+SIGNED: Final = frozenset({"Slice", "Pad", "Range", "ConstantOfShape", "OneHot", "CenterCropPad", "AffineGrid"})
+"""Operators whose specification covers numbers of any sign; those of others read each as a size, unless it is -1."""
+
+
+class Meaning(NamedTuple):
+    """The meaning of a node as text of SMT-LIB."""
+
+    title: str
+    """The operator with the opset that introduced or last changed it."""
+    domain: tuple[str, ...]
+    """Conditions on the inputs under which the specification speaks of them."""
+    declared: tuple[str, ...]
+    """Commands that declare or define the names of the outputs."""
+    specified: tuple[tuple[str, str], ...]
+    """Formulas that hold of each run of the node, with the reason."""
+    are_computed: bool = True
+    """Every run computes all inputs, so that their sizes are natural numbers."""
+
+    @property
+    def places(self) -> frozenset[str]:
+        """The names of the outputs' sizes and elements."""
+        return frozenset(command.split()[1] for command in self.declared)
+
+
+class NotSpecifiedError(Exception):
+    """Nothing is specified of a node; the text says why."""
+
+
+class Reading(Node):
+    """A node that notes which inputs its specification reads elements of."""
+
+    def __init__(
+        self,
+        operator: str,
+        version: int,
+        inputs: Sequence[Input | None],
+        attributes: Mapping[str, Attribute],
+        outputs: int,
+    ) -> None:
+        super().__init__(operator, version, inputs, attributes, outputs)
+        self.read: set[int] = set()
+
+    def elements(self, index: int) -> tuple[Term, ...] | None:
+        self.read.add(index)
+        return super().elements(index)
+
+
+def meaning(
+    operation: Operation,
+    inputs: Sequence[Claim | None],
+    outputs: Sequence[Claim],
+    semantics: Semantics,
+    names: Mapping[str, str],
+) -> Meaning:
+    """The meaning of a node in a run by the semantics, its inputs as claimed; `names` says which terms stand for any
+    number.
+
+    Elements of the outputs that are claimed and not specified are any integers. Raises NotSpecifiedError.
+    """
+    version = since(operation.domain, operation.op_type, operation.version) or operation.version
+    spec = specification(operation.domain, operation.op_type, version)
+    function = bounded(operation.domain, operation.op_type) if spec is None else spec.function
+    if function is None:
+        raise NotSpecifiedError("no specification")
+    given = [None if claim is None else _input(place, claim, names) for place, claim in enumerate(inputs)]
+    node = Reading(operation.op_type, version, given, attributes_of(operation.attributes), operation.outputs)
+    node.documented = documented(operation.domain, semantics)
+    try:
+        found = function(node)
+    except IllegalError as error:
+        raise NotSpecifiedError(f"the specification allows no run: {error}") from None
+    except LookupError:
+        raise NotSpecifiedError("it hangs on elements that are not known") from None
+    except (AssertionError, TypeError, ValueError):
+        raise NotSpecifiedError("the specification does not cover this form") from None
+    results = (found,) if isinstance(found, Output) else tuple(found)
+    if any(output.length is not None for output in results):
+        raise NotSpecifiedError("it gives no tensor")
+    contents = _contents(operation, inputs, node)
+    declared: list[str] = []
+    specified = list(legality(node, operation.domain, semantics))
+    for place, output in enumerate(results):
+        known = output.elements or (contents[place] if place < len(contents) else None)
+        _output(place, output, known, declared, specified)
+        claim = outputs[place] if place < len(outputs) else NOTHING
+        if known is None and not claim.truths:
+            declared += [f"(declare-const out{place}@e{at} Int)" for at in range(len(claim.elements or ()))]
+    return Meaning(f"{operation.op_type}-{version}", tuple(_domain(node)), tuple(declared), tuple(specified))
+
+
+def _contents(operation: Operation, inputs: Sequence[Claim | None], node: Node) -> tuple[Elements | None, ...]:
+    """The elements of the outputs; none where an input has floats."""
+    if operation.domain or any(claim is not None and claim.sort == "Real" for claim in inputs):
+        return (None,) * node.outputs
+    return elements(node)
+
+
+def _domain(node: Reading) -> list[str]:
+    if node.operator in SIGNED:
+        return []
+    read = [node.optional(place) for place in sorted(node.read)]
+    items = [element for given in read if given is not None for element in given.elements or ()]
+    return [(element >= 0).smtlib() for element in items if element.op not in ("number", "fraction")]
+
+
+def _output(
+    place: int, output: Output, known: Elements | None, declared: list[str], specified: list[tuple[str, str]]
+) -> None:
+    declared.append(f"(define-fun out{place}@rank () Int {len(output.dims)})")
+    for axis, defined in enumerate(output.dims):
+        size = variable(f"out{place}@{axis}")
+        declared.append(f"(declare-const {size} Int)")
+        specified.append(((size >= defined.least).smtlib(), "a size"))
+        specified.append((defined.condition(size).smtlib(), f"the size of axis {axis}"))
+    for at, element in enumerate(known or ()):
+        sort = "Bool" if isinstance(element, Formula) else "Int"
+        declared.append(f"(define-fun out{place}@e{at} () {sort} {element.smtlib()})")
+
+
+def _input(place: int, claim: Claim, names: Mapping[str, str]) -> Input:
+    if claim.dims is None:
+        raise NotSpecifiedError(f"the rank of input {place} is not known")
+    keeps = claim.elements is not None  # the places of elements hang on the sizes
+    dims = [_part(f"in{place}@{axis}", dim, {} if keeps else names) for axis, dim in enumerate(claim.dims)]
+    found: list[Term] | None = None
+    if claim.elements is not None:
+        found = [_element(f"in{place}@e{at}", part, names, claim.sort) for at, part in enumerate(claim.elements)]
+    return Input(tuple(dims), None if found is None else tuple(found))
+
+
+def _part(name: str, text: str | None, names: Mapping[str, str]) -> Term:
+    """The number, or the name of one that is not known or may be any."""
+    number = None if text is None or text in names else number_of(text)
+    return variable(name) if number is None else term(number)
+
+
+def _element(name: str, text: str | None, names: Mapping[str, str], sort: Sort) -> Term:
+    if sort == "Real" and text is not None:
+        ratio = ratio_of(text)
+        return Term("fraction", (ratio.numerator, ratio.denominator))
+    return Formula("variable", (name,)) if sort == "Bool" else _part(name, text, names)  # type: ignore[return-value]
+
+
+def attributes_of(attributes: Mapping[str, AttributeValue]) -> Mapping[str, Attribute]:
+    found: dict[str, Attribute] = {}
+    for name, value in attributes.items():
+        if isinstance(value, bytes):
+            found[name] = value.decode("utf-8", "replace")
+        elif isinstance(value, int | float | str | list):
+            found[name] = value
+        elif isinstance(value, Tensor):
+            numbers = _numbers(value)
+            if numbers is not None:
+                found[name] = numbers
+    return found
+
+
+def _numbers(value: Tensor) -> list[int] | None:
+    """The integers or truths in a tensor."""
+    block = None if value.contents is None else value.contents.block(value.shape.concrete)
+    if block is None:
+        return None
+    found = [item is TRUE if item in (TRUE, FALSE) else _constant(item) for item in block.elements]
+    known = [number for number in found if number is not None]
+    return known if len(known) == len(found) else None
+
+
+def _constant(item: Element) -> int | None:
+    return item.const if isinstance(item, Expr) else None
+
+
+__all__ = ["SIGNED", "Meaning", "NotSpecifiedError", "Reading", "attributes_of", "meaning"]

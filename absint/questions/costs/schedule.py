@@ -1,0 +1,251 @@
+"""The steps of a run in the order of the file, and what is live at each: in numbers, and as sums of expressions."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING, Final, NamedTuple
+
+from absint.analyses.liveness import START, Lifetime, is_parameter
+from absint.analyses.regions import EXITS, Region, Regions, carried
+from absint.errors import UsageError
+from absint.lattices.logic.relation import TRUE, Relation, conjunction
+from absint.lattices.terms.expr import ZERO_EXPR, Dim, Expr, Monomial, expr_of
+from absint.program.constructs import Gate, IfJoin
+from absint.program.steps import LoopBody, Operand
+from absint.questions.costs.bindings import Environment, symbols_of
+from absint.questions.costs.dominance import Dominance, Sum
+from absint.questions.costs.loop_sums import largest_over
+
+if TYPE_CHECKING:
+    from absint.solution.analysed import Analysed
+
+_WHAT: Final = "the peak"
+
+
+class Top(NamedTuple):
+    """The most bytes, the first step that has them, and the trips of loops around it that were counted."""
+
+    bytes: int
+    step: int
+    trips: tuple[tuple[Region, int], ...] = ()
+
+
+class Schedule:
+    """Steps and the values that live between them."""
+
+    def __init__(self, analysed: Analysed, regions: Regions, values: Sequence[Lifetime]) -> None:
+        self._nodes = analysed.nodes
+        self._regions = regions
+        self.born: Mapping[int, list[Lifetime]] = defaultdict(list)
+        self.dead: Mapping[int, list[Lifetime]] = defaultdict(list)
+        for value in values:
+            if value.size is not None:
+                self.born[value.first].append(value)
+                self.dead[value.last].append(value)
+        self.steps = [START, *(number for number in range(len(self._nodes)) if self._is_step(number))]
+        """Nodes that are steps, in execution order."""
+        used = symbols_of(value.size for value in values)
+        used |= symbols_of(term for region in regions.by_gate.values() for term in (region.trips, region.condition))
+        self._varying = {gate for gate, region in regions.by_gate.items() if region.number in used}
+        self._numbers = {r.number for r in regions.by_gate.values() if r.number is not None}
+        self._guards: dict[int, Relation] = {}
+
+    @property
+    def varies(self) -> bool:
+        """A run may skip a body, or the bytes of a value differ from trip to trip of a loop."""
+        return bool(self._varying) or any(
+            region.condition is not None for gate, region in self._regions.by_gate.items() if gate >= 0
+        )
+
+    def _is_step(self, number: int) -> bool:
+        node = self._nodes[number]
+        is_idle = node.value is not None or isinstance(node.step, Gate) or is_parameter(node, False)
+        return not is_idle and self._regions.runs(number)
+
+    # In numbers
+
+    def top(self, environment: Environment) -> Top:
+        """The most bytes at any step. Raises UsageError where the environment lacks a size."""
+        return self._top(environment, self._regions.main, START, len(self._nodes) - 1, 0)
+
+    def _top(self, environment: Environment, body: Region, first: int, last: int, around: int) -> Top:
+        """Over the steps of a body, the main graph or one trip of a loop, with the bytes around it."""
+        best, current, number = Top(-1, START), around, first
+        steps = set(self.steps)
+        while number <= last:
+            inner = self._regions.by_gate.get(number) if number in self._varying and number != body.gate else None
+            for value in self.born.get(number, ()):
+                if (inner is None or self._home(value) is not inner) and self._is_there(
+                    environment, body, number, value
+                ):
+                    current += self._bytes(environment, value)
+            if inner is not None:
+                if environment.runs(inner, _WHAT):
+                    best = max(best, self._over_trips(environment, inner, current), key=lambda top: top.bytes)
+                number = inner.last + 1
+                continue
+            if number in steps and environment.runs(self._place(number), _WHAT) and current > best.bytes:
+                best = Top(current, number)
+            for value in self.dead.get(number, ()):
+                if self._is_there(environment, body, number, value):
+                    current -= self._bytes(environment, value)
+            number += 1
+        return best
+
+    def _over_trips(self, environment: Environment, loop: Region, around: int) -> Top:
+        best = Top(-1, START)
+        for iteration in environment.turns(loop, self._regions.label(loop)):
+            found = self._top(environment, loop, loop.gate, loop.last, around)
+            if found.bytes > best.bytes:
+                best = found._replace(trips=((loop, iteration), *found.trips))
+        return best
+
+    def _is_there(self, environment: Environment, body: Region, number: int, value: Lifetime) -> bool:
+        """The value belongs to a body that runs; at the head of a loop only what the loop itself has."""
+        home = self._home(value)
+        return (number != body.gate or home is body) and environment.runs(home, _WHAT)
+
+    def _bytes(self, environment: Environment, value: Lifetime) -> int:
+        size = environment.value(_size(value), f"the size of {value.name!r}")
+        if size < 0:
+            raise UsageError(f"{value.name!r} would have {size:,} bytes: no run has these sizes")
+        return size
+
+    def _home(self, value: Lifetime) -> Region:
+        return self._regions.home(value.node)
+
+    def _place(self, number: int) -> Region:
+        return self._regions.main if number == START else self._regions.home(number)
+
+    # As sums of expressions
+
+    def totals(self) -> Iterator[tuple[int, Dim]]:
+        """Each step with its sum."""
+        total: Dim = ZERO_EXPR
+        steps = set(self.steps)
+        for number in range(START, len(self._nodes)):
+            for value in self.born.get(number, ()):
+                total = total + _size(value)
+            if number in steps:
+                yield number, total
+            for value in self.dead.get(number, ()):
+                total = total - _size(value)
+
+    def sums(self, dominance: Dominance) -> dict[Relation, list[Sum]] | None:
+        """The sums that may be the largest, by the condition under which their steps are reached.
+
+        None if a loop's largest trip is not known.
+        """
+        groups: dict[Relation, list[Sum]] = {TRUE: []}
+        for place, candidate in self._candidates(dominance):
+            ends = self._without_numbers(candidate, place, dominance)
+            if ends is None:
+                return None
+            groups.setdefault(self._guard(place), []).extend(ends)
+        always = dominance.undominated(groups.pop(TRUE))
+        return {TRUE: always, **{guard: dominance.undominated(group, always) for guard, group in groups.items()}}
+
+    def _candidates(self, dominance: Dominance) -> Iterator[tuple[Region, Sum]]:
+        """Every different sum of each body."""
+        seen: set[tuple[int, frozenset[tuple[Monomial, int]]]] = set()
+        terms: dict[Monomial, int] = {}
+        steps = set(self.steps)
+        for number in range(START, len(self._nodes)):
+            for value in self.born.get(number, ()):
+                _count(terms, value, 1)
+            if number in steps:
+                place = self._place(number)
+                key = place.gate, frozenset(terms.items())
+                if key not in seen and (number == START or not self._is_handed_over(number)):
+                    seen.add(key)
+                    yield place, dominance.sum(dict(terms), number)
+            for value in self.dead.get(number, ()):
+                _count(terms, value, -1)
+
+    def _is_handed_over(self, number: int) -> bool:
+        """The node is a join or exit whose outputs were live already in the last step of each body that may run."""
+        step = self._nodes[number].step
+        if isinstance(step, IfJoin):
+            operands = self._nodes[number].operands
+            width = (len(operands) - 1) // 2
+            bodies: list[tuple[int, Sequence[Operand]]] = [
+                (step.then_gate, operands[1 : 1 + width]),
+                (step.else_gate, operands[1 + width :]),
+            ]
+        elif isinstance(step, EXITS):
+            head = self._nodes[step.head].step
+            back = head.back if isinstance(head, LoopBody) else ()
+            bodies = [(step.head, back[len(back) - carried(step) :])]
+        else:
+            return False
+        regions = [(self._regions.by_gate[gate], results) for gate, results in bodies]
+        if not any(region.runs for region, _ in regions) or any(
+            r.trips is not None and r.condition is not TRUE for r, _ in regions
+        ):
+            return False
+        return all(not region.runs or self._computes(region, results) for region, results in regions)
+
+    def _computes(self, region: Region, results: Sequence[Operand]) -> bool:
+        """The results are values of the body, all different."""
+        return len(set(results)) == len(results) and all(
+            node >= 0 and self._regions.home(node) is region and not is_parameter(self._nodes[node], False)
+            for node, _ in results
+        )
+
+    def _guard(self, place: Region) -> Relation:
+        """The condition under which a body runs; true where it is not known."""
+        found = self._guards.get(place.gate)
+        if found is None:
+            found = TRUE if place.parent is None else self._guard(place.parent)
+            if place.condition is not None and self._numbers.isdisjoint(place.condition.symbols):
+                found = conjunction(found, place.condition)
+            self._guards[place.gate] = found
+        return found
+
+    def _runs_in_some_trips(self, place: Region | None) -> bool:
+        """The body runs in some iterations of a loop around it, and not in others."""
+        while place is not None:
+            if place.condition is not None and not self._numbers.isdisjoint(place.condition.symbols):
+                return True
+            place = place.parent
+        return False
+
+    def _without_numbers(self, candidate: Sum, place: Region, dominance: Dominance) -> list[Sum] | None:
+        """The sums of those trips that may be the largest; None if unknown."""
+        if self._runs_in_some_trips(place):
+            return None
+        atoms = {atom for mono in candidate.terms for atom in mono}
+        if not any(self._numbers & expr_of(atom).symbols for atom in atoms):
+            return [candidate]
+        found = [candidate.expr]
+        region: Region | None = place
+        while region is not None:
+            if region.number is not None and region.trips is not None:
+                ends = [largest_over(term, region.number, region.trips) for term in found]
+                if None in ends:
+                    return None
+                found = [term for several in ends for term in several or ()]
+            region = region.parent
+        if not all(isinstance(term, Expr) for term in found):
+            return None
+        return [dominance.sum(dict(term.terms), candidate.step) for term in found if isinstance(term, Expr)]
+
+
+def _size(value: Lifetime) -> Expr:
+    """The size of a value that counts."""
+    assert value.size is not None
+    return value.size
+
+
+def _count(terms: dict[Monomial, int], value: Lifetime, sign: int) -> None:
+    """Add the value's size to a sum, or subtract it."""
+    for mono, coef in _size(value).terms:
+        after = terms.get(mono, 0) + sign * coef
+        if after:
+            terms[mono] = after
+        else:
+            del terms[mono]
+
+
+__all__ = ["Schedule", "Top"]

@@ -1,0 +1,35 @@
+"""The explanation of a size; it prints itself as text and as JSON."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from absint.lattices.text.escapes import excerpt
+from absint.questions.explain.derived import Derived
+from absint.questions.explain.document import document
+from absint.questions.explain.text import text
+
+
+@dataclass(frozen=True)
+class Explanation(Derived):
+    """The derivation of one number or of all of a value. `str()` folds what passes through unchanged."""
+
+    def to_json(self) -> str:
+        """Every step, nothing folded or cut. The form is `absint.explain/2`; dims are numbers or texts."""
+        return document(self)
+
+    def __str__(self) -> str:
+        return "\n".join(text(self))
+
+    def __repr__(self) -> str:
+        place = f"{self.path}/{self.value}" if self.path else self.value
+        return f"<Explanation of {excerpt(place)}: {len(self.steps):,} steps>"
+
+    def _repr_html_(self) -> str:
+        from absint.lattices.text.html import block, lines
+
+        first, *rest = text(self)
+        return block(first, lines("derivation", "\n".join(rest)) if rest else "")
+
+
+__all__ = ["Explanation"]

@@ -1,0 +1,224 @@
+"""Dims, shapes and buffers of a model in classes that are proved equal, for memory planners and fusion passes."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import partial
+from itertools import combinations
+from typing import TYPE_CHECKING, Final, Generic, NamedTuple, TypeVar
+
+from absint.lattices.deadline import DeadlineError, on_time, within
+from absint.lattices.shape import Shape
+from absint.lattices.terms.expr import Dim, Expr
+from absint.lattices.terms.substitution import substitute
+from absint.lattices.text.escapes import Json, json_text
+from absint.lattices.text.naming import Naming, Where
+from absint.lattices.value import Tensor
+from absint.questions.proofs.provers import prover as prover_of
+from absint.solution.constraints import all_names
+from absint.solution.described import brief
+from absint.solution.naming import where
+from absint.solver.equivalence import Partition, partition
+from absint.solver.prove import Prover, Stopwatch
+from absint.version import VERSION
+
+if TYPE_CHECKING:
+    from absint.lattices.limits import Limits
+    from absint.solution.analysed import Analysed
+
+
+class Place(NamedTuple):
+    """An axis of a value of the main graph."""
+
+    value: str
+    axis: int
+
+    def __str__(self) -> str:
+        return f"{self.value}[{self.axis}]"
+
+
+Member = TypeVar("Member")
+
+TEXT_SECONDS: Final = 1.0
+"""Seconds for printing the expressions of the classes; after that a class is named after its first member."""
+
+
+class Class(NamedTuple, Generic[Member]):
+    """Members that are equal in every run that succeeds, and their common expression."""
+
+    what: str
+    """An expression, or the first member if printing it would take too long."""
+    members: tuple[Member, ...]
+
+
+class Distinct(NamedTuple):
+    """Two classes, with sizes at which they differ, or None if no such sizes are known."""
+
+    first: str
+    second: str
+    counterexample: Mapping[str, int] | None
+
+
+@dataclass(frozen=True)
+class Equalities(Generic[Member]):
+    """Classes of what is proved equal, the largest first."""
+
+    classes: tuple[Class[Member], ...]
+    """Every member is in one class."""
+    distinct: Callable[[], Iterator[Distinct]]
+    """Pairs of classes with a counterexample to their equality; computed by this call."""
+    undecided: int = 0
+    """Pairs that were not decided within the budget, and so are kept apart."""
+    seconds: float = 0.0
+    """Time of the answer."""
+    reason: str = ""
+    """The reason why some terms were not compared, if any: these are in classes of their own."""
+
+    texts: Where = field(default_factory=lambda: Where(Naming()), repr=False, compare=False)
+    """The names of long expressions in the classes."""
+
+    @property
+    def definitions(self) -> Mapping[str, str]:
+        """The names of long expressions in the classes, and what they stand for."""
+        return self.texts.definitions
+
+    def __iter__(self) -> Iterator[Class[Member]]:
+        return iter(self.classes)
+
+    def __len__(self) -> int:
+        return len(self.classes)
+
+    def __repr__(self) -> str:
+        open_ = f", {self.undecided:,} pairs undecided" if self.undecided else ""
+        return f"<Equalities: {sum(len(c.members) for c in self.classes):,} in {len(self.classes):,} classes{open_}>"
+
+    def to_json(self, *, model: str = "") -> str:
+        """As a JSON object, schema `absint.classes/2`, about the model of that name."""
+        head = {"schema": "absint.classes/2", "absint": VERSION, "model": model}
+        return json_text({**head, **self.document(), "definitions": dict(self.definitions)}, indent=1)
+
+    def document(self) -> dict[str, Json]:
+        """The classes as JSON. A size that is a number is one."""
+        classes: list[Json] = [
+            {"what": int(c.what) if c.what.isdecimal() else c.what, "members": list(map(str, c.members))}
+            for c in self.classes
+        ]
+        return {"classes": classes, "reason": self.reason}
+
+
+def equal_dims(analysed: Analysed, limits: Limits) -> Equalities[Place]:
+    """Every axis of every value of the main graph whose size has an expression, by proved equality."""
+    analysed.require_sound("a class of equal dims")
+    prover = prover_of(analysed, limits)
+    terms: dict[Expr, list[Place]] = {}
+    for name, tensor in _tensors(analysed):
+        for axis, dim in enumerate(tensor.shape.dims):
+            if isinstance(dim, Expr):
+                terms.setdefault(dim, []).append(Place(name, axis))
+    return _equalities(analysed, terms, prover, str)
+
+
+def equal_shapes(analysed: Analysed, limits: Limits) -> Equalities[str]:
+    """Values of the main graph by proved equality of their shapes."""
+    analysed.require_sound("a class of equal shapes")
+    prover = prover_of(analysed, limits)
+    watch = Stopwatch()
+    dims = dict.fromkeys(d for _, tensor in _tensors(analysed) for d in tensor.shape.dims if isinstance(d, Expr))
+    with within(prover.limits.seconds):
+        found = partition(dims, prover)
+    representative = {term: members[0] for members in found.classes for term in members}
+    shapes: dict[tuple[Expr, ...], list[str]] = {}
+    for name, tensor in _tensors(analysed):
+        if all(isinstance(d, Expr) for d in tensor.shape.dims):
+            shapes.setdefault(tuple(representative[d] for d in tensor.shape.dims if isinstance(d, Expr)), []).append(
+                name
+            )
+
+    texts = where(analysed)
+
+    def shown(shape: Sequence[Expr]) -> str:
+        return brief(Shape([_shown(analysed, dim) for dim in shape]), texts)
+
+    def distinct() -> Iterator[Distinct]:
+        for a, b in combinations(shapes, 2):
+            if len(a) == len(b):
+                pair = next(((x, y) for x, y in zip(a, b, strict=True) if x is not y), None)
+                if pair is not None:
+                    yield Distinct(shown(a), shown(b), _apart(analysed, found, prover, *pair))
+
+    ordered = sorted(shapes.items(), key=lambda item: -len(item[1]))
+    with within(TEXT_SECONDS):
+        classes = tuple(Class(_or_name(partial(shown, shape), names), tuple(names)) for shape, names in ordered)
+    return Equalities(classes, distinct, len(found.undecided), watch.seconds, found.reason, texts)
+
+
+def equal_buffers(analysed: Analysed, limits: Limits) -> Equalities[str]:
+    """Values of the main graph by proved equality of their size in bytes: those that can share a buffer."""
+    analysed.require_sound("a class of equal buffers")
+    prover = prover_of(analysed, limits)
+    terms: dict[Expr, list[str]] = {}
+    for name, tensor in _tensors(analysed):
+        width = tensor.dtype.bits
+        size = tensor.shape.size if all(isinstance(d, Expr) for d in tensor.shape.dims) else None
+        if width and isinstance(size, Expr):
+            total = (size * width + 7) // 8
+            if isinstance(total, Expr):
+                terms.setdefault(total, []).append(name)
+    return _equalities(analysed, terms, prover, lambda text: f"{text} bytes")
+
+
+def _tensors(analysed: Analysed) -> Iterator[tuple[str, Tensor]]:
+    for name, (node, at) in analysed.operands.items():
+        state = analysed.states[node] if node >= 0 else ()
+        value = state[at] if at < len(state) else None
+        if isinstance(value, Tensor) and value.shape.rank is not None:
+            yield name, value
+
+
+def _equalities(
+    analysed: Analysed, terms: Mapping[Expr, Sequence[Member]], prover: Prover, shown: Callable[[str], str]
+) -> Equalities[Member]:
+    watch = Stopwatch()
+    with within(prover.limits.seconds):
+        found = partition(terms, prover)
+    texts = where(analysed)
+
+    def text(term: Expr) -> str:
+        return shown(texts.dim(_shown(analysed, term)))
+
+    def distinct() -> Iterator[Distinct]:
+        for a, b in combinations([members[0] for members in found.classes], 2):
+            yield Distinct(text(a), text(b), _apart(analysed, found, prover, a, b))
+
+    ordered = [(members[0], tuple(m for term in members for m in terms[term])) for members in found.classes]
+    ordered.sort(key=lambda item: -len(item[1]))
+    with within(TEXT_SECONDS):
+        classes = [Class(_or_name(partial(text, term), members), members) for term, members in ordered]
+    return Equalities(tuple(classes), distinct, len(found.undecided), watch.seconds, found.reason, texts)
+
+
+def _or_name(text: Callable[[], str], members: Sequence[object]) -> str:
+    """The text, or the first member once the time for texts is over."""
+    try:
+        on_time()
+        return text()
+    except DeadlineError:
+        return str(members[0])
+
+
+def _apart(analysed: Analysed, found: Partition, prover: Prover, a: Expr, b: Expr) -> Mapping[str, int] | None:
+    """Sizes at which two expressions differ."""
+    binding = found.counterexample(a, b)
+    if binding is None:
+        return None
+    wanted = {s.name for s in (*a.symbols, *b.symbols)}
+    names = {s.name: str(d) for s, d in all_names(analysed).items()}
+    return {names.get(name, name): size for name, size in binding.items() if name in wanted}
+
+
+def _shown(analysed: Analysed, dim: Expr) -> Dim:
+    return substitute(dim, all_names(analysed))
+
+
+__all__ = ["Class", "Distinct", "Equalities", "Place", "equal_buffers", "equal_dims", "equal_shapes"]

@@ -1,0 +1,163 @@
+"""Texts about a result: relations and dims that name values of the main graph, input symbols and printed symbols.
+
+    logits[1] == input_ids[1]      dims of values            shape(X) == shape(Z), rank(X) == 4, size(A) == size(B)
+    H % 32 == 0                    symbols of the inputs     _d0 <= N*M: symbols that the analysis invented, as shown
+    w1 == 2*w2                     long dims, by the names that documents show
+
+A text becomes a relation over the symbols of the states, before they get printed names, so it shares them with the
+constraints. A dim of refined states may rest on requirements; pass the states of another round for one that does not.
+Where sizes choose the shape of a value, a text is read once for each case: a relation holds if it does in all of them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from copy import copy
+from typing import TYPE_CHECKING
+
+from absint.errors import UsageError
+from absint.lattices.logic.relation import TRUE, UNKNOWN_RELATION, Relation, chosen_of, conjunction, implies
+from absint.lattices.shape import TOP_SHAPE, Shape
+from absint.lattices.shape_choice import ShapeChoice
+from absint.lattices.terms.expr import Dim, Expr
+from absint.lattices.text.nearest import bounded
+from absint.lattices.text.reading import parse, parse_relation
+from absint.lattices.text.syntax import Dims, UndecidedError, UnknownRankError, UnresolvedError
+from absint.lattices.text.tokens import TextError
+from absint.lattices.value import BOTTOM, TOP, AnyTensor, MapOf, OptionalOf, SequenceOf, Value
+from absint.program.steps import Operand
+from absint.questions.proofs.symbols import Symbols
+from absint.shapes.summaries import State
+
+if TYPE_CHECKING:
+    from absint.solution.analysed import Analysed
+
+
+def read_relation(analysed: Analysed, text: str, states: Sequence[State] | None = None) -> Relation:
+    """The relation that a text states of a result; of the given states, if any.
+
+    It is unknown where nothing can be said, since a rank is unknown. Raises UsageError, with the text and a caret under
+    the column, for a text that does not parse, an unknown name, an axis out of range.
+    """
+    return Query(analysed, states).relation(text)
+
+
+def read_dim(analysed: Analysed, text: str, states: Sequence[State] | None = None) -> Dim:
+    """The dim that a text denotes in a result. Raises UsageError as `read_relation` does."""
+    return Query(analysed, states).dim(text)
+
+
+class _ChosenError(Exception):
+    """Sizes choose the shape of a value."""
+
+    def __init__(self, choice: ShapeChoice) -> None:
+        super().__init__(str(choice))
+        self.choice = choice
+
+
+class Query:
+    """Reads texts about one result: the values of the main graph as references, and the symbols."""
+
+    def __init__(self, analysed: Analysed, states: Sequence[State] | None = None) -> None:
+        self._operands = analysed.operands
+        self._states = analysed.states if states is None else states
+        self._symbols = Symbols(analysed, self._states)
+        self._settled: Mapping[Shape, Shape] = {}
+        """The cases of choices that the query is about."""
+        self.undecided = ""
+        """The reason why nothing can be said of the last relation; empty if something can."""
+        self.elements = analysed.declared_inputs.elements.keys()
+        """Names that an element of an input has, and perhaps the input."""
+
+    def relation(self, text: str, divisors: list[Expr] | None = None) -> Relation:
+        """As `read_relation`; the divisors in the text are added to `divisors`.
+
+        Where nothing can be said of a text, since a rank is unknown, the relation is unknown, and `undecided` says why.
+        """
+        self.undecided = ""
+        try:
+            return parse_relation(text, self._symbols, self, divisors=divisors)
+        except _ChosenError as found:
+            return self._in_every_case(found.choice, text, divisors)
+        except UndecidedError as problem:
+            self.undecided = problem.reason
+            return UNKNOWN_RELATION
+        except TextError as problem:
+            raise UsageError(str(problem)) from problem
+
+    def dim(self, text: str) -> Dim:
+        """As `read_dim`."""
+        try:
+            return parse(text, self._symbols, self)
+        except _ChosenError as found:
+            dims = [self._case(found.choice, shape).dim(text) for _, shape in found.choice.cases]
+            return chosen_of([condition for condition, _ in found.choice.cases], dims)
+        except TextError as problem:
+            raise UsageError(str(problem)) from problem
+
+    def _in_every_case(self, choice: ShapeChoice, text: str, divisors: list[Expr] | None) -> Relation:
+        """The relation that holds if it does in each case; unknown if a case lacks an axis that another one has."""
+        found: list[Relation] = []
+        lacking: dict[Relation, UsageError] = {}
+        for condition, shape in choice.cases:
+            query = self._case(choice, shape)
+            try:
+                found.append(implies(condition, query.relation(text, divisors)))
+            except UsageError as problem:
+                lacking[condition] = problem
+            self.undecided = self.undecided or query.undecided
+        if lacking and not found:
+            raise next(iter(lacking.values()))
+        if lacking:
+            self.undecided = f"a value has no such axis where {next(iter(lacking))}"
+        return UNKNOWN_RELATION if self.undecided else conjunction(TRUE, *found)
+
+    def _case(self, choice: ShapeChoice, shape: Shape) -> Query:
+        """The query where a choice is this shape."""
+        other = copy(self)
+        other.undecided = ""
+        other._settled = {**self._settled, choice: shape}
+        return other
+
+    # For the parser
+
+    def __contains__(self, name: object) -> bool:
+        return name in self._operands
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._operands)
+
+    def shape(self, name: str) -> tuple[Dim, ...]:
+        """The dims of a value. Raises UnknownRankError, with the dims that are known, and UnresolvedError if it is no
+        tensor.
+        """
+        value = self._value(self._operands[name])
+        shape = value.shape if isinstance(value, AnyTensor) else TOP_SHAPE
+        shape = self._settled.get(shape, shape)
+        if isinstance(shape, ShapeChoice):
+            raise _ChosenError(shape)
+        if shape.rank is not None:
+            return shape.dims
+        if shape.is_top and (value is TOP or isinstance(value, AnyTensor)):
+            raise UnknownRankError(Dims(shape.known, name, len(shape.head), shape.variable))
+        raise UnresolvedError(_why_no_shape(name, value))
+
+    def _value(self, operand: Operand) -> Value:
+        node, index = operand
+        if node < 0:
+            return TOP
+        state = self._states[node]
+        return state[index] if index < len(state) else BOTTOM
+
+
+def _why_no_shape(name: str, value: Value) -> str:
+    kinds = {SequenceOf: "a sequence", OptionalOf: "an optional", MapOf: "a map"}
+    kind = kinds.get(type(value))
+    if kind is not None:
+        return f"{bounded(name)} is {kind}: only tensors have dims"
+    if value is BOTTOM or (isinstance(value, AnyTensor) and value.shape.is_bottom):
+        return f"{bounded(name)} is computed in no run"
+    return f"{bounded(name)} is no tensor"
+
+
+__all__ = ["Query", "read_dim", "read_relation"]

@@ -1,0 +1,275 @@
+"""The obligations of a rule at an instance of its operator."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from fractions import Fraction
+
+from absint.lattices.contents import Contents, Element
+from absint.lattices.dtype import DType
+from absint.lattices.logic.relation import UNKNOWN_RELATION, Relation, ge
+from absint.lattices.shape import Shape
+from absint.lattices.terms.expr import Dim, Expr
+from absint.lattices.terms.real import Real
+from absint.lattices.value import MapOf, OptionalOf, SequenceOf, Tensor, Value
+from absint.research.obligations.obligation import Gap, Kind, Obligation
+from absint.research.specification.contents import elements
+from absint.research.specification.formulas import Defined, Formula, Term, both, either, equal, negated, variable
+from absint.research.specification.node import Clause, Held, Meaning, Output
+from absint.research.specification.specs import Argument, Instance, Shown, Specification
+from absint.solver.smtlib import Script
+from absint.transfer.application import apply
+from absint.transfer.op import Applied, Op
+from absint.transfer.rule import Rule
+from absint.transfer.semantics import DOCUMENTED, EITHER, ONNX, Semantics
+
+
+def obligations(
+    rule: Rule,
+    spec: Specification,
+    operator: str,
+    version: int,
+    instance: Instance,
+    semantics: Semantics = EITHER,
+) -> Iterator[Obligation | Gap]:
+    """All obligations of the rule at the instance, and what it leaves open.
+
+    With the semantics `onnx` a node is legal if the documents alone say so.
+    """
+    return _Making(rule, spec, operator, version, instance, semantics).all()
+
+
+class _Making:
+    def __init__(
+        self,
+        rule: Rule,
+        spec: Specification,
+        operator: str,
+        version: int,
+        instance: Instance,
+        semantics: Semantics,
+    ) -> None:
+        self.semantics, self.documented = semantics, spec.domain in DOCUMENTED
+        self.rule, self.operator, self.version, self.instance = rule, operator, version, instance
+        self.meaning: Meaning = spec.meaning(operator, version, instance, documented=semantics == ONNX)
+        self.elements = elements(instance.node(operator, version), spec.domain)
+        self.applied: Applied = applied(rule, operator, version, instance, semantics)
+
+    def all(self) -> Iterator[Obligation | Gap]:
+        if not self.meaning.outputs:
+            yield from self._illegal()
+            return
+        if self.applied.rejected is not None:
+            yield self._obligation("rejected", f"no sizes are legal: {self.applied.rejected}", [self.legal])
+            return
+        for place, (output, value) in enumerate(zip(self.meaning.outputs, self.applied.outputs, strict=False)):
+            yield from self._output(place, output, value)
+        required = [s for s in self.applied.statements if s.role == "required"]
+        for statement in required:
+            if statement.relation is UNKNOWN_RELATION or self._is_fresh(statement.relation):
+                yield self._gap(f"a requirement that it does not know: {statement.reason}")
+                continue
+            script = self._script([self.legal])
+            script.commands(f"(assert (not {script.script.relation(statement.relation)}))")
+            yield self._made("necessary", f"{statement.relation}: {statement.reason}", script)
+        yield from self._sufficient(self._premises())
+
+    def _premises(self) -> list[Relation]:
+        """The relations under which a complete rule says that the node runs."""
+        stated = [s.relation for s in self.applied.statements if s.role == "required"]
+        stated += [caveat.relation for caveat in self.applied.caveats]
+        return [relation for relation in stated if relation is not UNKNOWN_RELATION]
+
+    def _is_fresh(self, claim: Expr | Relation) -> bool:
+        """The claim is about a number that the rule has named, and that the instance does not decide."""
+        return bool(claim.free_symbols - set(self.instance.variables))
+
+    @property
+    def legal(self) -> Formula:
+        """What runs, by the documents or in onnxruntime."""
+        if self.semantics == ONNX:
+            return both(*[clause.strict for clause in self.meaning.legal])
+        clauses = (*self.meaning.legal, *self.meaning.limits)
+        run = both(*[clause.formula for clause in clauses])
+        if not self.documented or not self.meaning.limits:
+            return run
+        return either(run, both(*[clause.strict for clause in clauses]))
+
+    def _illegal(self) -> Iterator[Obligation | Gap]:
+        (clause,) = self.meaning.legal
+        if self.applied.rejected is None and self.rule.complete and not self.applied.possible_failures:
+            yield from self._entailed(self._premises(), clause)
+        elif self.applied.rejected is None:
+            yield self._gap(f"an illegal node is not rejected: {clause.reason}")
+
+    def _output(self, place: int, output: Output, value: object) -> Iterator[Obligation | Gap]:
+        if output.length is not None:
+            yield from self._held(f"output {place}", output, output.length, value)
+            return
+        yield from self._sizes(f"output {place}", output, value)
+        if not isinstance(value, Tensor) or value.contents is None or value.shape.rank != len(output.dims):
+            return
+        known = value.contents.block(value.shape.concrete)
+        if known is not None:
+            yield from self._elements(place, output, known.elements)
+
+    def _sizes(self, where: str, output: Output, value: object) -> Iterator[Obligation | Gap]:
+        if not isinstance(value, Tensor) or value.shape.is_top:
+            yield self._gap(f"the rank of {where}")
+            return
+        dims = value.shape.dims
+        if len(dims) != len(output.dims):
+            claim = f"{where} has rank {len(dims)}, specified is {len(output.dims)}"
+            yield self._obligation("exact", claim, [self.legal])
+            return
+        for axis, (defined, dim) in enumerate(zip(output.dims, dims, strict=True)):
+            yield from self._size(f"{where}, axis {axis}", defined, dim)
+
+    def _held(self, where: str, output: Output, length: Defined, value: object) -> Iterator[Obligation | Gap]:
+        """The number of tensors in a sequence or an optional value, and their sizes."""
+        if not isinstance(value, SequenceOf | OptionalOf):
+            yield self._gap(f"what {where} holds")
+            return
+        if isinstance(value, SequenceOf):
+            size = value.length
+        else:
+            size = Dim(None if value.present is None else int(value.present))
+        yield from self._size(f"the length of {where}", length, size)
+        if output.parts is None:
+            if not isinstance(value.element, Tensor) or not value.element.shape.is_bottom:
+                entry = value.element.element if isinstance(value.element, MapOf) else value.element
+                yield from self._sizes(f"each tensor of {where}", output, entry)
+            return
+        each = (value.each if isinstance(value, SequenceOf) else None) or ()
+        if len(each) != len(output.parts):
+            yield self._gap(f"each tensor of {where}")
+            return
+        for place, (part, found) in enumerate(zip(output.parts, each, strict=True)):
+            yield from self._sizes(f"tensor {place} of {where}", part, found)
+
+    def _elements(self, place: int, output: Output, found: Sequence[Element]) -> Iterator[Obligation]:
+        """Elements that the rule and the specification both know."""
+        specified = output.elements or self.elements[place]
+        for number, (element, wanted) in enumerate(zip(found, specified or (), strict=bool(specified))):
+            script = self._script([self.legal])
+            if isinstance(element, Expr) and isinstance(wanted, Term):
+                text = script.script.dim(element)
+            elif isinstance(element, Real) and isinstance(wanted, Term):
+                text, wanted = script.script.dim(element.num), wanted * element.den
+            elif isinstance(element, Relation) and element is not UNKNOWN_RELATION and isinstance(wanted, Formula):
+                text = script.script.relation(element)
+            else:
+                continue
+            script.commands(f"(assert (not (= {text} {wanted.smtlib()})))")
+            yield self._made("content", f"output {place}, element {number} is {element}", script)
+
+    def _size(self, where: str, defined: Defined, dim: Dim) -> Iterator[Obligation | Gap]:
+        if not isinstance(dim, Expr) or self._is_fresh(dim):
+            yield self._gap(f"{where} is unknown")
+            return
+        script = self._script([self.legal])
+        script.commands(f"(define-fun |the size| () Int {script.script.dim(dim)})")
+        size = variable("|the size|")
+        wrong = negated(both(defined.condition(size), size >= defined.least))
+        script.commands(f"(assert {wrong.smtlib()})")
+        yield self._made("exact", f"{where} is {dim}", script)
+        one, other = variable("|one size|"), variable("|other size|")
+        twice = self._script([self.legal], "(declare-const |one size| Int)", "(declare-const |other size| Int)")
+        for each in (one, other):
+            twice.commands(f"(assert {both(defined.condition(each), each >= defined.least).smtlib()})")
+        twice.commands(f"(assert {negated(equal(one, other)).smtlib()})")
+        yield self._made("unique", f"{where} is one size", twice)
+
+    def _sufficient(self, required: Sequence[Relation]) -> Iterator[Obligation | Gap]:
+        if not self.rule.complete:
+            return
+        if self.applied.possible_failures:
+            yield from (self._gap(f"may fail: {failure}") for failure in self.applied.possible_failures)
+            return
+        for clause in self.meaning.legal:
+            yield from self._entailed(required, clause)
+
+    def _entailed(self, required: Sequence[Relation], clause: Clause) -> Iterator[Obligation | Gap]:
+        script = self._script([negated(clause.strict if self.semantics == ONNX else clause.formula)])
+        for relation in required:
+            script.commands(f"(assert {script.script.relation(relation)})")
+        yield self._made("sufficient", f"the requirements imply: {clause.reason}", script)
+
+    def _obligation(self, kind: Kind, claim: str, formulas: Sequence[Formula]) -> Obligation:
+        return self._made(kind, claim, self._script(formulas))
+
+    def _made(self, kind: Kind, claim: str, script: _Script) -> Obligation:
+        return Obligation(self.operator, self.version, str(self.instance), kind, claim, script.text)
+
+    def _gap(self, reason: str) -> Gap:
+        return Gap(self.operator, self.version, str(self.instance), reason)
+
+    def _script(self, formulas: Sequence[Formula], *declarations: str) -> _Script:
+        script = _Script(self.instance.variables)
+        script.commands(*declarations, *[f"(assert {formula.smtlib()})" for formula in formulas])
+        return script
+
+
+class _Script:
+    """A script over the sizes of an instance: each from 0 to the greatest that ONNX's tools can hold."""
+
+    def __init__(self, names: Sequence[str]) -> None:
+        self.script = Script()
+        self._commands: list[str] = []
+        for name in names:
+            self.script.dim(Dim(name))
+
+    def commands(self, *commands: str) -> None:
+        self._commands += commands
+
+    @property
+    def text(self) -> str:
+        return "\n".join([self.script.text, *self._commands])
+
+
+def applied(rule: Rule, operator: str, version: int, instance: Instance, semantics: Semantics = EITHER) -> Applied:
+    """The claims of the rule about the instance."""
+    inputs = [None if argument is None else _value(argument, instance.shown) for argument in instance.inputs]
+    attributes = {
+        name: _held(value) if isinstance(value, Held) else value for name, value in instance.attributes.items()
+    }
+    outputs = instance.outputs
+    op = Op(rule, inputs, attributes, version=version, outputs=outputs, name=operator, semantics=semantics)
+    return apply(rule, op)
+
+
+def _value(argument: Argument, shown: Shown) -> Value:
+    if argument.holder is None:
+        return _tensor(argument, shown)
+    element, (kind, length, keys) = _tensor(argument, shown), argument.holder
+    if kind == "map":
+        return MapOf(DType[keys.upper()], element)
+    return OptionalOf(element, bool(length)) if kind == "optional" else SequenceOf(element, Dim(length))
+
+
+def _tensor(argument: Argument, shown: Shown) -> Tensor:
+    dtype = DType[argument.dtype.upper()]
+    shape = Shape(list(argument.dims))
+    if shown == "fills" and argument.fill is not None:
+        return Tensor(dtype, shape, Contents.fill(_element(dtype, argument.fill)))
+    if argument.elements is None or shown == "sizes":
+        return Tensor(dtype, shape)
+    sizes = tuple(int(size) for size in argument.dims)
+    return Tensor(dtype, shape, Contents.of(sizes, [_element(dtype, part) for part in argument.elements]))
+
+
+def _held(tensor: Held) -> Tensor:
+    dtype = DType[tensor.dtype.upper()]
+    elements = [_element(dtype, Fraction(number)) for number in tensor.numbers]
+    return Tensor(dtype, Shape(tensor.dims), Contents.of(tensor.dims, elements))
+
+
+def _element(dtype: DType, part: int | str | Fraction) -> Element:
+    if dtype is DType.BOOL:
+        return ge(Dim(part) if isinstance(part, str) else Dim(int(part)), 1)
+    if isinstance(part, str):
+        return Dim(part)
+    return Real.constant(part) if dtype.is_float else Dim(int(part))
+
+
+__all__ = ["applied", "obligations"]

@@ -1,0 +1,106 @@
+"""Z3 and cvc5 on an obligation, each with the time that it took."""
+
+from __future__ import annotations
+
+import re
+import time
+from dataclasses import dataclass, replace
+from importlib.util import find_spec
+from typing import Final, Literal
+
+from absint.errors import UsageError
+from absint.lattices.terms.expr import MAX_DIM
+from absint.research.obligations.obligation import Obligation
+from absint.solver.backend import Backend
+
+Verdict = Literal["proved", "refuted", "undecided"]
+Solvers = Literal["auto", "z3", "cvc5", "both"]
+"""auto: Z3, and cvc5 for what Z3 leaves undecided, where it is installed."""
+_VERDICTS: dict[str, Verdict] = {"unsat": "proved", "sat": "refuted"}
+
+RLIMIT = 3_000_000
+"""Z3's budget for an obligation."""
+
+
+@dataclass(frozen=True)
+class Decision:
+    """A solver's verdict on an obligation."""
+
+    obligation: Obligation
+    solver: str
+    verdict: Verdict
+    seconds: float
+    """0 if an obligation with the same script was decided before."""
+    sizes: str = ""
+    """If refuted, sizes at which the claim is false."""
+
+
+def by_z3(obligation: Obligation, backend: Backend, seconds: float = 10) -> Decision:
+    """Z3's verdict, in its own process."""
+    answer = backend.check(obligation.script, rlimit=RLIMIT, seconds=seconds, core=False)
+    sizes = ", ".join(f"{name} = {value}" for name, value in answer.model.items() if " " not in name)
+    return Decision(obligation, "z3", _VERDICTS.get(answer.verdict, "undecided"), answer.seconds, sizes)
+
+
+def by_cvc5(obligation: Obligation, seconds: float = 10) -> Decision:
+    """cvc5's verdict: on all integers, which proves the same of sizes, else on sizes.
+
+    Raises UsageError if it is not installed.
+    """
+    wider = _by_cvc5(obligation, unbounded(obligation.script), seconds / 3)
+    if wider.verdict == "proved":
+        return wider
+    found = _by_cvc5(obligation, obligation.script, seconds)
+    return replace(found, seconds=found.seconds + wider.seconds)
+
+
+def unbounded(script: str) -> str:
+    """The script about all integers. If it has no model, neither has the script about sizes."""
+    return _BOUNDS.sub("", script)
+
+
+_BOUNDS: Final = re.compile(rf"^\(assert \(<= 0 \S+ {MAX_DIM}\)\)\n", re.M)
+"""The lines of a script that bound its sizes."""
+
+
+def _by_cvc5(obligation: Obligation, text: str, seconds: float) -> Decision:
+    try:
+        import cvc5
+    except ImportError:
+        raise UsageError("cvc5 is not installed: pip install cvc5") from None
+    solver = cvc5.Solver()
+    solver.setOption("tlimit-per", str(max(round(seconds * 1000), 1)))  # 0 is no limit
+    solver.setOption("produce-models", "true")
+    parser = cvc5.InputParser(solver)
+    script = f"(set-logic ALL)\n{text}\n(check-sat)\n"
+    parser.setStringInput(cvc5.InputLanguage.SMT_LIB_2_6, script, "obligation")
+    symbols, answer, start = parser.getSymbolManager(), "", time.monotonic()
+    while not (command := parser.nextCommand()).isNull():
+        answer = command.invoke(solver, symbols).strip() or answer
+    seconds = time.monotonic() - start
+    named = [term for term in symbols.getDeclaredTerms() if " " not in str(term)] if answer == "sat" else []
+    sizes = ", ".join(f"{str(term).strip('|')} = {solver.getValue(term)}" for term in named)
+    return Decision(obligation, "cvc5", _VERDICTS.get(answer, "undecided"), seconds, sizes)
+
+
+def decided(obligation: Obligation, backend: Backend, seconds: float = 10) -> Decision:
+    """Z3's verdict, or cvc5's where Z3 has none. Raises UsageError if cvc5 is needed and not installed."""
+    first = by_z3(obligation, backend, seconds)
+    return first if first.verdict != "undecided" else by_cvc5(obligation, seconds)
+
+
+def asked(obligation: Obligation, solvers: Solvers, backend: Backend, seconds: float = 10) -> tuple[Decision, ...]:
+    """The verdict of each solver that is asked. Raises UsageError if cvc5 is named and not installed."""
+    if solvers == "cvc5":
+        return (by_cvc5(obligation, seconds),)
+    first = by_z3(obligation, backend, seconds)
+    left = first.verdict == "undecided" and has_cvc5()
+    return (first, by_cvc5(obligation, seconds)) if solvers == "both" or (solvers == "auto" and left) else (first,)
+
+
+def has_cvc5() -> bool:
+    """cvc5 is installed."""
+    return find_spec("cvc5") is not None
+
+
+__all__ = ["RLIMIT", "Decision", "Solvers", "Verdict", "asked", "by_cvc5", "by_z3", "decided", "has_cvc5", "unbounded"]

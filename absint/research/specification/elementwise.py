@@ -1,0 +1,120 @@
+"""Operators that compute each element from elements at the same place.
+
+Unary ones keep the shape. Since opset 7 the others broadcast as numpy does ("Multidirectional Broadcasting" of
+Broadcasting.md): aligned at the last axis, two sizes fit if they are equal or one is 1, and that one is repeated.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Final
+
+from absint.research.specification.formulas import Defined, Term, both, either, equal, implies, negated
+from absint.research.specification.node import Input, Node, Output, tensor
+from absint.research.specification.specs import at, specifies
+
+SAME_SHAPE: Final = [at("N C H"), at(""), at("4 N"), at("N N 1")]
+
+UNARY: Final = (
+    "Abs Acos Acosh Asin Asinh Atan Atanh Ceil Cos Cosh Elu Erf Exp Floor HardSigmoid HardSwish Identity IsInf IsNaN "
+    "LeakyRelu Log Mish Neg Reciprocal Relu Round Selu Sigmoid Sign Sin Sinh Softplus Softsign Sqrt Swish Tan Tanh "
+    "ThresholdedRelu Celu Gelu Shrink"
+)
+
+
+@specifies(UNARY, grid=SAME_SHAPE)
+def unary(node: Node) -> Output:
+    """The shape of the input."""
+    return tensor(node.input(0).dims)
+
+
+@specifies("Not", grid=[at("bool: N C"), at("bool:")])
+@specifies("BitwiseNot", grid=[at("int64: N C"), at("int64:")])
+def unary_of_other_types(node: Node) -> Output:
+    """The shape of the input."""
+    return tensor(node.input(0).dims)
+
+
+@specifies("Cast", first=6, grid=[at("N C", to=7), at("", to=1), at("bool: N", to=1)])
+def cast(node: Node) -> Output:
+    """The shape of the input."""
+    return tensor(node.input(0).dims)
+
+
+@specifies("CastLike", grid=[at("N C", "int64: K")])
+def cast_like(node: Node) -> Output:
+    """The shape of the first input."""
+    return tensor(node.input(0).dims)
+
+
+TWO: Final = [
+    ("N C", "M D"),
+    ("N C", "D"),
+    ("C", "N D"),
+    ("N", ""),
+    ("", ""),
+    ("N 1 H", "M C 1"),
+    ("N 4", "M 1"),
+    ("N", "3"),
+    ("N C", "N C"),
+]
+
+
+def _pairs(dtype: str) -> list[tuple[str, str]]:
+    return [(f"{dtype}: {a}", f"{dtype}: {b}") for a, b in TWO]
+
+
+@specifies("Add Sub Mul Div Pow", first=7, grid=[at(*pair) for pair in TWO])
+@specifies("Less Greater", first=7, grid=[at(*pair) for pair in TWO])
+@specifies("Equal", first=7, grid=[at(*pair) for pair in _pairs("int64")])
+@specifies("LessOrEqual GreaterOrEqual", grid=[at(*pair) for pair in TWO])
+@specifies("Mod BitwiseAnd BitwiseOr BitwiseXor", grid=[at(*pair) for pair in _pairs("int64")])
+@specifies("BitShift", grid=[at(*pair, direction="LEFT") for pair in _pairs("uint8")])
+@specifies("And Or Xor", first=7, grid=[at(*pair) for pair in _pairs("bool")])
+@specifies(
+    "Max Min Sum Mean",
+    first=8,
+    grid=[*(at(*pair) for pair in TWO), at("N C"), at("N C", "M D", "L E"), at("N", "M", "")],
+)
+@specifies("StringConcat", grid=[at(f"string: {a}", f"string: {b}") for a, b in TWO])
+@specifies("Where", grid=[at("bool: N C", "M D", "L E"), at("bool: N", "M D", ""), at("bool:", "N", "N")])
+def broadcasting(node: Node) -> Output:
+    """The shape after broadcasting."""
+    if node.operator in ("Div", "Mod"):
+        divisors = node.input(1).elements or ()
+        for divisor in () if any(found.op == "fraction" for found in divisors) else divisors:
+            node.requires(negated(equal(divisor, 0)), "an integer must not be divided by 0")
+    return tensor(broadcast(node, node.given()))
+
+
+@specifies("SwiGLU", grid=[at("N C", "M D"), at("N", "M"), at("", ""), at("N C", "M")])
+def alike(node: Node) -> Output:
+    """The shape of both inputs."""
+    a, b = node.input(0), node.input(1)
+    node.demand(a.rank == b.rank, "the inputs must have one shape")
+    for size, other in zip(a.dims, b.dims, strict=True):
+        node.requires(equal(size, other), "the inputs must have one shape")
+    return tensor(a.dims)
+
+
+def broadcast(node: Node, inputs: Sequence[Input]) -> list[Defined]:
+    """The sizes after multidirectional broadcasting, aligned at the last axis."""
+    rank = max(found.rank for found in inputs)
+    sizes = []
+    for axis in range(-rank, 0):
+        present = [found.dims[axis] for found in inputs if found.rank >= -axis]
+        for i, a in enumerate(present):
+            for b in present[i + 1 :]:
+                node.requires(either(equal(a, b), equal(a, 1), equal(b, 1)), f"sizes of axis {axis} must broadcast")
+        sizes.append(broadcast_size(present))
+    return sizes
+
+
+def broadcast_size(sizes: Sequence[Term]) -> Defined:
+    """1 if all sizes are, else the size of those that are not 1."""
+    return Defined(
+        lambda q: both(
+            *[implies(negated(equal(size, 1)), equal(q, size)) for size in sizes],
+            either(*[negated(equal(size, 1)) for size in sizes], equal(q, 1)),
+        )
+    )

@@ -1,0 +1,225 @@
+"""More operators of onnxruntime: those of ONNX in its own domain, packed products, embeddings; images of old."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Final
+
+from absint.research.specification.formulas import Term, both, either, equal, greatest, term
+from absint.research.specification.generators import numbers_in_range, quantise
+from absint.research.specification.images import sample_grid
+from absint.research.specification.indexing import gather_nd
+from absint.research.specification.layout import pad
+from absint.research.specification.node import Node, Output, tensor
+from absint.research.specification.pools import global_pool, pool
+from absint.research.specification.products import multiplied
+from absint.research.specification.specs import Function, Instance, at, specifies
+
+MICROSOFT: Final = "com.microsoft"
+
+
+def _as_of(version: int, function: Function) -> Function:
+    """The specification of a version of ONNX."""
+
+    def of_version(node: Node) -> Output | Sequence[Output]:
+        node.version = version
+        return function(node)
+
+    of_version.__doc__ = function.__doc__
+    return of_version
+
+
+specifies("Pad", domain=MICROSOFT, grid=[at("N C", "= 0 1 2 3"), at("N C", "= a b c d"), at("N C", "= -1 0 0 -2")])(
+    _as_of(13, pad)
+)
+specifies("GatherND", domain=MICROSOFT, grid=[at("N C H", "int64=0: I 2"), at("N C", "int64=0: I J 1")])(
+    _as_of(11, gather_nd)
+)
+specifies("GridSample", domain=MICROSOFT, grid=[at("N C H W", "M I J 2")])(_as_of(16, sample_grid))
+specifies(
+    "Range",
+    domain=MICROSOFT,
+    grid=[
+        *[at(". 0", ". n", ". 1"), at(". a", ". b", ". 2"), at(". 5", ". n", ". -3")],
+        *[at(". 3", ". n", ". d"), at(". 2", ". 9", ". 3")],
+    ],
+)(_as_of(11, numbers_in_range))
+specifies("QuantizeLinear", domain=MICROSOFT, grid=[at("N C", "", "uint8:"), at("N C H", "K", "uint8: L", axis=1)])(
+    _as_of(13, quantise)
+)
+specifies(
+    "DequantizeLinear",
+    domain=MICROSOFT,
+    grid=[at("uint8: N C", "", "uint8:"), at("uint8: N C", ""), at("uint8: N C H", "K", "uint8: L", axis=1)],
+)(_as_of(13, quantise))
+
+
+@specifies(
+    "QLinearAveragePool",
+    domain=MICROSOFT,
+    grid=[
+        at("uint8: N C H", "", "uint8:", "", "uint8:", kernel_shape=[3], strides=[2]),
+        at("uint8: N C H W", "", "uint8:", "", "uint8:", kernel_shape=[2, 3], pads=[1, 0, 0, 1]),
+    ],
+)
+def average(node: Node) -> Output | Sequence[Output]:
+    """As AveragePool."""
+    if node.integer("channels_last"):
+        raise LookupError("channels are the second axis here")
+    for size in node.input(0).dims:
+        node.limits(size >= 3, "onnxruntime may crash if there is nothing to compute")
+    return pool(node)
+
+
+@specifies(
+    "QLinearGlobalAveragePool",
+    domain=MICROSOFT,
+    grid=[at("uint8: N C H W", "float: = 1", "uint8: 1", "float: = 1", "uint8: 1")],
+)
+def global_average(node: Node) -> Output | Sequence[Output]:
+    """As GlobalAveragePool."""
+    if node.integer("channels_last"):
+        raise LookupError("channels are the second axis here")
+    for size in node.input(0).dims:
+        node.limits(size >= 1, "onnxruntime may refuse an image without elements")
+    return global_pool(node)
+
+
+def _packed(rows: int, columns: int, block: int, *extra: str | None) -> Instance:
+    blocks = -(-rows // block)
+    found = at("B N K", f"uint8: {columns} {blocks} {block // 2}", f"{columns * blocks}", *extra)
+    return found._replace(attributes={"K": rows, "N": columns, "block_size": block, "bits": 4})
+
+
+@specifies(
+    "MatMulNBits", domain=MICROSOFT, grid=[_packed(32, 8, 16), _packed(16, 3, 16), _packed(40, 2, 32, "uint8: 2")]
+)
+def packed_product(node: Node) -> Output:
+    """A with its last axis replaced by the columns of the packed matrix."""
+    a = node.input(0)
+    node.requires(equal(a.dims[-1], node.integer("K")), "A must have a column for each row of the packed matrix")
+    return tensor([*a.dims[:-1], node.integer("N")])
+
+
+@specifies("MulInteger", domain=MICROSOFT, grid=[at("uint8: N C", "uint8:", "uint8: M D", "uint8:")])
+def integer_product(node: Node) -> Output:
+    """The shape after broadcasting."""
+    from absint.research.specification.elementwise import broadcast
+
+    return tensor(broadcast(node, [node.input(0), node.input(2)]))
+
+
+@specifies("MatMulInteger16", domain=MICROSOFT, grid=[at("int16: N K", "int16: L M"), at("int16: B N K", "int16: L M")])
+def product(node: Node) -> Output:
+    """As MatMul."""
+    return tensor(multiplied(node, node.input(0), node.input(1)))
+
+
+@specifies(
+    "CropAndResize",
+    domain=MICROSOFT,
+    grid=[at("N C H W", "R K", "int32=0: S", "int32: = 2 3"), at("N C H W", "R 4", "int32=0: R", "int32: = h w")],
+)
+def crops(node: Node) -> Output:
+    """(regions, C, the two sizes)."""
+    x, regions, images, wanted = node.input(0), node.input(1), node.input(2), node.elements(3) or ()
+    fits = both(equal(regions.dims[1], 4), equal(images.dims[0], regions.dims[0]))
+    node.requires(fits, "a region must have four corners, and an image")
+    node.limits(fits, "onnxruntime may read beyond regions and indices")
+    node.requires(either(x.dims[0] >= 1, equal(regions.dims[0], 0)), "every region must name an image")
+    for size in wanted:
+        node.requires(size >= 1, "a crop must have an element")
+    for size in x.dims:
+        node.limits(size >= 1, "onnxruntime needs an image")
+    return tensor([regions.dims[0], x.dims[1], *wanted])
+
+
+@specifies("Rfft", domain=MICROSOFT, grid=[at("N C", signal_ndim=1, normalized=0, onesided=1)])
+def real_fourier(node: Node) -> Output:
+    """The last axis halved, plus one, and two numbers for each."""
+    x = node.input(0)
+    return tensor([*x.dims[:-1], greatest(lambda q: (q - 1) * 2 <= x.dims[-1]), 2])
+
+
+@specifies(
+    "EmbedLayerNormalization",
+    domain=MICROSOFT,
+    grid=[
+        at("int32=0: B S", "int32=0: B S", "V D", "P D", "T D", "D", "D", outputs=2),
+        at("int32=0: B S", None, "V D", "P E", None, "F", "G", outputs=2),
+    ],
+)
+def embedding(node: Node) -> list[Output]:
+    """(batch, steps, hidden), and a number for each row."""
+    ids, words, places = node.input(0), node.input(2), node.input(3)
+    hidden = words.dims[1]
+    for other in (places.dims[1], node.input(5).dims[0], node.input(6).dims[0]):
+        node.requires(equal(hidden, other), "tables and weights must have one size")
+        node.limits(equal(hidden, other), "onnxruntime may read beyond tables of other sizes")
+    node.requires(either(places.dims[0] >= ids.dims[1], equal(ids.dims[0], 0)), "every position must have a row")
+    segments = node.optional(4)
+    for table in (words, *([] if segments is None else [segments])):
+        node.limits(table.dims[0] >= 1, "every token must have a row")
+    for size in (*ids.dims, hidden):
+        node.limits(size >= 1, "onnxruntime needs tokens")
+    return [tensor([*ids.dims, hidden]), tensor([ids.dims[0]])][: node.outputs]
+
+
+@specifies(
+    "MultiHeadAttention",
+    domain=MICROSOFT,
+    grid=[
+        at("B S 8", "B L 8", "B M 6", num_heads=2),
+        at("B S 8", "C L 8", "D L 8", num_heads=2),
+        at("B S 8", "B L 8", "B L 8", None, None, None, "B 2 P 4", "B 2 P 4", outputs=3, num_heads=2),
+    ],
+)
+def multi_head(node: Node) -> list[Output]:
+    """(batch, steps, size of all values); keys and values of all steps, past ones first."""
+    q, k, v = (node.input(place) for place in range(3))
+    heads = node.integer("num_heads")
+    if not q.rank == k.rank == v.rank == 3 or node.optional(8) is not None:
+        raise LookupError("packed inputs without a buffer are specified")
+    for size, other in ((q.dims[0], k.dims[0]), (q.dims[0], v.dims[0]), (k.dims[1], v.dims[1])):
+        node.requires(equal(size, other), "batches and steps must agree")
+    for size in (*q.dims, *k.dims):
+        node.limits(size >= 1, "onnxruntime needs axes that are not empty")
+    past = node.optional(6)
+    steps: Term = k.dims[1] if past is None else past.dims[2] + k.dims[1]
+    present = [tensor([q.dims[0], heads, steps, term(int(str(x.dims[2])) // heads)]) for x in (k, v)]
+    return [tensor([*q.dims[:2], v.dims[2]]), *present][: node.outputs]
+
+
+@specifies("Affine", grid=[at("N C", alpha=2.0, beta=1.0)])
+@specifies("ScaledTanh ParametricSoftplus", grid=[at("N C", alpha=2.0, beta=1.0)])
+@specifies("Scale", grid=[at("N C H", scale=2.0)])
+def mapped(node: Node) -> Output:
+    """The shape of X."""
+    return tensor(node.input(0).dims)
+
+
+@specifies("ImageScaler", grid=[at("N C H W", bias=[1.0, 2.0], scale=2.0)])
+def scaled_image(node: Node) -> Output:
+    """The shape of the images; a bias for each channel."""
+    x = node.input(0)
+    if x.rank != 4:
+        raise LookupError("onnxruntime runs other ranks")
+    node.requires(equal(x.dims[1], len(node.ratios("bias"))), "there must be a bias for each channel")
+    return tensor(x.dims)
+
+
+@specifies("Crop", grid=[at("N C H W", border=[1, 0, 2, 1]), at("N C H W", border=[1, 1, 0, 0], scale=[2, 1])])
+def crop(node: Node) -> Output:
+    """Without the border (left, top, right, bottom), or of the given sizes behind it."""
+    x = node.input(0)
+    left, top, right, bottom = node.integers("border") or []
+    given = node.integers("scale")
+    sizes: list[Term] = []
+    for place, (size, before, after) in enumerate(((x.dims[2], top, bottom), (x.dims[3], left, right))):
+        if given:
+            node.requires(before + term(given[place]) <= size, "the image must have room for the border")
+            sizes.append(term(given[place]))
+        else:
+            node.requires(size >= before + after, "the image must have room for the border")
+            sizes.append(size - before - after)
+    return tensor([*x.dims[:2], *sizes])

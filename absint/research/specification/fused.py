@@ -1,0 +1,214 @@
+"""Operators of com.microsoft that fuse or extend those of ONNX: onnxruntime's docs/ContribOperators.md."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from absint.research.specification.elementwise import broadcast
+from absint.research.specification.formulas import Term, either, equal, greatest, product
+from absint.research.specification.layout import number, with_one
+from absint.research.specification.node import Input, Node, Output, tensor
+from absint.research.specification.products import fits_into
+from absint.research.specification.specs import at, specifies
+from absint.research.specification.windows import CONVOLUTIONS, sliding
+
+MICROSOFT: Final = "com.microsoft"
+
+
+@specifies("Gelu QuickGelu", domain=MICROSOFT, grid=[at("N C"), at(""), at("N C H W")])
+@specifies("SampleOp", domain=MICROSOFT, grid=[at("N C"), at("")])
+@specifies("MurmurHash3", domain=MICROSOFT, grid=[at("int32: N C"), at("int32: N")])
+@specifies("Trilu", domain=MICROSOFT, grid=[at("N M"), at("B N M", upper=0)])
+def like(node: Node) -> Output:
+    """The shape of the input."""
+    return tensor(node.input(0).dims)
+
+
+@specifies("Inverse", domain=MICROSOFT, grid=[at("N N"), at("B N N"), at("2 2")])
+def inverse(node: Node) -> Output:
+    """The shape of the input: square matrices."""
+    x = node.input(0)
+    for size in x.dims:
+        node.limits(size >= 1, "onnxruntime may not invert empty matrices")
+    return tensor(x.dims)
+
+
+@specifies("BiasGelu", domain=MICROSOFT, grid=[at("N C", "D"), at("N C H", "D"), at("N", "D")])
+@specifies("FastGelu", domain=MICROSOFT, grid=[at("N C", "D"), at("N C H"), at("N C H", "D")])
+def biased(node: Node) -> Output:
+    """The shape of X; a bias for each place of the last axis."""
+    x, bias = node.input(0), node.optional(1)
+    if bias is not None:
+        if bias.rank != 1 or x.rank == 0 or (x.rank == 1 and node.operator == "FastGelu"):
+            raise LookupError("onnxruntime may broadcast X too")
+        node.requires(equal(bias.dims[0], x.dims[-1]), "the bias must have the size of the last axis")
+    return tensor(x.dims)
+
+
+@specifies(
+    "FusedMatMul",
+    domain=MICROSOFT,
+    grid=[
+        at("N K", "L M"),
+        at("K N", "M L", transA=1, transB=1),
+        at("B K N", "D L M", transA=1),
+        at("A B N K", "M L", transB=1, alpha=0.5),
+        at("N B K", "L D M", transBatchA=1, transBatchB=1),
+        at("K", "L M"),
+    ],
+)
+@specifies("TransposeMatMul", domain=MICROSOFT, grid=[at("N K", "L M"), at("B K N", "D M L", transA=1, transB=1)])
+def fused_product(node: Node) -> Output:
+    """A B, the first batch axis moved before the rows, then the last two swapped, as the attributes ask for."""
+    a, b = (
+        _turned(node.input(place), node.integer(f"transBatch{name}"), node.integer(f"trans{name}"))
+        for place, name in enumerate("AB")
+    )
+    rows, inner = (a[-2:-1], a[-1])
+    node.requires(equal(inner, b[-2]), "columns of A must be rows of B")
+    return tensor([*broadcast(node, [Input(tuple(a[:-2])), Input(tuple(b[:-2]))]), *rows, b[-1]])
+
+
+def _turned(x: Input, batch_last: int, swapped: int) -> list[Term]:
+    sizes = list(x.dims)
+    if batch_last:
+        sizes = [*sizes[1:-1], sizes[0], sizes[-1]]
+    if swapped and len(sizes) > 1:
+        sizes[-2:] = sizes[:-3:-1]
+    return sizes
+
+
+@specifies(
+    "FusedGemm",
+    domain=MICROSOFT,
+    grid=[
+        at("M K", "L N", "D E", activation="Relu"),
+        at("K M", "N L", "D", transA=1, transB=1, activation="Relu"),
+        at("M K", "L N", "", activation="Relu"),
+    ],
+)
+def fused_gemm(node: Node) -> Output:
+    """A B + C, activated."""
+    a, b, c = (node.input(place) for place in range(3))
+    rows, inner = a.dims[::-1] if node.integer("transA") else a.dims
+    other, columns = b.dims[::-1] if node.integer("transB") else b.dims
+    node.requires(equal(inner, other), "columns of A must be rows of B")
+    fits_into(node, c, [rows, columns])
+    return tensor([rows, columns])
+
+
+FUSED: Final = [item._replace(attributes={**item.attributes, "activation": "Relu"}) for item in CONVOLUTIONS]
+
+
+@specifies("FusedConv", domain=MICROSOFT, grid=FUSED)
+def fused_convolution(node: Node) -> Output:
+    """As Conv."""
+    return sliding(node)
+
+
+SKIPPED: Final = [
+    at("B S D", "B S D", "E"),
+    at("B S D", "B T E", "D"),
+    at("N D", "N D", "E", outputs=1),
+    at("B S D", "B S D", "D", outputs=4),
+]
+
+
+@specifies(
+    "SkipLayerNormalization",
+    domain=MICROSOFT,
+    grid=[*SKIPPED, at("B S D", "B S D", "D", "E", "F"), at("B S D", "B S D", "D", None, "F")],
+)
+@specifies("SkipSimplifiedLayerNormalization", domain=MICROSOFT, grid=[*SKIPPED, at("B S D", "B S D", "D", "E")])
+def skip_normalisation(node: Node) -> list[Output]:
+    """The shape of the input; two statistics of each row, and the sum that is normalised."""
+    x, skip = node.input(0), node.input(1)
+    for size, other in list(zip(x.dims, skip.dims, strict=True))[-2:]:
+        node.requires(equal(size, other), "input and skip must agree")
+    for place in range(2, len(node.inputs)):
+        vector = node.optional(place)
+        if vector is not None:
+            node.requires(equal(vector.dims[0], x.dims[-1]), "weights must have the size of the last axis")
+    node.requires(x.dims[-1] >= 1, "the last axis must have an element")
+    moments = tensor([*x.dims[:-1], 1])
+    return [tensor(x.dims), moments, moments, tensor(x.dims)][: node.outputs]
+
+
+SIMPLIFIED: Final = [
+    at("N C H", "D"),
+    at("N C", "D", outputs=2),
+    at("N C H", "A D", axis=1, outputs=2),
+    at("N C", "D", axis=2),
+]
+
+
+@specifies("SimplifiedLayerNormalization", grid=SIMPLIFIED)
+def simplified_normalisation(node: Node) -> list[Output]:
+    """The shape of X; the statistic keeps the axes before `axis`, and has 1 for the others."""
+    x, scale = node.input(0), node.input(1)
+    axis = node.axis(node.integer("axis", -1), x.rank)
+    for size, wanted in zip(scale.dims[::-1], x.dims[::-1], strict=False):
+        node.limits(equal(size, wanted), "the scale must have the shape of what is normalised")
+    node.limits(product(x.dims[axis:]) >= 1, "onnxruntime needs an element on the normalised axes")
+    return [tensor(x.dims), tensor([*x.dims[:axis], *[1] * (x.rank - axis)])][: node.outputs]
+
+
+@specifies("CDist", domain=MICROSOFT, grid=[at("N K", "M L"), at("N 3", "M 3", metric="sqeuclidean")])
+def distances(node: Node) -> Output:
+    """A number for each pair of rows."""
+    a, b = node.input(0), node.input(1)
+    node.requires(equal(a.dims[1], b.dims[1]), "rows must have one length")
+    for size in (*a.dims, *b.dims):
+        node.limits(size >= 1, "onnxruntime may fail on matrices without elements")
+    return tensor([a.dims[0], b.dims[0]])
+
+
+@specifies(
+    "ExpandDims",
+    domain=MICROSOFT,
+    grid=[
+        *[at("N C", "int32: . 0"), at("N C", "int32: . 2"), at("N", "int32: . -1"), at("N C", "int32: . a")],
+        *[at("= a b", "int32: . 0"), at("N C", "int32: . 3")],
+    ],
+)
+def expand_dims(node: Node) -> Output:
+    """With an axis of size 1."""
+    x, (axis,) = node.input(0), node.elements(1) or ()
+    if number(axis) is None:
+        return tensor(with_one(x.dims, node.place(axis, x.rank + 1)))
+    place = node.axis(number(axis) or 0, x.rank + 1)
+    return tensor([*x.dims[:place], 1, *x.dims[place:]])
+
+
+@specifies(
+    "UnfoldTensor",
+    domain=MICROSOFT,
+    grid=[at("N C", size=2), at("N C", dim=0, size=3, step=2), at("N", dim=0, size=1), at("N C", dim=2, size=1)],
+)
+def unfold(node: Node) -> Output:
+    """All windows of `size` along an axis, `step` apart, on a new last axis."""
+    x, size, step = node.input(0), node.integer("size"), node.integer("step", 1)
+    axis = node.axis(node.integer("dim", -1), x.rank)
+    node.requires(x.dims[axis] >= size, "a window must fit the axis")
+    count = greatest(lambda q: (q - 1) * step + size <= x.dims[axis])
+    return tensor([*x.dims[:axis], count, *x.dims[axis + 1 :], size])
+
+
+@specifies("ComplexMul ComplexMulConj", domain=MICROSOFT, grid=[at("N 2", "M 2"), at("N C 2", "M D 2")])
+def complex_product(node: Node) -> Output:
+    """Complex numbers, of two floats each, broadcast."""
+    return tensor(broadcast(node, node.given()))
+
+
+@specifies("IsAllFinite", domain=MICROSOFT, grid=[at("N C"), at("N", "M K")])
+def scalar(node: Node) -> Output:
+    """A truth."""
+    return tensor([])
+
+
+@specifies("TorchEmbedding", domain=MICROSOFT, grid=[at("V D", "int64=0: N"), at("V D", "int64=0: N S")])
+def embedding(node: Node) -> Output:
+    """A row of the table for each index."""
+    table, indices = node.input(0), node.input(1)
+    node.requires(either(table.dims[0] >= 1, equal(product(indices.dims), 0)), "every index must have a row")
+    return tensor([*indices.dims, table.dims[1]])

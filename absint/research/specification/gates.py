@@ -1,0 +1,388 @@
+"""Operators of com.microsoft on streams that run side by side, their norms and gates; layers on packed or quantised
+tensors: onnxruntime's docs/ContribOperators.md.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Final, NamedTuple
+
+from absint.research.specification.elementwise import broadcast
+from absint.research.specification.formulas import Defined, Term, either, equal, implies, product, term
+from absint.research.specification.node import Input, Node, Output, tensor
+from absint.research.specification.pools import pool
+from absint.research.specification.products import multiplied
+from absint.research.specification.recurrent import recurrent
+from absint.research.specification.specs import at, specifies
+
+MICROSOFT: Final = "com.microsoft"
+
+_SCALES: Final = (None, None, None, None, None, "1", "uint8: 1", "1", "uint8: 1")
+"""What an LSTM leaves out, then the scales and zero points of its weights."""
+
+
+def _same(node: Node, place: int, sizes: Sequence[Term | int]) -> None:
+    """An input has these sizes."""
+    dims = node.input(place).dims
+    node.demand(len(dims) == len(sizes), f"input {place} must have rank {len(sizes)}")
+    for size, wanted in zip(dims, sizes, strict=True):
+        node.requires(equal(size, wanted), f"the sizes of input {place} must fit")
+
+
+@specifies(
+    "ScaledSiLU", domain=MICROSOFT, grid=[at("N C"), at("N C", ""), at("", ""), at("N C", "1"), at("N C H W", "")]
+)
+def scaled(node: Node) -> Output:
+    """The shape of X; the scale is a scalar."""
+    factor = node.optional(1)
+    node.demand(factor is None or factor.rank == 0, "the scale must be a scalar")
+    return tensor(node.input(0).dims)
+
+
+@specifies(
+    "GatedAdd",
+    domain=MICROSOFT,
+    grid=[
+        at("N H", "M D", "K 1"),
+        at("B S H", "B S H", "C T L"),
+        at("H", "D", "K"),
+        at("N H", "M D", "K"),
+        at("", "", ""),
+    ],
+)
+def gated_sum(node: Node) -> Output:
+    """The shape of X, which is that of Y; the gate has one number for each row."""
+    x = node.input(0)
+    if node.optional(3) is not None:
+        raise LookupError("only devices have kernels for this form")
+    node.demand(x.rank >= 1, "X must not be a scalar")
+    node.requires(x.dims[-1] >= 1, "rows must not be empty")
+    _same(node, 1, x.dims)
+    _same(node, 2, [*x.dims[:-1], 1])
+    return tensor(x.dims)
+
+
+@specifies(
+    "GatedRMSNorm",
+    domain=MICROSOFT,
+    grid=[
+        at("N H", "3", "M D"),
+        at("B S H", "4", "B S H", activation="sigmoid"),
+        at("N H", "2 2", "N H"),
+        at("N H", "", "N H"),
+        at("N H", "0", "N H"),
+        at("H", "1", "D"),
+        at("", "3", ""),
+    ],
+)
+def gated_norm(node: Node) -> Output:
+    """The shape of X, which is that of the gate; the last axis is cut into groups of the size of the scale."""
+    x, scale = node.input(0), node.input(1)
+    group = product(scale.dims)
+    node.demand(x.rank >= 1, "X must not be a scalar")
+    _same(node, 2, x.dims)
+    node.requires(group >= 1, "the scale must not be empty")
+    node.requires(implies(group >= 1, equal(x.dims[-1] % group, 0)), "the last axis must divide into groups")
+    return tensor(x.dims)
+
+
+class _Streams(NamedTuple):
+    """The sizes of streams: those before, their count, and the features of each."""
+
+    lead: Sequence[Term]
+    branches: Term | int
+    features: Term
+
+
+def _streams(node: Node) -> _Streams:
+    """Streams (..., C, H), or (..., C * H) where the attribute num_branches is C."""
+    x, count = node.input(0), node.integer("num_branches")
+    node.demand(count >= 0 and x.rank >= (1 if count else 2), "the streams need axes")
+    if count:
+        node.requires(x.dims[-1] >= 1, "streams have features")
+        node.requires(equal(x.dims[-1] % count, 0), "the last axis must hold the streams")
+        return _Streams(x.dims[:-1], count, x.dims[-1] // count)
+    for size in x.dims[-2:]:
+        node.requires(size >= 1, "there must be streams, and they must have features")
+    return _Streams(x.dims[:-2], x.dims[-2], x.dims[-1])
+
+
+def _fit(node: Node, place: int, streams: _Streams, *, flat: bool = False) -> None:
+    """An input is a gate for each stream, (..., C) or (..., C, 1), or for each feature."""
+    gate, (lead, branches, features) = node.input(place).dims, streams
+    node.demand(len(gate) - len(lead) in (1, 2), "there must be a gate for each stream or feature")
+    for size, wanted in zip(gate, lead, strict=False):
+        node.requires(equal(size, wanted), "the gate must have the leading sizes of the streams")
+    if len(gate) == len(lead) + 1:
+        of_features = [equal(gate[-1], branches * features)] if flat else []
+        node.requires(either(equal(gate[-1], branches), *of_features), "there must be a gate for each stream")
+    else:
+        node.requires(equal(gate[-2], branches), "there must be a gate for each stream")
+        node.requires(either(equal(gate[-1], 1), equal(gate[-1], features)), "there must be a gate for each feature")
+
+
+@specifies(
+    "HyperConnectionPreMix",
+    domain=MICROSOFT,
+    grid=[
+        at("N C H", "M D"),
+        at("B S C H", "B S D K"),
+        at("N L", "M D", num_branches=3),
+        at("N L", "M D K", num_branches=2),
+        at("N", "D"),
+    ],
+)
+def mixed_before(node: Node) -> Output:
+    """The streams in one: their leading sizes, then the features."""
+    streams = _streams(node)
+    _fit(node, 1, streams, flat=bool(node.integer("num_branches")))
+    return tensor([*streams.lead, streams.features])
+
+
+@specifies(
+    "HyperConnectionPostMix",
+    domain=MICROSOFT,
+    grid=[
+        at("N C H", "M K", "N D", "N I J"),
+        at("N C H", "N H", "M D K", "N C C"),
+        at("N L", "M K", "N D", "N I J", num_branches=2),
+        at("C H", "H", "D", "I J"),
+    ],
+)
+def mixed_after(node: Node) -> Output:
+    """The shape of the streams; the block gives the features of one, and a matrix mixes them."""
+    streams = _streams(node)
+    _same(node, 1, [*streams.lead, streams.features])
+    if node.optional(3) is not None:
+        _same(node, 3, [*streams.lead, streams.branches, streams.branches])
+    _fit(node, 2, streams)
+    return tensor(node.input(0).dims)
+
+
+@specifies(
+    "BranchwiseRMSNorm",
+    domain=MICROSOFT,
+    grid=[
+        at("N C H"),
+        at("N C H", "K"),
+        at("N C H", "D K"),
+        at("N L", "K", num_branches=3),
+        at("N L", "D K", num_branches=2),
+        at("N C H", ""),
+    ],
+)
+def norm_of_streams(node: Node) -> Output:
+    """The shape of X; the scale has a factor for each feature, of one stream or of all."""
+    streams, scale = _streams(node), node.optional(1)
+    if scale is not None and scale.rank == 1:
+        of_all = equal(scale.dims[0], streams.branches * streams.features)
+        node.requires(either(equal(scale.dims[0], streams.features), of_all), "the scale must fit the features")
+    elif scale is not None:
+        _same(node, 1, [streams.branches, streams.features])
+    return tensor(node.input(0).dims)
+
+
+@specifies(
+    "EngramGate",
+    domain=MICROSOFT,
+    grid=[
+        at("B S C H", "B S C H", "E T D", "I J", "K L"),
+        at("B S C H", "E T I D", "B S H", "C H", "C H", "J K", outputs=2),
+        at("B S C H", "B S C H", "B S H", "C H", "C H", outputs=2),
+        at("B S C", "B S C", "B S", "C H", "C H"),
+    ],
+)
+def engram(node: Node) -> list[Output]:
+    """The shape of the keys, twice: the value with a gate of each stream, and normalised."""
+    key = node.input(0).dims
+    node.demand(len(key) == 4, "keys must have four axes")
+    batch, length, count, features = key
+    _same(node, 1, key)
+    _same(node, 2, [batch, length, features])
+    for place in (3, 4, 5):
+        if place < 5 or node.optional(place) is not None:
+            _same(node, place, [count, features])
+    node.demand(node.outputs < 2 or node.optional(5) is not None, "the second output needs a scale of its own")
+    return [tensor(key)] * node.outputs
+
+
+def _chosen(condition: str, x: str, y: str) -> tuple[str, ...]:
+    return (f"bool: {condition}", f"uint8: {x}", "", "uint8:", f"uint8: {y}", "", "uint8:", "", "uint8:")
+
+
+@specifies(
+    "QLinearWhere",
+    domain=MICROSOFT,
+    grid=[
+        at(*_chosen("N C", "M D", "K E")),
+        at(*_chosen("", "N", "M D")),
+        at(*_chosen("N 1", "C", "")),
+        at(*_chosen("N C", "N C", "M C")),
+    ],
+)
+def where(node: Node) -> Output:
+    """The shape after broadcasting."""
+    return tensor(broadcast(node, [node.input(0), node.input(1), node.input(4)]))
+
+
+@specifies(
+    "QLinearSoftmax",
+    domain=MICROSOFT,
+    grid=[
+        at("uint8: N C", "", "uint8:", "", "uint8:", opset=13),
+        at("uint8: N C H", "", "uint8:", "", "uint8:", opset=13, axis=1),
+        at("uint8: N C H", "", "uint8:", "", "uint8:", opset=11, axis=-2),
+        at("uint8: N C", "", "uint8:", "", "uint8:", opset=13, axis=2),
+    ],
+)
+def softmax(node: Node) -> Output:
+    """The shape of X."""
+    x = node.input(0)
+    node.axis(node.integer("axis", -1), x.rank, unless=either(*[size < 1 for size in x.dims]))
+    for size in x.dims:
+        node.limits(size >= 1, "onnxruntime needs an X that is not empty")
+    return tensor(x.dims)
+
+
+@specifies(
+    "NhwcMaxPool",
+    domain=MICROSOFT,
+    grid=[
+        at("uint8: N H C", kernel_shape=[3], strides=[2]),
+        at("uint8: N H W C", kernel_shape=[2, 3], pads=[1, 0, 0, 1]),
+        at("uint8: N H W C", kernel_shape=[3, 2], strides=[2, 1], dilations=[1, 2]),
+        at("uint8: N H W C", kernel_shape=[2, 2], strides=[2, 2], ceil_mode=1),
+    ],
+)
+def channels_last(node: Node) -> Output:
+    """As MaxPool, with the channels as the last axis."""
+    batch, *sizes, channels = node.input(0).dims
+    inner = Node("MaxPool", 12, [Input((batch, channels, *sizes))], node.attributes)
+    found = pool(inner)
+    node.legal += inner.legal
+    node.limited += inner.limited
+    first, second, *positions = (found if isinstance(found, Output) else found[0]).dims
+    return tensor([first, *positions, second])
+
+
+@specifies(
+    "MatMulBnb4",
+    domain=MICROSOFT,
+    grid=[
+        at("M K", "uint8: 80", "10", K=32, N=5, block_size=16, quant_type=1),
+        at("B M K", "uint8: 80", "10", K=32, N=5, block_size=16, quant_type=1),
+        at("M K", "uint8: 80", "10", K=32, N=5, block_size=16, quant_type=0, transB=0),
+        at("K", "uint8: 80", "10", K=32, N=5, block_size=16, quant_type=0),
+    ],
+)
+def packed(node: Node) -> Output:
+    """A times a packed matrix of K rows and N columns; transposed if transB is 0."""
+    sizes = [node.integer("K"), node.integer("N")]
+    rows, columns = sizes if node.integer("transB", 1) else sizes[::-1]
+    weight = Input((term(rows), term(columns)))
+    result: list[Defined | Term] = multiplied(node, node.input(0), weight)
+    return tensor(result)
+
+
+@specifies(
+    "LinearAttentionGate",
+    domain=MICROSOFT,
+    grid=[
+        at("B S H", "K", "L"),
+        at("B H", "2 K", "L"),
+        at("B S H", "K", "L", "C T D", outputs=2),
+        at("H", "K", "L", outputs=2),
+        at("", "K", "L"),
+    ],
+)
+def decay(node: Node) -> list[Output]:
+    """The shape of the first input, for each output; its last axis are the heads."""
+    x = node.input(0)
+    node.demand(x.rank >= 1, "the heads need an axis")
+    node.requires(x.dims[-1] >= 1, "there must be heads")
+    for place in (1, 2):
+        node.requires(equal(product(node.input(place).dims), x.dims[-1]), "there must be a number for each head")
+    if node.outputs > 1:
+        _same(node, 3, x.dims)
+    return [tensor(x.dims)] * node.outputs
+
+
+@specifies(
+    "NGramRepeatBlock",
+    domain=MICROSOFT,
+    grid=[
+        at("int64=0: B L", "C V", ngram_size=2),
+        at("int64=0: B 3", "B V", ngram_size=3),
+        at("int64=0: B", "B V", ngram_size=2),
+    ],
+)
+def blocked(node: Node) -> Output:
+    """The shape of the scores, which has a row for each row of tokens."""
+    tokens, scores = node.input(0), node.input(1)
+    node.demand(tokens.rank == scores.rank == 2, "tokens and scores must be matrices")
+    node.requires(equal(tokens.dims[0], scores.dims[0]), "each row of tokens must have scores")
+    node.limits(scores.dims[1] >= 1, "every token must be in the vocabulary")
+    return tensor(scores.dims)
+
+
+@specifies(
+    "DynamicQuantizeLSTM",
+    domain=MICROSOFT,
+    grid=[
+        at("T B I", "uint8: 1 K 16", "uint8: 1 J 16", *_SCALES, outputs=3, hidden_size=4),
+        at("T B I", "uint8: D K 8", "uint8: E J 8", *_SCALES, outputs=3, hidden_size=2),
+    ],
+)
+def quantised_lstm(node: Node) -> list[Output]:
+    """As LSTM, whose weights are transposed."""
+    x, w, r, *others = node.inputs
+    assert x is not None
+    swapped = [Input((a.dims[0], a.dims[2], a.dims[1])) for a in (w, r) if a is not None and a.rank == 3]
+    node.demand(len(swapped) == 2, "the weights must have three axes")
+    inner = Node("LSTM", 14, [x, *swapped, *others[:5]], node.attributes, node.outputs)
+    found = recurrent(inner)
+    node.legal += inner.legal
+    node.limited += inner.limited
+    return [found] if isinstance(found, Output) else list(found)
+
+
+@specifies(
+    "MaxpoolWithMask",
+    domain=MICROSOFT,
+    grid=[
+        at("N C H", "int32=1: N C H", kernel_shape=[2]),
+        at("N C H W", "int32=1: N C H W", kernel_shape=[3, 2], strides=[2, 1], pads=[1, 0, 1, 1]),
+    ],
+)
+def masked_pool(node: Node) -> Output:
+    """As MaxPool, of the elements that the mask keeps."""
+    x, mask = node.input(0), node.input(1)
+    for size, wanted in zip(mask.dims, x.dims, strict=False):
+        node.limits(equal(size, wanted), "onnxruntime may read beyond a mask of other sizes")
+    for size in x.dims:
+        node.limits(size >= 3, "onnxruntime may crash if there is nothing to compute")
+    inner = Node("MaxPool", 12, [x], node.attributes)
+    found = pool(inner)
+    node.legal += inner.legal
+    node.limited += inner.limited
+    return found if isinstance(found, Output) else found[0]
+
+
+@specifies(
+    "MoEGroupRouter",
+    domain=MICROSOFT,
+    grid=[
+        at("N 8", "8", top_k=2, outputs=3),
+        at("B L 8", "D", top_k=2, outputs=3),
+        at("N E", "D", top_k=1, outputs=2),
+    ],
+)
+def scores(node: Node) -> list[Output]:
+    """(tokens, experts), for each output."""
+    logits, bias = node.input(0), node.input(1)
+    if node.optional(2) is not None:
+        raise LookupError("a router without a projection is specified")
+    node.demand(logits.rank >= 1 and bias.rank == 1, "the experts need an axis")
+    node.requires(equal(bias.dims[0], logits.dims[-1]), "each expert must have a bias")
+    node.requires(logits.dims[-1] >= node.integer("top_k", 1), "there must be top_k experts")
+    return [tensor([product(logits.dims[:-1]), logits.dims[-1]])] * node.outputs

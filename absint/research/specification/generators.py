@@ -1,0 +1,168 @@
+"""New tensors: of a shape that is an attribute, an input, or that of another tensor."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from absint.research.specification.formulas import Formula, Term, both, either, equal, greatest, negated, product, term
+from absint.research.specification.layout import number
+from absint.research.specification.node import Held, Node, Output, tensor
+from absint.research.specification.specs import at, specifies
+
+TENSORS = [
+    at(value=Held("int64", (3,), (4, 0, -2))),
+    at(value=Held("int64", (2, 1), (5, 6))),
+    at(value=Held("float", (), (0.5,))),
+    at(value=Held("int32", (0,), ())),
+]
+
+
+@specifies("Constant", grid=TENSORS)
+@specifies(
+    "Constant",
+    first=12,
+    grid=[
+        *TENSORS,
+        at(value_int=-7),
+        at(value_ints=[3, 0]),
+        at(value_float=1.5),
+        at(value_floats=[1.5, 2.0, 0.0]),
+        at(value_string="a"),
+        at(value_strings=["a", "b"]),
+    ],
+)
+def constant(node: Node) -> Output:
+    """The tensor in the one attribute; a number is a scalar, a list a vector."""
+    if len(node.attributes) != 1 or "sparse_value" in node.attributes:
+        raise LookupError("one dense value is specified")
+    ((name, value),) = node.attributes.items()
+    if isinstance(value, Held):
+        numbers = [term(int(number)) for number in value.numbers] if "int" in value.dtype else None
+        return tensor(value.dims, numbers)
+    if name == "value":
+        raise LookupError("the axes of the tensor are not known")
+    if isinstance(value, Sequence) and not isinstance(value, str):
+        return tensor([len(value)], node.integers(name) if name == "value_ints" else None)
+    return tensor([], [term(value)] if isinstance(value, int) else None)
+
+
+@specifies("ConstantOfShape", grid=[at("= n 3"), at("="), at("= n m"), at("= 2 -1"), at("= n-1 m")])
+def constant_of_shape(node: Node) -> Output:
+    """The sizes that the input lists."""
+    sizes = node.elements(0) or ()
+    for size in sizes:
+        node.requires(size >= 0, "a size must not be negative")
+    return tensor(sizes)
+
+
+@specifies("RandomNormal RandomUniform", grid=[at(shape=[3, 4]), at(shape=[0])])
+def random_of_shape(node: Node) -> Output:
+    """The sizes that the attribute lists."""
+    return tensor(node.integers("shape") or [])
+
+
+@specifies("RandomNormalLike RandomUniformLike", grid=[at("N C")])
+@specifies("Bernoulli", grid=[at("N C")])
+@specifies("EyeLike", grid=[at("N M"), at("N")])
+@specifies("BitCast", grid=[at("N C", to=6)])
+def like(node: Node) -> Output:
+    """The shape of the input."""
+    x = node.input(0)
+    if node.operator == "EyeLike":
+        node.demand(x.rank == 2, "the input must be a matrix")
+    return tensor(x.dims)
+
+
+@specifies("Dropout", first=7, grid=[at("N C"), at("N C", outputs=2), at("")])
+@specifies("Dropout", first=12, grid=[at("N C", ""), at("N C", "K", outputs=2)])
+def dropout(node: Node) -> list[Output]:
+    """The shape of the data, and of the mask; the ratio is a scalar."""
+    ratio = node.optional(1)
+    if ratio is not None and ratio.rank > 0:
+        node.refuse("the ratio must be a scalar", unless=equal(product(ratio.dims), 1))
+    return [tensor(node.input(0).dims)] * node.outputs
+
+
+@specifies("Clip", first=11, grid=[at("N C"), at("N C", "", ""), at("N", None, ""), at("N", "K")])
+def clip(node: Node) -> Output:
+    """The shape of the input; the ends are scalars."""
+    for place in (1, 2):
+        end = node.optional(place)
+        if end is not None and end.rank > 0:
+            node.refuse("min and max must be scalars", unless=both(*[equal(size, 1) for size in end.dims]))
+    return tensor(node.input(0).dims)
+
+
+@specifies("Clip", last=10, grid=[at("N C"), at("N", min=0.0)])
+def clip_by_attributes(node: Node) -> Output:
+    """The shape of the input."""
+    return tensor(node.input(0).dims)
+
+
+@specifies("Multinomial", grid=[at("N C"), at("N C", sample_size=5)])
+def multinomial(node: Node) -> Output:
+    """`sample_size` draws for each row."""
+    x = node.input(0)
+    if x.rank != 2:
+        raise LookupError("onnxruntime runs other ranks")
+    node.limits(both(*[size >= 1 for size in x.dims]), "onnxruntime needs a row, and a class to draw")
+    return tensor([x.dims[0], node.integer("sample_size", 1)])
+
+
+@specifies(
+    "Range",
+    grid=[
+        at(". 0", ". n", ". 1"),
+        at(". a", ". b", ". 2"),
+        at(". a", ". b", ". -3"),
+        at(". 3", ". n", ". 5"),
+        at(". 3", ". n", ". d"),
+    ],
+)
+def numbers_in_range(node: Node) -> Output:
+    """The numbers start, start + delta, ... before limit."""
+    (start,), (limit,), (step,) = (node.elements(place) or () for place in range(3))
+    delta = number(step)
+    node.requires(negated(equal(step, 0)), "delta must not be 0")
+
+    def lies(q: Term) -> Formula:
+        place = start + (q - 1) * step
+        if delta is not None:
+            return either(equal(q, 0), place < limit if delta > 0 else place > limit)
+        return either(equal(q, 0), both(step >= 1, place < limit), both(step < 0, place > limit))
+
+    return tensor([greatest(lies)])
+
+
+@specifies("HannWindow HammingWindow BlackmanWindow", grid=[at(". n"), at(". n", periodic=0), at(". n-1")])
+def window_function(node: Node) -> Output:
+    """A value for each place of the window."""
+    (size,) = node.elements(0) or ()
+    node.requires(size >= 0, "the size must not be negative")
+    return tensor([size])
+
+
+@specifies("QuantizeLinear", grid=[at("N C", "", "uint8:"), at("N C", "")])
+@specifies("QuantizeLinear", first=13, grid=[at("N C", "", "uint8:"), at("N C H", "K", "uint8: L", axis=1)])
+@specifies("DequantizeLinear", grid=[at("uint8: N C", "", "uint8:"), at("uint8: N C", "")])
+@specifies("DequantizeLinear", first=13, grid=[at("uint8: N C", ""), at("uint8: N C H", "K", "uint8: L", axis=1)])
+def quantise(node: Node) -> Output:
+    """The shape of x; a vector of scales has one for each place along the axis."""
+    x, scale, zero = node.input(0), node.input(1), node.optional(2)
+    if scale.rank == 1:
+        alike = [scale, zero] if zero is not None else [scale]
+        single = both(*[equal(found.dims[0], 1) for found in alike])
+        axis = node.axis(node.integer("axis", 1), x.rank, unless=single)
+        if not x.dims:
+            return tensor([])
+        for found in alike:
+            fits = equal(found.dims[0], x.dims[axis])
+            # A vector of one is one value, as in onnx.reference.
+            node.requires(either(fits, single), "there must be one for each place of the axis")
+    return tensor(x.dims)
+
+
+@specifies("DynamicQuantizeLinear", grid=[at("N C", outputs=3), at("", outputs=3)])
+def dynamic_quantise(node: Node) -> list[Output]:
+    """The shape of x; a scale and a zero point."""
+    return [tensor(node.input(0).dims), tensor([]), tensor([])]

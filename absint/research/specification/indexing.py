@@ -1,0 +1,232 @@
+"""Operators that read or write elements at given places. Places that are data are not looked at: sizes alone."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from absint.research.specification.formulas import FALSE, Formula, Term, both, either, equal, product
+from absint.research.specification.layout import number
+from absint.research.specification.node import Node, Output, tensor
+from absint.research.specification.specs import at, specifies
+
+
+@specifies(
+    "Gather",
+    grid=[
+        at("N C H", "int64=0: I", axis=1),
+        at("N C", "int64=0: I J"),
+        at("N C", "int64=0:", axis=1),
+        at("N", "int64=0: I"),
+        at("N C", "int64=0: I", axis=2),
+        at("N C", "= 3"),
+        at("N C", ". i", axis=1),
+    ],
+)
+@specifies(
+    "Gather",
+    first=11,
+    grid=[
+        at("N C", "int64=0: I", axis=-1),
+        at("N C H", "int64=0: I", axis=1),
+        at("N C", "= 3"),
+        at("N C", "= -2 1", axis=1),
+        at("N C", "= i j"),
+        at("N C", ". i-2", axis=1),
+        at("N C", ". -1"),
+    ],
+)
+def gather(node: Node) -> Output:
+    """The axis becomes the shape of the indices."""
+    data, indices = node.input(0), node.input(1)
+    axis = node.axis(node.integer("axis"), data.rank)
+    _requires_places(node, data.dims[axis], indices.dims)
+    _requires_inside(node, data.dims[axis], indices.elements or ())
+    return tensor([*data.dims[:axis], *indices.dims, *data.dims[axis + 1 :]])
+
+
+def _requires_inside(node: Node, size: Term, indices: Sequence[Term], *, unless: Formula = FALSE) -> None:
+    for index in indices:
+        node.requires(both(-size <= index, index < size), "every index must lie within the axis", unless=unless)
+
+
+def _requires_places(node: Node, size: Term, indices: Sequence[Term]) -> None:
+    """An index needs an element to point at."""
+    node.requires(either(size >= 1, equal(product(indices), 0)), "an indexed axis must have an element")
+
+
+@specifies(
+    "GatherElements",
+    grid=[
+        *[at("N C", "int64=0: I J", axis=1), at("N", "int64=0: I"), at("N C H", "int64=0: I J K", axis=-1)],
+        *[at("N C", "1x2= 2 -3", axis=1), at("N", "= 2 i-3")],
+    ],
+)
+def gather_elements(node: Node) -> Output:
+    """The shape of the indices, which reach no further than the data along the other axes."""
+    data, indices = node.input(0), node.input(1)
+    node.demand(data.rank == indices.rank >= 1, "data and indices must have one rank")
+    axis = node.axis(node.integer("axis"), data.rank)
+    for place, (size, wanted) in enumerate(zip(indices.dims, data.dims, strict=True)):
+        if place != axis:
+            node.requires(size <= wanted, f"indices must not exceed the data along axis {place}")
+    _requires_places(node, data.dims[axis], indices.dims)
+    _requires_inside(node, data.dims[axis], indices.elements or ())
+    return tensor(indices.dims)
+
+
+@specifies(
+    "GatherND",
+    grid=[
+        at("N C H", "int64=0: I 2"),
+        at("N C", "int64=0: I J 1"),
+        at("N C", "int64=0: 2"),
+        at("N C", "int64=0: I 3"),
+        at("N C", "int64=0:"),
+        *[at("N C", "1x1= 1"), at("N C", "2x2= 1 -3 0 2"), at("N", "1x1= i-2")],
+    ],
+)
+@specifies(
+    "GatherND", first=12, grid=[at("B N C", "int64=0: D I 1", batch_dims=1), at("B N C", "int64=0: D 2", batch_dims=1)]
+)
+def gather_nd(node: Node) -> Output:
+    """Each last row of the indices is a place in the data, after the batch axes; what it points at stays."""
+    data, indices = node.input(0), node.input(1)
+    node.demand(indices.rank >= 1, "indices must have an axis")
+    batch, depth = node.integer("batch_dims"), number(indices.dims[-1])
+    assert depth is not None
+    node.demand(depth <= data.rank - batch, "indices must not be longer than the data has axes")
+    for axis in range(batch):
+        agree = equal(data.dims[axis], indices.dims[axis])
+        node.requires(agree, "batch axes must agree")
+        node.limits(agree, "onnxruntime shares indices of other batches out")
+    for axis in range(batch, batch + depth):
+        _requires_places(node, data.dims[axis], [*indices.dims[:-1], *data.dims[batch + depth :]])
+        nothing = equal(product(data.dims[batch + depth :]), 0)
+        _requires_inside(node, data.dims[axis], (indices.elements or ())[axis - batch :: depth], unless=nothing)
+    return tensor([*indices.dims[:-1], *data.dims[batch + depth :]])
+
+
+@specifies("Scatter", last=10, grid=[at("N C", "int64=0: I J", "I J", axis=1)])
+@specifies(
+    "ScatterElements",
+    grid=[
+        *[at("N C", "int64=0: I J", "K L", axis=1), at("N", "int64=0: I", "J")],
+        *[at("N C", "1x2= 2 -3", "1 2", axis=1), at("N", "= 2 i-3", "2")],
+    ],
+)
+def scatter_elements(node: Node) -> Output:
+    """The shape of the data; the updates have that of the indices."""
+    data, indices, updates = node.input(0), node.input(1), node.input(2)
+    node.demand(data.rank == indices.rank == updates.rank, "data, indices and updates must have one rank")
+    axis = node.axis(node.integer("axis"), data.rank)
+    for place, (size, wanted, source) in enumerate(zip(indices.dims, data.dims, updates.dims, strict=True)):
+        node.requires(equal(size, source), "updates must have the shape of the indices")
+        if place != axis:
+            node.requires(size <= wanted, f"indices must not exceed the data along axis {place}")
+    _requires_places(node, data.dims[axis], indices.dims)
+    _requires_inside(node, data.dims[axis], indices.elements or ())
+    return tensor(data.dims)
+
+
+@specifies(
+    "ScatterND",
+    grid=[
+        *[at("N C", "int64=0: I 1", "J D"), at("N C", "int64=0: I 2", "J"), at("N", "int64=0: 1", "")],
+        *[at("N C", "1x1= 1", "1 D"), at("N C", "2x2= 1 -3 0 2", "2"), at("N", "1x1= i-2", "1")],
+    ],
+)
+def scatter_nd(node: Node) -> Output:
+    """The shape of the data; the updates are what the rows of the indices point at."""
+    data, indices, updates = node.input(0), node.input(1), node.input(2)
+    depth = number(indices.dims[-1])
+    assert depth is not None
+    node.demand(depth <= data.rank, "indices must not be longer than the data has axes")
+    wanted = [*indices.dims[:-1], *data.dims[depth:]]
+    node.demand(updates.rank == len(wanted), "updates must have the axes of the places")
+    for size, expected in zip(updates.dims, wanted, strict=True):
+        node.requires(equal(size, expected), "updates must fit the places")
+    for axis in range(depth):
+        _requires_places(node, data.dims[axis], wanted)
+        _requires_inside(node, data.dims[axis], (indices.elements or ())[axis::depth])
+    return tensor(data.dims)
+
+
+@specifies("TopK", last=9, grid=[at("N C", outputs=2, k=3, axis=1)], first=1)
+@specifies(
+    "TopK",
+    first=10,
+    grid=[
+        *[at("N C", "= 3", outputs=2, axis=1), at("N C", "= k", outputs=2), at("N", "= k", outputs=2, axis=0)],
+        at("N C", "= k-1", outputs=2),
+        at("N C", "= 3 4", outputs=2),
+    ],
+)
+def top_k(node: Node) -> list[Output]:
+    """k elements along the axis, and their places."""
+    x = node.input(0)
+    axis = node.axis(node.integer("axis", -1), x.rank)
+    node.demand(len(node.elements(1) or (1,)) == 1, "K must have one element")
+    (k,) = node.elements(1) or () if node.version >= 10 else (Term("number", (node.integer("k"),)),)
+    node.requires(k >= 0, "k must not be negative")
+    node.requires(k <= x.dims[axis], "k must not exceed the axis")
+    found = tensor([*x.dims[:axis], k, *x.dims[axis + 1 :]])
+    return [found, found]
+
+
+@specifies(
+    "OneHot",
+    grid=[
+        at("int64: N C", ". d", "2"),
+        at("int64: N", ". d", "2", axis=0),
+        at("int64: N", "= d", "2"),
+        at("int64: N C", ". 4", "2", axis=1),
+        at("int64: N C", ". d-1", "2"),
+    ],
+)
+def one_hot(node: Node) -> Output:
+    """A new axis of the given depth."""
+    indices, (depth,) = node.input(0), node.elements(1) or ()
+    axis = node.axis(node.integer("axis", -1), indices.rank + 1)
+    node.requires(depth >= 1, "the depth must be positive")
+    return tensor([*indices.dims[:axis], depth, *indices.dims[axis:]])
+
+
+@specifies("CumSum", grid=[at("N C", ". 0"), at("N C", ". -1"), at("N", ". 0"), at("N C", ". 2")])
+@specifies("CumProd", grid=[at("N C", ". 0"), at("N C", ". -1"), at("N C", ". 2")])
+def cumulative(node: Node) -> Output:
+    """The shape of x."""
+    x = node.input(0)
+    (axis,) = node.elements(1) or ()
+    node.axis(number(axis) or 0, x.rank, unless=equal(product(x.dims), 0))
+    return tensor(x.dims)
+
+
+@specifies("ReverseSequence", grid=[at("N C H", "int64=0: B"), at("N C", "int64=0: B", batch_axis=0, time_axis=1)])
+def reverse_sequence(node: Node) -> Output:
+    """The shape of the input; a length for each batch."""
+    x, lengths = node.input(0), node.input(1)
+    node.demand(x.rank >= 2, "the input must have a batch and a time axis")
+    axis = node.integer("batch_axis", 1)
+    if min(axis, node.integer("time_axis")) < 0:
+        raise LookupError("onnxruntime reads beyond the sizes")
+    node.requires(equal(lengths.dims[0], x.dims[axis]), "there must be a length for each batch")
+    return tensor(x.dims)
+
+
+@specifies(
+    "TensorScatter",
+    grid=[at("B M D", "C L E"), at("B H M D", "C K L E", axis=-2), at("B M D", "B L D", "int64=0: C", axis=1)],
+)
+def tensor_scatter(node: Node) -> Output:
+    """The shape of the cache, into which the update is written along the axis."""
+    cache, update = node.input(0), node.input(1)
+    axis = node.axis(node.integer("axis", -2), cache.rank)
+    for place, (size, wanted) in enumerate(zip(update.dims, cache.dims, strict=True)):
+        if place == axis:
+            node.requires(size <= wanted, "the update must fit into the cache")
+        else:
+            node.requires(equal(size, wanted), f"sizes of axis {place} must be equal")
+    indices = node.optional(2)
+    if indices is not None:
+        node.requires(equal(indices.dims[0], cache.dims[0]), "there must be an index for each of the batch")
+    return tensor(cache.dims)

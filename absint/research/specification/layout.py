@@ -1,0 +1,338 @@
+"""Operators that rearrange elements: shapes given by attributes or by known inputs."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from itertools import combinations
+
+from absint.research.specification.formulas import (
+    Defined,
+    Term,
+    choice,
+    either,
+    equal,
+    implies,
+    product,
+    term,
+    total,
+)
+from absint.research.specification.node import Input, Node, Output, tensor
+from absint.research.specification.specs import at, specifies
+
+
+def number(value: Term) -> int | None:
+    """The number that a term is."""
+    return int(str(value.args[0])) if value.op == "number" else None
+
+
+def numbers(values: tuple[Term, ...] | None) -> list[int]:
+    """The numbers that all of the terms are."""
+    found = [number(value) for value in values or ()]
+    assert None not in found, "the instance must give numbers"
+    return [n for n in found if n is not None]
+
+
+@specifies("Flatten", grid=[at("N C H W"), at("N C H", axis=0), at("N C H", axis=3), at("N C", axis=2), at("N")])
+@specifies("Flatten", first=11, grid=[at("N C H W", axis=-1), at("N C", axis=-2), at("N C", axis=-3), at("", axis=0)])
+def flatten(node: Node) -> Output:
+    """A matrix: the sizes before the axis, and those from it on."""
+    x, axis = node.input(0), node.integer("axis", 1)
+    node.demand(-x.rank <= axis <= x.rank, "the axis must be between two axes")
+    axis = axis + x.rank if axis < 0 else axis
+    return tensor([product(x.dims[:axis]), product(x.dims[axis:])])
+
+
+SQUEEZED = ["N 1 H 1", "1 C 1", "N C H"]
+
+
+@specifies("Squeeze", last=12, grid=[at(x, axes=a) for x in SQUEEZED for a in ([0], [1], [0, 2])])
+@specifies("Squeeze", first=11, last=12, grid=[at(x, axes=[-1]) for x in SQUEEZED])
+@specifies(
+    "Squeeze",
+    first=13,
+    grid=[at("1 3 1"), *[at(x, f"= {a}") for x in SQUEEZED for a in ("0", "1", "0 2", "-1", "3", "a", "a-3")]],
+)
+def squeeze(node: Node) -> Output:
+    """Without the given axes, which must have size 1; without any given, all of size 1 go."""
+    x, given = node.input(0), node.elements(1)
+    if given is not None and len(given) == 1 and number(given[0]) is None:
+        gone = node.place(given[0], x.rank)
+        for place, size in enumerate(x.dims):
+            node.requires(implies(equal(gone, place), equal(size, 1)), "the axis must have size 1")
+        return tensor(without(x.dims, gone))
+    axes = _axes(node)
+    if axes == []:
+        raise LookupError("runtimes differ on an empty list of axes")
+    if axes is None:
+        sizes = [number(size) for size in x.dims]
+        if None in sizes:
+            raise LookupError("which axes go hangs on sizes that are not known")
+        axes = [axis for axis, size in enumerate(sizes) if size == 1]
+    chosen = {node.axis(axis, x.rank) for axis in axes}
+    for axis in chosen:
+        node.requires(equal(x.dims[axis], 1), f"axis {axis} must have size 1")
+    return tensor([size for axis, size in enumerate(x.dims) if axis not in chosen])
+
+
+def without(sizes: Sequence[Term], axis: Term) -> list[Term]:
+    """The sizes but that of an axis."""
+    return [choice(axis <= place, sizes[place + 1], sizes[place]) for place in range(len(sizes) - 1)]
+
+
+def with_one(sizes: Sequence[Term], axis: Term) -> list[Term]:
+    """The sizes, and 1 at an axis of the result."""
+    moved = [choice(axis <= place, [term(1), *sizes][place], size) for place, size in enumerate(sizes)]
+    return [choice(equal(axis, place), 1, size) for place, size in enumerate([*moved, sizes[-1]])]
+
+
+def _axes(node: Node) -> list[int] | None:
+    """None if they are left out."""
+    if node.optional(1) is not None:
+        return numbers(node.elements(1))
+    return node.integers("axes")
+
+
+@specifies("Unsqueeze", last=12, grid=[at("N C", axes=a) for a in ([0], [2], [0, 3], [1, 2])])
+@specifies("Unsqueeze", first=11, last=12, grid=[at("N C", axes=a) for a in ([-1], [0, -1], [3])])
+@specifies(
+    "Unsqueeze", first=13, grid=[at("N C", f"= {a}") for a in ("0", "2", "0 3", "-1", "0 -1", "3", "1 1", "3 0", "a-3")]
+)
+def unsqueeze(node: Node) -> Output:
+    """With axes of size 1 at the given places of the output."""
+    x, given = node.input(0), node.elements(1)
+    if given is not None and len(given) == 1 and number(given[0]) is None:
+        return tensor(with_one(x.dims, node.place(given[0], x.rank + 1)))
+    axes = _axes(node) or []
+    rank = x.rank + len(axes)
+    chosen = {node.axis(axis, rank) for axis in axes}
+    node.demand(len(chosen) == len(axes), "axes must differ")
+    rest = iter(x.dims)
+    return tensor([1 if axis in chosen else next(rest) for axis in range(rank)])
+
+
+@specifies(
+    "Transpose", grid=[at("N C H"), at("N C H", perm=[1, 2, 0]), at("N", perm=[0]), at(""), at("N C", perm=[1, 1])]
+)
+def transpose(node: Node) -> Output:
+    """Axes permuted, by default reversed."""
+    x = node.input(0)
+    order = node.integers("perm") or list(range(x.rank))[::-1]
+    node.demand(sorted(order) == list(range(x.rank)), "perm must name each axis once")
+    return tensor([x.dims[axis] for axis in order])
+
+
+@specifies(
+    "Expand",
+    grid=[
+        *[at("N C", "= n c"), at("N C", "= c"), at("C", "= n c"), at("1 C", "= 4 1"), at("N", "=")],
+        *[at("N C", "= n-1 c"), at("N C", "= n-2 c d-1")],
+    ],
+)
+def expand(node: Node) -> Output:
+    """Broadcast to the given sizes, of which 1 keeps the size."""
+    from absint.research.specification.elementwise import broadcast
+
+    target = node.elements(1) or ()
+    for size in target:
+        node.requires(size >= 0, "a size must not be negative")
+    return tensor(broadcast(node, [node.input(0), Input(target)]))
+
+
+@specifies(
+    "Tile",
+    first=6,
+    grid=[
+        at("N C", "= n c"),
+        at("N C", "= 2 3"),
+        at("N", "= 0"),
+        at("N C", "= n+1 2"),
+        at("N C", "= 2"),
+        at("", "="),
+        at("N C", "= n-1 2"),
+    ],
+)
+def tile(node: Node) -> Output:
+    """Each size times its number of repeats."""
+    x, repeats = node.input(0), node.elements(1) or ()
+    node.demand(len(repeats) == x.rank, "repeats must have a number for each axis")
+    for count in repeats:
+        node.requires(count >= 0, "repeats must not be negative")
+    return tensor([size * count for size, count in zip(x.dims, repeats, strict=True)])
+
+
+JOINED = [
+    at("N C", "M D", axis=0),
+    at("0 C", "M D", axis=1),
+    at("N C", "M+1 D+1", axis=1),
+    at("N C", "M D", "L E", axis=1),
+    at("N", "M", axis=0),
+    at("N C H", "M D G", axis=2),
+]
+
+
+@specifies("Concat", grid=[*JOINED, at("N C", "M D", axis=2)])
+@specifies("Concat", first=11, grid=[*JOINED, at("N C", "M D", axis=-1), at("N C", "M D", axis=-3)])
+def concat(node: Node) -> Output:
+    """The sum along the axis; all other sizes agree."""
+    return joined(node, node.given())
+
+
+def joined(node: Node, inputs: list[Input]) -> Output:
+    """The inputs along the attribute axis."""
+    rank = inputs[0].rank
+    axis = node.axis(node.integer("axis"), rank)
+    node.demand(all(other.rank == rank for other in inputs), "ranks must be equal")
+    empty = [equal(product(found.dims), 0) for found in inputs]
+    sizes = []
+    for place in range(rank):
+        along = [found.dims[place] for found in inputs]
+        if place == axis:
+            sizes.append(total(along))
+            continue
+        for i, j in combinations(range(len(inputs)), 2):
+            agree = equal(along[i], along[j])
+            node.requires(agree, f"sizes of axis {place} must be equal", unless=either(empty[i], empty[j]))
+        size = along[0]  # onnxruntime takes the first input that is not empty, if there is one
+        for is_empty, other in reversed(list(zip(empty, along, strict=True))):
+            size = choice(is_empty, size, other)
+        sizes.append(size)
+    return tensor(sizes)
+
+
+@specifies("Split", first=2, last=12, grid=[at("N C", outputs=2, axis=1), at("N C", outputs=2, split=[3, 4])])
+@specifies(
+    "Split",
+    first=13,
+    last=17,
+    grid=[at("N C", outputs=3, axis=1), at("N C", "= 3 4", outputs=2), at("N", "= a b", outputs=2)],
+)
+@specifies(
+    "Split",
+    first=18,
+    grid=[
+        at("N C", outputs=3, axis=1, num_outputs=3),
+        at("N C", "= 3 4", outputs=2),
+        at("N C", "= n-1 2", outputs=2),
+        at("N C+2", outputs=4, axis=1, num_outputs=4),
+        at("N C", outputs=2, axis=-1, num_outputs=2),
+        at("N C", "= 3 4 1", outputs=2),
+    ],
+)
+def split(node: Node) -> list[Output]:
+    """Parts along the axis: of the given sizes, or equal ones, of which since opset 18 the last may be smaller."""
+    x = node.input(0)
+    axis = node.axis(node.integer("axis"), x.rank)
+    size, count = x.dims[axis], node.outputs
+    listed = node.integers("split")
+    by_attribute = None if listed is None else tuple(map(term, listed))
+    given = node.elements(1) if len(node.inputs) > 1 else by_attribute
+    if given is not None:
+        if not given:
+            raise LookupError("runtimes differ on an empty list of sizes")
+        node.demand(len(given) == count, "there must be a size for each output")
+        node.requires(equal(total(given), size), "the parts must fill the axis")
+        for part in given:
+            node.requires(part >= 0, "a part must not be negative")
+        parts: Sequence[Term | int | Defined] = given
+    elif node.version < 18:
+        node.requires(equal(size % count, 0), "the parts must be equal")
+        parts = [Defined(lambda q: equal(q * count, size))] * count
+    else:
+        # The smallest part size with which `count` parts cover the axis; the last one gets what is left.
+        whole = (size + count - 1) // count
+        node.requires(size - whole * (count - 1) >= 0, "the last part must not be negative")
+        parts = [*[whole] * (count - 1), size - whole * (count - 1)]
+    return [tensor([*x.dims[:axis], part, *x.dims[axis + 1 :]]) for part in parts]
+
+
+@specifies(
+    "DepthToSpace",
+    grid=[at("N C H W", blocksize=2), at("N C H W", blocksize=3), at("N C H", blocksize=2), at("N C H W", blocksize=0)],
+)
+def depth_to_space(node: Node) -> Output:
+    """Channels into blocks of the image."""
+    block = node.integer("blocksize")
+    node.demand(block >= 1, "blocks must have an element")
+    node.demand(node.input(0).rank == 4, "the input must have rank 4")
+    batch, channels, height, width = node.input(0).dims
+    node.requires(equal(channels % (block * block), 0), "channels must be a multiple of blocksize squared")
+    return tensor([batch, _share(channels, block * block), height * block, width * block])
+
+
+def _share(size: Term, count: int) -> Defined:
+    """The size of one of several equal parts."""
+    return Defined(lambda q: equal(q * count, size))
+
+
+@specifies("SpaceToDepth", grid=[at("N C H W", blocksize=2), at("N C H W", blocksize=3), at("N C H", blocksize=2)])
+def space_to_depth(node: Node) -> Output:
+    """Blocks of the image into channels."""
+    block = node.integer("blocksize")
+    node.demand(node.input(0).rank == 4, "the input must have rank 4")
+    batch, channels, *image = node.input(0).dims
+    for size in image:
+        node.requires(equal(size % block, 0), "height and width must be multiples of blocksize")
+    return tensor([batch, channels * block * block, *[_share(size, block) for size in image]])
+
+
+PADS = ["0 1 2 3", "-1 0 0 -2", "1 -1 1 0"]
+
+
+@specifies("Pad", first=2, last=10, grid=[at("N C", pads=[int(n) for n in pads.split()]) for pads in PADS])
+@specifies("Pad", first=11, grid=[at("N C", f"= {pads}") for pads in (*PADS, "a b c d", "1 2")])
+@specifies(
+    "Pad",
+    first=18,
+    grid=[at("N C H", "= 1 2", None, "= 1"), at("N C H", "= 1 2 3 -1", None, "= -1 0"), at("N", "= 1 2")],
+)
+def pad(node: Node) -> Output:
+    """With a border of constants: negative pads crop."""
+    x = node.input(0)
+    pads = node.integers("pads") if node.version < 11 else node.elements(1)
+    assert pads is not None
+    chosen = node.elements(3) if len(node.inputs) > 3 else None
+    axes = list(range(x.rank)) if chosen is None else [node.axis(axis, x.rank) for axis in numbers(chosen)]
+    node.demand(len(pads) == 2 * len(axes), "pads must have two numbers for each axis")
+    sizes: list[Term] = list(x.dims)
+    for place, axis in enumerate(axes):
+        sizes[axis] = x.dims[axis] + pads[place] + pads[len(axes) + place]
+        node.requires(sizes[axis] >= 0, f"axis {axis} must not be cropped below 0")
+    return tensor(sizes)
+
+
+@specifies("Shape", grid=[at("N C H"), at(""), at("4 N")])
+@specifies(
+    "Shape",
+    first=15,
+    grid=[
+        at("N C H"),
+        at("N C H", start=1),
+        at("N C H", end=-1),
+        at("N C H", start=-2, end=9),
+        at("N C", start=1, end=0),
+    ],
+)
+def shape(node: Node) -> Output:
+    """The sizes, from `start` to before `end`, which are clamped to the axes."""
+    dims = node.input(0).dims
+    start, end = node.integer("start"), node.integer("end", len(dims))
+    first, last = (min(max(axis + len(dims) if axis < 0 else axis, 0), len(dims)) for axis in (start, end))
+    found = [dims[axis] for axis in range(first, last)]
+    return tensor([len(found)], found)
+
+
+@specifies("Size", grid=[at("N C H"), at(""), at("4 N")])
+def size(node: Node) -> Output:
+    """The number of elements."""
+    return tensor([], [product(node.input(0).dims)])
+
+
+@specifies("Trilu", grid=[at("N M"), at("B N M", upper=0), at("N")])
+def trilu(node: Node) -> Output:
+    """The shape of the input, which has matrices."""
+    x = node.input(0)
+    node.demand(x.rank >= 2, "the input must have matrices")
+    return tensor(x.dims)
+
+
+__all__ = ["joined", "number", "numbers", "with_one", "without"]

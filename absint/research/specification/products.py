@@ -1,0 +1,142 @@
+"""Products of matrices and tensors."""
+
+from __future__ import annotations
+
+from absint.research.specification.elementwise import broadcast, broadcast_size
+from absint.research.specification.formulas import TRUE, Defined, Term, either, equal, term
+from absint.research.specification.node import Input, Node, Output, tensor
+from absint.research.specification.specs import at, specifies
+
+
+@specifies(
+    "MatMul",
+    grid=[
+        at("N K", "L M"),
+        at("K", "L"),
+        at("K", "L M"),
+        at("N K", "L"),
+        at("B N K", "L M"),
+        at("B N K", "D L M"),
+        at("B 1 N K", "D L M"),
+        at("K", "B L M"),
+        at("N 4", "4 M"),
+    ],
+)
+@specifies("MatMulInteger", grid=[at("int8: N K", "int8: L M"), at("uint8: B N K", "uint8: L M")])
+def matmul(node: Node) -> Output:
+    """numpy.matmul: the last two axes are matrices, those before broadcast; a vector is a row or a column that goes."""
+    return tensor(multiplied(node, node.input(0), node.input(1)))
+
+
+def multiplied(node: Node, a: Input, b: Input) -> list[Defined | Term]:
+    """The sizes of a product as numpy.matmul gives it."""
+    node.demand(a.rank >= 1 and b.rank >= 1, "a product needs vectors or matrices")
+    inner = b.dims[-2] if b.rank > 1 else b.dims[0]
+    node.requires(equal(a.dims[-1], inner), "columns of the first must be rows of the second")
+    before = [Input(x.dims[:-2]) for x in (a, b)]
+    rows = list(a.dims[-2:-1])
+    columns = list(b.dims[-1:]) if b.rank > 1 else []
+    return [*broadcast(node, before), *rows, *columns]
+
+
+@specifies(
+    "QLinearMatMul",
+    grid=[at("uint8: N K", "", "uint8:", "uint8: L M", "", "uint8:", "", "uint8:")],
+)
+def quantisedmultiplied(node: Node) -> Output:
+    """MatMul of inputs 0 and 3; scales and zero points of one element here."""
+    return tensor(multiplied(node, node.input(0), node.input(3)))
+
+
+@specifies(
+    "Gemm",
+    first=7,
+    grid=[
+        at("M K", "L N", "D E"),
+        at("K M", "L N", "D", transA=1),
+        at("M K", "N L", "", transB=1),
+        at("K M", "N L", "D 1", transA=1, transB=1),
+        at("M K", "L N", first=11),
+        at("M K", "L N", "1 D"),
+        at("M K", "L N", "A B C"),
+        at("K", "L N", "D"),
+    ],
+)
+def gemm(node: Node) -> Output:
+    """A B + C of matrices, each of A and B transposed on request; C broadcasts to the product."""
+    a, b, c = node.input(0), node.input(1), node.optional(2)
+    if a.rank == 1:
+        node.refuse("A must be a matrix", unless=TRUE)  # onnxruntime takes a vector for a row
+        a = Input((term(1), *a.dims))
+    node.demand(a.rank == b.rank == 2, "A and B must be matrices")
+    rows, inner = a.dims[::-1] if node.integer("transA") else a.dims
+    other, columns = b.dims[::-1] if node.integer("transB") else b.dims
+    node.requires(equal(inner, other), "columns of A must be rows of B")
+    if c is not None:
+        fits_into(node, c, [rows, columns])
+    return tensor([rows, columns])
+
+
+def fits_into(node: Node, x: Input, target: list[Term]) -> None:
+    """Unidirectional broadcasting: x broadcasts to the target, which stays as it is."""
+    node.demand(x.rank <= len(target), "the rank must not be greater than that of the target")
+    for size, wanted in zip(x.dims[::-1], target[::-1], strict=False):
+        node.requires(either(equal(size, wanted), equal(size, 1)), "sizes must broadcast to the target")
+
+
+@specifies("PRelu", first=7, grid=[at("N C H", "D 1"), at("N C H", "D"), at("N C", ""), at("N C", "M D"), at("N", "1")])
+def prelu(node: Node) -> Output:
+    """The shape of X, to which the slope broadcasts."""
+    x, slope = node.input(0), node.input(1)
+    if slope.rank > x.rank:
+        raise LookupError("runtimes differ on a slope of more axes than X")
+    for size, wanted in zip(slope.dims[::-1], x.dims[::-1], strict=False):
+        fits = either(equal(size, wanted), equal(size, 1))
+        node.requires(fits, "the slope must broadcast to X", unless=equal(wanted, 1))
+    return tensor(broadcast(node, [x, slope]))
+
+
+@specifies("Det", grid=[at("N M"), at("B N M"), at("A B N N")])
+def determinant(node: Node) -> Output:
+    """A number for each square matrix of the last two axes."""
+    x = node.input(0)
+    node.demand(x.rank >= 2, "X must have matrices")
+    node.requires(equal(x.dims[-1], x.dims[-2]), "matrices must be square")
+    return tensor(x.dims[:-2])
+
+
+@specifies(
+    "Einsum",
+    grid=[
+        at("I J", "K L", equation="ij,jk->ik"),
+        at("B I J", "D K L", equation="bij,bjk->bik"),
+        at("I J", equation="ij->"),
+        at("I J", equation="ij->ji"),
+        at("I", "J", equation="i,j->ij"),
+        at("I J", "K", equation="ij,j->i"),
+        at("I J", "J K", "K L", equation="ij,jk,kl->il"),
+        at("J I", "K J", equation="ji,kj"),
+        at("I J", equation="ji"),
+    ],
+)
+def einsum(node: Node) -> Output:
+    """Labels of one letter without an ellipsis: equal letters have equal sizes. Without an arrow the output has the
+    letters that occur once, in the order of the alphabet.
+    """
+    equation = node.text("equation").replace(" ", "")
+    if "." in equation:
+        raise LookupError("an ellipsis is not specified")
+    left, arrow, right = equation.partition("->")
+    if not arrow:
+        right = "".join(sorted(letter for letter in set(left) - {","} if left.count(letter) == 1))
+    for size in (size for found in node.given() for size in found.dims):
+        node.limits(size >= 1, "onnxruntime may end the process if an input is empty")
+    sizes: dict[str, list[Term]] = {}
+    for letters, found in zip(left.split(","), node.given(), strict=True):
+        node.demand(len(letters) == found.rank, "each axis must have a letter")
+        for letter, size in zip(letters, found.dims, strict=True):
+            for other in sizes.setdefault(letter, []):
+                alike = either(equal(size, 1), equal(other, 1))
+                node.requires(equal(size, other), f"sizes of {letter} must be equal", unless=alike)
+            sizes[letter].append(size)
+    return tensor([broadcast_size(sizes[letter]) for letter in right])

@@ -1,0 +1,166 @@
+"""Reshape. A size that is copied is a factor of both numbers of elements, so the two are compared without it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from itertools import combinations as pairs
+from itertools import product as combinations
+from typing import Final, NamedTuple
+
+from absint.research.specification.formulas import (
+    TRUE,
+    Defined,
+    Formula,
+    Int,
+    Term,
+    both,
+    choice,
+    either,
+    equal,
+    exactly,
+    implies,
+    largest,
+    negated,
+    product,
+    term,
+)
+from absint.research.specification.layout import number
+from absint.research.specification.node import Node, Output, tensor
+from absint.research.specification.specs import at, specifies
+
+TARGETS: Final = [[0, -1], [3, -1, 4], [6, 4], [0, 0, 5], [-1], [0, 2, -1, 2]]
+
+
+@specifies("Reshape", last=4, grid=[at("N C H", shape=shape) for shape in TARGETS])
+@specifies(
+    "Reshape",
+    first=5,
+    grid=[
+        at("N C H", "= n c"),
+        at("N C H", "= -1"),
+        at("N C H", "= 0 -1"),
+        at("N C H", "= n -1 4"),
+        at("N 4 H", "= 0 2 2 -1"),
+        at("N C", "="),
+        at("N C", "= n-1 -1"),
+        at("2*N C", "= 2 -1"),
+        at("N+1 C", "= 0 -1"),
+        at("N C 1", "= 0 -1 n"),
+        at("N C", "= n m k l"),
+        at("N C", "= 0 0 1"),
+        at("N C", "= 0 m", first=14, allowzero=1),
+        at("N C", "= n -1", first=14, allowzero=1),
+        at("N C", "= -1 -1"),
+        at("N C", "= 4 -2"),
+        at("N C", "= n-1 4"),
+        at("N C", "= n-1 m-2"),
+    ],
+)
+def reshape(node: Node) -> Output:
+    """As many elements. A 0 copies the size at its place unless `allowzero` is 1; one -1 is what makes it fit."""
+    x, by_attribute = node.input(0), node.integers("shape")
+    wanted = list(map(term, by_attribute)) if by_attribute else list(node.elements(1) or ())
+    numbers = [number(size) for size in wanted]
+    node.demand(numbers.count(-1) <= 1, "at most one size may be -1")
+    for size in wanted:
+        node.requires(size >= -1, "sizes must be -1 or more")
+    open_ = [place for place, size in enumerate(wanted) if size.op not in ("number", "variable")]
+    for place, other in pairs(range(len(wanted)), 2):
+        if {place, other} & set(open_):
+            twice = both(equal(wanted[place], -1), equal(wanted[other], -1))
+            node.requires(negated(twice), "at most one size may be -1")
+    copies = not node.integer("allowzero")
+    for place in range(x.rank, len(wanted)):
+        if copies:
+            node.requires(negated(equal(wanted[place], 0)), f"size {place} must not copy an axis that there is not")
+    found: list[Int | Defined] = [
+        choice(equal(size, 0), x.dims[place], size) if copies and place < x.rank else size
+        for place, size in enumerate(wanted)
+    ]
+    readings = list(_readings(x.dims, wanted, copies))
+    if -1 not in numbers:
+        plain = both(*[wanted[place] >= 0 for place in open_])
+        for case in readings:
+            fits = either(*[equal(size, 0) for size in case.copied], equal(case.others, case.kept))
+            node.requires(implies(both(plain, case.condition), fits), "the elements must be as many as before")
+        for place in open_:
+            rest = [*wanted[:place], term(-1), *wanted[place + 1 :]]
+            cases = [
+                c._replace(condition=both(equal(wanted[place], -1), c.condition))
+                for c in _readings(x.dims, rest, copies)
+            ]
+            inferred = _inferred(node, cases)
+            found[place] = _chosen(wanted[place] >= 0, found[place], inferred)
+        return tensor(found)
+    found[numbers.index(-1)] = _inferred(node, readings) if copies else _beside_zeros(node, x.dims, wanted)
+    return tensor(found)
+
+
+def _chosen(condition: Formula, size: Int | Defined, other: Defined) -> Defined:
+    """The one size where the condition holds, else the other."""
+    one = exactly(size)
+    return Defined(
+        lambda q: both(implies(condition, one.condition(q)), implies(negated(condition), other.condition(q)))
+    )
+
+
+class _Reading(NamedTuple):
+    """Which sizes of the target are copied, and the products of all that is not."""
+
+    condition: Formula
+    copied: tuple[Term, ...]
+    kept: Term
+    """Of the input."""
+    others: Term
+    """Of the target, -1 left out."""
+
+
+def _readings(dims: Sequence[Term], wanted: Sequence[Term], copies: bool) -> Iterator[_Reading]:
+    numbers = [number(size) for size in wanted]
+    choices = []
+    for place, known in enumerate(numbers):
+        may_copy = copies and place < len(dims) and known in (0, None)
+        choices.append([True] if may_copy and known == 0 else [True, False] if may_copy else [False])
+    for copied in combinations(*choices):
+        conditions = [
+            equal(size, 0) if copy else negated(equal(size, 0))
+            for size, copy, ways in zip(wanted, copied, choices, strict=True)
+            if len(ways) > 1
+        ]
+        yield _Reading(
+            both(*conditions) if conditions else TRUE,
+            tuple(dims[place] for place, copy in enumerate(copied) if copy),
+            product(size for place, size in enumerate(dims) if not (place < len(copied) and copied[place])),
+            product(size for size, copy in zip(wanted, copied, strict=True) if not copy and number(size) != -1),
+        )
+
+
+def _inferred(node: Node, readings: Sequence[_Reading]) -> Defined:
+    """The size of -1, which the others decide if none of them is 0."""
+    for case in readings:
+        decided = both(*[size >= 1 for size in case.copied], case.others >= 1)
+        whole = both(case.others >= 1, equal(case.kept // case.others * case.others, case.kept))
+        node.requires(implies(case.condition, decided), "a size of -1 must be decided by the others")
+        node.requires(implies(case.condition, whole), "the elements must fill the other sizes")
+    return Defined(
+        lambda q: both(
+            *[implies(case.condition, both(case.others >= 1, equal(q * case.others, case.kept))) for case in readings]
+        )
+    )
+
+
+def _beside_zeros(node: Node, dims: Sequence[Term], wanted: Sequence[Term]) -> Defined:
+    """With `allowzero`. onnxruntime runs 0 beside -1 on no elements, and leaves every 0 out of both products."""
+    others = [size for size in wanted if number(size) != -1]
+    count, rest = product(dims), product(others)
+    count_left, rest_left = _without_zeros(dims), _without_zeros(others)
+    empty = both(equal(rest, 0), equal(count, 0), equal(count_left % rest_left, 0))
+    node.requires(rest >= 1, "a size of -1 must be decided by the others", unless=empty)
+    node.requires(both(rest >= 1, equal(count % rest, 0)), "the elements must fill the other sizes", unless=empty)
+    return Defined(
+        lambda q: either(both(rest >= 1, equal(q * rest, count)), both(empty, equal(q * rest_left, count_left)))
+    )
+
+
+def _without_zeros(sizes: Iterable[Term]) -> Term:
+    return product(largest(size, 1) for size in sizes)

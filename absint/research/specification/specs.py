@@ -1,0 +1,252 @@
+"""Specifications by operator, with the grid of nodes at which each is compared."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from fractions import Fraction
+from typing import Final, Literal, NamedTuple, cast
+
+from absint.research.specification.formulas import Term, term, variable
+from absint.research.specification.node import Attribute, IllegalError, Input, Meaning, Node, Output, illegal
+
+Function = Callable[[Node], Output | Sequence[Output]]
+Shown = Literal["elements", "sizes", "fills"]
+"""What a rule sees of the inputs of an instance: their elements where it has any, sizes alone, or also the number that
+all elements are in runs.
+"""
+HolderKind = Literal["sequence", "optional", "map"]
+_SHOWN: Final[Mapping[Shown, str]] = {"elements": "", "sizes": ", elements unknown", "fills": ", elements known"}
+
+
+class Holder(NamedTuple):
+    """The kind of container of an input's tensors."""
+
+    kind: HolderKind
+    length: int | str
+    """How many: a number or the name of a variable. Those of an optional value are 1 or 0."""
+    keys: str = ""
+    """The type of the keys of a map: from 0 on, or `k0` and so on."""
+
+
+class Argument(NamedTuple):
+    """An input of an instance: its dims, each a number or the name of a variable, and its integers if they matter."""
+
+    dims: tuple[int | str, ...]
+    elements: tuple[int | str | Fraction, ...] | None = None
+    """Its numbers, or the names of variables; of truths, those that are true from 1 on."""
+    dtype: str = "float"
+    fill: int | None = None
+    """The number that all elements are in runs; random numbers without it."""
+    holder: Holder | None = None
+    """The input holds tensors of these dims; None: it is one."""
+
+    def input(self) -> Input:
+        """The input that a specification reads."""
+        terms = None if self.elements is None else _terms(self.elements)
+        if self.dtype == "bool" and terms is not None:
+            return Input(_terms(self.dims), truths=tuple(term >= 1 for term in terms), dtype=self.dtype)
+        if self.holder is not None:
+            return Input(_terms(self.dims), None, None, self.dtype, _term(self.holder.length), self.holder.kind)
+        return Input(_terms(self.dims), terms, dtype=self.dtype)
+
+
+class Instance(NamedTuple):
+    """A node of an operator at fixed rank and attributes, all named sizes free."""
+
+    inputs: tuple[Argument | None, ...]
+    attributes: Mapping[str, Attribute]
+    outputs: int = 1
+    first: int = 1
+    """The first version of the operator that has this form."""
+    last: int = 1 << 16
+    shown: Shown = "elements"
+
+    @property
+    def views(self) -> tuple[Instance, ...]:
+        """The instance, and what a rule sees of it where it knows less of its inputs, or more."""
+        given = [argument for argument in self.inputs if argument is not None]
+        hidden = [self._replace(shown="sizes")] if any(a.elements is not None for a in given) else []
+        filled = [self._replace(shown="fills")] if any(a.fill is not None for a in given) else []
+        return (self, *hidden, *filled)
+
+    @property
+    def variables(self) -> tuple[str, ...]:
+        """The names of sizes and elements, each once."""
+        names: dict[str, None] = {}
+        for argument in self.inputs:
+            if argument is not None:
+                held = () if argument.holder is None else (argument.holder.length,)
+                for part in (*argument.dims, *(argument.elements or ()), *held):
+                    names |= {_sum(part)[1]: None} if isinstance(part, str) else {}
+        return tuple(names)
+
+    def node(self, operator: str, version: int) -> Node:
+        """The instance as a node of an operator."""
+        inputs = [None if argument is None else argument.input() for argument in self.inputs]
+        return Node(operator, version, inputs, self.attributes, self.outputs)
+
+    def __str__(self) -> str:
+        inputs = ", ".join("-" if a is None else _shown(a) for a in self.inputs)
+        attributes = "".join(f" {name}={value}" for name, value in self.attributes.items())
+        return inputs + attributes + _SHOWN[self.shown]
+
+
+class Specification(NamedTuple):
+    """The specification of some operators, and the instances at which it is compared."""
+
+    operators: tuple[str, ...]
+    domain: str
+    first: int
+    last: int
+    function: Function
+    grid: tuple[Instance, ...]
+
+    def instances(self, operator: str, version: int) -> list[Instance]:
+        """The nodes at which a version of an operator is compared."""
+        known = () if self.domain else _FOLLOWED.get(operator, ())
+        return [instance for instance in (*self.grid, *known) if instance.first <= version <= instance.last]
+
+    def meaning(self, operator: str, version: int, instance: Instance, *, documented: bool = False) -> Meaning:
+        """The meaning of a node of the instance; where sizes differ as onnxruntime has them, or the documents."""
+        node = instance.node(operator, version)
+        node.documented = documented
+        try:
+            found = self.function(node)
+        except IllegalError as error:
+            return illegal(str(error))
+        outputs = (found,) if isinstance(found, Output) else tuple(found)
+        return Meaning(tuple(node.legal), outputs, tuple(node.limited))
+
+
+_SPECIFICATIONS: dict[tuple[str, str], list[Specification]] = {}
+_FOLLOWED: dict[str, tuple[Instance, ...]] = {}
+
+
+def specifies(
+    operators: str, *, grid: Iterable[Instance], domain: str = "", first: int = 1, last: int = 1 << 16
+) -> Callable[[Function], Function]:
+    """Register a function as the specification of operators, from version `first` to `last`."""
+
+    def register(function: Function) -> Function:
+        names = tuple(operators.split())
+        found = Specification(names, domain, first, last, function, tuple(grid))
+        for name in names:
+            _SPECIFICATIONS.setdefault((domain, name), []).append(found)
+        return function
+
+    return register
+
+
+def follows(instances: Mapping[str, Sequence[Instance]]) -> None:
+    """Compare operators of ai.onnx at these nodes too, whose inputs have known elements."""
+    _FOLLOWED.update({operator: tuple(found) for operator, found in instances.items()})
+
+
+def specification(domain: str, operator: str, version: int) -> Specification | None:
+    """The specification of a version of an operator: of several that fit, the one that begins last, compared at the
+    instances of all that have its function.
+    """
+    _load()
+    fitting = [s for s in _SPECIFICATIONS.get((domain, operator), ()) if s.first <= version <= s.last]
+    if not fitting:
+        return None
+    newest = max(fitting, key=lambda found: found.first)
+    grids = [found.grid for found in fitting if found.function is newest.function]
+    return newest._replace(grid=tuple({repr(instance): instance for grid in grids for instance in grid}.values()))
+
+
+def specified() -> list[tuple[str, str]]:
+    """The operators that have a specification: domain and name."""
+    _load()
+    return sorted(_SPECIFICATIONS)
+
+
+def _load() -> None:
+    from absint.research.specification import families
+
+    families.load()
+
+
+def at(*inputs: str | None, outputs: int = 1, first: int = 1, last: int = 1 << 16, **attributes: Attribute) -> Instance:
+    """An instance, its inputs as text; None is left out.
+
+    `N C+1 3` are the dims of a float tensor, `int64: N` of another type, `int64=0: N` of one that is all 0 in runs;
+    `= 1 n -1` is a vector of integers, `=` alone an empty one, `2x3= a b c d e f` a matrix, `. n` a scalar;
+    `float: = 2 1/2` is a vector of floats, `bool: = a 1 0` one of truths: whether `a` is 1 or more, true, false.
+    `sequence K: N C` holds K tensors, `optional 1: N C` one and `optional 0: N C` none, `map K int64:` K scalars.
+    """
+    return Instance(tuple(map(_argument, inputs)), attributes, outputs, first, last)
+
+
+def _argument(text: str | None) -> Argument | None:
+    if text is None:
+        return None
+    if (held := re.fullmatch(r"(sequence|optional|map) (\w+) ?(\w*):(.*)", text)) is not None:
+        what, length, dtype, dims = held.groups()
+        holder = Holder(cast(HolderKind, what), _size(length), dtype if what == "map" else "")
+        entry = "float" if what == "map" else dtype or "float"
+        return Argument(tuple(map(_size, dims.split())), None, entry, None, holder)
+    kind, colon, rest = text.partition(":")
+    dtype, _, fill = kind.strip().partition("=")
+    parts = (rest if colon else text).split()
+    form = re.fullmatch(r"([\dx]*)=|\.", parts[0]) if parts else None
+    dtype = dtype if colon else "float" if form is None else "int64"
+    if form is not None:
+        values = tuple(map(_part, parts[1:]))
+        sizes = tuple(map(int, form[1].split("x"))) if form[1] else (len(values),) if parts[0] == "=" else ()
+        return Argument(sizes, values, dtype)
+    return Argument(tuple(map(_size, parts)), None, dtype, int(fill) if colon and fill else None)
+
+
+def _part(text: str) -> int | str | Fraction:
+    return Fraction(text) if "/" in text else _size(text)
+
+
+def _size(text: str) -> int | str:
+    return int(text) if text.lstrip("-").isdigit() else text
+
+
+def _terms(parts: Sequence[int | str | Fraction]) -> tuple[Term, ...]:
+    return tuple(map(_term, parts))
+
+
+def _term(part: int | str | Fraction) -> Term:
+    if isinstance(part, Fraction):
+        return Term("fraction", (part.numerator, part.denominator))
+    if not isinstance(part, str):
+        return term(part)
+    factor, name, added = _sum(part)
+    multiple = variable(name) if factor == 1 else variable(name) * factor
+    return multiple if added == 0 else multiple + added
+
+
+def _sum(text: str) -> tuple[int, str, int]:
+    """The numbers and the variable of `2*n-1`."""
+    found = re.fullmatch(r"(?:(\d+)\*)?([A-Za-z]\w*)([+-]\d+)?", text)
+    assert found is not None, text
+    return int(found[1] or 1), found[2], int(found[3] or 0)
+
+
+def _shown(argument: Argument) -> str:
+    if argument.holder is not None:
+        kind, length, keys = argument.holder
+        return f"{kind}{' by ' * bool(keys)}{keys} of {length} [{', '.join(map(str, argument.dims))}]"
+    if argument.elements is None:
+        return f"[{', '.join(map(str, argument.dims))}]"
+    sizes = "x".join(map(str, argument.dims)) if len(argument.dims) > 1 else ""
+    return f"{sizes}=[{', '.join(map(str, argument.elements))}]"
+
+
+__all__ = [
+    "Argument",
+    "Holder",
+    "Instance",
+    "Shown",
+    "Specification",
+    "at",
+    "follows",
+    "specification",
+    "specified",
+    "specifies",
+]

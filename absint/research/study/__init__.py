@@ -1,0 +1,17 @@
+"""Studies over folders of models: the claims of authors, unification policies and tools, and the verdicts on them.
+
+sources        the makers of claims
+tasks          the pairs of a study, a model and a source, and the work of one; `absint.runs.jobs` runs them
+known_runs     runs of the models that are known
+results        the outcome of each pair, in a file that a later run continues from
+study          the study
+tables         its table as text, CSV and JSON; plots as pictures
+queries        the equality queries of a pair as SMT-LIB scripts
+smtlib_export  a folder of them with an index; solvers asks Z3 and cvc5
+"""
+
+from absint.research.study.results import Record
+from absint.research.study.study import Study, study
+from absint.research.study.tables import Row
+
+__all__ = ["Record", "Row", "Study", "study"]

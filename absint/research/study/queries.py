@@ -1,0 +1,168 @@
+"""The equality queries of a study as SMT-LIB 2 scripts: premises of the model, and the negation of a claim.
+
+The answer to a script is known: `unsat` for a proved claim, `sat` for one that the premises do not entail, confirmed by
+an assignment that meets them all and makes the claim false. Symbols are renamed to `x0`, `x1`, ... by first appearance,
+so that the same question about two layers is the same text.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Final, Literal
+
+from absint.lattices.logic.relation import FALSE, TRUE, UNKNOWN_RELATION, Relation, negation
+from absint.lattices.terms.expr import Dim, Symbol, expr_of
+from absint.research.study.tasks import Task, analysed, claims_of
+
+if TYPE_CHECKING:
+    from absint.jobs.auditing import Claims
+    from absint.jobs.auditing.claims import Claim
+    from absint.result import Result
+    from absint.runs.pool import Job, Json
+    from absint.solver.prove import Prover, Tier
+    from absint.solver.smtlib import Script
+
+Status = Literal["sat", "unsat"]
+
+PERFORM: Final = "absint.research.study.queries:perform"
+"""The function that collects the queries of a pair."""
+
+RLIMIT: Final = 3_000_000
+"""Z3's budget for checking the text before it is written."""
+
+DENIED: Final = "denied by Z3"
+"""The reason for no query if Z3 contradicts the verdict: one of them is mistaken."""
+
+_PLACES: Final = 8
+"""Most places of a query that are listed; all are counted."""
+
+
+@dataclass(frozen=True)
+class Query:
+    """A question and its answer."""
+
+    body: str
+    """Declarations and assertions; the last one is the negation of the claim."""
+    logic: str
+    status: Status
+    tier: Tier
+    """The tier that decided it here."""
+    premises: int
+    names: Mapping[str, str]
+    """Symbols of the script -> as the model's report shows them."""
+
+
+class NoQueryError(Exception):
+    """There is no question, or no answer, for the reason in the message."""
+
+
+def perform(job: Job) -> Json:
+    """The queries behind the claims of a source about a model."""
+    task = Task.from_job(job)
+    result = analysed(task)
+    claims = claims_of(task, result)
+    found, left_out = collected(result, _claims(result, claims))
+    return {"failure": claims.failure, "queries": found, "left_out": left_out}
+
+
+def _claims(result: Result, claims: Claims) -> Iterable[Claim]:
+    from absint.jobs.auditing.claims import read_claims
+
+    return (claim for claim in read_claims(result, claims).claims if claim.place.axis is not None)
+
+
+def collected(result: Result, claims: Iterable[Claim]) -> tuple[list[Json], dict[str, Json]]:
+    """The distinct queries with their places, and the number of claims without one, by reason."""
+    groups: dict[Relation, list[Claim]] = {}
+    for claim in claims:
+        groups.setdefault(claim.relation, []).append(claim)
+    queries: list[Json] = []
+    left_out: dict[str, int] = {}
+    for relation, same in groups.items():
+        try:
+            found = query_of(result, relation)
+        except NoQueryError as reason:
+            left_out[str(reason)] = left_out.get(str(reason), 0) + len(same)
+            continue
+        queries.append(
+            {
+                "body": found.body,
+                "logic": found.logic,
+                "status": found.status,
+                "tier": found.tier,
+                "premises": found.premises,
+                "names": dict(found.names),
+                "claim": str(same[0]),
+                "places": [str(claim.place) for claim in same[:_PLACES]],
+                "count": len(same),
+            }
+        )
+    return queries, dict(left_out)
+
+
+def query_of(result: Result, relation: Relation) -> Query:
+    """Decide whether the requirements and definitions of a model entail a relation over the symbols of its states.
+
+    Raises NoQueryError if normal forms alone decide it, if it is not decided, or if Z3 contradicts the verdict.
+    """
+    from absint.questions.proofs.provers import prover as prover_of
+    from absint.solver.prove import connected
+
+    if relation in (TRUE, FALSE):
+        raise NoQueryError("decided by normal form")
+    if relation is UNKNOWN_RELATION:
+        raise NoQueryError("over an unknown size")
+    prover: Prover = prover_of(result)
+    decision = prover.decide(relation, small=False)
+    if decision.entailed is None:
+        raise NoQueryError("undecided")
+    premises = connected(list(prover.constraints.distinct), relation.free_symbols)
+    formulas = [*premises, negation(relation)]
+    names = canonical_names(formulas)
+    script = _script(renamed(formulas, names))
+    status: Status = "unsat" if decision.entailed else "sat"
+    if prover.check(script.text, rlimit=RLIMIT, core=True).verdict not in (status, "unknown"):
+        raise NoQueryError(DENIED)
+    return Query(script.text, script.logic, status, decision.tier, len(premises), _shown(result, formulas, names))
+
+
+def canonical_names(formulas: Sequence[Relation]) -> dict[str, str]:
+    """`x0`, `x1`, ... for the symbols by their first appearance in the text of the formulas."""
+    return {name: f"x{number}" for number, name in enumerate(_script(formulas).symbols)}
+
+
+def renamed(formulas: Sequence[Relation], names: Mapping[str, str]) -> list[Relation]:
+    """The formulas over symbols of these names, with the same bounds."""
+    symbols = frozenset[Symbol]().union(*(formula.symbols for formula in formulas))
+    mapping: dict[Symbol, Dim] = {s: expr_of(Symbol(names[s.name], *s.bounds)) for s in symbols}
+    return [formula.substitute(mapping) for formula in formulas]
+
+
+def _script(formulas: Iterable[Relation]) -> Script:
+    from absint.solver.smtlib import Script
+
+    script = Script()
+    for formula in formulas:
+        script.add(formula)
+    return script
+
+
+def _shown(result: Result, formulas: Sequence[Relation], names: Mapping[str, str]) -> dict[str, str]:
+    """Canonical names -> the names that the model's report shows."""
+    symbols = frozenset[Symbol]().union(*(formula.symbols for formula in formulas))
+    printed = {s.name: str(result.all_names.get(s, s.name)) for s in symbols}
+    return {new: printed[old] for old, new in names.items()}
+
+
+__all__ = [
+    "PERFORM",
+    "NoQueryError",
+    "Query",
+    "Status",
+    "canonical_names",
+    "collected",
+    "perform",
+    "query_of",
+    "renamed",
+]

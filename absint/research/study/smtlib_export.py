@@ -1,0 +1,250 @@
+"""A folder of SMT-LIB 2 files with an index: a benchmark family for solvers.
+
+Each text is one file, `LOGIC/STATUS-DIGEST.smt2`; the index lists the claims that it stands for.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from contextlib import closing, suppress
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, Final, cast
+
+from absint.errors import UsageError
+from absint.lattices.text.escapes import json_text
+from absint.model.writing import write_file
+from absint.research.study.queries import PERFORM, Status
+from absint.research.study.sources import read_sources
+from absint.research.study.study import SECONDS, Progress
+from absint.research.study.tasks import Task, pairs
+from absint.runs.jobs import finished
+from absint.runs.pool import Done, Json
+from absint.version import VERSION
+
+SCHEMA: Final = "absint.queries/1"
+INDEX: Final = "index.json"
+
+
+@dataclass
+class Entry:
+    """A script and the claims that it stands for."""
+
+    body: str
+    logic: str
+    status: Status
+    tier: str
+    premises: int
+    symbols: int
+    occurrences: dict[tuple[str, str], dict[str, Json]] = field(default_factory=dict)
+    """By model and claim."""
+
+    @property
+    def file(self) -> str:
+        """Its path below the folder."""
+        return f"{self.logic}/{self.status}-{hashlib.sha256(self.body.encode()).hexdigest()[:16]}.smt2"
+
+
+@dataclass(frozen=True)
+class Export:
+    """The queries of a study."""
+
+    entries: Sequence[Entry]
+    """By file."""
+    claims: int
+    """Equalities that they stand for; one that several sources claim counts for each."""
+    left_out: Mapping[str, int]
+    """Claims without a query, by reason."""
+    failures: Sequence[str]
+    """Pairs of model and source without all of their queries, one line each."""
+
+    def count(self, status: Status) -> int:
+        """Files of a status."""
+        return sum(entry.status == status for entry in self.entries)
+
+
+def export(
+    folder: str | os.PathLike[str],
+    *,
+    sources: Sequence[str] = (),
+    jobs: int | None = None,
+    seconds: float = SECONDS,
+    scheduler: str | None = None,
+    progress: Progress | None = None,
+    perform: str = PERFORM,
+) -> Export:
+    """The queries behind the claims of each source about each model below a folder; arguments as for `study`.
+
+    Raises UsageError as `study` does.
+    """
+    groups = pairs(folder, read_sources(sources), seconds=seconds)
+    order = {(task.model, str(task.source)): place for place, task in enumerate(t for g in groups for t in g)}
+    found: dict[tuple[str, str], tuple[Task, Done]] = {}
+    jobs_of = [[task.to_job() for task in group] for group in groups]
+    with closing(finished(jobs_of, perform, jobs, scheduler)) as results:
+        for job, done in results:
+            task = Task.from_job(job)
+            found[task.model, str(task.source)] = task, done
+            if progress is not None:
+                progress(len(found), len(order), f"{task.model}, {task.source}")
+    return _gathered([found[key] for key in order])
+
+
+def _gathered(found: Sequence[tuple[Task, Done]]) -> Export:
+    entries: dict[str, Entry] = {}
+    left_out = Counter[str]()
+    failures = []
+    claims = 0
+    for task, done in found:
+        answer = cast("dict[str, Any]", done.answer or {"failure": done.failure, "queries": [], "left_out": {}})
+        if answer["failure"]:
+            failures.append(f"{task.source} failed on {task.model}: {answer['failure']}")
+        left_out.update(answer["left_out"])
+        for query in answer["queries"]:
+            claims += query["count"]
+            _add(entries, task, query)
+    ordered = sorted(entries.values(), key=lambda entry: entry.file)
+    return Export(ordered, claims, dict(sorted(left_out.items())), failures)
+
+
+def _add(entries: dict[str, Entry], task: Task, query: Mapping[str, Any]) -> None:
+    entry = entries.setdefault(
+        query["body"],
+        Entry(query["body"], query["logic"], query["status"], query["tier"], query["premises"], len(query["names"])),
+    )
+    key = task.model, query["claim"]
+    known = entry.occurrences.setdefault(
+        key,
+        {
+            "model": task.model,
+            "claim": query["claim"],
+            "places": query["places"],
+            "count": query["count"],
+            "symbols": query["names"],
+            "sources": [],
+        },
+    )
+    cast("list[Json]", known["sources"]).append(str(task.source))
+
+
+# Files
+
+
+def write_export(found: Export, folder: Path) -> None:
+    """Write the files, then the index, and remove outdated files of an earlier export.
+
+    Raises UsageError for a folder that holds something else.
+    """
+    old = check_folder(folder)
+    for entry in found.entries:
+        path = folder / entry.file
+        path.parent.mkdir(parents=True, exist_ok=True)
+        write_file(script(entry), path)
+    folder.mkdir(parents=True, exist_ok=True)
+    write_file(index(found), folder / INDEX)
+    for file in old.keys() - {entry.file for entry in found.entries}:
+        with suppress(OSError):
+            (folder / file).unlink()
+
+
+def check_folder(folder: Path) -> Mapping[str, Status]:
+    """The files of an earlier export in the folder, with their status.
+
+    Raises UsageError if it is no folder, or has files but no index of an export.
+    """
+    if folder.exists() and not folder.is_dir():
+        raise UsageError(f"--out {folder} is a file: give a folder")
+    if not folder.exists() or not any(folder.iterdir()):
+        return {}
+    if not is_export(folder):
+        raise UsageError(f"--out {folder} has files that are no export: give another folder")
+    return read_index(folder)
+
+
+def is_export(folder: Path) -> bool:
+    """The folder has an index."""
+    return (folder / INDEX).is_file()
+
+
+def read_index(folder: Path) -> dict[str, Status]:
+    """File -> status of an export. Raises UsageError for an invalid index."""
+    path = folder / INDEX
+    try:
+        found = json.loads(path.read_text("utf-8"))
+        if found["schema"] != SCHEMA:
+            raise UsageError(f"{path}: expected the schema {SCHEMA}, found {str(found['schema'])[:60]}")
+        statuses = {str(item["file"]): item["status"] for item in found["queries"]}
+    except UsageError:
+        raise
+    except (OSError, ValueError, KeyError, TypeError, RecursionError):
+        raise UsageError(f"{path} is no index of an export") from None
+    for file, status in statuses.items():
+        parts = Path(file).parts
+        if status not in ("sat", "unsat") or Path(file).is_absolute() or ".." in parts:
+            raise UsageError(f"{path} is no index of an export: {file[:60]!r}")
+    return statuses
+
+
+def script(entry: Entry) -> str:
+    """The text of a file."""
+    first = next(iter(entry.occurrences.values()))
+    notes: dict[str, Json] = {
+        "model": first["model"], "claim": first["claim"], "places": first["places"], "claimed by": first["sources"],
+        "models and claims": len(entry.occurrences),
+    }  # fmt: skip
+    return "\n".join(
+        [
+            "(set-info :smt-lib-version 2.6)",
+            f"(set-info :source |{_SOURCE}|)",
+            '(set-info :category "industrial")',
+            f"(set-info :status {entry.status})",
+            f"(set-info :notes {_literal(json_text(notes))})",
+            f"(set-logic {entry.logic})",
+            entry.body,
+            "(check-sat)",
+            "(exit)",
+            "",
+        ]
+    )
+
+
+_SOURCE: Final = f"""
+Generated by absint {VERSION} from an ONNX model: what a run of the model requires, what holds of the sizes that it
+computes, and the negation of an equality of two sizes that somebody claims.
+unsat: the equality is proved. sat: it does not follow.
+"""
+
+
+def _literal(text: str) -> str:
+    return '"' + text.replace('"', '""') + '"'
+
+
+def index(found: Export) -> str:
+    """The index as JSON, schema `absint.queries/1`."""
+    queries = [
+        {
+            "file": entry.file,
+            "status": entry.status,
+            "logic": entry.logic,
+            "decided_by": entry.tier,
+            "premises": entry.premises,
+            "symbols": entry.symbols,
+            "occurrences": list(entry.occurrences.values()),
+        }
+        for entry in found.entries
+    ]
+    whole = {
+        "schema": SCHEMA, "absint": VERSION, "claims": found.claims, "left_out": found.left_out,
+        "failures": found.failures, "queries": queries,
+    }  # fmt: skip
+    return json.dumps(whole, indent=1) + "\n"
+
+
+__all__ = [
+    "INDEX", "SCHEMA", "Entry", "Export", "check_folder", "export", "index", "is_export", "read_index", "script",
+    "write_export",
+]  # fmt: skip

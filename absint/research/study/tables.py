@@ -1,0 +1,134 @@
+"""The table of a study, as data, CSV and JSON: one row for each source, over all models."""
+
+from __future__ import annotations
+
+import csv
+import io
+from collections.abc import Iterable, Sequence
+from dataclasses import asdict, dataclass, fields
+from typing import Final, NamedTuple
+
+from absint.lattices.text.escapes import json_text
+from absint.research.study.results import Record, by_source
+from absint.version import VERSION
+
+SCHEMA: Final = "absint.study/1"
+
+
+@dataclass(frozen=True)
+class Row:
+    """The claims of a source about all models, counted by verdict."""
+
+    source: str
+    kind: str
+    models: int
+    dims: int
+    """Dims of the values that the study looks at."""
+    resolved: int
+    """Of these, dims that the source gives as a number or an expression."""
+    claimed: int
+    """Equalities that the source claims."""
+    proved: int
+    refuted: int
+    """False claims: `confirmed` ones, and those refuted by proof alone."""
+    confirmed: int
+    """Refuted claims that a run showed to be false."""
+    causes: int
+    """Nodes that refuted claims come from: one mistake makes many claims false."""
+    open: int
+    """Claims that were neither proved nor refuted."""
+    failed: int
+    """Models on which the source or the study failed."""
+    solver_calls: int
+    seconds: float
+    """Time that the source took."""
+    judging: float
+    """Time that judging took."""
+
+
+def rows(records: Iterable[Record]) -> list[Row]:
+    """The rows, in the order in which sources appear."""
+    return [_row(source, found) for source, found in by_source(records).items()]
+
+
+def _row(source: str, found: Sequence[Record]) -> Row:
+    return Row(
+        source,
+        found[0].kind,
+        len(found),
+        sum(r.dims for r in found),
+        sum(r.resolved for r in found),
+        sum(r.claimed for r in found),
+        sum(r.proved for r in found),
+        sum(r.refuted for r in found),
+        sum(r.confirmed for r in found),
+        sum(r.causes for r in found),
+        sum(r.not_entailed + r.unproved for r in found),
+        sum(r.failed for r in found),
+        sum(r.solver_calls for r in found),
+        round(sum(r.tool_seconds for r in found), 3),
+        round(sum(max(r.seconds - r.tool_seconds, 0.0) for r in found), 3),
+    )
+
+
+class Cause(NamedTuple):
+    """The operator of nodes from which false claims come."""
+
+    source: str
+    operator: str
+    nodes: int
+    refuted: int
+    """Claims that come from them."""
+    models: int
+
+
+def causes(records: Iterable[Record]) -> list[Cause]:
+    """The operators behind the false claims of each source, those of most nodes first."""
+    found: dict[tuple[str, str], list[tuple[str, str]]] = {}
+    for r in records:
+        for refutation in r.refutations:
+            found.setdefault((r.source, str(refutation["operator"])), []).append((r.model, str(refutation["cause"])))
+    table = [
+        Cause(source, operator, len(set(nodes)), len(nodes), len({model for model, _ in nodes}))
+        for (source, operator), nodes in found.items()
+    ]
+    order = {source: number for number, source in enumerate(dict.fromkeys(item.source for item in table))}
+    return sorted(table, key=lambda item: (order[item.source], -item.nodes, -item.refuted, item.operator))
+
+
+def causes_csv(records: Iterable[Record]) -> str:
+    """One line a source and operator."""
+    return _csv(list(Cause._fields), [item._asdict() for item in causes(records)])
+
+
+def to_csv(table: Sequence[Row]) -> str:
+    """One line a source."""
+    return _csv([f.name for f in fields(Row)], map(asdict, table))
+
+
+def pairs_csv(records: Sequence[Record]) -> str:
+    """One line a pair of model and source."""
+    return _csv([f.name for f in fields(Record) if f.name != "refutations"], map(asdict, records))
+
+
+def _csv(names: Sequence[str], items: Iterable[dict[str, object]]) -> str:
+    text = io.StringIO()
+    writer = csv.DictWriter(text, names, extrasaction="ignore", lineterminator="\n")
+    writer.writeheader()
+    writer.writerows(items)
+    return text.getvalue()
+
+
+def to_json(table: Sequence[Row], records: Sequence[Record]) -> str:
+    """The table, the causes and all pairs, schema `absint.study/1`."""
+    whole = {
+        "schema": SCHEMA,
+        "absint": VERSION,
+        "table": list(map(asdict, table)),
+        "causes": [item._asdict() for item in causes(records)],
+        "pairs": list(map(asdict, records)),
+    }
+    return json_text(whole, indent=1) + "\n"
+
+
+__all__ = ["SCHEMA", "Cause", "Row", "causes", "causes_csv", "pairs_csv", "rows", "to_csv", "to_json"]

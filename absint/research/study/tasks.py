@@ -1,0 +1,233 @@
+"""The pairs of a study, a model and a source, and the work of one.
+
+A pair is sent to its process as a JSON object.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final, cast
+
+from absint.errors import ModelError, UsageError
+from absint.research.study.known_runs import feeds_of, known_runs
+from absint.research.study.sources import Source, versions
+
+if TYPE_CHECKING:
+    from absint.jobs.auditing import Audit, Claims, Judged
+    from absint.lattices.logic.relation import Relation
+    from absint.program.nodes import Node
+    from absint.result import Result
+    from absint.runs.pool import Job, Json
+
+PERFORM: Final = "absint.research.study.tasks:perform"
+"""The function that does a pair."""
+
+_TOOL: Final = 0.4
+_PROVING: Final = 0.25
+"""Parts of a pair's time that the tool and the solver may take; the rest is for the analysis and for runs."""
+
+
+@dataclass(frozen=True)
+class Task:
+    """A model and a source. A result for it is valid as long as no field has changed."""
+
+    model: str
+    """The path below the folder of the study, with slashes."""
+    path: str
+    sha256: str
+    """SHA-256 of the file at the path."""
+    source: Source
+    versions: str
+    seconds: float
+    """Time limit of the pair."""
+    confirm: bool
+    """Run counterexamples."""
+    runs: Mapping[str, Json] = field(default_factory=dict)
+    """Known runs of the model."""
+    at_least: int = 0
+    """Every size of the inputs is assumed to be at least this."""
+
+    def to_job(self) -> Job:
+        """As a JSON object."""
+        return {**vars(self), "source": {"kind": self.source.kind, "name": self.source.name}}
+
+    @staticmethod
+    def from_job(job: Job) -> Task:
+        """The pair that `to_job` wrote."""
+        fields = cast("dict[str, Any]", job)
+        return Task(**{**fields, "source": Source(**fields["source"])})
+
+
+def pairs(
+    folder: str | os.PathLike[str],
+    sources: Sequence[Source],
+    *,
+    seconds: float,
+    confirm: bool = True,
+    at_least: int = 0,
+) -> list[list[Task]]:
+    """The pairs of each model below a folder, models in the order of their paths.
+
+    Raises UsageError for a path that is no folder or has no model, and for known runs that do not parse.
+    """
+    assumed = f", sizes of at least {at_least}" if at_least else ""
+    known = {source: versions(source) + assumed for source in sources}
+    found = []
+    runs: dict[Path, Mapping[str, dict[str, Json]]] = {}
+    for name, path, digest in models(Path(folder)):
+        if path.parent not in runs:
+            runs[path.parent] = known_runs(path.parent)
+        own = runs[path.parent].get(path.stem, {})
+        found.append(
+            [
+                Task(name, str(path), digest, source, known[source] + _runs(own), seconds, confirm, own, at_least)
+                for source in sources
+            ]
+        )
+    return found
+
+
+def _runs(own: Mapping[str, Json]) -> str:
+    """A result depends on the known runs."""
+    return f", runs {hashlib.sha256(json.dumps(own).encode()).hexdigest()[:8]}" if own else ""
+
+
+def models(folder: Path) -> list[tuple[str, Path, str]]:
+    """The models below a folder: name, absolute path, SHA-256. Raises UsageError if there is none."""
+    if folder.is_file():
+        raise UsageError(f"{folder} is a file: give the folder that the models are in")
+    if not folder.is_dir():
+        raise UsageError(f"{folder} does not exist")
+    found = [
+        (path.relative_to(folder).as_posix(), path.resolve(), digest_of(path))
+        for path in sorted(folder.rglob("*.onnx"))
+        if path.is_file()
+    ]
+    if not found:
+        raise UsageError(f"{folder} has no model: no file below it ends with .onnx")
+    return found
+
+
+def digest_of(path: Path) -> str:
+    """SHA-256 of a file; empty for one that cannot be read, as its pairs will say."""
+    try:
+        with path.open("rb") as file:
+            return hashlib.file_digest(file, "sha256").hexdigest()
+    except OSError:
+        return ""
+
+
+# What a process of the study does
+
+
+def perform(job: Job) -> Json:
+    """Judge the claims of the source about the model: counts, and the refuted claims."""
+    from absint.jobs.auditing import roots
+
+    task = Task.from_job(job)
+    found = audit(task)
+    return answer(found, roots(analysed(task), found.judged))
+
+
+def audit(task: Task) -> Audit:
+    """Judge the claims of the source about the model. Raises ModelError if it cannot be read or has changed."""
+    from absint.jobs.auditing import judge
+
+    result = analysed(task)
+    claims = claims_of(task, result)
+    runs = list(feeds_of(result, task.runs)) if task.confirm else []
+    return judge(result, claims, confirm=task.confirm, runs=runs, budget=task.seconds * _PROVING)
+
+
+_latest: dict[tuple[str, str, int], Result] = {}
+"""The analysis of the last model: its pairs come one after the other."""
+
+
+def analysed(task: Task) -> Result:
+    """The sound analysis of the model."""
+    from absint.api import analyze
+
+    key = task.path, task.sha256, task.at_least
+    if key not in _latest:
+        _latest.clear()
+        path = Path(task.path)
+        if path.is_file() and digest_of(path) != task.sha256:
+            raise ModelError(f"{task.path} has changed since the study began")
+        found = analyze(task.path)
+        _latest[key] = analyze(task.path, assume=_assumed(task, found)) if task.at_least else found
+    return _latest[key]
+
+
+def _assumed(task: Task, result: Result) -> list[Relation]:
+    """The least sizes."""
+    from absint.lattices.logic.relation import ge
+    from absint.lattices.terms.expr import symbol
+
+    return [ge(symbol(name), task.at_least) for name in result.symbols]
+
+
+def claims_of(task: Task, result: Result) -> Claims:
+    """The claims of the source about the model."""
+    from absint.jobs.auditing import by_policy, declared, peer
+
+    match task.source.kind:
+        case "declared":
+            return declared(result.loaded.outline())
+        case "policy":
+            assume = _assumed(task, result) if task.at_least else ()
+            return by_policy(task.source.name, task.path, assume)  # its folder may hold external data
+        case "tool":
+            return peer(task.source.name, result.model, Path(task.path), task.seconds * _TOOL, keep=True)
+
+
+def answer(found: Audit, causes: Mapping[str, Node]) -> dict[str, Json]:
+    """An audit as a JSON object, with the nodes that refuted claims come from."""
+    from absint.jobs.auditing import Judgement
+
+    refuted = [claim for claim in found.judged if claim.judgement is Judgement.REFUTED]
+    return {
+        "failure": " ".join(found.failure.split())[:300],
+        "tool_seconds": found.seconds,
+        "dims": found.dims,
+        "resolved": found.resolved,
+        "claimed": len(found.judged),
+        "proved": found.counts.get(Judgement.PROVED, 0),
+        "refuted": len(refuted),
+        "confirmed": sum(claim.confirmed for claim in refuted),
+        "causes": len({id(causes[claim.places[0].value]) for claim in refuted}),
+        "not_entailed": found.counts.get(Judgement.NOT_ENTAILED, 0),
+        "unproved": found.counts.get(Judgement.UNPROVED, 0),
+        "solver_calls": found.solver_calls,
+        "refutations": [_refutation(claim, causes[claim.places[0].value]) for claim in refuted],
+        "needs": found.needs,
+    }
+
+
+def _refutation(claim: Judged, cause: Node) -> Json:
+    return {
+        "relation": claim.relation,
+        "places": list(map(str, claim.places)),
+        "counterexample": dict(claim.counterexample or {}),
+        "confirmed": claim.confirmed,
+        "operator": cause.operator,
+        "cause": str(cause),
+    }
+
+
+__all__ = [
+    "PERFORM",
+    "Task",
+    "analysed",
+    "answer",
+    "audit",
+    "claims_of",
+    "digest_of",
+    "models",
+    "pairs",
+    "perform",
+]  # fmt: skip

@@ -1,0 +1,107 @@
+"""`Result`: what an analysis found, with the questions about it as methods of one line each.
+
+questions    what is asked of one result: proofs, contracts, sizes, costs, explanations
+copies       what writes the model anew: with its inferred types in it
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING
+
+from absint.lattices.terms.expr import Dim, Symbol
+from absint.result_copies import Copies
+from absint.result_questions import Questions
+
+if TYPE_CHECKING:
+    from absint.diagnostics import Diagnostic
+    from absint.questions.explain.fresh import FreshSymbol
+    from absint.solution.claimed import Claimed
+    from absint.solution.constraints import Recorded
+    from absint.solver.constraints import Constraint, ConstraintSet
+
+
+class Result(Questions, Copies):
+    """The findings of an analysis, and the questions about them.
+
+    Indexing gives the abstract value of a name of the main graph.
+    """
+
+    def __str__(self) -> str:
+        """The table of `absint analyze`: inputs, outputs, totals and diagnostics."""
+        from absint.show.text import table
+
+        return table(self)
+
+    def _repr_html_(self) -> str:
+        from absint.show.page.notebook import result_html
+
+        return result_html(self)
+
+    @property
+    def recorded(self) -> Recorded:
+        """The constraints over internal symbols: of the first round, and of all rounds."""
+        from absint.solution.constraints import recorded
+
+        return recorded(self)
+
+    @property
+    def all_names(self) -> Mapping[Symbol, Dim]:
+        """Printed names of the symbols of values and constraints."""
+        from absint.solution.constraints import all_names
+
+        return all_names(self)
+
+    @property
+    def fresh_symbols(self) -> tuple[FreshSymbol, ...]:
+        """The symbols for numbers that have no expression, each with its cause, its node and its bounds."""
+        from absint.questions.explain.fresh import fresh_symbols
+
+        return fresh_symbols(self)
+
+    @property
+    def constraints(self) -> ConstraintSet:
+        """Requirements of a run, and facts about computed values, under printed names."""
+        from absint.solution.constraints import constraints
+
+        return constraints(self)
+
+    @property
+    def claims(self) -> tuple[Claimed, ...]:
+        """Relations that an unsound policy took for granted where dims broadcast."""
+        from absint.solution.claimed import claims
+
+        return claims(self)
+
+    @property
+    def premises(self) -> tuple[Constraint, ...]:
+        """Numeric premises: no run requires them, and some claims rest on them."""
+        from absint.questions.proofs.premises import all_premises
+
+        return all_premises(self)
+
+    @property
+    def diagnostics(self) -> tuple[Diagnostic, ...]:
+        """Nodes that cannot run, declarations that are false, operators without a rule, and what else is wrong."""
+        from absint.questions.claims.diagnostics import diagnostics
+
+        return diagnostics(self)
+
+    @property
+    def can_run(self) -> bool:
+        """No node has been shown to fail in every run. A run executes every node, needed or not."""
+        from absint.solution.node_diagnostics import can_run
+
+        return can_run(self)
+
+    def verify(self) -> None:
+        """Apply every rule again, without the memo, and check that the stored states are a post-fixpoint.
+
+        Raises AssertionError naming the first node that is not.
+        """
+        from absint.solution.verify import verify
+
+        verify(self)
+
+
+__all__ = ["Result"]

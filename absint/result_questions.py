@@ -1,0 +1,269 @@
+"""The questions about one result. Each is answered by a function of the room that it belongs to."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, TypeVar
+
+from absint.lattices.limits import LONG, MEMORY, RLIMIT, SECONDS, Limits
+from absint.lattices.logic.relation import Relation
+from absint.shapes.assumptions import Assumption
+from absint.solution.analysed import Analysed
+from absint.transfer.semantics import EITHER
+
+if TYPE_CHECKING:
+    from absint.analyses.devices import Devices
+    from absint.analyses.liveness import InputPolicy, ViewPolicy
+    from absint.analyses.values import ValueAnalysis
+    from absint.jobs.profiles.profile import Profile
+    from absint.jobs.profiles.reading import WantedSizes
+    from absint.questions.certificates.certificate import Certificate
+    from absint.questions.costs.cost import Cost
+    from absint.questions.costs.memory import Memory
+    from absint.questions.explain.explanation import Explanation
+    from absint.questions.proofs.equivalence import Equalities, Place
+    from absint.questions.proofs.evidence import Evidence
+    from absint.questions.proofs.provers import Given
+    from absint.questions.sizes.contracts import SymbolFacts
+    from absint.questions.sizes.neighbours import Nearest
+    from absint.questions.sizes.outcomes import Check, RangeCheck
+    from absint.questions.sizes.samples import LegalSamples
+    from absint.runs.comparison import Comparison
+    from absint.shapes.sizes import Sizes
+    from absint.solver.contracts.contract import Contract
+    from absint.solver.prove import Proof
+
+T = TypeVar("T")
+A = TypeVar("A", "Check", "RangeCheck", "Contract", "Proof")
+
+
+class Questions(Analysed):
+    """An analysis that can be asked. Limits of time, of Z3's steps and of its memory are keywords."""
+
+    def _about(self, answer: A) -> A:
+        """The answer, with the runs that it is about."""
+        from dataclasses import replace
+
+        return answer if self.semantics == EITHER else replace(answer, semantics=self.semantics)
+
+    def prove(
+        self,
+        query: str | Relation,
+        *,
+        given: Given = "run",
+        assume: Sequence[Assumption] = (),
+        confirm: bool = False,
+        evidence: Evidence | None = None,
+        seconds: float = SECONDS,
+        rlimit: int = RLIMIT,
+        memory: int = MEMORY,
+    ) -> Proof:
+        """Decide a relation: `logits[1] == input_ids[1]`, `H % 32 == 0`, `shape(X) == shape(Z)`.
+
+        It may name dims of values of the main graph, symbols of the inputs and invented ones as they are printed.
+        `given` says what is taken for granted: that the `run` succeeds; the declarations of the `inputs` alone (a dim
+        of a computed value then stands for its expression); or what the author `declared` of other values too. `assume`
+        adds premises. With `confirm` a counterexample is run (this needs onnxruntime).
+
+        The answer takes `seconds` at most, all work included. Z3 gets `rlimit` steps for a question, the same on every
+        machine (0: no limit), and `memory` bytes. At a limit the verdict is unknown, with the reason.
+
+        Where the rules do not show that the sizes of a counterexample run, `evidence="run"` runs the model there, in a
+        process of its own; `"none"` never does. Without a choice, it is run if onnxruntime is installed. The `evidence`
+        of the answer says which it was.
+
+        *Proved*: the premises entail it. *Refuted*: sizes of the inputs for which there is a run make it false.
+        *Not entailed*: the premises allow it to be false, but that may never happen in a run. *Contradiction*: the
+        premises cannot hold together. *Unknown*: with the reason.
+
+        Raises UsageError for a text that does not parse and for unknown names.
+        """
+        from absint.questions.proofs.prove import prove
+
+        proof = prove(
+            self,
+            query,
+            given=given,
+            assume=assume,
+            confirm=confirm,
+            evidence=evidence,
+            limits=Limits(seconds, rlimit, memory),
+        )
+        return self._about(proof)
+
+    def certify(self, prove: Sequence[str] = (), *, seconds: float = SECONDS) -> Certificate:
+        """Lemmas from which the shapes follow, one for each kind of node, that any solver of SMT-LIB can check.
+
+        The relations of `prove`, as texts, are certified too, if they follow. `seconds` is for each lemma, which Z3
+        proves first. Write the answer with `Certificate.write(folder)`; see docs/certificates.md. Raises UsageError for
+        a relation that cannot be read, and for the result of an unsound policy.
+        """
+        from absint.questions.certificates.certify import certify
+
+        return certify(self, prove, seconds=seconds)
+
+    def equal_dims(self, *, seconds: float = LONG, rlimit: int = RLIMIT, memory: int = MEMORY) -> Equalities[Place]:
+        """Every axis of every value of the main graph, in classes of equal size in all runs that succeed.
+
+        Limits are as for `prove`; what was not compared in time is listed apart, and `reason` says so.
+        """
+        from absint.questions.proofs.equivalence import equal_dims
+
+        return equal_dims(self, Limits(seconds, rlimit, memory))
+
+    def equal_shapes(self, *, seconds: float = LONG, rlimit: int = RLIMIT, memory: int = MEMORY) -> Equalities[str]:
+        """The values of the main graph in classes of equal shape in all runs that succeed."""
+        from absint.questions.proofs.equivalence import equal_shapes
+
+        return equal_shapes(self, Limits(seconds, rlimit, memory))
+
+    def equal_buffers(self, *, seconds: float = LONG, rlimit: int = RLIMIT, memory: int = MEMORY) -> Equalities[str]:
+        """The values of the main graph in classes of equal size in bytes: those that can share a buffer."""
+        from absint.questions.proofs.equivalence import equal_buffers
+
+        return equal_buffers(self, Limits(seconds, rlimit, memory))
+
+    def contract(
+        self, *, samples: int = 0, seconds: float = LONG, rlimit: int = RLIMIT, memory: int = MEMORY
+    ) -> Contract:
+        """The legal sizes of the inputs: the fewest clauses over input symbols, each with the nodes behind it.
+
+        The clauses are necessary for every run. What they cannot say is listed beside them: requirements over
+        data-dependent sizes, nodes that may fail on data, and the premises. Limits are as for `prove`: past
+        `seconds` the clauses are those of the nodes as they stand, and `reason` says so. `samples` is a number of legal
+        sizes to add, as the method of that name finds them.
+        """
+        from absint.questions.sizes.contracts import contract
+
+        return self._about(contract(self, Limits(seconds, rlimit, memory), samples))
+
+    def symbol(self, name: str, *, seconds: float = LONG, rlimit: int = RLIMIT, memory: int = MEMORY) -> SymbolFacts:
+        """Facts about an input symbol in every run that succeeds: range, congruence, finite set, solved value, origins.
+
+        Limits are as for `prove`. Raises UsageError if no input has the symbol.
+        """
+        from absint.questions.sizes.contracts import symbol_facts
+
+        return symbol_facts(self, name, Limits(seconds, rlimit, memory))
+
+    def check(self, binding: Sizes) -> Check:
+        """The run at these sizes: the shape of everything, or the first node that fails and why.
+
+        `{"batch": 4}` gives a symbol its size, `{"image": [1, 3, 224, 224]}` the symbols of an input theirs.
+
+        Raises UsageError if a symbol of the inputs has no size, or for a name or size that makes no sense.
+        """
+        from absint.questions.sizes.checking import check
+
+        return self._about(check(self, binding))
+
+    def nearest(self, sizes: Sizes, *, seconds: float = SECONDS, rlimit: int = RLIMIT, memory: int = MEMORY) -> Nearest:
+        """The legal sizes nearest to given ones: of all symbols together, and of each alone, above and below.
+
+        Each answer is confirmed by `check`. Limits are as for `prove`: what was found in time is shown, and `proved`
+        says if nothing nearer can be legal. Raises UsageError as `check` does.
+        """
+        from absint.questions.sizes.nearest import nearest
+
+        return nearest(self, sizes, Limits(seconds, rlimit, memory))
+
+    def samples(self, count: int, *, seconds: float = LONG, rlimit: int = RLIMIT, memory: int = MEMORY) -> LegalSamples:
+        """So many legal sizes, no two alike and the same in every run: small and large ones, ends of ranges.
+
+        `check` confirms each. Limits are as for `prove`: there are fewer if time runs out, or if no others are legal.
+        Raises UsageError for a count below 1.
+        """
+        from absint.questions.sizes.samples import legal_samples
+
+        return legal_samples(self, count, Limits(seconds, rlimit, memory))
+
+    def check_range(
+        self, box: Sizes, *, seconds: float = LONG, rlimit: int = RLIMIT, memory: int = MEMORY
+    ) -> RangeCheck:
+        """Check that every size in a box is legal: `{"batch": (1, 64), "seq": (1, 2048)}`, both ends included.
+
+        Symbols that are left out may have any size; assumptions narrow the box. Limits are as for `prove`. Raises
+        UsageError for an unknown name and an empty or negative range.
+        """
+        from absint.questions.sizes.boxes import check_range
+
+        return self._about(check_range(self, box, Limits(seconds, rlimit, memory)))
+
+    def profile(
+        self,
+        sizes: WantedSizes,
+        *,
+        corners: bool = False,
+        seconds: float = LONG,
+        rlimit: int = RLIMIT,
+        memory: int = MEMORY,
+    ) -> Profile:
+        """The least, best and greatest shape of every input, for engines that are built for ranges of sizes.
+
+        `{"batch": (1, 4, 32), "seq": (1, 512), "heads": 8}`; a pair is the least and the greatest, which is the best
+        too. All sizes between are proved legal, or the profile is refused and false, with the nearest legal box. With
+        `corners` it is enough that the least, best and greatest are legal; they are moved to legal sizes if need be.
+
+        Limits are as for `prove`. Raises UsageError for a symbol without sizes, for an input of unknown rank, and as
+        `check_range` does.
+        """
+        from absint.jobs.profiles.making import profile
+
+        return profile(self, sizes, corners=corners, limits=Limits(seconds, rlimit, memory))
+
+    def compare(self, inputs: Mapping[str, object], outputs: Mapping[str, object]) -> Comparison:
+        """Hold the claims against real tensors: for each dim the expression, the size it predicts, and the actual one.
+
+        `inputs` and `outputs` map names to arrays (anything with a shape) or shapes; outputs may be any value of the
+        main graph. Raises UsageError for unknown names.
+        """
+        from absint.runs.comparison import compare
+
+        return compare(self, inputs, outputs)
+
+    def explain(self, value: str, axis: int | None = None) -> Explanation:
+        """Trace a dim back to its origin, node by node; without `axis`, all dims of the value.
+
+        Raises UsageError for an unknown name, an axis out of range, a value of unknown rank.
+        """
+        from absint.questions.explain.question import explain
+
+        return explain(self, value, axis)
+
+    def found_by(self, analysis: ValueAnalysis[T]) -> dict[str, T]:
+        """The findings of an analysis that ran in `absint.analyze(model, with_=[analysis])`: its element of each value.
+
+        Names are as in the model; in a body or an inlined function, path and name (`loop1/body/x`). Raises UsageError
+        for an analysis that did not run.
+        """
+        from absint.analyses.found import found_by
+
+        return found_by(self, analysis)
+
+    def devices(self) -> Devices:
+        """The places of nodes if an accelerator takes all that it can, and the copies between it and the host.
+
+        This follows onnxruntime with its CUDA provider, as its sources say; see docs/devices.md.
+        """
+        from absint.analyses.devices import devices
+
+        return devices(self)
+
+    def cost(self) -> Cost:
+        """Multiply-accumulates, FLOPs and bytes moved, per node and in total, and the parameters."""
+        from absint.questions.costs.cost import Cost
+
+        return Cost(self)
+
+    def memory(self, *, inputs: InputPolicy = "freed", views: ViewPolicy = "copied") -> Memory:
+        """When each value dies if nodes run in the order of the file, and the peak memory of activations.
+
+        Inputs are live to their last use (`freed`) or to the end (`kept`), or do not count (`apart`). The output of
+        Reshape and the like is a value like others (`copied`), or shares the memory of its input (`shared`).
+        """
+        from absint.questions.costs.memory import Memory
+
+        return Memory(self, inputs, views)
+
+
+__all__ = ["Questions"]

@@ -1,0 +1,16 @@
+"""The output of the commands. Nothing below imports it, and a command imports it when it prints.
+
+documents      the head of every JSON document; schemas/: its JSON Schemas
+summary        rows and totals of an analysis; text and document render them, tracing shows the history of a value
+requirements   what nodes require of the sizes of the inputs
+relations      relations and the nodes that state them, in one line each; clauses: those of a contract, in order
+study          the table of a study
+exports        the constraints of a model for other tools
+proofs, contracts, constraints, checks, feeds, classes, costs, devices, ranges, profiles, policies, rules, freezing,
+dynamizing, certificates, audit, audit_sarif, lint, lint_sarif
+               answers of the other commands
+page/          an HTML file about a result
+cost_plot      cost and peak memory over a size as a picture
+sarif          what documents in this format share
+files          files that are written as a whole
+"""

@@ -1,0 +1,112 @@
+"""Classes of equal dims, shapes or buffers as text and as JSON."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING, Final, TypeAlias, Union
+
+from absint.lattices.text.escapes import Json, json_text, plain
+from absint.show.documents import head_of
+from absint.show.relations import in_short, located, plural, sizes
+from absint.show.text import Line, aligned, assumed, definitions, wrapped
+
+if TYPE_CHECKING:
+    from absint.questions.proofs.equivalence import Distinct, Equalities, Place
+    from absint.result import Result
+
+Found: TypeAlias = Union["Equalities[Place]", "Equalities[str]"]
+
+_SHOWN_CLASSES: Final = 20
+_SHOWN_MEMBERS: Final = 6
+SHOWN_PAIRS: Final = 40
+_WORDS: Final = {"dims": "dim", "shapes": "value", "buffers": "value"}
+
+
+def report(
+    result: Result,
+    what: str,
+    found: Found,
+    distinct: Sequence[Distinct] | None,
+    width: int,
+    *,
+    everything: bool = False,
+) -> Iterator[Line]:
+    """The classes, the largest first, with their first members; then, if wanted, pairs of distinct classes."""
+    classes = [(c.what, tuple(map(str, c.members))) for c in found.classes]
+    total = sum(len(members) for _, members in classes)
+    several = [item for item in classes if len(item[1]) > 1]
+    word = _WORDS[what]
+    yield Line(
+        f"{plain(result.origin)}: {total:,} {plural(word, total)} in {len(found):,} "
+        f"{'class' if len(found) == 1 else 'classes'} of equal {what}",
+        "bold",
+    )
+    yield from assumed(result, width)
+    yield Line("")
+    shown = classes if everything else several[:_SHOWN_CLASSES]
+    rows = []
+    for name, members in shown:
+        count = f"{len(members):,} {plural(word, len(members))}"
+        listed = members if everything else members[:_SHOWN_MEMBERS]
+        more = ", ..." if len(members) > len(listed) else ""
+        rows.append((name, f"{count}: {', '.join(listed)}{more}"))
+    yield from map(Line, aligned(rows, width))
+    if not everything:
+        alone, left = len(found) - len(several), len(several) - len(shown)
+        rest = [f"{left:,} more {'class' if left == 1 else 'classes'}"] if left else []
+        rest += [f"{alone:,} {plural(word, alone)} equal to no other"] if alone else []
+        if rest:
+            yield Line(f"  and {', '.join(rest)} (all: --all)")
+    if found.reason:
+        yield Line(f"not all were compared: {found.reason}", "yellow")
+    if found.undecided:
+        yield Line(f"{found.undecided:,} {plural('pair', found.undecided)} undecided, kept apart", "yellow")
+    if result.premises:
+        yield from map(Line, wrapped(f"assuming {plain(in_short(result.premises, found.texts))}", width, 2))
+    if distinct is not None:
+        yield from _distinct(result, distinct, width)
+    yield from definitions(found.texts, width)
+
+
+def _distinct(result: Result, pairs: Sequence[Distinct], width: int) -> Iterator[Line]:
+    yield Line("")
+    yield Line("told apart", "bold")
+    if not pairs:
+        yield Line("  none")
+    for pair in pairs[:SHOWN_PAIRS]:
+        at = (
+            "no sizes are known that do"
+            if pair.counterexample is None
+            else f"at {sizes(_ordered(result, pair.counterexample))}"
+        )
+        if pair.counterexample == {}:
+            at = "always"
+        yield from map(Line, wrapped(f"  {plain(f'{pair.first} and {pair.second}: {at}')}", width, 6))
+    if len(pairs) > SHOWN_PAIRS:
+        yield Line("  and more (all: --format json)")
+
+
+def _ordered(result: Result, binding: Mapping[str, int]) -> dict[str, int]:
+    """The sizes of input symbols first, in their order."""
+    return {name: binding[name] for name in dict.fromkeys((*result.symbols, *binding)) if name in binding}
+
+
+def document(result: Result, what: str, found: Found, distinct: Sequence[Distinct] | None) -> str:
+    """The form of `Equalities.to_json`, with the model, the kind of class, and pairs of distinct classes."""
+    whole: dict[str, Json] = {**head_of("absint.classes/2", result), "what": what, **found.document()}
+    whole["undecided"] = found.undecided
+    whole["assuming"] = [located(premise, found.texts) for premise in result.premises]
+    if distinct is not None:
+        whole["distinct"] = [
+            {
+                "first": pair.first,
+                "second": pair.second,
+                "counterexample": None if pair.counterexample is None else dict(pair.counterexample),
+            }
+            for pair in distinct
+        ]
+    whole["definitions"] = dict(found.definitions)
+    return json_text(whole, indent=1)
+
+
+__all__ = ["SHOWN_PAIRS", "document", "report"]

@@ -1,0 +1,71 @@
+"""The constraints of a model as text: each relation once, under its role, with the nodes that state it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Final
+
+from absint.lattices.logic.relation import TRUE, Relation
+from absint.lattices.text.escapes import plain
+from absint.show.relations import brief, by_nodes, failures_by_reason, plural, reason
+from absint.show.text import Line, definitions, wrapped
+from absint.solution.naming import where
+from absint.solver.constraints import by_kind
+
+if TYPE_CHECKING:
+    from absint.lattices.text.naming import Where
+    from absint.result import Result
+    from absint.solver.constraints import Constraint, ConstraintSet
+
+_SHOWN: Final = 40
+"""Relations of one role that are shown without `--all`."""
+
+_TITLES: Final = {
+    "required": "required: without it the node fails",
+    "defined": "defined: holds of what the node computes",
+    "assumed": "assumed: by you, or as a numeric premise",
+    "declared": "declared: by the dims of the inputs",
+}
+
+
+def report(result: Result, constraints: ConstraintSet, width: int, *, everything: bool = False) -> Iterator[Line]:
+    """Counts, relations by role, and the nodes that may fail for reasons that no relation states."""
+    texts = where(result)
+    groups: dict[str, dict[tuple[Relation, Relation], list[Constraint]]] = {}
+    for constraint in constraints:
+        same = groups.setdefault(constraint.role, {}).setdefault((constraint.relation, constraint.guard), [])
+        same.append(constraint)
+    relations = sum(map(len, groups.values()))
+    over = f" over {', '.join(map(plain, constraints.symbols))}" if constraints.symbols else ""
+    total = f"{len(constraints):,} {plural('constraint', len(constraints))}"
+    yield Line(f"{plain(result.origin)}: {total}, {relations:,} {plural('relation', relations)}{over}", "bold")
+    for role, title in _TITLES.items():
+        found = list(groups.get(role, {}).items())
+        if not found:
+            continue
+        yield Line("")
+        yield Line(title, "bold")
+        shown = found if everything else found[:_SHOWN]
+        for (relation, guard), same in shown:
+            under = "" if guard is TRUE else f"  where {brief(guard, texts)}"
+            text = f"{brief(relation, texts)}{under}  ({by_nodes(same, same[0].formula)})"
+            yield from map(Line, wrapped(f"  {plain(text)}", width, 6))
+        if len(found) > len(shown):
+            yield Line(f"  and {len(found) - len(shown):,} more (all: --all)")
+    yield from _possible_failures(constraints, texts, width)
+    yield from definitions(texts, width)
+
+
+def _possible_failures(constraints: ConstraintSet, texts: Where, width: int) -> Iterator[Line]:
+    for title, found in by_kind(dict.fromkeys(constraints.possible_failures)):
+        yield Line("")
+        yield Line(title, "bold")
+        for same in failures_by_reason(found).values():
+            first = same[0]
+            under = "" if first.guard is TRUE else f"  where {brief(first.guard, texts)}"
+            more = f", and {len(same) - 1:,} more {plural('node', len(same) - 1)}" if len(same) > 1 else ""
+            text = f"{reason(first.origin, first.reason)}{more}{under}"
+            yield from map(Line, wrapped(f"  {plain(text)}", width, 6))
+
+
+__all__ = ["report"]

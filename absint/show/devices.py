@@ -1,0 +1,79 @@
+"""The places of nodes and the copies between them, as text and as JSON."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Final
+
+from absint.lattices.text.escapes import Json, json_text, plain
+from absint.show.documents import head_of
+from absint.show.relations import plural
+from absint.show.text import Line, aligned, assumed, wrapped
+
+if TYPE_CHECKING:
+    from absint.analyses.devices import Copy, Devices
+    from absint.result import Result
+
+_SHOWN: Final = 20
+
+
+def report(result: Result, found: Devices, width: int, *, everything: bool = False) -> Iterator[Line]:
+    """The totals, why nodes are on the host, and the copies, those that wait for the device first."""
+    yield from map(Line, wrapped(f"{plain(result.origin)}: {found}", width, 2))
+    yield from assumed(result, width)
+    reasons = Counter((p.reason, p.node.partition(" ")[0]) for p in found.placements if p.side == "host")
+    if reasons:
+        yield Line("")
+        yield Line("on the host", "bold")
+        listed: dict[str, list[str]] = {}
+        for (reason, operator), count in reasons.most_common():
+            listed.setdefault(reason, []).append(f"{count:,} {plain(operator)}")
+        rows = [(plain(reason), ", ".join(operators)) for reason, operators in listed.items()]
+        yield from map(Line, aligned(rows, width))
+    for to, title in (("host", "copied to the host"), ("device", "copied to the device")):
+        copies = [copy for copy in found.copies if copy.to == to]
+        if copies:
+            yield Line("")
+            yield Line(title, "bold")
+            yield from _copies(copies, width, everything)
+    if everything:
+        yield Line("")
+        yield Line("nodes", "bold")
+        yield from map(Line, aligned([(plain(p.node), _side(p.side, p.reason)) for p in found.placements], width))
+
+
+def _copies(copies: list[Copy], width: int, everything: bool) -> Iterator[Line]:
+    shown = copies if everything else copies[:_SHOWN]
+    rows = []
+    for copy in shown:
+        size = "size unknown" if copy.size is None else f"{copy.size} bytes"
+        rows.append((plain(copy.value), plain(f"{size}, for {', '.join(copy.readers)}")))
+    yield from map(Line, aligned(rows, width))
+    left = len(copies) - len(shown)
+    if left:
+        yield Line(f"  and {left:,} more {plural('value', left)} (all: --all)")
+
+
+def _side(side: str, reason: str) -> str:
+    return f"{side}: {reason}" if reason else side
+
+
+def document(result: Result, found: Devices) -> str:
+    """The placement as JSON."""
+    whole: dict[str, Json] = head_of("absint.devices/1", result)
+    whole["nodes"] = [{"node": p.node, "side": p.side, "reason": p.reason} for p in found.placements]
+    whole["copies"] = [
+        {
+            "value": copy.value,
+            "node": copy.node,
+            "to": copy.to,
+            "readers": list(copy.readers),
+            "bytes": None if copy.size is None else copy.size.const if copy.size.const is not None else str(copy.size),
+        }
+        for copy in found.copies
+    ]
+    return json_text(whole, indent=1)
+
+
+__all__ = ["document", "report"]

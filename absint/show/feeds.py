@@ -1,0 +1,135 @@
+"""Real tensors beside the claims about them, as text and as JSON."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Final
+
+from absint.lattices.text.escapes import json_text, plain
+from absint.show.checks import listed, verdict
+from absint.show.documents import head
+from absint.show.relations import plural, sizes
+from absint.show.text import Line, aligned, wrapped
+
+if TYPE_CHECKING:
+    from absint.questions.sizes.outcomes import Check
+    from absint.runs.comparison import Comparison
+    from absint.runs.row import Row
+
+SCHEMA: Final = "absint.check-feeds/1"
+
+_SHOWN: Final = 20
+
+
+@dataclass(frozen=True)
+class Fed:
+    """Findings from the arrays of a file."""
+
+    path: str
+    symbols: Sequence[str]
+    """Sizes of the inputs."""
+    comparison: Comparison
+    check: Check | None
+    """The check at the sizes that the arrays show; None if a symbol has none, or two."""
+    ran: bool = False
+    """The model was run with the arrays, and the comparison includes its outputs."""
+    failed: str = ""
+    """The reason why the run failed."""
+    differing: tuple[str, ...] = ()
+    """Arrays of the file that differ from the computed ones, each with the difference."""
+
+    @property
+    def ok(self) -> bool:
+        """No claim is wrong, the run succeeds, and it computes the arrays of the file."""
+        legal = self.check is None or self.check.ok
+        return self.comparison.ok and not self.failed and not self.differing and legal
+
+
+def report(fed: Fed, width: int) -> Iterator[Line]:
+    """The sizes that the arrays show, their legality, and each value with its claimed and its actual shape."""
+    for line in _verdict(fed):
+        yield from (Line(text, line.style) for text in wrapped(line.text, width, 2))
+    rows = list(_values(fed.comparison.rows))
+    if rows:
+        yield Line("")
+        yield Line("values", "bold")
+        yield from map(Line, aligned(rows, width))
+    yield from _claims(fed, width)
+    yield from listed("the run computes something else", fed.differing, width)
+    yield from listed("not compared", fed.comparison.unchecked, width)
+
+
+def _verdict(fed: Fed) -> Iterator[Line]:
+    check, shown = fed.check, fed.comparison.binding
+    if check is not None:
+        yield from verdict(check)
+    elif any(row.premise for row in fed.comparison.wrong):
+        yield Line("the inputs are not as declared", "bold red")
+    else:
+        missing = ", ".join(name for name in fed.symbols if name not in shown)
+        known = sizes({name: shown[name] for name in fed.symbols if name in shown})
+        yield Line(plain(f"not checked at {known or 'any size'}: the arrays show no size for {missing}"), "yellow")
+    if fed.failed:
+        yield Line(f"the run fails: {plain(fed.failed)}", "bold red")
+    elif fed.ran and check is not None and not check.ok:
+        yield Line("but the run succeeds, so this requirement is wrong: please report it", "bold red")
+
+
+def _claims(fed: Fed, width: int) -> Iterator[Line]:
+    """The faults. A broken requirement is a wrong claim only if a run succeeds."""
+    rows = fed.comparison.rows
+    broken = [] if _shows_a_run(fed) else [row for row in rows if row.part == "constraint" and not row.premise]
+    if fed.check is None or fed.check.ok:
+        yield from listed("needed, but not so", [str(row) for row in broken], width)
+    claims = [row for row in rows if row not in broken]
+    wrong = [row for row in claims if not row.ok]
+    yield Line("")
+    if not wrong:
+        found = fed.comparison.constraints - len(broken)
+        more = f", and {found:,} {plural('constraint', found)}" if found > 0 else ""
+        yield Line(f"{len(claims):,} {'claim holds' if len(claims) == 1 else 'claims hold'}{more}", "green")
+        return
+    be = "is" if len(wrong) == 1 else "are"
+    yield Line(f"{len(wrong):,} of {len(claims):,} {plural('claim', len(claims))} {be} wrong", "bold red")
+    for row in wrong[:_SHOWN]:
+        yield from map(Line, wrapped(f"  {plain(str(row))}", width, 6))
+    if len(wrong) > _SHOWN:
+        yield Line(f"  and {len(wrong) - _SHOWN:,} more (all: --format json)")
+    if any(row.premise for row in wrong):
+        yield Line("the other claims are not about such inputs, or rest on what is assumed")
+
+
+def _shows_a_run(fed: Fed) -> bool:
+    return fed.ran or any(row.part != "constraint" and not row.premise for row in fed.comparison.rows)
+
+
+def _values(rows: Iterable[Row]) -> Iterator[tuple[str, str]]:
+    """The claimed shape of each value, and the actual one."""
+    shapes: dict[str, list[Row]] = {}
+    for row in rows:
+        if row.part == "dim":
+            shapes.setdefault(row.value, []).append(row)
+    for value, dims in shapes.items():
+        claimed = ", ".join(row.expression for row in dims)
+        actual = ", ".join(str(row.actual) for row in dims)
+        yield value, f"[{claimed}] is [{actual}]{'' if all(row.ok for row in dims) else '  wrong'}"
+
+
+def document(fed: Fed) -> str:
+    """The check and the comparison in their own JSON forms."""
+    whole = {
+        **head(SCHEMA, fed.comparison.model),
+        "feeds": fed.path,
+        "ok": fed.ok,
+        "ran": fed.ran,
+        "failed": fed.failed,
+        "differing": list(fed.differing),
+        "check": None if fed.check is None else json.loads(fed.check.to_json(model=fed.comparison.model)),
+        "comparison": json.loads(fed.comparison.to_json()),
+    }
+    return json_text(whole, indent=1)
+
+
+__all__ = ["SCHEMA", "Fed", "document", "report"]

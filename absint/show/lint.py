@@ -1,0 +1,103 @@
+"""The result of a lint as text, as JSON, and as annotations for GitHub."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Final
+
+from absint.diagnostics import Severity
+from absint.jobs.linting import FileReport, Finding, LintResult
+from absint.jobs.linting.codes import RULES, LintRule
+from absint.jobs.linting.finding import fingerprints
+from absint.lattices.text.escapes import Json, json_text
+from absint.show.text import Line
+from absint.version import VERSION
+
+SCHEMA: Final = "absint.lint/1"
+_STYLES: Final = {Severity.ERROR: "bold red", Severity.WARNING: "yellow", Severity.INFO: "dim"}
+_COMMANDS: Final = {Severity.ERROR: "error", Severity.WARNING: "warning", Severity.INFO: "notice"}
+_WIDEST: Final = 300
+
+
+def report(result: LintResult, *, verbose: bool = False) -> Iterator[Line]:
+    """The findings of each file, and a summary; if `verbose`, infos too, and the further places of each finding."""
+    for file in result.files:
+        findings = [item for item in file.findings if verbose or item.severity is not Severity.INFO]
+        if findings:
+            yield Line(file.path, "bold")
+            for item in findings:
+                yield Line(f"  {item.severity.value:<7} {_cut(str(item), verbose)}", _STYLES[item.severity])
+                if verbose:
+                    yield from (Line(f"          {other}", "dim") for other in item.others)
+    if result.stale:
+        gone = f"{result.stale:,} finding{'s' * (result.stale > 1)}"
+        yield Line(f"no longer found: {gone} of the baseline (--write-baseline brings it up to date)", "dim")
+    infos = result.counts[Severity.INFO]
+    yield Line(result.summary + (" (--verbose shows infos)" if infos and not verbose else ""), "bold")
+
+
+def _cut(text: str, verbose: bool) -> str:
+    return text if verbose or len(text) <= _WIDEST else f"{text[: _WIDEST - 3]}..."
+
+
+def rules() -> Iterator[Line]:
+    """One line for each rule."""
+    for rule in RULES.values():
+        yield Line(f"{rule.code}  {rule.severity.value:<7}  {rule.name:<24}  {rule.summary}")
+
+
+def explanation(rule: LintRule) -> Iterator[Line]:
+    """The text of a rule: its findings, why they matter, and what to do."""
+    yield Line(f"{rule.code}: {rule.name} ({rule.severity.value})", "bold")
+    yield Line("")
+    yield Line(rule.summary)
+    yield Line(rule.why)
+
+
+def document(result: LintResult) -> str:
+    """The result as JSON, `absint.lint/1`."""
+    models: list[Json] = [_file(file) for file in result.files]
+    counts: dict[str, Json] = {severity.value: count for severity, count in result.counts.items()}
+    whole: dict[str, Json] = {
+        "schema": SCHEMA, "absint": VERSION, "counts": counts, "stale": result.stale, "models": models,
+    }  # fmt: skip
+    return json_text(whole, indent=1)
+
+
+def _file(file: FileReport) -> Json:
+    marks = fingerprints(file.findings)
+    findings: list[Json] = [
+        {**item.to_json(), "fingerprint": mark} for item, mark in zip(file.findings, marks, strict=True)
+    ]
+    return {"model": file.path, "in_baseline": file.hidden, "findings": findings}
+
+
+def workflow_commands(result: LintResult, *, verbose: bool = False) -> Iterator[Line]:
+    """Workflow commands that GitHub shows as annotations of files, and the summary. It shows few of them, so infos
+    are left out unless `verbose`.
+    """
+    for file in result.files:
+        for item in file.findings:
+            if item.severity is Severity.INFO and not verbose:
+                continue
+            properties = f"file={_property(file.path)},title={_property(_title(item))}"
+            place = f"{item.where}: " if item.where else ""
+            yield Line(f"::{_COMMANDS[item.severity]} {properties}::{_data(f'{place}{item.message}{item.more}')}")
+    yield Line(result.summary)
+
+
+def _title(item: Finding) -> str:
+    return f"{item.code} {item.rule.name}"
+
+
+def _data(text: str) -> str:
+    """The text of a workflow command."""
+    return text.replace("%", "%25").replace("\r", "%0D").replace("\n", "%0A")
+
+
+def _property(text: str) -> str:
+    """The value of a property of a workflow command."""
+    return _data(text).replace(":", "%3A").replace(",", "%2C")
+
+
+__all__ = ["SCHEMA", "document", "explanation", "report", "rules", "workflow_commands"]

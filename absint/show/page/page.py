@@ -1,0 +1,78 @@
+"""The HTML file: what reads without scripts, then the data and the scripts.
+
+Names in models are hostile: here they are escaped, in the data `<` is, and scripts make text nodes of them.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING
+
+from absint.show.page.content import Content
+from absint.show.page.frame import framed, written
+from absint.show.page.sections import Data, all_values, contract, diagnostics, interface, section, unknown, verdicts
+from absint.show.summary import totals
+from absint.version import VERSION
+
+if TYPE_CHECKING:
+    from absint.solution.analysed import Analysed
+
+
+def page(analysed: Analysed, audits: Sequence[Data] = (), sizes: Mapping[str, int] | None = None) -> str:
+    """The file as text; `audits` are verdicts on claims, in the form of `absint audit --format json`. It begins with
+    the `sizes` that are given, and legal ones for the other symbols."""
+    analysed.require_sound("a report")
+    data: Data = Content(analysed, sizes or {}).document()
+    name = re.split(r"[/\\]", data["model"])[-1]
+    return framed(f"{name}: absint report", "\n".join(_body(analysed, data, name, audits)), data)
+
+
+def _body(analysed: Analysed, data: Data, name: str, audits: Sequence[Data]) -> Iterator[str]:
+    counts = totals(analysed)
+    yield f"""<header><h1>{written(name)}</h1>
+<p>{len(data["nodes"]):,} nodes, {counts.dims:,} sizes of computed values: {counts.concrete:,} constant,
+{counts.expression:,} in terms of the inputs, {counts.unknown:,} that only a run tells.
+<small>{written(data["model"])}, absint {VERSION}</small></p>
+<nav aria-label="sections"><a href="#interface">shapes</a> <a href="#contract">legal sizes</a>
+<a href="#diagnostics">diagnostics</a> <a class="only-script" href="#memory-section">memory</a>
+{'<a class="only-script" href="#cost">cost</a>' if data["sizes"] else ""} <a href="#values">all values</a></nav>
+<button type="button" id="theme" class="only-script">dark or light</button></header>
+<main>
+<section id="controls" class="only-script" aria-label="sizes"><div id="sizes"></div>
+<p id="verdict" role="status"></p></section>
+<p id="print-sizes"></p>
+<section id="explore" class="only-script" aria-label="the graph"><div>
+<div id="bar"><div id="find"><label for="search">search</label> <input id="search" type="search"
+placeholder="a node or a value ( / )" autocomplete="off"><ul id="hits"></ul></div>
+<label for="shows">edges show</label> <select id="shows"><option value="formulas">formulas</option>
+<option value="numbers">numbers</option></select>
+<button type="button" id="zoom-in" aria-label="zoom in">+</button><button type="button" id="zoom-out"
+aria-label="zoom out">&minus;</button><button type="button" id="fit">fit</button></div>
+<nav id="crumbs" aria-label="where in the model"></nav>
+<div id="graph" tabindex="0" role="application" aria-label="the graph: arrows go from box to box, Enter opens, Escape
+goes up, plus and minus zoom, with Shift arrows move it"></div>
+<p class="hint">Enter or a click opens a group; dashed edges have sizes that only a run tells; &#8592; in a box names
+what it reads from afar.</p>
+</div><div><div id="details" role="region" aria-label="what is chosen" tabindex="0"><p>Choose a node for what it
+requires, a shape for where it comes from, a group to open it.</p></div><h3>At these sizes</h3><div id="totals"></div>
+<p id="said" role="status"></p></div></section>"""
+    yield from section("Inputs and outputs", interface(data), "interface")
+    yield from section("Legal sizes", contract(data), "contract")
+    if data["unknown"]:
+        yield from section("Sizes that only a run tells", unknown(data), "unknown")
+    yield from section("Diagnostics", diagnostics(data), "diagnostics")
+    if audits:
+        names = {value["name"]: at for at, value in reversed([*enumerate(data["values"])])}
+        yield from section("Claims, judged", verdicts(audits, names), "verdicts")
+    yield from section("Memory over the run", ['<div id="memory"></div>'], "memory-section", ' class="only-script"')
+    if data["sizes"]:
+        yield """<section class="only-script" id="cost"><h2>Cost over a size</h2><p class="choices">
+<label>over <select id="over"></select></label>
+<label>up to <input id="upto" type="number" min="1" value="1024"></label></p>
+<div class="columns"><div id="curves-width"></div><div></div></div><div id="curves" class="columns"></div></section>"""
+    yield from section("All values", all_values(data), "values")
+    yield "</main>"
+
+
+__all__ = ["page"]
