@@ -9,21 +9,27 @@ from functools import partial
 from typing import TYPE_CHECKING, Literal
 
 from absint.errors import UsageError
+from absint.lattices.logic.relation import Relation
 from absint.lattices.records import NamedTuple
+from absint.lattices.shape import Shape
 from absint.lattices.unify import SOUND, UnificationPolicy
 from absint.model.load import Loaded, ModelLike, load
 from absint.program.again import lower
 from absint.program.limits import Progress, Watch
+from absint.program.lowered import Lowered
 from absint.program.rules.lookup import Lookup
 from absint.result import Result
 from absint.shapes.analysis import Trace
 from absint.shapes.assumptions import Assumption, facts_of, read_assumptions
-from absint.shapes.inputs import read_inputs
+from absint.shapes.inputs import Inputs, read_inputs
 from absint.shapes.memo.gc_pause import uncollected
+from absint.shapes.policies import policy_of, run_policy
 from absint.shapes.refinement import run_rounds
 from absint.shapes.rounds import Rounds
+from absint.shapes.sizes import Sizes
+from absint.shapes.sizes import given as given_sizes
 from absint.transfer.families import shipped
-from absint.transfer.semantics import EITHER, SEMANTICS
+from absint.transfer.semantics import EITHER, SEMANTICS, Semantics
 from absint.transfer.table import Table
 
 if TYPE_CHECKING:
@@ -31,15 +37,9 @@ if TYPE_CHECKING:
 
     from absint.analyses.participant import Participant
     from absint.jobs.dynamizing.dynamize import Dynamized
-    from absint.lattices.logic.relation import Relation
-    from absint.lattices.shape import Shape
-    from absint.program.lowered import Lowered
     from absint.questions.claims.trust import Trust
     from absint.shapes.advised import Companions
-    from absint.shapes.inputs import Inputs
-    from absint.shapes.sizes import Sizes
     from absint.shapes.timings import Timings
-    from absint.transfer.semantics import Semantics
 
 Refine = bool | Literal["smt"]
 
@@ -154,8 +154,6 @@ class Options(NamedTuple):
             raise UsageError(f"semantics={self.semantics!r}: it is one of {', '.join(map(repr, SEMANTICS))}")
         policy = SOUND
         if self.policy is not SOUND:
-            from absint.shapes.policies import policy_of
-
             policy = policy_of(self.policy)
         if self.with_ and not policy.sound:
             raise UsageError(
@@ -202,8 +200,6 @@ def _analysed(
     symbols = tuple(inputs.parameters)
     assumptions = read_assumptions(relations, inputs)
     if bind:
-        from absint.shapes.sizes import given as given_sizes
-
         assumptions += given_sizes(bind, inputs).relations(inputs)
     facts = facts_of(assumptions, inputs.premises)
     for node, value in inputs.values.items():
@@ -226,8 +222,6 @@ def _analysed(
                 advice=None if companions is None else companions.advice,
             )
         else:
-            from absint.shapes.policies import run_policy
-
             rounds = run_policy(lowered, facts, policy, memoise=memoise, trace=trace)
     result = _result(loaded, lowered, inputs, rounds, assumptions, companions)
     if (options.refine == "smt" or rounds.choices) and not rounds.conflict and not given.reached:

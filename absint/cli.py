@@ -1,4 +1,4 @@
-"""The command line. Commands import what they need when they run, so that `absint --help` loads no heavy package.
+"""The command line. A command is imported when it runs, so that `absint --help` loads none of them.
 
 An error is one line on stderr; one in a text that was given (a relation, say) is followed by the text and a caret.
 """
@@ -11,10 +11,10 @@ import sys
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from importlib import import_module
-from itertools import chain
 from typing import Final, NoReturn, TextIO
 
 import click
+from click.shell_completion import CompletionItem
 
 from absint.commands.codes import BAD_INPUT, BROKEN_PIPE, FINE, INTERRUPTED, NO, UNDECIDED
 from absint.commands.messages import tell
@@ -30,37 +30,38 @@ class ClosedPipeError(Exception):
     """The reader of the output has closed it."""
 
 
-GROUPS: Final[Mapping[str, tuple[str, ...]]] = {
-    "Commands": (
-        "analyze",
-        "check",
-        "contract",
-        "cost",
-        "devices",
-        "ranges",
-        "explain",
-        "freeze",
-        "dynamize",
-        "profile",
-        "annotate",
-        "report",
-        "diff",
-        "lint",
-        "prove",
-        "certify",
-        "equal",
-        "audit",
-        "schema",
-    ),
-    "Research": (
-        "study",
-        "rules",
-        "policies",
-        "export-queries",
-    ),
-}  # fmt: skip
-"""The commands in the order of the help, under its headings; each is a function of a module with its name."""
-COMMANDS: Final = tuple(chain.from_iterable(GROUPS.values()))
+GROUPS: Final[Mapping[str, Mapping[str, str]]] = {
+    "Commands": {
+        "analyze": "Infer the shape of every value of MODEL.",
+        "check": "Check whether MODEL runs at given sizes or arrays.",
+        "contract": "List which input sizes of MODEL are legal, or export this.",
+        "cost": "Count memory, arithmetic, parameters and traffic of MODEL.",
+        "devices": "Show nodes that stay on the host, and copies.",
+        "ranges": "Show ranges of values, and what can go wrong.",
+        "explain": "Explain where a dim of VALUE comes from, node by node.",
+        "freeze": "Write a copy of MODEL with fixed sizes, folded.",
+        "dynamize": "Make sizes of inputs symbolic, constants with them.",
+        "profile": "Write proved ranges of sizes for engine builders.",
+        "annotate": "Write a copy of MODEL with the inferred types in it.",
+        "report": "Write an HTML page to look at MODEL.",
+        "diff": "Compare model A with model B, which is to take its place.",
+        "lint": "Check models and folders of models, for CI and pre-commit.",
+        "prove": "Prove or refute relations between sizes of MODEL.",
+        "certify": "Write lemmas that prove the shapes of MODEL.",
+        "equal": "Group dims, shapes or buffers that are always equal.",
+        "audit": "Judge claims about the shapes of MODEL.",
+        "schema": "Print the JSON Schema of a document that commands print.",
+    },
+    "Research": {
+        "study": "Count claims about the models of DIR, and false ones.",
+        "rules": "List the rules of operators, and prove them.",
+        "policies": "List the unification policies.",
+        "export-queries": "Write the queries behind a study of DIR as SMT-LIB files.",
+    },
+}
+"""The commands and what they do, in the order of the help, under its headings. Each is a function of a module with its
+name, which is imported when it runs; its docstring begins with the same sentence."""
+COMMANDS: Final[Mapping[str, str]] = {name: text for group in GROUPS.values() for name, text in group.items()}
 
 
 class Commands(click.Group):
@@ -76,15 +77,13 @@ class Commands(click.Group):
         return list(COMMANDS)
 
     def format_commands(self, context: click.Context, formatter: click.HelpFormatter) -> None:
-        for heading, names in GROUPS.items():
-            found = {name: self.get_command(context, name) for name in names}
-            longest = formatter.width - 6 - max(map(len, COMMANDS))
+        for heading, rows in GROUPS.items():
             with formatter.section(heading):
-                rows = [
-                    (name, "" if command is None else command.get_short_help_str(longest))
-                    for name, command in found.items()
-                ]
-                formatter.write_dl(rows, col_max=30)
+                formatter.write_dl(list(rows.items()), col_max=30)
+
+    def shell_complete(self, ctx: click.Context, incomplete: str) -> list[CompletionItem]:
+        found = [CompletionItem(name, help=text) for name, text in COMMANDS.items() if name.startswith(incomplete)]
+        return [*found, *click.Command.shell_complete(self, ctx, incomplete)]
 
     def get_command(self, context: click.Context, name: str) -> click.Command | None:
         if name not in COMMANDS:

@@ -5,14 +5,13 @@ It fails if the file has a finding from the severity on that the project sets. N
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
-
     from absint.jobs.linting import Settings
 
 OPTION = "--absint-lint"

@@ -9,12 +9,12 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
+from absint.diagnostics import Diagnostic
 from absint.lattices.terms.expr import Dim, Symbol
 from absint.result_copies import Copies
 from absint.result_questions import Questions
 
 if TYPE_CHECKING:
-    from absint.diagnostics import Diagnostic
     from absint.questions.explain.fresh import FreshSymbol
     from absint.solution.claimed import Claimed
     from absint.solution.constraints import Recorded

@@ -25,6 +25,7 @@ from absint.lattices.terms.evaluation import casts_floats
 from absint.lattices.terms.expr import Dim, Symbol, expr_of
 from absint.lattices.terms.interval import Interval
 from absint.lattices.text.escapes import excerpt, plain
+from absint.lattices.text.html import block, paragraph, table
 from absint.solver.backend import Answer, Backend, shared
 from absint.solver.constraints import Constraint, ConstraintSet, meets
 from absint.solver.minimal import minimal
@@ -353,7 +354,6 @@ class Proof:
         return f"<Proof {self.verdict.value}: {excerpt(self.text or str(self.relation))}>"
 
     def _repr_html_(self) -> str:
-        from absint.lattices.text.html import block, paragraph, table
         from absint.lattices.text.naming import Naming, Where
 
         texts = Where(Naming())

@@ -1,7 +1,7 @@
 """How much there is to hold in one's head, measured: `python -m tests.house`.
 
-For each room its files, lines, comments and imports; then the counts that may only fall, with their limits. A change that
-brings one down lowers its limit in `LIMITS`; `tests/test_house.py` fails where one is exceeded.
+For each room its files, lines, comments and imports; then the counts that may only fall, with their limits. A change
+that brings one down lowers its limit in `LIMITS`; `tests/test_house.py` fails where one is exceeded.
 """
 
 from __future__ import annotations
@@ -26,11 +26,11 @@ from tests.test_architecture import MODULES, ROOT, imports
 
 LIMITS: Final[Mapping[str, float]] = {
     "folders at the top of absint/": 13,
-    "lines of the product": 109_980,
+    "lines of the product": 109_620,
     "longest file, check.py apart": 400,
-    "imports inside functions": 441,
-    "blocks of imports for types": 271,
-    "lines of imports, in percent": 8.6,
+    "imports inside functions": 220,
+    "blocks of imports for types": 228,
+    "lines of imports, in percent": 8.5,
     "functions that write JSON by hand": 43,
     "lines of JSON schemas": 6_580,
     "files that catch what is undefined": 6,
@@ -56,7 +56,9 @@ class Source:
     @property
     def room(self) -> str:
         parts = self.module.split(".")
-        return parts[1] if parts[0] == "absint" and len(parts) > 1 and (ROOT / "absint" / parts[1]).is_dir() else parts[0]
+        return (
+            parts[1] if parts[0] == "absint" and len(parts) > 1 and (ROOT / "absint" / parts[1]).is_dir() else parts[0]
+        )
 
     @property
     def lines(self) -> int:
@@ -106,18 +108,20 @@ def counts(found: Iterable[Source]) -> dict[str, float]:
     return {
         "folders at the top of absint/": len({s.room for s in product} - {"absint", "lattices", "transfer", "solver"}),
         "lines of the product": lines,
-        "longest file, check.py apart": max(source.lines for source in product if source.module != CHECK),
+        "longest file, check.py apart": max((source.lines for source in product if source.module != CHECK), default=0),
         "imports inside functions": sum(source.lazy for source in product),
         "blocks of imports for types": sum(source.for_types for source in product),
         "lines of imports, in percent": round(100 * sum(source.import_lines for source in product) / lines, 1),
-        "functions that write JSON by hand": sum(len(_writers(source.tree)) for source in product if source.module != CHECK),
+        "functions that write JSON by hand": sum(
+            len(_writers(source.tree)) for source in product if source.module != CHECK
+        ),
         "lines of JSON schemas": sum(_length(file) for file in (ROOT / "absint").rglob("schemas/*.json")),
         "files that catch what is undefined": _files(product, r"except \(?[^:]*\bUndefinedError"),
         "files that start processes": _files(product, r"^\s*(import|from) (subprocess|multiprocessing)\b"),
         "files that replace files": _files(product, r"\bos\.replace\("),
         "files that list primes": _files(product, r"\b5, 3, 7, 2, 11, 13|\b2, 3, 5, 7, 11, 13\)"),
         "folders without a map": sum(not text for text in maps),
-        "lines of the longest map": max(text.count("\n") + 1 for text in maps),
+        "lines of the longest map": max((text.count("\n") + 1 for text in maps), default=0),
     }
 
 

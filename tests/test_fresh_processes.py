@@ -32,7 +32,7 @@ ROOMS = {
 }
 """The rooms of an analysis and its report."""
 
-COMMAND_LINE = {"absint.__main__", "absint.cli", "absint.commands"}
+COMMAND_LINE = {"absint.__main__", "absint.cli", "absint.commands", "absint.runs"}  # runs.allowance
 
 NOT_FOR_SIZES = (
     "absint.shapes.loops",

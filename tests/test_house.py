@@ -12,7 +12,8 @@ def test_no_count_is_above_its_limit() -> None:
 def test_what_is_counted() -> None:
     text = (
         "import os\nfrom a import (\n    b,\n)\n# why\nif TYPE_CHECKING:\n    import x  # noqa: F401\n"
-        "def document():\n    import json\n    try:\n        os.replace(b, b)\n    except (KeyError, UndefinedError):\n        pass\n"
+        "def document():\n    import json\n"
+        "    try:\n        os.replace(b, b)\n    except (KeyError, UndefinedError):\n        pass\n"
     )
     source = Source("absint.api", text)
     assert (source.room, source.lines, source.comments, source.import_lines) == ("absint", 13, 1, 6)

@@ -20,6 +20,7 @@ from absint.lattices.logic.piecewise import given
 from absint.lattices.logic.relation import FALSE, TRUE, UNKNOWN_RELATION
 from absint.lattices.logic.truth import NO, YES
 from absint.lattices.shape import SCALAR, TOP_SHAPE, Shape, shape_of
+from absint.lattices.starred import aligned
 from absint.lattices.terms.expr import ONE_EXPR, UNKNOWN_DIM, UNKNOWN_SIZE, Dim, Expr
 from absint.lattices.terms.intern import remembered
 from absint.lattices.terms.normal import broadcast
@@ -223,8 +224,6 @@ class Op(Stating):
 
     def _broadcast_starred(self, shapes: Sequence[Shape]) -> Shape:
         """The shape after broadcasting where a rank is unknown: with the dims that lie along the last axes."""
-        from absint.lattices.starred import aligned
-
         heads, variable, tails = aligned(shapes)
         head = [self._broadcast_axis(sizes, at) for at, sizes in enumerate(zip(*heads, strict=True))]
         tail = self.broadcast_dims(*tails)

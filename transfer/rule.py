@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from functools import cached_property
+from inspect import unwrap
 
 from absint.lattices.records import record
 from absint.lattices.value import Value
@@ -94,8 +95,6 @@ class Rule:
 
 def _unwrapped(function: Function) -> object:
     """The function that decorators such as `functools.wraps` made this one of."""
-    from inspect import unwrap
-
     return unwrap(function)
 
 

@@ -7,7 +7,6 @@ node which reads the value does not fail. What flows backward holds of runs that
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
 
 from absint.analyses.frame import Frame, Shapes
 from absint.analyses.participant import Participant
@@ -24,16 +23,14 @@ from absint.lattices.terms.extremes import maximum, minimum
 from absint.lattices.text.nearest import did_you_mean
 from absint.lattices.value import Tensor
 from absint.program.constructs import Gate
+from absint.program.lowered import Lowered
+from absint.program.steps import Operand
 from absint.shapes.advice import Advice, Finding
 from absint.shapes.advised import Companions, advised
 from absint.shapes.rounds import Round
 from absint.shapes.run import run as shapes_run
 from absint.shapes.teachings import lasting
 from absint.transfer.stated import Within
-
-if TYPE_CHECKING:
-    from absint.program.lowered import Lowered
-    from absint.program.steps import Operand
 
 
 class Adviser:

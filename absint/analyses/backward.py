@@ -9,17 +9,14 @@ from __future__ import annotations
 from abc import abstractmethod
 from collections.abc import Iterator, Mapping, Sequence
 from types import MappingProxyType
-from typing import TYPE_CHECKING, NamedTuple, cast
+from typing import NamedTuple, cast
 
 from absint.analyses.frame import Frame
 from absint.analyses.rows import Row
 from absint.analyses.values import T, ValueAnalysis
 from absint.program.constructs import Gate, IfJoin, LoopExit, LoopHead, MapExit, MapHead, ScanExit, ScanHead
-from absint.program.steps import LoopBody, Operand
-
-if TYPE_CHECKING:
-    from absint.program.folded import Body
-    from absint.program.steps import Step
+from absint.program.folded import Body
+from absint.program.steps import LoopBody, Operand, Step
 
 
 class _Use(NamedTuple):

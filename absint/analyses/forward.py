@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from functools import cached_property
 from types import MappingProxyType
-from typing import TYPE_CHECKING, cast
+from typing import cast
 
 from absint.analyses.conditions import parts_of
 from absint.analyses.frame import Frame
@@ -20,11 +20,8 @@ from absint.analyses.queries import ElementBounds, Q, TripCount
 from absint.analyses.rows import Row
 from absint.analyses.values import T, ValueAnalysis
 from absint.program.constructs import Gate, IfJoin, LoopExit, LoopHead, MapExit, MapHead, ScanExit, ScanHead
-from absint.program.steps import Operand
-
-if TYPE_CHECKING:
-    from absint.program.folded import Body
-    from absint.program.steps import Step
+from absint.program.folded import Body
+from absint.program.steps import Operand, Step
 
 Rows = Sequence[tuple[T, ...]]
 

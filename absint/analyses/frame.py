@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import cached_property
-from typing import TYPE_CHECKING, NamedTuple, cast, overload
+from typing import NamedTuple, cast, overload
 
 from absint.analyses.conditions import spoken_of
 from absint.analyses.elements import bounds_of
@@ -22,13 +22,11 @@ from absint.lattices.terms.expr import Expr
 from absint.lattices.value import BOTTOM, TOP, Value
 from absint.program.constructs import Gate, LoopHead
 from absint.program.folded import Body
+from absint.program.graph import Program
+from absint.program.nodes import Node
+from absint.program.operations import Callee
 from absint.program.steps import LoopBody, Operand
 from absint.shapes.analysis import ShapeAnalysis
-
-if TYPE_CHECKING:
-    from absint.program.graph import Program
-    from absint.program.nodes import Node
-    from absint.program.operations import Callee
 
 Runner = Callable[["Frame"], Sequence[Sequence[Row]]]
 """Gives the rows of the live analyses of a frame, in their order."""

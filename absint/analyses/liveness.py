@@ -25,12 +25,11 @@ from absint.analyses.value_sizes import bytes_of
 from absint.engine import Analysis, fixpoint
 from absint.lattices.terms.expr import Expr
 from absint.lattices.value import BOTTOM
-from absint.program.constructs import LoopExit
+from absint.program.constructs import LoopExit, MapExit, ScanExit
 from absint.program.nodes import Node
 from absint.program.steps import LoopBody, Operand
 
 if TYPE_CHECKING:
-    from absint.program.constructs import MapExit, ScanExit
     from absint.solution.analysed import Analysed
 
 Moments = tuple[int, ...]

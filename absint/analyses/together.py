@@ -9,16 +9,14 @@ follows. What two turns say holds of both, so it is met.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from absint.analyses.frame import Frame, Shapes
 from absint.analyses.participant import Participant
 from absint.analyses.rows import Row, RowAnalysis
 from absint.engine import Analysis, fixpoint
-
-if TYPE_CHECKING:
-    from absint.program.graph import Program
-    from absint.program.steps import Operand
+from absint.program.graph import Program
+from absint.program.steps import Operand
 
 Parts = tuple[Row, ...]
 """A row for each live analysis; empty if nothing has been computed."""

@@ -14,11 +14,11 @@ from absint.engine import Analysis, Solution
 from absint.errors import UsageError
 from absint.lattices.lattice import Lattice
 from absint.lattices.rows import Rows
+from absint.program.lowered import Lowered
+from absint.program.nodes import Node
+from absint.program.steps import Operand
 
 if TYPE_CHECKING:
-    from absint.program.lowered import Lowered
-    from absint.program.nodes import Node
-    from absint.program.steps import Operand
     from absint.solution.analysed import Analysed
 
 T = TypeVar("T")

@@ -1,4 +1,4 @@
-"""The commands of the command line, one a file; each imports what it needs when it runs.
+"""The commands of the command line, one a file. Only what loads another package is imported inside a function.
 
 codes       exit codes
 analysis    what the commands share: the options that change the analysis, and the analysis itself with its progress bar

@@ -11,24 +11,27 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeVar, cast
 
 import click
 
+from absint.api import Refine, analyze
 from absint.commands.messages import tell
+from absint.commands.models import read_model
 from absint.commands.progress import logged, status
 from absint.errors import UsageError
 from absint.lattices.limits import MEMORY, RLIMIT, Limits
 from absint.lattices.policy_names import POLICY_NAMES, SOUND_NAME
-from absint.transfer.semantics import EITHER, SEMANTICS
+from absint.model.load import Loaded
+from absint.program.limits import Progress
+from absint.program.rules.files import read_rules
+from absint.result import Result
+from absint.runs.allowance import allowing, amount
+from absint.shapes.sizes import Sizes
+from absint.transfer.families import shipped
+from absint.transfer.semantics import EITHER, SEMANTICS, Semantics
+from absint.transfer.table import Table
 
 if TYPE_CHECKING:
     from absint.analyses.participant import Participant
-    from absint.api import Refine
-    from absint.model.load import Loaded
-    from absint.program.limits import Progress
-    from absint.result import Result
-    from absint.shapes.sizes import Sizes
     from absint.shapes.timings import Timings
     from absint.show.tracing import Recorder
-    from absint.transfer.semantics import Semantics
-    from absint.transfer.table import Table
 
 _DOING: Final = {"lower": "reading", "analyse": "analysing", "refine": "refining", "settle": "proving"}
 LARGE_MODEL = 20_000
@@ -121,8 +124,6 @@ def _table(files: Sequence[str]) -> Table | None:
     """The shipped rules and those of the files; None without a file."""
     if not files:
         return None
-    from absint.program.rules.files import read_rules
-    from absint.transfer.families import shipped
 
     return shipped().extended(read_rules(files))
 
@@ -166,8 +167,6 @@ def limit_options(seconds: float) -> Callable[[Command], Command]:
         )
         @wraps(command)
         def packed(*args: object, seconds: float, rlimit: int, memory: str, **options: object) -> object:
-            from absint.runs.allowance import amount
-
             if not 0 < seconds < inf:
                 raise UsageError(f"--seconds {seconds:g}: expected a number above 0")
             size = amount(memory, "--memory", alone="M")
@@ -184,8 +183,6 @@ def memory_option(command: Command) -> Command:
     @click.option("--run-memory", metavar="AMOUNT", help="Memory limit of a run of the model, as 8GB.  [default: 4GB]")
     @wraps(command)
     def limited(*args: object, run_memory: str | None = None, **options: object) -> object:
-        from absint.runs.allowance import allowing
-
         with allowing(run_memory):
             return command(*args, **options)
 
@@ -217,9 +214,6 @@ def analysed(
 
     A limit that was reached is reported on stderr, unless the command shows all diagnostics itself.
     """
-    from absint.api import analyze
-    from absint.commands.models import read_model
-
     with timings.phase("load") if timings is not None else nullcontext():
         loaded = read_model(model) if isinstance(model, str) else model
     with _progress(len(loaded.model.graph.node)) as advance:
@@ -267,9 +261,9 @@ def _progress(nodes: int) -> Iterator[Progress | None]:
 
 def warm_up(limits: Limits | None = None) -> None:
     """Start Z3 in its process, so that it loads while the model is analysed."""
-    with _solver_errors():
-        from absint.solver.backend import shared
+    from absint.solver.backend import shared
 
+    with _solver_errors():
         shared(MEMORY if limits is None else limits.memory).start()
 
 

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from contextlib import nullcontext
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 import click
 
+from absint.api import Refine
 from absint.commands.analysis import (
     Settings,
     analysed,
@@ -19,14 +20,15 @@ from absint.commands.analysis import (
 )
 from absint.commands.codes import FINE, NO
 from absint.commands.models import models_argument
-
-if TYPE_CHECKING:
-    from absint.api import Refine
-    from absint.result import Result
-    from absint.shapes.sizes import Sizes
-    from absint.shapes.timings import Timings
-    from absint.show.summary import Requirement
-    from absint.show.tracing import Recorder
+from absint.questions.claims.diagnostics import refused
+from absint.result import Result
+from absint.shapes.sizes import Sizes
+from absint.shapes.timings import Timings
+from absint.show import summary, text
+from absint.show.document import document
+from absint.show.summary import Requirement
+from absint.show.tracing import Recorder
+from absint.solution.naming import where
 
 _REFINE: Final[Mapping[str, Refine]] = {"none": False, "facts": True, "smt": "smt"}
 
@@ -86,9 +88,6 @@ def analyze(
 
     Exit code: 1 if a node must fail, or if --require or --strict find something; else 0.
     """
-    from absint.show import summary
-    from absint.solution.naming import where
-
     recorder = _recorder() if trace else None
     timings = _timings() if timed else None
     with working("analysing") if refine == "smt" else nullcontext():
@@ -109,12 +108,8 @@ def analyze(
     texts = where(result)
     missing: dict[str, list[str]] = {what: summary.missing(result, what, texts) for what in require}
     if form == "json":
-        from absint.show.document import document
-
         click.echo(document(result, missing, traced, timings, texts))
     else:
-        from absint.show import text
-
         width = text.width_of()
         text.write(
             text.report(result, width, values=values, missing=missing, traced=traced, timings=timings, texts=texts)
@@ -123,19 +118,16 @@ def analyze(
 
 
 def _recorder() -> Recorder:
-    from absint.show.tracing import Recorder
 
     return Recorder()
 
 
 def _is_refused(result: Result) -> bool:
-    from absint.questions.claims.diagnostics import refused
 
     return bool(refused(result.diagnostics))
 
 
 def _timings() -> Timings:
-    from absint.shapes.timings import Timings
 
     return Timings()
 

@@ -7,7 +7,6 @@ import sys
 from collections.abc import Sequence
 from contextlib import nullcontext
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import click
 
@@ -23,10 +22,13 @@ from absint.commands.codes import FINE
 from absint.commands.messages import say, tell
 from absint.commands.models import STANDARD_INPUT, models_argument, read_model
 from absint.errors import UsageError
-
-if TYPE_CHECKING:
-    from absint.jobs.copies.style import MergePolicy
-    from absint.shapes.sizes import Sizes
+from absint.jobs.copies.saving import STANDARD_OUTPUT, copying, copying_unread, finish_annotated, save_simplified
+from absint.jobs.copies.style import MergePolicy, Style
+from absint.model.load import load
+from absint.model.onnx_package import defer_onnx
+from absint.model.writing import backed_up, check_binary_target
+from absint.shapes.sizes import Sizes
+from absint.show import text
 
 
 @click.command()
@@ -83,17 +85,12 @@ def annotate(
 
     Types go into value_info, in the bodies of If, Loop and Scan too. OUT is complete or not written at all.
     """
-    from absint.model.onnx_package import defer_onnx
-    from absint.model.writing import backed_up
-
     target = _target(model, output, in_place=in_place, force=force)
     defer_onnx()
     replacing = backed_up(model, force=force) if in_place else nullcontext()
     if simplify_only:
         with replacing:
             return _simplified(model, target, copy_weights=copy_weights)
-    from absint.jobs.copies.saving import STANDARD_OUTPUT, copying, copying_unread, finish_annotated
-    from absint.jobs.copies.style import Style
 
     with replacing, copying_unread(model, target) if model != STANDARD_INPUT else nullcontext() as begun:
         from absint.jobs.copies.loading import begin_loading, is_load_needed
@@ -107,7 +104,6 @@ def annotate(
             begin_loading()
         with copying(loaded, target, begun) as copy:
             result = analysed(loaded, assume, sizes, policy=policy, settings=settings, shows_diagnostics=True)
-            from absint.show import text
 
             saved = finish_annotated(
                 copy, result, Style(merge, outputs, dialect), copy_weights=copy_weights, load=not no_load
@@ -127,8 +123,6 @@ def annotate(
 
 def _target(model: str, output: str | None, *, in_place: bool, force: bool) -> str:
     """The file to write. Raises UsageError if it must not be written, and if none or two are given."""
-    from absint.model.writing import check_binary_target
-
     if in_place == (output is not None):
         raise UsageError("give one of -o OUT and --in-place")
     if output is not None:
@@ -140,8 +134,6 @@ def _target(model: str, output: str | None, *, in_place: bool, force: bool) -> s
 
 
 def _simplified(model: str, target: str, *, copy_weights: bool) -> int:
-    from absint.jobs.copies.saving import STANDARD_OUTPUT, save_simplified
-    from absint.model.load import load
 
     changed, weights = save_simplified(load(model), target, copy_weights=copy_weights)
     _note_weights(weights, target)

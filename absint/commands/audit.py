@@ -7,7 +7,6 @@ from contextlib import contextmanager
 from functools import partial
 from math import inf
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import click
 
@@ -26,13 +25,17 @@ from absint.commands.models import models_argument
 from absint.commands.progress import status
 from absint.diagnostics import Severity
 from absint.errors import UsageError
+from absint.jobs import auditing
+from absint.jobs.auditing import Audit, Claims, Judgement, judge
+from absint.jobs.auditing.judging import Advance
+from absint.jobs.auditing.peers import TOOLS, is_installed
 from absint.lattices.limits import RLIMIT
 from absint.program.overridable import CODE as OVERRIDABLE
-
-if TYPE_CHECKING:
-    from absint.jobs.auditing import Audit, Claims
-    from absint.jobs.auditing.judging import Advance
-    from absint.result import Result
+from absint.result import Result
+from absint.shapes.policies import policy_of
+from absint.show.audit import document, report
+from absint.show.audit_sarif import document as sarif
+from absint.show.text import width_of, write
 
 
 @click.command()
@@ -114,8 +117,6 @@ def judged(
     rlimit: int = RLIMIT,
 ) -> list[Audit]:
     """The claims of each source, judged, with signs of progress."""
-    from absint.jobs.auditing import judge
-
     audits = []
     for source, ask in _sources(result, tools, policies, declared, seconds):
         with _progress(source) as advance:
@@ -125,9 +126,6 @@ def judged(
 
 def check_sources(tools: tuple[str, ...], policies: tuple[str, ...], seconds: float) -> None:
     """Report mistakes before any work is done."""
-    from absint.jobs.auditing.peers import TOOLS, is_installed
-    from absint.shapes.policies import policy_of
-
     if not 0 < seconds < inf:
         raise UsageError(f"--seconds {seconds:g}: expected a number above 0")
     for tool in tools:
@@ -141,8 +139,6 @@ def _sources(
     result: Result, tools: tuple[str, ...], policies: tuple[str, ...], declared: bool, seconds: float
 ) -> Iterator[tuple[str, Callable[[], Claims]]]:
     """The sources to ask, by name."""
-    from absint.jobs import auditing
-
     if declared:
         yield "declared", partial(auditing.declared, result.loaded.outline())
     for tool in dict.fromkeys(tools):
@@ -159,28 +155,19 @@ def _progress(source: str) -> Iterator[Advance]:
 
 def _write(result: Result, audits: list[Audit], form: str, everything: bool) -> None:
     if form == "json":
-        from absint.show.audit import document
-
         click.echo(document(result, audits))
     elif form == "sarif":
-        from absint.show.audit_sarif import document as sarif
-
         click.echo(sarif(result, audits))
     else:
-        from absint.show.audit import report
-        from absint.show.text import width_of, write
-
         write(report(audits, width_of(), everything=everything))
 
 
 def _is_refuted(found: Audit) -> bool:
-    from absint.jobs.auditing import Judgement
 
     return found.counts[Judgement.REFUTED] > 0
 
 
 def _is_open(found: Audit) -> bool:
-    from absint.jobs.auditing import Judgement
 
     return bool(found.counts[Judgement.NOT_ENTAILED] or found.counts[Judgement.UNPROVED])
 

@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 import click
 
 from absint.commands.analysis import Settings, analysed, assume_option, format_option, settings_options
 from absint.commands.codes import FINE, UNDECIDED
 from absint.commands.models import models_argument
 from absint.commands.progress import counted
-
-if TYPE_CHECKING:
-    from absint.shapes.sizes import Sizes
+from absint.commands.study import check_seconds
+from absint.questions.certificates.certify import certify as certified
+from absint.questions.certificates.folder import check_folder
+from absint.shapes.sizes import Sizes
+from absint.show import certificates as report
+from absint.show.text import width_of, write
 
 
 @click.command(epilog="Recheck with cvc5 or z3, without absint: python DIR/check.py")
@@ -44,18 +45,12 @@ def certify(
 
     Exit code: 0 if DIR is written and every RELATION is certified; 3 if one is not.
     """
-    from absint.commands.study import check_seconds
-    from absint.questions.certificates.certify import certify as certified
-    from absint.questions.certificates.folder import check_folder
-
     check_seconds(seconds)
     check_folder(output)
     result = analysed(model, assume, sizes, settings=settings)
     with counted("nodes") as advance:
         found = certified(result, relations, seconds=seconds, progress=lambda done, total: advance(done, total, ""))
     size = found.write(output)
-    from absint.show import certificates as report
-    from absint.show.text import width_of, write
 
     if form == "json":
         click.echo(report.document(result, found, output, size))

@@ -23,12 +23,18 @@ from absint.commands.codes import FINE, NO, UNDECIDED
 from absint.commands.models import models_argument
 from absint.errors import UsageError
 from absint.lattices.limits import LONG, SECONDS, Limits
+from absint.result import Result
+from absint.shapes.inputs import has_any_shape
+from absint.shapes.sizes import Sizes, given, is_range, is_shape, spelled
+from absint.show import feeds as report
+from absint.show.checks import check_report, range_report
+from absint.show.feeds import Fed
+from absint.show.text import width_of, write
+from absint.solution.naming import where
+from absint.solver.constraints import ConstraintSet
 
 if TYPE_CHECKING:
     from absint.questions.sizes.outcomes import Check, RangeCheck
-    from absint.result import Result
-    from absint.shapes.sizes import Sizes
-    from absint.show.feeds import Fed
 
 
 @click.command()
@@ -72,8 +78,6 @@ def check(
     Exit code: 0 if the sizes are legal (nodes that may fail are listed, and with --strict the code is 3); 1 if one of
     them is not, a claim is wrong or the run fails; 3 if undecided, or if arrays do not show all sizes.
     """
-    from absint.shapes.sizes import is_range, spelled
-
     if feeds is not None and sizes:
         raise UsageError(f"--feeds gives the sizes: leave out {', '.join(spelled(*item) for item in sizes.items())}")
     if run_it and feeds is None:
@@ -96,22 +100,14 @@ def check(
         with working("looking for legal sizes"):
             at = replace(at, nearest=result.nearest(at.sizes, **limits._replace(seconds=_near(limits))._asdict()))
     if form == "json":
-        from absint.solution.naming import where
-
         click.echo(at.to_json(where(result), model=result.origin))
     else:
-        from absint.show.checks import check_report
-        from absint.show.text import width_of, write
-
         write(check_report(result, at, width_of(), values=values))
     return _code(at, strict)
 
 
 def _with_shapes(model: str, assume: Sequence[str], sizes: Sizes, settings: Settings) -> Result:
     """The analysis of the model, whose inputs without a shape have the shapes that the sizes state."""
-    from absint.shapes.inputs import has_any_shape
-    from absint.shapes.sizes import is_shape
-
     result = analysed(model, assume, settings=settings)
     inputs = result.declared_inputs.named
     shapes = {
@@ -133,8 +129,6 @@ def _code(found: Check | RangeCheck, strict: bool = False) -> int:
 
 def _need_all(result: Result, sizes: Sizes) -> None:
     """Raises UsageError for a symbol without a size."""
-    from absint.shapes.sizes import given
-
     named = given(sizes, result.declared_inputs).ends
     missing = [name for name in result.symbols if name not in named]
     if missing:
@@ -146,22 +140,16 @@ def _need_all(result: Result, sizes: Sizes) -> None:
 
 def _shown(result: Result, found: RangeCheck) -> RangeCheck:
     """The same with the printed names of invented symbols."""
-    from absint.solver.constraints import ConstraintSet
-
     names = result.all_names
     open_, premises = (tuple(ConstraintSet(part).renamed(names)) for part in (found.open, found.premises))
     return replace(found, open=open_, premises=premises)
 
 
 def _print_range(result: Result, found: RangeCheck, form: str) -> None:
-    from absint.solution.naming import where
 
     if form == "json":
         click.echo(found.to_json(where(result), model=result.origin))
     else:
-        from absint.show.checks import range_report
-        from absint.show.text import width_of, write
-
         write(range_report(found, where(result), width_of()))
 
 
@@ -176,23 +164,18 @@ def _check_feeds(
     form: str,
 ) -> int:
     from absint.runs.run import load_feeds
-    from absint.show import feeds as report
 
     arrays = load_feeds(path)
     fed = _fed(analysed(model, assume, settings=settings), path, arrays, run_it, values)
     if form == "json":
         click.echo(report.document(fed))
     else:
-        from absint.show.text import width_of, write
-
         write(report.report(fed, width_of()))
     return NO if not fed.ok else UNDECIDED if fed.check is None else _code(fed.check, strict)
 
 
 def _fed(result: Result, path: str, arrays: Mapping[str, object], run_it: bool, values: bool) -> Fed:
     """Compare the arrays with the claims, before a run and after it."""
-    from absint.show.feeds import Fed
-
     named = {info.name for info in result.loaded.model.graph.input}
     inputs = {name: array for name, array in arrays.items() if name in named}
     others = {name: array for name, array in arrays.items() if name not in named}

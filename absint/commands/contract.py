@@ -20,11 +20,15 @@ from absint.commands.codes import FINE, NO, UNDECIDED
 from absint.commands.models import models_argument
 from absint.errors import UsageError
 from absint.lattices.limits import LONG, Limits
+from absint.model.writing import check_target, write_text
+from absint.result import Result
+from absint.shapes.sizes import Sizes
+from absint.show import constraints, contracts, exports
+from absint.show.exports import Form
+from absint.show.text import width_of, write
+from absint.solution.naming import where
 
 if TYPE_CHECKING:
-    from absint.result import Result
-    from absint.shapes.sizes import Sizes
-    from absint.show.exports import Form
     from absint.solver.constraints import Role
     from absint.solver.contracts.contract import Contract
 
@@ -93,8 +97,6 @@ def contract(
     if output == "-":
         output = None
     if output is not None:
-        from absint.model.writing import check_target
-
         check_target(model, output)
     has_clauses = form in ("text", "json") and not roles and not shapes
     if has_clauses:
@@ -104,34 +106,25 @@ def contract(
         with working("simplifying the contract"):
             found = result.contract(samples=samples, **limits._asdict())
         return _clauses(result, found, everything, form, model, output)
-    from absint.show import exports
 
     if shapes:
         _write(result, exports.shapes_function(result), model, output)
         return FINE
     selected = () if "all" in roles else cast("tuple[Role, ...]", roles)
     if form == "text" and output is None:
-        from absint.show.constraints import report
-        from absint.show.text import width_of, write
-
-        write(report(result, exports.chosen(result, selected), width_of(), everything=everything))
+        write(constraints.report(result, exports.chosen(result, selected), width_of(), everything=everything))
     else:
         _write(result, exports.exported(result, form, selected, everything=everything), model, output)
     return FINE
 
 
 def _clauses(result: Result, found: Contract, everything: bool, form: Form, model: str, output: str | None) -> int:
-    from absint.show.contracts import report
-    from absint.show.text import width_of, write
-
     if form == "json":
-        from absint.solution.naming import where
-
         _write(result, found.to_json(where(result), model=result.origin) + "\n", model, output)
     elif output is None:
-        write(report(result, found, width_of(), everything=everything))
+        write(contracts.report(result, found, width_of(), everything=everything))
     else:
-        lines = report(result, found, 1 << 30, everything=everything)
+        lines = contracts.report(result, found, 1 << 30, everything=everything)
         _write(result, "".join(f"{line.text}\n" for line in lines), model, output)
     return UNDECIDED if found.possible is None else FINE if found.possible else NO
 
@@ -140,7 +133,6 @@ def _write(result: Result, text: str, model: str, output: str | None) -> None:
     if output is None:
         click.echo(text, nl=False)
         return
-    from absint.model.writing import write_text
 
     write_text(text, result.loaded.outline(), model, output)
 

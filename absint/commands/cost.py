@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import click
 
+from absint.analyses.liveness import InputPolicy, ViewPolicy
 from absint.commands.analysis import (
     Settings,
     analysed,
@@ -20,13 +21,16 @@ from absint.commands.models import models_argument
 from absint.commands.sizes import read_sizes
 from absint.diagnostics import Severity
 from absint.errors import UsageError
+from absint.model.writing import check_target
+from absint.questions.costs.memory import Memory
+from absint.result import Result
+from absint.shapes.sizes import Sizes, spelled
+from absint.show.cost_plot import check_form, check_symbol, curves, write_plot
+from absint.show.costs import document, report
+from absint.show.text import width_of, write
 
 if TYPE_CHECKING:
-    from absint.analyses.liveness import InputPolicy, ViewPolicy
     from absint.questions.costs.cost import Cost, Quantity
-    from absint.questions.costs.memory import Memory
-    from absint.result import Result
-    from absint.shapes.sizes import Sizes
 
 
 @click.command()
@@ -86,8 +90,6 @@ def cost(
     wanted = _wanted(model, plot, over)
     result = analysed(model, assume, sizes, settings=settings)
     if sizes and not result.can_run:
-        from absint.shapes.sizes import spelled
-
         error = next(d for d in result.diagnostics if d.severity is Severity.ERROR)
         raise UsageError(
             f"no run has {', '.join(spelled(*item) for item in sizes.items())}: {error.where}: {error.message}"
@@ -96,13 +98,8 @@ def cost(
     if wanted is not None:
         _draw(result, found, memory, wanted)
     if form == "json":
-        from absint.show.costs import document
-
         click.echo(document(result, found, memory, top, by))
     else:
-        from absint.show.costs import report
-        from absint.show.text import width_of, write
-
         write(report(result, found, memory, width_of(), top, by))
     return FINE
 
@@ -122,8 +119,6 @@ def _wanted(model: str, plot: str | None, over: str | None) -> _Wanted | None:
         return None
     if plot is None or over is None:
         raise UsageError("--plot FILE and --over SYMBOL=LOW..HIGH go together")
-    from absint.model.writing import check_target
-    from absint.show.cost_plot import check_form
 
     form = check_form(plot)
     check_target(model, plot)
@@ -137,7 +132,6 @@ def _wanted(model: str, plot: str | None, over: str | None) -> _Wanted | None:
 
 
 def _draw(result: Result, cost: Cost, memory: Memory, wanted: _Wanted) -> None:
-    from absint.show.cost_plot import check_symbol, curves, write_plot
 
     check_symbol(result, wanted.symbol)
     with working("computing the curves"):

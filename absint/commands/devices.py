@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 import click
 
 from absint.commands.analysis import Settings, analysed, assume_option, format_option, settings_options
 from absint.commands.codes import FINE
 from absint.commands.models import models_argument
-
-if TYPE_CHECKING:
-    from absint.shapes.sizes import Sizes
+from absint.shapes.sizes import Sizes
+from absint.show.devices import document, report
+from absint.show.text import width_of, write
 
 
 @click.command()
@@ -27,15 +25,11 @@ def devices(model: str, settings: Settings, everything: bool, assume: tuple[str,
     without a kernel runs on the host, and so does one that reads host values alone, as computations of sizes do. A
     value that the other side reads is copied; a copy to the host waits for the device. docs/devices.md has the rules.
     """
-    from absint.show.devices import document, report
-
     result = analysed(model, assume, sizes, settings=settings)
     found = result.devices()
     if form == "json":
         click.echo(document(result, found))
     else:
-        from absint.show.text import width_of, write
-
         write(report(result, found, width_of(), everything=everything))
     return FINE
 

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 import click
 
 from absint.commands.analysis import (
@@ -20,10 +18,12 @@ from absint.commands.analysis import (
 from absint.commands.codes import FINE, NO, UNDECIDED
 from absint.commands.sizes import read_sizes, trimmed
 from absint.errors import UsageError
+from absint.jobs.diffing import diff as compared
+from absint.jobs.diffing.text import lines
 from absint.lattices.limits import LONG, Limits
-
-if TYPE_CHECKING:
-    from absint.questions.proofs.evidence import Evidence
+from absint.model.writing import check_target, write_file
+from absint.questions.proofs.evidence import Evidence
+from absint.show.text import width_of, write
 
 
 @click.command()
@@ -72,13 +72,7 @@ def diff(
     if first == second == "-":
         raise UsageError("standard input can be one of the models only")
 
-    from absint.jobs.diffing import diff as compared
-    from absint.jobs.diffing.text import lines
-    from absint.show.text import width_of, write
-
     if html is not None:
-        from absint.model.writing import check_target
-
         check_target(first, html)
         check_target(second, html)
     warm_up(limits)
@@ -89,8 +83,6 @@ def diff(
             before, after, values=values, assume=assume, sizes=sizes, evidence=evidence, **limits._asdict()
         )
     if html is not None:
-        from absint.model.writing import write_file
-
         write_file(found.to_html(), html)
     if form == "json":
         click.echo(found.to_json())

@@ -18,8 +18,12 @@ from absint.commands.analysis import (
     working,
 )
 from absint.commands.codes import FINE, NO, UNDECIDED
+from absint.commands.places import read_axes
 from absint.errors import UsageError
 from absint.lattices.limits import LONG, Limits
+from absint.model.writing import check_binary_target
+from absint.show import dynamizing as report
+from absint.show.text import width_of, write
 
 
 @click.command()
@@ -61,11 +65,6 @@ def dynamize(
     Exit code: 0 if all sizes are legal now, 1 if a contract or more than one reading of a constant remains, or if
     stacked rows are not what single ones are; 3 if undecided.
     """
-    from absint.commands.places import read_axes
-    from absint.model.writing import check_binary_target
-    from absint.show import dynamizing as report
-    from absint.show.text import width_of, write
-
     wanted: dict[str, dict[int, str]] = {}
     for axis in read_axes(axes):
         assert axis.place.axis is not None

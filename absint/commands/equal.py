@@ -20,12 +20,14 @@ from absint.commands.analysis import (
 from absint.commands.codes import FINE
 from absint.commands.models import models_argument
 from absint.lattices.limits import LONG, Limits
+from absint.result import Result
+from absint.shapes.sizes import Sizes
+from absint.show import classes
+from absint.show.classes import Found
+from absint.show.text import width_of, write
 
 if TYPE_CHECKING:
     from absint.questions.proofs.equivalence import Distinct
-    from absint.result import Result
-    from absint.shapes.sizes import Sizes
-    from absint.show.classes import Found
 
 
 @click.command()
@@ -59,8 +61,6 @@ def equal(
     Equal means equal in every run of MODEL that succeeds. Every value of the main graph is in a class; two in different
     classes are not proved equal, which --distinct shows.
     """
-    from absint.show import classes
-
     warm_up(limits)
     result = analysed(model, assume, sizes, settings=settings)
     with working("comparing"):
@@ -72,8 +72,6 @@ def equal(
     if form == "json":
         click.echo(classes.document(result, what, found, pairs))
     else:
-        from absint.show.text import width_of, write
-
         write(classes.report(result, what, found, pairs, width_of(), everything=everything))
     return FINE
 

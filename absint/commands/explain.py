@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from shlex import quote
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 import click
 
@@ -20,11 +20,11 @@ from absint.commands.models import models_argument
 from absint.commands.places import read_place
 from absint.errors import UsageError
 from absint.lattices.text.escapes import plain
-
-if TYPE_CHECKING:
-    from absint.questions.explain.explanation import Explanation
-    from absint.result import Result
-    from absint.shapes.sizes import Sizes
+from absint.questions.explain.explanation import Explanation
+from absint.questions.explain.question import explain as explained
+from absint.result import Result
+from absint.shapes.sizes import Sizes
+from absint.show.text import Line, assumed, width_of, write
 
 _LOOPS: Final = ("Loop", "Scan", "SequenceMap")
 
@@ -67,8 +67,6 @@ def explain(
     if form == "json":
         click.echo(found.to_json())
     else:
-        from absint.show.text import Line, assumed, width_of, write
-
         write(assumed(result, width_of()))
         write(map(Line, str(found).split("\n")))
         if any(step.operator in _LOOPS for step in found.steps):
@@ -80,8 +78,6 @@ def explain(
 
 def _explained(result: Result, text: str, element: int | None) -> Explanation:
     """The explanation of a value of any graph, or of one of its axes."""
-    from absint.questions.explain.question import explain as explained
-
     place = read_place(text, result.values)
     path, name = "", place.value
     if name not in result.values:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 import click
 
@@ -13,13 +13,14 @@ from absint.commands.codes import FINE, NO
 from absint.commands.progress import counted
 from absint.commands.study import check_seconds, jobs_option, scheduler_option, seconds_option, sources_option
 from absint.errors import UsageError
-from absint.lattices.text.escapes import json_text
+from absint.lattices.text.escapes import json_text, plain
+from absint.research.study.queries import DENIED
+from absint.research.study.smtlib_export import Export, check_folder, export, is_export, read_index, write_export
+from absint.research.study.solvers import SOLVERS, Checked, check
+from absint.runs.jobs import check_scheduler, cores
+from absint.show.relations import plural
+from absint.show.text import Line, write
 from absint.version import VERSION
-
-if TYPE_CHECKING:
-    from absint.research.study.smtlib_export import Export
-    from absint.research.study.solvers import Checked
-    from absint.show.text import Line
 
 _SHOWN: Final = 5
 
@@ -57,9 +58,6 @@ def export_queries(
     """
     check_seconds(seconds)
     check_seconds(limit, "--limit")
-    from absint.research.study.queries import DENIED
-    from absint.research.study.smtlib_export import check_folder, export, is_export, read_index, write_export
-    from absint.runs.jobs import check_scheduler
 
     found: Export | None = None
     if out is None:
@@ -84,8 +82,6 @@ def export_queries(
 
 
 def _checked(folder: Path, statuses: Mapping[str, str], limit: float, jobs: int | None) -> list[Checked]:
-    from absint.research.study.solvers import check
-    from absint.runs.jobs import cores
 
     answers = []
     with counted("files") as advance:
@@ -100,7 +96,6 @@ def _print(found: Export | None, answers: Sequence[Checked], checked: bool, form
     if form == "json":
         click.echo(_document(found, answers, checked))
         return
-    from absint.show.text import write
 
     if found is not None:
         write(_exported(found))
@@ -110,17 +105,12 @@ def _print(found: Export | None, answers: Sequence[Checked], checked: bool, form
 
 def _csv(statuses: Mapping[str, str], answers: Sequence[Checked]) -> str:
     """One line a file; verdicts are empty where nobody was asked."""
-    from absint.research.study.solvers import SOLVERS
-
     verdicts = {answer.file: answer.verdicts for answer in answers}
     rows = ([file, status, *(verdicts.get(file, {}).get(s, "") for s in SOLVERS)] for file, status in statuses.items())
     return "".join(f"{','.join(row)}\n" for row in (["file", "status", *SOLVERS], *rows))
 
 
 def _exported(found: Export) -> Iterator[Line]:
-    from absint.lattices.text.escapes import plain
-    from absint.show.relations import plural
-    from absint.show.text import Line
 
     files = len(found.entries)
     yield Line(
@@ -136,9 +126,6 @@ def _exported(found: Export) -> Iterator[Line]:
 
 
 def _agreement(answers: Sequence[Checked]) -> Iterator[Line]:
-    from absint.research.study.solvers import SOLVERS
-    from absint.show.relations import plural
-    from absint.show.text import Line
 
     decided = sum(answer.decided for answer in answers)
     yield Line(f"{' and '.join(SOLVERS)} both decide {decided:,} of {len(answers):,} {plural('file', len(answers))}")

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import sys
-from typing import TYPE_CHECKING
 
 import click
 
@@ -20,10 +19,12 @@ from absint.commands.codes import FINE, NO, UNDECIDED
 from absint.commands.models import models_argument
 from absint.commands.runtime_sizes import runtime_size_options
 from absint.errors import UsageError
-
-if TYPE_CHECKING:
-    from absint.result import Result
-    from absint.shapes.sizes import Sizes
+from absint.jobs.freezing.sizes import IllegalSizesError
+from absint.model.writing import check_binary_target
+from absint.result import Result
+from absint.shapes.sizes import Sizes
+from absint.show import freezing as report
+from absint.show.text import width_of, write
 
 
 @click.command()
@@ -63,8 +64,6 @@ def freeze(
 
     Exit code: 0 if the copy is written; 1 if the sizes are not legal.
     """
-    from absint.model.writing import check_binary_target
-
     if sizes and output is None:
         raise UsageError("-o OUT is missing: the file to write")
     if output is not None:
@@ -79,15 +78,11 @@ def freeze(
 
 def _ask(result: Result, form: str) -> int:
     """Answer which symbols must be fixed at least."""
-    from absint.show import freezing as report
-
     with working("looking for the fewest symbols"):
         found = result.fewest_symbols()
     if form == "json":
         click.echo(report.fewest_document(result, found))
     else:
-        from absint.show.text import width_of, write
-
         write(report.fewest(result, found, width_of()))
     return FINE if found.choices else UNDECIDED
 
@@ -95,9 +90,6 @@ def _ask(result: Result, form: str) -> int:
 def _write(
     result: Result, sizes: Sizes, output: str, form: str, *, keep_inputs: bool, copy_weights: bool, load: bool
 ) -> int:
-    from absint.jobs.freezing.sizes import IllegalSizesError
-    from absint.show import freezing as report
-    from absint.show.text import width_of, write
 
     try:
         with working("freezing"):

@@ -5,7 +5,6 @@ from __future__ import annotations
 import sys
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import click
 
@@ -15,10 +14,16 @@ from absint.commands.messages import say
 from absint.commands.progress import counted
 from absint.commands.study import check_seconds, jobs_option, scheduler_option
 from absint.errors import UsageError
-
-if TYPE_CHECKING:
-    from absint.jobs.linting import LintResult, Settings
-    from absint.jobs.linting.codes import LintRule
+from absint.jobs.linting import LintResult, Settings, find_settings
+from absint.jobs.linting import lint as run
+from absint.jobs.linting.baseline import write_baseline as save
+from absint.jobs.linting.codes import RULES, LintRule
+from absint.jobs.linting.selection import read_prefixes
+from absint.jobs.linting.settings import read_settings
+from absint.runs.jobs import check_scheduler
+from absint.show import lint as shown
+from absint.show.lint_sarif import document
+from absint.show.text import write
 
 _CODES = "CODES"
 
@@ -79,11 +84,7 @@ def lint(
 
     Exit code: 1 for a warning or an error (see --fail-on), else 0.
     """
-    from absint.show.text import write
-
     if list_rules or code is not None:
-        from absint.show import lint as shown
-
         write(shown.rules() if code is None else shown.explanation(_rule(code)))
         return FINE
     if seconds is not None:
@@ -92,9 +93,6 @@ def lint(
     known = baseline or (str(settings.root / settings.baseline) if settings.baseline else None)
     if write_baseline and known is None:
         raise UsageError("--write-baseline needs --baseline, the file to write")
-    from absint.jobs.linting import lint as run
-    from absint.jobs.linting.baseline import write_baseline as save
-    from absint.runs.jobs import check_scheduler
 
     check_scheduler(scheduler)
     with counted("models") as advance:
@@ -122,8 +120,6 @@ def lint(
 
 
 def _settings(config: str | None, isolated: bool) -> Settings:
-    from absint.jobs.linting import Settings, find_settings
-    from absint.jobs.linting.settings import read_settings
 
     if config is not None and isolated:
         raise UsageError("--config and --isolated exclude each other")
@@ -141,8 +137,6 @@ def _given(models: tuple[str, ...]) -> bytes | tuple[str, ...]:
 
 
 def _rule(code: str) -> LintRule:
-    from absint.jobs.linting.codes import RULES
-    from absint.jobs.linting.selection import read_prefixes
 
     (prefix,) = read_prefixes([code.replace(",", " ")], "--explain")
     if prefix not in RULES:
@@ -151,14 +145,10 @@ def _rule(code: str) -> LintRule:
 
 
 def _print(found: LintResult, form: str, verbose: bool) -> None:
-    from absint.show import lint as shown
-    from absint.show.text import write
 
     if form == "json":
         click.echo(shown.document(found))
     elif form == "sarif":
-        from absint.show.lint_sarif import document
-
         click.echo(document(found))
     elif form == "github":
         write(shown.workflow_commands(found, verbose=verbose), commands=True)

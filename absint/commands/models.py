@@ -8,9 +8,10 @@ error in its place, and the others are answered.
 from __future__ import annotations
 
 import os
+import sys
 from collections.abc import Callable, Iterator, Sequence
 from functools import wraps
-from typing import TYPE_CHECKING, NamedTuple, TypeVar, cast
+from typing import NamedTuple, TypeVar, cast
 
 import click
 
@@ -19,10 +20,9 @@ from absint.commands.messages import say, tell
 from absint.commands.sizes import is_size, read_sizes, trimmed
 from absint.errors import AbsintError, ModelError, UsageError
 from absint.lattices.text.escapes import excerpt, json_text
+from absint.model.load import Loaded, load
+from absint.model.opening import MAX_FILE
 from absint.version import VERSION
-
-if TYPE_CHECKING:
-    from absint.model.load import Loaded
 
 STANDARD_INPUT = "-"
 _MODEL_ENDS = (".onnx", ".ort", ".pb", ".onnx.textproto")
@@ -162,14 +162,8 @@ def _codes(models: Sequence[str], command: Callable[[str], object], form: str, t
 
 def read_model(model: str) -> Loaded:
     """The model of a file, or for - of standard input. Raises ModelError for anything that is not one."""
-    from absint.model.load import load
-
     if model != STANDARD_INPUT:
         return load(model)
-    import sys
-
-    from absint.model.opening import MAX_FILE
-
     content = bytearray()
     while piece := sys.stdin.buffer.read(_PIECE):  # a larger read would ask for all of its memory at once
         content += piece

@@ -6,6 +6,8 @@ import click
 
 from absint.commands.analysis import format_option
 from absint.commands.codes import FINE
+from absint.show import policies as report
+from absint.show.text import width_of, write
 
 
 @click.command()
@@ -17,13 +19,9 @@ def policies(form: str) -> int:
     do as other tools do, so that their claims can be counted and judged: see --policy of analyze, explain, annotate and
     audit, absint study, and docs/policies.md.
     """
-    from absint.show import policies as report
-
     if form == "json":
         click.echo(report.document())
     else:
-        from absint.show.text import width_of, write
-
         write(report.report(width_of()))
     return FINE
 

@@ -21,6 +21,8 @@ from absint.commands.messages import tell
 from absint.commands.models import models_argument
 from absint.commands.sizes import read_profiles
 from absint.lattices.limits import LONG, Limits
+from absint.show.profiles import document, report
+from absint.show.text import width_of, write
 
 if TYPE_CHECKING:
     from absint.jobs.profiles.profile import Profile
@@ -69,13 +71,8 @@ def profile(
     with working("proving that all sizes are legal"):
         found = result.profile(sizes, corners=corners, **limits._asdict())
     if form == "json":
-        from absint.show.profiles import document
-
         click.echo(document(result, found))
     elif form == "text":
-        from absint.show.profiles import report
-        from absint.show.text import width_of, write
-
         write(report(found, width_of()))
     elif found:
         click.echo(found.text(form), nl=False)

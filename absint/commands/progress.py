@@ -9,6 +9,8 @@ from threading import Event, Thread
 from time import monotonic
 from typing import Final
 
+from absint.lattices.text.escapes import plain
+
 SECONDS: Final = 5.0
 """Between two lines in a log; work that takes less has none."""
 
@@ -62,8 +64,6 @@ def counted(what: str) -> Iterator[Callable[[int, int, str], None]]:
         return
     from rich.console import Console
     from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
-
-    from absint.lattices.text.escapes import plain
 
     column = TextColumn("{task.fields[last]}", markup=False)
     columns = (TextColumn(what), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn(), column)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 import click
@@ -17,17 +18,22 @@ from absint.commands.analysis import (
     working,
 )
 from absint.commands.codes import FINE, NO, UNDECIDED, worst
+from absint.commands.messages import tell
 from absint.commands.models import models_argument
 from absint.errors import UsageError
 from absint.lattices.limits import SECONDS, Limits
+from absint.model.writing import check_target, write_text
+from absint.questions.proofs.text import Query
+from absint.result import Result
+from absint.shapes.sizes import Sizes
+from absint.show import proofs as report
+from absint.show.proofs import document
+from absint.show.text import assumed, definitions, width_of, write
+from absint.solution.naming import where
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     from absint.questions.proofs.evidence import Evidence
     from absint.questions.proofs.provers import Given
-    from absint.result import Result
-    from absint.shapes.sizes import Sizes
     from absint.solver.prove import Proof
 
 
@@ -97,8 +103,6 @@ def prove(
 
     Exit code: 0 if all are proved; else 1 if one is refuted or a contradiction; else 3.
     """
-    from absint.questions.proofs.text import Query
-
     if certificate is not None:
         _check_certificate(model, certificate, relation, given, assume)
     warm_up(limits)
@@ -106,13 +110,10 @@ def prove(
     query = Query(result)
     for text in (*assume, *relation):
         query.relation(text)  # report a mistake in the last one before answering the first
-    from absint.solution.naming import where
 
     proofs = []
     texts = where(result)
     if form == "text":
-        from absint.show.text import assumed, width_of, write
-
         write(assumed(result, width_of(), assume))
     for text in relation:
         with working("proving"):
@@ -121,13 +122,8 @@ def prove(
             )
         proofs.append(proof)
         if form == "text":
-            from absint.show import proofs as report
-            from absint.show.text import definitions, width_of, write
-
             write(report.block(proof, texts, width_of(), fixed=bool(sizes), verbose=verbose))
     if form == "json":
-        from absint.show.proofs import document
-
         click.echo(document(result, proofs, assume))
     else:
         write(report.summary(proofs))
@@ -138,7 +134,6 @@ def prove(
 
 
 def _check_certificate(model: str, path: str, relations: Sequence[str], given: Given, assume: Sequence[str]) -> None:
-    from absint.model.writing import check_target
 
     if len(relations) > 1:
         raise UsageError("--certificate holds one answer: give one RELATION; absint certify takes several")
@@ -148,8 +143,6 @@ def _check_certificate(model: str, path: str, relations: Sequence[str], given: G
 
 
 def _certify(result: Result, relation: str, path: str) -> None:
-    from absint.commands.messages import tell
-    from absint.model.writing import write_text
     from absint.questions.certificates.single import single
 
     found = result.certify([relation])

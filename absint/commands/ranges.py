@@ -4,19 +4,21 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 import click
 
+from absint.analyses.ranges import Ranges
 from absint.commands.analysis import Settings, analysed, assume_option, format_option, settings_options
 from absint.commands.codes import FINE, NO
 from absint.commands.models import models_argument, read_model
 from absint.errors import UsageError
 from absint.lattices.text.nearest import did_you_mean
-
-if TYPE_CHECKING:
-    from absint.model.load import Loaded
-    from absint.shapes.sizes import Sizes
+from absint.model.load import Loaded
+from absint.model.weights import Weights
+from absint.shapes.sizes import Sizes
+from absint.show.ranges import document, report
+from absint.show.text import width_of, write
 
 _NUMBER: Final = r"[+-]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:e[+-]?[0-9]+)?"
 _BOX: Final = re.compile(rf"(.*)=\s*({_NUMBER})\s*(?:\.\.\s*({_NUMBER})\s*)?", re.IGNORECASE | re.DOTALL)
@@ -52,18 +54,12 @@ def ranges(
 
     Exit code: 1 if one is certain, else 0.
     """
-    from absint.analyses.ranges import Ranges
-    from absint.model.weights import Weights
-    from absint.show.ranges import document, report
-
     loaded = read_model(model)
     analysis = Ranges(Weights(loaded), **_read(boxes, loaded))
     result = analysed(loaded, assume, sizes, settings=settings, with_=[analysis])
     if form == "json":
         click.echo(document(result, analysis))
     else:
-        from absint.show.text import width_of, write
-
         write(report(result, analysis, width_of(), everything=everything))
     return NO if any(finding.certainty == "always" for finding in analysis.findings(result)) else FINE
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 import click
 
@@ -12,11 +12,12 @@ from absint.commands.audit import check_sources, judged
 from absint.commands.codes import FINE
 from absint.commands.messages import say
 from absint.commands.models import models_argument
-
-if TYPE_CHECKING:
-    from absint.lattices.text.escapes import Json
-    from absint.result import Result
-    from absint.shapes.sizes import Sizes
+from absint.lattices.text.escapes import Json
+from absint.model.writing import check_target, write_file
+from absint.result import Result
+from absint.shapes.sizes import Sizes, exact_sizes
+from absint.show.audit import document
+from absint.show.page.page import page
 
 
 @click.command()
@@ -41,13 +42,9 @@ def report(
     server and no network. It begins with the sizes that are given. Sliders set the sizes of the inputs, and every
     shape, cost and peak follows; illegal sizes show the node that fails. Without scripts it is a plain document.
     """
-    from absint.model.writing import check_target, write_file
-
     check_target(model, output)
     check_sources(tools, (), _SECONDS)
     result = analysed(model, assume, settings=settings)
-    from absint.shapes.sizes import exact_sizes
-    from absint.show.page.page import page
 
     start = exact_sizes(sizes, result.declared_inputs)
     write_file(page(result, _verdicts(result, declared, tools), start), output)
@@ -60,7 +57,6 @@ def _verdicts(result: Result, declared: bool, tools: tuple[str, ...]) -> list[di
     """Audits in the form of `absint audit --format json`."""
     if not (declared or tools):
         return []
-    from absint.show.audit import document
 
     audits = judged(result, tools, (), declared, confirm=True, seconds=_SECONDS)
     found: list[dict[str, Json]] = json.loads(document(result, audits))["audits"]

@@ -2,24 +2,24 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from functools import partial
-from typing import TYPE_CHECKING
 
 import click
 
 from absint.commands.analysis import format_option
 from absint.commands.codes import FINE, NO, UNDECIDED
 from absint.commands.progress import counted
+from absint.commands.study import check_seconds
 from absint.errors import UsageError
-from absint.transfer.semantics import EITHER, ONNX
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-
-    from absint.research.obligations.record import Record
-    from absint.research.obligations.ruled import Ruled
-    from absint.research.obligations.solving import Decision, Solvers
-    from absint.transfer.semantics import Semantics
+from absint.research.obligations.record import Record, counts
+from absint.research.obligations.ruled import Ruled, prove, ruled
+from absint.research.obligations.solving import Decision, Solvers, asked
+from absint.show import rules as report
+from absint.show.text import width_of, write
+from absint.solver.backend import Backend, SolverError
+from absint.transfer.families import shipped
+from absint.transfer.semantics import EITHER, ONNX, Semantics
 
 
 @click.command()
@@ -57,19 +57,12 @@ def rules(names: tuple[str, ...], prove: bool, solver: Solvers, semantics: Seman
     Exit code with --prove: 1 if a rule is refuted; else 3 if an obligation is undecided, or an OPERATOR has no
     specification; else 0.
     """
-    from absint.commands.study import check_seconds
-    from absint.research.obligations.ruled import ruled
-    from absint.show import rules as report
-    from absint.transfer.families import shipped
-
     check_seconds(seconds)
     found = ruled(shipped(), names)
     records = _proved(found, solver, semantics, seconds) if prove else None
     if form == "json":
         click.echo(report.document(found, records, solver, semantics))
     else:
-        from absint.show.text import width_of, write
-
         write(report.report(found, records, width_of(), named=bool(names)))
     return FINE if records is None else _code(found, records, bool(names))
 
@@ -77,10 +70,6 @@ def rules(names: tuple[str, ...], prove: bool, solver: Solvers, semantics: Seman
 def _proved(
     found: Sequence[Ruled], solver: Solvers, semantics: Semantics, seconds: float
 ) -> Mapping[Ruled, tuple[Record, ...]]:
-    from absint.research.obligations.ruled import prove
-    from absint.research.obligations.solving import asked
-    from absint.solver.backend import Backend, SolverError
-    from absint.transfer.families import shipped
 
     records = {}
     known: dict[str, tuple[Decision, ...]] = {}
@@ -96,7 +85,6 @@ def _proved(
 
 
 def _code(found: Sequence[Ruled], records: Mapping[Ruled, tuple[Record, ...]], named: bool) -> int:
-    from absint.research.obligations.record import counts
 
     verdicts = counts(record for each in records.values() for record in each)
     if verdicts["refuted"]:

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import json
+
 import click
 
 from absint.commands.codes import FINE
+from absint.show.schemas import json_schema, names
 
 
 @click.command()
@@ -14,14 +17,10 @@ def schema(name: str | None) -> int:
 
     NAME is the middle of the document's key "schema": analyze, for absint.analyze/2. Without a NAME, all are listed.
     """
-    from absint.show.schemas import json_schema, names
-
     if name is None:
         for known in names():
             click.echo(known)
     else:
-        import json
-
         click.echo(json.dumps(json_schema(name), indent=1))
     return FINE
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from math import inf
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import click
 
@@ -12,9 +11,13 @@ from absint.commands.analysis import format_option, memory_option
 from absint.commands.codes import FINE, NO, UNDECIDED
 from absint.commands.progress import counted
 from absint.errors import UsageError
-
-if TYPE_CHECKING:
-    from absint.research.study import Study
+from absint.model.writing import write_files
+from absint.research.study import Study, tables
+from absint.research.study import study as run_study
+from absint.research.study.plots import write_plots
+from absint.runs.jobs import check_scheduler
+from absint.show.study import notes, show
+from absint.show.text import write
 
 jobs_option = click.option(
     "--jobs", type=click.IntRange(min=1), help="Number of parallel processes.  [default: one per core]"
@@ -76,9 +79,6 @@ def study(
 
     Exit code: 1 if a claim of the policy "sound" is refuted; else 3 if the study failed at a pair; else 0.
     """
-    from absint.research.study import study as run_study
-    from absint.runs.jobs import check_scheduler
-
     check_seconds(seconds)
     if (plots is not None or retry) and out is None:
         raise UsageError(f"{'--retry' if plots is None else '--plots'} needs --out, the folder to write to")
@@ -111,8 +111,6 @@ def check_seconds(seconds: float, option: str = "--seconds") -> None:
 
 
 def _write(found: Study, out: Path, plots: str | None) -> None:
-    from absint.model.writing import write_files
-    from absint.research.study import tables
 
     table = found.table
     texts = {
@@ -123,22 +121,16 @@ def _write(found: Study, out: Path, plots: str | None) -> None:
     }
     write_files(out, texts)
     if plots is not None:
-        from absint.research.study.plots import write_plots
-
         write_plots(table, out, plots)
 
 
 def _print(found: Study, form: str) -> None:
-    from absint.research.study import tables
 
     if form == "csv":
         click.echo(tables.to_csv(found.table), nl=False)
     elif form == "json":
         click.echo(tables.to_json(found.table, found.records), nl=False)
     else:
-        from absint.show.study import notes, show
-        from absint.show.text import write
-
         show(found.table)
         write(notes(found))
 

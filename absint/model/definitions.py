@@ -6,6 +6,7 @@ import re
 from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, Final
 
+from absint.lattices.terms.expr import Dim
 from absint.lattices.text.definitions import read_definitions
 from absint.lattices.text.escapes import json_text
 from absint.lattices.text.tokens import MAX_TEXT, TextError
@@ -13,7 +14,6 @@ from absint.lattices.text.tokens import MAX_TEXT, TextError
 if TYPE_CHECKING:
     from onnx import ModelProto
 
-    from absint.lattices.terms.expr import Dim
     from absint.model.messages import ModelMessage
 
 KEY: Final = "absint.definitions"

@@ -12,12 +12,11 @@ from typing import TYPE_CHECKING, Any, Final
 
 from onnx.onnx_pb import AttributeProto, GraphProto, ModelProto, NodeProto
 
-from absint.model.wire.splicing import Changes
+from absint.model.wire.splicing import Changes, Content
 
 if TYPE_CHECKING:
     from google.protobuf.message import Message
 
-    from absint.model.wire.splicing import Content
 
 Write = Callable[["Message"], "Content"]
 """Gives the bytes of a message of the copy."""

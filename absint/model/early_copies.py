@@ -7,14 +7,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from threading import Event, Thread
-from typing import IO, TYPE_CHECKING, Final
+from types import TracebackType
+from typing import IO, Final
 
 from absint.model.files import ModelFile, Opened, copy_span, written
 from absint.model.opening import opened_file
 from absint.model.wire.splicing import Piece, Span, size_of
-
-if TYPE_CHECKING:
-    from types import TracebackType
 
 _STEP: Final = 1 << 28
 """Bytes between two looks at whether the copy is still wanted. For each the thread may wait up to 5 ms for the

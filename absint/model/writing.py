@@ -13,12 +13,12 @@ from typing import IO, TYPE_CHECKING, Final, TypeAlias
 
 from absint.errors import UsageError
 from absint.model.early_copies import EarlyCopy
+from absint.model.files import Opened
+from absint.model.wire.splicing import Piece
 
 if TYPE_CHECKING:
     from onnx import ModelProto
 
-    from absint.model.files import Opened
-    from absint.model.wire.splicing import Piece
 
 Write: TypeAlias = Callable[[IO[bytes], bool], object]
 """Writes a content into a file, and gets to know if the file is a new one."""

@@ -3,18 +3,14 @@
 from __future__ import annotations
 
 from functools import partial
-from typing import TYPE_CHECKING
 
+from absint.model.load import Loaded
 from absint.program.graph import Program
+from absint.program.limits import Watch
+from absint.program.lowered import Lowered
 from absint.program.lowering import Lowerer
-from absint.transfer.semantics import EITHER
-
-if TYPE_CHECKING:
-    from absint.model.load import Loaded
-    from absint.program.limits import Watch
-    from absint.program.lowered import Lowered
-    from absint.program.rules.lookup import Lookup
-    from absint.transfer.semantics import Semantics
+from absint.program.rules.lookup import Lookup
+from absint.transfer.semantics import EITHER, Semantics
 
 
 def lower(

@@ -7,13 +7,12 @@ from typing import TYPE_CHECKING
 
 from absint.lattices.records import NamedTuple
 from absint.lattices.shape import Shape
-from absint.lattices.value import Tensor
+from absint.lattices.value import Tensor, Value
 from absint.model.declared_types import read_type
 from absint.model.protos import declared_types
 from absint.program.steps import Operand
 
 if TYPE_CHECKING:
-    from absint.lattices.value import Value
     from absint.model.messages import FunctionMessage, GraphMessage, TypeMessage, ValueInfoMessage
     from absint.program.lowered import Declaring, Lowered
 

@@ -13,19 +13,18 @@ from typing import TYPE_CHECKING, Final
 from absint.lattices.records import NamedTuple
 from absint.model.protos import attribute_key, domain_of, overload_of
 from absint.model.wire import kinds
+from absint.program.graph import Program
 from absint.program.inlined_size import Name, called, called_by, expanded_sizes
 from absint.program.lowered import Call
 from absint.program.operations import NO_OTHERS, Callee, Operation, versions_of
 from absint.program.precedence import recursive, takes_operator
 from absint.program.report import Report
 from absint.program.steps import ABSENT, Operand
-from absint.transfer.semantics import EITHER, ONNX, RUNTIME
+from absint.transfer.semantics import EITHER, ONNX, RUNTIME, Semantics
 
 if TYPE_CHECKING:
     from absint.model.load import Loaded
     from absint.model.messages import AttributeMessage, FunctionMessage, NodeMessage
-    from absint.program.graph import Program
-    from absint.transfer.semantics import Semantics
 
 LARGE: Final = 20_000
 """A call in the graph that becomes no more nodes is inlined."""

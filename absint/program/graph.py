@@ -16,11 +16,10 @@ from absint.engine import WeakTopologicalOrder, weak_topological_order
 from absint.lattices.shape import Shape
 from absint.program.nodes import Node, Nodes, Path
 from absint.program.steps import LoopBody, Operand, Step
-from absint.transfer.semantics import EITHER
+from absint.transfer.semantics import EITHER, Semantics
 
 if TYPE_CHECKING:
     from absint.program.digraph import ProgramGraph
-    from absint.transfer.semantics import Semantics
 
 
 class Scope:

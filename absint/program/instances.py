@@ -10,6 +10,8 @@ from absint.lattices.records import NamedTuple
 from absint.lattices.value import Tensor
 from absint.model import schemas
 from absint.model.protos import decode_attribute, is_elsewhere
+from absint.model.schemas import Departures, Form
+from absint.model.signatures import Signature
 from absint.model.sources import tensor_fault
 from absint.model.wire.kinds import TENSOR
 from absint.program.operations import INTERNED, MAX_OPERATIONS, Operation
@@ -17,12 +19,10 @@ from absint.program.report import Report
 from absint.program.rules.lookup import Lookup, newer_opset
 from absint.transfer.families import shipped
 from absint.transfer.op import AttributeValue
+from absint.transfer.rule import Rule
 
 if TYPE_CHECKING:
     from absint.model.messages import AttributeMessage, TensorMessage
-    from absint.model.schemas import Departures, Form
-    from absint.model.signatures import Signature
-    from absint.transfer.rule import Rule
 
 
 class _Operator(NamedTuple):

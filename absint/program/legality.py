@@ -11,17 +11,15 @@ from typing import TYPE_CHECKING, Final, TypeVar
 from absint.lattices.value import TOP
 from absint.model.protos import domain_of, name_of
 from absint.model.walk import graphs_below
-from absint.program.lowered import place_of
-from absint.program.steps import first_output
+from absint.program.graph import Program
+from absint.program.lowered import Frame, place_of
+from absint.program.nodes import Nodes, Path
+from absint.program.steps import Operand, first_output
 
 if TYPE_CHECKING:
     from absint.model.messages import AttributeMessage, FunctionMessage, GraphMessage, ModelMessage, NodeMessage
-    from absint.program.graph import Program
-    from absint.program.lowered import Frame
-    from absint.program.nodes import Nodes, Path
     from absint.program.report import Report
     from absint.program.sources import Sources
-    from absint.program.steps import Operand
 
 T = TypeVar("T", bound=Hashable)
 

@@ -19,13 +19,13 @@ from absint.program.graph import Program, Scope
 from absint.program.nodes import Path
 from absint.program.operations import NO_OTHERS, Operation, Versions
 from absint.program.steps import ABSENT, Operand, Step, first_outputs
+from absint.transfer.op import AttributeValue
 
 if TYPE_CHECKING:
     from absint.model.load import Loaded
     from absint.model.messages import AttributeMessage, FunctionMessage, GraphMessage, NodeMessage
     from absint.program.limits import Watch
     from absint.program.report import Report
-    from absint.transfer.op import AttributeValue
 
 
 class Signature:

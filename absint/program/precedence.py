@@ -8,19 +8,16 @@ its checker knows, whatever its name.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from absint.lattices.value import TOP, Value
 from absint.model import schemas
 from absint.program.inlined_size import Name
 from absint.program.operations import Operation
 from absint.transfer.families import shipped
+from absint.transfer.op import Op
 from absint.transfer.rule import Rule
-from absint.transfer.semantics import ONNX, RUNTIME
-
-if TYPE_CHECKING:
-    from absint.transfer.op import Op
-    from absint.transfer.semantics import Semantics
+from absint.transfer.semantics import ONNX, RUNTIME, Semantics
 
 FILLED: Final = frozenset({"", "ai.onnx.ml", "ai.onnx.training"})
 """Domains in which onnxruntime takes no local function."""

@@ -2,13 +2,8 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from absint.diagnostics import Diagnostic, Severity
-from absint.transfer.semantics import EITHER, ONNX, RUNTIME
-
-if TYPE_CHECKING:
-    from absint.transfer.semantics import Semantics
+from absint.transfer.semantics import EITHER, ONNX, RUNTIME, Semantics
 
 
 class Report:

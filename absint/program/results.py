@@ -10,17 +10,17 @@ from __future__ import annotations
 from collections.abc import Collection, Sequence
 from typing import TYPE_CHECKING
 
+from absint.lattices.value import Value
 from absint.program.nodes import Node
 from absint.program.operations import Operation
+from absint.program.steps import Operand
+from absint.transfer.op import Op
 from absint.transfer.rule import rule
 from absint.transfer.semantics import ONNX
 
 if TYPE_CHECKING:
-    from absint.lattices.value import Value
     from absint.program.graph import Program
     from absint.program.lowered import Call
-    from absint.program.steps import Operand
-    from absint.transfer.op import Op
 
 
 @rule("Loop Scan", inputs="x", complete=True, starred=True)

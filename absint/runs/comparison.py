@@ -15,11 +15,11 @@ from absint.runs.shown_sizes import Sizes
 from absint.runs.statements import Statement, Statements
 from absint.solution.claimed import Claimed, claims
 from absint.solution.constraints import constraints
+from absint.solver.constraints import Constraint
 from absint.version import VERSION
 
 if TYPE_CHECKING:
     from absint.solution.analysed import Analysed
-    from absint.solver.constraints import Constraint
 
 SCHEMA: Final = "absint.compare/1"
 _SHOWN: Final = 20

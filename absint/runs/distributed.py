@@ -15,12 +15,12 @@ from typing import TYPE_CHECKING, Final
 from absint.errors import UsageError
 from absint.runs.build import build
 from absint.runs.pool import Done, Finished, Job, do, worker_for
+from absint.runs.worker import Worker
 from absint.shapes.memo.gc_pause import uncollected
 
 if TYPE_CHECKING:
     import distributed
 
-    from absint.runs.worker import Worker
 
 TIMEOUT: Final = "20s"
 """Seconds in which the scheduler must answer."""

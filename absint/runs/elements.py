@@ -9,13 +9,13 @@ import numpy as np
 import numpy.typing as npt
 
 from absint.errors import UsageError
+from absint.lattices.logic.facts import Facts
 from absint.lattices.logic.truth import YES
 from absint.lattices.terms.expr import Expr
 from absint.shapes.assumptions import check_number, facts_of
+from absint.shapes.input_elements import InputElement
 
 if TYPE_CHECKING:
-    from absint.lattices.logic.facts import Facts
-    from absint.shapes.input_elements import InputElement
     from absint.solution.analysed import Analysed
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Generator, Sequence
 
-from absint.runs.pool import Finished, Job
+from absint.runs.pool import Finished, Job, run
 
 
 def finished(
@@ -21,7 +21,6 @@ def finished(
         from absint.runs.distributed import run_distributed
 
         return run_distributed(groups, perform, scheduler, limited=limited)
-    from absint.runs.pool import run
 
     return run(groups, perform, jobs=jobs or cores(), limited=limited)
 

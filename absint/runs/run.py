@@ -28,12 +28,12 @@ from absint.runs.elements import chosen
 from absint.runs.handed import Handed
 from absint.runs.loading import PREFIX
 from absint.runs.process import ProcessError
+from absint.runs.session import Outcome, execute
 from absint.runs.worker import ask_once
 
 if TYPE_CHECKING:
     import os
 
-    from absint.runs.session import Outcome
     from absint.solution.analysed import Analysed
 
 Array = npt.NDArray[np.generic]
@@ -262,7 +262,6 @@ def with_outputs(analysed: Analysed, names: Sequence[str]) -> Handed:
 def _in_process(
     model: Handed, names: Sequence[str], attempts: Sequence[Mapping[str, object]], folder: str | None
 ) -> Outcome:
-    from absint.runs.session import execute
 
     try:
         return execute(model.read(), names, attempts, folder)

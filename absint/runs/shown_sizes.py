@@ -21,10 +21,10 @@ from absint.runs.arrays import Actual, Array
 from absint.runs.row import Row, counted
 from absint.runs.statements import Number, Statement
 from absint.solution.constraints import all_names
+from absint.solver.constraints import Constraint
 
 if TYPE_CHECKING:
     from absint.solution.analysed import Analysed
-    from absint.solver.constraints import Constraint
 
 
 _ROUNDING: Final = Fraction(1, 1 << 10)

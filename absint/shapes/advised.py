@@ -3,20 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING
 
+from absint.lattices.logic.facts import Facts
 from absint.lattices.records import NamedTuple
 from absint.lattices.value import BOTTOM
+from absint.program.graph import Program
 from absint.shapes.advice import MAX_TURNS, NO_ADVICE, Advice
 from absint.shapes.analysis import interpret
 from absint.shapes.application import computed_within
+from absint.shapes.interpretation import Interpretation, Transfer
 from absint.shapes.rounds import Round
 from absint.shapes.summaries import State
-
-if TYPE_CHECKING:
-    from absint.lattices.logic.facts import Facts
-    from absint.program.graph import Program
-    from absint.shapes.interpretation import Interpretation, Transfer
 
 Adviser = Callable[[Round], Advice]
 """Runs other analyses on a round that rests on declarations alone."""

@@ -8,21 +8,17 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from absint.errors import UsageError
 from absint.lattices.logic.relation import Relation
-from absint.lattices.shape import Shape
+from absint.lattices.shape import Item, Shape
 from absint.lattices.shape_texts import read_shape
 from absint.lattices.text.tokens import TextError
 from absint.lattices.value import OptionalOf, Tensor, Value
-from absint.shapes.sizes import is_range_of_sizes, is_shape, is_star, spelled
-
-if TYPE_CHECKING:
-    from absint.lattices.shape import Item
-    from absint.program.lowered import Lowered
-    from absint.shapes.assumptions import Assumption
-    from absint.shapes.sizes import Size, Sizes
+from absint.program.lowered import Lowered
+from absint.shapes.assumptions import Assumption
+from absint.shapes.sizes import Size, Sizes, is_range_of_sizes, is_shape, is_star, spelled
 
 _STATED: Final = re.compile(r"\s*shape\(\s*(?:`([^`]+)`|([^`()]+?))\s*\)\s*==\s*(\[.*\])\s*")
 

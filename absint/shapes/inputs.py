@@ -13,6 +13,7 @@ from absint.lattices.terms.atoms import Atom
 from absint.lattices.terms.expr import UNKNOWN_SIZE, Dim, Expr, Symbol, Unknown, postorder, symbol
 from absint.lattices.terms.kinds import INTERNAL, SymbolKind
 from absint.lattices.terms.normal import sole_atom
+from absint.lattices.terms.shape_variables import ShapeVariable
 from absint.lattices.text.dim_params import read_dim_param
 from absint.lattices.text.tokens import reads_as_name
 from absint.lattices.value import OptionalOf, SequenceOf, Tensor, Value
@@ -183,8 +184,6 @@ def has_any_shape(value: Value) -> bool:
 
 def any_shape_of(name: str, taken: Container[Symbol]) -> Shape:
     """The shape of an input that is declared without one: the variable `*name`, unless a caller uses that."""
-    from absint.lattices.terms.shape_variables import ShapeVariable
-
     variable = ShapeVariable(f"*{name}")
     while variable in taken:
         variable = ShapeVariable(f"{variable.name}_")

@@ -6,7 +6,6 @@ There is no refinement: requirements over dims that may be wrong are no facts.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING
 
 from absint.errors import UsageError
 from absint.lattices.logic.facts import Facts
@@ -18,14 +17,12 @@ from absint.lattices.unify import POLICIES, UnificationPolicy
 from absint.lattices.value import TOP, Tensor, Value
 from absint.program.declarations import declared_in_main
 from absint.program.limits import ANALYSE
+from absint.program.lowered import Lowered
 from absint.shapes.analysis import ShapeAnalysis, Trace
 from absint.shapes.choosing import replaced
 from absint.shapes.refinement import solved
 from absint.shapes.rounds import Round, Rounds
 from absint.shapes.summaries import State
-
-if TYPE_CHECKING:
-    from absint.program.lowered import Lowered
 
 Anchors = Mapping[int, Sequence[tuple[int, Tensor]]]
 """For each node the outputs of it that have a declared shape, and their declared types."""

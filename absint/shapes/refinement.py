@@ -22,6 +22,7 @@ from absint.program.lowered import Lowered
 from absint.shapes.analysis import ShapeAnalysis, Trace, interpret
 from absint.shapes.choosing import Choosing
 from absint.shapes.first_look import Look, early_facts, first_look
+from absint.shapes.interpretation import Transfer
 from absint.shapes.memo.cache import SHARED
 from absint.shapes.memo.known_facts import facts_of
 from absint.shapes.memo.reuse import FirstRound
@@ -33,7 +34,6 @@ from absint.shapes.teachings import is_about_a_symbol, teachings
 
 if TYPE_CHECKING:
     from absint.shapes.advice import Advice
-    from absint.shapes.interpretation import Transfer
     from absint.shapes.timings import Timings
 
 MAX_ROUNDS: Final = 4

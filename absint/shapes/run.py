@@ -6,19 +6,16 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from typing import TYPE_CHECKING
 
+from absint.lattices.logic.facts import Facts
+from absint.lattices.value import Value
 from absint.program.limits import CHECK
+from absint.program.lowered import Lowered
+from absint.shapes.advice import Advice
 from absint.shapes.advised import interpreter
 from absint.shapes.analysis import ShapeAnalysis
 from absint.shapes.refinement import solved
 from absint.shapes.rounds import Learned, Round
-
-if TYPE_CHECKING:
-    from absint.lattices.logic.facts import Facts
-    from absint.lattices.value import Value
-    from absint.program.lowered import Lowered
-    from absint.shapes.advice import Advice
 
 
 def run(

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING, NamedTuple, TypeAlias, TypeGuard
+from typing import NamedTuple, TypeAlias, TypeGuard
 
 from absint.errors import UsageError
 from absint.lattices.logic.facts import Facts
@@ -14,9 +14,7 @@ from absint.lattices.terms.normal import sole_atom
 from absint.lattices.text.nearest import did_you_mean
 from absint.lattices.value import OptionalOf, Tensor
 from absint.shapes.assumptions import check_number, known_names
-
-if TYPE_CHECKING:
-    from absint.shapes.inputs import Inputs
+from absint.shapes.inputs import Inputs
 
 Size: TypeAlias = int | tuple[int | None, int | None]
 """A number, or both ends of a range, which belong to it; None leaves an end open."""

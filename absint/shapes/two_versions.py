@@ -15,11 +15,10 @@ from absint.lattices.terms.kinds import SymbolKind
 from absint.lattices.value import Tensor, joined
 from absint.shapes.summaries import RuleSummary, name_unknowns
 from absint.transfer.op import Caveat, Statement
-from absint.transfer.semantics import RUNTIME
+from absint.transfer.semantics import RUNTIME, Semantics
 
 if TYPE_CHECKING:
     from absint.program.operations import Operation
-    from absint.transfer.semantics import Semantics
 
 
 def of_both(operation: Operation, own: RuleSummary, other: RuleSummary, semantics: Semantics) -> RuleSummary:

@@ -9,14 +9,13 @@ from collections.abc import Iterable, Iterator, Sequence
 from itertools import groupby
 from typing import TYPE_CHECKING, Final
 
-from absint.jobs.auditing.audit import Judgement
+from absint.jobs.auditing.audit import Audit, Judged, Judgement
 from absint.lattices.text.escapes import Json, json_text, plain
 from absint.show.documents import head
 from absint.show.relations import plural, sizes
 from absint.show.text import Line, aligned, wrapped
 
 if TYPE_CHECKING:
-    from absint.jobs.auditing.audit import Audit, Judged
     from absint.result import Result
 
 SCHEMA: Final = "absint.audit/1"

@@ -7,18 +7,16 @@ axis. Each source is a run of its own.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from hashlib import sha256
 from typing import TYPE_CHECKING, Final, NamedTuple
 
-from absint.jobs.auditing.audit import Judgement
+from absint.jobs.auditing.audit import Audit, Judged, Judgement, Place
 from absint.lattices.text.escapes import Json
 from absint.show.relations import sizes
 from absint.show.sarif import driver, in_file, log, uri_of
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from absint.jobs.auditing.audit import Audit, Judged, Place
     from absint.result import Result
 
 

@@ -9,18 +9,17 @@ from absint.lattices.logic.relation import FALSE
 from absint.lattices.shape import TOP_SHAPE
 from absint.lattices.terms.expr import MAX_DIM
 from absint.lattices.text.escapes import plain
+from absint.lattices.text.naming import Where
 from absint.lattices.value import Tensor
 from absint.program.limits import LIMITED
 from absint.show.relations import failures_by_reason, plural, reason, sizes, stated
 from absint.show.text import Line, aligned, definitions, semantics, wrapped
 from absint.solution.naming import where
-from absint.solver.constraints import by_kind
+from absint.solver.constraints import Constraint, PossibleFailure, by_kind
 
 if TYPE_CHECKING:
-    from absint.lattices.text.naming import Where
     from absint.questions.sizes.outcomes import Check, Failure, RangeCheck
     from absint.result import Result
-    from absint.solver.constraints import Constraint, PossibleFailure
 
 _SHOWN: Final = 10
 

@@ -7,15 +7,14 @@ from typing import TYPE_CHECKING, Final
 
 from absint.lattices.logic.relation import TRUE, Relation
 from absint.lattices.text.escapes import plain
+from absint.lattices.text.naming import Where
 from absint.show.relations import brief, by_nodes, failures_by_reason, plural, reason
 from absint.show.text import Line, definitions, wrapped
 from absint.solution.naming import where
-from absint.solver.constraints import by_kind
+from absint.solver.constraints import Constraint, ConstraintSet, by_kind
 
 if TYPE_CHECKING:
-    from absint.lattices.text.naming import Where
     from absint.result import Result
-    from absint.solver.constraints import Constraint, ConstraintSet
 
 _SHOWN: Final = 40
 """Relations of one role that are shown without `--all`."""

@@ -7,17 +7,16 @@ from typing import TYPE_CHECKING, Final
 
 from absint.lattices.logic.relation import FALSE, TRUE
 from absint.lattices.text.escapes import plain
+from absint.lattices.text.naming import Where
 from absint.show.checks import listed
 from absint.show.clauses import Row, is_long, meaning, rows
 from absint.show.relations import brief, by_nodes, failures_by_reason, in_short, plural, reason, sizes, stated
 from absint.show.text import Line, definitions, semantics, wrapped
 from absint.solution.naming import where
-from absint.solver.constraints import KINDS
+from absint.solver.constraints import KINDS, PossibleFailure
 
 if TYPE_CHECKING:
-    from absint.lattices.text.naming import Where
     from absint.result import Result
-    from absint.solver.constraints import PossibleFailure
     from absint.solver.contracts.contract import Contract
 
 _SHOWN: Final = 30

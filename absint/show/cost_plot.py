@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterator, Mapping
+from io import BytesIO
 from pathlib import Path
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from absint.errors import UsageError
+from absint.lattices.logic.relation import Relation
 from absint.lattices.logic.truth import NO
 from absint.lattices.text.escapes import excerpt, plain
 from absint.lattices.text.nearest import did_you_mean
@@ -17,7 +19,6 @@ from absint.solution.constraints import constraints
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-    from absint.lattices.logic.relation import Relation
     from absint.questions.costs.cost import Cost
     from absint.questions.costs.memory import Memory
     from absint.result import Result
@@ -127,8 +128,6 @@ def _near(size: int, low: int, high: int) -> Iterator[int]:
 
 def write_plot(found: Curves, title: str, target: str | os.PathLike[str], form: str) -> None:
     """Write a picture of the curves, all of it or nothing."""
-    from io import BytesIO
-
     from matplotlib import rc_context
 
     from absint.model.writing import write_bytes

@@ -8,8 +8,9 @@ from typing import TYPE_CHECKING, Final, TypeAlias, TypeVar
 from absint.diagnostics import Severity
 from absint.errors import UsageError
 from absint.lattices.terms.expr import ONE_EXPR, Dim, Expr
-from absint.lattices.text.escapes import json_text, plain
-from absint.questions.costs.memory import SHORT
+from absint.lattices.text.escapes import Json, json_text, plain
+from absint.lattices.text.naming import Where
+from absint.questions.costs.memory import SHORT, Memory, Peak
 from absint.questions.sizes.start import Starts
 from absint.show.documents import head_of
 from absint.show.relations import plural, sizes
@@ -17,10 +18,7 @@ from absint.show.text import Line, aligned, assumed, definitions, wrapped
 from absint.solution.naming import where
 
 if TYPE_CHECKING:
-    from absint.lattices.text.escapes import Json
-    from absint.lattices.text.naming import Where
     from absint.questions.costs.cost import Cost, Quantity, Ranked
-    from absint.questions.costs.memory import Memory, Peak
     from absint.result import Result
 
 Found = TypeVar("Found")

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from absint.lattices.contents import Contents
 from absint.lattices.text.escapes import Json, json_text
+from absint.lattices.text.naming import Where
 from absint.lattices.value import BOTTOM, AnyTensor, MapOf, OptionalOf, SequenceOf, SparseTensor, Value
 from absint.show.documents import head_of
 from absint.show.relations import located
@@ -14,7 +15,6 @@ from absint.show.summary import computed, totals
 from absint.solution.naming import where
 
 if TYPE_CHECKING:
-    from absint.lattices.text.naming import Where
     from absint.questions.explain.fresh import FreshSymbol
     from absint.result import Result
     from absint.shapes.timings import Timings

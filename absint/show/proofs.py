@@ -11,13 +11,13 @@ from typing import TYPE_CHECKING, Final
 from absint.lattices.logic.relation import FALSE, TRUE, UNKNOWN_RELATION
 from absint.lattices.text import TextError, parse_relation
 from absint.lattices.text.escapes import Json, json_text, plain
+from absint.lattices.text.naming import Where
 from absint.show.documents import head_of
 from absint.show.relations import brief, located, plural, sizes, stated
 from absint.show.text import Line, aligned, wrapped
 from absint.solution.naming import where
 
 if TYPE_CHECKING:
-    from absint.lattices.text.naming import Where
     from absint.result import Result
     from absint.solver.constraints import Constraint
     from absint.solver.prove import Proof

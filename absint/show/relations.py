@@ -6,16 +6,14 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Final
 
 from absint.lattices.logic.facts import Facts
-from absint.lattices.logic.relation import le
+from absint.lattices.logic.relation import Relation, le
 from absint.lattices.logic.truth import YES
-from absint.lattices.terms.expr import expr_of
+from absint.lattices.terms.expr import Symbol, expr_of
 from absint.lattices.text.escapes import Json
 from absint.lattices.text.printer import form_of
 from absint.transfer.ordinary import box_of, holds_in_box
 
 if TYPE_CHECKING:
-    from absint.lattices.logic.relation import Relation
-    from absint.lattices.terms.expr import Symbol
     from absint.lattices.text.naming import Where
     from absint.solver.constraints import Constraint, Origin, PossibleFailure
 

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Final, cast
 
 from absint.lattices.text.escapes import plain
 from absint.research.study.results import Record, by_source
+from absint.research.study.study import Study
 from absint.research.study.tables import Row, causes
 from absint.show.relations import plural
 from absint.show.text import Line
@@ -15,7 +16,6 @@ from absint.show.text import Line
 if TYPE_CHECKING:
     from rich.table import Table
 
-    from absint.research.study.study import Study
 
 _SHOWN: Final = 3
 _WIDE: Final = 200

@@ -14,22 +14,20 @@ from typing import TYPE_CHECKING, Final, NamedTuple, TextIO
 
 from absint.diagnostics import Diagnostic, Severity
 from absint.lattices.text.escapes import one_line, plain
+from absint.lattices.text.naming import Where
 from absint.questions.claims.diagnostics import diagnostics as all_diagnostics
 from absint.questions.proofs.premises import all_premises
-from absint.show.relations import brief
-from absint.show.requirements import required
-from absint.show.summary import computed, first_unknown, totals
+from absint.show.relations import brief, in_short
+from absint.show.requirements import Needed, required
+from absint.show.summary import Row, computed, first_unknown, totals
 from absint.solution.claimed import claims
 from absint.solution.described import described
 from absint.solution.naming import where
 from absint.transfer.semantics import EITHER, ONNX
 
 if TYPE_CHECKING:
-    from absint.lattices.text.naming import Where
     from absint.questions.explain.fresh import FreshSymbol
     from absint.shapes.timings import Timings
-    from absint.show.requirements import Needed
-    from absint.show.summary import Row
     from absint.show.tracing import Traced
     from absint.solution.analysed import Analysed
 
@@ -294,8 +292,6 @@ def _summary(analysed: Analysed, texts: Where, width: int) -> Iterator[Line]:
         rows.append(("trusting", f"{count:,} {'declaration' if count == 1 else 'declarations'}: {shown}"))
     premises = all_premises(analysed)
     if premises:
-        from absint.show.relations import in_short
-
         rows.append(("assuming", in_short(premises, texts)))
     yield from _section("totals", rows, width)
 

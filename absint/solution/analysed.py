@@ -10,9 +10,15 @@ from typing import TYPE_CHECKING, Final, TypeVar, cast
 from absint.errors import UsageError
 from absint.lattices.logic.relation import TRUE, Relation
 from absint.lattices.terms.expr import Dim, Expr, Symbol
+from absint.lattices.unify import UnificationPolicy
 from absint.lattices.value import BOTTOM, TOP, Tensor, Value
+from absint.program.graph import Program, Scope
+from absint.program.nodes import Nodes
+from absint.program.steps import Operand
 from absint.shapes.names import dims_of, display_names, invented
+from absint.shapes.summaries import State
 from absint.solution.by_name import Shapes, View
+from absint.transfer.semantics import Semantics
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -20,20 +26,14 @@ if TYPE_CHECKING:
     import onnx
 
     from absint.diagnostics import Diagnostic
-    from absint.lattices.unify import UnificationPolicy
     from absint.model.load import Loaded
     from absint.program.digraph import ProgramGraph
-    from absint.program.graph import Program, Scope
     from absint.program.lowered import Lowered, Trusted
-    from absint.program.nodes import Nodes
-    from absint.program.steps import Operand
     from absint.shapes.advised import Companions
     from absint.shapes.analysis import ShapeAnalysis
     from absint.shapes.input_elements import InputElement
     from absint.shapes.inputs import Inputs
     from absint.shapes.rounds import Round, Rounds
-    from absint.shapes.summaries import State
-    from absint.transfer.semantics import Semantics
 
 T = TypeVar("T")
 

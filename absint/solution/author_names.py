@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Container, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Final
 
 from absint.errors import ModelError
@@ -11,12 +11,9 @@ from absint.lattices.text.naming import is_numbered
 from absint.lattices.text.printer import format_dim
 from absint.lattices.value import Tensor
 from absint.model.declared_types import read_type
-from absint.program.declarations import unchecked_declarations
+from absint.program.declarations import Declaration, unchecked_declarations
 
 if TYPE_CHECKING:
-    from collections.abc import Container
-
-    from absint.program.declarations import Declaration
     from absint.program.lowered import Lowered
     from absint.shapes.summaries import State
 

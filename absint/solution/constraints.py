@@ -23,19 +23,19 @@ from absint.lattices.terms.sign import nonneg
 from absint.lattices.value import Tensor, Value
 from absint.program.constructs import Gate
 from absint.program.limits import RULELESS
+from absint.program.lowered import Lowered
 from absint.program.nodes import Node
 from absint.program.steps import LoopBody
 from absint.shapes.branches import condition_of
 from absint.shapes.inputs import Inputs
 from absint.shapes.names import more_names
 from absint.shapes.rounds import Round
+from absint.shapes.summaries import RuleSummary
 from absint.solution.loading import load_errors, open_risks
 from absint.solver.constraints import Constraint, ConstraintSet, Origin, PossibleFailure, Role
 
 if TYPE_CHECKING:
-    from absint.program.lowered import Lowered
     from absint.shapes.advice import Finding
-    from absint.shapes.summaries import RuleSummary
     from absint.solution.analysed import Analysed
 
 DECLARATION: Final = Origin(-1, "", "the declarations of the inputs", "", "")

@@ -20,16 +20,15 @@ from absint.model.protos import Captures
 from absint.model.walk import bodies, graphs
 from absint.program.constructs import Gate, LoopExit, LoopHead
 from absint.program.sorting import sorted_nodes
-from absint.program.steps import LoopBody
+from absint.program.steps import LoopBody, Operand
 from absint.shapes.analysis import ShapeAnalysis, interpret
+from absint.shapes.interpretation import Interpretation
+from absint.shapes.summaries import RuleSummary, State
 from absint.transfer.semantics import RUNTIME
 
 if TYPE_CHECKING:
     from onnx import GraphProto, ModelProto, NodeProto, TensorProto
 
-    from absint.program.steps import Operand
-    from absint.shapes.interpretation import Interpretation
-    from absint.shapes.summaries import RuleSummary, State
     from absint.solution.analysed import Analysed
 
 SMALL: Final = 1 << 12

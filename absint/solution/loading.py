@@ -23,16 +23,15 @@ from absint.lattices.value import BOTTOM, TOP, OptionalOf, SequenceOf, Tensor, V
 from absint.model.declared_types import problem, read_type
 from absint.model.protos import declared_types
 from absint.model.schemas import departures
-from absint.program.steps import ABSENT, LoopBody
+from absint.program.lowered import Declaring, Lowered
+from absint.program.nodes import Node
+from absint.program.steps import ABSENT, LoopBody, Operand
+from absint.shapes.summaries import State
 from absint.solution.loader_view import entered, refused, risks
 from absint.transfer.semantics import ONNX
 
 if TYPE_CHECKING:
     from absint.model.messages import TypeMessage
-    from absint.program.lowered import Declaring, Lowered
-    from absint.program.nodes import Node
-    from absint.program.steps import Operand
-    from absint.shapes.summaries import State
     from absint.solution.analysed import Analysed
 
 

@@ -5,13 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator
 from typing import TYPE_CHECKING, Final
 
-from absint.lattices.terms.expr import Expr
+from absint.lattices.terms.expr import Dim, Expr
 from absint.lattices.text.naming import Naming, Where
 from absint.lattices.value import AnyTensor, SequenceOf, Value, parts
 from absint.model.definitions import read_texts
 
 if TYPE_CHECKING:
-    from absint.lattices.terms.expr import Dim
     from absint.program.steps import Operand
     from absint.solution.analysed import Analysed
 

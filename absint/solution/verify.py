@@ -4,17 +4,18 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
+from absint.lattices.contents import Element
 from absint.lattices.limits import Limits
+from absint.lattices.logic.facts import Facts
 from absint.lattices.logic.relation import UNKNOWN_RELATION, Relation, eq
 from absint.lattices.logic.truth import UNKNOWN, YES
 from absint.lattices.terms.expr import Dim
 from absint.lattices.terms.real import Real
 from absint.lattices.value import Tensor, Value
 from absint.shapes.interpretation import STATES
+from absint.solver.constraints import ConstraintSet
 
 if TYPE_CHECKING:
-    from absint.lattices.contents import Element
-    from absint.lattices.logic.facts import Facts
     from absint.solution.analysed import Analysed
 
 LIMITS: Final = Limits(1.0, 300_000)
@@ -65,7 +66,6 @@ class _Alike:
         if known is not UNKNOWN or relation is UNKNOWN_RELATION:
             return known is YES
         from absint.solution.constraints import recorded
-        from absint.solver.constraints import ConstraintSet
         from absint.solver.prove import Prover
 
         required = recorded(self._analysed).every.of_needed.without_premises()

@@ -13,15 +13,14 @@ from absint.api import analyze
 from absint.errors import UsageError
 from absint.lattices.dtype import INTEGER_RANGES
 from absint.lattices.laws import LawError, check_laws
-from absint.lattices.value import Tensor
+from absint.lattices.value import Tensor, Value
+from absint.result import Result
 from absint.runs.run import feeds_for
 from absint.testing.monotone import MonotonyError, tried
 from absint.testing.recorded import RunFailedError, recorders
 
 if TYPE_CHECKING:
     from absint.analyses.forward import ForwardAnalysis
-    from absint.lattices.value import Value
-    from absint.result import Result
 
 T = TypeVar("T")
 V = TypeVar("V")

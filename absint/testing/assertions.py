@@ -6,21 +6,22 @@ from collections.abc import Iterator, Mapping, Sequence
 from itertools import islice
 from typing import TYPE_CHECKING, Final
 
+from absint.api import analyze
 from absint.errors import UsageError
 from absint.lattices.logic.truth import NO
+from absint.lattices.text.tokens import reads_as_name
 from absint.lattices.value import AnyTensor
-from absint.questions.sizes.outcomes import Outcome
+from absint.model.load import ModelLike
+from absint.questions.proofs.symbols import Symbols
+from absint.questions.sizes.outcomes import Check, Outcome, RangeCheck
 from absint.result import Result
+from absint.shapes.sizes import Size
+from absint.shapes.sizes import Sizes as GivenSizes
 from absint.solution.described import brief
-from absint.solver.prove import Verdict
+from absint.solver.prove import Proof, Verdict
 
 if TYPE_CHECKING:
     from absint.jobs.diffing import Diff
-    from absint.model.load import ModelLike
-    from absint.questions.sizes.outcomes import Check, RangeCheck
-    from absint.shapes.sizes import Size
-    from absint.shapes.sizes import Sizes as GivenSizes
-    from absint.solver.prove import Proof
 
 Expected = str | Sequence[int | str | None]
 """A shape: `"[batch, seq, 30522]"`, or a sequence of sizes, texts and None for any size."""
@@ -91,7 +92,6 @@ def _is_same(found: Diff) -> bool:
 
 
 def _analysed(model: ModelLike | Result) -> Result:
-    from absint.api import analyze
 
     return model if isinstance(model, Result) else analyze(model)
 
@@ -138,9 +138,6 @@ class _Shapes:
 
     def _is_own(self, text: str) -> bool:
         """A name that neither an input has nor a document about the result."""
-        from absint.lattices.text.tokens import reads_as_name
-        from absint.questions.proofs.symbols import Symbols
-
         return not text.isdecimal() and reads_as_name(text) and text not in Symbols(self._result, self._result.states)
 
 

@@ -7,16 +7,14 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Container, Iterable, Iterator, Mapping
 from importlib.util import find_spec
-from typing import TYPE_CHECKING, Final, NamedTuple, cast
+from typing import Final, NamedTuple, cast
 
 import onnx
 
 from absint.model.protos import domain_of
 from absint.model.walk import graphs_in
+from absint.result import Result
 from absint.runs.run import RunError, run
-
-if TYPE_CHECKING:
-    from absint.result import Result
 
 MARK: Final = "absint:"
 """Begins the names of graphs that stand for the path of a body."""

@@ -10,6 +10,8 @@ import numpy as np
 import onnx
 from onnx import helper, numpy_helper
 
+from absint.runs.run import typed
+from absint.runs.session import execute as execute_model
 from absint.testing.cases import Array, Binding, Case
 
 if TYPE_CHECKING:
@@ -63,9 +65,6 @@ def _feeds(model: onnx.ModelProto, arrays: Sequence[Array | None]) -> dict[str, 
 
 def execute(case: Case, binding: Binding, seed: int) -> Outcome:
     """Run the node in onnxruntime without optimisations, else in onnx.reference; (None, reason) if it fails."""
-    from absint.runs.run import typed
-    from absint.runs.session import execute as execute_model
-
     arrays = arrays_of(case, binding, seed)
     model = build_model(case, arrays)
     feeds = _feeds(model, arrays)

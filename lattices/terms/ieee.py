@@ -10,6 +10,7 @@ NaN stands for every result on which kernels or platforms may differ: the larger
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
+from decimal import Decimal
 from fractions import Fraction
 from math import ceil, copysign, floor, inf, isinf, isnan, nan, nextafter, sqrt
 from struct import pack, unpack
@@ -51,8 +52,6 @@ def of_ratio(form: Format, over: int, under: int = 1) -> float:
 
 def shortest(form: Format, value: float) -> str:
     """The fewest decimal digits that read back as this finite number, without an exponent."""
-    from decimal import Decimal
-
     texts = (f"{value:.{digits}g}" for digits in range(1, 17)) if form == "float32" else ()
     text = next((text for text in texts if decimal(form, text) == value), repr(value))
     return f"{Decimal(text):f}".removesuffix(".0")

@@ -18,6 +18,7 @@ from absint.lattices.logic.relation import TRUE
 from absint.lattices.logic.truth import NO, YES
 from absint.lattices.terms.expr import postorder
 from absint.lattices.text.escapes import excerpt, json_text
+from absint.lattices.text.html import block, paragraph, table
 from absint.lattices.text.naming import Naming, Where
 from absint.solver.constraints import Constraint, ConstraintSet, PossibleFailure
 from absint.solver.contracts.causes import by_cause
@@ -78,7 +79,6 @@ class Contract:
         return f"<Contract: {excerpt(' and '.join(str(c.relation) for c in self.clauses) or str(self))}>"
 
     def _repr_html_(self) -> str:
-        from absint.lattices.text.html import block, paragraph, table
 
         texts = Where(Naming())
         clauses = [(texts.relation(clause.relation), *_reasons(clause)) for clause in self.clauses]

@@ -11,12 +11,13 @@ import subprocess
 import sys
 from pathlib import Path
 
+import click
 import onnx
 import pytest
 from onnx import TensorProto, helper, parser
 
 import absint
-from absint.cli import GROUPS, run
+from absint.cli import COMMANDS, GROUPS, cli, run
 from absint.show.requirements import required
 from absint.show.text import Line, report, write
 
@@ -470,10 +471,10 @@ def test_help_shows_every_command_in_one_line_and_loads_nothing_heavy() -> None:
 import sys
 from absint.cli import COMMANDS, run
 assert run(["--help"]) == 0
+heavy = {"z3", "onnx", "networkx", "numpy", "rich", "absint.solver", "absint.transfer"} & set(sys.modules)
+assert not heavy, heavy
 for command in COMMANDS:
     assert run([command, "--help"]) == 0
-heavy = {"z3", "onnx", "networkx", "numpy", "rich", "solver", "transfer"} & set(sys.modules)
-assert not heavy, heavy
 """
     done = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, timeout=60)
     assert done.returncode == 0, done.stderr
@@ -481,7 +482,7 @@ assert not heavy, heavy
     listed = []
     for heading, names in GROUPS.items():
         lines = text.partition(f"\n{heading}:\n")[2].partition("\n\n")[0].splitlines()
-        assert [line.split()[0] for line in lines] == list(names)
+        assert [line.split(maxsplit=1) for line in lines] == [[*item] for item in names.items()]
         listed += lines
     assert all(line.endswith(".") and not line.endswith("...") for line in listed)
 
@@ -505,7 +506,7 @@ def test_an_unexpected_error_asks_for_a_report(
     def broken(*_: object, **__: object) -> None:
         raise ZeroDivisionError("on\nline two")
 
-    monkeypatch.setattr("absint.api.analyze", broken)
+    monkeypatch.setattr("absint.commands.analysis.analyze", broken)
     assert run(["analyze", small]) == 2
     assert capsys.readouterr().err == (
         "absint: error: internal error, please report it: ZeroDivisionError: on line two "
@@ -544,7 +545,7 @@ def test_only_a_caret_makes_an_error_longer_than_a_line(
         def raising(*_: object, text: str = message, **__: object) -> None:
             raise absint.UsageError(text)
 
-        monkeypatch.setattr("absint.api.analyze", raising)
+        monkeypatch.setattr("absint.commands.analysis.analyze", raising)
         assert run(["analyze", small]) == 2
         err = capsys.readouterr().err
         assert err.startswith(f"absint: error: {shown}"[:1005])
@@ -593,7 +594,7 @@ def test_an_interrupt_is_no_traceback(
     def interrupted(*_: object, **__: object) -> None:
         raise KeyboardInterrupt
 
-    monkeypatch.setattr("absint.api.analyze", interrupted)
+    monkeypatch.setattr("absint.commands.analysis.analyze", interrupted)
     handler = signal.getsignal(signal.SIGINT)
     assert run(["analyze", small]) == 130
     assert signal.getsignal(signal.SIGINT) is handler  # the process belongs to its caller
@@ -710,3 +711,20 @@ def test_text_for_a_pipe_loads_no_terminal_library(small: str) -> None:
         [sys.executable, "-c", code, str(Path(small).resolve())], cwd=ROOT, capture_output=True, text=True, timeout=60
     )
     assert done.returncode == 0, done.stderr
+
+
+def test_the_help_of_a_command_begins_with_its_line_in_the_list() -> None:
+    for name, text in COMMANDS.items():
+        command = cli.get_command(click.Context(cli), name)
+        assert command is not None
+        assert command.get_short_help_str(200) == text
+
+
+def test_a_shell_completes_names_of_commands_without_their_modules() -> None:
+    code = (
+        "import sys, click; from absint.cli import cli\n"
+        "found = cli.shell_complete(click.Context(cli), 'ce')\n"
+        "assert [item.value for item in found] == ['certify'] and found[0].help\n"
+        "assert 'absint.commands.certify' not in sys.modules"
+    )
+    subprocess.run([sys.executable, "-c", code], cwd=ROOT, check=True, timeout=60)

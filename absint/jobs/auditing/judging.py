@@ -22,11 +22,11 @@ from absint.lattices.limits import RLIMIT, Limits
 from absint.lattices.logic.relation import TRUE, UNKNOWN_RELATION, Relation
 from absint.questions.proofs.provers import prover as prover_of
 from absint.questions.sizes.falsifying import Condition, LegalSizes
+from absint.solver.prove import Decision, Prover
 
 if TYPE_CHECKING:
     from absint.jobs.auditing.audit import Claims
     from absint.result import Result
-    from absint.solver.prove import Decision, Prover
 
 Advance = Callable[[int, int], None]
 """Called with the number of relations judged so far, and of all."""

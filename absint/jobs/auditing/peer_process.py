@@ -16,10 +16,12 @@ from tempfile import TemporaryDirectory
 from time import perf_counter
 from typing import TYPE_CHECKING, Final
 
+from absint.jobs.auditing.audit import Stated
+from absint.jobs.auditing.sources import shapes_in
+
 if TYPE_CHECKING:
     from onnx import ModelProto
 
-    from absint.jobs.auditing.audit import Stated
 
 MAX_ELEMENTS: Final = 1 << 16
 """Of weights that are read."""
@@ -122,7 +124,6 @@ def _plain(shape: tuple[object, ...]) -> tuple[Stated, ...]:
 
 
 def _stated(model: ModelProto) -> Shapes:
-    from absint.jobs.auditing.sources import shapes_in
 
     return shapes_in(model, inputs=True)
 

@@ -15,10 +15,10 @@ from absint.jobs.auditing.audit import Judged, Judgement
 from absint.jobs.auditing.claims import operands_of
 from absint.lattices.dtype import DType
 from absint.lattices.value import Tensor
+from absint.program.nodes import Node
+from absint.program.steps import Operand
 
 if TYPE_CHECKING:
-    from absint.program.nodes import Node
-    from absint.program.steps import Operand
     from absint.result import Result
 
 _SIZES: Final = (DType.INT32, DType.INT64)

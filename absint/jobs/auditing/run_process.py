@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple, cast
 import numpy as np
 
 from absint.runs.handed import Handed
+from absint.runs.session import Session
 
 if TYPE_CHECKING:
     from onnx import ModelProto
@@ -49,7 +50,6 @@ def run(request: object) -> list[Shapes | str]:
 
 
 def _by_onnxruntime(asked: Request) -> Iterator[Shapes | str]:
-    from absint.runs.session import Session
 
     session = Session(asked.model.read(), asked.names, asked.folder)
     for feeds in asked.feeds:

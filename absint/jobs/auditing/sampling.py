@@ -13,11 +13,12 @@ from absint.lattices.terms.expr import Expr, Symbol
 from absint.lattices.terms.normal import sole_atom
 from absint.lattices.value import Tensor
 from absint.solver.candidates import coprime, equal
+from absint.solver.equivalence import legal_bindings
+from absint.solver.prove import Decision, Prover, meets
 
 if TYPE_CHECKING:
     from absint.jobs.auditing.runs import Runs
     from absint.result import Result
-    from absint.solver.prove import Decision, Prover
 
 Sizes = Mapping[str, int]
 
@@ -41,9 +42,6 @@ class Sampler:
     @cached_property
     def _pool(self) -> list[Sizes]:
         """Values of all symbols that meet the constraints, the ones with the most distinct sizes first."""
-        from absint.solver.equivalence import legal_bindings
-        from absint.solver.prove import meets
-
         symbols = [s for name in self._result.symbols for s in (Symbol(name, 0),)]
         found = list(islice(legal_bindings(self._prover, symbols, POOL), POOL))
         spread = self._spread(found[0] if found else {})
@@ -75,8 +73,6 @@ class Sampler:
 
     def decide(self, relation: Relation) -> Decision:
         """Decide whether the constraints entail a relation. One that is false at all sizes is so at any of them."""
-        from absint.solver.prove import Decision
-
         if relation is FALSE:
             return Decision(False, "normal form", model=self._prover.consistent.model)
         known = next((at for at in self._pool if _is_false(relation, at)), None)
@@ -119,8 +115,6 @@ def _is_false(relation: Relation, values: Sizes) -> bool:
 
 def is_legal(result: Result, sizes: Sizes) -> bool:
     """Sizes are given for all input symbols, and meet the declarations and assumptions."""
-    from absint.solver.prove import meets
-
     assumed = (relation for relation in result.assumptions if relation.free_symbols <= sizes.keys())
     return sizes.keys() == set(result.symbols) and meets([*result.declared_premises, *assumed], sizes)
 

@@ -8,14 +8,16 @@ from typing import TYPE_CHECKING
 
 from absint.jobs.auditing.audit import Claims, Stated
 from absint.jobs.auditing.bodies import bodies
+from absint.jobs.copies.type_writer import Writer
+from absint.lattices.value import Tensor
 from absint.questions.claims.reading import stated_dim
+from absint.shapes.assumptions import Assumption
 
 if TYPE_CHECKING:
     from onnx import ModelProto, TypeProto
 
     from absint.model.load import Loaded, ModelLike
     from absint.result import Result
-    from absint.shapes.assumptions import Assumption
 
 
 def declared(model: ModelProto) -> Claims:
@@ -61,9 +63,6 @@ def by_policy(policy: str, model: ModelLike | Loaded, assume: Sequence[Assumptio
 
 def by_result(source: str, result: Result) -> Claims:
     """The shapes that an analysis infers for the main graph. Fresh symbols are its anonymous names."""
-    from absint.jobs.copies.type_writer import Writer
-    from absint.lattices.value import Tensor
-
     writer = Writer(result, set())
     shapes: dict[str, tuple[Stated, ...] | None] = {}
     for name, (node, at) in _computed(result):

@@ -9,9 +9,9 @@ what these find are searched for, and removed again.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from functools import cached_property
-from typing import TYPE_CHECKING, Final, NamedTuple
+from typing import Final, NamedTuple
 
 from onnx.onnx_pb import GraphProto, ModelProto, TypeProto, ValueInfoProto
 
@@ -19,12 +19,7 @@ from absint.jobs.copies.loading import Loading, begin_loading
 from absint.model import inference
 from absint.model.inference import MAX_INFERRED, Refusals, refusals
 from absint.model.walk import graphs, graphs_in
-from absint.runs.loading import place
-
-if TYPE_CHECKING:
-    from collections.abc import Collection
-
-    from absint.runs.loading import Sizes
+from absint.runs.loading import Sizes, place
 
 MAX_LEFT_OUT: Final = 64
 """Most types that are searched for one at a time; if more are in the way, all that was written is removed."""

@@ -14,11 +14,10 @@ from absint.model.inference import skeleton
 from absint.model.lengths import size_in_bytes
 from absint.model.protos import domain_of
 from absint.model.walk import bodies
-from absint.runs.loading import Loaded, begin, is_installed, load
+from absint.runs.loading import Key, Loaded, Shapes, Sizes, begin, is_installed, load
 
 if TYPE_CHECKING:
     from absint.model.messages import ModelMessage
-    from absint.runs.loading import Key, Shapes, Sizes
 
 MOST_ZEROS: Final = 1 << 26
 """Most bytes of zeros in place of weights in bodies and functions."""

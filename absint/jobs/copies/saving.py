@@ -10,20 +10,17 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 from absint.jobs.copies.style import Style
 from absint.lattices.text.escapes import excerpt
 from absint.model.early_copies import large_file
-from absint.model.files import has_changed
+from absint.model.files import ModelFile, Opened, has_changed
 from absint.model.walk import graphs
-from absint.model.wire.splicing import spliced
-from absint.model.writing import check_target, copy_begun
+from absint.model.wire.splicing import Piece, spliced
+from absint.model.writing import Finish, check_target, copy_begun
 
 if TYPE_CHECKING:
     from onnx import ModelProto
 
     from absint.jobs.copies.gate import LeftOut
-    from absint.model.files import ModelFile, Opened
     from absint.model.load import Loaded
     from absint.model.outlines import Outline
-    from absint.model.wire.splicing import Piece
-    from absint.model.writing import Finish
     from absint.solution.analysed import Analysed
 
 STANDARD_OUTPUT: Final = "-"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, TypeVar
+from typing import TypeVar
 
 from absint.api import analyze
 from absint.jobs.diffing.clock import Clock
@@ -21,16 +21,14 @@ from absint.jobs.diffing.witness import Both
 from absint.lattices.deadline import DeadlineError
 from absint.lattices.limits import LONG, MEMORY, RLIMIT, Limits
 from absint.lattices.logic.relation import TRUE, Relation
+from absint.model.load import Loaded, ModelLike
 from absint.questions.limits import checked
 from absint.questions.proofs.evidence import Evidence, chosen
 from absint.questions.sizes.contracts import contract
 from absint.result import Result
 from absint.shapes.assumptions import Assumption, facts_of, read_assumptions
+from absint.shapes.sizes import Sizes
 from absint.shapes.sizes import given as given_sizes
-
-if TYPE_CHECKING:
-    from absint.model.load import Loaded, ModelLike
-    from absint.shapes.sizes import Sizes
 
 T = TypeVar("T")
 

@@ -7,16 +7,14 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Final, NamedTuple
+from typing import Final, NamedTuple
 
 from absint.jobs.diffing.pairing import Pair, both, form_of
 from absint.lattices.logic.relation import TRUE, Relation, eq
 from absint.lattices.terms.expr import ZERO_EXPR, Dim, Expr, Symbol, expr_of, sole_atom, sub
 from absint.lattices.terms.substitution import substitute
-
-if TYPE_CHECKING:
-    from absint.lattices.value import Value
-    from absint.solution.analysed import Analysed
+from absint.lattices.value import Value
+from absint.solution.analysed import Analysed
 
 _APART: Final = "'"
 """Ends the names of symbols of the other model that no axis gives."""

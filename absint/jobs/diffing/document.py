@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
+from absint.jobs.diffing.answers import Apart, Figures, Inner, Port, Ports, Unmet
+from absint.jobs.diffing.findings import Findings
 from absint.lattices.text.escapes import json_text
 from absint.version import VERSION
-
-if TYPE_CHECKING:
-    from absint.jobs.diffing.answers import Apart, Figures, Inner, Port, Ports, Unmet
-    from absint.jobs.diffing.findings import Findings
 
 SCHEMA: Final = "absint.diff/1"
 

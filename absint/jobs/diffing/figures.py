@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from contextlib import suppress
 from itertools import islice
-from typing import TYPE_CHECKING, Final, NamedTuple
+from typing import Final, NamedTuple
 
 from absint.errors import UsageError
 from absint.jobs.diffing.answers import Amount, Figures, Share
@@ -20,10 +20,7 @@ from absint.questions.sizes.nearest import LegalSizes
 from absint.questions.sizes.smallest import Sizes
 from absint.questions.sizes.start import Starts
 from absint.show.summary import totals
-
-if TYPE_CHECKING:
-    from absint.solution.analysed import Analysed
-
+from absint.solution.analysed import Analysed
 
 _SECONDS: Final = 2.0
 _TRIED: Final = 64

@@ -8,13 +8,13 @@ from typing import TYPE_CHECKING
 
 from absint.lattices.logic.relation import TRUE, Relation, ge
 from absint.questions.sizes.smallest import Parameters, Sizes, legal_sizes
+from absint.solution.analysed import Analysed
 from absint.solution.constraints import DECLARATION
 from absint.solver.constraints import Constraint, ConstraintSet, meets
 from absint.solver.prove import Decision, Prover
 
 if TYPE_CHECKING:
     from absint.jobs.diffing.clock import Clock
-    from absint.solution.analysed import Analysed
 
 
 class Grounds:

@@ -3,16 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
+from absint.jobs.diffing.answers import Amount, Apart, Figures, Ports, Unmet
+from absint.jobs.diffing.findings import Findings
 from absint.jobs.diffing.text import amount_text, aspects, headline, sizes_text
 from absint.lattices.text.html import block, folded, table
 from absint.show.page.frame import framed, written
 from absint.version import VERSION
-
-if TYPE_CHECKING:
-    from absint.jobs.diffing.answers import Amount, Apart, Figures, Ports, Unmet
-    from absint.jobs.diffing.findings import Findings
 
 _PORTS: Final = ("name", "", "in A", "in B", "details")
 _BY: Final = {"run": "a run of both", "rules": "by their rules, not run", "declarations": "by declaration"}

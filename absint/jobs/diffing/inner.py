@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from absint.jobs.diffing.answers import Inner
 from absint.jobs.diffing.correspondence import Correspondence, plain
@@ -15,10 +15,8 @@ from absint.lattices.logic.truth import NO
 from absint.lattices.terms.expr import Dim, Expr
 from absint.lattices.value import Tensor, Value
 from absint.questions.sizes.smallest import Sizes, small_sizes
+from absint.solution.analysed import Analysed
 from absint.solution.described import described
-
-if TYPE_CHECKING:
-    from absint.solution.analysed import Analysed
 
 _SAMPLES: Final = 24
 """Legal sizes at which shapes are evaluated before a proof is tried."""

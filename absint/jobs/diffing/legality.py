@@ -18,12 +18,12 @@ from absint.lattices.logic.truth import NO
 from absint.questions.sizes.checking import may_refuse
 from absint.questions.sizes.judge import Judge
 from absint.questions.sizes.smallest import Sizes, legal_sizes, small_sizes
+from absint.solution.analysed import Analysed
 from absint.solution.constraints import DECLARATION
+from absint.solver.contracts.contract import Contract
 
 if TYPE_CHECKING:
     from absint.jobs.diffing.clock import Clock
-    from absint.solution.analysed import Analysed
-    from absint.solver.contracts.contract import Contract
 
 _TRIES: Final = 4
 """Sizes at which a model is tried before it counts as not shown to run there."""

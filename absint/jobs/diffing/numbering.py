@@ -16,11 +16,11 @@ from absint.jobs.diffing.witness import Side
 from absint.model.schemas import since
 from absint.model.walk import bodies, graphs, graphs_in
 from absint.model.wire.scalars import content_of
+from absint.solution.analysed import Analysed
 
 if TYPE_CHECKING:
     from onnx import AttributeProto, GraphProto, NodeProto, TensorProto
 
-    from absint.solution.analysed import Analysed
 
 MOST_BYTES: Final = 1 << 30
 """A larger model is not numbered: its weights would have to be read."""

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import cached_property
 from itertools import islice
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from absint.jobs.diffing.answers import Apart, Port, Ports, PortStatus
 from absint.jobs.diffing.correspondence import Correspondence, plain
@@ -20,10 +20,8 @@ from absint.lattices.terms.expr import MAX_DIM, Dim, Expr, Symbol, sole_atom
 from absint.lattices.terms.substitution import substitute
 from absint.lattices.value import TOP, Tensor, Value
 from absint.questions.sizes.smallest import Sizes, small_sizes
+from absint.solution.analysed import Analysed
 from absint.solution.described import described
-
-if TYPE_CHECKING:
-    from absint.solution.analysed import Analysed
 
 _TRIES: Final = 4
 _RUNS: Final = 2

@@ -4,15 +4,12 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Mapping
-from typing import TYPE_CHECKING
 
 from absint.jobs.diffing.answers import Meaning, Surroundings
 from absint.model.schemas import since
 from absint.questions.claims.diagnostics import diagnostics
-
-if TYPE_CHECKING:
-    from absint.solution.analysed import Analysed
-    from absint.solver.contracts.contract import Contract
+from absint.solution.analysed import Analysed
+from absint.solver.contracts.contract import Contract
 
 
 def surroundings(first: Analysed, second: Analysed, contracts: tuple[Contract, Contract]) -> Surroundings:

@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from absint.jobs.diffing.answers import Amount, Apart, Port, Ports, Unmet
+from absint.jobs.diffing.findings import Findings
 from absint.lattices.text.escapes import plain
 from absint.show.text import Line, wrapped
-
-if TYPE_CHECKING:
-    from absint.jobs.diffing.findings import Findings
 
 _UNBROKEN: Final = 1 << 30
 _SHOWN: Final = 10

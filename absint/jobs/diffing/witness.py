@@ -10,14 +10,14 @@ from absint.errors import AbsintError
 from absint.jobs.diffing.pairing import Pair, both
 from absint.lattices.deadline import remaining
 from absint.questions.sizes.judge import Judge
+from absint.questions.sizes.smallest import Sizes
+from absint.solution.analysed import Analysed
 
 if TYPE_CHECKING:
     import numpy as np
     import numpy.typing as npt
 
-    from absint.questions.sizes.smallest import Sizes
     from absint.runs.run import Kind
-    from absint.solution.analysed import Analysed
 
 Side = Literal["A", "B"]
 

@@ -12,7 +12,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from itertools import pairwise
 from itertools import product as combinations
-from math import prod
+from math import gcd, prod
 from typing import Final, NamedTuple
 
 from absint.lattices.terms.expr import ONE_EXPR, Dim, Expr, const, expr_of, mul, product
@@ -221,8 +221,6 @@ def _factors(dim: Expr) -> list[Expr]:
 
 
 def _content(dim: Expr) -> int:
-    from math import gcd
-
     return gcd(*(coef for _, coef in dim.terms))
 
 

@@ -11,13 +11,12 @@ from onnx.numpy_helper import to_array
 
 from absint.jobs.dynamizing.recipes import TableError
 from absint.model.walk import pairs
-from absint.program.steps import LoopBody
+from absint.program.steps import LoopBody, Operand
 
 if TYPE_CHECKING:
     from absint.jobs.dynamizing.recipes import Array
     from absint.model.files import Opened
     from absint.model.outlines import Outline
-    from absint.program.steps import Operand
     from absint.solution.analysed import Analysed
 
 _MOST_ELEMENTS: Final = 1 << 25

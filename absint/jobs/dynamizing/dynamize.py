@@ -16,6 +16,7 @@ from absint.jobs.copies.style import Style
 from absint.jobs.dynamizing.changes import SEVERAL, Fixed
 from absint.jobs.dynamizing.choosing import settle
 from absint.jobs.dynamizing.constants import Constants
+from absint.jobs.dynamizing.finding import Found
 from absint.jobs.dynamizing.judging import Judging
 from absint.jobs.dynamizing.listing import Baked, Cause, baked, causes
 from absint.jobs.dynamizing.preparing import prepared, refuse_overridable, sized
@@ -28,16 +29,14 @@ from absint.lattices.text.escapes import excerpt
 from absint.lattices.value import Tensor
 from absint.model.load import MAX_IN_MEMORY, Loaded, outlined_copy
 from absint.model.outlines import Outline
+from absint.model.wire.fields import Data
 from absint.model.wire.read_graphs import read_model
-from absint.model.wire.splicing import size_of
+from absint.model.wire.splicing import Piece, size_of
 from absint.model.writing import check_target, write_copy
 from absint.questions.sizes.contracts import contract
 from absint.solver.contracts.contract import Contract
 
 if TYPE_CHECKING:
-    from absint.jobs.dynamizing.finding import Found
-    from absint.model.wire.fields import Data
-    from absint.model.wire.splicing import Piece
     from absint.solution.analysed import Analysed
 
 LIMITS: Final = Limits(LONG)

@@ -7,14 +7,14 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, NamedTuple
 
 from absint.jobs.dynamizing.choosing import Settled
+from absint.jobs.dynamizing.finding import Found
 from absint.jobs.dynamizing.resizing import Resizing
 from absint.jobs.dynamizing.rewriting import Place, Rewriter
 from absint.jobs.dynamizing.silent import coincident, silent
+from absint.lattices.terms.expr import Expr
 from absint.lattices.text.escapes import plain
 
 if TYPE_CHECKING:
-    from absint.jobs.dynamizing.finding import Found
-    from absint.lattices.terms.expr import Expr
     from absint.solution.analysed import Analysed
 
 

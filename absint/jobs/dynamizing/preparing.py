@@ -11,12 +11,14 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from absint.errors import UsageError
+from absint.lattices.limits import Limits
 from absint.lattices.logic.relation import Relation
 from absint.lattices.terms.expr import Expr, Symbol
 from absint.lattices.terms.normal import sole_atom
 from absint.lattices.text.dim_params import read_dim_param
 from absint.lattices.text.escapes import plain
 from absint.lattices.value import Tensor
+from absint.program.steps import Operand
 from absint.questions.sizes.contracts import contract
 from absint.solver.constraints import meets
 
@@ -24,8 +26,6 @@ if TYPE_CHECKING:
     from onnx import ModelProto, ValueInfoProto
 
     from absint.jobs.dynamizing.request import Axes
-    from absint.lattices.limits import Limits
-    from absint.program.steps import Operand
     from absint.solution.analysed import Analysed
 
 _SHAPES: Final[Mapping[str, tuple[int, ...]]] = {

@@ -13,15 +13,15 @@ from absint.jobs.dynamizing.constants import Constants, Protos
 from absint.jobs.dynamizing.emitting import Emitter, NotWrittenError
 from absint.jobs.dynamizing.recipes import TableError, Tables, evaluated
 from absint.jobs.dynamizing.repairing import numbers_of
+from absint.jobs.dynamizing.resizing import Resizing
 from absint.lattices.terms.expr import Expr, Symbol, const
 from absint.lattices.terms.normal import sole_atom
 from absint.lattices.value import Tensor
 from absint.model.walk import graphs
+from absint.shapes.summaries import State
 
 if TYPE_CHECKING:
     from absint.jobs.dynamizing.finding import Found
-    from absint.jobs.dynamizing.resizing import Resizing
-    from absint.shapes.summaries import State
     from absint.solution.analysed import Analysed
 
 Place = tuple[int, int]

@@ -5,16 +5,15 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Final, NamedTuple
 
-from absint.jobs.dynamizing.finding import narrowing
+from absint.jobs.dynamizing.finding import Found, narrowing
 from absint.jobs.dynamizing.repairing import Decided, numbers_of
 from absint.lattices.terms.expr import Dim, Expr, symbol
 from absint.lattices.value import Tensor, Value
 from absint.program.limits import CHECK
+from absint.shapes.application import Inputs
 from absint.shapes.refinement import solved
 
 if TYPE_CHECKING:
-    from absint.jobs.dynamizing.finding import Found
-    from absint.shapes.application import Inputs
     from absint.solution.analysed import Analysed
 
 _MAKES: Final = {"Expand": 1, "ConstantOfShape": 0, "Tile": 1, "Range": 1}

@@ -13,12 +13,11 @@ from typing import TYPE_CHECKING, Final
 
 from absint.lattices.terms.expr import Expr
 from absint.lattices.terms.real import Real
-from absint.lattices.value import Tensor
+from absint.lattices.value import Tensor, Value
 from absint.program.constructs import LoopExit
 from absint.program.steps import LOWERED
 
 if TYPE_CHECKING:
-    from absint.lattices.value import Value
     from absint.program.nodes import Node
     from absint.program.operations import Operation
     from absint.shapes.analysis import ShapeAnalysis

@@ -7,17 +7,16 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, NamedTuple
 
 from absint.lattices.shape import TOP_SHAPE
-from absint.lattices.terms.expr import Expr
+from absint.lattices.terms.expr import Dim, Expr, Symbol
 from absint.lattices.value import AnyTensor, Value, parts
+from absint.program.steps import Operand
 from absint.shapes.names import dims_of
 from absint.solution.constraints import Recorder
 from absint.solution.naming import where
+from absint.solver.constraints import Origin
 
 if TYPE_CHECKING:
-    from absint.lattices.terms.expr import Dim, Symbol
-    from absint.program.steps import Operand
     from absint.solution.analysed import Analysed
-    from absint.solver.constraints import Origin
 
 
 class Cause(NamedTuple):

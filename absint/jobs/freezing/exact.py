@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Final
 import numpy as np
 
 from absint.jobs.freezing.differing import differs
-from absint.lattices.contents import Element, element_symbols
+from absint.lattices.contents import Contents, Element, element_symbols
 from absint.lattices.dtype import DType
 from absint.lattices.logic.facts import NO_FACTS
 from absint.lattices.logic.relation import FALSE, TRUE, Relation
@@ -26,16 +26,14 @@ from absint.lattices.terms.substitution import substitute
 from absint.lattices.value import BOTTOM, Tensor, Value, map_tensors
 from absint.program.constructs import IfJoin
 from absint.program.limits import CHECK
-from absint.program.steps import LoopBody
+from absint.program.nodes import Path
+from absint.program.steps import LoopBody, Operand
 from absint.shapes.analysis import ShapeAnalysis
 from absint.shapes.refinement import solved
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from absint.lattices.contents import Contents
-    from absint.program.nodes import Path
-    from absint.program.steps import Operand
     from absint.solution.analysed import Analysed
 
     Array = NDArray[np.generic]

@@ -9,20 +9,17 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import combinations
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from absint.jobs.freezing.dynamic import DynamicValue, dynamic, open_dims
 from absint.jobs.freezing.sizes import FixedSizes, IllegalSizesError, at, fix
 from absint.lattices.limits import Limits
 from absint.lattices.logic.facts import Facts
-from absint.lattices.logic.relation import eq
+from absint.lattices.logic.relation import Relation, eq
 from absint.lattices.terms.expr import Expr
 from absint.questions.sizes.nearest import nearest
+from absint.solution.analysed import Analysed
 from absint.solution.constraints import recorded
-
-if TYPE_CHECKING:
-    from absint.lattices.logic.relation import Relation
-    from absint.solution.analysed import Analysed
 
 MAX_ANALYSES: Final = 64
 """Most sets of symbols that are tried."""

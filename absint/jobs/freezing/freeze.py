@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -21,29 +21,25 @@ from absint.jobs.freezing.exact import Exact, size_at
 from absint.jobs.freezing.rewriting import Rewritten, rewrite
 from absint.jobs.freezing.sizes import FixedSizes, fix, redeclared
 from absint.jobs.freezing.values import constants, fill
+from absint.lattices.logic.relation import Relation
 from absint.lattices.terms.expr import Expr, const
 from absint.lattices.terms.substitution import substitute
 from absint.lattices.text import format_dim_param, read_dim_param
 from absint.lattices.value import OptionalOf, Tensor, Value
+from absint.model.files import Opened
 from absint.model.inference import MAX_INFERRED
 from absint.model.opening import MAX_FILE
 from absint.model.outlines import Outline
 from absint.model.walk import bodies, graphs, pairs
-from absint.model.wire.splicing import Span, size_of
+from absint.model.wire.splicing import Piece, Span, size_of
 from absint.model.writing import check_target, check_weights, write_copy
+from absint.shapes.sizes import Sizes
+from absint.solution.analysed import Analysed
+from absint.solver.constraints import PossibleFailure
+from absint.solver.contracts.contract import Clause
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     from onnx import TensorProto
-
-    from absint.lattices.logic.relation import Relation
-    from absint.model.files import Opened
-    from absint.model.wire.splicing import Piece
-    from absint.shapes.sizes import Sizes
-    from absint.solution.analysed import Analysed
-    from absint.solver.constraints import PossibleFailure
-    from absint.solver.contracts.contract import Clause
 
 
 @dataclass(frozen=True)

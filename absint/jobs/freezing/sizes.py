@@ -10,38 +10,35 @@ from absint.errors import UsageError
 from absint.jobs.copies.idle import idle_loops
 from absint.lattices.dtype import DType
 from absint.lattices.limits import Limits
-from absint.lattices.logic.relation import FALSE, TRUE, eq
+from absint.lattices.logic.facts import Facts
+from absint.lattices.logic.relation import FALSE, TRUE, Relation, eq
 from absint.lattices.logic.truth import NO
 from absint.lattices.records import changed
-from absint.lattices.terms.expr import const
+from absint.lattices.terms.expr import Dim, Symbol, const
 from absint.lattices.value import Tensor
 from absint.model.load import Loaded
+from absint.program.lowered import Lowered
 from absint.program.steps import LoopBody
 from absint.questions.proofs.smt_refinement import settle_choices
 from absint.questions.sizes.checking import broken_requirement, check
 from absint.questions.sizes.contracts import contract
 from absint.questions.sizes.nearest import nearest
+from absint.questions.sizes.neighbours import Nearest
 from absint.questions.sizes.outcomes import Failure, Outcome
 from absint.shapes.assumptions import facts_of
-from absint.shapes.inputs import read_inputs
+from absint.shapes.inputs import Inputs, read_inputs
 from absint.shapes.refinement import run_rounds
 from absint.shapes.rounds import Rounds
+from absint.shapes.sizes import Sizes
 from absint.shapes.sizes import given as given_sizes
 from absint.solution.analysed import Analysed
 from absint.solution.constraints import DECLARATION, Recorder, recorded
 from absint.solver.constraints import PossibleFailure
+from absint.solver.contracts.contract import Clause, Contract
 
 if TYPE_CHECKING:
     from onnx import ModelProto
 
-    from absint.lattices.logic.facts import Facts
-    from absint.lattices.logic.relation import Relation
-    from absint.lattices.terms.expr import Dim, Symbol
-    from absint.program.lowered import Lowered
-    from absint.questions.sizes.neighbours import Nearest
-    from absint.shapes.inputs import Inputs
-    from absint.shapes.sizes import Sizes
-    from absint.solver.contracts.contract import Clause, Contract
 
 LIMITS: Final = Limits(10.0)
 """Of the questions which sizes stay legal if not all are fixed, and which are nearest."""

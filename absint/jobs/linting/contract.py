@@ -17,7 +17,7 @@ from absint.lattices.text.escapes import excerpt
 from absint.lattices.value import AnyTensor
 from absint.program.limits import RULELESS
 from absint.questions.sizes.checking import unstated
-from absint.questions.sizes.contracts import contract, facts_from
+from absint.questions.sizes.contracts import SymbolFacts, contract, facts_from
 from absint.solution.naming import defining, where
 from absint.solution.node_diagnostics import can_run
 from absint.solver.constraints import PossibleFailure
@@ -26,7 +26,6 @@ from absint.solver.contracts.contract import Clause
 from absint.solver.contracts.simplification import is_plain
 
 if TYPE_CHECKING:
-    from absint.questions.sizes.contracts import SymbolFacts
     from absint.solution.analysed import Analysed
 
 LARGEST: Final = 100_000_000

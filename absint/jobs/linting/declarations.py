@@ -9,18 +9,18 @@ from absint.jobs.linting.codes import RULES
 from absint.jobs.linting.finding import Finding
 from absint.lattices.terms.expr import Dim, Expr
 from absint.lattices.text.dim_params import read_dim_param
+from absint.lattices.text.naming import Where
 from absint.lattices.value import AnyTensor
 from absint.model.protos import declared_types
 from absint.program.declarations import Declaration, declarations
 from absint.questions.claims.diagnostics import loadable_false_declarations
+from absint.questions.claims.findings import FalseDeclaration
 from absint.questions.claims.reading import Dims, Inferred, dims, stated_dim
 from absint.solution.described import brief
 from absint.solution.naming import defining, where
 
 if TYPE_CHECKING:
-    from absint.lattices.text.naming import Where
     from absint.model.messages import TypeMessage
-    from absint.questions.claims.findings import FalseDeclaration
     from absint.solution.analysed import Analysed
 
 

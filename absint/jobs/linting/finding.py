@@ -11,10 +11,10 @@ from typing import TYPE_CHECKING, Final, cast
 from absint.diagnostics import Severity
 from absint.jobs.linting.codes import RULES
 from absint.lattices.text.escapes import plain
+from absint.runs.pool import Json
 
 if TYPE_CHECKING:
     from absint.jobs.linting.codes import LintRule
-    from absint.runs.pool import Json
 
 MOST_OTHERS: Final = 50
 """Most further places that a finding lists; all are counted."""

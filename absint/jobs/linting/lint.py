@@ -17,10 +17,11 @@ from absint.jobs.linting.selection import Selection, read_prefixes
 from absint.jobs.linting.settings import SECONDS, Settings
 from absint.jobs.linting.tasks import PERFORM, findings_of, job_of, table_of
 from absint.runs.jobs import finished
+from absint.runs.pool import Finished, do
+from absint.runs.worker import kept
 
 if TYPE_CHECKING:
     from absint.model.load import ModelLike
-    from absint.runs.pool import Finished
     from absint.solution.analysed import Analysed
 
 Progress = Callable[[int, int, str], None]
@@ -79,9 +80,6 @@ def lint(
 
 def lint_file(path: str, settings: Settings) -> FileReport:
     """The report of one file, checked in a process that is kept for the next one."""
-    from absint.runs.pool import do
-    from absint.runs.worker import kept
-
     name = shown(path)
     done = do(kept(PERFORM), job_of(os.path.abspath(path), name, settings.seconds))
     found = FileReport(name, tuple(findings_of(done)), seconds=done.seconds)

@@ -10,9 +10,10 @@ from typing import TYPE_CHECKING, Final, cast
 from absint.errors import ModelError
 from absint.jobs.linting.codes import RULES
 from absint.jobs.linting.finding import Finding
+from absint.runs.allowance import explained
+from absint.runs.pool import Done, Job, Json
 
 if TYPE_CHECKING:
-    from absint.runs.pool import Done, Job, Json
     from absint.transfer.table import Table
 
 PERFORM: Final = "absint.jobs.linting.tasks:perform"
@@ -36,8 +37,6 @@ def perform(job: Job) -> Json:
     except ModelError as error:
         return [_failed("ABS001", str(error).replace(cast(str, job["path"]), cast(str, job["shown"]))).to_json()]
     except MemoryError:
-        from absint.runs.allowance import explained
-
         return [_failed("ABS002", explained("MemoryError")).to_json()]
 
 

@@ -7,13 +7,13 @@ from math import prod
 from typing import TYPE_CHECKING
 
 from absint.jobs.profiles.profile import Box3, Sizes3
+from absint.lattices.limits import Limits
 from absint.lattices.logic.relation import Relation, ge, le
+from absint.lattices.terms.expr import Expr
 from absint.solver.constraints import ConstraintSet
 from absint.solver.prove import Prover
 
 if TYPE_CHECKING:
-    from absint.lattices.limits import Limits
-    from absint.lattices.terms.expr import Expr
     from absint.questions.sizes.nearest import LegalSizes
 
 Ends = Mapping[str, tuple[int, int]]

@@ -21,9 +21,9 @@ from absint.questions.limits import checked
 from absint.questions.sizes.boxes import check_range
 from absint.questions.sizes.nearest import LegalSizes, nearest_line
 from absint.questions.sizes.outcomes import Outcome, RangeCheck
+from absint.shapes.input_elements import InputElement
 
 if TYPE_CHECKING:
-    from absint.shapes.input_elements import InputElement
     from absint.solution.analysed import Analysed
 
 

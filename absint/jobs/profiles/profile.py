@@ -10,6 +10,7 @@ from absint.errors import UsageError
 from absint.jobs.profiles.formats import text_for
 from absint.jobs.profiles.inputs import InputProfile
 from absint.lattices.text.escapes import excerpt, json_text, plain
+from absint.lattices.text.html import block, paragraph, table
 from absint.version import VERSION
 
 if TYPE_CHECKING:
@@ -70,7 +71,6 @@ class Profile:
         return f"<Profile: {excerpt(self.refused or '; '.join(map(_input, self.inputs)))}>"
 
     def _repr_html_(self) -> str:
-        from absint.lattices.text.html import block, paragraph, table
 
         legal = "all sizes between are legal" if self.checked else "least, best and greatest are legal"
         head = ("", "least", "best", "greatest")

@@ -8,10 +8,11 @@ from typing import TYPE_CHECKING, Final
 
 from absint.lattices.dtype import INTEGER_RANGES, DType
 from absint.lattices.logic.relation import TRUE, Relation, eq
-from absint.lattices.terms.expr import MAX_DIM, expr_of
+from absint.lattices.terms.expr import MAX_DIM, Dim, Symbol, expr_of
 from absint.lattices.terms.interval import Interval
 from absint.lattices.value import BOTTOM, Value
 from absint.program.constructs import LoopHead
+from absint.program.nodes import Node
 from absint.program.steps import ABSENT, Operand
 from absint.questions.certificates.claims import NOTHING, Claim, Claims
 from absint.questions.certificates.control import Head, head, problem_of, takes
@@ -21,12 +22,10 @@ from absint.questions.certificates.proving import Part, Proved, Proving, about
 from absint.questions.certificates.step import By, Given, Place, Step
 from absint.questions.certificates.terms import Terms, symbols
 from absint.shapes.names import invented, more_names
+from absint.shapes.rounds import Round
 from absint.solution.constraints import all_names
 
 if TYPE_CHECKING:
-    from absint.lattices.terms.expr import Dim, Symbol
-    from absint.program.nodes import Node
-    from absint.shapes.rounds import Round
     from absint.solution.analysed import Analysed
 
 SIZES: Final = Interval(0, MAX_DIM)

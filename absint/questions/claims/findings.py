@@ -11,6 +11,7 @@ from absint.lattices.logic.relation import FALSE, TRUE, Relation, conjunction, g
 from absint.lattices.logic.truth import NO
 from absint.lattices.terms.expr import Dim, Expr, Symbol
 from absint.lattices.terms.substitution import substitute
+from absint.lattices.text.naming import Where
 from absint.model.declared_types import problem
 from absint.program.declarations import Declaration
 from absint.program.steps import LoopBody
@@ -20,7 +21,6 @@ from absint.solution.described import brief
 from absint.solution.naming import defining, where
 
 if TYPE_CHECKING:
-    from absint.lattices.text.naming import Where
     from absint.questions.sizes.falsifying import Condition
     from absint.solution.analysed import Analysed
     from absint.solution.constraints import Recorder

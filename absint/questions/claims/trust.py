@@ -25,18 +25,17 @@ from absint.lattices.value import TOP, Tensor, Value
 from absint.model.declared_types import read_type
 from absint.program.declarations import Declaration, declarations
 from absint.program.limits import WITHOUT_RULE
-from absint.program.lowered import Trusted
+from absint.program.lowered import Lowered, Trusted
 from absint.program.operations import Operation
 from absint.questions.claims.findings import false_declarations
 from absint.questions.proofs.provers import prover
 from absint.solution.naming import where
 from absint.transfer.application import outputs_of
+from absint.transfer.op import Op
 from absint.transfer.rule import Function, Rule
 
 if TYPE_CHECKING:
-    from absint.program.lowered import Lowered
     from absint.solution.analysed import Analysed
-    from absint.transfer.op import Op
 
 Trust = str | Sequence[str]
 """`all`, `custom` (outputs of operators without a rule), or names of values and nodes."""

@@ -27,6 +27,8 @@ from absint.lattices.logic.relation import Relation
 from absint.lattices.terms.expr import ONE_EXPR, ZERO_EXPR, Dim, Expr, Symbol, mul
 from absint.lattices.terms.substitution import substitute
 from absint.lattices.text.escapes import excerpt
+from absint.lattices.text.html import block, table
+from absint.lattices.text.naming import Naming, Where
 from absint.lattices.value import Tensor, Value
 from absint.program.nodes import Node
 from absint.questions.costs.bindings import Environment, check_names, shown, shown_names, symbols_of
@@ -127,8 +129,6 @@ class Cost:
         return f"<Cost of {excerpt(self._analysed.origin)}: {macs} MACs, {flops} FLOPs>"
 
     def _repr_html_(self) -> str:
-        from absint.lattices.text.html import block, table
-        from absint.lattices.text.naming import Naming, Where
 
         texts = Where(Naming())
         try:

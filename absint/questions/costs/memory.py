@@ -19,6 +19,8 @@ from absint.lattices.logic.relation import TRUE, Relation, ite, negation
 from absint.lattices.terms.expr import UNKNOWN_DIM, ZERO_EXPR, Dim, Expr, Symbol
 from absint.lattices.terms.normal import maximum
 from absint.lattices.text.escapes import excerpt
+from absint.lattices.text.html import block, paragraph, table
+from absint.lattices.text.naming import Naming, Where
 from absint.questions.costs.bindings import Environment, check_names, shown, shown_names, symbols_of
 from absint.questions.costs.dominance import Dominance, Sum
 from absint.questions.costs.schedule import Schedule, Top
@@ -79,8 +81,6 @@ class Memory:
         return f"<Memory of {excerpt(self._analysed.origin)}: {len(self.lifetimes):,} values>"
 
     def _repr_html_(self) -> str:
-        from absint.lattices.text.html import block, paragraph, table
-        from absint.lattices.text.naming import Naming, Where
 
         texts = Where(Naming())
         bounds = [(texts.amount(bound),) for bound in self.bounds]

@@ -20,13 +20,12 @@ from absint.lattices.value import Value
 from absint.program.operations import Operation
 from absint.program.steps import Operand
 from absint.questions.explain.places import Place, as_integer, number_at, numbers_of, replaced
-from absint.shapes.summaries import RuleSummary, name_unknowns
+from absint.shapes.summaries import RuleSummary, State, name_unknowns
 from absint.transfer.application import apply
 from absint.transfer.op import AttributeValue, Op
 
 if TYPE_CHECKING:
     from absint.shapes.analysis import ShapeAnalysis
-    from absint.shapes.summaries import State
 
 MAX_TRIALS: Final = 400
 """Most applications of a rule for one number; numbers not taken out by then are shown too."""

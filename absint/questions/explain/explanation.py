@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from absint.lattices.text.escapes import excerpt
+from absint.lattices.text.html import block, lines
 from absint.questions.explain.derived import Derived
 from absint.questions.explain.document import document
 from absint.questions.explain.text import text
@@ -26,7 +27,6 @@ class Explanation(Derived):
         return f"<Explanation of {excerpt(place)}: {len(self.steps):,} steps>"
 
     def _repr_html_(self) -> str:
-        from absint.lattices.text.html import block, lines
 
         first, *rest = text(self)
         return block(first, lines("derivation", "\n".join(rest)) if rest else "")

@@ -9,7 +9,9 @@ from typing import TYPE_CHECKING, Final, Literal
 
 from absint.lattices.contents import Element, element_symbols
 from absint.lattices.logic.formula import Comparison
+from absint.lattices.logic.relation import Relation
 from absint.lattices.terms.expr import Dim, Expr, Symbol, add, const, expr_of, sole_atom, sub
+from absint.lattices.terms.interval import Interval
 from absint.lattices.terms.kinds import SymbolKind
 from absint.lattices.terms.normal import maximum, minimum
 from absint.lattices.terms.substitution import substitute
@@ -17,8 +19,6 @@ from absint.questions.explain.places import Place, numbers_of
 from absint.questions.explain.reasons import BY_CALLEE, BY_DATA, why_open
 
 if TYPE_CHECKING:
-    from absint.lattices.logic.relation import Relation
-    from absint.lattices.terms.interval import Interval
     from absint.program.nodes import Node
     from absint.solution.analysed import Analysed
 

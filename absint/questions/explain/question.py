@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Final
 
 from absint.errors import UnknownNameError, UsageError
+from absint.lattices.shape import Shape
 from absint.lattices.value import BOTTOM, TOP, AnyTensor
 from absint.program.steps import ABSENT, Operand
 from absint.questions.explain.explanation import Explanation
@@ -16,7 +17,6 @@ from absint.questions.explain.steps import Steps
 from absint.solution.described import brief
 
 if TYPE_CHECKING:
-    from absint.lattices.shape import Shape
     from absint.solution.analysed import Analysed
 
 MAX_ELEMENTS: Final = 16

@@ -7,12 +7,12 @@ from typing import TYPE_CHECKING, Final
 
 from absint.lattices.value import TOP, AnyTensor
 from absint.shapes.readability import place as place_of
+from absint.shapes.summaries import State
 
 if TYPE_CHECKING:
     from absint.program.operations import Operation
     from absint.questions.explain.places import Place
     from absint.shapes.analysis import ShapeAnalysis
-    from absint.shapes.summaries import State
 
 BY_DATA: Final = "only a run decides it"
 """The rule of the operator knows no more: the number is data-dependent."""

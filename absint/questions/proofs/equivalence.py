@@ -9,6 +9,7 @@ from itertools import combinations
 from typing import TYPE_CHECKING, Final, Generic, NamedTuple, TypeVar
 
 from absint.lattices.deadline import DeadlineError, on_time, within
+from absint.lattices.limits import Limits
 from absint.lattices.shape import Shape
 from absint.lattices.terms.expr import Dim, Expr
 from absint.lattices.terms.substitution import substitute
@@ -24,7 +25,6 @@ from absint.solver.prove import Prover, Stopwatch
 from absint.version import VERSION
 
 if TYPE_CHECKING:
-    from absint.lattices.limits import Limits
     from absint.solution.analysed import Analysed
 
 

@@ -23,13 +23,13 @@ from absint.questions.proofs.evidence import Evidence, Executions, chosen
 from absint.questions.proofs.provers import Given, Provers
 from absint.questions.proofs.text import Query
 from absint.questions.sizes.judge import Judge
+from absint.shapes.assumptions import Assumption
 from absint.shapes.summaries import State
 from absint.solution.constraints import all_names, recorded
 from absint.solver.equivalence import legal_bindings
 from absint.solver.prove import Decision, Proof, Prover, ShownBy, Stopwatch, Verdict, meets
 
 if TYPE_CHECKING:
-    from absint.shapes.assumptions import Assumption
     from absint.solution.analysed import Analysed
 
 _TRIES: Final = 6

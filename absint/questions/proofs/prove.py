@@ -5,17 +5,17 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
+from absint.lattices.limits import Limits
+from absint.lattices.logic.relation import Relation
+from absint.questions.proofs.evidence import Evidence
 from absint.questions.proofs.proofs import Proving
+from absint.questions.proofs.provers import Given
 from absint.questions.proofs.resting import with_premises
+from absint.shapes.assumptions import Assumption
+from absint.solver.prove import Proof
 
 if TYPE_CHECKING:
-    from absint.lattices.limits import Limits
-    from absint.lattices.logic.relation import Relation
-    from absint.questions.proofs.evidence import Evidence
-    from absint.questions.proofs.provers import Given
-    from absint.shapes.assumptions import Assumption
     from absint.solution.analysed import Analysed
-    from absint.solver.prove import Proof
 
 
 def prove(

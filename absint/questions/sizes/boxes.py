@@ -20,14 +20,13 @@ from absint.program.limits import LIMITED
 from absint.questions.limits import checked
 from absint.questions.sizes.checking import broken_requirement, check, may_refuse
 from absint.questions.sizes.outcomes import Failure, Outcome, RangeCheck
-from absint.shapes.sizes import given
+from absint.shapes.sizes import Sizes, given
 from absint.solution.constraints import ASSUMPTION, NOT_NEGATIVE, all_names, recorded
 from absint.solver.candidates import alone, coprime
 from absint.solver.constraints import Constraint, ConstraintSet, PossibleFailure
 from absint.solver.prove import Prover
 
 if TYPE_CHECKING:
-    from absint.shapes.sizes import Sizes
     from absint.solution.analysed import Analysed
 
 

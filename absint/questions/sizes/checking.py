@@ -22,12 +22,12 @@ from absint.shapes.advice import NO_ADVICE, Advice
 from absint.shapes.advised import Adviser, advised
 from absint.shapes.rounds import Round
 from absint.shapes.run import run
-from absint.shapes.sizes import exact_sizes
+from absint.shapes.sizes import Sizes, exact_sizes
 from absint.solution.constraints import DECLARATION, Recorder, load_doubts, recorded
 from absint.solver.constraints import Constraint, ConstraintSet, PossibleFailure
+from absint.solver.contracts.samples import near
 
 if TYPE_CHECKING:
-    from absint.shapes.sizes import Sizes
     from absint.solution.analysed import Analysed
 
 
@@ -214,7 +214,6 @@ def excluded_together(analysed: Analysed, open_: Sequence[Constraint]) -> Failur
 
 def _exclude(analysed: Analysed, asked: Sequence[Constraint]) -> bool:
     """No elements meet all of these requirements: proved."""
-    from absint.solver.contracts.samples import near
     from absint.solver.prove import Prover
 
     relations = list(dict.fromkeys(c.formula for c in asked))

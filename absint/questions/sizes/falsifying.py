@@ -22,6 +22,7 @@ from absint.questions.sizes.outcomes import Outcome
 from absint.solution.constraints import recorded
 from absint.solution.node_diagnostics import can_run
 from absint.solver.candidates import SMALL, USUAL, alone, combined, coprime, equal, fitted, repaired
+from absint.solver.contracts.samples import near
 
 if TYPE_CHECKING:
     from absint.solution.analysed import Analysed
@@ -178,8 +179,6 @@ class LegalSizes:
 
         Small ones come first; unless rules promise a run, 0 and 1, which an operator may refuse, come last.
         """
-        from absint.solver.contracts.samples import near
-
         relations = [r for r in (condition.relation, condition.guard) if r is not TRUE]
         mentioned: set[str] = set().union(*(relation.free_symbols for relation in relations))
         for name in [name for name in mentioned if name in self._mapped]:

@@ -19,6 +19,7 @@ from absint.questions.sizes.checking import sizes_of
 from absint.questions.sizes.judge import Judge
 from absint.questions.sizes.neighbours import Alone, Nearest, Neighbour
 from absint.questions.sizes.outcomes import Outcome
+from absint.shapes.sizes import Sizes
 from absint.solution.constraints import recorded
 from absint.solver.candidates import USUAL, alone, equal
 from absint.solver.constraints import ConstraintSet
@@ -27,7 +28,6 @@ from absint.solver.nearest.candidates import Candidates
 from absint.solver.prove import Prover
 
 if TYPE_CHECKING:
-    from absint.shapes.sizes import Sizes
     from absint.solution.analysed import Analysed
 
 _CHECKS: Final = 128

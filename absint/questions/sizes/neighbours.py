@@ -7,6 +7,7 @@ from dataclasses import asdict, dataclass
 from typing import Final
 
 from absint.lattices.text.escapes import excerpt, json_text, plain
+from absint.lattices.text.html import block, paragraph, table
 from absint.version import VERSION
 
 _OFFERED: Final = 3
@@ -101,7 +102,6 @@ class Nearest:
         return f"<Nearest: {excerpt(str(self))}>"
 
     def _repr_html_(self) -> str:
-        from absint.lattices.text.html import block, paragraph, table
 
         alone = [(item.symbol, item.below, item.above) for item in self.alone]
         first = str(self).split("\n", 1)[0]

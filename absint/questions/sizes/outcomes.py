@@ -7,16 +7,15 @@ from dataclasses import dataclass, field
 from enum import Enum
 from typing import TYPE_CHECKING, Final
 
-from absint.lattices.logic.relation import TRUE
+from absint.lattices.logic.relation import TRUE, Relation
 from absint.lattices.text.escapes import excerpt, json_text
+from absint.lattices.text.html import block, paragraph, table
 from absint.lattices.text.naming import Naming, Where
-from absint.solver.constraints import by_kind
+from absint.solver.constraints import Constraint, Origin, PossibleFailure, by_kind
 from absint.version import VERSION
 
 if TYPE_CHECKING:
-    from absint.lattices.logic.relation import Relation
     from absint.questions.sizes.neighbours import Nearest
-    from absint.solver.constraints import Constraint, Origin, PossibleFailure
 
 
 class Outcome(Enum):
@@ -103,7 +102,6 @@ class Check:
         return f"<Check: {excerpt(str(self))}>"
 
     def _repr_html_(self) -> str:
-        from absint.lattices.text.html import block, paragraph, table
 
         texts = Where(Naming())
         shapes = [(name, _shape(shape)) for name, shape in self.shapes.items()]
@@ -206,7 +204,6 @@ class RangeCheck:
         return f"<RangeCheck: {excerpt(str(self))}>"
 
     def _repr_html_(self) -> str:
-        from absint.lattices.text.html import block, paragraph, table
 
         texts = Where(Naming())
         return block(
@@ -258,7 +255,6 @@ _REQUIREMENT: Final = ("relation", "node", "reason")
 
 
 def _failed(failure: Failure | None) -> str:
-    from absint.lattices.text.html import table
 
     rows = [] if failure is None else [(failure.origin, failure.reason, failure.relation)]
     return table("the first node that fails", rows, ("node", "reason", "needs"))

@@ -15,6 +15,7 @@ from absint.lattices.logic.truth import NO
 from absint.lattices.terms.expr import Dim, Symbol, expr_of
 from absint.lattices.terms.interval import Interval
 from absint.questions.sizes.checking import broken_requirement, may_refuse
+from absint.questions.sizes.falsifying import drawn
 from absint.questions.sizes.judge import Judge
 from absint.solution.constraints import constraints
 from absint.solver.candidates import POWERS, alone, by_nearness, fitted, repaired
@@ -55,7 +56,6 @@ class Starts:
     def _near(self, wanted: Sizes) -> Sizes | None:
         if not self._analysed.policy.sound or self._is_legal(wanted):
             return wanted
-        from absint.questions.sizes.falsifying import drawn
         from absint.questions.sizes.nearest import LegalSizes
 
         legal = LegalSizes(self._analysed, wanted, _LIMITS)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Final
 
+from absint.research.specification.elementwise import broadcast
 from absint.research.specification.formulas import Term, both, either, equal, greatest, term
 from absint.research.specification.generators import numbers_in_range, quantise
 from absint.research.specification.images import sample_grid
@@ -104,8 +105,6 @@ def packed_product(node: Node) -> Output:
 @specifies("MulInteger", domain=MICROSOFT, grid=[at("uint8: N C", "uint8:", "uint8: M D", "uint8:")])
 def integer_product(node: Node) -> Output:
     """The shape after broadcasting."""
-    from absint.research.specification.elementwise import broadcast
-
     return tensor(broadcast(node, [node.input(0), node.input(2)]))
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from itertools import combinations
 
+from absint.research.specification.elementwise import broadcast
 from absint.research.specification.formulas import (
     Defined,
     Term,
@@ -130,8 +131,6 @@ def transpose(node: Node) -> Output:
 )
 def expand(node: Node) -> Output:
     """Broadcast to the given sizes, of which 1 keeps the size."""
-    from absint.research.specification.elementwise import broadcast
-
     target = node.elements(1) or ()
     for size in target:
         node.requires(size >= 0, "a size must not be negative")

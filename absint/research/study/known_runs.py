@@ -16,11 +16,12 @@ from typing import TYPE_CHECKING, Any, Final
 import numpy as np
 
 from absint.errors import UsageError
+from absint.jobs.auditing.runs import Feeds
+from absint.runs.pool import Json
+from absint.runs.run import feeds_for
 
 if TYPE_CHECKING:
-    from absint.jobs.auditing.runs import Feeds
     from absint.result import Result
-    from absint.runs.pool import Json
 
 FILE: Final = "sizes.json"
 
@@ -61,8 +62,6 @@ def _is_binding(sizes: Mapping[str, object]) -> bool:
 
 def feeds_of(result: Result, runs: Mapping[str, Any]) -> Iterator[Feeds]:
     """The inputs of the known runs of a model; one that cannot be made is left out."""
-    from absint.runs.run import feeds_for
-
     for sizes in runs.get("sizes", ()):
         for data in runs.get("data", ()):
             try:

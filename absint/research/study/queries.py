@@ -11,17 +11,18 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final, Literal
 
+from absint.jobs.auditing import Claims
+from absint.jobs.auditing.claims import Claim, read_claims
 from absint.lattices.logic.relation import FALSE, TRUE, UNKNOWN_RELATION, Relation, negation
 from absint.lattices.terms.expr import Dim, Symbol, expr_of
+from absint.questions.proofs.provers import prover as prover_of
 from absint.research.study.tasks import Task, analysed, claims_of
+from absint.runs.pool import Job, Json
+from absint.solver.prove import Prover, Tier, connected
+from absint.solver.smtlib import Script
 
 if TYPE_CHECKING:
-    from absint.jobs.auditing import Claims
-    from absint.jobs.auditing.claims import Claim
     from absint.result import Result
-    from absint.runs.pool import Job, Json
-    from absint.solver.prove import Prover, Tier
-    from absint.solver.smtlib import Script
 
 Status = Literal["sat", "unsat"]
 
@@ -67,7 +68,6 @@ def perform(job: Job) -> Json:
 
 
 def _claims(result: Result, claims: Claims) -> Iterable[Claim]:
-    from absint.jobs.auditing.claims import read_claims
 
     return (claim for claim in read_claims(result, claims).claims if claim.place.axis is not None)
 
@@ -106,9 +106,6 @@ def query_of(result: Result, relation: Relation) -> Query:
 
     Raises NoQueryError if normal forms alone decide it, if it is not decided, or if Z3 contradicts the verdict.
     """
-    from absint.questions.proofs.provers import prover as prover_of
-    from absint.solver.prove import connected
-
     if relation in (TRUE, FALSE):
         raise NoQueryError("decided by normal form")
     if relation is UNKNOWN_RELATION:
@@ -140,7 +137,6 @@ def renamed(formulas: Sequence[Relation], names: Mapping[str, str]) -> list[Rela
 
 
 def _script(formulas: Iterable[Relation]) -> Script:
-    from absint.solver.smtlib import Script
 
     script = Script()
     for formula in formulas:

@@ -7,13 +7,11 @@ from contextlib import closing
 from dataclasses import dataclass
 from importlib.util import find_spec
 from pathlib import Path
-from typing import TYPE_CHECKING, Final, Literal, cast
+from typing import Final, Literal, cast
 
 from absint.errors import UsageError
-from absint.runs.pool import Finished, Job, run
-
-if TYPE_CHECKING:
-    from absint.runs.pool import Json
+from absint.runs.pool import Finished, Job, Json, run
+from absint.solver.backend import shared
 
 Verdict = Literal["sat", "unsat", "unknown"]
 
@@ -101,8 +99,6 @@ def perform(job: Job) -> Json:
 
 def by_z3(script: str, seconds: float) -> tuple[Verdict, str]:
     """Z3's verdict, or the reason for none."""
-    from absint.solver.backend import shared
-
     answer = shared().check(script, rlimit=0, seconds=seconds, core=False)
     return answer.verdict, answer.reason
 

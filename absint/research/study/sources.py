@@ -6,14 +6,12 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 from importlib.metadata import PackageNotFoundError, version
-from typing import TYPE_CHECKING, Final, Literal
+from typing import Final, Literal
 
 from absint.errors import UsageError
 from absint.jobs.auditing.peers import TOOLS, is_installed
+from absint.lattices.unify import POLICIES, UnificationPolicy
 from absint.runs.build import build
-
-if TYPE_CHECKING:
-    from absint.lattices.unify import UnificationPolicy
 
 Kind = Literal["declared", "policy", "tool"]
 
@@ -71,8 +69,6 @@ def _read(name: str) -> Source:
 
 def policies() -> Mapping[str, UnificationPolicy]:
     """The names of all policies."""
-    from absint.lattices.unify import POLICIES
-
     return POLICIES
 
 

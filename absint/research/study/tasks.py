@@ -14,15 +14,16 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, cast
 
 from absint.errors import ModelError, UsageError
+from absint.jobs.auditing import Audit, Claims, Judged, Judgement, by_policy, declared, judge, peer, roots
+from absint.lattices.logic.relation import Relation, ge
+from absint.lattices.terms.expr import symbol
+from absint.program.nodes import Node
 from absint.research.study.known_runs import feeds_of, known_runs
 from absint.research.study.sources import Source, versions
+from absint.runs.pool import Job, Json
 
 if TYPE_CHECKING:
-    from absint.jobs.auditing import Audit, Claims, Judged
-    from absint.lattices.logic.relation import Relation
-    from absint.program.nodes import Node
     from absint.result import Result
-    from absint.runs.pool import Job, Json
 
 PERFORM: Final = "absint.research.study.tasks:perform"
 """The function that does a pair."""
@@ -127,8 +128,6 @@ def digest_of(path: Path) -> str:
 
 def perform(job: Job) -> Json:
     """Judge the claims of the source about the model: counts, and the refuted claims."""
-    from absint.jobs.auditing import roots
-
     task = Task.from_job(job)
     found = audit(task)
     return answer(found, roots(analysed(task), found.judged))
@@ -136,8 +135,6 @@ def perform(job: Job) -> Json:
 
 def audit(task: Task) -> Audit:
     """Judge the claims of the source about the model. Raises ModelError if it cannot be read or has changed."""
-    from absint.jobs.auditing import judge
-
     result = analysed(task)
     claims = claims_of(task, result)
     runs = list(feeds_of(result, task.runs)) if task.confirm else []
@@ -165,16 +162,11 @@ def analysed(task: Task) -> Result:
 
 def _assumed(task: Task, result: Result) -> list[Relation]:
     """The least sizes."""
-    from absint.lattices.logic.relation import ge
-    from absint.lattices.terms.expr import symbol
-
     return [ge(symbol(name), task.at_least) for name in result.symbols]
 
 
 def claims_of(task: Task, result: Result) -> Claims:
     """The claims of the source about the model."""
-    from absint.jobs.auditing import by_policy, declared, peer
-
     match task.source.kind:
         case "declared":
             return declared(result.loaded.outline())
@@ -187,8 +179,6 @@ def claims_of(task: Task, result: Result) -> Claims:
 
 def answer(found: Audit, causes: Mapping[str, Node]) -> dict[str, Json]:
     """An audit as a JSON object, with the nodes that refuted claims come from."""
-    from absint.jobs.auditing import Judgement
-
     refuted = [claim for claim in found.judged if claim.judgement is Judgement.REFUTED]
     return {
         "failure": " ".join(found.failure.split())[:300],

@@ -10,6 +10,7 @@ from absint.lattices.ramp import NO_RAMPS
 from absint.lattices.shape import Shape
 from absint.lattices.terms.expr import MAX_DIM, Dim, Expr, Symbol, Unknown, expr_of
 from absint.lattices.terms.kinds import SymbolKind
+from absint.lattices.terms.shape_variables import ShapeVariable
 from absint.lattices.value import AnyTensor, SparseTensor, Tensor, Value, map_tensors
 from absint.program.steps import LoopBody
 
@@ -39,8 +40,6 @@ class BodySymbols:
 
     def any_shape(self, k: int) -> Shape:
         """The shape of carried value k where it may change with the iteration: a variable of the head."""
-        from absint.lattices.terms.shape_variables import ShapeVariable
-
         return Shape.starred(ShapeVariable.invented(self.body.first, f"{k}/shape", SymbolKind.ITERATION))
 
     def has(self, symbol: Symbol) -> bool:

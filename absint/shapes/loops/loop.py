@@ -22,6 +22,7 @@ from absint.lattices.logic.relation import (
 )
 from absint.lattices.logic.truth import NO, YES
 from absint.lattices.shape import TOP_SHAPE, shape_of
+from absint.lattices.starred import with_axes
 from absint.lattices.terms.expr import (
     UNKNOWN_SIZE,
     ZERO_EXPR,
@@ -77,8 +78,6 @@ def stacked(body: BodySymbols, tag: str, value: Value, trips: Dim, axis: int, wi
     if not isinstance(value, Tensor):
         return TOP
     if value.shape.is_top:
-        from absint.lattices.starred import with_axes
-
         grown = with_axes(value.shape, [axis], trips) if without is CERTAIN else None
         return Tensor(value.dtype, TOP_SHAPE if grown is None else grown)
     dims = [body.outside(d) for d in value.shape]

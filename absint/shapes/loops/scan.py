@@ -9,6 +9,7 @@ from absint.lattices.logic.facts import Facts
 from absint.lattices.logic.relation import FALSE, TRUE, UNKNOWN_RELATION, conjunction, eq, ge
 from absint.lattices.logic.truth import YES
 from absint.lattices.shape import TOP_SHAPE, Shape, shape_of
+from absint.lattices.starred import place, without
 from absint.lattices.terms.expr import UNKNOWN_SIZE, Dim, Expr
 from absint.lattices.value import BOTTOM, TOP, Tensor, Value
 from absint.program.constructs import ScanExit, ScanHead, ScanSettings
@@ -73,8 +74,6 @@ def drop_axis(value: Value | None, axis: int) -> Value:
 
 def _without_axis(shape: Shape, axis: int) -> Shape:
     """A shape of unknown rank without an axis that is known; else any shape."""
-    from absint.lattices.starred import place, without
-
     at = place(shape, axis)
     return TOP_SHAPE if at is None else without(shape, [at])
 

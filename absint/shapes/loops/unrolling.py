@@ -16,6 +16,7 @@ from absint.lattices.logic.relation import TRUE, UNKNOWN_RELATION, Relation, eq
 from absint.lattices.logic.truth import NO, YES
 from absint.lattices.records import NamedTuple
 from absint.lattices.shape import shape_of
+from absint.lattices.starred import spliced
 from absint.lattices.terms.expr import ONE_EXPR, Dim, Expr, const, mul
 from absint.lattices.terms.kinds import SymbolKind
 from absint.lattices.value import BOTTOM, TOP, SequenceOf, Tensor, Value
@@ -172,8 +173,6 @@ def _stacked(values: Sequence[Value], agree: list[Relation]) -> Value:
     first = tensors[0]
     agree.extend(_one_size(first, other) for other in tensors[1:])
     if first.shape.is_top:
-        from absint.lattices.starred import spliced
-
         return Tensor(first.dtype, spliced((const(len(values)),), first.shape, ()))
     return Tensor(first.dtype, shape_of((const(len(values)), *first.shape)), _joined(tensors))
 

@@ -7,11 +7,12 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Final
 
 from absint.lattices.limits import Limits
-from absint.lattices.logic.relation import FALSE, TRUE, disjunction, negation
+from absint.lattices.logic.relation import FALSE, TRUE, Relation, disjunction, negation
 from absint.lattices.shape import Shape
 from absint.lattices.terms.expr import MAX_DIM, Dim
 from absint.lattices.text.escapes import Json, plain
 from absint.lattices.value import BOTTOM, AnyTensor, Tensor, Value
+from absint.program.steps import Operand
 from absint.questions.claims.diagnostics import diagnostics
 from absint.questions.costs.bindings import shown
 from absint.questions.costs.cost import Cost
@@ -26,13 +27,11 @@ from absint.solution.constraints import recorded
 from absint.solution.described import brief, described
 from absint.solution.naming import where
 from absint.solver.constraints import Origin, PossibleFailure
+from absint.solver.contracts.contract import Clause
 from absint.version import VERSION
 
 if TYPE_CHECKING:
-    from absint.lattices.logic.relation import Relation
-    from absint.program.steps import Operand
     from absint.solution.analysed import Analysed
-    from absint.solver.contracts.contract import Clause
 
 SCHEMA: Final = "absint.report/1"
 

@@ -11,12 +11,12 @@ from typing import TYPE_CHECKING, Final
 from absint.errors import UsageError
 from absint.lattices.terms.expr import Dim
 from absint.lattices.text.escapes import Json, plain
+from absint.program.steps import Operand
 from absint.questions.explain.derived import Number, Step
 from absint.questions.explain.question import explain
 from absint.questions.explain.text import text
 
 if TYPE_CHECKING:
-    from absint.program.steps import Operand
     from absint.solution.analysed import Analysed
 
 EXPLAINED: Final = 1.0
