@@ -86,7 +86,7 @@ def _checked(analysed: Analysed, sizes: Mapping[str, int], found: Round) -> Chec
     recorder = Recorder(analysed.lowered, found).run()
     failure = next(_failures(analysed, recorder.constraints, sizes), None) or broken_requirement(analysed, sizes)
     open_ = [c for c in recorder.constraints if c.role == "required"]
-    failure = failure or excluded_together(analysed, open_)
+    failure = failure or excluded_together(analysed, [*open_, *_on_elements(analysed, sizes)])
     if failure is not None:
         return Check(sizes, Outcome.ILLEGAL, failure=failure, assuming=assumed)
     possible_failures = list(recorder.possible_failures)
@@ -162,6 +162,16 @@ def broken_requirement(analysed: Analysed, sizes: Mapping[str, int]) -> Failure 
         if c.role == "required" and c.formula.free_symbols <= sizes.keys() and c.formula.at(sizes) is not YES:
             return Failure(c.origin, c.reason, str(c.formula))
     return None
+
+
+def _on_elements(analysed: Analysed, sizes: Mapping[str, int]) -> Iterator[Constraint]:
+    """The requirements of the contract on elements of inputs, at these sizes, at which a node may state less: see
+    `broken_requirement`.
+    """
+    for c in recorded(analysed).base:
+        if c.role == "required" and not analysed.elements.keys().isdisjoint(c.formula.free_symbols):
+            known = {s: Dim(sizes[s.name]) for s in c.formula.symbols if s.name in sizes}
+            yield replace(c, relation=c.formula.substitute(known), guard=TRUE)
 
 
 def unstated(analysed: Analysed) -> Iterator[Constraint | PossibleFailure]:

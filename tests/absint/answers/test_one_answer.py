@@ -31,6 +31,13 @@ WINDOWS = """<ir_version: 8, opset_import: ["": 16]> g (float[1, 1, N] x, int64 
                  else_branch = e () => (float[1, 1, E] b) { b = Conv(x, w4) }> }"""
 JOINED = """<ir_version: 9, opset_import: ["" : 18]> g (float[a] x, float[b] y, float[200] z) => (float[200] o) {
     c = Concat<axis = 0>(x, y) o = Add(c, z) }"""
+CACHED = """<ir_version: 10, opset_import: ["": 18]>
+    g (float[T] table, float[B, S] x, float[P] past, bool[1] cached) => (float[B, S] y)
+    <int64 zero = {0}, int64 one = {1}> {
+    shape = Shape(x) s1 = Shape<start = 1>(x) p1 = Shape(past) s = Squeeze(s1) p = Squeeze(p1) e = Add(s, p)
+    y = If(cached) <
+        then_branch = t () => (float[B, S] a) { r = Range(p, e, one) i = Expand(r, shape) a = Gather(table, i) },
+        else_branch = f () => (float[B, S] b) { r = Range(zero, s, one) i = Expand(r, shape) b = Gather(table, i) }> }"""
 RANKS = """<ir_version: 10, opset_import: ["": 20]> g (float[M, N] x) => (float[] y)
     <int64[1] to = {%d}, int64 one = {1}, int64[1] ax = {1}> {
     s = Shape<start = 1>(x) n = Squeeze(s) e = Equal(n, one)
@@ -95,6 +102,19 @@ def test_requirements_on_an_element_are_judged_together() -> None:
     with pytest.raises(IllegalSizesError, match="no value of sr"):
         result.freeze({"N": 2})
     assert not result.contract().allows({"N": 3})
+
+
+def test_requirements_on_an_element_are_judged_where_there_are_too_many_indices_to_keep() -> None:
+    result = analysed(CACHED)
+    sizes = {"T": 4, "B": 100, "S": 93, "P": 79}
+    refused = result.check(sizes)
+    assert refused.outcome is Outcome.ILLEGAL
+    assert "no value of cached meets all requirements" in str(refused)
+    assert not result.contract().allows(sizes)
+    table, x, past = (np.zeros(shape, np.float32) for shape in (4, (100, 93), 79))
+    for cached in (False, True):
+        assert not ran(parser.parse_model(CACHED), table=table, x=x, past=past, cached=np.array([cached]))
+    assert result.check({**sizes, "T": 93}).ok
 
 
 def test_numbers_are_shown_at_legal_sizes(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
