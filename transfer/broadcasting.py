@@ -120,9 +120,10 @@ def _require_nonzero(op: Op, divisor: Dim, shape: Shape) -> None:
         op.may_fail("no element of the divisor must be 0")
         return
     nonzero = rel.ne(divisor, 0)
+    there_is_none = rel.eq(op.tensor("B").shape.size, 0)
+    reason = "no element of the divisor must be 0, even if the result is empty"
+    op.runtime_requires(rel.disjunction(nonzero, there_is_none), reason)
     empty = rel.eq(shape.size, 0)
-    if empty is not FALSE:
-        op.runtime_may_fail("no element of the divisor must be 0, even if the result is empty")
     op.require(rel.disjunction(nonzero, empty), "no element of the divisor must be 0")
 
 

@@ -82,12 +82,20 @@ def known_text(op: Op, name: str, known: Collection[str]) -> None:
         op.may_fail(f"{name} must be known, found {value!r}")
 
 
+def required_text(op: Op, name: str, known: Collection[str]) -> None:
+    """onnxruntime refuses a text attribute that is none of these."""
+    value = op.string(name)
+    if value is not None and value not in known:
+        runtime_needs(op, FALSE, f"{name} must be one of {', '.join(known)}, found {value!r}")
+
+
 __all__ = [
     "documents_exclude",
     "known_text",
     "not_empty",
     "one_value",
     "positive",
+    "required_text",
     "runs_as",
     "runtime_needs",
     "same_dims",

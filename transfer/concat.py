@@ -7,7 +7,7 @@ from typing import Final
 
 from absint.lattices import block
 from absint.lattices.contents import Contents
-from absint.lattices.logic.relation import FALSE, Relation, disjunction, eq
+from absint.lattices.logic.relation import FALSE, Relation, conjunction, disjunction, eq, ge
 from absint.lattices.logic.truth import YES
 from absint.lattices.ramp import NO_RAMPS, side_by_side
 from absint.lattices.shape import TOP_SHAPE, Shape, shape_of
@@ -19,7 +19,7 @@ from absint.transfer.elements.cases import choose, is_positive
 from absint.transfer.elements.rearrange import elements_of
 from absint.transfer.op import Op
 from absint.transfer.rule import rule
-from absint.transfer.semantics import ONNX
+from absint.transfer.semantics import ONNX, RUNTIME
 
 
 @rule("Concat", inputs="inputs*", outputs="concat_result", complete=True, elements=True, starred=True)
@@ -45,6 +45,8 @@ def joined(op: Op, inputs: Sequence[Tensor], axis: int) -> Tensor:
     if len({len(s) for s in shapes}) > 1:
         if op.semantics == ONNX or all(is_positive(op, d) for s in shapes for d in s):
             op.reject(f"inputs must have the same rank, found shapes {', '.join(map(str, shapes))}")
+        if op.semantics == RUNTIME and len(shapes) == len(inputs):
+            return Tensor(dtype, _of_other_ranks(op, shapes, axis))
         op.may_fail("inputs must have the same rank")
         return Tensor(dtype, TOP_SHAPE, _joined_fill(op, inputs, None))
     known = len(shapes) == len(inputs)
@@ -60,6 +62,27 @@ def joined(op: Op, inputs: Sequence[Tensor], axis: int) -> Tensor:
     if at == len(dims) - 1 and all(x.ramps for x in inputs):
         ramps = side_by_side([x.ramps for x in inputs], [x.shape for x in inputs])
     return Tensor(dtype, result, _joined_fill(op, inputs, at) or _joined(inputs, at, result), ramps)
+
+
+def _of_other_ranks(op: Op, shapes: Sequence[Shape], axis: int) -> Shape:
+    """The shapes joined as onnxruntime does it: the first that has elements, else the first, must have the least rank.
+
+    Those of a higher rank are empty; they too add to the axis.
+    """
+    op.load_risk("inputs must have the same rank")
+    rank = min(map(len, shapes))
+    lowest = [s for s in shapes if len(s) == rank]
+    at = op.axis(axis, rank)
+    for s in dict.fromkeys(shapes):
+        if len(s) > rank:
+            op.require(_is_empty(op, s), f"an input of a higher rank than {rank} must be empty, found shape {s}")
+    if len(shapes[0]) > rank:
+        filled = disjunction(*(conjunction(*(ge(d, 1) for d in s)) for s in dict.fromkeys(lowest)))
+        op.require(filled, f"an input of rank {rank} must have elements")
+    total: Dim = ZERO_EXPR
+    for s in shapes:
+        total = total + s[at]
+    return shape_of(tuple(_common_dim(op, lowest, i, True) if i != at else total for i in range(rank)))
 
 
 def _of_any_rank(shapes: Sequence[Shape], axis: int) -> Shape | None:

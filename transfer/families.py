@@ -61,8 +61,9 @@ FAMILIES: Final[Mapping[str, str]] = {
     """,
     "ai.onnx.ml": """
         contrib.ai_onnx_ml: Scaler Normalizer Imputer Binarizer OneHotEncoder LabelEncoder CategoryMapper
-            LinearClassifier TreeEnsembleClassifier SVMClassifier LinearRegressor TreeEnsembleRegressor TreeEnsemble
-            SVMRegressor ArrayFeatureExtractor FeatureVectorizer ZipMap DictVectorizer CastMap
+            LinearClassifier TreeEnsembleClassifier LinearRegressor TreeEnsembleRegressor TreeEnsemble
+            ArrayFeatureExtractor FeatureVectorizer ZipMap DictVectorizer CastMap
+        contrib.support_vectors: SVMClassifier SVMRegressor
     """,
     "ai.onnx.preview": """
         attention: FlexAttention

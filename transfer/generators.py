@@ -17,7 +17,7 @@ from absint.lattices.terms.expr import NATURAL, UNKNOWN_SIZE, Dim, Expr, Unknown
 from absint.lattices.terms.normal import ceildiv, maximum
 from absint.lattices.terms.real import Real
 from absint.lattices.value import SparseTensor, Tensor
-from absint.transfer.caveats import documents_exclude
+from absint.transfer.caveats import documents_exclude, runtime_needs
 from absint.transfer.elements import arithmetic as ar
 from absint.transfer.elements.conversion import cast, type_attribute
 from absint.transfer.elements.premises import fit, in_double, integer, representable
@@ -216,10 +216,10 @@ def _drawn(op: Op, shape: Shape, default: DType) -> Tensor:
     dtype = type_attribute(op, "dtype", default)
     if not dtype.is_float:
         op.may_fail("the type of random numbers must be a float")
-    if op.name.startswith("RandomUniform") and op.number("high", 1.0) < op.number("low", 0.0):
-        op.may_fail("high must not be below low")
+    if op.name.startswith("RandomUniform") and not op.number("low", 0.0) <= op.number("high", 1.0):
+        runtime_needs(op, rel.FALSE, "high must not be below low")
     if op.name.startswith("RandomNormal") and not op.number("scale", 1.0) > 0:
-        op.may_fail("onnxruntime may crash unless scale is positive")
+        runtime_needs(op, rel.FALSE, "onnxruntime ends the process unless scale is positive")
     return Tensor(dtype, shape)
 
 

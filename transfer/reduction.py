@@ -11,7 +11,7 @@ from typing import Final
 from absint.lattices.contents import OPAQUE, Contents, Element
 from absint.lattices.dim import DIMS
 from absint.lattices.dtype import MANTISSA_BITS, DType
-from absint.lattices.logic.relation import FALSE, TRUE, ge
+from absint.lattices.logic.relation import FALSE, TRUE, disjunction, eq, ge
 from absint.lattices.logic.truth import YES
 from absint.lattices.records import NamedTuple
 from absint.lattices.shape import SCALAR, TOP_SHAPE, Shape, shape_of
@@ -21,11 +21,13 @@ from absint.lattices.terms.interval import Interval
 from absint.lattices.terms.normal import maximum, minimum, truncdiv
 from absint.lattices.terms.real import Real
 from absint.lattices.value import Tensor
+from absint.transfer.caveats import vector
 from absint.transfer.elements import arithmetic as ar
 from absint.transfer.elements.logic import conjoin, disjoin
 from absint.transfer.elements.premises import fit, in_double, in_order, within
 from absint.transfer.op import Op, constants_of
 from absint.transfer.rule import Function, Outputs, rule
+from absint.transfer.semantics import RUNTIME
 
 
 class Fold(NamedTuple):
@@ -52,9 +54,8 @@ def by_input(fold: Fold | None) -> Function:
         """Reduce over the axes in an input; without any over all, or over none if `noop_with_empty_axes`."""
         axes: Sequence[Dim] | None = ()
         if op.has("axes"):
+            vector(op, "axes")
             axes = op.integers("axes")
-            if op.tensor("axes").shape.rank != 1:
-                op.may_fail("axes must be a vector")
         return _reduced(op, fold, axes, noop=op.flag("noop_with_empty_axes"))
 
     return rule
@@ -70,8 +71,11 @@ def _reduced(op: Op, fold: Fold | None, given: Sequence[Dim] | None, noop: bool 
         return Tensor(dtype, _of_any_rank(op, x, given))
     rank = len(x.shape)
     if rank == 0:
-        if given is None or given:
-            op.may_fail("onnxruntime accepts any axis of a scalar, ONNX's own inference none")
+        reason = "onnxruntime accepts any axis of a scalar, ONNX's own inference none"
+        if op.semantics == RUNTIME and given != []:
+            op.load_risk(reason)
+        elif given is None or given:
+            op.may_fail(reason)
         return _over(op, fold, x, frozenset())
     constants = [d.const for d in given or () if isinstance(d, Expr) and d.const is not None]
     known = frozenset(op.axis(axis, rank) for axis in constants)
@@ -115,7 +119,9 @@ def _over(op: Op, fold: Fold | None, x: Tensor, axes: frozenset[int]) -> Tensor:
     keep = op.flag("keepdims", default=True)
     count = product(x.shape[axis] for axis in axes)
     if x.dtype is DType.BOOL:
-        op.runtime_may_fail("onnxruntime does not reduce an empty axis of booleans", unless=ge(count, 1))
+        rest = product(size for axis, size in enumerate(x.shape) if axis not in axes)
+        needed = disjunction(ge(count, 1), eq(rest, 0))
+        op.runtime_requires(needed, "onnxruntime does not reduce an empty axis of booleans")
     kept = ((i, d) for i, d in enumerate(x.shape) if keep or i not in axes)
     shape = shape_of(tuple(const(1) if i in axes else d for i, d in kept))
     if fold is None or x.contents is None:

@@ -32,6 +32,7 @@ from absint.lattices.terms.expr import MINUS_ONE, UNKNOWN_SIZE, Dim, Expr, const
 from absint.lattices.terms.kinds import SymbolKind
 from absint.lattices.terms.normal import exact_quotient, floordiv, maximum
 from absint.lattices.value import Tensor
+from absint.transfer.caveats import vector
 from absint.transfer.elements.cases import choose, is_natural, is_positive, nonzero_parts, vanishes_with
 from absint.transfer.elements.rearrange import reshaped
 from absint.transfer.op import Op
@@ -74,8 +75,7 @@ def reshape_attribute(op: Op) -> Tensor:
 @rule("Reshape", inputs="data shape", since=5, complete=True, elements=True, starred=True)
 def reshape(op: Op) -> Tensor:
     """numpy.reshape; -1 is inferred, and 0 copies the input's dim of the same axis unless `allowzero` is set."""
-    if op.tensor("shape").shape.rank != 1:
-        op.may_fail("the target shape must be a vector")
+    vector(op, "shape")
     target = op.integers("shape")
     if target is None:
         op.may_fail("the target, which is unknown, must have as many elements as the input")

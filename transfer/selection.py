@@ -254,9 +254,9 @@ def unique(op: Op) -> Sequence[Tensor]:
         axis = op.axis(given, len(shape))
         extent = shape[axis]
         count = _distinct(op, extent)
-        rest = (*shape[:axis], *shape[axis + 1 :])
-        full = disjunction(eq(extent, 0), ge(product(rest), 1))
-        op.runtime_may_fail("onnxruntime may crash on slices of no elements", unless=full)
+        before, behind = product(shape[:axis]), product(shape[axis + 1 :])
+        full = disjunction(eq(extent, 0), eq(before, 0), ge(behind, 1))
+        op.runtime_requires(full, "onnxruntime ends the process on slices of no elements")
         result = shape_of((*shape[:axis], count, *shape[axis + 1 :]))
     each = Tensor(DType.INT64, shape_of((count,)))
     return Tensor(op.dtype("X"), result), each, Tensor(DType.INT64, shape_of((extent,))), each

@@ -27,7 +27,7 @@ from absint.transfer.elements.cases import choose
 from absint.transfer.elements.rearrange import moved, reshaped
 from absint.transfer.op import Op
 from absint.transfer.rule import rule
-from absint.transfer.semantics import ONNX
+from absint.transfer.semantics import ONNX, RUNTIME
 
 _IN_RANGE: Final = "the position must lie within the sequence"
 
@@ -324,6 +324,9 @@ def _joined(op: Op, tensors: list[Tensor], axis: int, stack: bool) -> Tensor:
         rank = next((len(t.shape) for t in tensors if not t.shape.is_top), None)
         if rank is None:
             op.may_fail("the elements of the sequence must fit")
+            return Tensor(op.same_dtype(*(t.dtype for t in tensors)), TOP_SHAPE)
+        if op.semantics == RUNTIME and len({t.shape.rank for t in tensors}) > 1:
+            op.may_fail("inputs must have the same rank")
             return Tensor(op.same_dtype(*(t.dtype for t in tensors)), TOP_SHAPE)
         axis = op.axis(axis, rank + 1)
         tensors = [reshaped(t, _with_axis(t.shape, axis)) for t in tensors]

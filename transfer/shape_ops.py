@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from absint.lattices.contents import Contents
 from absint.lattices.dtype import DType
+from absint.lattices.logic.relation import FALSE, disjunction, eq
 from absint.lattices.logic.truth import NO, UNKNOWN
 from absint.lattices.ramp import NO_RAMPS, realigned
 from absint.lattices.shape import MAX_RANK, SCALAR, TOP_SHAPE, Shape, shape_of
@@ -11,7 +12,7 @@ from absint.lattices.starred import places, with_axes, without
 from absint.lattices.terms.expr import MAX_DIM, ONE_EXPR, UNKNOWN_SIZE, Dim, Unknown, product
 from absint.lattices.terms.interval import Interval
 from absint.lattices.value import Tensor
-from absint.transfer.caveats import vector
+from absint.transfer.caveats import runtime_needs, vector
 from absint.transfer.elements.rearrange import moved, reshaped, unmoved
 from absint.transfer.op import Op
 from absint.transfer.rule import rule
@@ -105,6 +106,9 @@ def squeeze(op: Op) -> Tensor:
     if axes is not None:
         return _squeeze(op, axes)
     op.may_fail("the dims of the axes, which are unknown, must be 1")
+    shape = op.tensor("data").shape
+    if op.integers("axes") and not shape.is_top:
+        op.require(disjunction(*(eq(size, 1) for size in shape)), "a squeezed dim must be 1")
     return _squeeze_somewhere(op)
 
 
@@ -159,6 +163,8 @@ def unsqueeze_attribute(op: Op) -> Tensor:
 @rule("Unsqueeze", inputs="data axes", since=13, complete=True, elements=True, starred=True)
 def unsqueeze(op: Op) -> Tensor:
     """numpy.expand_dims: axes refer to the result."""
+    if (op.tensor("axes").shape.rank or 0) > 1:
+        runtime_needs(op, FALSE, "onnxruntime needs axes as a vector or a scalar")
     axes = op.constants("axes")
     if axes is not None:
         return _unsqueeze(op, axes)

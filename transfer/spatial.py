@@ -12,11 +12,12 @@ from absint.lattices.logic.relation import FALSE, TRUE, disjunction, divisible, 
 from absint.lattices.shape import shape_of
 from absint.lattices.terms.expr import UNKNOWN_SIZE, Dim
 from absint.lattices.value import Tensor
+from absint.transfer.caveats import one_value, runtime_needs
 from absint.transfer.elements.premises import fit, integer
 from absint.transfer.elements.rearrange import zero
 from absint.transfer.op import Op
 from absint.transfer.rule import rule
-from absint.transfer.semantics import ONNX
+from absint.transfer.semantics import ONNX, RUNTIME
 
 
 @rule("DepthToSpace", inputs="input", complete=True, elements=True)
@@ -100,8 +101,8 @@ def reverse_sequence(op: Op) -> Tensor:
 def trilu(op: Op) -> Tensor:
     """numpy.triu, or numpy.tril if `upper` is 0, at diagonal k."""
     x, diagonal = op.tensor("input"), op.optional("k")
-    if diagonal is not None and diagonal.shape != () and diagonal.shape != (1,):
-        op.may_fail("k must be a single number")
+    if diagonal is not None and diagonal.shape != ():
+        runtime_needs(op, one_value(diagonal.shape), "k must be a single number")
     if x.shape.is_top:
         op.may_fail("the input, of unknown rank, must have rank 2 or more")
     elif len(x.shape) < 2:
@@ -131,8 +132,16 @@ def cumulate(op: Op) -> Tensor:
     """numpy.cumsum or numpy.cumprod; `exclusive` omits the element itself, `reverse` starts at the end."""
     x, axes = op.tensor("x"), op.constants("axis")
     backwards, exclusive = op.flag("reverse"), op.flag("exclusive")
+    if x.shape.rank == 0:
+        op.runtime_requires(FALSE, "onnxruntime accumulates no scalar")
     if op.tensor("axis").shape != ():
-        op.may_fail("the axis must be a single number, and ONNX needs a scalar")
+        reason = "the axis must be a single number, and ONNX needs a scalar"
+        if op.semantics == RUNTIME and not x.shape.is_top:
+            # onnxruntime returns an empty tensor before it looks at the axis
+            op.require(one_value(op.tensor("axis").shape, *(eq(size, 0) for size in x.shape)), reason)
+            op.load_risk(reason)
+        else:
+            op.may_fail(reason)
     if x.shape.is_top or axes is None or len(axes) != 1:
         op.may_fail("the axis must be in range")
         return Tensor(x.dtype, x.shape)

@@ -15,8 +15,7 @@ REASONS: Final[Mapping[str, str]] = {
     "the graph of a decoder inside of it decides": """
         com.microsoft::BeamSearch com.microsoft::GreedySearch com.microsoft::Sampling
         com.microsoft::WhisperBeamSearch""",
-    "the kernel checks the attributes of its trees and vectors against each other": """
-        ai.onnx.ml::SVMClassifier ai.onnx.ml::SVMRegressor ai.onnx.ml::TreeEnsemble-5""",
+    "the kernel checks the attributes of its trees against each other": "ai.onnx.ml::TreeEnsemble-5",
     "the keys of a map decide": "ai.onnx.ml::CastMap ai.onnx.ml::DictVectorizer",
     "formats of packed weights decide": "com.microsoft::GatherPacked com.microsoft::MatMulFpQ4 com.microsoft::QMoE",
     "it needs past and present in one buffer": "com.microsoft::SparseAttention",

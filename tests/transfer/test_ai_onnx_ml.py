@@ -326,4 +326,4 @@ def test_a_large_tree_takes_time_in_its_nodes() -> None:
     start = process_time()
     result = apply(rule, Op(rule, [Tensor(DType.FLOAT, Shape(["N", "M"]))], tree, version=1))
     assert process_time() - start < 2
-    assert [str(caveat.relation) for caveat in result.caveats] == ["M >= 3"]
+    assert [str(statement.relation) for statement in result.statements] == ["M >= 3"]

@@ -8,15 +8,17 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 
 from absint.lattices.dtype import DTYPES, DType
-from absint.lattices.logic.relation import FALSE, TRUE, UNKNOWN_RELATION, Relation, conjunction, eq, ge
+from absint.lattices.logic.relation import FALSE, TRUE, UNKNOWN_RELATION, Relation, conjunction, disjunction, eq, ge
 from absint.lattices.shape import SCALAR, shape_of
 from absint.lattices.terms.expr import ONE_EXPR, UNKNOWN_SIZE, Dim, Expr, Unknown, const
 from absint.lattices.terms.interval import Interval
 from absint.lattices.value import MapOf, SequenceOf, Tensor, Value
-from absint.transfer.caveats import documents_exclude, known_text, runs_as, runtime_needs
-from absint.transfer.contrib.trees import may_refuse_trees
+from absint.transfer.caveats import documents_exclude, required_text, runs_as, runtime_needs
+from absint.transfer.contrib.support_vectors import POST_TRANSFORMS
+from absint.transfer.contrib.trees import require_trees
 from absint.transfer.op import Op
 from absint.transfer.rule import ML, rule
+from absint.transfer.semantics import RUNTIME
 
 
 def _count(op: Op, *names: str) -> int:
@@ -48,18 +50,12 @@ def _table(op: Op, columns: int | None, dtype: DType = DType.FLOAT) -> Tensor:
     return Tensor(dtype, shape_of((_rows(op), UNKNOWN_SIZE if columns is None else const(columns))))
 
 
-def _classified(op: Op, classes: int | None, labels: DType) -> Sequence[Tensor]:
-    """The label of each row, and its scores."""
-    op.may_fail("the attributes must fit the features")
-    return Tensor(labels, shape_of((_rows(op),))), _table(op, classes)
-
-
 @rule("Scaler", inputs="X", domain=ML, complete=True)
 def scaler(op: Op) -> Tensor:
     """(X - offset) * scale, as floats."""
     count = _count(op, "scale")
     if not count or count != _count(op, "offset"):
-        op.may_fail("scale and offset must have the same length")
+        runtime_needs(op, FALSE, "scale and offset must have the same length")
     runtime_needs(op, _per_feature(op, count), "scale and offset must fit the features")
     return Tensor(DType.FLOAT, op.tensor("X").shape)
 
@@ -80,7 +76,7 @@ def normalizer(op: Op) -> Tensor:
     shape = op.tensor("X").shape
     if shape.rank not in (1, 2):
         runtime_needs(op, UNKNOWN_RELATION if shape.is_top else FALSE, "X must have rank 1 or 2")
-    known_text(op, "norm", ("MAX", "L1", "L2"))
+    required_text(op, "norm", ("MAX", "L1", "L2"))
     return Tensor(DType.FLOAT, shape)
 
 
@@ -91,8 +87,13 @@ def imputer(op: Op) -> Tensor:
     count = _count(op, names.get(op.dtype("X"), ""))
     _require_values_of_one(op, *names.values())
     if not count:
-        op.may_fail("a value of the type of X must be given")
-    op.may_fail("the values must fit the features", unless=_per_feature(op, count))
+        is_told = op.dtype("X") in names
+        runtime_needs(op, FALSE if is_told else UNKNOWN_RELATION, "a value of the type of X must be given")
+    rank = op.tensor("X").shape.rank
+    if op.semantics != RUNTIME:
+        op.may_fail("the values must fit the features", unless=_per_feature(op, count))
+    elif not rank:
+        op.require(UNKNOWN_RELATION if rank is None else FALSE, "X must have features")
     return Tensor(op.dtype("X"), op.tensor("X").shape)
 
 
@@ -106,11 +107,16 @@ def binarizer(op: Op) -> Tensor:
 def one_hot_encoder(op: Op) -> Tensor:
     """A last axis with one column for each category."""
     shape, categories = op.tensor("X").shape, _count(op, "cats_int64s", "cats_strings")
-    if not op.integer("zeros", 1):
-        op.may_fail("every element must be a known category")
+    empty = UNKNOWN_RELATION if shape.is_top else disjunction(*(eq(size, 0) for size in shape))
+    skips = op.integer("zeros", 1) != 0
+    if not skips:
+        op.may_fail("every element must be a known category", unless=empty)
     _require_one_of(op, "cats_int64s", "cats_strings")
     if _count(op, "cats_strings" if op.dtype("X") is not DType.STRING else "cats_int64s"):
-        op.may_fail("the categories must have the type of X")
+        if op.semantics != RUNTIME or op.dtype("X") is DType.UNDEFINED:
+            op.may_fail("the categories must have the type of X")
+        elif not skips:
+            op.require(empty, "the categories must have the type of X")
     if not categories:
         op.ill_formed("OneHotEncoder must have categories, found none")
     return Tensor(DType.FLOAT, shape if shape.is_top else shape_of((*shape, const(categories))))
@@ -126,7 +132,8 @@ def _swapped(op: Op) -> Tensor:
 def label_encoder_1(op: Op) -> Tensor:
     """Strings to their places in a list, or places to strings."""
     if not _count(op, "classes_strings"):
-        op.may_fail("classes_strings must hold labels")
+        is_given = "classes_strings" in op.attributes
+        runtime_needs(op, UNKNOWN_RELATION if is_given else FALSE, "classes_strings must hold labels")
     return _swapped(op)
 
 
@@ -208,7 +215,11 @@ def linear_classifier(op: Op) -> Sequence[Tensor]:
     _linear(op, classes)
     if _count(op, "classlabels_strings") and _count(op, "classlabels_ints"):
         op.ill_formed("one of classlabels_strings and classlabels_ints must hold labels, found both")
-    if (classes, labels) != (1, 2) and (classes != labels or labels < 2):
+    if op.semantics == RUNTIME:
+        runs = labels in (0, 2) if classes == 1 else 0 < classes <= labels
+        whole = runs and _count(op, "coefficients") % classes == 0
+        op.require(TRUE if whole else FALSE, "each class must have a label, and as many coefficients")
+    elif (classes, labels) != (1, 2) and (classes != labels or labels < 2):
         op.may_fail("each class must have a label")
     if classes == 1 and labels == 2:
         classes = 2
@@ -217,41 +228,35 @@ def linear_classifier(op: Op) -> Sequence[Tensor]:
 
 def _linear(op: Op, targets: int) -> None:
     """Require a coefficient for each feature and target, and a known transformation."""
-    known_text(op, "post_transform", ("NONE", "SOFTMAX", "LOGISTIC", "SOFTMAX_ZERO", "PROBIT"))
+    required_text(op, "post_transform", POST_TRANSFORMS)
     shape, count = op.tensor("X").shape, _count(op, "coefficients")
-    fits = FALSE if not count or shape.is_top or len(shape) == 0 else eq(shape[-1] * targets, count)
-    op.may_fail("each feature must have a coefficient", unless=fits)
+    if "coefficients" not in op.attributes:
+        runtime_needs(op, FALSE, "attribute coefficients must be given")
+    if not targets or not shape.rank:
+        op.may_fail("each feature must have a coefficient")
+    else:
+        needed = shape[-1] * targets
+        runs_as(op, ge(count, needed), eq(needed, count), "each feature must have a coefficient")
 
 
 @rule("TreeEnsembleClassifier", inputs="X", outputs="Y Z", domain=ML, complete=True)
 def tree_ensemble_classifier(op: Op) -> Sequence[Tensor]:
     """Label and scores, one for each label."""
     labels = _count(op, "classlabels_strings", "classlabels_int64s")
-    if labels < 2:
+    if labels < 2 and (op.semantics != RUNTIME or _count(op, "classlabels_strings")):
         op.may_fail("onnxruntime may crash on a single class")
-    may_refuse_trees(op, "class", labels)
+    require_trees(op, "class", labels)
     return Tensor(_label_dtype(op), shape_of((_rows(op),))), _table(op, labels or None)
-
-
-@rule("SVMClassifier", inputs="X", outputs="Y Z", domain=ML)
-def svm_classifier(op: Op) -> Sequence[Tensor]:
-    """Label and scores: a probability or a plane for each class, else a vote for each pair."""
-    labels, vectors = _count(op, "classlabels_strings", "classlabels_ints"), op.ints("vectors_per_class") or []
-    scores = labels or None
-    if any(vectors):
-        if labels != len(vectors):
-            scores = None  # runtimes differ on which of the two counts
-        elif not _count(op, "prob_a"):
-            scores = max(labels * (labels - 1) // 2, 2)
-    return _classified(op, scores, _label_dtype(op))
 
 
 @rule("LinearRegressor", inputs="X", domain=ML, complete=True)
 def linear_regressor(op: Op) -> Tensor:
     """One column for each target."""
     targets = op.integer("targets", 1)
+    if targets < 1:
+        runtime_needs(op, FALSE, f"there must be a target, found {targets}")
     _linear(op, targets)
-    if _count(op, "intercepts") not in (0, targets):
+    if op.semantics != RUNTIME and _count(op, "intercepts") not in (0, targets):
         op.may_fail("each target must have an intercept")
     return _table(op, targets)
 
@@ -260,7 +265,7 @@ def linear_regressor(op: Op) -> Tensor:
 def tree_ensemble_regressor(op: Op) -> Tensor:
     """One column for each target."""
     targets = op.integer("n_targets")
-    may_refuse_trees(op, "target", targets or 0)
+    require_trees(op, "target", targets or 0)
     return _table(op, targets)
 
 
@@ -297,13 +302,6 @@ def _length(op: Op, name: str) -> int | None:
     if value.shape.rank is not None and value.shape.rank != 1:
         op.ill_formed(f"{name} must have one axis, found shape {value.shape}")
     return None if value.shape.concrete is None else value.shape.concrete[0]
-
-
-@rule("SVMRegressor", inputs="X", domain=ML)
-def svm_regressor(op: Op) -> Tensor:
-    """One number for each row."""
-    op.may_fail("the attributes must fit the features")
-    return _table(op, 1)
 
 
 @rule("ArrayFeatureExtractor", inputs="X Y", outputs="Z", domain=ML, complete=True)
@@ -351,8 +349,8 @@ def feature_vectorizer(op: Op) -> Tensor:
             op.require_equal(rows, found, "the inputs must have the same number of rows")
         rows = rows if rows is not None and found.is_unknown else found
     rows = UNKNOWN_SIZE if rows is None else rows
-    if len(inputs) > 1:
-        op.runtime_may_fail("onnxruntime may end the process without rows", unless=ge(rows, 1))
+    if any(sizes[:-1]):  # an input begins behind the features of another
+        op.runtime_requires(ge(rows, 1), "onnxruntime ends the process without rows")
     return Tensor(DType.FLOAT, shape_of((rows, const(sum(sizes)))))
 
 

@@ -9,7 +9,7 @@ from collections.abc import Sequence
 
 from absint.lattices.contents import Contents
 from absint.lattices.dtype import DType
-from absint.lattices.logic.relation import eq, ge
+from absint.lattices.logic.relation import FALSE, UNKNOWN_RELATION, eq, ge
 from absint.lattices.shape import SCALAR, TOP_SHAPE, shape_of
 from absint.lattices.terms.expr import UNKNOWN_SIZE, Dim, const
 from absint.lattices.terms.normal import ceildiv
@@ -62,7 +62,8 @@ def unfold_tensor(op: Op) -> Tensor:
     if size == 0:
         op.may_fail("the window must not be empty")
     if x.dtype not in (DType.FLOAT, DType.DOUBLE, DType.INT32, DType.INT64):
-        op.may_fail(f"onnxruntime unfolds floats, doubles and integers of 32 or 64 bits, found {x.dtype}")
+        runs = UNKNOWN_RELATION if x.dtype is DType.UNDEFINED else FALSE
+        op.require(runs, f"onnxruntime unfolds floats, doubles and integers of 32 or 64 bits, found {x.dtype}")
     if x.shape.is_top:
         op.may_fail("the axis must exist, and a window must fit it")
         return Tensor(x.dtype)

@@ -5,9 +5,11 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Final
 
-from absint.lattices.logic.relation import FALSE, ge
-from absint.transfer.caveats import known_text
+from absint.lattices.logic.relation import FALSE, TRUE, ge
+from absint.transfer.caveats import required_text, runtime_needs
+from absint.transfer.contrib.support_vectors import POST_TRANSFORMS
 from absint.transfer.op import Op
+from absint.transfer.semantics import RUNTIME
 
 _MODES: Final = frozenset({"BRANCH_LEQ", "BRANCH_LT", "BRANCH_GTE", "BRANCH_GT", "BRANCH_EQ", "BRANCH_NEQ", "LEAF"})
 _NODES: Final = (
@@ -20,26 +22,56 @@ Key = tuple[object, object]
 """The ids of a tree and of a node in it."""
 
 
-def may_refuse_trees(op: Op, leaves: str, results: int) -> None:
-    """State when onnxruntime may refuse the ensemble.
+def require_trees(op: Op, leaves: str, results: int) -> None:
+    """State what onnxruntime needs of the ensemble.
 
     Its leaves, in the attributes that begin with `leaves`, each give one or more of `results` results.
     """
-    known_text(op, "post_transform", ("NONE", "SOFTMAX", "LOGISTIC", "SOFTMAX_ZERO", "PROBIT"))
-    known_text(op, "aggregate_function", ("SUM", "AVERAGE", "MIN", "MAX"))
+    required_text(op, "post_transform", POST_TRANSFORMS)
+    required_text(op, "aggregate_function", ("SUM", "AVERAGE", "MIN", "MAX"))
     if any(name.endswith("_as_tensor") for name in op.attributes):
         op.may_fail("the tensors of the ensemble must fit its nodes")
-    if len(_list(op, "base_values")) not in (0, results):
+    elif not _is_read(op, leaves, results):
+        runtime_needs(op, FALSE, "the nodes of the ensemble must form trees, and each leaf must have a result")
+    count = len(_list(op, "base_values"))
+    if op.semantics != RUNTIME and count not in (0, results):
         op.may_fail("each result must have a base value")
+    elif count > 2 if leaves == "class" and results <= 2 else count not in (0, results):
+        runtime_needs(op, FALSE, "each result must have a base value")
     last = _last_feature(op, leaves, results)
     if last is None:
         op.may_fail("the nodes of the ensemble must form trees, and each leaf must have a result")
+    else:
+        _require_feature(op, last)
+
+
+def _require_feature(op: Op, last: int) -> None:
+    """X must have the last feature that a tree reads; onnxruntime takes a vector for rows of one feature."""
+    shape, reason = op.tensor("X").shape, f"X must have the feature {last} that a tree reads"
+    if shape.rank == 2:
+        op.require(ge(shape[1], last + 1), reason)
         return
-    shape = op.tensor("X").shape
-    if shape.rank != 2:
+    if shape.rank == 1 and op.semantics == RUNTIME:
+        op.require(TRUE if last < 1 else FALSE, reason)
+        op.load_risk("X must have rows of features, found a vector")
+    else:
         op.may_fail("onnxruntime needs rows of features")
-    fits = FALSE if shape.rank != 2 else ge(shape[1], last + 1)
-    op.may_fail(f"X must have the feature {last} that a tree reads", unless=fits)
+    op.may_fail(reason, unless=ge(shape[0], last + 1) if shape.rank == 1 else FALSE)
+
+
+def _is_read(op: Op, leaves: str, results: int) -> bool:
+    """onnxruntime reads the lists: they have the lengths, ids and modes that it checks."""
+    trees, ids, _, _, modes, _, _ = parts = [_list(op, name) for name in _NODES]
+    targets = [_list(op, f"{leaves}_{part}") for part in ("treeids", "nodeids", "ids", "weights")]
+    keys = set(zip(trees, ids, strict=False))
+    return (
+        results > 0
+        and len({*map(len, parts)}) == len({*map(len, targets)}) == 1
+        and len(keys) == len(trees)
+        and keys.issuperset(zip(targets[0], targets[1], strict=True))
+        and {*_MODES, "BRANCH_MEMBER"}.issuperset(modes)
+        and all(isinstance(number, int) and 0 <= number < results for number in targets[2])
+    )
 
 
 def _list(op: Op, name: str) -> Sequence[object]:
@@ -51,7 +83,7 @@ def _last_feature(op: Op, leaves: str, results: int) -> int | None:
     """The highest feature that a branch reads, -1 without any; None if the nodes form no trees or a leaf is wrong."""
     trees, ids, features, values, modes, yes, no = (_list(op, name) for name in _NODES)
     count = len(trees)
-    optional = (len(_list(op, name)) for name in _OPTIONAL)
+    optional = (len(_list(op, name)) for name in _OPTIONAL if op.semantics != RUNTIME)
     if not count or any(len(part) != count for part in (ids, features, values, modes, yes, no)):
         return None
     if any(size not in (0, count) for size in optional) or not _MODES.issuperset(modes):
@@ -91,4 +123,4 @@ def _have_results(op: Op, leaves: str, results: int, known: set[Key]) -> bool:
     return in_range and set(zip(trees, nodes, strict=True)) == known
 
 
-__all__ = ["may_refuse_trees"]
+__all__ = ["require_trees"]

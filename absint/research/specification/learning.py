@@ -163,7 +163,7 @@ def side_by_side(node: Node) -> Output:
         node.requires(equal(given.dims[-1], size), "an input must have the features that are said", unless=TRUE)
         own = given.dims[0] if given.rank == 2 else term(1)
         node.requires(equal(own, rows), "the inputs must have the same rows")
-    if len(sizes) > 1:
+    if any(sizes[:-1]):
         node.limits(rows >= 1, "onnxruntime aborts")
     return tensor([rows, sum(sizes)])
 
@@ -187,8 +187,8 @@ def linear_classes(node: Node) -> list[Output]:
     """A label for each row, and a score for each class; one score of two classes is doubled."""
     classes, rows, count = _count(node, "intercepts"), _rows(node), _count(node, "coefficients")
     reason = "each feature must have a coefficient for each class"
-    node.requires(equal(_features(node) * classes, count), reason)
-    node.limits(equal(_features(node) * classes, count), "onnxruntime may read beyond the coefficients")
+    needed = _features(node) * classes
+    node.requires(equal(needed, count), reason, unless=needed <= count)
     doubled = classes == 1 and _count(node, "classlabels_strings", "classlabels_ints") == 2
     return [tensor([rows]), tensor([rows, 2 if doubled else classes])]
 
