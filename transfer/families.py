@@ -62,7 +62,8 @@ FAMILIES: Final[Mapping[str, str]] = {
     "ai.onnx.ml": """
         contrib.ai_onnx_ml: Scaler Normalizer Imputer Binarizer OneHotEncoder LabelEncoder CategoryMapper
             LinearClassifier TreeEnsembleClassifier LinearRegressor TreeEnsembleRegressor TreeEnsemble
-            ArrayFeatureExtractor FeatureVectorizer ZipMap DictVectorizer CastMap
+            ArrayFeatureExtractor FeatureVectorizer ZipMap
+        contrib.maps: DictVectorizer CastMap
         contrib.support_vectors: SVMClassifier SVMRegressor
     """,
     "ai.onnx.preview": """

@@ -41,6 +41,11 @@ TREE = (
     "nodes_falsenodeids = [2, 0, 0], target_treeids = [0, 0], target_nodeids = [1, 2], target_ids = [0, 0], "
     "target_weights = [1.0, 2.0], n_targets = 1"
 )
+FLAT = (
+    "n_targets = 1, tree_roots = [0], nodes_featureids = [2], nodes_splits = float[1] {0.5}, "
+    "nodes_modes = uint8[1] {0}, nodes_truenodeids = [0], nodes_falsenodeids = [1], nodes_trueleafs = [1], "
+    "nodes_falseleafs = [1], leaf_targetids = [0, 0], leaf_weights = float[2] {1.0, 2.0}"
+)
 ROWS = "float[N, F] x"
 ML = "y = ai.onnx.ml."
 
@@ -85,6 +90,9 @@ CASES = {
     "the feature that a tree reads": Decided(
         ROWS, f"{ML}TreeEnsembleRegressor <{TREE}> (x)", {"N": 0, "F": 3}, {"N": 0, "F": 2}
     ),
+    "the feature that a flat tree reads": Decided(
+        ROWS, f"{ML}TreeEnsemble <{FLAT}> (x)", {"N": 0, "F": 3}, {"N": 0, "F": 2}, data=True
+    ),
     "categories of another type": Decided(
         ROWS, f'{ML}OneHotEncoder <cats_strings = ["a"], zeros = 0> (x)', {"N": 1, "F": 0}, {"N": 1, "F": 1}
     ),
@@ -102,8 +110,10 @@ TYPES = {1: np.float32, 7: np.int64, 9: np.bool_}
 @pytest.mark.parametrize("name", CASES)
 def test_sizes_decide(name: str) -> None:
     case = CASES[name]
+    version = 5 if case.node.startswith(f"{ML}TreeEnsemble <") else 3
     model = onnx.parser.parse_model(
-        f'<ir_version: 10, opset_import: ["": 20, "ai.onnx.ml": 3]> g ({case.inputs}) => (float y) {{ {case.node} }}'
+        f'<ir_version: 10, opset_import: ["": 20, "ai.onnx.ml": {version}]> '
+        f"g ({case.inputs}) => (float y) {{ {case.node} }}"
     )
     del model.graph.output[:]
     model.graph.output.add(name="y")

@@ -16,7 +16,6 @@ REASONS: Final[Mapping[str, str]] = {
         com.microsoft::BeamSearch com.microsoft::GreedySearch com.microsoft::Sampling
         com.microsoft::WhisperBeamSearch""",
     "the kernel checks the attributes of its trees against each other": "ai.onnx.ml::TreeEnsemble-5",
-    "the keys of a map decide": "ai.onnx.ml::CastMap ai.onnx.ml::DictVectorizer",
     "formats of packed weights decide": "com.microsoft::GatherPacked com.microsoft::MatMulFpQ4 com.microsoft::QMoE",
     "it needs past and present in one buffer": "com.microsoft::SparseAttention",
     "its kernel may end the process": "com.microsoft::MRotaryEmbedding com.microsoft::RotaryEmbedding",

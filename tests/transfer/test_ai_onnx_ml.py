@@ -14,6 +14,7 @@ from absint.lattices.value import MapOf, Tensor
 from absint.transfer.application import apply
 from absint.transfer.families import shipped
 from absint.transfer.op import Op
+from absint.transfer.semantics import RUNTIME
 from tests.transfer.harness import Arg, Case, apply_case, run_case, sizes
 
 ML = partial(Case, domain="ai.onnx.ml", opset=1)
@@ -300,6 +301,25 @@ def test_inputs_that_are_maps(name: str, attributes: dict[str, object], expect: 
     assert rule is not None
     value = MapOf(DType.STRING, Tensor(DType.FLOAT, SCALAR))
     assert str(apply(rule, Op(rule, [value], attributes, version=1)).outputs[0]) == expect
+
+
+@pytest.mark.parametrize(
+    ("name", "attributes", "doubts", "rejected"),
+    [
+        ("DictVectorizer", {"string_vocabulary": ["a"]}, 0, False),
+        ("DictVectorizer", {"int64_vocabulary": [1]}, 0, True),
+        ("CastMap", {"cast_to": "TO_INT64"}, 0, False),
+        ("CastMap", {"cast_to": "TO_BOOL"}, 0, True),
+        ("CastMap", {"map_form": "SPARSE", "max_map": 0}, 0, True),
+        ("CastMap", {"map_form": "SPARSE"}, 1, False),
+    ],
+)
+def test_what_onnxruntime_needs_of_maps(name: str, attributes: dict[str, object], doubts: int, rejected: bool) -> None:
+    rule = shipped().lookup("ai.onnx.ml", name, 1)
+    assert rule is not None
+    value = MapOf(DType.STRING, Tensor(DType.FLOAT, SCALAR))
+    found = apply(rule, Op(rule, [value], attributes, version=1, semantics=RUNTIME))
+    assert (len(found.possible_failures), found.rejected is not None) == (doubts, rejected)
 
 
 def test_a_large_tree_takes_time_in_its_nodes() -> None:

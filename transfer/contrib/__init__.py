@@ -1,6 +1,6 @@
 """Rules of other domains than ai.onnx. All but `ai_onnx_ml` are onnxruntime's.
 
-    classical models       ai_onnx_ml trees support_vectors
+    classical models       ai_onnx_ml trees support_vectors maps
     products               fused_products quantised_products packed_products experts
     convolutions           fused_convolutions
     attention              fused_attention multi_head_attention packed_attention sparse_attention decoder_attention

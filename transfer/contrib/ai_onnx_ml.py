@@ -10,12 +10,11 @@ from collections.abc import Iterable, Iterator, Sequence
 from absint.lattices.dtype import DTYPES, DType
 from absint.lattices.logic.relation import FALSE, TRUE, UNKNOWN_RELATION, Relation, conjunction, disjunction, eq, ge
 from absint.lattices.shape import SCALAR, shape_of
-from absint.lattices.terms.expr import ONE_EXPR, UNKNOWN_SIZE, Dim, Expr, Unknown, const
-from absint.lattices.terms.interval import Interval
+from absint.lattices.terms.expr import ONE_EXPR, UNKNOWN_SIZE, Dim, Expr, const
 from absint.lattices.value import MapOf, SequenceOf, Tensor, Value
 from absint.transfer.caveats import documents_exclude, required_text, runs_as, runtime_needs
 from absint.transfer.contrib.support_vectors import POST_TRANSFORMS
-from absint.transfer.contrib.trees import require_trees
+from absint.transfer.contrib.trees import require_read_features, require_trees
 from absint.transfer.op import Op
 from absint.transfer.rule import ML, rule
 from absint.transfer.semantics import RUNTIME
@@ -276,6 +275,7 @@ def tree_ensemble(op: Op) -> Tensor:
     _require_type(op, *_typed(op, "nodes_splits", "leaf_weights"))
     _require_lengths(op, "nodes_featureids", _NODES)
     _require_lengths(op, "leaf_targetids", ("leaf_weights",))
+    require_read_features(op)
     return _table(op, op.integer("n_targets"), op.dtype("X"))
 
 
@@ -369,28 +369,3 @@ def zip_map(op: Op) -> Value:
     if not shape.is_top and labels:
         op.require_equal(shape[-1], labels, "X must have a column for each label")
     return SequenceOf(MapOf(_label_dtype(op), Tensor(DType.FLOAT, SCALAR)), rows)
-
-
-@rule("DictVectorizer", inputs="X", domain=ML)
-def dict_vectorizer(op: Op) -> Tensor:
-    """The values of a map, in the order of a vocabulary."""
-    size = _count(op, "string_vocabulary", "int64_vocabulary")
-    return Tensor(_entry_dtype(op), shape_of((ONE_EXPR, const(size) if size else UNKNOWN_SIZE)))
-
-
-def _entry_dtype(op: Op) -> DType:
-    value = op.value("X")
-    entry = value.element if isinstance(value, MapOf) else None
-    return entry.dtype if isinstance(entry, Tensor) else DType.UNDEFINED
-
-
-@rule("CastMap", inputs="X", domain=ML)
-def cast_map(op: Op) -> Tensor:
-    """The values of a map in the order of the keys; a sparse one has `max_map` columns."""
-    casts = {"TO_FLOAT": DType.FLOAT, "TO_STRING": DType.STRING, "TO_INT64": DType.INT64}
-    dtype = casts.get(op.string("cast_to", "TO_FLOAT"), DType.UNDEFINED)
-    columns: Dim = Unknown(Interval(0, None))
-    if op.string("map_form", "DENSE") == "SPARSE":
-        columns = const(max(op.integer("max_map", 1), 0))
-    op.may_fail("the values must be castable")
-    return Tensor(dtype, shape_of((ONE_EXPR, columns)))

@@ -59,6 +59,33 @@ def _require_feature(op: Op, last: int) -> None:
     op.may_fail(reason, unless=ge(shape[0], last + 1) if shape.rank == 1 else FALSE)
 
 
+def require_read_features(op: Op) -> None:
+    """X must have the features that the trees of a TreeEnsemble read, as far as its nodes are in range."""
+    roots, features, yes, no, yes_leaves, no_leaves = lists = [op.ints(name) or [] for name in _FLAT]
+    if len({*map(len, lists[1:])}) > 1:
+        return
+    places, waiting, read = range(len(features)), [*roots], set[int]()
+    while waiting:
+        node = waiting.pop()
+        if node not in places:
+            return
+        if node in read:
+            continue
+        if node in roots and yes_leaves[node] and no_leaves[node] and yes[node] == no[node]:
+            continue  # a tree of one leaf
+        read.add(node)
+        waiting += [
+            child for child, is_leaf in ((yes[node], yes_leaves[node]), (no[node], no_leaves[node])) if not is_leaf
+        ]
+    if read:
+        _require_feature(op, max(features[node] for node in read))
+
+
+_FLAT: Final = (
+    "tree_roots", "nodes_featureids", "nodes_truenodeids", "nodes_falsenodeids", "nodes_trueleafs", "nodes_falseleafs",
+)  # fmt: skip
+
+
 def _is_read(op: Op, leaves: str, results: int) -> bool:
     """onnxruntime reads the lists: they have the lengths, ids and modes that it checks."""
     trees, ids, _, _, modes, _, _ = parts = [_list(op, name) for name in _NODES]
@@ -123,4 +150,4 @@ def _have_results(op: Op, leaves: str, results: int, known: set[Key]) -> bool:
     return in_range and set(zip(trees, nodes, strict=True)) == known
 
 
-__all__ = ["require_trees"]
+__all__ = ["require_read_features", "require_trees"]
