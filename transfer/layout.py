@@ -81,6 +81,7 @@ def tile_axis(op: Op) -> Tensor:
 @rule("Tile", inputs="input repeats", since=6, complete=True, elements=True)
 def tile(op: Op) -> Tensor:
     """numpy.tile, with one repeat for each axis."""
+    vector(op, "repeats")
     x, repeats = op.tensor("input"), op.integers("repeats")
     lengths = op.tensor("repeats").shape
     if repeats is None and lengths.rank == 1:
@@ -88,7 +89,6 @@ def tile(op: Op) -> Tensor:
     if repeats is None:
         op.may_fail("the repeats, which are unknown, must be one for each axis")
         return moved(x, shape_of((UNKNOWN_SIZE,) * len(x.shape)) if x.shape.rank is not None else TOP_SHAPE, unmoved)
-    vector(op, "repeats")
     if x.shape.is_top:
         op.may_fail("the repeats must be one for each axis, and the rank is unknown")
         return moved(x, shape_of((UNKNOWN_SIZE,) * len(repeats)), unmoved)

@@ -21,10 +21,12 @@ from absint.transfer.semantics import EITHER, RUNTIME
 def matmul(op: Op) -> Tensor:
     """numpy.matmul: contract the last axis of A with the last but one of B."""
     a, b, dtype = op.tensor("A"), op.tensor("B"), op.common_dtype("A", "B")
+    result = matmul_shape(op, a.shape, b.shape)
     if dtype in (DType.UINT32, DType.UINT64):
-        some = ge(a.shape.dims[-1], 1) if a.shape.rank else FALSE
-        op.runtime_may_fail(f"onnxruntime has no sum of nothing in {dtype}", unless=some)
-    return Tensor(dtype, matmul_shape(op, a.shape, b.shape))
+        some = ge(a.shape.dims[-1], 1) if a.shape.rank else UNKNOWN_RELATION
+        empty = UNKNOWN_RELATION if result.is_top else eq(result.size, 0)
+        op.runtime_requires(disjunction(some, empty), f"onnxruntime has no sum of nothing in {dtype}")
+    return Tensor(dtype, result)
 
 
 @rule("MatMulInteger", inputs="A B a_zero_point b_zero_point", complete=True, starred=True)

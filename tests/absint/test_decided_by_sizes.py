@@ -69,6 +69,9 @@ CASES = {
         "float[N] x, int64[A] a", "y = CumSum (x, a)", {"N": 0, "A": 2}, {"N": 2, "A": 2}, data=True
     ),
     "Trilu at several diagonals": Decided("float[2, 2] x, int64[A] a", "y = Trilu (x, a)", {"A": 1}, {"A": 2}),
+    "sums of nothing": Decided(
+        "uint32[N, K] x, uint32[K, M] z", "y = MatMul (x, z)", {"N": 0, "K": 0, "M": 2}, {"N": 1, "K": 0, "M": 2}
+    ),
     "Mod of nothing": Decided(
         "int64[M] x, float[N] z", "s = Shape (z) y = Mod (x, s)", {"M": 0, "N": 1}, {"M": 0, "N": 0}
     ),
@@ -104,7 +107,7 @@ CASES = {
         ends=True,
     ),
 }
-TYPES = {1: np.float32, 7: np.int64, 9: np.bool_}
+TYPES = {1: np.float32, 7: np.int64, 9: np.bool_, 12: np.uint32}
 
 
 @pytest.mark.parametrize("name", CASES)
