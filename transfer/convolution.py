@@ -26,8 +26,8 @@ from absint.lattices.value import Tensor
 from absint.transfer.caveats import not_empty, one_value, runtime_needs, same_dims
 from absint.transfer.op import Op
 from absint.transfer.rule import rule
-from absint.transfer.semantics import ONNX
-from absint.transfer.window import Window, as_size, kernel_of, pooled, slides, values_of, windows
+from absint.transfer.semantics import ONNX, RUNTIME
+from absint.transfer.window import CONVOLUTIONS, Window, as_size, kernel_of, pooled, slides, values_of, windows
 
 
 @rule("Conv", inputs="X W B", complete=True)
@@ -177,15 +177,17 @@ def _rank(op: Op, x: Shape, w: Shape, kernel: Sequence[Dim] | None) -> int | Non
     if rank < 2:
         op.reject(f"X must have rank 3 or more, found {x}")
     if rank == 2:
-        op.may_fail("X must have a spatial axis")
-    if rank > 5:
-        op.runtime_may_fail("onnxruntime needs one to three spatial axes")
+        runtime_needs(op, FALSE, "X must have a spatial axis")
     return rank
 
 
 def _windows(op: Op, kernel: Sequence[Dim]) -> list[Window]:
     for size in kernel:
-        op.may_fail("onnxruntime hangs on a kernel of size 0, unless there is nothing to convolve", unless=ge(size, 1))
+        if op.name == "ConvTranspose":
+            runtime_needs(op, ge(size, 1), "the kernel must not be empty")
+        else:
+            reason = "onnxruntime hangs on a kernel of size 0, unless there is nothing to convolve"
+            op.may_fail(reason, unless=ge(size, 1))
     found = windows(op, kernel)
     automatic = op.string("auto_pad", "NOTSET") or "NOTSET"
     if automatic != "NOTSET" and op.ints("pads"):
@@ -193,12 +195,8 @@ def _windows(op: Op, kernel: Sequence[Dim]) -> list[Window]:
     for window in found:
         if window.before < 0 or window.after < 0:
             op.load_risk(f"pads must not be negative, found {op.ints('pads')}")
-        if window.same and window.dilation != 1:
-            reason = "onnxruntime needs dilations of 1 with SAME padding"
-            if op.name == "Conv":
-                op.runtime_requires(FALSE, reason)
-            else:
-                op.runtime_may_fail(reason)
+        if window.same and window.dilation != 1 and op.name in CONVOLUTIONS:
+            op.runtime_requires(FALSE, "onnxruntime needs dilations of 1 with SAME padding")
     return found
 
 
@@ -245,13 +243,11 @@ def conv_transpose(op: Op) -> Tensor:
 
 def _transposed(op: Op, spatial: Sequence[Dim], found: Sequence[Window]) -> list[Dim]:
     extra = _output_padding(op, found)
-    for axis, size in enumerate(spatial):
-        op.may_fail(f"onnxruntime needs a spatial axis {axis} that is not empty", unless=ge(size, 1))
     given = values_of(op, "output_shape")
-    if given:
-        op.may_fail("output_shape must be possible for the input and the window")
-        if len(given) not in (len(spatial), len(spatial) + 2):
-            op.reject(f"output_shape must have {len(spatial)} values, found {len(given)}")
+    if given and len(given) not in (len(spatial), len(spatial) + 2):
+        op.reject(f"output_shape must have {len(spatial)} values, found {len(given)}")
+    if given and len(given) != len(spatial):
+        op.load_risk(f"output_shape must have {len(spatial)} values, found {len(given)}")
     stated = given[len(given) - len(spatial) :] if given else [-1] * len(spatial)
     if any(size == 0 or size < -1 for size in stated):
         op.reject(f"output_shape must be positive, found {given}")
@@ -259,7 +255,9 @@ def _transposed(op: Op, spatial: Sequence[Dim], found: Sequence[Window]) -> list
         op.load_risk(f"output_shape must not be negative, found {given}")
     sizes = []
     for axis, (size, window) in enumerate(zip(spatial, found, strict=True)):
+        _require_some(op, size, axis, explicit=stated[axis] > 0 or extra[axis] > 0)
         if stated[axis] > 0:
+            _require_reachable(op, stated[axis], size, window, extra[axis])
             sizes.append(Dim(stated[axis]))
             continue
         result = _grown(size, window, extra[axis])
@@ -270,10 +268,30 @@ def _transposed(op: Op, spatial: Sequence[Dim], found: Sequence[Window]) -> list
     return sizes
 
 
+def _require_some(op: Op, size: Dim, axis: int, *, explicit: bool) -> None:
+    """onnxruntime spreads an empty axis only where neither the output's size nor its padding is `explicit`."""
+    reason = f"spatial axis {axis} must not be empty"
+    if explicit:
+        runtime_needs(op, ge(size, 1), reason)
+    elif op.semantics != RUNTIME:
+        op.may_fail(reason, unless=ge(size, 1))
+
+
+def _require_reachable(op: Op, output: int, size: Dim, window: Window, extra: int) -> None:
+    """onnxruntime cuts to the output size by pads, and enlarges by less than a stride."""
+    full = _spread(size, window, extra)
+    most = full if op.semantics == ONNX else full + (window.stride - 1 - extra)
+    runtime_needs(op, ge(most, output), "output_shape must be possible for the input and the window")
+
+
+def _spread(size: Dim, window: Window, extra: int) -> Dim:
+    return window.stride * (size - 1) + extra + window.span
+
+
 @remembered
 def _grown(size: Dim, window: Window, extra: int) -> Dim:
     """The size of an axis that the window spreads out, with this output padding."""
-    full = window.stride * (size - 1) + extra + window.span
+    full = _spread(size, window, extra)
     # SAME cuts the output to stride*N and never enlarges it (onnxruntime).
     cut = maximum(full - window.stride * size, 0) if window.same else Dim(window.before + window.after)
     return as_size(full - cut)

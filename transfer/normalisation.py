@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
 from absint.lattices.dtype import DType
 from absint.lattices.logic.relation import (
     FALSE,
@@ -16,13 +14,14 @@ from absint.lattices.logic.relation import (
     eq,
     ge,
     ite,
+    le,
 )
 from absint.lattices.logic.truth import YES
 from absint.lattices.shape import TOP_SHAPE, Shape, shape_of
 from absint.lattices.starred import place, with_size
 from absint.lattices.terms.expr import UNKNOWN_SIZE, Dim, Expr
 from absint.lattices.value import Tensor
-from absint.transfer.caveats import not_empty, runtime_needs
+from absint.transfer.caveats import not_empty, runs_as, runtime_needs, same_dims
 from absint.transfer.elements.conversion import element_type
 from absint.transfer.op import Op
 from absint.transfer.rule import rule
@@ -121,22 +120,14 @@ def group_normalization(op: Op) -> Tensor:
     channels = _channels(x.shape)
     if x.shape.is_top or len(x.shape) < 2:
         op.may_fail("X must have a batch and channels")
-    reason = "onnxruntime cannot reshape an empty X"
-    if x.shape.rank in (2, 3):
-        op.runtime_requires(conjunction(*(ge(size, 1) for size in x.shape)), reason)
-    else:
-        not_empty(op, reason, x.shape)
-    empty = [eq(size, 0) for size in x.shape if not size.is_unknown] if not x.shape.is_top else []
+    _reshape_to_groups(op, x.shape, groups)
+    empty = UNKNOWN_RELATION if x.shape.is_top else disjunction(*(eq(size, 0) for size in x.shape))
     if op.semantics == ONNX:
-        empty = []
-    is_known = not x.shape.is_top and not x.shape.has_unknown
-    if is_known or op.semantics == ONNX:
-        op.require(disjunction(divisible(channels, groups), *empty), "channels must be a multiple of num_groups")
-    else:
-        op.may_fail("channels must be a multiple of num_groups")
+        empty = FALSE
+    op.require(disjunction(divisible(channels, groups), empty), "channels must be a multiple of num_groups")
     size = channels if op.version >= 21 else Dim(groups)
     for name in ("scale", "bias"):
-        _require_by_group(op, name, size, empty, is_known=is_known)
+        _require_by_group(op, name, size, empty)
     dims = x.shape.dims if x.shape.rank else ()
     if len(dims) > 1 and op.semantics != ONNX and op.decide(ge(channels, 1)) is not YES:
         # 0 channels may broadcast with scale and bias
@@ -145,20 +136,27 @@ def group_normalization(op: Op) -> Tensor:
     return Tensor(op.common_dtype("X", "scale", "bias"), shape_of(dims) if dims else x.shape)
 
 
-def _require_by_group(op: Op, name: str, size: Dim, empty: Sequence[Relation], *, is_known: bool) -> None:
-    """A vector by the specification; onnxruntime runs the operator's function body, which reshapes or broadcasts it.
+def _reshape_to_groups(op: Op, shape: Shape, groups: int) -> None:
+    """onnxruntime runs the operator's function body, in which a size 0 stands for that of the input on that axis."""
+    reason = "onnxruntime cannot reshape an empty X"
+    if shape.is_top or len(shape) < 2:
+        not_empty(op, reason, shape)
+        return
+    some = conjunction(*(ge(size, 1) for size in shape))
+    if len(shape) < 4:
+        op.runtime_requires(some, reason)
+        return
+    batch, channels, first, *rest = shape
+    kept = conjunction(eq(first, 0), le(channels, groups - 1), *(ge(size, 1) for size in (batch, *rest)))
+    op.runtime_requires(disjunction(some, kept), reason)
+    op.runtime_may_fail(reason, unless=some)
 
-    It takes any where X is `empty`. `is_known`: the sizes of X are.
-    """
+
+def _require_by_group(op: Op, name: str, size: Dim, empty: Relation) -> None:
+    """A vector by the specification; onnxruntime reshapes and broadcasts it, and takes any where X is `empty`."""
     shape = op.tensor(name).shape
-    reason = f"{name} must have one value for each channel"
-    if op.semantics == ONNX:
-        op.require_rank(shape, 1, name)
-        op.require_equal(UNKNOWN_SIZE if shape.is_top else shape[0], size, reason)
-    elif shape.is_top or len(shape) != 1 or not is_known:
-        op.may_fail(reason)
-    else:
-        op.require(disjunction(eq(shape[0], size), eq(shape[0], 1), *empty), reason)
+    runs = disjunction(eq(shape.size, size), eq(shape.size, 1), empty)
+    runs_as(op, runs, same_dims(shape, [size]), f"{name} must have one value for each channel")
 
 
 @rule(
@@ -174,14 +172,12 @@ def batch_normalization_7(op: Op) -> tuple[Tensor, ...]:
     x = op.tensor("X")
     if op.outputs > 1:
         op.runtime_may_fail("onnxruntime computes no statistics")
-    if not x.shape.rank:
-        op.may_fail("X must have channels")
-    if op.integer("spatial", 1) != 1:
-        op.may_fail("the parameters must have the shape of X without its batch")
+    _need_channels(op, x.shape)
     if op.integer("spatial", 1) == 1:  # onnxruntime takes any other number for 0
         _require_vectors(op, _channels(x.shape), "scale", "B", "mean", "var")
         statistics = shape_of((_vector_size(op, _channels(x.shape), "scale", "B", "mean", "var"),))
     else:
+        _require_planes(op, x.shape, "scale", "B", "mean", "var")
         statistics = op.tensor("mean").shape
     dtype = op.common_dtype("X", "scale", "B", "mean", "var")
     return Tensor(dtype, x.shape), *(Tensor(dtype, statistics) for _ in range(4))
@@ -199,10 +195,7 @@ def batch_normalization(op: Op) -> tuple[Tensor, ...]:
     """Normalised by channel: the shape of X; in training mode also the running mean and variance of each channel."""
     x = op.tensor("X")
     channels = _channels(x.shape)
-    if x.shape.is_top:
-        op.may_fail("X must have rank 1 or more")
-    elif len(x.shape) == 0:
-        op.may_fail("X must have channels, found a scalar")
+    _need_channels(op, x.shape)
     if op.outputs > 1 and not op.integer("training_mode", 0):
         op.may_fail("running statistics are outputs in training mode only")
     if op.integer("training_mode", 0):
@@ -213,6 +206,21 @@ def batch_normalization(op: Op) -> tuple[Tensor, ...]:
     normalised = op.common_dtype("X", "scale", "B") if op.version < 15 else op.dtype("X")
     moving = op.common_dtype("input_mean", "input_var")
     return Tensor(normalised, x.shape), Tensor(moving, statistics), Tensor(moving, statistics)
+
+
+def _need_channels(op: Op, shape: Shape) -> None:
+    has_axis = UNKNOWN_RELATION if shape.is_top else TRUE if len(shape) else FALSE
+    runtime_needs(op, has_axis, "X must have channels, found a scalar" if shape.rank == 0 else "X must have channels")
+
+
+def _require_planes(op: Op, shape: Shape, *names: str) -> None:
+    """Require one value for each place of an image in these inputs."""
+    if shape.is_top or op.version < 7:
+        op.may_fail("the parameters must have the shape of X without its batch")
+    else:
+        dims = (_channels(shape), *shape[2:])
+        for name in names:
+            op.require(same_dims(op.tensor(name).shape, dims), f"{name} must have the shape of X without its batch")
 
 
 def _channels(shape: Shape) -> Dim:

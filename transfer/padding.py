@@ -2,21 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Final
 
 from absint.lattices.block import Block
 from absint.lattices.contents import Contents, Element, join_elements
-from absint.lattices.logic.relation import FALSE, conjunction, disjunction, eq, ge, le
-from absint.lattices.shape import TOP_SHAPE, shape_of
+from absint.lattices.logic.relation import FALSE, TRUE, UNKNOWN_RELATION, conjunction, disjunction, eq, ge, le, one_of
+from absint.lattices.shape import TOP_SHAPE, Shape, shape_of
 from absint.lattices.terms.expr import UNKNOWN_SIZE, Dim, Expr
 from absint.lattices.terms.interval import Interval
 from absint.lattices.terms.normal import maximum
 from absint.lattices.value import Tensor
+from absint.transfer.caveats import runs_as, runtime_needs, vector
 from absint.transfer.elements.cases import is_natural, least
 from absint.transfer.elements.rearrange import zero
 from absint.transfer.op import Op
 from absint.transfer.rule import rule
+from absint.transfer.semantics import RUNTIME
 
 Pads = tuple[Dim, Dim]
 """The elements added before and after one axis; negative numbers remove elements."""
@@ -34,14 +36,23 @@ def pad(op: Op) -> Tensor:
     """numpy.pad on the given axes, by default all: pads before each axis, then after each; negative pads crop."""
     x, pads = op.tensor("data"), op.integers("pads")
     axes = op.constants("axes") if op.has("axes") else None
-    if pads is None and op.has("pads") and x.shape.rank is not None and not op.has("axes"):
-        op.may_fail("pads must have two values for each axis")
+    _require_row(op, op.tensor("pads").shape)
+    vector(op, "axes")
+    if pads is None and x.shape.rank is not None and not op.has("axes"):
+        op.require_equal(op.tensor("pads").shape.size, 2 * len(x.shape), "pads must have two values for each axis")
         pads = [UNKNOWN_SIZE] * (2 * len(x.shape))
     if pads is None or (op.has("axes") and axes is None):
         op.may_fail("the pads or their axes, which are unknown, must fit the rank")
         shape = TOP_SHAPE if x.shape.is_top else shape_of((UNKNOWN_SIZE,) * len(x.shape))
         return Tensor(x.dtype, shape, _padded_fill(op, x, None))
     return _pad(op, pads, axes)
+
+
+def _require_row(op: Op, pads: Shape) -> None:
+    """onnxruntime takes a row of a matrix for a vector."""
+    if not pads.is_top:
+        is_row = eq(pads[0], 1) if len(pads) == 2 else FALSE
+        runs_as(op, TRUE if len(pads) == 1 else is_row, eq(len(pads), 1), "pads must be a vector")
 
 
 def _pad(op: Op, pads: Sequence[Dim], axes: Sequence[int] | None) -> Tensor:
@@ -55,8 +66,11 @@ def _pad(op: Op, pads: Sequence[Dim], axes: Sequence[int] | None) -> Tensor:
         return Tensor(x.dtype, shape, _padded_fill(op, x, pads))
     rank = len(x.shape)
     if rank == 0:
-        op.runtime_may_fail("onnxruntime does not pad scalars")
-    _may_refuse_constant(op)
+        op.runtime_requires(FALSE, "onnxruntime does not pad scalars")
+    if "constant_value" in op.rule.inputs and op.has("constant_value"):  # of any rank, in every mode
+        constant = op.tensor("constant_value").shape
+        one = UNKNOWN_RELATION if constant.is_top else conjunction(*(eq(dim, 1) for dim in constant))
+        runtime_needs(op, one, "constant_value must be one element")
     at = list(range(rank)) if axes is None else [op.axis(axis, rank, "axes") for axis in axes]
     if len(pads) != 2 * len(at):
         op.reject(f"pads must have {2 * len(at)} values, found {len(pads)}")
@@ -69,21 +83,11 @@ def _pad(op: Op, pads: Sequence[Dim], axes: Sequence[int] | None) -> Tensor:
         op.may_fail(f"mode must be constant, edge, reflect or wrap, found {mode}")
     dims = tuple(_padded(op, i, d, added[i], mode) if i in added else d for i, d in enumerate(x.shape))
     if mode == "wrap":
-        op.may_fail("onnxruntime does not wrap empty tensors", unless=conjunction(*(ge(d, 1) for d in x.shape)))
+        runtime_needs(op, conjunction(*(ge(d, 1) for d in x.shape)), "onnxruntime does not wrap empty tensors")
+    _check_extents(op, x.shape, dims, added, mode)
     result = shape_of(dims)
     fill = _padded_fill(op, x, pads)
     return Tensor(x.dtype, result, fill or (_padded_contents(op, x, added) if result.concrete is not None else None))
-
-
-def _may_refuse_constant(op: Op) -> None:
-    """onnxruntime needs one element in every mode, of any rank; only mode `constant` reads it."""
-    if "constant_value" not in op.rule.inputs or not op.has("constant_value"):
-        return
-    shape, reason = op.tensor("constant_value").shape, "constant_value must be one element"
-    if shape.is_top:
-        op.may_fail(reason)
-        return
-    op.may_fail(reason, unless=conjunction(*(FALSE if d.is_unknown else eq(d, 1) for d in shape)))
 
 
 def _padded(op: Op, axis: int, size: Dim, added: Pads, mode: str) -> Dim:
@@ -96,20 +100,26 @@ def _padded(op: Op, axis: int, size: Dim, added: Pads, mode: str) -> Dim:
     if mode != "constant" and not (before.const == 0 and after.const == 0):
         grows_from_nothing = disjunction(ge(size, 1), le(before + after, 0))
         op.require(grows_from_nothing, f"axis {axis} must not be empty where mode {mode} extends it")
-        _check_extent(op, axis, size, added, mode)
     return result
 
 
-def _check_extent(op: Op, axis: int, size: Dim, added: Pads, mode: str) -> None:
-    """onnxruntime (not ONNX) needs elements after cropping, and enough of them to reflect."""
-    left = size + least(op.facts, added[0], 0) + least(op.facts, added[1], 0)
-    if left is not size:
-        kept = disjunction(ge(left, 1), conjunction(*(ge(pad, 0) for pad in added)))
-        op.may_fail(f"mode {mode} needs elements on axis {axis} after cropping", unless=kept)
-    if mode == "reflect":
-        unchanged = conjunction(*(eq(pad, 0) for pad in added))
-        fits = disjunction(conjunction(*(ge(left - 1, pad) for pad in added)), unchanged)
-        op.runtime_may_fail(f"onnxruntime reflects axis {axis} by less than its size", unless=fits)
+def _check_extents(op: Op, shape: Shape, dims: Sequence[Dim], added: Mapping[int, Pads], mode: str) -> None:
+    """onnxruntime (not ONNX) needs elements after cropping, enough to reflect, unless it makes nothing of nothing."""
+    nothing = FALSE
+    if op.semantics == RUNTIME:
+        nothing = conjunction(*(disjunction(*(eq(size, 0) for size in sizes)) for sizes in (shape, dims)))
+    for axis, pads in added.items():
+        known = all(isinstance(pad, Expr) for pad in pads)
+        if mode == "constant" or not known or all(eq(pad, 0) is TRUE for pad in pads):
+            continue
+        left = shape[axis] + least(op.facts, pads[0], 0) + least(op.facts, pads[1], 0)
+        if left is not shape[axis]:
+            kept = disjunction(ge(left, 1), conjunction(*(ge(pad, 0) for pad in pads)), nothing)
+            runtime_needs(op, kept, f"mode {mode} needs elements on axis {axis} after cropping")
+        if mode == "reflect":
+            unchanged = conjunction(*(eq(pad, 0) for pad in pads))
+            fits = disjunction(conjunction(*(ge(left - 1, pad) for pad in pads)), unchanged, nothing)
+            op.runtime_requires(fits, f"onnxruntime reflects axis {axis} by less than its size")
 
 
 def _padded_fill(op: Op, x: Tensor, pads: Sequence[Dim] | None) -> Contents | None:
@@ -163,6 +173,14 @@ _LARGEST: Final = 1024
 _CROPPED: Final = Interval(None, 0)
 
 
+def _targets(op: Op) -> Dim:
+    """The number of target sizes. onnxruntime takes a scalar, or a single size, for all axes."""
+    shape = op.tensor("shape").shape
+    if not shape.is_top and len(shape) != 1:
+        runs_as(op, FALSE if len(shape) else TRUE, FALSE, f"shape must be a vector, found rank {len(shape)}")
+    return UNKNOWN_SIZE if shape.is_top else shape[0] if len(shape) else Dim(1)
+
+
 @rule("CenterCropPad", inputs="input_data shape", outputs="output_data", complete=True)
 def center_crop_pad(op: Op) -> Tensor:
     """The given axes, by default all, cropped or padded around the centre to the target."""
@@ -173,10 +191,16 @@ def center_crop_pad(op: Op) -> Tensor:
         return Tensor(x.dtype, shape_of((UNKNOWN_SIZE,) * len(target)) if known and target else TOP_SHAPE)
     rank = len(x.shape)
     if rank == 0:
-        op.runtime_may_fail("onnxruntime does not pad scalars")
+        op.runtime_requires(FALSE, "onnxruntime does not pad scalars")
     at = list(range(rank)) if axes is None else [op.axis(axis, rank, "axes") for axis in axes]
-    if target is None or len(target) != len(at) or len(set(at)) < len(at):
-        op.may_fail("the target must have one size for each axis")
+    if len(set(at)) < len(at):
+        runtime_needs(op, FALSE, f"axes must not repeat an axis, found {axes}")
+        return Tensor(x.dtype, shape_of((UNKNOWN_SIZE,) * rank))
+    count = _targets(op)
+    runs_as(op, one_of(count, (1, len(at))), eq(count, len(at)), "the target must have one size for each axis")
+    if target is not None and len(target) == 1:
+        target *= len(at)
+    if target is None or len(target) != len(at):
         return Tensor(x.dtype, shape_of((UNKNOWN_SIZE,) * rank))
     dims = list(x.shape)
     for axis, size in zip(at, target, strict=True):

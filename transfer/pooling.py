@@ -78,7 +78,7 @@ def _check_rank(op: Op, rank: int) -> None:
     if rank < 2:
         op.reject(f"X must have rank 3 or more, found rank {rank}")
     if rank == 2:
-        op.may_fail("X must have a spatial axis")
+        runtime_needs(op, FALSE, "X must have a spatial axis")
     if rank > 5:
         reason = "onnxruntime pools at most three spatial axes"
         op.runtime_may_fail(reason) if op.rule.domain else op.runtime_requires(FALSE, reason)

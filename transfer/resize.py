@@ -41,7 +41,7 @@ from absint.transfer.elements.rounded import converted, of_integer, to_integer
 from absint.transfer.op import Op
 from absint.transfer.resize_modes import supported
 from absint.transfer.rule import rule
-from absint.transfer.semantics import ONNX
+from absint.transfer.semantics import ONNX, RUNTIME
 from absint.transfer.window import as_size
 
 EXACT: Final = 1 << 24
@@ -157,14 +157,17 @@ def _scaled(op: Op, x: Tensor, scales: Sequence[Element] | None, least: int = 0)
         reason = f"scales must have {len(dims)} values, found {len(scales)}"
         if op.semantics == ONNX:
             op.reject(reason)
-        op.note(reason)  # onnxruntime ignores the others
+        # onnxruntime returns an empty result before it compares the numbers.
+        pairs = enumerate(zip(dims, scales, strict=False))
+        results = [_scale(op, size, scale, axis, least) for axis, (size, scale) in pairs]
+        op.require(disjunction(*(eq(size, 0) for size in results)), f"{reason}, unless the result is empty")
         return _kept(op, x)
     unchanged: list[Relation] = [TRUE] * len(dims)
     for axis, scale in zip(_axes(op, len(dims), len(scales), "scales"), scales, strict=True):
         dims[axis] = _scale(op, dims[axis], scale, axis, least)
         value = scale.fraction if isinstance(scale, Real) else None
         unchanged[axis] = UNKNOWN_RELATION if value is None else TRUE if value == 1 else FALSE
-    supported(op, len(dims), unchanged)
+    supported(op, dims, unchanged)
     return Tensor(x.dtype, shape_of(tuple(dims)))
 
 
@@ -252,7 +255,7 @@ def _sized(op: Op, x: Tensor) -> Tensor:
         _check_size(op, before, size, axis)
         unchanged[axis] = eq(before, size)
         dims[axis] = as_size(size)
-    supported(op, len(dims), unchanged)
+    supported(op, dims, unchanged)
     return Tensor(x.dtype, shape_of(tuple(dims)))
 
 
@@ -266,8 +269,10 @@ def _check_size(op: Op, before: Dim, size: Dim, axis: int) -> None:
     reason = f"axis {axis} must stay empty or stay non-empty"
     if _stretches(op):
         runtime_needs(op, both, reason)
-    else:
-        op.may_fail(reason, unless=both)
+        return
+    if op.semantics == RUNTIME:
+        op.require(disjunction(ge(before, 1), eq(size, 0)), reason)
+    op.may_fail(reason, unless=both)
 
 
 def _stretches(op: Op) -> bool:

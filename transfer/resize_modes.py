@@ -6,7 +6,9 @@ from collections.abc import Mapping, Sequence
 from typing import Final
 
 from absint.lattices.dtype import DType
-from absint.lattices.logic.relation import FALSE, UNKNOWN_RELATION, Relation, conjunction, disjunction
+from absint.lattices.logic.relation import FALSE, Relation, conjunction, disjunction, eq
+from absint.lattices.terms.expr import Dim, const
+from absint.transfer.caveats import runs_as, runtime_needs, same_dims
 from absint.transfer.op import Op
 
 _MODES: Final[Mapping[str, frozenset[str]]] = {
@@ -24,10 +26,13 @@ _LINEAR_RANKS: Final = frozenset({2, 3, 4, 5})
 _CUBIC_RANKS: Final = frozenset({2, 4})
 
 
-def supported(op: Op, rank: int, unchanged: Sequence[Relation]) -> None:
-    """State where onnxruntime may refuse the mode; `unchanged` holds where each axis keeps its size."""
-    if rank == 0:
-        op.may_fail("X must have an axis, found a scalar")
+def supported(op: Op, dims: Sequence[Dim], unchanged: Sequence[Relation]) -> None:
+    """State where onnxruntime refuses the mode, for results of these sizes.
+
+    `unchanged` holds where each axis keeps its size.
+    """
+    if not dims:
+        runtime_needs(op, FALSE, "X must have an axis, found a scalar")
     mode = op.string("mode", "nearest")
     is_resize = op.name == "Resize"
     if mode not in ("nearest", "linear", "cubic")[: 3 if is_resize and op.version >= 11 else 2]:
@@ -43,36 +48,38 @@ def supported(op: Op, rank: int, unchanged: Sequence[Relation]) -> None:
     if op.integer("exclude_outside", 0) and mode != "cubic" and not (antialias and mode == "linear"):
         op.may_fail("onnxruntime takes exclude_outside only in cubic mode, or in linear mode with antialias")
     if op.string("coordinate_transformation_mode") == "tf_crop_and_resize":
-        _needs_region(op, rank)
+        _needs_region(op, dims)
     if mode != "nearest":
-        _interpolated(op, mode, rank, unchanged, antialias)
+        _interpolated(op, mode, unchanged, antialias)
 
 
-def _needs_region(op: Op, rank: int) -> None:
-    shape = op.tensor("roi").shape if op.has("roi") else None
-    count = None if shape is None or shape.concrete is None else shape.concrete
-    axes = op.ints("axes")
-    if count != (2 * (rank if axes is None else len(axes)),):
-        op.may_fail("roi must have two values for each axis")
+def _needs_region(op: Op, dims: Sequence[Dim]) -> None:
+    """onnxruntime takes a region of all axes, of any rank, and any where there are no `axes` and no elements."""
+    reason, axes = "roi must have two values for each axis", op.ints("axes")
+    if not op.has("roi"):
+        op.may_fail(reason)
+        return
+    shape, count = op.tensor("roi").shape, 2 * len(dims if axes is None else axes)
+    nothing = () if axes else (eq(size, 0) for size in dims)
+    runs = disjunction(eq(shape.size, count), eq(shape.size, 2 * len(dims)), *nothing)
+    runs_as(op, runs, same_dims(shape, [const(count)]), reason)
 
 
-def _interpolated(op: Op, mode: str, rank: int, unchanged: Sequence[Relation], antialias: bool) -> None:
+def _interpolated(op: Op, mode: str, unchanged: Sequence[Relation], antialias: bool) -> None:
     """State the limits of linear and cubic interpolation: the inner axes, at a few ranks."""
+    rank = len(unchanged)
     if rank not in (_LINEAR_RANKS if mode == "linear" else _CUBIC_RANKS):
-        op.runtime_may_fail(f"onnxruntime has no {mode} mode of rank {rank}")
+        op.runtime_requires(FALSE, f"onnxruntime has no {mode} mode of rank {rank}")
         return
     if mode == "cubic" and op.dtype("X") is not DType.FLOAT:
         op.runtime_may_fail("onnxruntime has the cubic mode for float32 only")
     if rank > 3:
-        outer = _kept(unchanged[:2])
-        if mode == "linear" and rank == 4 and not antialias and op.dtype("X") is DType.FLOAT:
-            outer = disjunction(outer, _kept([unchanged[0], unchanged[3]]))
-        op.runtime_may_fail(f"onnxruntime scales only the inner axes of rank {rank} in {mode} mode", unless=outer)
-
-
-def _kept(unchanged: Sequence[Relation]) -> Relation:
-    """The relation that all axes keep their size; FALSE if it is unknown."""
-    return FALSE if UNKNOWN_RELATION in unchanged else conjunction(*unchanged)
+        reason = f"onnxruntime scales only the inner axes of rank {rank} in {mode} mode"
+        outer = conjunction(*unchanged[:2])
+        either = disjunction(outer, conjunction(unchanged[0], unchanged[3])) if rank == 4 else outer
+        op.runtime_requires(either, reason)
+        if mode != "linear" or antialias or op.dtype("X") is not DType.FLOAT:
+            op.runtime_may_fail(reason, unless=outer)
 
 
 __all__ = ["supported"]

@@ -21,10 +21,14 @@ from absint.lattices.terms.expr import NATURAL, UNKNOWN_SIZE, Dim, Expr, Unknown
 from absint.lattices.terms.intern import remembered
 from absint.lattices.terms.normal import ceildiv, floordiv, maximum, minimum, truncdiv
 from absint.lattices.terms.sign import nonneg
+from absint.transfer.caveats import documents_exclude
 from absint.transfer.op import Op
 from absint.transfer.semantics import ONNX
 
 SAME = ("SAME_UPPER", "SAME_LOWER")
+
+CONVOLUTIONS = ("Conv", "ConvInteger", "QLinearConv")
+"""Operators whose kernels read the attributes of a window alike."""
 
 
 class Window(NamedTuple):
@@ -49,7 +53,10 @@ def _span(kernel: Dim, dilation: int) -> Dim:
 
 
 def windows(op: Op, kernel: Sequence[Dim]) -> list[Window]:
-    """One window for each spatial axis, from the attributes strides, dilations, pads and auto_pad."""
+    """One window for each spatial axis, from the attributes strides, dilations, pads and auto_pad.
+
+    Kernels of CONVOLUTIONS ignore further values; all others refuse them.
+    """
     rank = len(kernel)
     strides, dilations = _positive(op, "strides", rank), _positive(op, "dilations", rank)
     auto_pad = op.string("auto_pad", "NOTSET") or "NOTSET"
@@ -63,8 +70,8 @@ def windows(op: Op, kernel: Sequence[Dim]) -> list[Window]:
         pads = []
     elif pads and len(pads) < 2 * rank:
         op.reject(f"pads must have {2 * rank} values, found {len(pads)}")
-    elif len(pads) > 2 * rank:
-        op.may_fail(f"pads must have {2 * rank} values, found {len(pads)}, of which Conv takes the first")
+    else:
+        _refuse_further(op, "pads", pads, 2 * rank)
     pads = pads or [0] * (2 * rank)
     return [Window(kernel[i], strides[i], dilations[i], pads[i], pads[i + rank], same) for i in range(rank)]
 
@@ -77,14 +84,21 @@ def values_of(op: Op, name: str) -> list[int]:
     return values or []
 
 
+def _refuse_further(op: Op, name: str, values: Sequence[int], count: int) -> None:
+    if len(values) > count:
+        reason = f"{name} must have {count} values, found {len(values)}"
+        if op.name not in CONVOLUTIONS:
+            op.reject(reason)
+        documents_exclude(op, reason)
+
+
 def _positive(op: Op, name: str, rank: int) -> list[int]:
     values = values_of(op, name)
     if not values:
         return [1] * rank
     if len(values) < rank:
         op.reject(f"{name} must have {rank} values, found {len(values)}")
-    if len(values) > rank:
-        op.may_fail(f"{name} must have {rank} values, found {len(values)}")
+    _refuse_further(op, name, values, rank)
     if min(values) <= 0:
         op.reject(f"{name} must be positive, found {next(value for value in values if value <= 0)}")
     return values
@@ -253,4 +267,6 @@ def as_size(dim: Dim) -> Dim:
     return Unknown(dim.bounds.meet(NATURAL), dim.congruence)
 
 
-__all__ = ["SAME", "Window", "as_size", "kernel_of", "monotone", "pooled", "slides", "values_of", "windows"]
+__all__ = [
+    "CONVOLUTIONS", "SAME", "Window", "as_size", "kernel_of", "monotone", "pooled", "slides", "values_of", "windows",
+]  # fmt: skip
