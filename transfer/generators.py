@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from fractions import Fraction
 from math import prod
-from typing import Final
+from typing import Final, TypeAlias
 
 from absint.lattices.block import Block
 from absint.lattices.contents import MAX_ELEMENTS, OPAQUE, Contents, Element
@@ -342,20 +343,33 @@ def mel_weight_matrix(op: Op) -> Tensor:
     """(dft_length // 2 + 1, num_mel_bins) weights."""
     for name in ("sample_rate", "lower", "upper"):
         require_single(op, name)
-    if not _in_spectrum(op):
-        op.may_fail("the bands must lie in the spectrum")
+    numbers = [ar.constant(_sole(op, name)) for name in ("dft_length", "sample_rate", "lower", "upper")]
+    if not _in_spectrum(*numbers):
+        reason = "the bands must lie in the spectrum"
+        runtime_needs(op, rel.FALSE if _leaves_spectrum(*numbers) else rel.UNKNOWN_RELATION, reason)
     shape = shape_of((_bins(op), _count(op, "num_mel_bins")))
     return Tensor(type_attribute(op, "output_datatype", DType.FLOAT), shape)
 
 
-def _in_spectrum(op: Op) -> bool:
+_Constant: TypeAlias = "Fraction | None"
+
+
+def _in_spectrum(length: _Constant, rate: _Constant, lower: _Constant, upper: _Constant) -> bool:
     """The constants leave every band in the spectrum, however a kernel rounds."""
-    length, rate, lower, upper = (
-        ar.constant(_sole(op, name)) for name in ("dft_length", "sample_rate", "lower", "upper")
-    )
     if length is None or rate is None or lower is None or upper is None:
         return False
     return 0 <= lower < upper and upper * (length + 1) * 1000 < rate * (length // 2 + 1) * 999
+
+
+def _leaves_spectrum(length: _Constant, rate: _Constant, *edges: _Constant) -> bool:
+    """The constants put an edge of the bands outside of the spectrum, however onnxruntime rounds."""
+    if length is None or not 0 <= length < 1 << 24 or not rate:
+        return False
+    bins = Fraction(length // 2 + 1)
+    if bins * abs(rate) > 1 << 24:  # FLOAT may round an index down
+        bins *= Fraction(1000, 999)
+    indices = [(length + 1) * edge / rate for edge in edges if edge is not None]
+    return any(index * 1000 < -1 or index >= bins for index in indices)
 
 
 def _bins(op: Op) -> Dim:

@@ -5,14 +5,14 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from absint.lattices.dtype import DType
-from absint.lattices.logic.relation import FALSE, conjunction, disjunction, eq, ge
+from absint.lattices.logic.relation import FALSE, UNKNOWN_RELATION, conjunction, disjunction, eq, ge
 from absint.lattices.shape import Shape, shape_of
 from absint.lattices.terms.expr import UNKNOWN_SIZE, Dim, const, product
 from absint.lattices.value import Tensor
 from absint.transfer.caveats import runtime_needs, same_dims
 from absint.transfer.op import Op
 from absint.transfer.rule import rule
-from absint.transfer.semantics import ONNX
+from absint.transfer.semantics import ONNX, RUNTIME
 from absint.transfer.window import Window, as_size, pooled, windows
 
 
@@ -116,8 +116,10 @@ def max_unpool(op: Op) -> Tensor:
     rank = len(kernel) + 2
     op.require_rank(x.shape, rank, "X")
     op.require_rank(places, rank, "I")
-    dims = x.shape.dims if not x.shape.is_top else (UNKNOWN_SIZE,) * rank
-    runtime_needs(op, same_dims(places, dims), "I must have the shape of X")
+    like_x = places if x.shape.is_top and op.semantics == RUNTIME else x.shape
+    dims = (UNKNOWN_SIZE,) * rank if like_x.is_top else like_x.dims
+    alike = UNKNOWN_RELATION if x.shape.is_top else same_dims(places, dims)
+    runtime_needs(op, alike, "I must have the shape of X")
     op.may_fail("I must hold places of the output", unless=disjunction(*(eq(size, 0) for size in dims)))
     found = windows(op, [Dim(size) for size in kernel])
     for window in found:
@@ -134,9 +136,8 @@ def max_unpool(op: Op) -> Tensor:
     if not op.has("output_shape"):
         return Tensor(x.dtype, shape_of(tuple(map(as_size, inferred))))
     op.require_rank(op.tensor("output_shape").shape, 1, "output_shape")
+    op.require_equal(op.tensor("output_shape").shape.size, rank, f"output_shape must have {rank} values")
     given = op.integers("output_shape") or [UNKNOWN_SIZE] * rank
-    if len(given) != rank:
-        op.reject(f"output_shape must have {rank} values, found {len(given)}")
     runtime_needs(op, conjunction(*map(eq, given[:2], dims)), "output_shape must keep batch and channels")
     runtime_needs(op, ge(product(given), product(inferred)), "output_shape must have room for the output")
     return Tensor(x.dtype, shape_of(tuple(map(as_size, given))))

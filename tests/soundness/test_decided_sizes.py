@@ -110,6 +110,10 @@ REFUSED = {
     "a mean of all that is not there": "(float[1, N] x) => (y) { y = GlobalAveragePool(x) }",
     "further strides": "(float[1, 2, 4] x) => (y) <int64[1] i = {5}, int64[1] b = {2}> "
     "{ y = Col2Im<strides = [1, 1]>(x, i, b) }",
+    "bands beyond the spectrum": "() => (y) <int64 bins = {8}, int64 length = {17}, int64 rate = {8192}, "
+    "float low = {0.0}, float high = {4096.0}> { y = MelWeightMatrix(bins, length, rate, low, high) }",
+    "no sizes to unpool to": "(float[1, 1, N] x, int64[1, 1, N] i) => (y) <int64[2] s = {1, 1}> "
+    "{ y = MaxUnpool<kernel_shape = [2]>(x, i, s) }",
     "further strides of a transposed convolution": "(float[1, 1, N] x, float[1, 1, 2] w) => (y) "
     "{ y = ConvTranspose<strides = [1, 1]>(x, w) }",
 }
@@ -119,3 +123,10 @@ REFUSED = {
 def test_no_size_helps(name: str) -> None:
     made = onnx.parser.parse_model(f'<ir_version: 10, opset_import: ["": 20]> g {REFUSED[name]}')
     assert not absint.analyze(made, semantics="onnxruntime").can_run
+
+
+def test_the_places_show_the_shape() -> None:
+    text = "(float x, int64[1, N, 4] i) => (y) { y = MaxUnpool<kernel_shape = [2], strides = [2]>(x, i) }"
+    made = onnx.parser.parse_model(f'<ir_version: 10, opset_import: ["": 20]> g {text}')
+    made.graph.input[0].type.tensor_type.ClearField("shape")
+    assert str(absint.analyze(made, semantics="onnxruntime")["y"].shape) == "[1, N, 8]"
