@@ -168,8 +168,9 @@ def _on_elements(analysed: Analysed, sizes: Mapping[str, int]) -> Iterator[Const
     """The requirements of the contract on elements of inputs, at these sizes, at which a node may state less: see
     `broken_requirement`.
     """
+    elements = analysed.declared_inputs.elements.keys()
     for c in recorded(analysed).base:
-        if c.role == "required" and not analysed.elements.keys().isdisjoint(c.formula.free_symbols):
+        if c.role == "required" and not elements.isdisjoint(c.formula.free_symbols):
             known = {s: Dim(sizes[s.name]) for s in c.formula.symbols if s.name in sizes}
             yield replace(c, relation=c.formula.substitute(known), guard=TRUE)
 

@@ -36,8 +36,8 @@ CACHED = """<ir_version: 10, opset_import: ["": 18]>
     <int64 zero = {0}, int64 one = {1}> {
     shape = Shape(x) s1 = Shape<start = 1>(x) p1 = Shape(past) s = Squeeze(s1) p = Squeeze(p1) e = Add(s, p)
     y = If(cached) <
-        then_branch = t () => (float[B, S] a) { r = Range(p, e, one) i = Expand(r, shape) a = Gather(table, i) },
-        else_branch = f () => (float[B, S] b) { r = Range(zero, s, one) i = Expand(r, shape) b = Gather(table, i) }> }"""
+      then_branch = t () => (float[B, S] a) { r = Range(p, e, one) i = Expand(r, shape) a = Gather(table, i) },
+      else_branch = f () => (float[B, S] b) { q = Range(zero, s, one) j = Expand(q, shape) b = Gather(table, j) }> }"""
 RANKS = """<ir_version: 10, opset_import: ["": 20]> g (float[M, N] x) => (float[] y)
     <int64[1] to = {%d}, int64 one = {1}, int64[1] ax = {1}> {
     s = Shape<start = 1>(x) n = Squeeze(s) e = Equal(n, one)
