@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
-from typing import Final, NamedTuple
+from collections.abc import Iterator
+from typing import Final
 
 from absint.lattices.dtype import DType
 from absint.lattices.logic.relation import (
@@ -24,30 +24,12 @@ from absint.lattices.shape import Shape, shape_of
 from absint.lattices.terms.expr import UNKNOWN_DIM, UNKNOWN_SIZE, Dim, Expr, const
 from absint.lattices.terms.normal import floordiv
 from absint.lattices.value import Tensor
+from absint.transfer.attention_function import PACKED, has_ranks, may_run_as_function, require_of_function
 from absint.transfer.caveats import runtime_needs
+from absint.transfer.heads import UNKNOWN_HEADS, Heads, Need, agreement, batches, equal_dims, heads_of, require_all
 from absint.transfer.op import Op
 from absint.transfer.rule import PREVIEW, rule
 from absint.transfer.semantics import ONNX
-
-
-class Heads(NamedTuple):
-    """The dims of a packed (batch, seq, heads * size) or unpacked (batch, heads, seq, size) input."""
-
-    batch: Dim
-    heads: Dim
-    steps: Dim
-    size: Dim
-
-
-UNKNOWN_HEADS = Heads(*[UNKNOWN_SIZE] * 4)
-
-
-class Need(NamedTuple):
-    """A relation that a run requires, the reason, and the sizes found."""
-
-    relation: Relation
-    reason: str
-    found: str = ""
 
 
 @rule(
@@ -59,16 +41,16 @@ class Need(NamedTuple):
 def attention(op: Op) -> tuple[Tensor, ...]:
     """softmax(Q K^T) V by heads: the rank of Q, the caches (past and new steps), and the scores."""
     rank = op.tensor("Q").shape.rank
-    as_function = op.semantics != ONNX and _may_run_as_function(op)
+    as_function = op.semantics != ONNX and may_run_as_function(op)
     _require_form(op, as_function)
-    if as_function and not _has_ranks(op):
+    if as_function and not has_ranks(op):
         op.may_fail(
             "Q, K and V must have rank 4, or rank 3 and a number of heads, and others the ranks that go with it"
         )
         return tuple(
             Tensor(op.common_dtype(*names)) for names in (("Q",), ("K", "past_key"), ("V", "past_value"), ("Q",))
         )
-    q, k, v = (heads_of(op, *packed) for packed in _PACKED)
+    q, k, v = (heads_of(op, *packed, whole=not as_function or packed[0] == "Q") for packed in PACKED)
     total = _past_length(op) + k.steps
     needs = [
         *batches(q, k, v),
@@ -78,7 +60,9 @@ def attention(op: Op) -> tuple[Tensor, ...]:
         *_nonpad_needs(op, q),
     ]
     if as_function:
-        fit = conjunction(*(need.relation for need in needs))
+        require_of_function(op, q)
+        whole = [divisible(op.tensor(n).shape[2], op.integer(a, 1)) for n, a in PACKED if rank == 3]
+        fit = conjunction(*whole, *(need.relation for need in needs))
         filled = conjunction(*(ge(size, 1) for heads in (q, k, v) for size in heads))
         op.may_fail(
             "batches, heads and lengths of Q, K and V must agree, and caches and attn_mask must fit", unless=fit
@@ -107,19 +91,6 @@ def attention(op: Op) -> tuple[Tensor, ...]:
     )
 
 
-_PACKED: Final = (("Q", "q_num_heads"), ("K", "kv_num_heads"), ("V", "kv_num_heads"))
-"""The inputs, and the attribute that says how many heads a packed one has."""
-
-
-def _has_ranks(op: Op) -> bool:
-    """The inputs are known to have ranks that the documents allow. The function may broadcast others."""
-    ranks = {op.tensor(name).shape.rank for name, _ in _PACKED}
-    if ranks != {4} and not (ranks == {3} and all(op.integer(attribute, 0) > 0 for _, attribute in _PACKED)):
-        return False
-    mask, lengths = op.optional("attn_mask"), op.optional("nonpad_kv_seqlen")
-    return (mask is None or mask.shape.rank in range(5)) and (lengths is None or lengths.shape.rank == 1)
-
-
 def _require_form(op: Op, as_function: bool) -> None:
     """Require inputs and outputs that go together, and windows of version 25 in range."""
     for name in ("left_window_size", "right_window_size"):
@@ -143,10 +114,10 @@ def _require_form(op: Op, as_function: bool) -> None:
             op.ill_formed("present_key and present_value must be requested together")
         if op.has("nonpad_kv_seqlen"):
             op.ill_formed("nonpad_kv_seqlen must be left out if present_key and present_value are requested")
-    if op.version >= 25 and op.tensor("Q").shape.rank == 4 and {name for _, name in _PACKED} & op.attributes.keys():
+    if op.version >= 25 and op.tensor("Q").shape.rank == 4 and {name for _, name in PACKED} & op.attributes.keys():
         state = op.reject if op.semantics == ONNX else op.load_risk
         state("q_num_heads and kv_num_heads must be left out where Q has rank 4")
-    ranks = {rank for name, _ in _PACKED if (rank := op.tensor(name).shape.rank) is not None}
+    ranks = {rank for name, _ in PACKED if (rank := op.tensor(name).shape.rank) is not None}
     if len(ranks) > 1 and not as_function:
         op.reject(f"Q, K and V must have one rank, found {', '.join(map(str, sorted(ranks)))}")
 
@@ -155,7 +126,7 @@ def _require_of_kernel(op: Op, q: Heads, k: Heads, v: Heads, total: Dim) -> None
     """Require what onnxruntime's kernel needs beyond the documents, and doubt what these leave open."""
     for size in (q.batch, q.heads, q.steps, q.size, k.heads, k.steps, v.size):
         runtime_needs(op, ge(size, 1), "attention needs axes that are not empty")
-    for heads, (name, attribute) in zip((q.heads, k.heads), _PACKED, strict=False):
+    for heads, (name, attribute) in zip((q.heads, k.heads), PACKED, strict=False):
         if op.tensor(name).shape.rank == 4 and (count := op.integer(attribute, 0)) > 0:
             runtime_needs(op, eq(heads, count), f"{attribute} must be left out, or the heads of {name}")
     mask = op.optional("attn_mask")
@@ -175,45 +146,6 @@ def _require_of_kernel(op: Op, q: Heads, k: Heads, v: Heads, total: Dim) -> None
         op.may_fail("qk_matmul_output_mode must be 0, 1, 2 or 3")
     if op.has("nonpad_kv_seqlen") and op.semantics != ONNX:
         _require_from_zero(op, "nonpad_kv_seqlen", total, "onnxruntime needs nonpad_kv_seqlen from 0 to the keys")
-
-
-def heads_of(op: Op, name: str, attribute: str = "") -> Heads:
-    """An input by heads; `attribute` holds their number if it is packed."""
-    shape = op.tensor(name).shape
-    if shape.is_top:
-        return UNKNOWN_HEADS
-    if len(shape) == 4:
-        return Heads(*shape.dims)
-    op.require_rank(shape, 3, name)
-    count = op.integer(attribute)
-    if count is None or count <= 0:
-        op.reject(f"{attribute} must be positive if {name} has rank 3, found {'none' if count is None else count}")
-    batch, steps, width = shape.dims
-    op.require(divisible(width, count), f"the last dim of {name} must be a multiple of {attribute}")
-    return Heads(batch, Dim(count), steps, floordiv(width, count))
-
-
-def _may_run_as_function(op: Op) -> bool:
-    """onnxruntime has no kernel for these types, for windows, for masks of other types, or for version 25: it runs the
-    function that defines the operator.
-    """
-    if op.has("attn_mask") and op.dtype("attn_mask") not in (DType.BOOL, op.dtype("Q")):
-        return True
-    has_window = any(op.integer(f"{side}_window_size", -1) >= 0 for side in ("left", "right"))
-    kinds = (op.dtype("Q"), op.dtype("V"))
-    return op.version >= 25 or has_window or kinds not in ((DType.FLOAT,) * 2, (DType.FLOAT16,) * 2)
-
-
-def batches(q: Heads, k: Heads, v: Heads) -> Iterator[Need]:
-    yield equal_dims(q.batch, k.batch, "Q and K must have the same batch size")
-    yield equal_dims(q.batch, v.batch, "Q and V must have the same batch size")
-
-
-def agreement(q: Heads, k: Heads, v: Heads) -> Iterator[Need]:
-    yield equal_dims(q.size, k.size, "heads of Q and K must have the same size")
-    yield equal_dims(k.steps, v.steps, "K and V must have the same sequence length")
-    yield equal_dims(k.heads, v.heads, "K and V must have the same number of heads")
-    yield Need(divisible(q.heads, k.heads), "heads of Q must be a multiple of those of K")
 
 
 def _past_needs(op: Op, k: Heads, v: Heads) -> Iterator[Need]:
@@ -246,18 +178,15 @@ def _mask_needs(op: Op, q: Heads, total: Dim, *, pads: bool) -> Iterator[Need]:
         return
     rank = mask.shape.rank
     if not rank:
-        yield Need(UNKNOWN_RELATION, BROADCAST)
+        yield Need(UNKNOWN_RELATION, "attn_mask must broadcast to the scores")
     elif rank > 4:
-        yield Need(FALSE, BROADCAST, str(mask.shape))
+        yield Need(FALSE, "attn_mask must broadcast to the scores", str(mask.shape))
     else:
         *rows, length = mask.shape
         for size, wanted in zip(reversed(rows), (q.steps, q.heads, q.batch), strict=False):
-            yield Need(disjunction(eq(size, 1), eq(size, wanted)), BROADCAST)
+            yield Need(disjunction(eq(size, 1), eq(size, wanted)), "attn_mask must broadcast to the scores")
         fits = le(length, total) if pads else eq(length, total)
         yield Need(disjunction(eq(length, 1), fits), "attn_mask must not be longer than the keys")
-
-
-BROADCAST: Final = "attn_mask must broadcast to the scores"
 
 
 def _nonpad_needs(op: Op, q: Heads) -> Iterator[Need]:
@@ -267,15 +196,6 @@ def _nonpad_needs(op: Op, q: Heads) -> Iterator[Need]:
         known = lengths.shape.rank is not None
         fits = eq(lengths.shape[0], q.batch) if lengths.shape.rank == 1 else FALSE if known else UNKNOWN_RELATION
         yield Need(fits, "nonpad_kv_seqlen must hold a length for each of the batch", str(lengths.shape))
-
-
-def equal_dims(a: Dim, b: Dim, reason: str) -> Need:
-    return Need(TRUE if a is b and isinstance(a, Expr) else eq(a, b), reason, f"{a} and {b}")
-
-
-def require_all(op: Op, needs: Iterable[Need]) -> None:
-    for relation, reason, found in needs:
-        op.require(relation, reason, found=found)
 
 
 @rule("FlexAttention", inputs="Q K V", domain=PREVIEW, complete=True)
@@ -378,16 +298,4 @@ def _require_from_zero(op: Op, name: str, most: Dim | None, reason: str) -> None
         op.may_fail(reason, unless=disjunction(none, inside(bounds.least, bounds.most or UNKNOWN_DIM)))
 
 
-__all__ = [
-    "Heads",
-    "Need",
-    "agreement",
-    "attention",
-    "batches",
-    "equal_dims",
-    "flex_attention",
-    "heads_of",
-    "require_all",
-    "rotary_embedding",
-    "tensor_scatter",
-]
+__all__ = ["attention", "flex_attention", "rotary_embedding", "tensor_scatter"]

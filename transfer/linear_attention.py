@@ -18,7 +18,7 @@ from absint.lattices.logic.truth import NO, YES
 from absint.lattices.shape import Shape, shape_of
 from absint.lattices.terms.expr import UNKNOWN_SIZE, Dim
 from absint.lattices.value import Tensor
-from absint.transfer.attention import Heads, Need, agreement, batches, equal_dims, heads_of, require_all
+from absint.transfer.heads import Heads, Need, agreement, batches, equal_dims, heads_of, require_all
 from absint.transfer.op import Op
 from absint.transfer.rule import rule
 from absint.transfer.semantics import ONNX

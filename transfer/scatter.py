@@ -8,7 +8,7 @@ from typing import Final
 
 from absint.lattices.block import Block
 from absint.lattices.contents import OPAQUE, Contents, Element, join_elements
-from absint.lattices.logic.relation import conjunction
+from absint.lattices.logic.relation import UNKNOWN_RELATION, conjunction, disjunction, eq, ge
 from absint.lattices.shape import Shape
 from absint.lattices.terms.expr import ZERO_EXPR, Dim
 from absint.lattices.value import Tensor
@@ -108,6 +108,10 @@ def scatter_nd(op: Op) -> Tensor:
     if known is not None:
         require_tuples(op, known, data.shape.dims)
     elif indexed and indices.shape.size is not ZERO_EXPR:
+        for extent in dict.fromkeys(data.shape[:indexed]):
+            relation = disjunction(eq(indices.shape.size, 0), ge(extent, 1))
+            if relation is not UNKNOWN_RELATION:
+                op.require(relation, "an indexed axis must not be empty")
         op.may_fail(IN_RANGE, unless=conjunction(*(within_axis(op, extent) for extent in data.shape[:indexed])))
     return Tensor(dtype, data.shape, _scattered_tuples(op, known))
 

@@ -131,13 +131,26 @@ GROUPED = """<ir_version: 10, opset_import: ["": 20, "com.microsoft": 1]>
     }"""
 
 
+CAUSAL = """<ir_version: 10, opset_import: ["": 20, "com.microsoft": 1]>
+    g (float[2, 6, N] x, float[6, 1, 2] w) => (float[a, b, c] y)
+    { y, s = com.microsoft.CausalConvWithState <input_channels = 0> (x, w) }"""
+BY_HEADS = """<ir_version: 10, opset_import: ["": 24]> g (double[A, 2, 12] q, double[B, 1, W] k) => (double[a, b, c] y)
+    { y = Attention <q_num_heads = 4, kv_num_heads = 2> (q, k, k) }"""
+
+
+def doubles(*dims: int) -> np.ndarray:
+    return np.ones(dims)
+
+
 @pytest.mark.parametrize(
     ("text", "sizes", "feeds"),
     [
         (STFT, {"B": 0, "N": 2, "W": 0}, {"x": ones(0, 2, 1), "w": ones(0)}),
         (GROUPED, {"B": 1}, {"q": ones(1, 1, 32), "k": ones(1, 1, 16), "n": np.zeros(1, np.int32)}),
+        (CAUSAL, {"N": 5}, {"x": ones(2, 6, 5), "w": ones(6, 1, 2)}),
+        (BY_HEADS, {"A": 1, "B": 2, "W": 3}, {"q": doubles(1, 2, 12), "k": doubles(2, 1, 3)}),
     ],
-    ids=["frames without samples", "a quantisation of values alone"],
+    ids=["frames without samples", "a quantisation of values alone", "no input channels", "heads of two batches"],
 )
 def test_what_runs_is_not_said_to_fail(text: str, sizes: dict[str, int], feeds: dict[str, np.ndarray]) -> None:
     made = onnx.parser.parse_model(text)
@@ -167,3 +180,108 @@ def test_a_pool_without_counts_is_told() -> None:
     result = analyze(onnx.helper.make_model(graph, opset_imports=[onnx.helper.make_opsetid("", 20)], ir_version=9))
     assert not result.analysis.crashes
     assert result.check({"N": 2}).outcome is Outcome.LEGAL
+
+
+UNPACKED = """<ir_version: 10, opset_import: ["": 25]>
+    g (double[A, B, C, D] q, double[E, F, G, H] k, double[E, F, G, I] v)
+    => (double[a, b, c, d] y) { y = Attention (q, k, v) }"""
+CACHED = """<ir_version: 10, opset_import: ["": 24]>
+    g (double[A, 2, 1, 4] q, double[A, 2, N, 4] k, double[B, 2, P, 4] p) => (double[a, b, c, d] y)
+    { y, pk, pv = Attention (q, k, k, , p, p) }"""
+MASKED = """<ir_version: 10, opset_import: ["": 24]>
+    g (double[2, 2, N, 4] q, double[M, 1, 3] m) => (double[a, b, c, d] y)
+    { y = Attention (q, q, q, m) }"""
+UNPACKED_SIZES = {"A": 2, "B": 4, "C": 3, "D": 2, "E": 2, "F": 2, "G": 5, "H": 2, "I": 3}
+
+
+@pytest.mark.parametrize(
+    ("text", "sizes", "runs"),
+    [
+        (UNPACKED, UNPACKED_SIZES, True),
+        (UNPACKED, {**UNPACKED_SIZES, "E": 1}, True),
+        (UNPACKED, {**UNPACKED_SIZES, "H": 1}, True),
+        (UNPACKED, {**UNPACKED_SIZES, "E": 3}, False),
+        (UNPACKED, {**UNPACKED_SIZES, "F": 3}, False),
+        (UNPACKED, {**UNPACKED_SIZES, "F": 0}, False),
+        (CACHED, {"A": 2, "N": 1, "B": 2, "P": 3}, True),
+        (CACHED, {"A": 2, "N": 1, "B": 3, "P": 0}, True),
+        (CACHED, {"A": 2, "N": 1, "B": 3, "P": 3}, False),
+        (MASKED, {"N": 3, "M": 2}, True),
+        (MASKED, {"N": 3, "M": 3}, False),
+        (BY_HEADS, {"A": 1, "B": 2, "W": 3}, True),
+        (BY_HEADS, {"A": 1, "B": 3, "W": 3}, False),
+    ],
+    ids=str,
+)
+def test_attention_as_a_function_says_at_which_sizes_it_fails(text: str, sizes: dict[str, int], runs: bool) -> None:
+    made = onnx.parser.parse_model(text)
+    checked = analyze(made, semantics="onnxruntime").check(sizes)
+    session = ort.InferenceSession(made.SerializeToString(), providers=["CPUExecutionProvider"])
+    feeds = {i.name: doubles(*(sizes.get(d, d) for d in i.shape)) for i in session.get_inputs()}
+    if runs:
+        session.run(None, feeds)
+        assert checked.outcome is not Outcome.ILLEGAL
+    else:
+        with pytest.raises(Exception, match="Non-zero status code"):
+            session.run(None, feeds)
+        assert checked.outcome is Outcome.ILLEGAL
+
+
+def of_microsoft(text: str) -> str:
+    return f'<ir_version: 10, opset_import: ["": 20, "com.microsoft": 1]> g {text}'
+
+
+NORMALISED = of_microsoft("""(float[B, 4, 64] q, float[B, 4, 32] k, int32[B] n, float[16] w) => (float[a, b, c] y)
+    <int32[1] total = {4}>
+    { y, pk, pv = com.microsoft.GroupQueryAttention <num_heads = 4, kv_num_heads = 2>
+        (q, k, k, , , n, total, , , , , , , , w, w) }""")
+PACKED = of_microsoft("""(float[B, S, 4, 3, 4] q) => (float[a, b, c] y)
+    { y = com.microsoft.MultiHeadAttention <num_heads = 4> (q) }""")
+ROTATED = of_microsoft("""(float[B, S, 8] x, float[8, 24] w, float[24] b) => (float[a, b, c] y)
+    { y = com.microsoft.Attention <num_heads = 4, do_rotary = 1> (x, w, b) }""")
+MASK_OF_RANK_4 = of_microsoft("""(float[B, S, 8] x, float[8, 24] w, float[24] b, int32[B, 1, 4, 4] m)
+    => (float[a, b, c] y) { y = com.microsoft.Attention <num_heads = 4> (x, w, b, m) }""")
+WINDOW_OF_STATES = of_microsoft("""(float[B, 6, S] x, float[6, 1, 3] w) => (float[a, b, c] y)
+    { y, s = com.microsoft.CausalConvWithState <state_window = 2> (x, w) }""")
+GATED = of_microsoft("""(float[B, 4] x, float[B, 2] r, float[2, 8, 4] u, float[2, 4, 8] d) => (float[a, b] y)
+    { y = com.microsoft.MoE <k = 1, activation_type = "relu"> (x, r, u, , d, , u) }""")
+ROUTED = of_microsoft("""(float[B, 6] x, float[6] b) => (float[c, d] y)
+    { y, s, w = com.microsoft.MoEGroupRouter <top_k = 2> (x, b) }""")
+EMBEDDED = of_microsoft("""(int32[B, S] i, float[N, 8] w, float[5, 8] p, float[8] g) => (float[a, b, c] y)
+    { y, m = com.microsoft.EmbedLayerNormalization (i, , w, p, , g, g) }""")
+WRITTEN = """<ir_version: 10, opset_import: ["": 20]> g (float[N, M] x, int64[I, 1] i, float[I, M] u) => (float[a, b] y)
+    { y = ScatterND (x, i, u) }"""
+BOTH, LONG = {"B": 2, "S": 3}, {"B": 2}
+
+
+@pytest.mark.parametrize(
+    ("text", "sizes"),
+    [
+        (NORMALISED, LONG),
+        (PACKED, BOTH),
+        (ROTATED, BOTH),
+        (MASK_OF_RANK_4, BOTH),
+        (WINDOW_OF_STATES, BOTH),
+        (GATED, LONG),
+        (ROUTED, LONG),
+        (EMBEDDED, {**BOTH, "N": 0}),
+        (WRITTEN, {"N": 0, "M": 2, "I": 1}),
+    ],
+    ids=["norms", "packed", "rotated", "mask", "window", "gated", "routed", "embedded", "written"],
+)
+def test_what_no_data_let_run_is_illegal_in_onnxruntime(text: str, sizes: dict[str, int]) -> None:
+    made = onnx.parser.parse_model(text)
+    assert analyze(made, semantics="onnxruntime").check(sizes).outcome is Outcome.ILLEGAL
+    kinds = {"tensor(int32)": np.int32, "tensor(int64)": np.int64, "tensor(float)": np.float32}
+
+    def run() -> None:
+        session = ort.InferenceSession(made.SerializeToString(), providers=["CPUExecutionProvider"])
+        given = session.get_inputs()
+        session.run(None, {i.name: np.zeros([sizes.get(d, d) for d in i.shape], kinds[i.type]) for i in given})
+
+    with pytest.raises(Exception, match=r"ONNXRuntimeError|CPU"):
+        run()
+
+
+def test_a_mask_of_rank_4_without_scores_is_legal() -> None:
+    assert analyze(onnx.parser.parse_model(MASK_OF_RANK_4), semantics="onnxruntime").check({"B": 0, "S": 3}).ok

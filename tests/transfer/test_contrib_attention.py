@@ -254,7 +254,8 @@ DECODERS = [
 ]
 
 TURNED = sizes(B=[0, 1, 2], S=[0, 1, 5], M=[4, 9])
-SECTIONS = {"mrope_section": [2, 1, 1], "num_heads": 2}
+SECTIONS_ALONE = {"mrope_section": [2, 1, 1]}
+SECTIONS = {**SECTIONS_ALONE, "num_heads": 2}
 ANGLES = [arg("M", 4)] * 2
 
 
@@ -271,6 +272,19 @@ ROTATIONS = [
         for more in ({}, {"is_packed_batching": 1}, {"is_packed_batching": 2})
     ),
     MS("RotaryEmbedding", [arg("B", "S", 32), positions("B", "S"), *ANGLES], TWICE, bindings=TURNED),
+    MS(
+        "RotaryEmbedding",  # the angles of a whole head, of which a part turns
+        [arg("B", "S", 16), positions("B", "S"), *ANGLES],
+        {"num_heads": 2, "rotary_embedding_dim": 2},
+        bindings=TURNED,
+        expect=["[B, S, 16]"],
+    ),
+    MS(
+        "RotaryEmbedding",
+        [arg("B", "S", "H"), positions("B", "S"), *[arg("M", "C")] * 2],
+        bindings=sizes(B=[0, 1], S=[0, 2], M=[0, 4], H=[0, 6, 8], C=[0, 1, 3]),
+        expect=["[B, S, H]"],
+    ),
     MS(
         "RotaryEmbedding",
         [arg("B", "S", 8), positions("C", "T"), arg("M", 4), arg("N", 4)],
@@ -361,6 +375,16 @@ REJECTED = [
     MS("DecoderMaskedMultiHeadAttention", [arg("B", 2, 16)] * 3, HEADS, bindings=ROWS),
     MS("RotaryEmbedding", [arg("B", 8), positions("B", 8), *ANGLES], bindings=TURNED),
     MS("RotaryEmbedding", [arg("B", 5, 8), positions(2), *ANGLES], bindings=TURNED),
+    MS("RotaryEmbedding", [arg("B", 5, 8), positions("B", 5), *ANGLES], {"num_heads": -1}, bindings=TURNED),
+    MS("RotaryEmbedding", [arg("B", 5, 8), positions("B", 5), *ANGLES], {"rotary_embedding_dim": 8}, bindings=TURNED),
+    MS("MRotaryEmbedding", [arg("B", 5, 8), positions(3, "B", 5), *ANGLES], SECTIONS_ALONE, bindings=TURNED),
+    MS("MRotaryEmbedding", [arg("B", 2, 5, 8), positions(3, "B", 5), *ANGLES], {"mrope_section": [4]}, bindings=TURNED),
+    MS(
+        "MRotaryEmbedding",
+        [arg("B", 2, 5, 8), positions(3, "B", 5), *ANGLES],
+        {"mrope_layout": 2, **SECTIONS},
+        bindings=TURNED,
+    ),
 ]
 
 

@@ -8,8 +8,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from absint.lattices.dtype import DType
-from absint.lattices.logic.relation import FALSE, conjunction, disjunction, divisible, eq, ge, le
-from absint.lattices.logic.truth import YES
+from absint.lattices.logic.relation import FALSE, UNKNOWN_RELATION, conjunction, disjunction, divisible, eq, ge, le
+from absint.lattices.logic.truth import NO, YES
 from absint.lattices.shape import TOP_SHAPE, Shape, shape_of
 from absint.lattices.terms.expr import ONE_EXPR, UNKNOWN_SIZE, Dim, Expr, const, product
 from absint.lattices.value import Tensor
@@ -40,6 +40,8 @@ def inverse(op: Op) -> Tensor:
     else:
         square = conjunction(eq(shape[-1], shape[-2]), ge(shape[-1], 1))
         op.may_fail("the matrices of X must be square", unless=disjunction(square, eq(product(shape[:-2]), 0)))
+        if op.is_equal(shape[-1], shape[-2]) is NO:
+            op.load_risk("onnxruntime loads no matrices that are seen not to be square")
     return Tensor(op.dtype("X"), shape)
 
 
@@ -254,8 +256,11 @@ def embed_layer_normalization(op: Op) -> Sequence[Tensor]:
 
 def _require_positions(op: Op, batch: Dim, length: Dim) -> None:
     """Require positions for each token of one text, or of all. onnxruntime accepts further axes."""
-    shape = op.tensor("position_ids").shape
-    op.may_fail("every position must have an embedding", unless=disjunction(eq(batch, 0), eq(length, 0)))
+    shape, reason = op.tensor("position_ids").shape, "every position must have an embedding"
+    no_tokens, table = disjunction(eq(batch, 0), eq(length, 0)), op.tensor("position_embedding").shape
+    op.may_fail(reason, unless=no_tokens)
+    if table.rank == 2:
+        op.require(disjunction(no_tokens, ge(table[0], 1)), reason)
     if shape.rank != 2:
         op.may_fail("position_ids must have rank 2")
     if shape.rank is not None and len(shape) >= 2:
@@ -268,11 +273,13 @@ def _require_known(op: Op, name: str, table: Shape) -> None:
     reason = "every token must have an embedding"
     contents = op.tensor(name).contents
     if contents is None or table.rank != 2:
+        if table.rank == 2:
+            op.require(disjunction(eq(op.tensor(name).shape.size, 0), ge(table[0], 1)), reason)
         op.may_fail(reason)
         return
     for index in dict.fromkeys(contents.elements):
-        fits = conjunction(ge(index, 0), ge(table[0] - 1, index)) if isinstance(index, Dim) else FALSE
-        op.may_fail(reason, unless=fits)
+        fits = conjunction(ge(index, 0), ge(table[0] - 1, index)) if isinstance(index, Dim) else UNKNOWN_RELATION
+        op.require(fits, reason)
 
 
 def _require_like(op: Op, name: str, dims: Sequence[Dim]) -> None:

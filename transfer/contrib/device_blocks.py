@@ -8,10 +8,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from absint.lattices.dtype import DType
-from absint.lattices.logic.relation import conjunction, divisible, ge
+from absint.lattices.logic.relation import FALSE, conjunction, divisible, ge
 from absint.lattices.shape import TOP_SHAPE, Shape, shape_of
 from absint.lattices.terms.expr import UNKNOWN_SIZE, Dim, as_dim
 from absint.lattices.value import Tensor
+from absint.transfer.caveats import runtime_needs
 from absint.transfer.contrib.agreement import kept, of_dims, positive, require_dims, sizes
 from absint.transfer.elements.conversion import type_attribute
 from absint.transfer.op import Op
@@ -105,8 +106,8 @@ def moe_group_router(op: Op) -> Sequence[Tensor]:
     op.require_equal(op.tensor("expert_bias").shape.size, experts, "expert_bias must have a value for each expert")
     if op.outputs == 2 or (op.outputs == 1 and op.has("projection_weight")) or (op.outputs > 2 and groups > 1):
         op.reject("selection_scores and router_weights must be asked for together, and of one group")
-    if op.outputs > 2:
-        op.may_fail("router_probs must be left out where selection_scores are asked for")
+    if op.outputs > 2 and op.wants(0):
+        runtime_needs(op, FALSE, "router_probs must be left out where selection_scores are asked for")
     return [of_dims(dtype, tokens, experts) for dtype in (op.dtype("logits"), DType.FLOAT, DType.FLOAT)]
 
 

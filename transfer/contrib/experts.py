@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from absint.lattices.logic.relation import Relation, conjunction, disjunction, ge, le
+from absint.lattices.logic.relation import FALSE, Relation, conjunction, disjunction, ge, le
 from absint.lattices.terms.expr import UNKNOWN_SIZE, Dim, product
 from absint.lattices.value import Tensor
+from absint.transfer.caveats import runtime_needs
 from absint.transfer.contrib.agreement import all_equal, of_attribute, require_dims, sizes
 from absint.transfer.op import Op
 from absint.transfer.rule import MICROSOFT, rule
@@ -26,12 +27,12 @@ def mixture_of_experts(op: Op) -> Tensor:
         op.reject(f"a sparse mixer must choose 2 experts, found k = {chosen}")
     halves: int | None = 2 if activation == "swiglu" else 1
     if halves == 2 and op.integer("swiglu_fusion", 0) != 1:
-        op.may_fail("onnxruntime's CPU kernel takes swiglu with swiglu_fusion = 1 alone")
+        runtime_needs(op, FALSE, "onnxruntime's CPU kernel takes swiglu with swiglu_fusion = 1 alone")
         halves = None
     _require_layers(op, hidden, experts, halves)
     require_dims(op, "fc2_experts_bias", experts, hidden)
     if op.has("fc3_experts_weights") or op.has("fc3_experts_bias"):
-        op.may_fail("onnxruntime's CPU kernel has no third layer")
+        runtime_needs(op, FALSE, "onnxruntime's CPU kernel has no third layer")
     return output
 
 

@@ -12,6 +12,7 @@ from absint.lattices.logic.relation import FALSE, conjunction, disjunction, divi
 from absint.lattices.logic.truth import YES
 from absint.lattices.terms.expr import UNKNOWN_SIZE, Dim, const
 from absint.lattices.value import Tensor
+from absint.transfer.caveats import runtime_needs
 from absint.transfer.contrib.agreement import (
     all_equal,
     first_known,
@@ -35,7 +36,7 @@ from absint.transfer.rule import MICROSOFT, rule
 def attention(op: Op) -> Sequence[Tensor]:
     """Self attention on one projection to queries, keys and values; present is (2, B, H, T, d)."""
     if op.integer("do_rotary", 0) == 1:
-        op.may_fail("onnxruntime's CPU kernel does not rotate queries and keys")
+        runtime_needs(op, FALSE, "onnxruntime's CPU kernel does not rotate queries and keys")
     if op.has("past") and op.has("attention_bias"):
         op.reject("attention_bias must come without a past")
     return _self_attention(op, "weights", op.dtype("input"))
@@ -67,7 +68,7 @@ def _self_attention(op: Op, weights: str, dtype: DType) -> Sequence[Tensor]:
         if op.integer("past_present_share_buffer", 0):
             if "past_sequence_length" not in op.rule.inputs:
                 op.reject("a shared buffer needs past_sequence_length, which this operator does not take")
-            op.may_fail("onnxruntime's CPU kernel does not share the buffer of a past")
+            runtime_needs(op, FALSE, "onnxruntime's CPU kernel does not share the buffer of a past")
     output, present = _attended(op, weights, dtype)
     (batch, length, _), (_, _, heads, total, stored) = output.shape, present.shape
     if op.wants(1) and stored.is_unknown:
@@ -87,7 +88,8 @@ def _require_mask(op: Op, batch: Dim, length: Dim, total: Dim) -> None:
     if mask.rank == 4:
         if op.integer("unidirectional", 0) == 1:
             op.reject("a mask of rank 4 must come without unidirectional")
-        op.may_fail("onnxruntime's CPU kernel has no mask of rank 4")
+        no_scores = disjunction(eq(batch, 0), eq(length, 0))
+        runtime_needs(op, no_scores, "onnxruntime's CPU kernel has no mask of rank 4")
         op.require(conjunction(ge(mask[2], total), all_equal(mask.dims, (batch, 1, mask[3], mask[3]))), _MASK)
         return
     vectors = [(batch,), (2 * batch,), (3 * batch + 2,)]

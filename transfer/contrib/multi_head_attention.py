@@ -13,6 +13,7 @@ from absint.lattices.logic.relation import FALSE, Relation, conjunction, disjunc
 from absint.lattices.terms.expr import UNKNOWN_SIZE, ZERO_EXPR, Dim, Expr, const
 from absint.lattices.terms.normal import maximum
 from absint.lattices.value import Tensor
+from absint.transfer.caveats import runtime_needs
 from absint.transfer.contrib.agreement import (
     first_known,
     of_attribute,
@@ -88,6 +89,8 @@ def decoder_masked_multi_head_attention(op: Op) -> Sequence[Tensor]:
         op.may_fail(_PACKED)
     if has_past != bool(op.integer("past_present_share_buffer", 0)):
         op.reject("past_present_share_buffer must be set exactly if there is a past")
+    if has_past and not op.has("past_sequence_length"):
+        op.reject("a past needs past_sequence_length, which is missing")
     if has_past != (op.outputs > 1) or op.outputs == 2:
         op.reject("present_key and present_value must be asked for exactly if there is a past")
     if op.has("attention_bias") and not has_past:
@@ -184,7 +187,7 @@ def _projected(op: Op, heads: int) -> Projected:
             op.reject("a packed query must come without key and value")
         batch, length, _, _, head = query
         require_dims(op, "query", batch, length, heads, 3, head)
-        op.may_fail(_PACKED)
+        runtime_needs(op, FALSE, _PACKED)
         return Projected(batch, length, length, head * heads, head * heads)
     if query.is_top:
         op.may_fail("query must have rank 3 or 5")
@@ -195,7 +198,7 @@ def _projected(op: Op, heads: int) -> Projected:
     if not op.has("value"):
         length_of_keys = sizes(op, "key", 5)[1]
         require_dims(op, "key", batch, length_of_keys, heads, 2, head)
-        op.may_fail(_PACKED)
+        runtime_needs(op, FALSE, _PACKED)
         if op.has("bias"):
             op.reject("packed keys must come without bias")
         return Projected(batch, length, length_of_keys, size, size)
@@ -295,7 +298,7 @@ def _require_group_form(op: Op) -> None:
     if op.integer("do_rotary", 0) == 1 and not op.has("cos_cache"):
         op.reject("do_rotary needs cos_cache and sin_cache, which are missing")
     if op.has("q_norm_weight") or op.has("k_norm_weight"):
-        op.may_fail("onnxruntime's CPU kernel does not normalise queries and keys")
+        runtime_needs(op, FALSE, "onnxruntime's CPU kernel does not normalise queries and keys")
 
 
 def _windowed(op: Op) -> bool:

@@ -10,10 +10,11 @@ from collections.abc import Sequence
 from typing import Final
 
 from absint.lattices.dtype import DType
-from absint.lattices.logic.relation import conjunction, divisible, ge
+from absint.lattices.logic.relation import FALSE, conjunction, divisible, ge
 from absint.lattices.shape import TOP_SHAPE, shape_of
 from absint.lattices.terms.expr import UNKNOWN_SIZE, Dim, const, product
 from absint.lattices.value import Tensor
+from absint.transfer.caveats import runtime_needs
 from absint.transfer.contrib.agreement import (
     first_known,
     last_axis,
@@ -44,7 +45,7 @@ def _windowed(op: Op) -> tuple[Dim, ...]:
     if window < 0:
         op.reject(f"state_window must not be negative, found {window}")
     if window:
-        op.may_fail("onnxruntime's CPU kernel has no window of states")
+        runtime_needs(op, FALSE, "onnxruntime's CPU kernel has no window of states")
     return (const(window),) if window else ()
 
 
@@ -161,7 +162,7 @@ def causal_conv_with_state(op: Op) -> Sequence[Tensor]:
     if op.wants(2) or any(op.integer(name, default) != default for name, default in _EXTENDED.items()):
         if (op.integer("channels_last", 0), op.integer("ndim", 1), op.integer("state_window", 0)) != (1, 1, 0):
             op.reject("attributes of other states and channels need channels_last=1, ndim=1 and no state_window")
-        op.may_fail("onnxruntime's CPU kernel has no other states and channels")
+        runtime_needs(op, FALSE, "onnxruntime's CPU kernel has no other states and channels")
     return _causal_conv(op)
 
 
@@ -169,7 +170,7 @@ _EXTENDED: Final = {
     "state_update_capacity": 0,
     "state_length": 0,
     "state_channels_last": -1,
-    "input_channels": -1,
+    "input_channels": 0,
     "input_channel_offset": 0,
 }
 """Attributes that a device alone takes, with their defaults."""
@@ -181,7 +182,7 @@ def _causal_conv(op: Op) -> Sequence[Tensor]:
     if axes not in (1, 2, 3) or (channels_last and axes != 1):
         op.reject(f"ndim must be 1, 2 or 3, and 1 where the channels are last, found {axes}")
     if axes != 1:
-        op.may_fail("onnxruntime's CPU kernel has one spatial axis")
+        runtime_needs(op, FALSE, "onnxruntime's CPU kernel has one spatial axis")
     window, x, dtype = _windowed(op), op.tensor("input").shape, op.common_dtype("input", "weight", "bias", "past_state")
     kernel = sizes(op, "weight", axes + 2)[2:]
     carried = _carried(op, kernel[-1])
@@ -190,8 +191,8 @@ def _causal_conv(op: Op) -> Sequence[Tensor]:
         return Tensor(dtype), Tensor(dtype), Tensor(dtype)
     if len(x) < 3 or (not channels_last and len(x) != axes + 2):
         op.reject(f"input must have a batch, channels and {axes} spatial axes, found shape {x}")
-    taken, length = op.integer("input_channels", -1), op.integer("state_length", 0)
-    if taken >= 0:
+    taken, length = op.integer("input_channels", 0), op.integer("state_length", 0)
+    if taken > 0:
         x = shape_of((*x[:2], const(taken)))
     channels = product(x[2:]) if channels_last else x[1]
     require_dims(op, "weight", channels, 1, *kernel)
