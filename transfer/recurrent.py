@@ -51,7 +51,7 @@ def _recurrent(op: Op, gates: int, states: tuple[str, ...]) -> tuple[Tensor, ...
     x = _dims(op, "X", 3)
     positive(op, "onnxruntime may fail over an empty sequence", x)
     steps, batch, width = (x[1], x[0], x[2]) if batch_first else x
-    _check_activations(op, gates, directions)
+    check_activations(op, directions * {4: 3, 3: 2, 1: 1}[gates])
     _check_lengths(op, steps)
     hidden = _hidden_size(op, gates)
     _require(op, "W", (Dim(directions), gates * hidden, width))
@@ -68,13 +68,13 @@ def _recurrent(op: Op, gates: int, states: tuple[str, ...]) -> tuple[Tensor, ...
     return Tensor(dtype, shape_of(every)), *(Tensor(dtype, shape_of(carried)) for _ in states)
 
 
-def _check_activations(op: Op, gates: int, directions: int) -> None:
+def check_activations(op: Op, count: int) -> None:
+    """The node may fail unless onnxruntime knows so many activations, and takes no parameters for them."""
     if "activation_alpha" in op.attributes or "activation_beta" in op.attributes:
         op.may_fail("onnxruntime needs exactly the parameters of the activations")
     names = op.attributes.get("activations")
     if names is None:
         return
-    count = directions * {4: 3, 3: 2, 1: 1}[gates]
     if not isinstance(names, (list, tuple)) or len(names) != count or not {*names} <= ACTIVATIONS:
         op.may_fail("onnxruntime must know the activations, one for each gate")
 
@@ -119,4 +119,4 @@ def _require(op: Op, name: str, dims: tuple[Dim, ...]) -> None:
         op.require_equal(size, dim, f"dim {axis} of {name} must fit the layer")
 
 
-__all__ = ["gru", "lstm", "rnn"]
+__all__ = ["DIRECTIONS", "check_activations", "gru", "lstm", "rnn"]

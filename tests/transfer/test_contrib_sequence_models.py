@@ -122,7 +122,7 @@ def attention_lstm(directions: int, attention: int | None, **attributes: object)
         *(full("B", value=1), None, None, None, arg(d, 5, 7), arg(d, 6, 7), arg(d, 7), arg("B", "M", 6)),
         *(full("B", value=1), None if attention is None else arg(d, 11, attention)),
     ]
-    tried = sizes(B=[1, 2], S=[1, 3], M=[1, 4])
+    tried = sizes(B=[1, 2], S=[1, 3], M=[0, 1, 4])
     expect = [f"[S, {d}, B, 5]", f"[{d}, B, 5]", f"[{d}, B, 5]"]
     return MS("AttnLSTM", inputs, {"hidden_size": 5, **attributes}, 3, tried, expect=expect)
 

@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from typing import Final
 
 from absint.lattices.dtype import DType
-from absint.lattices.logic.relation import FALSE, conjunction, divisible, ge
+from absint.lattices.logic.relation import FALSE, conjunction, disjunction, divisible, eq, ge
 from absint.lattices.shape import TOP_SHAPE, shape_of
 from absint.lattices.terms.expr import UNKNOWN_SIZE, Dim, const, product
 from absint.lattices.value import Tensor
@@ -32,7 +32,7 @@ from absint.transfer.contrib.agreement import (
     sizes,
 )
 from absint.transfer.op import Op
-from absint.transfer.recurrent import DIRECTIONS
+from absint.transfer.recurrent import DIRECTIONS, check_activations
 from absint.transfer.rule import MICROSOFT, rule
 from absint.transfer.window import as_size
 
@@ -262,14 +262,17 @@ def varlen_causal_conv_with_state(op: Op) -> Sequence[Tensor]:
     inputs="X W R B sequence_lens initial_h initial_c P QW MW V M memory_seq_lens AW",
     outputs="Y Y_h Y_c",
     domain=MICROSOFT,
+    complete=True,
 )
 def attn_lstm(op: Op) -> Sequence[Tensor]:
     """LSTM on its input joined with attention over a memory: (S, directions, B, hidden), and the last states."""
     directions = DIRECTIONS[of_attribute(op, "direction", tuple(DIRECTIONS), "forward")]
-    hidden = op.integer("hidden_size")
-    size: Dim = const(hidden) if hidden is not None else sizes(op, "R", 3)[2]
+    size = const(positive(op, "hidden_size"))
+    if op.number("clip", 1.0) <= 0:
+        op.reject(f"clip must be positive, found {op.number('clip')}")
+    check_activations(op, 3 * directions)
     steps, batch, width = sizes(op, "X", 3)
-    _, depth, attention = sizes(op, "MW", 3)
+    (_, depth, attention), memory = sizes(op, "MW", 3), sizes(op, "M", 3)[1]
     context = sizes(op, "AW", 3)[2] if op.has("AW") else depth
     for name, dims in {
         "W": (directions, 4 * size, width + context),
@@ -282,11 +285,16 @@ def attn_lstm(op: Op) -> Sequence[Tensor]:
         "QW": (directions, size, attention),
         "MW": (directions, depth, attention),
         "V": (directions, attention),
-        "M": (batch, sizes(op, "M", 3)[1], depth),
+        "M": (batch, memory, depth),
         "memory_seq_lens": (batch,),
         "AW": (directions, depth + size, context),
     }.items():
         require_dims(op, name, *dims)
-    op.may_fail("the lengths of the sequences must be in range")
+    for name in ("sequence_lens", "memory_seq_lens"):
+        if op.has(name):
+            op.may_fail(f"{name} must be positive and within the sequences")
+    op.require(disjunction(eq(batch, 0), ge(memory, 1)), "the memory must not be empty")
+    filled = conjunction(*(ge(dim, 1) for dim in (steps, batch, width, context)))
+    op.may_fail("onnxruntime may end the process over empty sequences", unless=filled)
     dtype, last = op.common_dtype("X", "W", "R"), (directions, batch, size)
     return of_dims(dtype, steps, directions, batch, size), of_dims(dtype, *last), of_dims(dtype, *last)
