@@ -18,7 +18,6 @@ REASONS: Final[Mapping[str, str]] = {
     "the kernel checks the attributes of its trees against each other": "ai.onnx.ml::TreeEnsemble-5",
     "formats of packed weights decide": "com.microsoft::GatherPacked com.microsoft::MatMulFpQ4 com.microsoft::QMoE",
     "it needs past and present in one buffer": "com.microsoft::SparseAttention",
-    "its kernel has not been compared with the rule size by size": "com.microsoft::GatedDeltaNet",
     "the work of another compiler, or the bytes of an image, decide": """
         ImageDecoder com.microsoft::EPContext com.microsoft::Snpe""",
     "in preview, and no kernel runs it": """

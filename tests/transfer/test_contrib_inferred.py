@@ -290,25 +290,6 @@ STATEFUL = [
     ),
     MS(
         "GatedDeltaNet",
-        [
-            *(Arg(["B", "S", 2, 8]), Arg(["B", "S", 2, 8]), Arg(["B", "S", 4, 6]), None),
-            *(Arg(["B", "S", 4]), Arg(["B", "S", 4]), STATE),
-        ],
-        {},
-        3,
-        ROWS,
-        expect=["[B, S, 4, 6]", "[B, 4, 6, 8]", "[B, 0]"],
-    ),
-    MS(
-        "GatedDeltaNet",
-        [Arg(["B", "S", 56]), None, None, None, Arg(["B", "S", 4]), Arg(["B", "S", 4]), STATE],
-        {},
-        3,
-        ROWS,
-        expect=["[B, S, 4, 6]", "[B, 4, 6, 8]", "[B, 0]"],
-    ),
-    MS(
-        "GatedDeltaNet",
         [Arg(["N", 2, 8]), Arg(["N", 2, 8]), Arg(["N", 4, 6]), ints("B + 1"), Arg(["N", 4]), Arg(["N", 4])],
         {},
         2,

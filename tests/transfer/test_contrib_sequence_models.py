@@ -134,6 +134,28 @@ LSTM = [
     attention_lstm(2, 8, direction="bidirectional"),
 ]
 
+TOKENS, STATE = arg("B", "S", 4), arg("B", 4, 6, 8)
+BY_ROWS = [arg("B", "S", 2, 8), arg("B", "S", 2, 8), arg("B", "S", 4, 6), None, TOKENS, TOKENS, STATE]
+WITH_BIAS = {"gate_activation": "softplus"}
+
+
+def delta_net(*inputs: Arg | None, expect: Sequence[str] | None = None, **attributes: object) -> Case:
+    tried = sizes(B=[0, 1, 2], S=[0, 1, 4], N=[0, 4, 5], H=[0, 2, 3, 4])
+    return MS("GatedDeltaNet", inputs, attributes, 2, tried, expect=expect)
+
+
+DELTA_NETS = [
+    delta_net(*BY_ROWS, expect=["[B, S, 4, 6]", "[B, 4, 6, 8]"]),
+    delta_net(*BY_ROWS[:6], expect=["[B, S, 4, 6]", "[B, 4, 6, 8]"]),
+    delta_net(arg("B", "S", 56), None, None, None, TOKENS, TOKENS, STATE, expect=["[B, S, 4, 6]", "[B, 4, 6, 8]"]),
+    delta_net(arg("N", 2, 8), arg("N", 2, 8), arg("N", 4, 6), None, arg("N", 4), arg("N", 4), STATE),
+    delta_net(
+        arg("N", 2, 8), arg("N", 2, 8), arg("N", "H", 6), None, None, None, arg(1, "H", 6, 8), update_rule="linear"
+    ),
+    delta_net(*BY_ROWS[:4], arg("B", "S", 4, 8), TOKENS, STATE, arg(4), arg(4, 8), **WITH_BIAS),
+    delta_net(*BY_ROWS, arg(4), arg("H"), **WITH_BIAS),
+]
+
 LEAD = sizes(N=[0, 1, 3], C=[0, 1, 2], H=[0, 1, 4])
 FLAT = {"num_branches": 3}
 FLAT_SIZES = sizes(N=[0, 1, 3], H=[0, 1, 4])
@@ -248,13 +270,20 @@ HASHES = [
 ]
 
 
-@pytest.mark.parametrize("case", [*LINEAR, *CONVOLUTIONS, *LSTM, *STREAMS, *HASHES], ids=str)
+@pytest.mark.parametrize("case", [*LINEAR, *CONVOLUTIONS, *LSTM, *DELTA_NETS, *STREAMS, *HASHES], ids=str)
 def test_runs_agree(case: Case) -> None:
     assert run_case(case) > 0
 
 
 ONE = sizes(B=[2], S=[3])
 REJECTED = [
+    delta_net(*BY_ROWS[:5], None, STATE),
+    delta_net(*BY_ROWS, update_rule="linear"),
+    delta_net(*BY_ROWS, **WITH_BIAS),
+    delta_net(*BY_ROWS, arg(4), arg(4)),
+    delta_net(*BY_ROWS, chunk_size=0),
+    delta_net(*BY_ROWS[:3], full(3, value=0), TOKENS, TOKENS, STATE),
+    delta_net(*BY_ROWS[:2], None, None, TOKENS, TOKENS, STATE),
     linear(*QKV, bindings=ONE),
     linear(*QKV, kv_num_heads=3, update_rule="linear", bindings=ONE),
     linear(*QKV, update_rule="cubic", bindings=ONE),

@@ -11,7 +11,7 @@ from typing import Final
 
 from absint.lattices.dtype import DType
 from absint.lattices.logic.relation import FALSE, conjunction, disjunction, divisible, eq, ge
-from absint.lattices.shape import TOP_SHAPE, shape_of
+from absint.lattices.shape import shape_of
 from absint.lattices.terms.expr import UNKNOWN_SIZE, Dim, const, product
 from absint.lattices.value import Tensor
 from absint.transfer.caveats import runtime_needs
@@ -111,33 +111,93 @@ def linear_attention_gate(op: Op) -> Sequence[Tensor]:
     inputs="query key value cu_seqlens decay beta initial_state a_log dt_bias capture_count state_update_active",
     outputs="output final_state state_update",
     domain=MICROSOFT,
+    complete=True,
 )
 def gated_delta_net(op: Op) -> Sequence[Tensor]:
     """Gated delta rule on tokens (..., H, d): (..., H, v), states (B, H, v, d), and their updates."""
     query, packed = op.tensor("query").shape, not op.has("key")
-    batch, heads, value, key = sizes(op, "initial_state", 4)
+    if packed != (not op.has("value")):
+        op.reject("key and value must be given together")
     if packed and not op.has("initial_state"):
         op.reject("a packed query needs initial_state, which is missing")
-    op.may_fail("the inputs must fit together")
-    projected: Dim = UNKNOWN_SIZE
+    batch, heads, value, key = sizes(op, "initial_state", 4)
     if query.rank is not None and query.rank not in ((2, 3) if packed else (3, 4)):
         op.reject(f"query must have the axes (tokens, ...) or (batch, length, ...), found shape {query}")
-    if not packed and not query.is_top:
-        *_, of_values, of_value = sizes(op, "value", len(query))
-        heads, value, key = first_known(heads, of_values), first_known(value, of_value), first_known(key, query[-1])
-        require_dims(op, "initial_state", batch, of_values, of_value, query[-1])
-        projected = query[-2] * query[-1]
-    lead = () if query.is_top else query[: -1 if packed else -2]
-    if len(lead) == 2:
-        batch = first_known(batch, lead[0])
-    elif op.has("cu_seqlens"):
-        batch = first_known(batch, as_size(sizes(op, "cu_seqlens", 1)[0] - 1))
-    changes = op.integer("state_update_capacity", 0) * (heads + projected + heads * value)
+    if query.is_top:
+        op.may_fail("the inputs must fit together")
+        return Tensor(op.dtype("query")), of_dims(DType.FLOAT, batch, heads, value, key), Tensor(DType.FLOAT)
+    lead = query[: -1 if packed else -2]
+    if packed:
+        projected = query[-1] - heads * value
+    else:
+        key, (*_, heads, value) = query[-1], sizes(op, "value", len(query))
+        projected = 2 * query[-2] * key
+        require_dims(op, "key", *query)
+        require_dims(op, "value", *lead, heads, value)
+    fits = conjunction(divisible(projected, 2 * key), divisible(2 * key * heads, projected))
+    filled = conjunction(*(ge(size, 1) for size in (*lead, heads, value, key, projected)))
+    op.require(filled, "tokens and heads must not be empty")
+    op.require(conjunction(filled, fits), "value must have a multiple of the heads of query")
+    batch = _rows_of_tokens(op, lead, batch)
+    require_dims(op, "initial_state", batch, heads, value, key)
+    _require_updates(op, lead, heads, key)
+    capacity = require_captures(op, batch)
+    if capacity > 8:
+        op.reject(f"state_update_capacity must be at most 8, found {capacity}")
+    require_dims(op, "state_update_active", 1)
+    changes = UNKNOWN_SIZE if packed else as_size(capacity * (heads + query[-2] * key + heads * value))
+    if op.has("decay") and op.tensor("decay").shape.rank != len(lead) + 1:
+        changes = UNKNOWN_SIZE
     return (
-        Tensor(op.dtype("query"), TOP_SHAPE if query.is_top else shape_of((*lead, heads, value))),
+        Tensor(op.dtype("query"), shape_of((*lead, heads, value))),
         of_dims(DType.FLOAT, batch, heads, value, key),
-        of_dims(DType.FLOAT, batch, as_size(changes)),
+        of_dims(DType.FLOAT, batch, changes),
     )
+
+
+def _rows_of_tokens(op: Op, lead: Sequence[Dim], rows: Dim) -> Dim:
+    """The number of rows: the first of two axes, or as many as the offsets or the states say."""
+    if len(lead) == 2:
+        if op.has("cu_seqlens"):
+            op.reject("cu_seqlens needs one axis of tokens")
+        return first_known(lead[0], rows)
+    if op.has("cu_seqlens"):
+        return first_known(require_offsets(op, "cu_seqlens", lead[0]), rows)
+    if not op.has("initial_state"):
+        op.reject("one of cu_seqlens and initial_state must be given")
+    op.require(conjunction(ge(rows, 1), divisible(lead[0], rows)), "the tokens must divide into rows")
+    return rows
+
+
+def _require_updates(op: Op, lead: Sequence[Dim], heads: Dim, key: Dim) -> None:
+    """Require decay and rate as the rule takes them, and the parameters of their activations."""
+    taken = of_attribute(op, "update_rule", UPDATE_RULES, "gated_delta")
+    for name, part in (("decay", "gated"), ("beta", "delta")):
+        if op.has(name) is not (part in taken):
+            op.reject(f"update rule {taken} {'must have no' if op.has(name) else 'needs'} {name}")
+        if op.has(name) and op.dtype(name) not in (DType.FLOAT, op.dtype("query")):
+            op.may_fail(f"{name} must be of floats, or of the type of query")
+    require_dims(op, "beta", *lead, heads)
+    require_form(op, "decay", "decay must fit the heads", (*lead, heads), (*lead, heads, key))
+    of_attribute(op, "beta_activation", ("none", "sigmoid"), "none")
+    if op.integer("chunk_size", 1) < 1:
+        op.reject(f"chunk_size must be positive, found {op.integer('chunk_size')}")
+    if op.number("gate_lower_bound", -5.0) >= 0:
+        op.may_fail("gate_lower_bound must be negative")
+    active = of_attribute(op, "gate_activation", ("none", "softplus", "qwen", "sigmoid", "kda"), "none") != "none"
+    given = [name for name in ("a_log", "dt_bias") if op.has(name)]
+    if not op.has("decay"):
+        if active or given:
+            op.may_fail("a_log and dt_bias may be refused where there is no decay")
+    elif len(given) != 2 * active:
+        op.reject("a_log and dt_bias must be given exactly if gate_activation is not none")
+    else:
+        decay = op.tensor("decay").shape
+        if decay.is_top and active:
+            op.may_fail("dt_bias must fit the heads")
+        each = [(heads, key), (heads * key,)] if decay.is_top or len(decay) > len(lead) + 1 else []
+        require_dims(op, "a_log", heads)
+        require_form(op, "dt_bias", "dt_bias must fit the heads", (heads,), *each)
 
 
 def _carried(op: Op, kernel: Dim) -> Dim:
