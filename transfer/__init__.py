@@ -24,8 +24,7 @@ Shared by several families:
     indexing     valid ranges of indices, and the elements they pick
     window       sliding windows, of convolutions and pools
     resize_modes forms of Resize that onnxruntime executes
-    heads        inputs of attention by heads
-    attention_function  Attention where onnxruntime runs the function that defines it
+    heads        inputs of attention by heads; attention_function: where onnxruntime runs the function that defines it
 
 The families of ai.onnx:
 

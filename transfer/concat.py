@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Final
 
 from absint.lattices import block
@@ -53,9 +53,7 @@ def joined(op: Op, inputs: Sequence[Tensor], axis: int) -> Tensor:
     if not known and not any(all(is_positive(op, d) for d in s) for s in shapes):
         return Tensor(dtype, TOP_SHAPE, _joined_fill(op, inputs, None))  # an empty one may have another rank
     at = op.axis(axis, len(shapes[0]))
-    total: Dim = ZERO_EXPR if known else UNKNOWN_SIZE
-    for s in shapes if known else ():
-        total = total + s[at]
+    total = _total(s[at] for s in shapes) if known else UNKNOWN_SIZE
     dims = [_common_dim(op, shapes, i, known) if i != at else total for i in range(len(shapes[0]))]
     result = shape_of(tuple(dims))
     ramps = NO_RAMPS
@@ -79,9 +77,7 @@ def _of_other_ranks(op: Op, shapes: Sequence[Shape], axis: int) -> Shape:
     if len(shapes[0]) > rank:
         filled = disjunction(*(conjunction(*(ge(d, 1) for d in s)) for s in dict.fromkeys(lowest)))
         op.require(filled, f"an input of rank {rank} must have elements")
-    total: Dim = ZERO_EXPR
-    for s in shapes:
-        total = total + s[at]
+    total = _total(s[at] for s in shapes)
     return shape_of(tuple(_common_dim(op, lowest, i, True) if i != at else total for i in range(rank)))
 
 
@@ -90,9 +86,8 @@ def _of_any_rank(shapes: Sequence[Shape], axis: int) -> Shape | None:
     first, at = shapes[0], place(shapes[0], axis)
     if at is None or first.variable is None or any(s.form != first.form for s in shapes):
         return None
-    total: Dim = ZERO_EXPR
+    total = _total(s.known[at] for s in shapes)
     for s in shapes:
-        total = total + s.known[at]
         others = [(a, b) for i, (a, b) in enumerate(zip(first.known, s.known, strict=True)) if i != at]
         if any(a is not b or a.is_unknown for a, b in others):
             return None
@@ -142,6 +137,13 @@ def _common_dim(op: Op, shapes: Sequence[Shape], axis: int, known: bool) -> Dim:
     for s in distinct:
         result = choose(op.facts, empty[s], result, s[axis])
     return result
+
+
+def _total(lengths: Iterable[Dim]) -> Dim:
+    total: Dim = ZERO_EXPR
+    for part in lengths:
+        total = total + part
+    return total
 
 
 def _simplicity(shape: Shape, axis: int) -> tuple[bool, int]:
