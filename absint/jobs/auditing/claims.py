@@ -1,10 +1,7 @@
 """Claims as relations between dims.
 
-A size, or an expression over input symbols, claims that the dim equals it. Any other name stands for one size within
-its graph (ONNX IR, "Static tensor shapes"); each body and each call of a function is a graph of its own. The first
-place of a name, inputs before others, defines it, and every other place claims to equal the first. Where an expression
-has names without a place of their own, the first place of the same expression defines it. The author's claims are read
-in the same way for diagnostics (`absint.questions.claims.claims`).
+A size, or an expression over input symbols, claims that the dim equals it; `absint.questions.claims.names` says what
+other names stand for. The author's claims are read in the same way for diagnostics (`absint.questions.claims.claims`).
 """
 
 from __future__ import annotations
@@ -22,6 +19,7 @@ from absint.lattices.terms.substitution import substitute
 from absint.lattices.text import read_dim_param
 from absint.lattices.value import BOTTOM, Tensor, Value
 from absint.program.steps import Operand
+from absint.questions.claims.names import resolved
 from absint.questions.proofs.symbols import Symbols
 
 if TYPE_CHECKING:
@@ -169,20 +167,8 @@ class _Reader:
 
     def _equalities(self, stated: list[_Dim]) -> Iterator[Claim]:
         """Equalities with what is stated, or with the place that stands for it."""
-        first: dict[tuple[str, Expr], _Dim] = {}
-        for dim in sorted(stated, key=lambda d: d.computed):
-            if not dim.stated.free_symbols <= self._inputs.keys():
-                first.setdefault((dim.path, dim.stated), dim)
-        for dim in stated:
-            expr = dim.stated
-            unknown = expr.free_symbols - self._inputs.keys()
-            alone_here = {name: first[at] for name in sorted(unknown) if (at := (dim.path, symbol(name))) in first}
-            if len(alone_here) < len(unknown):
-                alone_here = {_STANDS: first[dim.path, expr]}
-                expr = _STANDS_EXPR
-            if any(other.place == dim.place and expr is symbol(name) for name, other in alone_here.items()):
-                continue  # the place itself stands for the name
-            claim = self._claim(dim, expr, alone_here)
+        for dim, expr, refers in resolved(stated, self._inputs.keys()):
+            claim = self._claim(dim, expr, refers)
             if dim.computed or claim.relation is not TRUE:
                 yield claim
 
@@ -202,11 +188,6 @@ class _Reader:
         if relation is None:
             relation = self._relations[known, value] = eq(known, value)
         return relation
-
-
-_STANDS = "\\%that"
-_STANDS_EXPR = symbol(_STANDS)
-"""An expression that stands elsewhere as a whole."""
 
 
 def _known(value: Value | None, rank: int) -> tuple[tuple[Dim, ...] | None, Relation]:

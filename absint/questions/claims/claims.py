@@ -1,28 +1,24 @@
 """Declared dims as relations over inferred dims.
 
-A size, or an expression over input symbols, claims that the dim equals it. Any other name stands for one size within
-its graph: its first place, inputs and initialisers before others, defines it. A name at one place is no claim.
-`absint.jobs.auditing.claims` reads the claims of any source in the same way, dim by dim.
+A size, or an expression over input symbols, claims that the dim equals it; `names` says what other names stand for. A
+name at one place is no claim. `absint.jobs.auditing.claims` reads the claims of any source in the same way.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
-from typing import TYPE_CHECKING, Final, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from absint.lattices.logic.relation import TRUE, UNKNOWN_RELATION, Relation, eq
-from absint.lattices.terms.expr import Dim, Expr, const, symbol
+from absint.lattices.terms.expr import Dim, Expr, const
 from absint.lattices.terms.substitution import substitute
 from absint.lattices.text.dim_params import read_dim_param
+from absint.questions.claims.names import WHOLE, resolved
 from absint.questions.claims.reading import Dims, Group, dims
 from absint.questions.proofs.symbols import Symbols
 
 if TYPE_CHECKING:
     from absint.solution.analysed import Analysed
-
-
-_STANDS: Final = "\\%that"
-"""An expression that stands elsewhere as a whole."""
 
 
 class Claim(NamedTuple):
@@ -45,6 +41,14 @@ class _Dim(NamedTuple):
     known: Dim
     group: Group
     axis: int
+
+    @property
+    def path(self) -> str:
+        return self.group.members[0].path
+
+    @property
+    def computed(self) -> bool:
+        return self.group.computed
 
 
 class Claims:
@@ -99,29 +103,12 @@ class Claims:
 
     def _over_names(self) -> Iterator[tuple[_Dim, Claim]]:
         """Equalities with the place that defines a name, or an expression over names without a place."""
-        for named in self._by_graph():
-            first: dict[Expr, _Dim] = {}
-            for dim in sorted(named, key=lambda d: d.group.computed):
-                first.setdefault(dim.stated, dim)
-            alone = {name: dim for expr, dim in first.items() for name in expr.free_symbols if expr is symbol(name)}
-            for dim in named:
-                names = dim.stated.free_symbols - self._inputs.keys()
-                stated, others = dim.stated, {name: alone[name] for name in sorted(names) if name in alone}
-                if len(others) < len(names):
-                    stated, others = symbol(_STANDS), {_STANDS: first[dim.stated]}
-                if any(other is dim for other in others.values()):
-                    continue
-                relation = self._relation(dim.known, stated, {name: other.known for name, other in others.items()})
-                if relation is not TRUE and relation is not UNKNOWN_RELATION:
-                    name, other = next(iter(others.items()))
-                    place = f"{other.group.members[0].where}, axis {other.axis}"
-                    yield dim, Claim(relation, str(dim.stated) if name is _STANDS else name, place, other.known)
-
-    def _by_graph(self) -> Iterable[list[_Dim]]:
-        found: dict[str, list[_Dim]] = {}
-        for dim in self._named:
-            found.setdefault(dim.group.members[0].path, []).append(dim)
-        return found.values()
+        for dim, stated, others in resolved(self._named, self._inputs.keys()):
+            relation = self._relation(dim.known, stated, {name: other.known for name, other in others.items()})
+            if relation is not TRUE and relation is not UNKNOWN_RELATION:
+                name, other = next(iter(others.items()))
+                place = f"{other.group.members[0].where}, axis {other.axis}"
+                yield dim, Claim(relation, str(dim.stated) if name is WHOLE else name, place, other.known)
 
     def _relation(self, known: Dim, stated: Expr, names: Mapping[str, Dim]) -> Relation:
         values = {**self._inputs, **names} if names else self._inputs
