@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from absint.lattices.contents import OPAQUE, Contents, Element
 from absint.lattices.dtype import DTYPES, INTEGER_RANGES, DType
+from absint.lattices.logic.piecewise import choices, settled
 from absint.lattices.logic.relation import Relation, conjunction, disjunction, eq, implies, ite, negation, truth_of
 from absint.lattices.shape import TOP_SHAPE, Shape, shape_of
 from absint.lattices.shape_choice import ShapeChoice
@@ -73,7 +74,9 @@ class Join:
         if not (isinstance(a, Expr) and isinstance(b, Expr)):
             return UNKNOWN_DIM
         if not self.by_data and not any(self._inside(s) for s in (*a.symbols, *b.symbols)):
-            return ite(self.condition, a, b)
+            whole = ite(self.condition, a, b)
+            found = settled(whole)
+            return whole if self.condition in choices(found) else found  # `ite(M == 1, N, M*N)` is `M*N`
         named = self._named.get((a, b))
         if named is not None:
             return named
