@@ -7,12 +7,14 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Literal
 
 from absint.errors import UsageError
+from absint.lattices.shape_choice import ShapeChoice
 from absint.lattices.text.escapes import one_line
 
 if TYPE_CHECKING:
     from absint.lattices.terms.expr import Dim
     from absint.result import Result
     from absint.solver.constraints import ConstraintSet, Role
+    from absint.solver.export.shapes import Sizes
 
 Form = Literal["text", "json", "smtlib", "python", "metadata", "torch"]
 """`text` lists the constraints for a reader, the others are read by programs: see docs/exports.md."""
@@ -59,9 +61,14 @@ def shapes_function(result: Result) -> str:
 
     elements = tuple(result.declared_inputs.elements)
     try:
-        return _source(export.shapes_function(result.symbols, _dims(result, result.outputs), elements=elements))
+        return _source(export.shapes_function(result.symbols, _outputs(result), elements=elements))
     except export.ExportError as error:
         raise UsageError(f"the constraints have no form python: {error}") from error
+
+
+def _outputs(result: Result) -> dict[str, Sizes]:
+    choices = {name: shape for name, shape in result.shapes.items() if isinstance(shape, ShapeChoice)}
+    return {name: choices.get(name, dims) for name, dims in _dims(result, result.outputs).items()}
 
 
 def _source(text: str) -> str:
@@ -70,7 +77,7 @@ def _source(text: str) -> str:
 
 
 def _dims(result: Result, names: Sequence[str]) -> dict[str, Sequence[Dim] | None]:
-    """The shapes of tensors; None where the rank is unknown."""
+    """The dims of tensors; None where the rank is unknown."""
     found = {name: result.shapes[name] for name in names if name in result.shapes}
     return {name: None if shape.rank is None else shape.dims for name, shape in found.items()}
 

@@ -15,9 +15,11 @@ from hypothesis import strategies as st
 
 from absint.lattices.logic import relation as rel
 from absint.lattices.logic.relation import FALSE, UNKNOWN_RELATION, Relation
+from absint.lattices.shape import shape_of
+from absint.lattices.shape_choice import ShapeChoice
 from absint.lattices.terms.expr import Dim, Expr, UndefinedError, symbol
 from absint.lattices.terms.normal import floordiv, maximum
-from absint.lattices.text import parse
+from absint.lattices.text import parse, parse_relation
 from absint.solver.constraints import ConstraintSet
 from absint.solver.export import ExportError, shapes_function, to_python
 from absint.solver.export.python_text import local_names
@@ -303,3 +305,17 @@ def test_shapes_that_sizes_do_not_decide() -> None:
         compute(batch=2, seq=7, past=0)
     with pytest.raises(ValueError, match="cannot be -2"):
         compute(batch=-2, seq=7, past=1)
+
+
+def test_sizes_choose_between_shapes() -> None:
+    chosen = ShapeChoice.of(parse_relation("C == 1"), shape_of((parse("N"),)), shape_of((parse("N"), parse("C - 1"))))
+    by_data = ShapeChoice.of(parse_relation("_d0 == 1"), shape_of((parse("N"),)), shape_of(()))
+    source = shapes_function(["N", "C"], {"y": chosen, "z": by_data, "w": [parse("N")]})
+    compute = function(source, "shapes")
+    assert compute(N=4, C=1) == {"y": (4,), "z": None, "w": (4,)}
+    assert compute(N=4, C=3) == {"y": (4, 2), "z": None, "w": (4,)}
+    with pytest.raises(ValueError, match="'y' would have the size -1 along axis 1"):
+        compute(N=4, C=0)
+    by_element = shapes_function(["N"], {"y": chosen}, elements=("C",))
+    assert function(by_element, "shapes")(N=4) == {"y": None}
+    assert function(by_element, "shapes")(N=4, C=1) == {"y": (4,)}
