@@ -46,10 +46,11 @@ def shapes_function(
 ) -> str:
     """Source of `name(sizes)`, which computes the shape of every output from the sizes of the symbols.
 
-    The function maps each output to a tuple of sizes, or to None if its rank is unknown, or hangs on what the symbols do
-    not decide; such a dim is None. `elements` of inputs may be given beside the sizes; without it a dim that needs one is
-    None. It needs Python alone. It raises ValueError for a size outside the range of its symbol, and for sizes at which a
-    dim is negative or divides by zero. Raises ExportError for a name that Python cannot give a function.
+    The function maps each output to a tuple of sizes, or to None if its rank is unknown, or hangs on what the
+    symbols do not decide; such a dim is None. `elements` of inputs may be given beside the sizes; without it a dim
+    that needs one is None. It needs Python alone. It raises ValueError for a size outside the range of its symbol,
+    and for sizes at which a dim is negative or divides by zero. Raises ExportError for a name that Python cannot
+    give a function.
     """
     check_name(name)
     cases = [case for output in outputs.values() for case in _cases(output)]
