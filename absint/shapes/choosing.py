@@ -1,42 +1,46 @@
-"""Values under facts that no bounds of a symbol show: conditions of choices that hold, and remainders."""
+"""Values under facts that no bounds of a symbol show: proved atoms, conditions of choices that hold, and remainders."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 
 from absint.lattices.logic.facts import Facts
 from absint.lattices.logic.piecewise import chosen
 from absint.lattices.logic.relation import Relation
 from absint.lattices.ramp import NO_RAMPS, mapped
-from absint.lattices.terms.expr import Dim
+from absint.lattices.terms.expr import Atom, Dim, Expr, postorder
+from absint.lattices.terms.substitution import rebuilt
 from absint.lattices.value import Tensor, Value
 
 
-class Choosing:
-    """Resolves the choices in a value whose conditions hold, and divides what known remainders make divisible.
+class ResolvedChoices:
+    """Replaces the atoms in a value that are proved equal to another term, resolves the choices whose conditions hold,
+    and divides what known remainders make divisible.
 
     Equal ones do the same, as the memo demands.
     """
 
-    __slots__ = ("_changed", "facts", "held")
+    __slots__ = ("_changed", "facts", "held", "proved")
 
-    def __init__(self, held: frozenset[Relation], facts: Facts) -> None:
+    def __init__(self, held: frozenset[Relation], facts: Facts, proved: Mapping[Atom, Dim] = {}) -> None:
         self.held = held
         self.facts = facts
+        self.proved = proved
         self._changed: dict[Dim, Dim] = {}
 
     @staticmethod
-    def under(facts: Facts, held: frozenset[Relation] = frozenset()) -> Choosing | None:
+    def under(facts: Facts, held: frozenset[Relation] = frozenset()) -> ResolvedChoices | None:
         """What these facts and conditions allow; None if that is nothing."""
-        return Choosing(held, facts) if held or facts.remainders else None
+        return ResolvedChoices(held, facts) if held or facts.remainders else None
 
     def __eq__(self, other: object) -> bool:
-        if not isinstance(other, Choosing):
+        if not isinstance(other, ResolvedChoices):
             return False
-        return self.held == other.held and self.facts.remainders == other.facts.remainders
+        same = self.held == other.held and self.facts.remainders == other.facts.remainders
+        return same and self.proved == other.proved
 
     def __hash__(self) -> int:
-        return hash((self.held, frozenset(self.facts.remainders.items())))
+        return hash((self.held, frozenset(self.facts.remainders.items()), frozenset(self.proved.items())))
 
     def __call__(self, value: Value) -> Value:
         if isinstance(value, Tensor) and not value.shape.open and (value.contents is None or not value.contents.open):
@@ -44,12 +48,24 @@ class Choosing:
         return replaced(value, self._change)
 
     def _change(self, dim: Dim) -> Dim:
-        if not self.facts.remainders:
+        if not self.facts.remainders and not self.proved:
             return chosen(dim, self.held)
         found = self._changed.get(dim)
         if found is None:
-            found = self._changed[dim] = self.facts.without_remainders(chosen(dim, self.held))
+            settled = chosen(_with(dim, self.proved) if self.proved else dim, self.held)
+            found = self._changed[dim] = self.facts.without_remainders(settled) if self.facts.remainders else settled
         return found
+
+
+def _with(dim: Dim, values: Mapping[Atom, Dim]) -> Dim:
+    """The dim with these values for atoms, in operands of others too."""
+    if not isinstance(dim, Expr) or dim.const is not None:
+        return dim
+    built: dict[Atom, Dim] = {}
+    for atom in postorder(dim.atoms()):
+        known = values.get(atom)
+        built[atom] = rebuilt(atom, built) if known is None else known
+    return dim.rebuild(built)
 
 
 def replaced(value: Value, change: Callable[[Dim], Dim]) -> Value:
@@ -63,4 +79,4 @@ def replaced(value: Value, change: Callable[[Dim], Dim]) -> Value:
     return Tensor(value.dtype, value.shape.map(change), contents, ramps)
 
 
-__all__ = ["Choosing", "replaced"]
+__all__ = ["ResolvedChoices", "replaced"]

@@ -20,7 +20,7 @@ from absint.lattices.terms.substitution import Substitution
 from absint.program.limits import ANALYSE, CHECK, REFINE
 from absint.program.lowered import Lowered
 from absint.shapes.analysis import ShapeAnalysis, Trace, interpret
-from absint.shapes.choosing import Choosing
+from absint.shapes.choosing import ResolvedChoices
 from absint.shapes.first_look import Look, early_facts, first_look
 from absint.shapes.interpretation import Transfer
 from absint.shapes.memo.cache import SHARED
@@ -137,7 +137,7 @@ class _Refinement:
         analysis = ShapeAnalysis(
             self.lowered.program,
             known,
-            simplify=Choosing.under(known, held),
+            simplify=ResolvedChoices.under(known, held),
             memoise=self.memoise,
             trace=self.trace,
             first_round=self._renewed(known) if renews else None,
@@ -159,7 +159,7 @@ class _Refinement:
         analysis = ShapeAnalysis(
             program,
             self.facts,
-            simplify=Choosing.under(self.facts),
+            simplify=ResolvedChoices.under(self.facts),
             memoise=self.memoise,
             trace=self.trace,
             timings=self.timings,

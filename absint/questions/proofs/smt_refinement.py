@@ -9,23 +9,20 @@ one side alone.
 
 from __future__ import annotations
 
-from collections.abc import Container, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Container, Iterator, Sequence
 from typing import TYPE_CHECKING, Final, cast
 
 from absint.lattices.limits import Limits
 from absint.lattices.logic.definedness import defined, truth
 from absint.lattices.logic.facts import Facts
-from absint.lattices.logic.piecewise import chosen
 from absint.lattices.logic.relation import UNKNOWN_RELATION, Relation, conjunction, divisible, eq, ge, negation
 from absint.lattices.records import NamedTuple
-from absint.lattices.terms.expr import Atom, Dim, Expr, Symbol, postorder
+from absint.lattices.terms.expr import Atom, Expr, Symbol, postorder
 from absint.lattices.terms.kept import Kept
-from absint.lattices.terms.substitution import rebuilt
 from absint.lattices.value import Tensor, Value
 from absint.program.limits import SETTLE
 from absint.questions.proofs.undecided import MAX_CHOICES, undecided
-from absint.shapes.choosing import replaced
+from absint.shapes.choosing import ResolvedChoices
 from absint.shapes.names import distinct_values
 from absint.shapes.rounds import Learned, Round
 from absint.shapes.run import run
@@ -46,18 +43,6 @@ MAX_UNASKED: Final = 3 * MAX_CHOICES
 RLIMIT: Final = 300_000
 
 MAX_ROUNDS: Final = 3
-
-
-@dataclass(frozen=True)
-class Settling:
-    """Replaces settled atoms in a value, then resolves the choices whose conditions hold."""
-
-    held: frozenset[Relation]
-    values: frozenset[tuple[Atom, Dim]]
-
-    def __call__(self, value: Value) -> Value:
-        known = dict(self.values)
-        return replaced(value, lambda dim: chosen(_changed(dim, known), self.held))
 
 
 class Settled(NamedTuple):
@@ -150,12 +135,12 @@ def _run(analysed: Analysed, last: Round, settled: Sequence[Settled]) -> Round:
     relations = [part for relation in learned for part in (relation.parts if relation.op == "and" else (relation,))]
     facts = Facts([*last.analysis.facts.relations, *relations], analysed.symbols)
     held = frozenset(r.substitute(facts.mapping) for r in (*relations, *(item.relation for item in last.learned)))
-    values = frozenset((s.atom, s.value) for s in settled if s.value is not None)
+    proved = {s.atom: s.value for s in settled if s.value is not None}
     return run(
         analysed.lowered,
         facts,
         advice=None if analysed.companions is None else analysed.companions.advice,
-        simplify=Settling(held, values),
+        simplify=ResolvedChoices(held, facts, proved),
         learned=(*last.learned, *(s.learned for s in settled)),
     )
 
@@ -203,17 +188,6 @@ def _numbers(value: Value) -> Iterator[Expr]:
         dims = value.shape.dims if value.shape.rank else ()
         elements = value.contents.elements if value.contents is not None else ()
         yield from (e for e in (*dims, *elements) if isinstance(e, Expr) and e.const is None)
-
-
-def _changed(dim: Dim, values: Mapping[Atom, Dim]) -> Dim:
-    """The dim with settled atoms replaced, in operands of others too."""
-    if not isinstance(dim, Expr) or dim.const is not None:
-        return dim
-    built: dict[Atom, Dim] = {}
-    for atom in postorder(dim.atoms()):
-        settled = values.get(atom)
-        built[atom] = rebuilt(atom, built) if settled is None else settled
-    return dim.rebuild(built)
 
 
 __all__ = ["MAX_DECISIONS", "Settled", "settle", "settle_choices"]
