@@ -13,6 +13,7 @@ import onnx
 from onnx import GraphProto, ModelProto, NodeProto, TensorProto, helper, numpy_helper
 
 from absint.lattices.terms.expr import Dim, UndefinedError
+from absint.transfer.semantics import EITHER, Semantics
 from tests.soundness.models import NEWEST_RUN, Binding, nudged, resized
 from tests.soundness.node_schemas import schema_at
 
@@ -92,6 +93,8 @@ class NodeDraft:
     source: str = ""
     looped: bool = False
     """The node stands in the body of a Loop that collects its outputs; `trips` says how often."""
+    semantics: Semantics = EITHER
+    """The runs that its analysis is about."""
 
     def __str__(self) -> str:
         name = f"{self.domain}::{self.operator}" if self.domain else self.operator

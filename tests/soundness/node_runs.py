@@ -92,7 +92,7 @@ def examine(draft: NodeDraft, *, every: bool = True, declared: bool = False) -> 
     """
     verdict = Verdict(draft)
     model = draft.model()
-    result = absint.analyze(model)
+    result = absint.analyze(model, semantics=draft.semantics)
     for node, error in result.analysis.crashes.items():
         verdict.wrong.append(f"the rule of {result.nodes[node]} failed: {error}")
     claims = Claims.of(result)

@@ -14,7 +14,7 @@ prints every fault with the smallest node that still shows it, and exits with 1 
 examines each operator of the shipped table in turn, for 10 seconds, and says which were reached, and why others not.
 
 `--seed` is the seed of the first node, the next ones follow. `--operator` takes names, `com.microsoft::Name` and
-`com.*::*` too.
+`com.*::*` too. `--semantics onnxruntime` asks for claims about its runs alone.
 
     node_schemas   the operators, and their schemas
     node_sources   where a node begins: a case of the rules' tests, a node test of `onnx`, or its schema
@@ -42,6 +42,7 @@ from dataclasses import replace
 from fnmatch import fnmatchcase
 from itertools import count, islice
 
+from absint.transfer.semantics import EITHER, SEMANTICS
 from tests.soundness.node_changes import changed
 from tests.soundness.node_drafts import NodeDraft
 from tests.soundness.node_rounds import rounds, summary
@@ -117,6 +118,7 @@ def main() -> int:
     parser.add_argument("--shard", default="0/1", help="I/N: with --sweep and --every, every Nth operator from I on")
     parser.add_argument("--every", type=float, default=0, help="examine each operator in turn for so many seconds")
     parser.add_argument("--list", action="store_true", help="show how many nodes of each operator ran")
+    parser.add_argument("--semantics", choices=SEMANTICS, default=EITHER)
     args = parser.parse_args()
     warnings.simplefilter("ignore")
     only = named(args.operator)
@@ -153,7 +155,7 @@ def every(args: argparse.Namespace, only: Sequence[Operator], seen: Counter[str]
     def made(operator: Operator) -> Iterator[NodeDraft]:
         for seed in count(args.seed):
             try:
-                yield draft(seed, [operator])
+                yield replace(draft(seed, [operator]), semantics=args.semantics)
             except LookupError:
                 return
 
@@ -167,9 +169,12 @@ def every(args: argparse.Namespace, only: Sequence[Operator], seen: Counter[str]
 
 def drafts(args: argparse.Namespace, only: Sequence[Operator]) -> Iterator[NodeDraft]:
     """The nodes to try."""
+    return (replace(found, semantics=args.semantics) for found in _drafts(args, only))
+
+
+def _drafts(args: argparse.Namespace, only: Sequence[Operator]) -> Iterator[NodeDraft]:
     if not args.sweep:
-        for seed in range(args.seed, args.seed + args.count):
-            yield draft(seed, only)
+        yield from (draft(seed, only) for seed in range(args.seed, args.seed + args.count))
         return
     chosen = only or operators()
     first, step = map(int, args.shard.split("/"))
