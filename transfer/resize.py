@@ -107,7 +107,7 @@ def _is_given(op: Op, name: str) -> Truth:
     shape = op.tensor(name).shape
     if shape.concrete is None:
         return UNKNOWN
-    return Truth.of(shape.concrete != (0,))
+    return Truth.of(0 not in shape.concrete)
 
 
 def _scale_elements(op: Op) -> list[Element] | None:
