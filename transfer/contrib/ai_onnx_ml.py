@@ -212,6 +212,8 @@ def linear_classifier(op: Op) -> Sequence[Tensor]:
     """Label and scores; a single score is doubled where there are two labels."""
     classes, labels = _count(op, "intercepts"), _count(op, "classlabels_strings", "classlabels_ints")
     _linear(op, classes)
+    if not _count(op, "coefficients"):
+        runtime_needs(op, FALSE, "coefficients must not be empty")
     if _count(op, "classlabels_strings") and _count(op, "classlabels_ints"):
         op.ill_formed("one of classlabels_strings and classlabels_ints must hold labels, found both")
     if op.semantics == RUNTIME:

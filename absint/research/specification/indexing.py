@@ -146,7 +146,7 @@ def scatter_nd(node: Node) -> Output:
     for size, expected in zip(updates.dims, wanted, strict=True):
         node.requires(equal(size, expected), "updates must fit the places")
     for axis in range(depth):
-        _requires_places(node, data.dims[axis], wanted)
+        _requires_places(node, data.dims[axis], indices.dims[:-1])
         _requires_inside(node, data.dims[axis], (indices.elements or ())[axis::depth])
     return tensor(data.dims)
 

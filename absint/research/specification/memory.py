@@ -126,7 +126,8 @@ def updated(node: Node) -> list[Output]:
     if packed or any(x is not None for x in node.inputs[7:]) or node.outputs > 2:
         raise LookupError("rows of one length, in tensors of their own, are specified")
     q, k, v = (node.input(place) for place in range(3))
-    node.demand(q.rank == k.rank == v.rank == 4, "tokens must be (batch, steps, heads, features)")
+    if not q.rank == k.rank == v.rank == 4:
+        raise LookupError("tokens are specified as (batch, steps, heads, features)")
     batch, steps, _, key = q.dims
     heads, value = v.dims[2:]
     _fit(node, {1: q.dims, 2: (batch, steps, heads, value), 4: (batch, steps, heads), 5: (batch, steps, heads)})
