@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from absint.lattices.logic.relation import FALSE, Relation, conjunction, disjunction, eq, ge
-from absint.lattices.shape import TOP_SHAPE, Shape
+from absint.lattices.shape import TOP_SHAPE, Shape, shape_of
 from absint.lattices.terms.expr import UNKNOWN_SIZE, Dim, product
 from absint.lattices.value import Tensor, Value
 from absint.transfer import convolution, normalisation, pooling, resize, sampling, spatial
@@ -131,11 +131,20 @@ def q_linear_average_pool(op: Op) -> Sequence[Value]:
 
 
 @rule("QLinearGlobalAveragePool", inputs=_POOLED, domain=MICROSOFT, complete=True)
-def q_linear_global_average_pool(op: Op) -> Sequence[Value]:
+def q_linear_global_average_pool(op: Op) -> Tensor:
     """GlobalAveragePool of a quantised image; with the attribute channels_last the channels are the last axis."""
     require_one_value(op, *_POOLED.split()[1:])
-    _may_leave_the_range(op, op.tensor("X").shape)
-    return _laid_out(op, pooling.global_pool, op.inputs[:1])
+    x = op.tensor("X")
+    _may_leave_the_range(op, x.shape)
+    if x.shape.is_top:
+        op.may_fail("X must have rank 3 or more")
+        return Tensor(x.dtype)
+    if len(x.shape) < 3:
+        op.reject(f"X must have rank 3 or more, found rank {len(x.shape)}")
+    spatial = range(1, len(x.shape) - 1) if op.integer("channels_last", 0) else range(2, len(x.shape))
+    for axis in spatial:
+        op.require(ge(x.shape[axis], 1), f"axis {axis} must not be empty")
+    return Tensor(x.dtype, shape_of(tuple(Dim(1) if axis in spatial else size for axis, size in enumerate(x.shape))))
 
 
 def _image_size(op: Op, shape: Shape) -> Dim:
