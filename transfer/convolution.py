@@ -255,7 +255,7 @@ def _transposed(op: Op, spatial: Sequence[Dim], found: Sequence[Window]) -> list
         op.load_risk(f"output_shape must not be negative, found {given}")
     sizes = []
     for axis, (size, window) in enumerate(zip(spatial, found, strict=True)):
-        _require_some(op, size, axis, explicit=stated[axis] > 0 or extra[axis] > 0)
+        _require_some(op, size, axis, explicit=stated[axis] > 0 or extra[axis] > 0, count=len(spatial))
         if stated[axis] > 0:
             _require_reachable(op, stated[axis], size, window, extra[axis])
             sizes.append(Dim(stated[axis]))
@@ -268,12 +268,15 @@ def _transposed(op: Op, spatial: Sequence[Dim], found: Sequence[Window]) -> list
     return sizes
 
 
-def _require_some(op: Op, size: Dim, axis: int, *, explicit: bool) -> None:
-    """onnxruntime spreads an empty axis only where neither the output's size nor its padding is `explicit`."""
+def _require_some(op: Op, size: Dim, axis: int, *, explicit: bool, count: int) -> None:
+    """onnxruntime spreads an empty axis only where neither the output's size nor its padding is `explicit`.
+
+    With a `count` of more than three axes the process may end.
+    """
     reason = f"spatial axis {axis} must not be empty"
     if explicit:
         runtime_needs(op, ge(size, 1), reason)
-    elif op.semantics != RUNTIME:
+    elif op.semantics != RUNTIME or count > 3:
         op.may_fail(reason, unless=ge(size, 1))
 
 

@@ -12,7 +12,7 @@ from absint.lattices.logic.relation import FALSE, TRUE, disjunction, divisible, 
 from absint.lattices.shape import shape_of
 from absint.lattices.terms.expr import UNKNOWN_SIZE, Dim
 from absint.lattices.value import Tensor
-from absint.transfer.caveats import one_value, runtime_needs
+from absint.transfer.caveats import documents_exclude, one_value, runtime_needs
 from absint.transfer.elements.premises import fit, integer
 from absint.transfer.elements.rearrange import zero
 from absint.transfer.op import Op
@@ -49,11 +49,15 @@ def _require_blocks(op: Op, x: Tensor, size: Dim, block: int, reason: str) -> No
     onnxruntime runs it for types without a kernel.
     """
     blocks = divisible(size, block)
-    if op.version < 28 or op.semantics == ONNX or x.dtype in _WITH_KERNEL or x.shape.is_top:
+    if not _may_run_as_function(op, x) or x.shape.is_top:
         op.require(blocks, reason)
     elif blocks is not TRUE:
         op.documents_require(blocks, reason)
         op.require(disjunction(blocks, *(eq(dim, 0) for dim in x.shape)), f"{reason} unless the input is empty")
+
+
+def _may_run_as_function(op: Op, x: Tensor) -> bool:
+    return op.version >= 28 and op.semantics != ONNX and x.dtype not in _WITH_KERNEL
 
 
 _WITH_KERNEL: Final = frozenset({DType.FLOAT, DType.DOUBLE, DType.UINT8, DType.INT8})
@@ -62,6 +66,11 @@ _WITH_KERNEL: Final = frozenset({DType.FLOAT, DType.DOUBLE, DType.UINT8, DType.I
 def _image(op: Op, x: Tensor) -> tuple[Dim, Dim, Dim, Dim]:
     if x.shape.is_top:
         op.may_fail("the input, of unknown rank, must have rank 4")
+        return UNKNOWN_SIZE, UNKNOWN_SIZE, UNKNOWN_SIZE, UNKNOWN_SIZE
+    if len(x.shape) != 4 and _may_run_as_function(op, x):
+        reason = f"the input must have rank 4, found shape {x.shape}"
+        documents_exclude(op, reason)
+        op.require(disjunction(*(eq(dim, 0) for dim in x.shape)), reason)
         return UNKNOWN_SIZE, UNKNOWN_SIZE, UNKNOWN_SIZE, UNKNOWN_SIZE
     op.require_rank(x.shape, 4, "the input")
     n, c, h, w = x.shape
