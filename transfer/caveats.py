@@ -61,10 +61,15 @@ def runtime_needs(op: Op, relation: Relation, reason: str) -> None:
 
 
 def runs_as(op: Op, runs: Relation, documented: Relation, reason: str) -> None:
-    """onnxruntime fails wherever `runs` does not hold; the documents exclude all but `documented`, which implies it."""
+    """onnxruntime fails wherever `runs` does not hold; the documents exclude all but `documented`, which implies it.
+
+    Type inference refuses what it can see that they exclude.
+    """
     op.require(documented if op.semantics == ONNX else runs, reason)
     if op.semantics == EITHER:
         op.may_fail(reason, unless=documented)
+    elif op.semantics == RUNTIME and documented is FALSE and not op.rule.domain:
+        op.load_risk(reason)
 
 
 def documents_exclude(op: Op, reason: str) -> None:

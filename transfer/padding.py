@@ -197,10 +197,7 @@ def center_crop_pad(op: Op) -> Tensor:
         runtime_needs(op, FALSE, f"axes must not repeat an axis, found {axes}")
         return Tensor(x.dtype, shape_of((UNKNOWN_SIZE,) * rank))
     count = _targets(op)
-    reason = "the target must have one size for each axis"
-    runs_as(op, one_of(count, (1, len(at))), eq(count, len(at)), reason)
-    if count.is_concrete and eq(count, len(at)) is FALSE:
-        op.load_risk(reason)
+    runs_as(op, one_of(count, (1, len(at))), eq(count, len(at)), "the target must have one size for each axis")
     if target is not None and len(target) == 1:
         target *= len(at)
     if target is None or len(target) != len(at):
