@@ -26,7 +26,7 @@ from tests.test_architecture import MODULES, ROOT, imports
 
 LIMITS: Final[Mapping[str, float]] = {
     "folders at the top of absint/": 13,
-    "lines of the product": 110_220,
+    "lines of the product": 110_300,
     "longest file, check.py apart": 400,
     "imports inside functions": 220,
     "blocks of imports for types": 228,

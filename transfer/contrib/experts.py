@@ -26,6 +26,8 @@ def mixture_of_experts(op: Op) -> Tensor:
     if op.integer("use_sparse_mixer", 0) == 1 and chosen != 2:
         op.reject(f"a sparse mixer must choose 2 experts, found k = {chosen}")
     halves: int | None = 2 if activation == "swiglu" else 1
+    if op.integer("swiglu_limit_after_activation", 0) != 0:
+        runtime_needs(op, FALSE, "onnxruntime's CPU kernel takes swiglu_limit_after_activation = 0 alone")
     if halves == 2 and op.integer("swiglu_fusion", 0) != 1:
         runtime_needs(op, FALSE, "onnxruntime's CPU kernel takes swiglu with swiglu_fusion = 1 alone")
         halves = None

@@ -10,6 +10,7 @@ from typing import NamedTuple
 
 from absint.lattices.dtype import DType
 from absint.lattices.logic.relation import FALSE, Relation, conjunction, disjunction, divisible, eq, ge, le, lt
+from absint.lattices.shape import TOP_SHAPE
 from absint.lattices.terms.expr import UNKNOWN_SIZE, ZERO_EXPR, Dim, Expr, const
 from absint.lattices.terms.normal import maximum
 from absint.lattices.value import Tensor
@@ -87,8 +88,13 @@ def decoder_masked_multi_head_attention(op: Op) -> Sequence[Tensor]:
     found = _projected(op, heads)
     if not op.has("key"):
         op.may_fail(_PACKED)
-    if has_past != bool(op.integer("past_present_share_buffer", 0)):
-        op.reject("past_present_share_buffer must be set exactly if there is a past")
+    is_shared = bool(op.integer("past_present_share_buffer", 0))
+    if has_past and not is_shared:
+        op.reject("past_present_share_buffer must be set if there is a past")
+    if is_shared and not has_past:
+        keys = op.tensor("key").shape if op.has("key") else TOP_SHAPE
+        steps = UNKNOWN_SIZE if keys.is_top or len(keys) < 3 else keys[-2]
+        op.require_equal(steps, 0, "a shared buffer needs a past, unless there are no keys")
     if has_past and not op.has("past_sequence_length"):
         op.reject("a past needs past_sequence_length, which is missing")
     if has_past != (op.outputs > 1) or op.outputs == 2:
