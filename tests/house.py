@@ -56,8 +56,11 @@ class Source:
     @property
     def room(self) -> str:
         parts = self.module.split(".")
+        folder = MODULES.get(".".join(parts[:2]))
         return (
-            parts[1] if parts[0] == "absint" and len(parts) > 1 and (ROOT / "absint" / parts[1]).is_dir() else parts[0]
+            parts[1]
+            if len(parts) > 1 and parts[0] == "absint" and folder is not None and folder.name == "__init__.py"
+            else parts[0]
         )
 
     @property
