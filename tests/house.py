@@ -104,7 +104,7 @@ def sources() -> list[Source]:
 
 
 def counts(found: Iterable[Source]) -> dict[str, float]:
-    """What is limited."""
+    """The limited counts by name."""
     product = list(found)
     lines = sum(source.lines for source in product)
     maps = [ast.get_docstring(source.tree) or "" for source in product if MODULES[source.module].name == "__init__.py"]

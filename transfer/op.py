@@ -65,7 +65,7 @@ class Op(Stating):
         self.outputs = outputs
         """The number of outputs of the node."""
         self.absent: frozenset[int] = frozenset()
-        """Those that it leaves out, by index."""
+        """Indices of the outputs that the node leaves out."""
         self._facts = facts
         self.name = name or rule.names[0]
         """The operator."""

@@ -1,4 +1,4 @@
-"""What is done with a model once it is analysed.
+"""Jobs on analysed models: copies, comparisons, gates.
 
 copies       types written into a copy (annotate); the gate and the writer that every copy goes through
 freezing     a copy at fixed sizes, and all folded that they decide

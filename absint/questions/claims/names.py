@@ -1,4 +1,4 @@
-"""What the names in claimed dims stand for.
+"""Resolves the names in claimed dims.
 
 A name that is no symbol of the inputs stands for one size within its graph (ONNX IR, "Static tensor shapes"); each body
 and each call of a function is a graph of its own. The first place of a name, inputs and initialisers before others,
@@ -22,7 +22,7 @@ class ClaimedDim(Protocol):
 
     @property
     def stated(self) -> Expr:
-        """What it claims, over symbols of the inputs and other names."""
+        """The claimed size, over input symbols and other names."""
 
     @property
     def path(self) -> str:
