@@ -16,12 +16,13 @@ from absint.lattices.logic.definedness import truth
 from absint.lattices.logic.formula import Comparison, Relation, leads_negative
 from absint.lattices.logic.relation import TRUE
 from absint.lattices.logic.truth import NO, YES
-from absint.lattices.terms.expr import postorder
+from absint.lattices.terms.expr import Dim, postorder
 from absint.lattices.text.escapes import excerpt, json_text
 from absint.lattices.text.html import block, paragraph, table
 from absint.lattices.text.naming import Naming, Where
 from absint.solver.constraints import Constraint, ConstraintSet, PossibleFailure
 from absint.solver.contracts.causes import by_cause
+from absint.solver.contracts.exclusion import exclude_each_other
 from absint.solver.contracts.shortening import both, needed_premises, shortened
 from absint.solver.contracts.simplification import Stated, is_plain
 from absint.solver.prove import Prover
@@ -112,18 +113,24 @@ class Contract:
     def allows(self, binding: Mapping[str, int]) -> bool:
         """The sizes meet every clause and break no declaration or assumption. A clause that divides by zero is not met.
 
-        A clause over an element of an input counts if the binding has the element. Raises KeyError naming a symbol
-        without a size.
+        Clauses over elements of inputs that the binding lacks are judged together: some elements must meet them all.
+        Raises KeyError naming a symbol without a size.
         """
-        counted = []
+        counted: list[Relation] = []
+        open_: list[Relation] = []
         for clause in self.clauses:
             missing = sorted(clause.relation.free_symbols - binding.keys())
             if any(name not in self.elements for name in missing):
                 raise KeyError(f"no size for {', '.join(map(repr, missing))}")
-            counted += [] if missing else [clause]
+            (open_ if missing else counted).append(clause.relation)
         if any(c.formula.at(binding) is NO for c in self.premises if c.origin.node < 0):
             return False
-        return all(clause.relation.at(binding) is YES for clause in counted)
+        if not all(relation.at(binding) is YES for relation in counted):
+            return False
+        return not exclude_each_other(
+            relation.substitute({s: Dim(binding[s.name]) for s in relation.symbols if s.name in binding})
+            for relation in open_
+        )
 
     def to_json(self, texts: Where | None = None, *, model: str = "") -> str:
         """As a JSON object, schema `absint.contract/2`, about the model of that name.

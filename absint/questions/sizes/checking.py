@@ -24,8 +24,7 @@ from absint.shapes.rounds import Round
 from absint.shapes.run import run
 from absint.shapes.sizes import Sizes, exact_sizes
 from absint.solution.constraints import DECLARATION, Recorder, load_doubts, recorded
-from absint.solver.constraints import Constraint, ConstraintSet, PossibleFailure
-from absint.solver.contracts.samples import near
+from absint.solver.constraints import Constraint, PossibleFailure
 
 if TYPE_CHECKING:
     from absint.solution.analysed import Analysed
@@ -213,33 +212,28 @@ def _is_open(sizes: Mapping[str, int], item: Constraint | PossibleFailure) -> bo
 
 def excluded_together(analysed: Analysed, open_: Sequence[Constraint]) -> Failure | None:
     """The first requirement in execution order that no elements of the inputs meet together with those before it."""
-    elements = analysed.declared_inputs.elements
-    asked = [c for c in open_ if c.formula.free_symbols and c.formula.free_symbols <= elements.keys()]
-    if len(asked) < 2 or not _exclude(analysed, asked):
+    elements = analysed.declared_inputs.elements.keys()
+    asked = [c for c in open_ if c.formula.free_symbols <= elements]
+    if not _exclude(asked):
         return None
-    last = next(at for at in range(1, len(asked) + 1) if _exclude(analysed, asked[:at]))
+    last = next(at for at in range(1, len(asked) + 1) if _exclude(asked[:at]))
     names = sorted(set().union(*(c.formula.free_symbols for c in asked[:last])))
     c = asked[last - 1]
-    return Failure(c.origin, f"{c.reason}; no value of {', '.join(names)} meets all requirements", str(c.formula))
+    together = f"; no value of {', '.join(names)} meets all requirements" if names else ""
+    return Failure(c.origin, f"{c.reason}{together}", str(c.formula))
 
 
-def _exclude(analysed: Analysed, asked: Sequence[Constraint]) -> bool:
-    """No elements meet all of these requirements: proved."""
-    from absint.solver.prove import Prover
+def _exclude(asked: Sequence[Constraint]) -> bool:
+    from absint.solver.contracts.exclusion import exclude_each_other
 
-    relations = list(dict.fromkeys(c.formula for c in asked))
-    names = sorted(set().union(*(relation.free_symbols for relation in relations)))
-    if Facts(relations, tuple(names)).contradiction:
-        return True
-    if near(relations, names).meet(relations):
-        return False
-    return Prover(ConstraintSet(), order=tuple(names), limits=_TOGETHER).entails(relations, FALSE).entailed is True
+    return bool(asked) and exclude_each_other(c.formula for c in asked)
 
 
 def _needing(analysed: Analysed, c: Constraint) -> str:
     """The reason of a requirement, and the elements that meet it if they alone decide it."""
     symbols = c.formula.free_symbols
-    return f"{c.reason}, which needs {c.formula}" if symbols and symbols <= analysed.elements.keys() else c.reason
+    is_decided = bool(symbols) and symbols <= analysed.declared_inputs.elements.keys()
+    return f"{c.reason}, which needs {c.formula}" if is_decided else c.reason
 
 
 def _with_zeros(value: Tensor, sizes: Mapping[str, int]) -> Value:

@@ -13,6 +13,7 @@ from onnx import ModelProto, parser
 import absint
 from absint.cli import run
 from absint.jobs.freezing.sizes import IllegalSizesError
+from absint.lattices.logic.relation import conjunction, ge, le
 from absint.lattices.value import Tensor
 from absint.questions.sizes.outcomes import Outcome
 from absint.transfer.op import Op
@@ -115,6 +116,28 @@ def test_requirements_on_an_element_are_judged_where_there_are_too_many_indices_
     for cached in (False, True):
         assert not ran(parser.parse_model(CACHED), table=table, x=x, past=past, cached=np.array([cached]))
     assert result.check({**sizes, "T": 93}).ok
+
+
+@rule("Part", domain="my", inputs="X start", complete=True, elements=True)
+def part(op: Op) -> Tensor:
+    x, starts = op.tensor("X"), op.integers("start")
+    assert starts is not None
+    rows, columns = x.shape.dims
+    op.require(conjunction(ge(starts[0], 0), le(starts[0] + rows, columns)), "the part must fit")
+    return x
+
+
+def test_a_contract_judges_clauses_on_an_element_together() -> None:
+    text = """<ir_version: 8, opset_import: ["": 13, "my": 1]>
+        g (float[N, M] x, int64[1] start) => (float[N, M] y) { y = my.Part(x, start) }"""
+    result = absint.analyze(parser.parse_model(text), table=absint.TABLE.extended([part]))
+    contract = result.contract()
+    assert len(contract.clauses) == 2
+    for sizes, legal in (({"N": 5, "M": 3}, False), ({"N": 3, "M": 3}, True)):
+        assert contract.allows(sizes) is result.check(sizes).ok is legal
+    assert contract.allows({"N": 2, "M": 3, "start": 1})
+    assert not contract.allows({"N": 2, "M": 3, "start": 2})
+    assert "which needs start <= 1 and start >= 0" in str(result.check({"N": 2, "M": 3}))
 
 
 def test_numbers_are_shown_at_legal_sizes(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
