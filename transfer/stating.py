@@ -69,11 +69,6 @@ class Stating(Attributes):
         self.has_fresh = True
         return Shape.hole(tag, head, tail)
 
-    def fresh_condition(self, tag: str) -> Relation:
-        """A boolean symbol for a data-dependent condition."""
-        self.has_fresh = True
-        return rel.truth_of(Symbol.hole(tag, 0, 1))
-
     def require(self, relation: Relation, reason: str, *, found: str = "") -> None:
         """The node fails in every run where the relation does not hold; over an unknown dim it may fail.
 

@@ -39,8 +39,6 @@ LARGE_MODEL = 20_000
 
 Command = TypeVar("Command", bound=Callable[..., object])
 
-model_argument = click.argument("model")
-"""For commands with arguments of their own; others take `absint.commands.models.models_argument`."""
 assume_option = click.option(
     "--assume", metavar="RELATION", multiple=True, help="A relation over input symbols, as 'seq % 8 == 0'."
 )
@@ -286,5 +284,5 @@ def _solver_errors() -> Iterator[None]:
 
 __all__ = [
     "LARGE_MODEL", "Settings", "analysed", "assume_option", "format_option", "limit_options",
-    "memory_option", "model_argument", "policy_option", "rlimit_option", "settings_options", "warm_up", "working",
+    "memory_option", "policy_option", "rlimit_option", "settings_options", "warm_up", "working",
 ]  # fmt: skip

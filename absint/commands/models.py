@@ -25,7 +25,6 @@ from absint.model.opening import MAX_FILE
 from absint.version import VERSION
 
 STANDARD_INPUT = "-"
-_MODEL_ENDS = (".onnx", ".ort", ".pb", ".onnx.textproto")
 
 Command = TypeVar("Command", bound=Callable[..., object])
 

@@ -8,14 +8,12 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Sequence
 from functools import wraps
-from typing import TYPE_CHECKING, Final, TypeVar, cast
+from typing import Final, TypeVar, cast
 
 import click
 
 from absint.errors import UsageError
-
-if TYPE_CHECKING:
-    from absint.shapes.sizes import Size, Sizes
+from absint.shapes.sizes import Size, Sizes
 
 Command = TypeVar("Command", bound=Callable[..., object])
 

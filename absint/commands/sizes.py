@@ -18,10 +18,10 @@ from itertools import chain
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from absint.errors import UsageError
+from absint.shapes.sizes import Size, Sizes
 
 if TYPE_CHECKING:
     from absint.jobs.profiles.reading import Wanted, WantedSizes
-    from absint.shapes.sizes import Size, Sizes
 
 _NUMBER: Final = r"-?[0-9]{1,1000}"
 _AXIS: Final = re.compile(rf"\s*(?:\?|({_NUMBER})|({_NUMBER})?\s*\.\.\s*(?:({_NUMBER})\s*\.\.\s*)?({_NUMBER})?)\s*")

@@ -17,6 +17,6 @@ Shared by several of them:
 
     views        the rule of one operator applied to the inputs of another
     agreement    ranks, dims and numbers of heads that inputs must agree on
-    parameters   scales, zero points and biases
+    parameters   scales, zero points and biases; rows: those of classical models, and their lists
     type_table   the types that onnxruntime's operators accept and return
 """

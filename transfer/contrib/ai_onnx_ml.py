@@ -13,47 +13,27 @@ from absint.lattices.shape import SCALAR, shape_of
 from absint.lattices.terms.expr import ONE_EXPR, UNKNOWN_SIZE, Dim, Expr, const
 from absint.lattices.value import MapOf, SequenceOf, Tensor, Value
 from absint.transfer.caveats import documents_exclude, required_text, runs_as, runtime_needs
-from absint.transfer.contrib.support_vectors import POST_TRANSFORMS
+from absint.transfer.contrib.rows import POST_TRANSFORMS, counted, rows_of
 from absint.transfer.contrib.trees import require_read_features, require_trees
 from absint.transfer.op import Op
 from absint.transfer.rule import ML, rule
 from absint.transfer.semantics import RUNTIME
 
 
-def _count(op: Op, *names: str) -> int:
-    """The length of the first of these list attributes that is given."""
-    for name in names:
-        value = op.attributes.get(name)
-        if isinstance(value, (list, tuple)) and value:
-            return len(value)
-    return 0
-
-
 def _label_dtype(op: Op, strings: str = "classlabels_strings") -> DType:
-    return DType.STRING if _count(op, strings) else DType.INT64
-
-
-def _rows(op: Op) -> Dim:
-    """The number of rows of X, which has rank 1 (one row) or 2."""
-    shape = op.tensor("X").shape
-    if shape.is_top:
-        op.may_fail("X must have rank 1 or 2")
-        return UNKNOWN_SIZE
-    if len(shape) not in (1, 2):
-        op.reject(f"X must have rank 1 or 2, found shape {shape}")
-    return shape[0] if len(shape) == 2 else ONE_EXPR
+    return DType.STRING if counted(op, strings) else DType.INT64
 
 
 def _table(op: Op, columns: int | None, dtype: DType = DType.FLOAT) -> Tensor:
     """One row of results for each row of X."""
-    return Tensor(dtype, shape_of((_rows(op), UNKNOWN_SIZE if columns is None else const(columns))))
+    return Tensor(dtype, shape_of((rows_of(op), UNKNOWN_SIZE if columns is None else const(columns))))
 
 
 @rule("Scaler", inputs="X", domain=ML, complete=True)
 def scaler(op: Op) -> Tensor:
     """(X - offset) * scale, as floats."""
-    count = _count(op, "scale")
-    if not count or count != _count(op, "offset"):
+    count = counted(op, "scale")
+    if not count or count != counted(op, "offset"):
         runtime_needs(op, FALSE, "scale and offset must have the same length")
     runtime_needs(op, _per_feature(op, count), "scale and offset must fit the features")
     return Tensor(DType.FLOAT, op.tensor("X").shape)
@@ -83,7 +63,7 @@ def normalizer(op: Op) -> Tensor:
 def imputer(op: Op) -> Tensor:
     """The input with some elements replaced."""
     names = {DType.FLOAT: "imputed_value_floats", DType.INT64: "imputed_value_int64s"}
-    count = _count(op, names.get(op.dtype("X"), ""))
+    count = counted(op, names.get(op.dtype("X"), ""))
     _require_values_of_one(op, *names.values())
     if not count:
         is_told = op.dtype("X") in names
@@ -105,13 +85,13 @@ def binarizer(op: Op) -> Tensor:
 @rule("OneHotEncoder", inputs="X", domain=ML, complete=True)
 def one_hot_encoder(op: Op) -> Tensor:
     """A last axis with one column for each category."""
-    shape, categories = op.tensor("X").shape, _count(op, "cats_int64s", "cats_strings")
+    shape, categories = op.tensor("X").shape, counted(op, "cats_int64s", "cats_strings")
     empty = UNKNOWN_RELATION if shape.is_top else disjunction(*(eq(size, 0) for size in shape))
     skips = op.integer("zeros", 1) != 0
     if not skips:
         op.may_fail("every element must be a known category", unless=empty)
     _require_one_of(op, "cats_int64s", "cats_strings")
-    if _count(op, "cats_strings" if op.dtype("X") is not DType.STRING else "cats_int64s"):
+    if counted(op, "cats_strings" if op.dtype("X") is not DType.STRING else "cats_int64s"):
         if op.semantics != RUNTIME or op.dtype("X") is DType.UNDEFINED:
             op.may_fail("the categories must have the type of X")
         elif not skips:
@@ -130,7 +110,7 @@ def _swapped(op: Op) -> Tensor:
 @rule("LabelEncoder", inputs="X", until=1, domain=ML, complete=True)
 def label_encoder_1(op: Op) -> Tensor:
     """Strings to their places in a list, or places to strings."""
-    if not _count(op, "classes_strings"):
+    if not counted(op, "classes_strings"):
         is_given = "classes_strings" in op.attributes
         runtime_needs(op, UNKNOWN_RELATION if is_given else FALSE, "classes_strings must hold labels")
     return _swapped(op)
@@ -139,7 +119,7 @@ def label_encoder_1(op: Op) -> Tensor:
 @rule("CategoryMapper", inputs="X", domain=ML, complete=True)
 def category_mapper(op: Op) -> Tensor:
     """Strings to integers, or integers to strings, by two lists of one length."""
-    numbers, texts = _count(op, "cats_int64s"), _count(op, "cats_strings")
+    numbers, texts = counted(op, "cats_int64s"), counted(op, "cats_strings")
     if not numbers or numbers != texts:
         op.ill_formed(f"cats_int64s and cats_strings must have the same length, found {numbers} and {texts}")
     return _swapped(op)
@@ -156,9 +136,9 @@ def label_encoder(op: Op) -> Tensor:
             FALSE, f"onnxruntime needs a value for each key, found {lengths[0]} keys, {lengths[1]} values"
         )
     keys = {"keys_strings": DType.STRING, "keys_int64s": DType.INT64, "keys_floats": DType.FLOAT}
-    _require_type(op, *((name, dtype) for name, dtype in keys.items() if _count(op, name)), *_typed(op, "keys_tensor"))
+    _require_type(op, *((name, dtype) for name, dtype in keys.items() if counted(op, name)), *_typed(op, "keys_tensor"))
     dtypes = {"values_strings": DType.STRING, "values_int64s": DType.INT64, "values_floats": DType.FLOAT}
-    found = [dtype for name, dtype in dtypes.items() if _count(op, name)]
+    found = [dtype for name, dtype in dtypes.items() if counted(op, name)]
     values = op.attribute_tensor("values_tensor")
     if values is not None:
         found.append(values.dtype)
@@ -186,7 +166,7 @@ def _require_one_of(op: Op, *names: str) -> None:
 
 def _require_values_of_one(op: Op, *names: str) -> None:
     """Require elements in exactly one of these lists."""
-    found = [name for name in names if _count(op, name)]
+    found = [name for name in names if counted(op, name)]
     if len(found) != 1:
         op.ill_formed(f"one of {' and '.join(names)} must hold values, found {' and '.join(found) or 'none'}")
 
@@ -210,27 +190,27 @@ def _require_type(op: Op, *attributes: tuple[str, DType]) -> None:
 @rule("LinearClassifier", inputs="X", outputs="Y Z", domain=ML, complete=True)
 def linear_classifier(op: Op) -> Sequence[Tensor]:
     """Label and scores; a single score is doubled where there are two labels."""
-    classes, labels = _count(op, "intercepts"), _count(op, "classlabels_strings", "classlabels_ints")
+    classes, labels = counted(op, "intercepts"), counted(op, "classlabels_strings", "classlabels_ints")
     _linear(op, classes)
-    if not _count(op, "coefficients"):
+    if not counted(op, "coefficients"):
         runtime_needs(op, FALSE, "coefficients must not be empty")
-    if _count(op, "classlabels_strings") and _count(op, "classlabels_ints"):
+    if counted(op, "classlabels_strings") and counted(op, "classlabels_ints"):
         op.ill_formed("one of classlabels_strings and classlabels_ints must hold labels, found both")
     if op.semantics == RUNTIME:
         runs = labels in (0, 2) if classes == 1 else 0 < classes <= labels
-        whole = runs and _count(op, "coefficients") % classes == 0
+        whole = runs and counted(op, "coefficients") % classes == 0
         op.require(TRUE if whole else FALSE, "each class must have a label, and as many coefficients")
     elif (classes, labels) != (1, 2) and (classes != labels or labels < 2):
         op.may_fail("each class must have a label")
     if classes == 1 and labels == 2:
         classes = 2
-    return Tensor(_label_dtype(op), shape_of((_rows(op),))), _table(op, classes or None)
+    return Tensor(_label_dtype(op), shape_of((rows_of(op),))), _table(op, classes or None)
 
 
 def _linear(op: Op, targets: int) -> None:
     """Require a coefficient for each feature and target, and a known transformation."""
     required_text(op, "post_transform", POST_TRANSFORMS)
-    shape, count = op.tensor("X").shape, _count(op, "coefficients")
+    shape, count = op.tensor("X").shape, counted(op, "coefficients")
     if "coefficients" not in op.attributes:
         runtime_needs(op, FALSE, "attribute coefficients must be given")
     if not targets or not shape.rank:
@@ -243,11 +223,11 @@ def _linear(op: Op, targets: int) -> None:
 @rule("TreeEnsembleClassifier", inputs="X", outputs="Y Z", domain=ML, complete=True)
 def tree_ensemble_classifier(op: Op) -> Sequence[Tensor]:
     """Label and scores, one for each label."""
-    labels = _count(op, "classlabels_strings", "classlabels_int64s")
-    if labels < 2 and (op.semantics != RUNTIME or _count(op, "classlabels_strings")):
+    labels = counted(op, "classlabels_strings", "classlabels_int64s")
+    if labels < 2 and (op.semantics != RUNTIME or counted(op, "classlabels_strings")):
         op.may_fail("onnxruntime may crash on a single class")
     require_trees(op, "class", labels)
-    return Tensor(_label_dtype(op), shape_of((_rows(op),))), _table(op, labels or None)
+    return Tensor(_label_dtype(op), shape_of((rows_of(op),))), _table(op, labels or None)
 
 
 @rule("LinearRegressor", inputs="X", domain=ML, complete=True)
@@ -257,7 +237,7 @@ def linear_regressor(op: Op) -> Tensor:
     if targets < 1:
         runtime_needs(op, FALSE, f"there must be a target, found {targets}")
     _linear(op, targets)
-    if op.semantics != RUNTIME and _count(op, "intercepts") not in (0, targets):
+    if op.semantics != RUNTIME and counted(op, "intercepts") not in (0, targets):
         op.may_fail("each target must have an intercept")
     return _table(op, targets)
 
@@ -362,10 +342,10 @@ def feature_vectorizer(op: Op) -> Tensor:
 @rule("ZipMap", inputs="X", outputs="Z", domain=ML, complete=True)
 def zip_map(op: Op) -> Value:
     """Each row as a map from label to score."""
-    labels = _count(op, "classlabels_strings", "classlabels_int64s")
+    labels = counted(op, "classlabels_strings", "classlabels_int64s")
     _require_values_of_one(op, "classlabels_strings", "classlabels_int64s")
     shape = op.tensor("X").shape
-    rows = _rows(op)
+    rows = rows_of(op)
     if shape.is_top or not labels:
         op.may_fail("X must have a column for each label")
     if not shape.is_top and labels:

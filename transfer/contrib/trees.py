@@ -7,7 +7,7 @@ from typing import Final
 
 from absint.lattices.logic.relation import FALSE, TRUE, ge
 from absint.transfer.caveats import required_text, runtime_needs
-from absint.transfer.contrib.support_vectors import POST_TRANSFORMS
+from absint.transfer.contrib.rows import POST_TRANSFORMS, listed
 from absint.transfer.op import Op
 from absint.transfer.semantics import RUNTIME
 
@@ -33,7 +33,7 @@ def require_trees(op: Op, leaves: str, results: int) -> None:
         op.may_fail("the tensors of the ensemble must fit its nodes")
     elif not _is_read(op, leaves, results):
         runtime_needs(op, FALSE, "the nodes of the ensemble must form trees, and each leaf must have a result")
-    count = len(_list(op, "base_values"))
+    count = len(listed(op, "base_values"))
     if op.semantics != RUNTIME and count not in (0, results):
         op.may_fail("each result must have a base value")
     elif count > 2 if leaves == "class" and results <= 2 else count not in (0, results):
@@ -88,8 +88,8 @@ _FLAT: Final = (
 
 def _is_read(op: Op, leaves: str, results: int) -> bool:
     """onnxruntime reads the lists: they have the lengths, ids and modes that it checks."""
-    trees, ids, _, _, modes, _, _ = parts = [_list(op, name) for name in _NODES]
-    targets = [_list(op, f"{leaves}_{part}") for part in ("treeids", "nodeids", "ids", "weights")]
+    trees, ids, _, _, modes, _, _ = parts = [listed(op, name) for name in _NODES]
+    targets = [listed(op, f"{leaves}_{part}") for part in ("treeids", "nodeids", "ids", "weights")]
     keys = set(zip(trees, ids, strict=False))
     return (
         results > 0
@@ -101,16 +101,11 @@ def _is_read(op: Op, leaves: str, results: int) -> bool:
     )
 
 
-def _list(op: Op, name: str) -> Sequence[object]:
-    value = op.attributes.get(name)
-    return value if isinstance(value, (list, tuple)) else ()
-
-
 def _last_feature(op: Op, leaves: str, results: int) -> int | None:
     """The highest feature that a branch reads, -1 without any; None if the nodes form no trees or a leaf is wrong."""
-    trees, ids, features, values, modes, yes, no = (_list(op, name) for name in _NODES)
+    trees, ids, features, values, modes, yes, no = (listed(op, name) for name in _NODES)
     count = len(trees)
-    optional = (len(_list(op, name)) for name in _OPTIONAL if op.semantics != RUNTIME)
+    optional = (len(listed(op, name)) for name in _OPTIONAL if op.semantics != RUNTIME)
     if not count or any(len(part) != count for part in (ids, features, values, modes, yes, no)):
         return None
     if any(size not in (0, count) for size in optional) or not _MODES.issuperset(modes):
@@ -143,7 +138,7 @@ def _are_trees(children: Mapping[Key, Sequence[Key]]) -> bool:
 
 
 def _have_results(op: Op, leaves: str, results: int, known: set[Key]) -> bool:
-    trees, nodes, ids, weights = (_list(op, f"{leaves}_{part}") for part in ("treeids", "nodeids", "ids", "weights"))
+    trees, nodes, ids, weights = (listed(op, f"{leaves}_{part}") for part in ("treeids", "nodeids", "ids", "weights"))
     if not len(trees) == len(nodes) == len(ids) == len(weights):
         return False
     in_range = all(isinstance(number, int) and 0 <= number < results for number in {*ids})

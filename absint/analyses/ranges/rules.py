@@ -371,11 +371,6 @@ def picked(pick: Callable[[float, float], float], a: Span, b: Span) -> Span:
     return found.join(a) if b.nan else found
 
 
-def is_full(shape: Shape) -> bool:
-    """No size is 0."""
-    return shape.rank is not None and all((shape[axis].bounds.lo or 0) >= 1 for axis in range(shape.rank))
-
-
 def clip(at: At) -> Span:
     low, high = input_of(at, 1, NONE), input_of(at, 2, NONE)
     if len(at.ranges) == 1:  # before opset 11
@@ -389,6 +384,6 @@ def clip(at: At) -> Span:
 __all__ = [
     "ANY", "DIGITS", "FLOATS", "INTS", "LARGEST", "NONE", "ONE", "TRUTHS", "ZERO", "At", "D", "Kind", "Origin", "Rule",
     "Summed", "Sums", "any_of", "arithmetic", "clip", "computed", "division", "extreme", "fitted", "input_of",
-    "interval", "is_full", "join", "mean", "modulo", "narrower", "negative", "picked", "power", "size_of", "span_of",
+    "interval", "join", "mean", "modulo", "narrower", "negative", "picked", "power", "size_of", "span_of",
     "total", "upper", "weighed",
 ]  # fmt: skip

@@ -19,13 +19,11 @@ if TYPE_CHECKING:
 
 _SIZED: Final = 15
 """The version of Shape that gives part of a shape."""
-_AXES_AS_INPUT: Final = 13
 _ARITHMETIC: Final = {"max": "Max", "min": "Min"}
 _INTEGER_EXTREMES: Final = 12
 """The version of Max and Min that take integers."""
 _RANGE: Final = 11
 _BROADCASTS: Final = 8
-_COMPARES: Final = 16
 
 
 class NotWrittenError(Exception):

@@ -5,12 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING
 
 from absint.errors import UsageError
 from absint.lattices.contents import Contents, element_symbols
 from absint.lattices.dtype import DType
-from absint.lattices.limits import Limits
 from absint.lattices.logic.facts import Facts
 from absint.lattices.logic.relation import FALSE, TRUE, Relation, conjunction, disjunction, eq
 from absint.lattices.logic.truth import NO, YES
@@ -25,13 +24,10 @@ from absint.shapes.run import run
 from absint.shapes.sizes import Sizes, exact_sizes
 from absint.solution.constraints import DECLARATION, Recorder, load_doubts, recorded
 from absint.solver.constraints import Constraint, PossibleFailure
+from absint.solver.contracts.exclusion import exclude_each_other
 
 if TYPE_CHECKING:
     from absint.solution.analysed import Analysed
-
-
-_TOGETHER: Final = Limits(0.5, 200_000)
-"""Of a proof that no elements of the inputs meet all requirements on them."""
 
 
 def sizes_of(analysed: Analysed, binding: Sizes) -> dict[str, int]:
@@ -214,19 +210,14 @@ def excluded_together(analysed: Analysed, open_: Sequence[Constraint]) -> Failur
     """The first requirement in execution order that no elements of the inputs meet together with those before it."""
     elements = analysed.declared_inputs.elements.keys()
     asked = [c for c in open_ if c.formula.free_symbols <= elements]
-    if not _exclude(asked):
+    formulas = [c.formula for c in asked]
+    if not formulas or not exclude_each_other(formulas):
         return None
-    last = next(at for at in range(1, len(asked) + 1) if _exclude(asked[:at]))
+    last = next(at for at in range(1, len(asked) + 1) if exclude_each_other(formulas[:at]))
     names = sorted(set().union(*(c.formula.free_symbols for c in asked[:last])))
     c = asked[last - 1]
     together = f"; no value of {', '.join(names)} meets all requirements" if names else ""
     return Failure(c.origin, f"{c.reason}{together}", str(c.formula))
-
-
-def _exclude(asked: Sequence[Constraint]) -> bool:
-    from absint.solver.contracts.exclusion import exclude_each_other
-
-    return bool(asked) and exclude_each_other(c.formula for c in asked)
 
 
 def _needing(analysed: Analysed, c: Constraint) -> str:
