@@ -1,6 +1,6 @@
 """Constraints and what they entail: cheap facts first, then Z3. Nothing here feeds the fixpoint.
 
-constraints   Constraint, ConstraintSet: relations with origin, guard and role
+constraints   Constraint, ConstraintSet: relations with origin, guard and role; documents: how JSON has them
 prove         Prover: do these constraints entail this relation? Normal form, facts, then Z3 on the connected slice
 candidates    sizes to try, for every search
 minimal       redundant items dropped: minimal cores, clauses, premises

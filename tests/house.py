@@ -26,13 +26,13 @@ from tests.test_architecture import MODULES, ROOT, imports
 
 LIMITS: Final[Mapping[str, float]] = {
     "folders at the top of absint/": 13,
-    "lines of the product": 110_300,
+    "lines of the product, with JSON schemas": 116_310,
     "longest file, check.py apart": 400,
     "imports inside functions": 220,
     "blocks of imports for types": 228,
     "lines of imports, in percent": 8.5,
-    "functions that write JSON by hand": 43,
-    "lines of JSON schemas": 6_580,
+    "functions that write JSON by hand": 40,
+    "lines of JSON schemas": 5_550,
     "files that catch what is undefined": 6,
     "files that start processes": 2,
     "files that replace files": 1,
@@ -107,10 +107,11 @@ def counts(found: Iterable[Source]) -> dict[str, float]:
     """The limited counts by name."""
     product = list(found)
     lines = sum(source.lines for source in product)
+    schemas = sum(_length(file) for file in (ROOT / "absint").rglob("schemas/*.json"))
     maps = [ast.get_docstring(source.tree) or "" for source in product if MODULES[source.module].name == "__init__.py"]
     return {
         "folders at the top of absint/": len({s.room for s in product} - {"absint", "lattices", "transfer", "solver"}),
-        "lines of the product": lines,
+        "lines of the product, with JSON schemas": lines + schemas,
         "longest file, check.py apart": max((source.lines for source in product if source.module != CHECK), default=0),
         "imports inside functions": sum(source.lazy for source in product),
         "blocks of imports for types": sum(source.for_types for source in product),
@@ -118,7 +119,7 @@ def counts(found: Iterable[Source]) -> dict[str, float]:
         "functions that write JSON by hand": sum(
             len(_writers(source.tree)) for source in product if source.module != CHECK
         ),
-        "lines of JSON schemas": sum(_length(file) for file in (ROOT / "absint").rglob("schemas/*.json")),
+        "lines of JSON schemas": schemas,
         "files that catch what is undefined": _files(product, r"except \(?[^:]*\bUndefinedError"),
         "files that start processes": _files(product, r"^\s*(import|from) (subprocess|multiprocessing)\b"),
         "files that replace files": _files(product, r"\bos\.replace\("),

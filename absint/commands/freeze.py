@@ -81,7 +81,7 @@ def _ask(result: Result, form: str) -> int:
     with working("looking for the fewest symbols"):
         found = result.fewest_symbols()
     if form == "json":
-        click.echo(report.fewest_document(result, found))
+        click.echo(report.document(result, found))
     else:
         write(report.fewest(result, found, width_of()))
     return FINE if found.choices else UNDECIDED
@@ -96,7 +96,7 @@ def _write(
             found = result.freeze(sizes, output, keep_inputs=keep_inputs, copy_weights=copy_weights, load=load)
     except IllegalSizesError as error:
         if form == "json":
-            click.echo(report.refused_document(result, error))
+            click.echo(report.document(result, error))
         else:
             write(report.refused(error, width_of()))
         return NO

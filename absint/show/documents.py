@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from absint.lattices.text.escapes import Json
+from absint.lattices.text.forms import Head
 from absint.version import VERSION
 
 if TYPE_CHECKING:
@@ -22,4 +23,9 @@ def head_of(schema: str, analysed: Analysed) -> dict[str, Json]:
     return {**head(schema, analysed.origin), "assume": given, "semantics": analysed.semantics}
 
 
-__all__ = ["head", "head_of"]
+def about(analysed: Analysed) -> Head:
+    """The head of a document about a result: its model, what the caller has given, and the runs that it is about."""
+    return Head(analysed.origin, tuple(map(str, analysed.assumptions)), analysed.semantics)
+
+
+__all__ = ["about", "head", "head_of"]

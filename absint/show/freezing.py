@@ -3,24 +3,41 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
+from absint.jobs.freezing.dynamic import Cause, DynamicValue
+from absint.jobs.freezing.fewest import Fewest
+from absint.jobs.freezing.freeze import Frozen
+from absint.jobs.freezing.sizes import IllegalSizesError
 from absint.lattices.logic.relation import FALSE
-from absint.lattices.text.escapes import json_text, plain
-from absint.questions.sizes.outcomes import doubt, place_of
+from absint.lattices.text.escapes import plain
+from absint.lattices.text.forms import (
+    AMOUNT,
+    INTEGER,
+    SIZES,
+    TEXT,
+    TRUTH,
+    Document,
+    Key,
+    Kind,
+    Object,
+    by_name,
+    many,
+    maybe,
+)
+from absint.questions.sizes.neighbours import NEAREST
+from absint.questions.sizes.outcomes import FAILURE
 from absint.show.checks import failing, listed
-from absint.show.documents import head_of
+from absint.show.documents import about
 from absint.show.relations import brief, plural, reason, sizes
 from absint.show.text import Line, wrapped
 from absint.solution.naming import where
+from absint.solver.contracts.contract import Clause
+from absint.solver.documents import DOUBT
 
 if TYPE_CHECKING:
-    from absint.jobs.freezing.dynamic import Cause, DynamicValue
-    from absint.jobs.freezing.fewest import Fewest
-    from absint.jobs.freezing.freeze import Frozen
-    from absint.jobs.freezing.sizes import IllegalSizesError
     from absint.result import Result
 
 _SHOWN: Final = 10
@@ -44,7 +61,9 @@ def report(result: Result, found: Frozen, width: int) -> Iterator[Line]:
         calls = f"{found.calls:,} {plural('call', found.calls)}"
         yield Line(f"  functions     {calls}: their bodies stay as they are")
     yield from _dynamic(found, width)
-    yield from listed("sizes of the other symbols are legal if", [_clause(result, c) for c in found.clauses], width)
+    yield from listed(
+        "sizes of the other symbols are legal if", [brief(c.relation, where(result)) for c in found.clauses], width
+    )
     yield from failing(found.possible_failures, width)
     yield from listed("other sizes if a loop has no trip", list(found.without_trip), width)
     yield from listed("types left out", [str(item) for item in found.left_out], width)
@@ -67,13 +86,6 @@ def _how(found: Frozen) -> str:
     if found.inlined:
         parts.append(f"{found.inlined:,} decided {plural('If', found.inlined)}")
     return f"  ({', '.join(parts)})" if parts else ""
-
-
-def _clause(result: Result, clause: object) -> str:
-    from absint.solver.contracts.contract import Clause
-
-    assert isinstance(clause, Clause)
-    return brief(clause.relation, where(result))
 
 
 def _dynamic(found: Frozen, width: int) -> Iterator[Line]:
@@ -146,80 +158,86 @@ def _names(names: tuple[str, ...]) -> str:
 # JSON
 
 
-def document(result: Result, found: Frozen) -> str:
-    """As a JSON object, schema `absint.freeze/2`."""
-    return json_text(
-        {
-            **_head(result),
-            "written": True,
-            "output": found.path,
-            "sizes": dict(found.given),
-            "derived": dict(found.derived),
-            "nodes_before": found.nodes_before,
-            "nodes": found.nodes,
-            "folded": found.folded,
-            "inlined": found.inlined,
-            "dropped": list(found.dropped),
-            "removed": list(found.removed),
-            "bytes_before": found.bytes_before,
-            "bytes": found.bytes,
-            "calls": found.calls,
-            "static": found.is_static,
-            "outputs": [_entry(value) for value in found.dynamic.outputs],
-            "inner": [_entry(value) for value in found.dynamic.inner],
-            "clauses": [_clause(result, clause) for clause in found.clauses],
-            "doubts": [doubt(failure, where(result)) for failure in found.possible_failures],
-            "without_trip": list(found.without_trip),
-            "left_out": [str(item) for item in found.left_out],
-            "weights_elsewhere": list(found.weights_elsewhere),
-            "unchecked": found.unchecked,
-            "definitions": dict(found.dynamic.definitions),
-        },
-        indent=1,
+_CLAUSE: Final = Kind[Clause]({"type": "string"}, lambda clause, names: brief(clause.relation, names))
+_SHAPE: Final = maybe(many(AMOUNT))
+_VALUES: Final = many(
+    Object[DynamicValue](
+        Key("name", TEXT),
+        Key("shape", _SHAPE, "null: the rank is unknown", lambda value: value.dims),
+        Key(
+            "open_shape",
+            many(AMOUNT),
+            "of unknown rank: the known sizes, and between them the name of the others, as `*X`",
+            lambda value: value.open_dims or (),
+            when=lambda value: value.open_dims is not None,
+        ),
+        Key("causes", many(TEXT), "the symbols and nodes that it depends on"),
     )
+)
+_TITLE: Final = "a model at fixed sizes (absint freeze)"
+_WRITTEN: Final = "a copy was written"
+_NODES: Final = "with those of subgraphs"
+
+FROZEN: Final = Document[Frozen](
+    "freeze",
+    2,
+    _TITLE,
+    Key("written", TRUTH, _WRITTEN, lambda found: True),
+    Key("output", TEXT, "its file", lambda found: found.path),
+    Key("sizes", SIZES, "the sizes that were given, or tried", lambda found: found.given),
+    Key("derived", SIZES, "those of other symbols that follow"),
+    Key("nodes_before", INTEGER, f"nodes of the model, {_NODES}"),
+    Key("nodes", INTEGER, f"nodes of the copy, {_NODES}"),
+    Key("folded", INTEGER, "constants in place of nodes"),
+    Key("inlined", INTEGER, "Ifs that became a branch"),
+    Key("dropped", many(TEXT), "initialisers that are gone"),
+    Key("removed", many(TEXT), "inputs whose elements are given: the copy does not have them"),
+    Key("bytes_before", INTEGER, "of the model"),
+    Key("bytes", INTEGER, "of the copy"),
+    Key("calls", INTEGER, "function calls in the copy"),
+    Key("static", TRUTH, "every size is a number", lambda found: found.is_static),
+    Key("outputs", _VALUES, "outputs with a size that is no number", lambda found: found.dynamic.outputs),
+    Key("inner", _VALUES, "inner values with one", lambda found: found.dynamic.inner),
+    Key("clauses", many(_CLAUSE), "what symbols without a size must meet"),
+    Key("doubts", many(DOUBT), "nodes that may fail", lambda found: found.possible_failures),
+    Key("without_trip", many(TEXT), "outputs whose sizes differ if a loop makes no trip"),
+    Key("left_out", many(TEXT), "types that were not written"),
+    Key("weights_elsewhere", many(TEXT), "files to copy or link beside the copy"),
+    Key("unchecked", TEXT, "why it is not known whether the copy loads; empty if it does wherever the model does"),
+    Key("definitions", by_name(TEXT), "the names of long dims, and their texts", lambda f: f.dynamic.definitions),
+    defines=False,
+)
+REFUSED: Final = Document[IllegalSizesError](
+    "freeze",
+    2,
+    _TITLE,
+    Key("written", TRUTH, _WRITTEN, lambda error: False),
+    Key("sizes", SIZES),
+    Key("failure", FAILURE, "for illegal sizes"),
+    Key("nearest", maybe(Object(*NEAREST.keys)), "for illegal sizes; null unless every symbol has a size"),
+    defines=False,
+)
+FEWEST: Final = Document[Fewest](
+    "freeze",
+    2,
+    _TITLE,
+    Key("written", TRUTH, _WRITTEN, lambda found: False),
+    Key("choices", many(many(TEXT)), "without sizes: the smallest sets of symbols to fix"),
+    Key("follow", by_name(TEXT), "symbols that follow"),
+    Key("unused", many(TEXT), "symbols on which no computed size depends"),
+    Key("by_data", _VALUES, "values that stay dynamic at `sizes`"),
+    Key("sizes", SIZES),
+    Key("reason", TEXT, "why fewer symbols may be enough"),
+    defines=False,
+)
 
 
-def refused_document(result: Result, error: IllegalSizesError) -> str:
+def document(result: Result, found: Frozen | Fewest | IllegalSizesError) -> str:
     """As a JSON object, schema `absint.freeze/2`."""
-    failure = error.failure
-    return json_text(
-        {
-            **_head(result),
-            "written": False,
-            "sizes": dict(error.sizes),
-            "failure": place_of(failure.origin, failure.reason) | {"requirement": failure.relation},
-            "nearest": None if error.nearest is None else error.nearest.document(),
-        },
-        indent=1,
-    )
+    head = about(result)
+    if isinstance(found, Frozen):
+        return FROZEN.text(found, where(result), head)
+    return FEWEST.text(found, head=head) if isinstance(found, Fewest) else REFUSED.text(found, head=head)
 
 
-def fewest_document(result: Result, found: Fewest) -> str:
-    """As a JSON object, schema `absint.freeze/2`."""
-    return json_text(
-        {
-            **_head(result),
-            "written": False,
-            "choices": [list(names) for names in found.choices],
-            "follow": dict(found.follow),
-            "unused": list(found.unused),
-            "by_data": [_entry(value) for value in found.by_data],
-            "sizes": dict(found.sizes),
-            "reason": found.reason,
-        },
-        indent=1,
-    )
-
-
-def _head(result: Result) -> Mapping[str, object]:
-    return head_of("absint.freeze/2", result)
-
-
-def _entry(value: DynamicValue) -> Mapping[str, object]:
-    entry: dict[str, object] = {"name": value.name, "shape": None if value.dims is None else list(value.dims)}
-    if value.open_dims is not None:
-        entry["open_shape"] = list(value.open_dims)
-    return {**entry, "causes": [str(cause) for cause in value.causes]}
-
-
-__all__ = ["document", "fewest", "fewest_document", "refused", "refused_document", "report"]
+__all__ = ["FEWEST", "FROZEN", "REFUSED", "document", "fewest", "refused", "report"]

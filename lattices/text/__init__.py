@@ -16,6 +16,7 @@
     tokens            tokens, names in backquotes, `TextError` with its caret
     value_names       the extent of a value's name in a text
     nearest           suggestions for a misspelt name
+    forms             JSON documents, each declared once: what is written, and its JSON Schema
     escapes           untrusted text, made safe to print
     html              tables and texts for notebooks
 

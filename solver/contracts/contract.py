@@ -9,15 +9,27 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import NamedTuple
+from typing import Final, NamedTuple
 
 from absint.lattices.deadline import DeadlineError
 from absint.lattices.logic.definedness import truth
 from absint.lattices.logic.formula import Comparison, Relation, leads_negative
-from absint.lattices.logic.relation import TRUE
 from absint.lattices.logic.truth import NO, YES
 from absint.lattices.terms.expr import Dim, postorder
-from absint.lattices.text.escapes import excerpt, json_text
+from absint.lattices.text.escapes import excerpt
+from absint.lattices.text.forms import (
+    RELATION,
+    SIZES,
+    TEXT,
+    TRUTH,
+    Document,
+    Head,
+    Key,
+    Object,
+    by_name,
+    many,
+    maybe,
+)
 from absint.lattices.text.html import block, paragraph, table
 from absint.lattices.text.naming import Naming, Where
 from absint.solver.constraints import Constraint, ConstraintSet, PossibleFailure
@@ -25,8 +37,8 @@ from absint.solver.contracts.causes import by_cause
 from absint.solver.contracts.exclusion import exclude_each_other
 from absint.solver.contracts.shortening import both, needed_premises, shortened
 from absint.solver.contracts.simplification import Stated, is_plain
+from absint.solver.documents import NODE, NODE_DOUBT
 from absint.solver.prove import Prover
-from absint.version import VERSION
 
 
 class Clause(NamedTuple):
@@ -137,40 +149,7 @@ class Contract:
 
         Long dims have the names of `texts`, if there are any.
         """
-        texts = texts or Where(Naming())
-        return json_text(
-            {
-                "schema": "absint.contract/2",
-                "absint": VERSION,
-                "model": model,
-                "semantics": self.semantics,
-                "possible": self.possible,
-                "reason": self.reason,
-                "clauses": [
-                    {"relation": texts.relation(clause.relation), "because": [_node(c) for c in clause.because]}
-                    for clause in self.clauses
-                ],
-                "premises": [
-                    {"relation": texts.relation(c.formula), "role": c.role, **_node(c)} for c in self.premises
-                ],
-                "shared": {name: list(places) for name, places in self.shared.items()},
-                "beyond": [{"relation": texts.relation(c.formula), **_node(c)} for c in self.beyond],
-                "doubts": [
-                    {
-                        "node": d.origin.name,
-                        "operator": d.origin.operator,
-                        "path": d.origin.path,
-                        "reason": d.reason,
-                        "kind": d.kind,
-                        "when": "" if d.guard is TRUE else texts.relation(d.guard),
-                    }
-                    for d in self.possible_failures
-                ],
-                "samples": [dict(sizes) for sizes in self.samples],
-                "definitions": texts.definitions,
-            },
-            indent=1,
-        )
+        return CONTRACT.text(self, texts, Head(model, semantics=self.semantics))
 
 
 def _reasons(clause: Clause) -> tuple[str, str]:
@@ -185,8 +164,21 @@ def _sizes(sizes: Mapping[str, int]) -> str:
     return ", ".join(f"{name}={size}" for name, size in sizes.items())
 
 
-def _node(c: Constraint) -> dict[str, str]:
-    return {"node": c.origin.name, "operator": c.origin.operator, "path": c.origin.path, "reason": c.reason}
+_FORMULA: Final = (Key[Constraint]("relation", RELATION, of=lambda c: c.formula),)
+CONTRACT: Final = Document[Contract](
+    "contract",
+    2,
+    "the legal sizes (absint contract)",
+    Key("possible", maybe(TRUTH), "some size meets all clauses; null if undecided"),
+    Key("reason", TEXT, "the limit that was reached, or empty"),
+    Key("clauses", many(Object[Clause](Key("relation", RELATION), Key("because", many(NODE), "who imposes it")))),
+    Key("premises", many(Object[Constraint](*_FORMULA, Key("role", TEXT), *NODE.keys)), "taken for granted"),
+    Key("shared", by_name(many(TEXT)), "symbols of several inputs, with their places"),
+    Key("beyond", many(Object[Constraint](*_FORMULA, *NODE.keys)), "requirements over data-dependent sizes"),
+    Key("doubts", many(NODE_DOUBT), "nodes that may fail", lambda found: found.possible_failures),
+    Key("samples", many(SIZES), "with `--samples`: legal sizes"),
+    head=("model", "semantics"),
+)
 
 
 def contract(

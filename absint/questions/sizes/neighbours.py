@@ -1,14 +1,14 @@
-"""The legal sizes nearest to given ones, as objects, text and JSON."""
+"""The legal sizes nearest to given ones, as objects and text, and their document."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from typing import Final
 
-from absint.lattices.text.escapes import excerpt, json_text, plain
+from absint.lattices.text.escapes import excerpt, plain
+from absint.lattices.text.forms import Document, Head, keys_of
 from absint.lattices.text.html import block, paragraph, table
-from absint.version import VERSION
 
 _OFFERED: Final = 3
 """Most choices in one line."""
@@ -107,26 +107,30 @@ class Nearest:
         first = str(self).split("\n", 1)[0]
         return block(first, table("alone", alone, ("symbol", "below", "above")), paragraph(self.reason))
 
-    def document(self) -> dict[str, object]:
-        """The fields as JSON has them, without a schema."""
-        return {
-            "given": dict(self.given),
-            "legal": self.legal,
-            "sizes": None if self.sizes is None else dict(self.sizes),
-            "distance": self.distance,
-            "proved": self.proved,
-            "alone": [{"symbol": a.symbol, "below": asdict(a.below), "above": asdict(a.above)} for a in self.alone],
-            "reason": self.reason,
-        }
-
     def to_json(self, *, model: str = "") -> str:
         """As a JSON object, schema `absint.nearest/1`, about the model of that name."""
-        head = {"schema": "absint.nearest/1", "absint": VERSION, "model": model}
-        return json_text({**head, **self.document()}, indent=1)
+        return NEAREST.text(self, head=Head(model))
+
+
+NEAREST: Final = Document[Nearest](
+    "nearest",
+    1,
+    "the nearest legal sizes",
+    *keys_of(
+        Nearest,
+        sizes="of all symbols together; null: there are none, or none was found",
+        distance="the sum of all changes",
+        proved="no legal sizes are nearer",
+        alone="if only this symbol changes",
+        reason="the limit that was reached",
+    ),
+    head=("model",),
+    defines=False,
+)
 
 
 def _sizes(sizes: Mapping[str, int]) -> str:
     return ", ".join(f"{plain(name)}={size}" for name, size in sizes.items()) or "no symbols"
 
 
-__all__ = ["Alone", "Nearest", "Neighbour"]
+__all__ = ["NEAREST", "Alone", "Nearest", "Neighbour"]

@@ -5,17 +5,16 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from enum import Enum
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
-from absint.lattices.logic.relation import TRUE, Relation
-from absint.lattices.text.escapes import excerpt, json_text
+from absint.lattices.logic.relation import Relation
+from absint.lattices.text.escapes import excerpt
+from absint.lattices.text.forms import INTEGER, SIZES, TEXT, Document, Head, Key, Object, by_name, many, maybe, one_of
 from absint.lattices.text.html import block, paragraph, table
 from absint.lattices.text.naming import Naming, Where
+from absint.questions.sizes.neighbours import NEAREST, Nearest
 from absint.solver.constraints import Constraint, Origin, PossibleFailure, by_kind
-from absint.version import VERSION
-
-if TYPE_CHECKING:
-    from absint.questions.sizes.neighbours import Nearest
+from absint.solver.documents import DOUBT, OPEN, ORIGIN, PLACE, PREMISE, REASON
 
 
 class Outcome(Enum):
@@ -54,10 +53,6 @@ class Discharged:
 
     def __str__(self) -> str:
         return f"{self.failure} (shown by {self.by})"
-
-    def document(self) -> dict[str, object]:
-        """As JSON has it."""
-        return place_of(self.failure.origin, self.failure.reason) | {"by": self.by}
 
 
 @dataclass(frozen=True)
@@ -130,28 +125,7 @@ class Check:
 
         Long dims have the names of `texts`, if there are any.
         """
-        texts = texts or Where(Naming())
-        return json_text(
-            {
-                "schema": "absint.check/2",
-                "absint": VERSION,
-                "model": model,
-                "assume": list(map(str, self.assuming)),
-                "semantics": self.semantics,
-                "sizes": dict(self.sizes),
-                "outcome": self.outcome.value,
-                "failure": None
-                if self.failure is None
-                else place_of(self.failure.origin, self.failure.reason) | {"requirement": self.failure.relation},
-                "doubts": [doubt(d, texts) for d in self.possible_failures],
-                **({"discharged": [d.document() for d in self.discharged]} if self.discharged else {}),
-                "premises": [place_of(c.origin, texts.relation(c.relation)) for c in self.premises],
-                "nearest": None if self.nearest is None else self.nearest.document(),
-                "shapes": {name: None if s is None else list(s) for name, s in self.shapes.items()},
-                "definitions": texts.definitions,
-            },
-            indent=1,
-        )
+        return CHECK.text(self, texts, _head(self, model))
 
 
 @dataclass(frozen=True)
@@ -227,28 +201,7 @@ class RangeCheck:
 
         Long dims have the names of `texts`, if there are any.
         """
-        texts = texts or Where(Naming())
-        return json_text(
-            {
-                "schema": "absint.check-range/3",
-                "absint": VERSION,
-                "model": model,
-                "assume": list(map(str, self.assuming)),
-                "semantics": self.semantics,
-                "box": {name: list(ends) for name, ends in self.box.items()},
-                "outcome": self.outcome.value,
-                "sizes": None if self.sizes is None else dict(self.sizes),
-                "failure": None
-                if self.failure is None
-                else place_of(self.failure.origin, self.failure.reason) | {"requirement": self.failure.relation},
-                "open": [place_of(c.origin, texts.relation(c.formula)) for c in self.open],
-                "doubts": [doubt(d, texts) for d in self.possible_failures],
-                "premises": [place_of(c.origin, texts.relation(c.relation)) for c in self.premises],
-                "reason": self.reason,
-                "definitions": texts.definitions,
-            },
-            indent=1,
-        )
+        return CHECK_RANGE.text(self, texts, _head(self, model))
 
 
 _REQUIREMENT: Final = ("relation", "node", "reason")
@@ -265,16 +218,61 @@ def _shape(shape: tuple[int | None, ...] | None) -> str:
     return "?" if shape is None else f"[{', '.join('?' if size is None else str(size) for size in shape)}]"
 
 
-def doubt(failure: PossibleFailure, texts: Where) -> dict[str, object]:
-    """A node that may fail, as JSON has it: by `data` or for its `rule`, and the condition, if there is one."""
-    when = "" if failure.guard is TRUE else texts.relation(failure.guard)
-    return {**place_of(failure.origin, failure.reason), "kind": failure.kind, "when": when}
+def _head(found: Check | RangeCheck, model: str) -> Head:
+    return Head(model, tuple(map(str, found.assuming)), found.semantics)
 
 
-def place_of(origin: Origin, reason: str) -> dict[str, object]:
-    """A node and what is said of it, as JSON has them."""
-    place = {"node": origin.name, "path": origin.path, "operator": origin.operator, "output": origin.output}
-    return {**place, "reason": reason}
+FAILURE: Final = Object[Failure](
+    *ORIGIN,
+    REASON,
+    Key("requirement", TEXT, "the relation that is broken; empty if none states it", lambda found: found.relation),
+    name="failure",
+)
+_OUTCOME: Final = Key[Check | RangeCheck]("outcome", one_of(Outcome), "`legal`: no requirement is broken")
+_DOUBTS: Final = Key[Check | RangeCheck]("doubts", many(DOUBT), "nodes that may fail", lambda c: c.possible_failures)
 
 
-__all__ = ["Check", "Failure", "Outcome", "RangeCheck", "doubt", "place_of"]
+def _failure(found: Discharged) -> PossibleFailure:
+    return found.failure
+
+
+_DISCHARGED: Final = Object[Discharged](*PLACE.spread(_failure), Key("by", TEXT, "the analyses that show it"))
+CHECK: Final = Document[Check](
+    "check",
+    2,
+    "a check at given sizes (absint check)",
+    Key("sizes", SIZES),
+    _OUTCOME,
+    Key("failure", maybe(FAILURE), "null unless it fails"),
+    _DOUBTS,
+    Key(
+        "discharged",
+        many(_DISCHARGED),
+        "nodes that do not fail, as an analysis that was given to `absint.analyze` shows; left out without one",
+        when=lambda found: found.discharged,
+    ),
+    Key("premises", many(PREMISE), "numeric premises that these sizes break"),
+    Key("nearest", maybe(Object(*NEAREST.keys)), "null unless it fails"),
+    Key(
+        "shapes",
+        by_name(maybe(many(maybe(INTEGER)))),
+        "of every tensor of the main graph; null is a data-dependent size or rank",
+    ),
+    head_of=lambda found: _head(found, ""),
+)
+CHECK_RANGE: Final = Document[RangeCheck](
+    "check-range",
+    3,
+    "a check of ranges of sizes (absint check)",
+    Key("box", by_name(many(INTEGER)), "both ends for every symbol"),
+    _OUTCOME,
+    Key("sizes", maybe(SIZES), "where it fails"),
+    Key("failure", maybe(FAILURE), "null unless it fails"),
+    Key("open", many(OPEN), "requirements that data decide"),
+    _DOUBTS,
+    Key("premises", many(PREMISE), "numeric premises that some size may break"),
+    Key("reason", TEXT, "why it is not decided"),
+    head_of=lambda found: _head(found, ""),
+)
+
+__all__ = ["CHECK", "CHECK_RANGE", "FAILURE", "Check", "Discharged", "Failure", "Outcome", "RangeCheck"]

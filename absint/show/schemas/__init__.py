@@ -6,21 +6,32 @@ They allow keys that they do not name, since a newer version of absint may add s
 from __future__ import annotations
 
 import json
+from collections.abc import Mapping
+from importlib import import_module
 from importlib.resources import files
 from typing import Final, cast
 
 from absint.errors import UsageError
+from absint.lattices.text import forms
 from absint.lattices.text.escapes import Json
 from absint.lattices.text.nearest import did_you_mean
 
 _COMMON: Final = "common"
+_DOCUMENTS: Final[Mapping[str, str]] = {
+    "check": "absint.questions.sizes.outcomes:CHECK",
+    "check-range": "absint.questions.sizes.outcomes:CHECK_RANGE",
+    "contract": "absint.solver.contracts.contract:CONTRACT",
+    "freeze": "absint.show.freezing:FROZEN,REFUSED,FEWEST",
+    "nearest": "absint.questions.sizes.neighbours:NEAREST",
+}
+"""Where the documents of a name are declared."""
 _CONSTRAINTS: Final = "constraints"
 
 
 def names() -> list[str]:
     """The documents that have a schema: `analyze` for `absint.analyze`, and so on."""
     found = [entry.name.removesuffix(".json") for entry in files(__name__).iterdir() if entry.name.endswith(".json")]
-    return sorted([*(name for name in found if name != _COMMON), _CONSTRAINTS])
+    return sorted([*(name for name in found if name != _COMMON), *_DOCUMENTS, _CONSTRAINTS])
 
 
 def json_schema(name: str) -> dict[str, Json]:
@@ -32,6 +43,9 @@ def json_schema(name: str) -> dict[str, Json]:
     if name not in names():
         hint = did_you_mean(name, names(), 1) or f"there are: {', '.join(names())}"
         raise UsageError(f"no document is called {name!r}; {hint}")
+    if name in _DOCUMENTS:
+        module, _, attributes = _DOCUMENTS[name].partition(":")
+        return forms.json_schema(*(getattr(import_module(module), item) for item in attributes.split(",")))
     schema = _read(name)
     shared = cast("dict[str, Json]", _read(_COMMON)["$defs"])
     needed: dict[str, Json] = {}
