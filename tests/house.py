@@ -26,13 +26,13 @@ from tests.test_architecture import MODULES, ROOT, imports
 
 LIMITS: Final[Mapping[str, float]] = {
     "folders at the top of absint/": 13,
-    "lines of the product, with JSON schemas": 116_310,
+    "lines of the product, with JSON schemas": 115_080,
     "longest file, check.py apart": 400,
     "imports inside functions": 220,
     "blocks of imports for types": 228,
     "lines of imports, in percent": 8.5,
-    "functions that write JSON by hand": 40,
-    "lines of JSON schemas": 5_550,
+    "functions that write JSON by hand": 36,
+    "lines of JSON schemas": 4_035,
     "files that catch what is undefined": 6,
     "files that start processes": 2,
     "files that replace files": 1,

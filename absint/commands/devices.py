@@ -8,7 +8,8 @@ from absint.commands.analysis import Settings, analysed, assume_option, format_o
 from absint.commands.codes import FINE
 from absint.commands.models import models_argument
 from absint.shapes.sizes import Sizes
-from absint.show.devices import document, report
+from absint.show.devices import DEVICES, report
+from absint.show.documents import about
 from absint.show.text import width_of, write
 
 
@@ -28,7 +29,7 @@ def devices(model: str, settings: Settings, everything: bool, assume: tuple[str,
     result = analysed(model, assume, sizes, settings=settings)
     found = result.devices()
     if form == "json":
-        click.echo(document(result, found))
+        click.echo(DEVICES.text(found, head=about(result)))
     else:
         write(report(result, found, width_of(), everything=everything))
     return FINE

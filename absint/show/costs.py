@@ -3,27 +3,43 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING, Final, TypeAlias, TypeVar
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Final, TypeVar
 
 from absint.diagnostics import Severity
 from absint.errors import UsageError
 from absint.lattices.terms.expr import ONE_EXPR, Dim, Expr
-from absint.lattices.text.escapes import Json, json_text, plain
+from absint.lattices.text.escapes import plain
+from absint.lattices.text.forms import (
+    AMOUNT,
+    INTEGER,
+    SECONDS,
+    SIZES,
+    TEXT,
+    Document,
+    Key,
+    Kind,
+    Object,
+    by_name,
+    keys_of,
+    many,
+    maybe,
+    one_of,
+)
 from absint.lattices.text.naming import Where
-from absint.questions.costs.memory import SHORT, Memory, Peak
+from absint.questions.costs.cost import Cost, Parameters, Quantity, Ranked
+from absint.questions.costs.memory import SHORT, Live, Memory, Peak
+from absint.questions.costs.totals import Totals
 from absint.questions.sizes.start import Starts
-from absint.show.documents import head_of
+from absint.show.documents import about
 from absint.show.relations import plural, sizes
 from absint.show.text import Line, aligned, assumed, definitions, wrapped
 from absint.solution.naming import where
 
 if TYPE_CHECKING:
-    from absint.questions.costs.cost import Cost, Quantity, Ranked
     from absint.result import Result
 
 Found = TypeVar("Found")
-Amounts: TypeAlias = "Callable[[Dim | None], int | str | None]"
-"""Amounts as numbers or texts; None where there is no expression."""
 
 _LONGEST: Final = 600
 """Characters of the longest expression that a text shows."""
@@ -180,60 +196,89 @@ def _short(amount: Dim, texts: Where) -> str:
     return f"<{len(found.text):,} characters over {symbols}> (whole: --format json)"
 
 
+@dataclass(frozen=True)
+class _Costs:
+    """What a document about costs is made of."""
+
+    result: Result
+    cost: Cost
+    memory: Memory
+    top: int
+    by: Quantity
+
+    @property
+    def peak(self) -> Peak | None:
+        return _tried(lambda: self.memory.at(self.memory.default_sizes))[0]
+
+    @property
+    def run(self) -> Totals | None:
+        return _tried(lambda: self.cost.evaluate(self.cost.default_sizes))[0]
+
+    @property
+    def heaviest(self) -> list[Ranked]:
+        return _tried(lambda: self.cost.heaviest(self.top, self.by))[0] or []
+
+
+def _written(amount: Dim | None, texts: Where) -> int | str | None:
+    if not isinstance(amount, Expr):
+        return None
+    return texts.amount(amount) if amount.const is None else amount.const
+
+
+_AMOUNT: Final = Kind[Dim | None](maybe(AMOUNT).schema, _written)
+_NO_TEXT: Final = "null without an expression"
+_MEMORY: Final = Object[Memory](
+    Key("peak", _AMOUNT, _NO_TEXT),
+    Key("at_most", _AMOUNT, _NO_TEXT, lambda memory: memory.bound),
+    Key("uncounted", many(TEXT)),
+)
+_PEAK: Final = Object[Peak](
+    Key("bytes", INTEGER),
+    Key("step", TEXT),
+    Key("sum", _AMOUNT, _NO_TEXT),
+    Key("live", many(Object(*keys_of(Live))), "the largest first"),
+)
+_TYPICAL: Final = Object[_Costs](
+    Key("sizes", SIZES, of=lambda found: {**found.memory.default_sizes, **found.cost.default_sizes}),
+    Key("memory", maybe(_PEAK), of=lambda found: found.peak),
+    Key("run", maybe(Object(*keys_of(Totals)))),
+)
+_RANKED: Final = Object[Ranked](
+    Key("node", TEXT, of=lambda ranked: ranked.node.label),
+    Key("amount", INTEGER),
+    Key("share", SECONDS),
+    Key("macs", _AMOUNT, of=lambda ranked: ranked.node.macs),
+    Key("flops", _AMOUNT, of=lambda ranked: ranked.node.flops),
+    Key("bytes", _AMOUNT, of=lambda ranked: ranked.node.bytes),
+    Key("parameters", INTEGER, "elements of those among its inputs", lambda ranked: ranked.node.parameters),
+    Key("runs", _AMOUNT, of=lambda ranked: ranked.node.runs),
+)
+_PARAMETERS: Final = Object[Parameters](
+    Key("dtype", TEXT), Key("elements", INTEGER), Key("bytes", maybe(INTEGER), "null: the type has no fixed size")
+)
+COST: Final = Document[_Costs](
+    "cost",
+    2,
+    "cost and memory (absint cost)",
+    Key("symbols", many(TEXT), of=lambda found: found.result.symbols),
+    Key("memory", _MEMORY, "of activations, in bytes"),
+    Key("macs", _AMOUNT, "multiply-accumulates in a run", lambda found: found.cost.macs),
+    Key("flops", _AMOUNT, "in a run", lambda found: found.cost.flops),
+    Key("bytes", _AMOUNT, "moved in a run", lambda found: found.cost.bytes),
+    Key("parameters", many(_PARAMETERS), of=lambda found: found.cost.parameters),
+    Key("typical", _TYPICAL, "numbers at `typical.sizes`", lambda found: found),
+    Key("by", one_of("flops", "macs", "bytes")),
+    Key("heaviest", many(_RANKED), "the nodes with the most of it"),
+    Key("without_rule", by_name(INTEGER), "operators that are not counted", lambda found: found.cost.without_rule),
+    Key("unsized", many(TEXT), "nodes whose arithmetic is not counted", lambda found: found.cost.unsized),
+    Key("unmoved", many(TEXT), "nodes whose bytes are not counted", lambda found: found.cost.unmoved),
+    Key("undecided", many(TEXT), "Ifs of which the larger branch is not known", lambda found: found.cost.undecided),
+)
+
+
 def document(result: Result, cost: Cost, memory: Memory, top: int, by: Quantity) -> str:
     """As a JSON object, schema `absint.cost/2`; amounts are numbers or texts, null where there is no expression."""
-    texts = where(result)
-
-    def amount(found: Dim | None) -> int | str | None:
-        if not isinstance(found, Expr):
-            return None
-        return texts.amount(found) if found.const is None else found.const
-
-    numbers, _ = _tried(lambda: cost.evaluate(cost.default_sizes))
-    heaviest, _ = _tried(lambda: cost.heaviest(top, by))
-    whole: dict[str, Json] = {
-        **head_of("absint.cost/2", result),
-        "symbols": list(result.symbols),
-        "memory": {"peak": amount(memory.peak), "at_most": amount(memory.bound), "uncounted": list(memory.uncounted)},
-        "macs": amount(cost.macs),
-        "flops": amount(cost.flops),
-        "bytes": amount(cost.bytes),
-        "parameters": [{"dtype": str(p.dtype), "elements": p.elements, "bytes": p.bytes} for p in cost.parameters],
-        "typical": {
-            "sizes": {**memory.default_sizes, **cost.default_sizes},
-            "memory": _document(_tried(lambda: memory.at(memory.default_sizes))[0], amount),
-            "run": None if numbers is None else dict(numbers._asdict()),
-        },
-        "by": by,
-        "heaviest": [_node(item, amount) for item in heaviest or ()],
-        "without_rule": dict(cost.without_rule),
-        "unsized": list(cost.unsized),
-        "unmoved": list(cost.unmoved),
-        "undecided": list(cost.undecided),
-        "definitions": dict(texts.definitions),
-    }
-    return json_text(whole, indent=1)
+    return COST.text(_Costs(result, cost, memory, top, by), where(result), about(result))
 
 
-def _document(peak: Peak | None, text: Amounts) -> Json:
-    if peak is None:
-        return None
-    live: list[Json] = [{"name": item.name, "bytes": item.bytes} for item in peak.live]
-    return {"bytes": peak.bytes, "step": peak.step, "sum": text(peak.sum), "live": live}
-
-
-def _node(ranked: Ranked, text: Amounts) -> Json:
-    node, amount, share = ranked
-    return {
-        "node": node.label,
-        "amount": amount,
-        "share": round(share, 6),
-        "macs": text(node.macs),
-        "flops": text(node.flops),
-        "bytes": text(node.bytes),
-        "parameters": node.parameters,
-        "runs": text(node.runs),
-    }
-
-
-__all__ = ["document", "report"]
+__all__ = ["COST", "document", "report"]

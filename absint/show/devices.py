@@ -6,13 +6,13 @@ from collections import Counter
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Final
 
-from absint.lattices.text.escapes import Json, json_text, plain
-from absint.show.documents import head_of
+from absint.analyses.devices import Copy, Devices, Placement, Side
+from absint.lattices.text.escapes import plain
+from absint.lattices.text.forms import AMOUNT, TEXT, Document, Key, Object, kind_of, many, maybe, one_of
 from absint.show.relations import plural
 from absint.show.text import Line, aligned, assumed, wrapped
 
 if TYPE_CHECKING:
-    from absint.analyses.devices import Copy, Devices
     from absint.result import Result
 
 _SHOWN: Final = 20
@@ -59,21 +59,38 @@ def _side(side: str, reason: str) -> str:
     return f"{side}: {reason}" if reason else side
 
 
-def document(result: Result, found: Devices) -> str:
-    """The placement as JSON."""
-    whole: dict[str, Json] = head_of("absint.devices/1", result)
-    whole["nodes"] = [{"node": p.node, "side": p.side, "reason": p.reason} for p in found.placements]
-    whole["copies"] = [
-        {
-            "value": copy.value,
-            "node": copy.node,
-            "to": copy.to,
-            "readers": list(copy.readers),
-            "bytes": None if copy.size is None else copy.size.const if copy.size.const is not None else str(copy.size),
-        }
-        for copy in found.copies
-    ]
-    return json_text(whole, indent=1)
+def _bytes(copy: Copy) -> int | str | None:
+    return None if copy.size is None else copy.size.const if copy.size.const is not None else str(copy.size)
 
 
-__all__ = ["document", "report"]
+_AMOUNT: Final = maybe(AMOUNT)
+DEVICES: Final = Document[Devices](
+    "devices",
+    1,
+    "where nodes run and what is copied (absint devices)",
+    Key(
+        "nodes",
+        many(
+            Object[Placement](
+                Key("node", TEXT), Key("side", kind_of(Side)), Key("reason", TEXT, "why it is on the host")
+            )
+        ),
+        "operators in execution order",
+        lambda found: found.placements,
+    ),
+    Key(
+        "copies",
+        many(
+            Object[Copy](
+                Key("value", TEXT, "its name, in a body with its path"),
+                Key("node", TEXT, "the node that computes it"),
+                Key("to", one_of("host", "device")),
+                Key("readers", many(TEXT)),
+                Key("bytes", _AMOUNT, "null if unknown", _bytes),
+            )
+        ),
+    ),
+    defines=False,
+)
+
+__all__ = ["DEVICES", "report"]

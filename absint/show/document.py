@@ -1,26 +1,284 @@
-"""The report as JSON. The form is versioned: a key is added without notice, but none changes its meaning."""
+"""A result as JSON, with what was asked of it beside."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING
+from dataclasses import dataclass
+from typing import Any, Final, NamedTuple
 
+from absint.diagnostics import Diagnostic, Severity
 from absint.lattices.contents import Contents
-from absint.lattices.text.escapes import Json, json_text
+from absint.lattices.text.escapes import Json
+from absint.lattices.text.forms import (
+    DIM,
+    ELEMENT,
+    INTEGER,
+    NUMBER,
+    SIZES,
+    TEXT,
+    TRUTH,
+    Document,
+    Key,
+    Kind,
+    Object,
+    OneOf,
+    by_name,
+    keys_of,
+    many,
+    maybe,
+    one_of,
+)
 from absint.lattices.text.naming import Where
-from absint.lattices.value import BOTTOM, AnyTensor, MapOf, OptionalOf, SequenceOf, SparseTensor, Value
-from absint.show.documents import head_of
-from absint.show.relations import located
-from absint.show.summary import computed, totals
+from absint.lattices.value import BOTTOM, AnyTensor, MapOf, OptionalOf, SequenceOf, SparseTensor, Tensor, Value
+from absint.program.lowered import Trusted
+from absint.questions.explain.fresh import FreshSymbol
+from absint.result import Result
+from absint.shapes.input_elements import InputElement
+from absint.shapes.timings import Tally, Timings
+from absint.show.documents import about
+from absint.show.summary import Row, Totals, computed, totals
+from absint.show.tracing import Change, Traced
+from absint.solution.claimed import Claimed
 from absint.solution.naming import where
+from absint.solver.documents import CONSTRAINT
 
-if TYPE_CHECKING:
-    from absint.questions.explain.fresh import FreshSymbol
-    from absint.result import Result
-    from absint.shapes.timings import Timings
-    from absint.show.tracing import Traced
 
-SCHEMA = "absint.analyze/2"
+@dataclass(frozen=True)
+class _Report:
+    """A result, and what was asked of it beside."""
+
+    result: Result
+    missing: Mapping[str, Sequence[str]]
+    trace: Sequence[Traced]
+    timings: Timings | None
+
+
+# Values
+
+
+def _is_whole(contents: Contents) -> bool:
+    return contents.shape is not None
+
+
+def _shape(value: AnyTensor) -> Sequence[object] | None:
+    return None if value.shape.rank is None else value.shape.dims
+
+
+CONTENTS: Final = Object[Any](
+    Key("shape", many(INTEGER), when=_is_whole),
+    Key("elements", many(ELEMENT), "row-major", when=_is_whole),
+    Key("fill", ELEMENT, "all elements are this one", lambda c: c.elements[0], lambda c: c.shape is None),
+    name="contents",
+)
+_TRUTH: Final = Kind[object]({"type": ["boolean", "string"]}, lambda item, names: names.json(item))
+_CASE: Final = Object[Any](
+    Key(
+        "when", Kind({"type": ["boolean", "string"]}, lambda chosen, names: names.json(chosen)), of=lambda case: case[0]
+    ),
+    Key("shape", many(DIM), of=lambda case: case[1].dims),
+)
+_OPEN: Final = Kind[AnyTensor](many(DIM).schema, lambda value, names: [*value.shape.listed(names.json, str)], (DIM,))
+
+
+def _write(value: Value, names: Where) -> Json:
+    return VALUE.write(value, names)
+
+
+def _kind(name: str, *keys: Key[Any]) -> Object[Any]:
+    return Object(Key("kind", one_of(*_KINDS), of=lambda value: name), *keys)
+
+
+_KINDS: Final = ("tensor", "sparse_tensor", "sequence", "optional", "map", "unknown", "never computed")
+_INNER: Final = Kind[Value]({"$ref": "#/$defs/value"}, _write)
+_ELEMENT_VALUE: Final = Key[Any]("element", _INNER)
+_SHAPED: Final = (
+    Key[AnyTensor]("dtype", TEXT),
+    Key[AnyTensor]("shape", maybe(many(DIM)), "null: the rank is unknown", _shape),
+    Key[AnyTensor](
+        "open_shape",
+        _OPEN,
+        "of unknown rank: the known sizes, and between them the name of the others, as `*X`",
+        lambda value: value,
+        lambda value: value.shape.variable is not None,
+    ),
+    Key[AnyTensor](
+        "cases",
+        many(_CASE),
+        "of unknown rank: the shapes of which sizes choose one, each with the condition under which it is the one",
+        lambda value: value.shape.cases,
+        lambda value: value.shape.cases,
+    ),
+)
+_VALUES: Final[Mapping[type, Object[Any]]] = {
+    Tensor: _kind("tensor", *_SHAPED, Key("contents", CONTENTS, when=lambda value: value.contents is not None)),
+    SparseTensor: _kind("sparse_tensor", *_SHAPED),
+    SequenceOf: _kind("sequence", Key("length", DIM), _ELEMENT_VALUE),
+    OptionalOf: _kind("optional", Key("present", maybe(TRUTH)), _ELEMENT_VALUE),
+    MapOf: _kind("map", Key("key", TEXT), _ELEMENT_VALUE),
+}
+_UNKNOWN: Final = _kind("unknown")
+_NEVER: Final = _kind("never computed")
+VALUE: Final[Object[Any]] = OneOf(
+    (*_VALUES.values(), _UNKNOWN, _NEVER),
+    lambda value: _VALUES.get(type(value)) or (_NEVER if value is BOTTOM else _UNKNOWN),
+    name="value",
+)
+_INNER.parts = (VALUE,)
+
+
+class _Port(NamedTuple):
+    """An input or output."""
+
+    name: str
+    value: Value
+
+
+def _value(row: _Port | Row | Change) -> Value:
+    return row.value
+
+
+_PORT: Final = Object[_Port](Key("name", TEXT), VALUE.spread(_value))
+
+# The document
+
+_CAUSES: Final = (
+    "`data`: the operator decides it by elements; `no rule`, `schema`: the operator has none, or only its schema; "
+    "`call`: a folded call; `branch`, `loop`: an If or a loop; `declaration`: an input leaves it open; `open`: "
+    "the rule knows no more"
+)
+_FRESH: Final = Object[FreshSymbol](
+    *keys_of(
+        FreshSymbol,
+        name="as dims and elements have it",
+        cause=_CAUSES,
+        why="the cause in words",
+        node="the node that introduces it",
+        least="it is never less in a run; null: nothing is known",
+        most="it is never more in a run; null: nothing is known",
+    )
+)
+_ELEMENT: Final = Object[InputElement](
+    Key("name", TEXT),
+    Key("input", TEXT),
+    Key("index", INTEGER, "row-major", lambda element: element.place),
+    Key("dtype", TEXT),
+    Key("bounds", many(maybe(INTEGER)), "of the type; 0 and 1 for a truth", lambda element: element.symbol.bounds),
+)
+_TOTALS: Final = Object[Totals](
+    Key("values", INTEGER),
+    Key("values_of_unknown_rank", INTEGER, of=lambda found: found.unranked),
+    Key("dims", INTEGER),
+    Key("concrete", INTEGER),
+    Key("expression", INTEGER),
+    Key("unknown", INTEGER),
+)
+_DIAGNOSTIC: Final = Object[Diagnostic](
+    Key("severity", one_of(Severity)),
+    Key("code", TEXT, "it does not change between versions"),
+    Key("where", TEXT, "the node, value or operator"),
+    Key("message", TEXT),
+    Key("sizes", SIZES, "sizes that show it", lambda found: found.sizes or {}, lambda found: found.sizes is not None),
+)
+_DECLARED: Final = Kind[Any](maybe(DIM).schema, lambda dim, names: None if dim.is_unknown else names.json(dim), (DIM,))
+_TRUSTED: Final = Object[Trusted](
+    Key("where", TEXT, "the declaration in words of the model"),
+    Key("shape", many(_DECLARED), "null: a dim in words of the author's own"),
+)
+_TRACED: Final = Object[Traced](
+    Key("value", TEXT, of=lambda history: history.place),
+    Key("node", TEXT),
+    Key("changes", many(Object[Change](Key("visit", INTEGER), VALUE.spread(_value)))),
+)
+_TALLY: Final = Object[Tally](Key("runs", INTEGER, of=lambda tally: tally.count), Key("seconds", NUMBER))
+_TIMINGS: Final = Object[Timings](
+    Key("seconds", by_name(NUMBER), of=lambda found: {name: tally.seconds for name, tally in found.phases.items()}),
+    Key("visits", INTEGER),
+    Key("rules_run", INTEGER, of=lambda found: found.applications),
+    Key("remembered", NUMBER, "the share of visits that needed no rule"),
+    Key("rules", by_name(_TALLY)),
+)
+
+
+def _timings(told: _Report) -> Timings:
+    assert told.timings is not None
+    return told.timings
+
+
+ANALYZE: Final = Document[_Report](
+    "analyze",
+    2,
+    "what an analysis found (absint analyze)",
+    Key("can_run", TRUTH, "false if some node must fail in every run", lambda told: told.result.can_run),
+    Key(
+        "policy",
+        Object(Key("name", TEXT), Key("sound", TRUTH), Key("summary", TEXT)),
+        "the unification policy",
+        lambda told: told.result.policy,
+    ),
+    Key("symbols", many(TEXT), "the sizes of the inputs", lambda told: told.result.symbols),
+    Key(
+        "elements",
+        many(_ELEMENT),
+        "elements of small inputs that sizes depend on",
+        lambda told: told.result.elements.values(),
+    ),
+    Key(
+        "fresh_symbols",
+        many(_FRESH),
+        "symbols for numbers that have no expression over the symbols of the inputs, in order of appearance",
+        lambda told: told.result.fresh_symbols,
+    ),
+    Key("inputs", many(_PORT), of=lambda told: [_Port(name, told.result[name]) for name in told.result.inputs]),
+    Key(
+        "outputs",
+        many(_PORT),
+        of=lambda told: [_Port(n, told.result.values[n]) for n in told.result.outputs if n in told.result.values],
+    ),
+    Key(
+        "values",
+        many(
+            Object[Row](
+                Key("path", TEXT), Key("name", TEXT), Key("operator", TEXT), Key("node", TEXT), VALUE.spread(_value)
+            )
+        ),
+        "computed values, those of subgraphs too",
+        lambda told: computed(told.result),
+    ),
+    Key("totals", _TOTALS, of=lambda told: totals(told.result)),
+    Key("operators_without_rule", by_name(INTEGER), "how many nodes have one", lambda told: told.result.unruled),
+    Key("operators_inferred_by_schema", by_name(INTEGER), "how many nodes have one", lambda told: told.result.inferred),
+    Key("diagnostics", many(_DIAGNOSTIC), of=lambda told: told.result.diagnostics),
+    Key(
+        "trusted",
+        many(_TRUSTED),
+        "with `--trust`: declarations that are taken on trust, since they say more than the analysis knows",
+        lambda told: told.result.trusted,
+    ),
+    Key(
+        "assuming",
+        many(CONSTRAINT),
+        "numeric premises that claims rest on, and trusted dims",
+        lambda told: told.result.premises,
+    ),
+    Key(
+        "label",
+        TEXT,
+        "the unsound policy; left out for a sound one",
+        lambda told: told.result.policy.label,
+        lambda told: not told.result.policy.sound,
+    ),
+    Key(
+        "claims",
+        many(Object[Claimed](*keys_of(Claimed))),
+        "what an unsound policy takes for granted",
+        lambda told: told.result.claims,
+        lambda told: not told.result.policy.sound,
+    ),
+    Key("missing", by_name(many(TEXT)), "with `--require`: what is missing", when=lambda told: told.missing),
+    Key("trace", many(_TRACED), "with `--trace`: each visit that changes a value", when=lambda told: told.trace),
+    Key("timings", _TIMINGS, "with `--timings`", _timings, when=lambda told: told.timings is not None),
+    lines=True,
+)
 
 
 def document(
@@ -31,129 +289,7 @@ def document(
     texts: Where | None = None,
 ) -> str:
     """The whole result. A dim is a number, a text, or a name in `definitions`. `texts` wrote what is `missing`."""
-    texts = texts or where(result)
-    counts = totals(result)
-    inputs: list[Json] = [{"name": name, **as_json(result[name], texts)} for name in result.inputs]
-    outputs: list[Json] = [
-        {"name": name, **as_json(result.values[name], texts)} for name in result.outputs if name in result.values
-    ]
-    values: list[Json] = [
-        {"path": row.path, "name": row.name, "operator": row.operator, "node": row.node, **as_json(row.value, texts)}
-        for row in computed(result)
-    ]
-    whole: dict[str, Json] = {
-        **head_of(SCHEMA, result),
-        "can_run": result.can_run,
-        "policy": {"name": result.policy.name, "sound": result.policy.sound, "summary": result.policy.summary},
-        "symbols": list(result.symbols),
-        "elements": [
-            {"name": e.name, "input": e.input, "index": e.place, "dtype": str(e.dtype), "bounds": list(e.symbol.bounds)}
-            for e in result.elements.values()
-        ],
-        "fresh_symbols": [_fresh(found, texts) for found in result.fresh_symbols],
-        "inputs": inputs,
-        "outputs": outputs,
-        "values": values,
-        "totals": {
-            "values": counts.values,
-            "values_of_unknown_rank": counts.unranked,
-            "dims": counts.dims,
-            "concrete": counts.concrete,
-            "expression": counts.expression,
-            "unknown": counts.unknown,
-        },
-        "operators_without_rule": dict(result.unruled),
-        "operators_inferred_by_schema": dict(result.inferred),
-        "diagnostics": [
-            {"severity": d.severity.value, "code": d.code, "where": d.where, "message": d.message}
-            | ({} if d.sizes is None else {"sizes": dict(d.sizes)})
-            for d in result.diagnostics
-        ],
-        "trusted": [
-            {"where": item.where, "shape": [None if d.is_unknown else texts.json(d) for d in item.shape]}
-            for item in result.trusted
-        ],
-        "assuming": [located(premise, texts) for premise in result.premises],
-    }
-    if not result.policy.sound:
-        whole["label"] = result.policy.label
-        whole["claims"] = [
-            {"relation": texts.relation(claim.relation), "node": claim.node, "reason": claim.reason}
-            for claim in result.claims
-        ]
-    if missing:
-        whole["missing"] = {requirement: list(lines) for requirement, lines in missing.items()}
-    if traced:
-        whole["trace"] = [
-            {
-                "value": history.place,
-                "node": history.node,
-                "changes": [{"visit": change.visit, **as_json(change.value, texts)} for change in history.changes],
-            }
-            for history in traced
-        ]
-    if timings is not None:
-        whole["timings"] = {
-            "seconds": {name: tally.seconds for name, tally in timings.phases.items()},
-            "visits": timings.visits,
-            "rules_run": timings.applications,
-            "remembered": timings.remembered,
-            "rules": {name: {"runs": tally.count, "seconds": tally.seconds} for name, tally in timings.rules.items()},
-        }
-    whole["definitions"] = dict(texts.definitions)
-    return "{\n" + ",\n".join(f"{_text(key)}: {_lines(item)}" for key, item in whole.items()) + "\n}"
+    return ANALYZE.text(_Report(result, missing, traced, timings), texts or where(result), about(result))
 
 
-def _fresh(found: FreshSymbol, texts: Where) -> Json:
-    return {
-        "name": found.name,
-        "cause": found.cause,
-        "why": found.why,
-        "node": found.node,
-        "operator": found.operator,
-        "path": found.path,
-        "least": None if found.least is None else texts.json(found.least),
-        "most": None if found.most is None else texts.json(found.most),
-    }
-
-
-def _lines(item: Json) -> str:
-    """One line, or one for each item of a list of objects."""
-    if isinstance(item, list) and item and isinstance(item[0], dict):
-        return "[\n  " + ",\n  ".join(map(_text, item)) + "\n]"
-    return _text(item)
-
-
-def _text(item: Json) -> str:
-    return json_text(item)
-
-
-def as_json(value: Value, texts: Where) -> dict[str, Json]:
-    """A value as JSON: `kind`, and what the kind has."""
-    if isinstance(value, AnyTensor):
-        shape: list[Json] | None = None if value.shape.rank is None else [texts.json(dim) for dim in value.shape.dims]
-        result: dict[str, Json] = {"kind": "tensor", "dtype": str(value.dtype), "shape": shape}
-        if value.shape.variable is not None:
-            result["open_shape"] = list(value.shape.listed(texts.json, str))
-        if value.shape.cases:
-            cases = value.shape.cases
-            result["cases"] = [{"when": texts.json(c), "shape": [texts.json(d) for d in s.dims]} for c, s in cases]
-        if isinstance(value, SparseTensor):
-            result["kind"] = "sparse_tensor"
-        elif value.contents is not None:
-            result["contents"] = _contents(value.contents, texts)
-        return result
-    if isinstance(value, SequenceOf):
-        return {"kind": "sequence", "length": texts.json(value.length), "element": as_json(value.element, texts)}
-    if isinstance(value, OptionalOf):
-        return {"kind": "optional", "present": value.present, "element": as_json(value.element, texts)}
-    if isinstance(value, MapOf):
-        return {"kind": "map", "key": str(value.key), "element": as_json(value.element, texts)}
-    return {"kind": "never computed" if value is BOTTOM else "unknown"}
-
-
-def _contents(contents: Contents, texts: Where) -> Json:
-    """Row-major elements with their shape, or the one element of a fill."""
-    if contents.shape is None:
-        return {"fill": texts.json(contents.elements[0])}
-    return {"shape": list(contents.shape), "elements": [texts.json(element) for element in contents.elements]}
+__all__ = ["ANALYZE", "VALUE", "document"]

@@ -1,28 +1,38 @@
-"""The answers of `absint prove`, as text and as JSON.
-
-The JSON form is versioned: a key is added without notice, but none changes its meaning.
-"""
+"""The answers of `absint prove`, as text and as JSON."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Final
 
 from absint.lattices.logic.relation import FALSE, TRUE, UNKNOWN_RELATION
 from absint.lattices.text import TextError, parse_relation
-from absint.lattices.text.escapes import Json, json_text, plain
+from absint.lattices.text.escapes import plain
+from absint.lattices.text.forms import (
+    INTEGER,
+    RELATION,
+    SECONDS,
+    SIZES,
+    TEXT,
+    TRUTH,
+    Document,
+    Key,
+    Object,
+    many,
+    maybe,
+    one_of,
+)
 from absint.lattices.text.naming import Where
-from absint.show.documents import head_of
-from absint.show.relations import brief, located, plural, sizes, stated
+from absint.show.documents import about
+from absint.show.relations import brief, plural, sizes, stated
 from absint.show.text import Line, aligned, wrapped
 from absint.solution.naming import where
+from absint.solver.constraints import Constraint
+from absint.solver.documents import CONSTRAINT
+from absint.solver.prove import Proof, Verdict
 
 if TYPE_CHECKING:
     from absint.result import Result
-    from absint.solver.constraints import Constraint
-    from absint.solver.prove import Proof
-
-SCHEMA: Final = "absint.prove/1"
 
 _PREMISES: Final = 3
 """Numeric premises that are shown of one proof."""
@@ -116,37 +126,36 @@ def summary(proofs: Sequence[Proof]) -> Iterator[Line]:
         yield Line(f"{len(proofs):,} relations: {found}")
 
 
-def document(result: Result, proofs: Iterable[Proof], assume: Sequence[str] = ()) -> str:
+_PROOF: Final = Object[Proof](
+    Key("query", TEXT, "as it was asked", lambda proof: proof.text),
+    Key("verdict", one_of(Verdict)),
+    Key("relation", RELATION, "the query over symbols"),
+    Key("given", one_of("run", "inputs", "declared"), "what was taken for granted"),
+    Key("because", many(CONSTRAINT), "the core of a proof or contradiction"),
+    Key("assuming", many(CONSTRAINT), "numeric premises that it rests on"),
+    Key("counterexample", maybe(SIZES), "sizes of the inputs; null without any"),
+    Key("invented", SIZES, "data-dependent numbers of the counterexample"),
+    Key("confirmed", TRUTH, "a run took place (`--confirm`)"),
+    Key("evidence", maybe(one_of("rules", "run")), "null unless refuted", lambda proof: proof.evidence or None),
+    Key("reason", TEXT, "why it is not decided or not entailed"),
+    Key("premises_shown_consistent", maybe(TRUTH), "the premises can hold together"),
+    Key("tier", TEXT, "what decided it"),
+    Key("asked", INTEGER, "questions to Z3"),
+    Key("seconds", SECONDS),
+)
+PROVE: Final = Document[Sequence[Proof]](
+    "prove",
+    1,
+    "answers to relations (absint prove)",
+    Key("proofs", many(_PROOF), of=lambda proofs: proofs),
+    lines=True,
+)
+
+
+def document(result: Result, proofs: Sequence[Proof], assume: Sequence[str] = ()) -> str:
     """All answers, one a line; `assume` are the assumptions of the queries alone."""
-    head = head_of(SCHEMA, result)
-    head["assume"] = [*map(str, result.assumptions), *assume]
-    lines = [f"{json_text(key)}: {json_text(item)}" for key, item in head.items()]
-    texts = where(result)
-    found = ",\n  ".join(json_text(_record(proof, texts)) for proof in proofs)
-    defined = f'"definitions": {json_text(texts.definitions)}'
-    return "{\n" + ",\n".join([*lines, f'"proofs": [\n  {found}\n]', defined]) + "\n}"
+    head = about(result)
+    return PROVE.text(proofs, where(result), head._replace(assume=(*head.assume, *assume)))
 
 
-def _record(proof: Proof, texts: Where) -> dict[str, Json]:
-    """`relation` is over symbols; `because` is the core of a proof or contradiction, `assuming` are its premises."""
-    counterexample: Json = None if proof.counterexample is None else dict(proof.counterexample)
-    return {
-        "query": proof.text,
-        "verdict": proof.verdict.value,
-        "relation": texts.relation(proof.relation),
-        "given": proof.given,
-        "because": [located(constraint, texts) for constraint in proof.because],
-        "assuming": [located(constraint, texts) for constraint in proof.assuming],
-        "counterexample": counterexample,
-        "invented": dict(proof.invented),
-        "confirmed": proof.confirmed,
-        "evidence": proof.evidence or None,
-        "reason": proof.reason,
-        "premises_shown_consistent": proof.premises_shown_consistent,
-        "tier": proof.tier,
-        "asked": proof.asked,
-        "seconds": round(proof.seconds, 6),
-    }
-
-
-__all__ = ["SCHEMA", "block", "document", "summary"]
+__all__ = ["PROVE", "block", "document", "summary"]

@@ -3,18 +3,21 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from math import isinf
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, NamedTuple
 
-from absint.lattices.text.escapes import Json, json_text, plain
-from absint.show.documents import head_of
+from absint.analyses.ranges import RangeFinding, Ranges
+from absint.analyses.ranges.findings import Certainty
+from absint.analyses.ranges.rules import Kind
+from absint.lattices.domains import Span
+from absint.lattices.text.escapes import plain
+from absint.lattices.text.forms import NUMBER, TEXT, TRUTH, Document, Key, Object, kind_of, many, maybe
+from absint.show.documents import about
 from absint.show.relations import plural
 from absint.show.text import Line, aligned, assumed, wrapped
 
 if TYPE_CHECKING:
-    from absint.analyses.ranges import Certainty, RangeFinding, Ranges
-    from absint.lattices.domains import Span
     from absint.result import Result
 
 _SHOWN: Final = 20
@@ -61,26 +64,56 @@ def _group(group: list[RangeFinding], width: int, everything: bool) -> Iterator[
         yield Line(f"  and {left:,} more {plural('node', left)} (all: --all)")
 
 
+def _finite(end: float) -> float | None:
+    return None if isinf(end) else end
+
+
+_SPAN: Final = Object[Span](
+    Key("least", maybe(NUMBER), "null if it has none", lambda span: _finite(span.lo)),
+    Key("most", maybe(NUMBER), "null if it has none", lambda span: _finite(span.hi)),
+    Key("nan", TRUTH, "it may be NaN"),
+)
+
+
+class _Value(NamedTuple):
+    value: str
+    span: Span
+
+
+class _Found(NamedTuple):
+    values: list[_Value]
+    findings: Sequence[RangeFinding]
+
+
+def _span(item: _Value) -> Span:
+    return item.span
+
+
+RANGES: Final = Document[_Found](
+    "ranges",
+    1,
+    "ranges of values and what can go wrong (absint ranges)",
+    Key("values", many(Object[_Value](Key("value", TEXT, "its name, in a body with its path"), _SPAN.spread(_span)))),
+    Key(
+        "findings",
+        many(
+            Object[RangeFinding](
+                Key("node", TEXT),
+                Key("kind", kind_of(Kind)),
+                Key("certainty", kind_of(Certainty)),
+                Key("found", _SPAN, "what the value can be"),
+                Key("allowed", _SPAN, "what it must be; of a divisor what it must not be"),
+            )
+        ),
+    ),
+    defines=False,
+)
+
+
 def document(result: Result, analysis: Ranges) -> str:
     """The ranges as JSON."""
-    whole: dict[str, Json] = head_of("absint.ranges/1", result)
-    whole["values"] = [{"value": name, **_span(span)} for name, span in result.found_by(analysis).items()]
-    whole["findings"] = [
-        {
-            "node": one.node,
-            "kind": one.kind,
-            "certainty": one.certainty,
-            "found": _span(one.found),
-            "allowed": _span(one.allowed),
-        }
-        for one in analysis.findings(result)
-    ]
-    return json_text(whole, indent=1)
+    values = [_Value(name, span) for name, span in result.found_by(analysis).items()]
+    return RANGES.text(_Found(values, analysis.findings(result)), head=about(result))
 
 
-def _span(span: Span) -> dict[str, Json]:
-    least, most = (None if isinf(end) else end for end in (span.lo, span.hi))
-    return {"least": least, "most": most, "nan": span.nan}
-
-
-__all__ = ["document", "report"]
+__all__ = ["RANGES", "document", "report"]

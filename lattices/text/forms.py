@@ -18,7 +18,6 @@ name.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import fields, is_dataclass
 from enum import Enum
 from operator import attrgetter
 from types import UnionType
@@ -97,36 +96,69 @@ class Key(Generic[Subject]):
 class Object(Kind[Subject]):
     """The kind of a record. With a name, it stands under `$defs` in schemas."""
 
-    def __init__(self, *keys: Key[Subject], name: str = "", says: str = "") -> None:
+    def __init__(self, *keys: Key[Subject] | Part[Subject], name: str = "", says: str = "") -> None:
         self.keys = keys
+        self.all_keys: dict[str, Key[Any]] = {}
+        """Those of parts too."""
+        self.required: set[str] = set()
+        """The names of keys that are always there."""
+        self._steps: list[tuple[str, Callable[[Any, Where], Json], Callable[[Subject], Any], Callable[..., object] | None]]
+        self._steps = []
+        for key in keys:
+            if isinstance(key, Part):
+                self.all_keys |= key.inner.all_keys
+                self.required |= key.inner.required
+                self._steps.append(("", key.inner.write, key.of, None))
+            else:
+                self.all_keys[key.name] = key
+                self.required |= set() if key.when else {key.name}
+                self._steps.append((key.name, key.kind.write, key.of, key.when))
+        self._describe(name, says)
+
+    def _describe(self, name: str, says: str) -> None:
         self.name = name
-        properties: Schema = {key.name: _described(key.kind.schema, key.says) for key in keys}
-        required: list[Json] = [key.name for key in keys if key.when is None]
+        properties: Schema = {key.name: _described(key.kind.schema, key.says) for key in self.all_keys.values()}
+        required: list[Json] = [key for key in self.all_keys if key in self.required]
         self.definition = _described({"type": "object", "required": required, "properties": properties}, says)
         schema: Schema = {"$ref": f"#/$defs/{name}"} if name else self.definition
-        super().__init__(schema, self._written, (key.kind for key in keys))
+        super().__init__(schema, self._written, (key.kind for key in self.all_keys.values()))
 
     def _written(self, subject: Subject, names: Where) -> Json:
-        return {
-            key.name: key.kind.write(key.of(subject), names)
-            for key in self.keys
-            if key.when is None or key.when(subject)
-        }
+        found: dict[str, Json] = {}
+        for name, write, of, when in self._steps:
+            if not name:
+                found.update(cast("dict[str, Json]", write(of(subject), names)))
+            elif when is None or when(subject):
+                found[name] = write(of(subject), names)
+        return found
 
-    def spread(self, of: Callable[[Outer], Subject]) -> tuple[Key[Outer], ...]:
-        """The keys, as keys of an object around this one."""
-        return tuple(_of_part(key, of) for key in self.keys)
+    def spread(self, of: Callable[[Outer], Subject]) -> Part[Outer]:
+        """All keys, as keys of an object around this one, in whose record `of` finds that of this one."""
+        return Part(self, of)
 
 
-def _of_part(key: Key[Subject], of: Callable[[Outer], Subject]) -> Key[Outer]:
-    when = key.when
-    return Key(
-        key.name,
-        key.kind,
-        key.says,
-        lambda outer: key.of(of(outer)),
-        None if when is None else lambda outer: when(of(outer)),
-    )
+class Part(Generic[Subject]):
+    """All keys of an object, inside another."""
+
+    def __init__(self, inner: Object[T], of: Callable[[Subject], T]) -> None:
+        self.inner: Object[Any] = inner
+        self.of: Callable[[Subject], Any] = of
+
+
+class OneOf(Object[Subject]):
+    """One of several objects, depending on the record."""
+
+    def __init__(
+        self, objects: Sequence[Object[Any]], choose: Callable[[Subject], Object[Any]], name: str = "", says: str = ""
+    ) -> None:
+        self.choose = choose
+        self.keys = ()
+        self.all_keys = {name: key for found in objects for name, key in found.all_keys.items()}
+        self.required = set.intersection(*(found.required for found in objects))
+        self._describe(name, says)
+
+    def _written(self, subject: Subject, names: Where) -> Json:
+        return self.choose(subject).write(subject, names)
 
 
 class Head(NamedTuple):
@@ -152,7 +184,7 @@ class Document(Object[Subject]):
         name: str,
         version: int,
         title: str,
-        *keys: Key[Subject],
+        *keys: Key[Subject] | Part[Subject],
         head: Sequence[HeadKey] = ("model", "assume", "semantics"),
         head_of: Callable[[Subject], Head] = lambda subject: Head(),
         defines: bool = True,
@@ -161,22 +193,19 @@ class Document(Object[Subject]):
         self.form = f"absint.{name}/{version}"
         self.title = f"{self.form}: {title}"
         self.document = name
-        self.head = head
         self.head_of = head_of
         self.defines = defines
         self._lines = lines
         super().__init__(*keys)
-        first: Schema = {
-            "schema": {"description": "The form of this document.", "const": self.form},
-            "absint": {"description": "The version of absint.", "type": "string"},
-            **{key: _described(_HEAD[key].schema, _HEAD[key].says) for key in head},
-        }
-        last: Schema = {"definitions": DEFINITIONS.schema} if defines else {}
-        required = [*first, *cast("list[str]", self.definition["required"]), *last]
-        properties = first | cast("Schema", self.definition["properties"]) | last
-        self.definition = {"type": "object", "required": cast("Json", required), "properties": properties}
-        self.schema = self.definition
-        self.parts = (*self.parts, *(_HEAD[key].kind for key in head), *((DEFINITIONS,) if defines else ()))
+        self._head = Object[Head](
+            Key("schema", Kind({"const": self.form}, lambda form, names: form), "the form", lambda head: self.form),
+            Key("absint", TEXT, "the version of absint", lambda head: VERSION),
+            *(_HEAD[key] for key in head),
+        )
+        last = {"definitions": Key[object]("definitions", DEFINITIONS)} if defines else {}
+        self.all_keys = {**self._head.all_keys, **self.all_keys, **last}
+        self.required |= {*self._head.required, *last}
+        self._describe("", "")
 
     def _written(self, subject: Subject, names: Where) -> Json:
         return self.record(subject, names)
@@ -184,9 +213,7 @@ class Document(Object[Subject]):
     def record(self, subject: Subject, names: Where | None = None, head: Head | None = None) -> dict[str, Json]:
         """The document as data. `names` of long dims may be shared with other texts about the model."""
         names = names or Where(Naming())
-        said = head or self.head_of(subject)
-        whole: dict[str, Json] = {"schema": self.form, "absint": VERSION}
-        whole |= {key: _HEAD[key].kind.write(getattr(said, key), names) for key in self.head}
+        whole = cast("dict[str, Json]", self._head.write(head or self.head_of(subject), names))
         whole |= cast("dict[str, Json]", super()._written(subject, names))
         return whole | ({"definitions": {**names.definitions}} if self.defines else {})
 
@@ -302,13 +329,12 @@ def kind_of(hint: object) -> Kind[Any]:
     return one_of(hint) if issubclass(hint, Enum) else Object(*keys_of(hint))
 
 
-def keys_of(record: type, **says: str) -> tuple[Key[Any], ...]:
+def keys_of(record: type[Any], **says: str) -> tuple[Key[Any], ...]:
     """A key for each field of a dataclass or named tuple, of its name and type; what some of them mean.
 
     Raises NameError where a type is imported for type checkers alone.
     """
-    hints = get_type_hints(record)
-    names = [item.name for item in fields(record)] if is_dataclass(record) else getattr(record, "_fields")  # noqa: B009
+    hints, names = get_type_hints(record), record.__match_args__
     return tuple(Key(name, kind_of(hints[name]), says.get(name, "")) for name in names)
 
 
@@ -324,19 +350,10 @@ SEMANTICS: Final = one_of("either", "onnx", "onnxruntime").named(
 ASSUME: Final = many(TEXT).named("assume", "Sizes and relations that the caller has given.")
 
 
-class _HeadKey(NamedTuple):
-    kind: Kind[Any]
-    says: str = ""
-
-    @property
-    def schema(self) -> Schema:
-        return self.kind.schema
-
-
-_HEAD: Final[Mapping[str, _HeadKey]] = {
-    "model": _HeadKey(TEXT, "The path of the model, or a word for it; empty if nobody said."),
-    "assume": _HeadKey(ASSUME),
-    "semantics": _HeadKey(SEMANTICS),
+_HEAD: Final[Mapping[str, Key[Head]]] = {
+    "model": Key("model", TEXT, "the path of the model, or a word for it; empty if nobody said"),
+    "assume": Key("assume", ASSUME),
+    "semantics": Key("semantics", SEMANTICS),
 }
 
 __all__ = [
@@ -358,6 +375,8 @@ __all__ = [
     "Key",
     "Kind",
     "Object",
+    "OneOf",
+    "Part",
     "by_name",
     "json_schema",
     "keys_of",

@@ -236,7 +236,7 @@ def _failure(found: Discharged) -> PossibleFailure:
     return found.failure
 
 
-_DISCHARGED: Final = Object[Discharged](*PLACE.spread(_failure), Key("by", TEXT, "the analyses that show it"))
+_DISCHARGED: Final = Object[Discharged](PLACE.spread(_failure), Key("by", TEXT, "the analyses that show it"))
 CHECK: Final = Document[Check](
     "check",
     2,

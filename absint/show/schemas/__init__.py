@@ -18,6 +18,11 @@ from absint.lattices.text.nearest import did_you_mean
 
 _COMMON: Final = "common"
 _DOCUMENTS: Final[Mapping[str, str]] = {
+    "analyze": "absint.show.document:ANALYZE",
+    "cost": "absint.show.costs:COST",
+    "devices": "absint.show.devices:DEVICES",
+    "prove": "absint.show.proofs:PROVE",
+    "ranges": "absint.show.ranges:RANGES",
     "check": "absint.questions.sizes.outcomes:CHECK",
     "check-range": "absint.questions.sizes.outcomes:CHECK_RANGE",
     "contract": "absint.solver.contracts.contract:CONTRACT",
