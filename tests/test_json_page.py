@@ -1,4 +1,4 @@
-"""docs/json.md names every key that the commands print, and no other."""
+"""docs/json.md is written from the schemas of the documents, and every key of these is printed by some command."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ import json
 import re
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import onnx
@@ -13,52 +14,13 @@ import pytest
 from onnx import parser
 
 from absint.cli import run
+from absint.show.schemas import json_schema, names
+from tests.json_page import PAGE, SECTION, page, rows
 
 ROOT = Path(__file__).parents[1]
 DETECTOR = str(ROOT / "examples" / "tiny_detector.onnx")
-PAGE = (ROOT / "docs" / "json.md").read_text("utf-8")
-SECTION = re.compile(r"^## [^\n]*: (absint\.[\w-]+/[0-9])\n(.*?)(?=^## )", re.MULTILINE | re.DOTALL)
-KEY = re.compile(r"`([a-z_]+(?:(?:\[\]|\{\})?(?:\.[a-z_]+)?)*)`")
-
-PLACE = {"node", "path", "operator", "output", "reason"}
-CONSTRAINT = PLACE | {"relation", "guard", "role"}
-VALUE = {
-    "kind",
-    "dtype",
-    "shape",
-    "open_shape",
-    "cases[].when",
-    "cases[].shape[]",
-    "contents",
-    "length",
-    "element",
-    "present",
-    "key",
-}
-STATED = {"relation", "role", "reason", "node"}
-APART = {f"apart.{key}" for key in ("sizes{}", "of", "A", "B", "evidence", "only_empty")}
-UNMET = {"relation", "over_other", "because", "apart", "reason"} | APART
-PORT = {"A", "B", "before", "after", "status", "details", "apart"} | APART
-FORMS = {
-    "absint.analyze/2": {"inputs[]": VALUE, "outputs[]": VALUE, "values[]": VALUE, "assuming[]": CONSTRAINT,
-                         "trace[].changes[]": VALUE},
-    "absint.prove/1": {"proofs[].because[]": CONSTRAINT, "proofs[].assuming[]": CONSTRAINT},
-    "absint.check/2": {"failure": PLACE, "doubts[]": PLACE | {"kind", "when"}, "premises[]": PLACE},
-    "absint.check-range/3": {"failure": PLACE, "open[]": PLACE, "doubts[]": PLACE | {"kind", "when"},
-                             "premises[]": PLACE},
-    "absint.classes/2": {"assuming[]": CONSTRAINT},
-    "absint.diff/1": {
-        **{f"contract.{key}[]": UNMET for key in ("narrowed", "widened", "undecided", "widening_undecided")},
-        **{f"{ports}.items[]": PORT for ports in ("inputs", "outputs")},
-        "cost.amounts[]": {"name", "A", "B", "difference", "numbers", "ratio"},
-        "cost.coverage": {"A", "B", "A.exact", "A.dims", "B.exact", "B.dims"},
-        "operators_defined_anew[]": {"operator", "first", "second", "nodes"},
-        "values[]": {"name", "A", "B", "at{}", "decided"},
-    },
-    "absint.freeze/2": {"failure": PLACE, "doubts[]": PLACE | {"kind", "when"}},
-    "absint.explain/2": {"steps[].requires[]": STATED, "steps[].defined[]": STATED, "steps[].facts[]": STATED},
-}  # fmt: skip
-"""Keys that the page names once for several places."""
+UNSEEN: dict[str, set[str]] = {}
+"""Keys that no command below prints."""
 
 SIZES = """(float[N, K] x, int64[2] target, int64[1] many) => (float[A, B] z, float[C] r, float[D] e) <float[3, K] u> {
     e = ConstantOfShape(many)
@@ -80,28 +42,37 @@ MODELS = {"opaque": OPAQUE, "ranks": RANKS, "sizes": SIZES, "places": PLACES, "b
           "pooled": POOLED, "sliced": SLICED, "still": STILL, "table": TABLE, "open": OPEN}  # fmt: skip
 
 
-def keys(data: object, below: str = "") -> Iterator[str]:
-    """The path of every key."""
-    if isinstance(data, dict):
-        for name, item in data.items():
-            path = f"{below}.{name}" if below else name
-            yield path
-            yield from keys(item, path)
-    elif isinstance(data, list):
+def used(schema: Any, data: Any, whole: Any, above: str = "") -> Iterator[str]:
+    """The paths of keys of the schema that the document has."""
+    while "$ref" in schema or "anyOf" in schema:
+        schema = schema["anyOf"][0] if "anyOf" in schema else whole["$defs"][schema["$ref"].rpartition("/")[2]]
+    if isinstance(data, list):
         for item in data:
-            yield from keys(item, f"{below}[]")
+            yield from used(schema.get("items", {}), item, whole, f"{above}[]")
+    elif isinstance(data, dict):
+        for key, item in data.items():
+            if key in schema.get("properties", {}):
+                yield f"{above}.{key}"
+                yield from used(schema["properties"][key], item, whole, f"{above}.{key}")
+            elif isinstance(schema.get("additionalProperties"), dict):
+                yield from used(schema["additionalProperties"], item, whole, f"{above}{{}}")
 
 
-def documented(schema: str, section: str) -> set[str]:
-    """Paths that a section names, in the first column or with a dot; `{}` ends one whose keys may be any names."""
-    first = re.findall(r"^\|([^|]*)\|", section, re.MULTILINE)
-    named = {path for cell in first for path in KEY.findall(cell)} | {p for p in KEY.findall(section) if "." in p}
-    return named | {f"{above}.{key}" for above, form in FORMS.get(schema, {}).items() for key in form}
+def declared(schema: Any, above: str = "") -> Iterator[str]:
+    """The paths of all keys of a schema, without those inside of forms that several documents share."""
+    if "anyOf" in schema:
+        yield from declared(schema["anyOf"][0], above)
+    for key, item in schema.get("properties", {}).items():
+        yield f"{above}.{key}"
+        yield from declared(item, f"{above}.{key}")
+    for key, end in (("items", "[]"), ("additionalProperties", "{}")):
+        if isinstance(schema.get(key), dict):
+            yield from declared(schema[key], f"{above}{end}")
 
 
 @pytest.fixture
 def printed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> dict[str, set[str]]:
-    """The paths of keys that the commands print, by schema."""
+    """The paths of keys that the commands print, by the name of the document."""
     monkeypatch.chdir(tmp_path)
     for name, text in MODELS.items():
         onnx.save(parser.parse_model(f'<ir_version: 10, opset_import: ["": 18, "my": 1]> g {text}'), f"{name}.onnx")
@@ -155,28 +126,43 @@ def printed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.Capt
     ):
         run([*command.split(), "--format", "json"])
         data = json.loads(capsys.readouterr().out)
-        found.setdefault(data["schema"], set()).update(keys(data))
+        name = data["schema"].partition("/")[0].removeprefix("absint.")
+        schema = json_schema(name)
+        found.setdefault(name, set()).update(used(schema, data, schema))
     return found
 
 
-def is_named(path: str, named: set[str]) -> bool:
-    """The page names the key, one below it, or an object with keys of any name that has it."""
-    if path in named or any(name.startswith((f"{path}.", f"{path}[]", f"{path}{{}}")) for name in named):
-        return True
-    parts = path.split(".")
-    return any(f"{'.'.join(parts[:n])}{{}}" in named for n in range(1, len(parts)))
+VALUES = re.compile(r"^\.(inputs|outputs|values|trace\[\]\.changes)\[\]")
 
 
-def test_every_key_is_on_the_page(printed: dict[str, set[str]]) -> None:
-    sections = dict(SECTION.findall(PAGE))
-    assert sections.keys() == printed.keys()
-    for schema, paths in printed.items():
-        named = documented(schema, sections[schema])
-        forms = FORMS.get(schema, {})
-        inner = {path for path in paths if ".contents." in path or path.startswith(("check.", "element"))}
-        missing = {path for path in paths - inner if not is_named(path, named)}
-        assert not missing, (schema, sorted(missing))
-        flat = paths | {f"{path}{end}" for path in paths for end in ("[]", "{}")}
-        of_forms = {f"{above}.{key}" for above, form in forms.items() for key in form}
-        unknown = {name for name in named - of_forms if name not in flat}
-        assert not unknown, (schema, sorted(unknown))
+def test_every_key_is_printed_by_some_command(printed: dict[str, set[str]]) -> None:
+    for name, paths in printed.items():
+        known = {VALUES.sub("value", path) for path in paths}
+        unseen = {path for path in declared(json_schema(name)) if VALUES.sub("value", path) not in known}
+        assert unseen == UNSEEN.get(name, set()), name
+
+
+def test_the_page_is_written_from_the_schemas() -> None:
+    assert page() == PAGE.read_text("utf-8"), "python -m tests.json_page writes it"
+    told = {found[1] for found in SECTION.finditer(page())}
+    assert told == set(names()) - {
+        "certificate",
+        "compare",
+        "constraints",
+        "error",
+        "export-queries",
+        "nearest",
+        "study",
+    }
+
+
+def test_a_row_for_a_key_tells_its_words_and_what_is_below() -> None:
+    end: dict[str, Any] = {"enum": ["left", "right"], "description": "where it stops"}
+    schema: dict[str, Any] = {
+        "properties": {"schema": {}, "a": {"type": "array", "items": {"properties": {"b": end, "c": {}}}}}
+    }
+    assert list(rows(schema)) == [
+        ("`schema`", "as above"),
+        ("`a[]`", "`a[].c`"),
+        ("`a[].b`", "where it stops; `left`, `right`"),
+    ]

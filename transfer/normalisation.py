@@ -264,13 +264,21 @@ def layer_normalization(op: Op) -> tuple[Tensor, Tensor, Tensor]:
     )  # type: ignore[return-value]
 
 
+_FLOATS: Final = (1, 10, 11, 16)
+"""Numbers of FLOAT, FLOAT16, DOUBLE and BFLOAT16."""
+
+
 @rule("RMSNormalization", inputs="X scale", complete=True, starred=True)
 def rms_normalization(op: Op) -> Tensor:
     """Divided by the root mean square over the axes from `axis` on: the shape of X, the type of scale."""
     x, scale = op.tensor("X"), op.tensor("scale")
     _normalised(op, "scale")
     if DType.UNDEFINED not in (x.dtype, scale.dtype) and x.dtype is not scale.dtype:
-        op.runtime_requires(FALSE, "onnxruntime runs a function that multiplies X and scale, of one type")
+        reason = "onnxruntime runs a function that multiplies X and scale, of one type"
+        if op.integer("stash_type", 1) in _FLOATS:
+            op.runtime_requires(FALSE, reason)
+        else:
+            op.runtime_may_fail(reason)
     return Tensor(scale.dtype, x.shape)
 
 
@@ -288,11 +296,7 @@ def _normalised(op: Op, *parameters: str) -> DType:
         return op.dtype("X")
     axis = op.axis(op.integer("axis", -1), len(x.shape))
     some = conjunction(*(ge(size, 1) for size in x.shape[axis:]))
-    reason = "onnxruntime does not normalise over an empty axis"
-    if op.name == "LayerNormalization":
-        op.runtime_requires(some, reason)
-    else:
-        op.runtime_may_fail(reason, unless=some)
+    op.runtime_requires(some, "onnxruntime does not normalise over an empty axis")
     for name in parameters:
         if op.has(name):
             _require_broadcast_to(op, op.tensor(name).shape, x.shape, name)

@@ -27,6 +27,7 @@ from absint.jobs.freezing.sizes import IllegalSizesError
 from absint.questions.sizes.outcomes import Check, Outcome
 from absint.runs.run import feeds_for
 from absint.solver.contracts.contract import Contract
+from absint.transfer.semantics import EITHER, SEMANTICS
 from tests.adversarial import MODELS
 from tests.real_models import REAL
 from tests.soundness import limits as known
@@ -159,10 +160,13 @@ _NOT_JUDGED = (
 class Asker:
     """All answers about one model."""
 
-    def __init__(self, case: Case, total: Counter[str]) -> None:
+    def __init__(self, case: Case, total: Counter[str], semantics: str = EITHER, *, runs_alone: bool = False) -> None:
         self.case, self.total = case, total
-        self.result = absint.analyze(case.model)
+        self.runs_alone = runs_alone
+        self.result = absint.analyze(case.model, semantics=semantics)
         self.contract: Contract = self.result.contract(seconds=SECONDS)
+        self.told: Counter[str] = Counter()
+        """Of sizes at which all runs fail and that are called legal: the first record that says so."""
 
     def wrong(self) -> Iterator[str]:
         """Every contradiction."""
@@ -171,7 +175,8 @@ class Asker:
                 own = {name: sizes[name] for name in self.result.symbols}
                 for text in self._at(own, sizes):
                     yield f"{_text(own)}: {text}"
-        yield from self._offered()
+        if not self.runs_alone:
+            yield from self._offered()
 
     def _offered(self) -> Iterator[str]:
         if not self.result.symbols:
@@ -195,8 +200,9 @@ class Asker:
             return
         illegal = check.outcome is Outcome.ILLEGAL
         yield from self._by_contract(sizes, check)
-        yield from self._by_boxes(sizes, check)
-        if self.case.is_small and (len(sizes) <= _FEW or crc32(str(sizes).encode()) % 4 == 0):
+        if not self.runs_alone:
+            yield from self._by_boxes(sizes, check)
+        if not self.runs_alone and self.case.is_small and (len(sizes) <= _FEW or crc32(str(sizes).encode()) % 4 == 0):
             yield from self._by_others(sizes, illegal)
         yield from self._by_runs(sizes, whole, check)
 
@@ -269,8 +275,13 @@ class Asker:
                 yield f"it runs, and the contract does not allow it: {self.contract}"
         if why and check.outcome is Outcome.RUNS and not check.premises:
             yield f"check says that it runs, and it fails: {' '.join(why.split())[:200]}"
-        if found and not any(ok for ok, _ in found) and check.ok and not (check.possible_failures or check.premises):
-            yield f"all runs fail, and check names nothing: {' '.join(why.split())[:200]}"
+        if found and not any(ok for ok, _ in found) and check.ok:
+            if not (check.possible_failures or check.premises):
+                yield f"all runs fail, and check names nothing: {' '.join(why.split())[:200]}"
+            else:
+                first = next(iter(check.possible_failures), None)
+                record = f"{first.origin.operator}: {first.reason}" if first is not None else "a premise"
+                self.told[f"{record} <- {' '.join(why.split())[-120:]}"] += 1
 
 
 def _text(sizes: Sizes) -> str:
@@ -283,8 +294,11 @@ def main() -> int:
     parsed.add_argument("--every", type=int, default=1, help="one of so many models")
     parsed.add_argument("--from", dest="first", type=int, default=0)
     parsed.add_argument("--seconds", type=float, default=1e9)
+    parsed.add_argument("--semantics", choices=SEMANTICS, default=EITHER)
+    parsed.add_argument("--runs-alone", action="store_true", help="ask checks and contracts alone, beside the runs")
     args = parsed.parse_args()
     total: Counter[str] = Counter()
+    told: Counter[str] = Counter()
     failures, end = 0, time.monotonic() + args.seconds
     everything = (case for cases in (node_cases(), other_cases()) for case in cases)
     for number, case in enumerate(everything):
@@ -294,9 +308,14 @@ def main() -> int:
         if args.only not in case.name or number < args.first or (number - args.first) % args.every:
             continue
         total["models"] += 1
-        for text in Asker(case, total).wrong():
+        asker = Asker(case, total, args.semantics, runs_alone=args.runs_alone)
+        for text in asker.wrong():
             failures += 1
             print(f"{case.name} {text}", flush=True)
+        told.update({f"{case.name}: {text}": count for text, count in asker.told.items()})
+    print(f"{told.total()} sizes that all runs refuse are legal with a record:")
+    for text, count in told.most_common():
+        print(f"  {count} {text}")
     print(f"{failures} contradictions; {dict(total)}")
     return min(failures, 1)
 
