@@ -23,6 +23,7 @@ from absint.errors import UsageError
 from absint.lattices.limits import LONG, Limits
 from absint.model.writing import check_binary_target
 from absint.show import dynamizing as report
+from absint.show.documents import about
 from absint.show.text import width_of, write
 
 
@@ -78,7 +79,7 @@ def dynamize(
     with working("looking for constants"):
         found = result.dynamize(wanted, output, fix=fix, run=not no_run, load=not no_load, seconds=limits.seconds)
     if form == "json":
-        click.echo(report.document(result, found))
+        click.echo(report.DYNAMIZED.text(found, head=about(result)))
     else:
         out = sys.stderr if output == "-" else sys.stdout
         write(report.report(found, width_of(out)), out)

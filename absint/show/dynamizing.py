@@ -6,22 +6,18 @@ import os
 from collections.abc import Iterator, Sequence
 from itertools import islice
 from pathlib import Path
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
-from absint.lattices.text.escapes import json_text, plain
+from absint.jobs.dynamizing.dynamize import Dynamized
+from absint.jobs.dynamizing.listing import Baked, Cause
+from absint.jobs.dynamizing.stacked import Compared
+from absint.lattices.text.escapes import plain
+from absint.lattices.text.forms import SIZES, TEXT, TRUTH, Document, Key, Kind, Object, by_name, keys_of, many, maybe
 from absint.show.checks import listed
-from absint.show.documents import head_of
 from absint.show.relations import by_nodes, plural
 from absint.show.text import Line, wrapped
+from absint.solver.contracts.contract import Clause, Contract
 
-if TYPE_CHECKING:
-    from absint.jobs.dynamizing.dynamize import Dynamized
-    from absint.jobs.dynamizing.listing import Baked
-    from absint.jobs.dynamizing.stacked import Compared
-    from absint.result import Result
-    from absint.solver.contracts.contract import Contract
-
-SCHEMA: Final = "absint.dynamize/1"
 _SHOWN: Final = 30
 _NODES: Final = 2
 
@@ -113,61 +109,58 @@ def _contract(found: Dynamized, width: int) -> Iterator[Line]:
         yield Line(f"--fix rewrites {ready:,} {plural('constant', ready)}", "dim")
 
 
-def document(result: Result, found: Dynamized) -> str:
-    """As a JSON object, schema `absint.dynamize/1`."""
-    return json_text(
-        {
-            **head_of(SCHEMA, result),
-            "sizes": dict(found.sizes),
-            "axes": {name: {str(axis): text for axis, text in axes.items()} for name, axes in found.axes.items()},
-            "fixed": found.fixed,
-            "written": found.path or None,
-            "constants": [
-                {
-                    "node": item.node,
-                    "operator": item.operator,
-                    "constant": item.constant,
-                    "operand": item.operand,
-                    "place": item.place,
-                    "old": item.old,
-                    "new": item.new,
-                    "written": item.written or None,
-                    "problem": item.problem or None,
-                    "is_open": item.is_open,
-                }
-                for item in found.baked
-            ],
-            "causes": [cause._asdict() for cause in found.causes],
-            "legal": _clauses(found.contract),
-            "legal_before": _clauses(found.before),
-            "differing": list(found.differing),
-            "refusal": found.refusal or None,
-            "rows": {name: _compared(each) for name, each in found.rows.items()},
-            "taken": list(found.taken),
-            "left_out": [str(item) for item in found.left_out],
-            "unchecked": found.unchecked,
-        },
-        indent=1,
-    )
+_SAID: Final = Kind[str]({"type": ["string", "null"]}, lambda text, names: text or None)
+"""Null for an empty text."""
+_CONSTANT: Final = Object[Baked](
+    Key("node", TEXT, "the node that uses it"),
+    Key("operator", TEXT),
+    Key("constant", TEXT, "the value that the node reads"),
+    Key("operand", TEXT, "the input of the node, by its formal name"),
+    Key("place", TEXT, "as `target[0]`, or `shape(table)[1]` for an axis of the constant"),
+    Key("old", TEXT),
+    Key("new", TEXT, "what it should be; several with `or` if nothing decides"),
+    Key("written", _SAID, "how it was rewritten, or null"),
+    Key("problem", _SAID, "why it was not rewritten, or null"),
+    Key("is_open", TRUTH, "it may mean several sizes, and nothing decides which"),
+)
+_CLAUSE: Final = Object[Clause](
+    Key("relation", TEXT),
+    Key(
+        "nodes", many(TEXT), "those that impose it", lambda clause: dict.fromkeys(str(c.origin) for c in clause.because)
+    ),
+)
+_CONTRACT: Final = Object[Contract](
+    Key("possible", maybe(TRUTH), "some size meets all clauses; null if undecided"),
+    Key("reason", TEXT, "the limit that was reached, or empty"),
+    Key("clauses", many(_CLAUSE)),
+    name="legal",
+)
+_ROWS: Final = Object[Compared](
+    Key("reason", TEXT, "why nothing was compared; empty if something was"),
+    Key("differing", many(TEXT), "outputs that hold other rows than single runs"),
+    Key("without_rows", many(TEXT), "outputs that were not compared"),
+)
+_CAUSE: Final = keys_of(Cause, node="the node that imposes it", at="the node where the search ended")
 
+DYNAMIZED: Final = Document[Dynamized](
+    "dynamize",
+    1,
+    "sizes made symbolic (absint dynamize)",
+    Key("sizes", SIZES, "the old size of each new symbol"),
+    Key("axes", by_name(by_name(TEXT)), "by input: the axes that became symbols, with these"),
+    Key("fixed", TRUTH, "constants were rewritten"),
+    Key("written", _SAID, "the file that was written, or null", lambda found: found.path),
+    Key("constants", many(_CONSTANT), "constants that hold an old size", lambda found: found.baked),
+    Key("causes", many(Object(*_CAUSE)), "requirements that no constant explains"),
+    Key("legal", _CONTRACT, "the contract of the model, or of the copy", lambda found: found.contract),
+    Key("legal_before", _CONTRACT, "the contract with the old constants", lambda found: found.before),
+    Key("differing", many(TEXT), "values not proved to have the same shape at the old sizes as before"),
+    Key("refusal", _SAID, "why constants were to be rewritten and were not, or null"),
+    Key("rows", by_name(_ROWS), "for each batch: runs on stacked rows beside runs on single ones"),
+    Key("taken", many(TEXT), "initialisers that were inputs too, whose values are shapes: constants of the copy"),
+    Key("left_out", many(TEXT), "types not written: the file would not load, or would compute something else"),
+    Key("unchecked", TEXT, "why nobody knows whether the file loads where the model does; empty if it does"),
+    defines=False,
+)
 
-def _compared(found: Compared) -> dict[str, object]:
-    return {
-        "reason": found.reason,
-        "differing": list(found.differing),
-        "without_rows": list(found.without_rows),
-    }
-
-
-def _clauses(contract: Contract) -> dict[str, object]:
-    return {
-        "possible": contract.possible,
-        "reason": contract.reason,
-        "clauses": [
-            {"relation": str(clause.relation), "nodes": list(dict.fromkeys(str(c.origin) for c in clause.because))}
-            for clause in contract.clauses
-        ],
-    }
-
-
-__all__ = ["document", "report"]
+__all__ = ["DYNAMIZED", "report"]

@@ -264,6 +264,8 @@ NUMBER: Final = Kind[float]({"type": "number"}, lambda value, names: value)
 TRUTH: Final = Kind[bool]({"type": "boolean"}, lambda value, names: value)
 SECONDS: Final = Kind[float]({"type": "number"}, lambda value, names: round(value, 6))
 AMOUNT: Final = Kind[int | str]({"type": ["integer", "string"]}, lambda value, names: value)
+NUMERAL: Final = Kind[str](AMOUNT.schema, lambda text, names: int(text) if text.removeprefix("-").isdecimal() else text)
+"""A text; a number if it is the text of one."""
 ANYTHING: Final = Kind[Json]({}, lambda value, names: value)
 RELATION: Final = Kind[Relation]({"type": "string"}, lambda relation, names: names.relation(relation))
 DIM: Final = Kind[object]({"type": ["integer", "string"]}, lambda dim, names: names.json(dim)).named(
@@ -311,11 +313,12 @@ def one_of(first: type[Enum] | str | None, *others: str | None) -> Kind[object]:
 
 
 def kind_of(hint: object) -> Kind[Any]:
-    """The kind of values of a type: a number, text, truth or relation; lists, tables and records of such."""
+    """The kind of values of a type: a number, text, truth or relation, or one of several; lists, tables, records."""
     origin, arguments = get_origin(hint), get_args(hint)
     if origin in (Union, UnionType):
-        (only,) = (item for item in arguments if item is not type(None))
-        return maybe(kind_of(only))
+        first, *more = (kind_of(item) for item in arguments if item is not type(None))
+        kind = Kind({"type": [one.schema["type"] for one in (first, *more)]}, lambda v, names: v) if more else first
+        return maybe(kind) if type(None) in arguments else kind
     if origin is Literal:
         return one_of(*arguments)
     if isinstance(origin, type) and issubclass(origin, Mapping):
@@ -364,6 +367,7 @@ __all__ = [
     "ELEMENT",
     "INTEGER",
     "NUMBER",
+    "NUMERAL",
     "RELATION",
     "SECONDS",
     "SEMANTICS",

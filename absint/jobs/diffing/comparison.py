@@ -9,6 +9,7 @@ from typing import TypeVar
 from absint.api import analyze
 from absint.jobs.diffing.clock import Clock
 from absint.jobs.diffing.correspondence import correspondence
+from absint.jobs.diffing.document import DIFF
 from absint.jobs.diffing.figures import figures
 from absint.jobs.diffing.findings import Findings
 from absint.jobs.diffing.inner import differing
@@ -58,9 +59,7 @@ class Diff(Findings):
 
     def to_json(self) -> str:
         """As a JSON object, schema `absint.diff/1`."""
-        from absint.jobs.diffing.document import document
-
-        return document(self)
+        return DIFF.text(self)
 
 
 def diff(

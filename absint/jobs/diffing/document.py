@@ -2,128 +2,160 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Final
 
-from absint.jobs.diffing.answers import Apart, Figures, Inner, Port, Ports, Unmet
-from absint.jobs.diffing.findings import Findings
-from absint.lattices.text.escapes import json_text
-from absint.version import VERSION
+from absint.jobs.diffing import answers
+from absint.jobs.diffing.findings import Findings, Headline
+from absint.lattices.text.forms import (
+    INTEGER,
+    NUMBER,
+    NUMERAL,
+    SIZES,
+    TEXT,
+    TRUTH,
+    Document,
+    Head,
+    Key,
+    Object,
+    by_name,
+    keys_of,
+    kind_of,
+    many,
+    maybe,
+    one_of,
+)
 
-SCHEMA: Final = "absint.diff/1"
-
-
-def document(diff: Findings) -> str:
-    """The whole comparison."""
-    contract, files = diff.contract, diff.surroundings
-    return json_text(
-        {
-            "schema": SCHEMA,
-            "absint": VERSION,
-            "model": diff.first,
-            "other": diff.second,
-            "verdict": diff.verdict,
-            "broken": list(diff.broken),
-            "undecided": list(diff.undecided),
-            "symbols": dict(diff.symbols),
-            "assuming": list(diff.assuming),
-            "contract": {
-                "agreement": contract.agreement,
-                "narrowed": [_unmet(item) for item in contract.narrowed],
-                "widened": [_unmet(item) for item in contract.widened],
-                "undecided": [_unmet(item) for item in contract.undecided],
-                "widening_undecided": [_unmet(item) for item in contract.widening_undecided],
-                "clauses": list(contract.clauses),
-                "possible": list(contract.possible),
-                "assuming": list(contract.premises),
-                "proviso": list(contract.proviso),
-            },
-            "inputs": _ports(diff.inputs),
-            "outputs": _ports(diff.outputs),
-            "cost": None if diff.figures is None else _figures(diff.figures),
-            "nodes": list(files.nodes),
-            "opsets": {domain: list(versions) for domain, versions in files.opsets.items()},
-            "operators_defined_anew": [item._asdict() for item in files.meanings],
-            "operators_without_rule": {name: [a, b] for name, a, b in files.without_rule},
-            "diagnostics": {"new": list(files.new_diagnostics), "gone": list(files.gone_diagnostics)},
-            "failures_on_data": {"new": list(files.new_failures), "gone": list(files.gone_failures)},
-            "values": None if diff.values is None else [_inner(item) for item in diff.values],
-            "reason": diff.reason,
-        },
-        indent=1,
+_APART: Final = maybe(
+    Object[answers.Apart](
+        Key("sizes", SIZES),
+        Key("of", one_of("A", "B"), "the model whose symbols these are"),
+        Key("A", TEXT, "what A does there", lambda apart: apart.first),
+        Key("B", TEXT, "what B does there", lambda apart: apart.second),
+        Key("evidence", kind_of(answers.Evidence), "a run of both, the rules of their operators, or what they declare"),
+        Key("only_empty", TRUTH, "proved: only where a size is 0", lambda apart: apart.is_only_empty),
+        name="apart",
+        says="Sizes that tell the models apart.",
     )
+)
+_UNMET: Final = many(
+    Object[answers.Unmet](
+        Key("relation", TEXT, "over symbols of the model that requires it"),
+        Key("over_other", TEXT, "the same over symbols of the other model", lambda unmet: unmet.over),
+        Key("because", many(TEXT), "the nodes that state it, or the input that declares it"),
+        Key("apart", _APART, "null if no such sizes are known"),
+        Key("reason", TEXT, "why it is not decided, or empty"),
+        name="requirement",
+    )
+)
+_CONTRACT: Final = Object[answers.Contracts](
+    Key("agreement", kind_of(answers.Agreement)),
+    Key("narrowed", _UNMET, "requirements of B that sizes legal in A break"),
+    Key("widened", _UNMET, "requirements of A that sizes legal in B break"),
+    Key("undecided", _UNMET, "requirements of B of which this is not known"),
+    Key("widening_undecided", _UNMET, "requirements of A of which this is not known"),
+    Key("clauses", many(INTEGER), "how many, of A and of B"),
+    Key("possible", many(maybe(TRUTH)), "some size is legal in A, and in B; null if undecided"),
+    Key("assuming", many(TEXT), "what the comparison rests on, over symbols of A", lambda found: found.premises),
+    Key("proviso", many(TEXT), "what clauses leave out"),
+)
+_STATUS: Final = "`resized`: declared sizes differ; `widened`: B leaves more open; `optional`: B has a default"
+_PORT: Final = Object[answers.Port](
+    Key("A", maybe(TEXT), "its name in A", lambda port: port.first),
+    Key("B", maybe(TEXT), "its name in B", lambda port: port.second),
+    Key("before", TEXT, "type and shape in A"),
+    Key("after", TEXT, "type and shape in B"),
+    Key("status", kind_of(answers.PortStatus), _STATUS),
+    Key("details", many(TEXT), "differences and open points"),
+    Key("apart", _APART, "null if no such sizes are known"),
+)
+_PORTS: Final = Object[answers.Ports](
+    Key("reordered", TRUTH, "the order differs"), Key("items", many(_PORT)), name="ports"
+)
+_AMOUNT: Final = Object[answers.Amount](
+    Key("name", TEXT, "as `macs`, `parameter bytes`, `peak memory`"),
+    Key("A", NUMERAL, "over symbols of A; `?` if there is no expression", lambda amount: amount.first),
+    Key("B", NUMERAL, "over symbols of A too", lambda amount: amount.second),
+    Key("difference", NUMERAL, "B less A; `?` if there is no expression"),
+    Key("numbers", maybe(many(INTEGER)), "of A and of B at `sizes`; null if these do not give them"),
+    Key("ratio", maybe(NUMBER), "B over A at `sizes`"),
+)
+_SHARE: Final = Object[answers.Share](
+    *keys_of(answers.Share, exact="those with a number or an expression over the inputs", dims="of computed values")
+)
+_SHARES: Final = Object[tuple[answers.Share, answers.Share]](
+    Key("A", _SHARE, of=lambda pair: pair[0]), Key("B", _SHARE, of=lambda pair: pair[1])
+)
+_FIGURES: Final = Object[answers.Figures](
+    Key("sizes", SIZES, "of symbols of A"),
+    Key("amounts", many(_AMOUNT)),
+    Key("coverage", _SHARES, "how much is known of the shapes"),
+    Key("uncounted", many(TEXT), "what no total counts"),
+)
+_MEANING: Final = Object[answers.Meaning](
+    *keys_of(
+        answers.Meaning,
+        first="the opset that defines it in A",
+        second="the opset that defines it in B",
+        nodes="how many nodes of B have it",
+    )
+)
+_TEXTS: Final = Object[tuple[Sequence[str], Sequence[str]]](
+    Key("new", many(TEXT), "of B alone", lambda pair: pair[0]),
+    Key("gone", many(TEXT), "of A alone", lambda pair: pair[1]),
+)
+_INNER: Final = Object[answers.Inner](
+    Key("name", TEXT),
+    Key("A", TEXT, of=lambda inner: inner.before),
+    Key("B", TEXT, of=lambda inner: inner.after),
+    Key("at", maybe(SIZES), "legal sizes where they differ; null if types or ranks do, or it is not known"),
+    Key("decided", TRUTH, of=lambda inner: inner.is_decided),
+)
 
+DIFF: Final = Document[Findings](
+    "diff",
+    1,
+    "two models side by side (absint diff)",
+    Key("other", TEXT, "the path of B", lambda diff: diff.second),
+    Key("verdict", kind_of(Headline), "`compatible`: all that works with A works with B, which differs"),
+    Key("broken", many(TEXT), "why it is `changed`, in words"),
+    Key("undecided", many(TEXT), "what is undecided, in words"),
+    Key("symbols", by_name(TEXT), "symbols of B over those of A"),
+    Key("assuming", many(TEXT), "the caller's assumptions, over symbols of A"),
+    Key("contract", _CONTRACT),
+    Key("inputs", _PORTS),
+    Key("outputs", _PORTS),
+    Key("cost", maybe(_FIGURES), "null if there was no time", lambda diff: diff.figures),
+    Key("nodes", many(INTEGER), "how many, of A and of B", lambda diff: diff.surroundings.nodes),
+    Key(
+        "opsets",
+        by_name(many(maybe(INTEGER))),
+        "versions of domains, in A and in B",
+        lambda diff: diff.surroundings.opsets,
+    ),
+    Key("operators_defined_anew", many(_MEANING), of=lambda diff: diff.surroundings.meanings),
+    Key(
+        "operators_without_rule",
+        by_name(many(INTEGER)),
+        "how many nodes, of A and of B",
+        lambda diff: {name: counts for name, *counts in diff.surroundings.without_rule},
+    ),
+    Key(
+        "diagnostics",
+        _TEXTS,
+        of=lambda diff: (diff.surroundings.new_diagnostics, diff.surroundings.gone_diagnostics),
+    ),
+    Key(
+        "failures_on_data",
+        _TEXTS,
+        "nodes that may fail",
+        lambda diff: (diff.surroundings.new_failures, diff.surroundings.gone_failures),
+    ),
+    Key("values", maybe(many(_INNER)), "with `--values`: computed values of one name that differ"),
+    Key("reason", TEXT, "the limit that was reached, or empty"),
+    head=("model",),
+    head_of=lambda diff: Head(diff.first),
+    defines=False,
+)
 
-def _apart(apart: Apart | None) -> object:
-    if apart is None:
-        return None
-    return {
-        "sizes": dict(apart.sizes),
-        "of": apart.of,
-        "A": apart.first,
-        "B": apart.second,
-        "evidence": apart.evidence,
-        "only_empty": apart.is_only_empty,
-    }
-
-
-def _unmet(item: Unmet) -> object:
-    return {
-        "relation": item.relation,
-        "over_other": item.over,
-        "because": list(item.because),
-        "apart": _apart(item.apart),
-        "reason": item.reason,
-    }
-
-
-def _ports(ports: Ports) -> object:
-    return {"reordered": ports.reordered, "items": [_port(port) for port in ports.items]}
-
-
-def _port(port: Port) -> object:
-    return {
-        "A": port.first,
-        "B": port.second,
-        "before": port.before,
-        "after": port.after,
-        "status": port.status,
-        "details": list(port.details),
-        "apart": _apart(port.apart),
-    }
-
-
-def _figures(figures: Figures) -> object:
-    return {
-        "sizes": dict(figures.sizes),
-        "amounts": [
-            {
-                "name": amount.name,
-                "A": _amount(amount.first),
-                "B": _amount(amount.second),
-                "difference": _amount(amount.difference),
-                "numbers": None if amount.numbers is None else list(amount.numbers),
-                "ratio": amount.ratio,
-            }
-            for amount in figures.amounts
-        ],
-        "coverage": {"A": figures.coverage[0]._asdict(), "B": figures.coverage[1]._asdict()},
-        "uncounted": list(figures.uncounted),
-    }
-
-
-def _amount(text: str | None) -> int | str | None:
-    """A number as one; the text of an expression."""
-    return int(text) if text is not None and text.removeprefix("-").isdecimal() else text
-
-
-def _inner(item: Inner) -> object:
-    return {
-        "name": item.name,
-        "A": item.before,
-        "B": item.after,
-        "at": None if item.at is None else dict(item.at),
-        "decided": item.is_decided,
-    }
-
-
-__all__ = ["SCHEMA", "document"]
+__all__ = ["DIFF"]

@@ -26,6 +26,8 @@ _DOCUMENTS: Final[Mapping[str, str]] = {
     "check": "absint.questions.sizes.outcomes:CHECK",
     "check-range": "absint.questions.sizes.outcomes:CHECK_RANGE",
     "contract": "absint.solver.contracts.contract:CONTRACT",
+    "diff": "absint.jobs.diffing.document:DIFF",
+    "dynamize": "absint.show.dynamizing:DYNAMIZED",
     "freeze": "absint.show.freezing:FROZEN,REFUSED,FEWEST",
     "nearest": "absint.questions.sizes.neighbours:NEAREST",
 }
