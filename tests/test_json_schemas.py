@@ -40,7 +40,7 @@ def strict(schema: Any) -> Any:
     if not isinstance(schema, dict):
         return schema
     closed = {key: strict(item) for key, item in schema.items()}
-    if isinstance(schema.get("properties"), dict) and schema.get("type") == "object":
+    if isinstance(schema.get("properties"), dict) and schema.get("type") in ("object", ["object", "null"]):
         closed["additionalProperties"] = False
     return closed
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING
 
 import click
 
@@ -23,6 +22,7 @@ from absint.commands.codes import FINE, NO, UNDECIDED
 from absint.commands.models import models_argument
 from absint.errors import UsageError
 from absint.lattices.limits import LONG, SECONDS, Limits
+from absint.questions.sizes.outcomes import Check, RangeCheck
 from absint.result import Result
 from absint.shapes.inputs import has_any_shape
 from absint.shapes.sizes import Sizes, given, is_range, is_shape, spelled
@@ -32,9 +32,6 @@ from absint.show.feeds import Fed
 from absint.show.text import width_of, write
 from absint.solution.naming import where
 from absint.solver.constraints import ConstraintSet
-
-if TYPE_CHECKING:
-    from absint.questions.sizes.outcomes import Check, RangeCheck
 
 
 @click.command()
@@ -168,7 +165,7 @@ def _check_feeds(
     arrays = load_feeds(path)
     fed = _fed(analysed(model, assume, settings=settings), path, arrays, run_it, values)
     if form == "json":
-        click.echo(report.document(fed))
+        click.echo(report.FED.text(fed))
     else:
         write(report.report(fed, width_of()))
     return NO if not fed.ok else UNDECIDED if fed.check is None else _code(fed.check, strict)

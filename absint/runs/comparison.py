@@ -3,25 +3,22 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass
-from typing import TYPE_CHECKING, Final
+from dataclasses import dataclass
+from typing import Final
 
 from absint.lattices.logic.relation import FALSE
 from absint.lattices.logic.truth import NO
-from absint.lattices.text.escapes import excerpt, json_text
+from absint.lattices.text.escapes import excerpt
+from absint.lattices.text.forms import INTEGER, SIZES, TEXT, TRUTH, Document, Head, Key, Object, keys_of, many
 from absint.runs.arrays import check_names, read_actual
 from absint.runs.row import Row, counted
 from absint.runs.shown_sizes import Sizes
 from absint.runs.statements import Statement, Statements
+from absint.solution.analysed import Analysed
 from absint.solution.claimed import Claimed, claims
 from absint.solution.constraints import constraints
 from absint.solver.constraints import Constraint
-from absint.version import VERSION
 
-if TYPE_CHECKING:
-    from absint.solution.analysed import Analysed
-
-SCHEMA: Final = "absint.compare/1"
 _SHOWN: Final = 20
 """Wrong rows that the text lists."""
 
@@ -102,13 +99,33 @@ class Comparison:
             yield f"{value}: [{claimed}] ran [{ran}]" + ("" if all(row.ok for row in rows) else ", wrong")
 
     def to_json(self) -> str:
-        """Everything, as JSON."""
-        head = {"schema": SCHEMA, "absint": VERSION, "model": self.model, "ok": self.ok, "binding": dict(self.binding)}
-        if self.label:
-            head["policy"] = self.label
-        tail = {"unchecked": list(self.unchecked), "constraints": self.constraints}
-        rows = ",\n  ".join(json_text(asdict(row)) for row in self.rows)
-        return f'{json_text(head)[:-1]},\n "rows": [\n  {rows}],\n {json_text(tail)[1:]}'
+        """Everything, as JSON, schema `absint.compare/1`."""
+        return COMPARISON.text(self)
+
+
+_ROW: Final = keys_of(
+    Row,
+    value="its name; for a constraint, the node that states it",
+    axis="of a dim; of an element its row-major place; null for all elements",
+    expression="the claim; `?` for a size known by its bounds alone",
+    predicted="its value at the sizes of the run; null if they do not determine it",
+    premise="it is about what the analysis takes for granted",
+)
+COMPARISON: Final = Document[Comparison](
+    "compare",
+    1,
+    "claims beside the tensors of a run (Result.compare)",
+    Key("ok", TRUTH, "no claim is wrong"),
+    Key("binding", SIZES, "the sizes that the tensors show"),
+    Key("policy", TEXT, "the unsound policy; left out without one", lambda found: found.label, lambda f: f.label),
+    Key("rows", many(Object(*_ROW)), "the claims, and the constraints that do not hold"),
+    Key("unchecked", many(TEXT), "claims that could not be compared, and why"),
+    Key("constraints", INTEGER, "how many hold"),
+    head=("model",),
+    head_of=lambda found: Head(found.model),
+    defines=False,
+    lines=True,
+)
 
 
 def compare(analysed: Analysed, inputs: Mapping[str, object], outputs: Mapping[str, object]) -> Comparison:
@@ -171,4 +188,4 @@ def _finding(constraints: Sequence[Constraint], sizes: Sizes, ran: bool) -> Row:
     return Row(str(first.origin), "constraint", None, str(formula), True, False, False, note, premise)
 
 
-__all__ = ["Comparison", "compare"]
+__all__ = ["COMPARISON", "Comparison", "compare"]

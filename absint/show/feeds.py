@@ -2,23 +2,19 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
-from absint.lattices.text.escapes import json_text, plain
+from absint.lattices.text.escapes import Json, plain
+from absint.lattices.text.forms import TEXT, TRUTH, Document, Head, Key, Kind, many, maybe
+from absint.lattices.text.naming import Where
+from absint.questions.sizes.outcomes import CHECK, Check
+from absint.runs.comparison import COMPARISON, Comparison
+from absint.runs.row import Row
 from absint.show.checks import listed, verdict
-from absint.show.documents import head
 from absint.show.relations import plural, sizes
 from absint.show.text import Line, aligned, wrapped
-
-if TYPE_CHECKING:
-    from absint.questions.sizes.outcomes import Check
-    from absint.runs.comparison import Comparison
-    from absint.runs.row import Row
-
-SCHEMA: Final = "absint.check-feeds/1"
 
 _SHOWN: Final = 20
 
@@ -117,19 +113,31 @@ def _values(rows: Iterable[Row]) -> Iterator[tuple[str, str]]:
         yield value, f"[{claimed}] is [{actual}]{'' if all(row.ok for row in dims) else '  wrong'}"
 
 
-def document(fed: Fed) -> str:
-    """The check and the comparison in their own JSON forms."""
-    whole = {
-        **head(SCHEMA, fed.comparison.model),
-        "feeds": fed.path,
-        "ok": fed.ok,
-        "ran": fed.ran,
-        "failed": fed.failed,
-        "differing": list(fed.differing),
-        "check": None if fed.check is None else json.loads(fed.check.to_json(model=fed.comparison.model)),
-        "comparison": json.loads(fed.comparison.to_json()),
-    }
-    return json_text(whole, indent=1)
+def _check(fed: Fed, names: Where) -> Json:
+    found, model = fed.check, fed.comparison.model
+    return None if found is None else CHECK.record(found, names, CHECK.head_of(found)._replace(model=model))
 
 
-__all__ = ["SCHEMA", "Fed", "document", "report"]
+_CHECK: Final = maybe(CHECK)
+FED: Final = Document[Fed](
+    "check-feeds",
+    1,
+    "claims beside the arrays of a file (absint check --feeds)",
+    Key("feeds", TEXT, "the file", lambda fed: fed.path),
+    Key("ok", TRUTH, "nothing is wrong"),
+    Key("ran", TRUTH, "a run succeeded"),
+    Key("failed", TEXT, "why a run failed, or empty"),
+    Key("differing", many(TEXT), "arrays in the file for which the run computes something else"),
+    Key(
+        "check",
+        Kind(_CHECK.schema, _check, _CHECK.parts),
+        "the form absint.check/2; null if the arrays do not show all sizes",
+        lambda fed: fed,
+    ),
+    Key("comparison", COMPARISON, "the form absint.compare/1"),
+    head=("model",),
+    head_of=lambda fed: Head(fed.comparison.model),
+    defines=False,
+)
+
+__all__ = ["FED", "Fed", "report"]
