@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from itertools import islice
-from typing import TYPE_CHECKING, Literal
+from typing import Literal
 
 import click
 
@@ -20,14 +20,12 @@ from absint.commands.analysis import (
 from absint.commands.codes import FINE
 from absint.commands.models import models_argument
 from absint.lattices.limits import LONG, Limits
+from absint.questions.proofs.equivalence import Distinct
 from absint.result import Result
 from absint.shapes.sizes import Sizes
 from absint.show import classes
 from absint.show.classes import Found
 from absint.show.text import width_of, write
-
-if TYPE_CHECKING:
-    from absint.questions.proofs.equivalence import Distinct
 
 
 @click.command()
@@ -70,7 +68,7 @@ def equal(
             most = None if form == "json" else classes.SHOWN_PAIRS + 1
             pairs = list(islice(found.distinct(), most))
     if form == "json":
-        click.echo(classes.document(result, what, found, pairs))
+        click.echo(classes.CLASSES.text(classes.Answer(result, what, found, pairs), found.texts))
     else:
         write(classes.report(result, what, found, pairs, width_of(), everything=everything))
     return FINE

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 import click
 
 from absint.commands.analysis import (
@@ -20,13 +18,11 @@ from absint.commands.codes import FINE, NO, UNDECIDED
 from absint.commands.messages import tell
 from absint.commands.models import models_argument
 from absint.commands.sizes import read_profiles
+from absint.jobs.profiles.profile import Profile
+from absint.jobs.profiles.reading import WantedSizes
 from absint.lattices.limits import LONG, Limits
-from absint.show.profiles import document, report
+from absint.show.profiles import report
 from absint.show.text import width_of, write
-
-if TYPE_CHECKING:
-    from absint.jobs.profiles.profile import Profile
-    from absint.jobs.profiles.reading import WantedSizes
 
 
 @click.command()
@@ -71,7 +67,7 @@ def profile(
     with working("proving that all sizes are legal"):
         found = result.profile(sizes, corners=corners, **limits._asdict())
     if form == "json":
-        click.echo(document(result, found))
+        click.echo(found.to_json(model=result.origin))
     elif form == "text":
         write(report(found, width_of()))
     elif found:

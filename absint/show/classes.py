@@ -3,18 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING, Final, TypeAlias, Union
+from operator import attrgetter
+from typing import Final, NamedTuple, TypeAlias
 
-from absint.lattices.text.escapes import Json, json_text, plain
-from absint.show.documents import head_of
-from absint.show.relations import in_short, located, plural, sizes
+from absint.lattices.text.escapes import plain
+from absint.lattices.text.forms import INTEGER, Document, Key, Object, keys_of, many, one_of
+from absint.questions.proofs.equivalence import EQUALITIES, Distinct, Equalities, Place
+from absint.result import Result
+from absint.show.documents import about
+from absint.show.relations import in_short, plural, sizes
 from absint.show.text import Line, aligned, assumed, definitions, wrapped
+from absint.solver.documents import CONSTRAINT
 
-if TYPE_CHECKING:
-    from absint.questions.proofs.equivalence import Distinct, Equalities, Place
-    from absint.result import Result
-
-Found: TypeAlias = Union["Equalities[Place]", "Equalities[str]"]
+Found: TypeAlias = Equalities[Place] | Equalities[str]
 
 _SHOWN_CLASSES: Final = 20
 _SHOWN_MEMBERS: Final = 6
@@ -91,22 +92,31 @@ def _ordered(result: Result, binding: Mapping[str, int]) -> dict[str, int]:
     return {name: binding[name] for name in dict.fromkeys((*result.symbols, *binding)) if name in binding}
 
 
-def document(result: Result, what: str, found: Found, distinct: Sequence[Distinct] | None) -> str:
-    """The form of `Equalities.to_json`, with the model, the kind of class, and pairs of distinct classes."""
-    whole: dict[str, Json] = {**head_of("absint.classes/2", result), "what": what, **found.document()}
-    whole["undecided"] = found.undecided
-    whole["assuming"] = [located(premise, found.texts) for premise in result.premises]
-    if distinct is not None:
-        whole["distinct"] = [
-            {
-                "first": pair.first,
-                "second": pair.second,
-                "counterexample": None if pair.counterexample is None else dict(pair.counterexample),
-            }
-            for pair in distinct
-        ]
-    whole["definitions"] = dict(found.definitions)
-    return json_text(whole, indent=1)
+class Answer(NamedTuple):
+    """An answer of `absint equal`."""
+
+    result: Result
+    what: str
+    found: Found
+    distinct: Sequence[Distinct] | None
 
 
-__all__ = ["SHOWN_PAIRS", "document", "report"]
+CLASSES: Final = Document[Answer](
+    "classes",
+    2,
+    "what is always equal (absint equal)",
+    Key("what", one_of(*_WORDS)),
+    *EQUALITIES.spread(attrgetter("found")),
+    Key("undecided", INTEGER, "pairs kept apart because they were not decided", lambda answer: answer.found.undecided),
+    Key("assuming", many(CONSTRAINT), "numeric premises", lambda answer: answer.result.premises),
+    Key(
+        "distinct",
+        many(Object[Distinct](*keys_of(Distinct, counterexample="sizes where they differ; null if none are known"))),
+        "with `--distinct`: pairs of classes",
+        lambda answer: answer.distinct or (),
+        lambda answer: answer.distinct is not None,
+    ),
+    head_of=lambda answer: about(answer.result),
+)
+
+__all__ = ["CLASSES", "SHOWN_PAIRS", "Answer", "report"]

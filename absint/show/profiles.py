@@ -1,15 +1,11 @@
-"""A profile as text and as JSON."""
+"""A profile as text."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import TYPE_CHECKING
 
+from absint.jobs.profiles.profile import Profile
 from absint.show.text import Line, wrapped
-
-if TYPE_CHECKING:
-    from absint.jobs.profiles.profile import Profile
-    from absint.result import Result
 
 
 def report(found: Profile, width: int) -> Iterator[Line]:
@@ -19,9 +15,4 @@ def report(found: Profile, width: int) -> Iterator[Line]:
         yield from (Line(part, style) for part in wrapped(line, width, 6))
 
 
-def document(result: Result, found: Profile) -> str:
-    """Schema absint.profile/2."""
-    return found.to_json(model=result.origin)
-
-
-__all__ = ["document", "report"]
+__all__ = ["report"]

@@ -3,18 +3,29 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass
-from typing import TYPE_CHECKING, NamedTuple
+from dataclasses import dataclass
+from typing import Final, NamedTuple
 
 from absint.errors import UsageError
 from absint.jobs.profiles.formats import text_for
 from absint.jobs.profiles.inputs import InputProfile
-from absint.lattices.text.escapes import excerpt, json_text, plain
+from absint.lattices.text.escapes import excerpt, plain
+from absint.lattices.text.forms import (
+    INTEGER,
+    TEXT,
+    TRUTH,
+    Document,
+    Head,
+    Key,
+    Object,
+    keys_of,
+    kind_of,
+    many,
+    maybe,
+    one_of,
+)
 from absint.lattices.text.html import block, paragraph, table
-from absint.version import VERSION
-
-if TYPE_CHECKING:
-    from absint.questions.sizes.outcomes import RangeCheck
+from absint.questions.sizes.outcomes import Outcome, RangeCheck
 
 
 class Sizes3(NamedTuple):
@@ -100,27 +111,9 @@ class Profile:
             yield f"  {_input(each)}"
         yield from (f"warning: {warning}" for warning in self.warnings)
 
-    def document(self) -> dict[str, object]:
-        """The fields as JSON has them, without a schema."""
-        return {
-            "assume": list(self.assuming),
-            "refused": self.refused,
-            "symbols": _box(self.symbols),
-            "inputs": [{**asdict(each), "is_dynamic": each.is_dynamic} for each in self.inputs],
-            "outcome": self.checked.outcome.value,
-            "steps": [
-                {"symbol": name, "modulus": modulus, "remainder": remainder}
-                for name, (modulus, remainder) in (self.steps or {}).items()
-            ],
-            "nearest": None if self.nearest is None else _box(self.nearest),
-            "corners": None if self.corners is None else _box(self.corners),
-            "warnings": list(self.warnings),
-        }
-
     def to_json(self, *, model: str = "") -> str:
         """As a JSON object, schema `absint.profile/2`, about the model of that name."""
-        head = {"schema": "absint.profile/2", "absint": VERSION, "model": model}
-        return json_text({**head, **self.document()}, indent=1)
+        return PROFILE.text(self, head=Head(model, self.assuming))
 
     def text(self, tool: str) -> str:
         """The arguments or the code that a tool reads, ending in a line break: see `absint.jobs.profiles.formats`.
@@ -149,8 +142,27 @@ def _corner(corner: Sequence[int]) -> str:
     return f"[{', '.join(map(str, corner))}]"
 
 
-def _box(box: Box3) -> dict[str, object]:
-    return {name: sizes._asdict() for name, sizes in box.items()}
+_BOX: Final = kind_of(Box3)
+_INPUT: Final = keys_of(InputProfile, is_values="the numbers are elements, not a shape")
+_STEP: Final = Object[tuple[str, tuple[int, int]]](
+    Key("symbol", TEXT, of=lambda step: step[0]),
+    Key("modulus", INTEGER, of=lambda step: step[1][0]),
+    Key("remainder", INTEGER, of=lambda step: step[1][1]),
+)
+PROFILE: Final = Document[Profile](
+    "profile",
+    2,
+    "proved ranges of sizes for engine builders (absint profile)",
+    Key("refused", TEXT, "why there is no profile, or empty"),
+    Key("symbols", _BOX, "of every symbol the least size, the best, and the greatest"),
+    Key("inputs", many(Object(*_INPUT, Key("is_dynamic", TRUTH, "an engine needs a range for it")))),
+    Key("outcome", one_of(Outcome), "of the check of all sizes between", lambda found: found.checked.outcome),
+    Key("steps", many(_STEP), "symbols whose legal sizes have a remainder", lambda found: (found.steps or {}).items()),
+    Key("nearest", maybe(_BOX), "if refused: a box of legal sizes; null if none was found"),
+    Key("corners", maybe(_BOX), "if refused: legal corners; null if none were found"),
+    Key("warnings", many(TEXT), "sizes that an engine takes although they are not legal, and sizes that were moved"),
+    head=("model", "assume"),
+    defines=False,
+)
 
-
-__all__ = ["Box3", "Profile", "Sizes3", "spelled"]
+__all__ = ["PROFILE", "Box3", "Profile", "Sizes3", "spelled"]

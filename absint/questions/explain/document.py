@@ -1,65 +1,33 @@
-"""An explanation as JSON, in which nothing is folded. A key may be added to the form, but none changes its meaning."""
+"""An explanation as JSON, in which nothing is folded."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from typing import TYPE_CHECKING, Final
+from collections.abc import Callable
+from operator import attrgetter
+from typing import Final
 
-from absint.lattices.text.escapes import Json, json_text
-from absint.lattices.text.naming import Where
+from absint.lattices.text.escapes import Json
+from absint.lattices.text.forms import (
+    ELEMENT,
+    INTEGER,
+    TEXT,
+    TRUTH,
+    Document,
+    Head,
+    Key,
+    Kind,
+    Object,
+    by_name,
+    keys_of,
+    kind_of,
+    many,
+    maybe,
+)
+from absint.lattices.value import Value
+from absint.questions.explain.derived import Derived, Number, Source, Stated, Step
+from absint.questions.explain.derived import Kind as StepKind
+from absint.questions.explain.places import Kind as PlaceKind
 from absint.solution.described import described
-from absint.version import VERSION
-
-if TYPE_CHECKING:
-    from absint.questions.explain.derived import Derived, Number, Source, Stated, Step
-
-SCHEMA: Final = "absint.explain/2"
-
-
-def document(explanation: Derived) -> str:
-    """The whole explanation, one step a line."""
-    texts = Where(explanation.naming)
-    head: dict[str, Json] = {
-        "schema": SCHEMA,
-        "absint": VERSION,
-        "model": explanation.model,
-        "assume": [str(relation) for relation in explanation.assume],
-        "value": explanation.value,
-        "path": explanation.path,
-        "description": described(explanation.shown, texts),
-        "claims": list(explanation.claims),
-        "left_out": explanation.left_out,
-    }
-    if explanation.note:
-        head["note"] = explanation.note
-    if explanation.label:
-        head["policy"] = explanation.label
-    steps = ",\n  ".join(json_text(_step(step, texts)) for step in explanation.steps)
-    lines = [f"{json_text(key)}: {json_text(item)}" for key, item in head.items()]
-    defined = f'"definitions": {json_text(texts.definitions)}'
-    return "{\n" + ",\n".join([*lines, f'"steps": [\n  {steps}\n]', defined]) + "\n}"
-
-
-def _step(step: Step, texts: Where) -> dict[str, Json]:
-    return {
-        "id": step.id,
-        "kind": step.kind,
-        **_at(step.at, texts),
-        "node": {"id": step.node, "name": step.name, "operator": step.operator, "path": step.path},
-        "does": step.does,
-        "formula": None if step.formula is None else str(step.formula),
-        "attributes": {name: _attribute(value) for name, value in step.attributes},
-        "from": [_source(source, texts) for source in step.sources],
-        "followed": step.followed,
-        "requires": _all_stated(step.requires, texts),
-        "defined": _all_stated(step.defined, texts),
-        "facts": _all_stated(step.facts, texts),
-    }
-
-
-def _source(source: Source, texts: Where) -> dict[str, Json]:
-    named: dict[str, Json] = {"step": source.step, "role": source.role, "variable": source.variable}
-    return {**named, **_at(source.at, texts), "by": source.by}
 
 
 def _attribute(value: object) -> Json:
@@ -69,22 +37,70 @@ def _attribute(value: object) -> Json:
     return value if isinstance(value, (int, str)) else str(value)
 
 
-def _at(at: Number, texts: Where) -> dict[str, Json]:
-    """`axis`, `element` (row-major) or `length`: the one that applies has its index, the others null."""
-    place = at.place
-    return {
-        "value": at.value,
-        "path": at.path,
-        "axis": place.at if place.kind == "axis" else None,
-        "element": place.at if place.kind == "element" else None,
-        "length": place.kind == "length",
-        "depth": place.depth,
-        "dim": texts.json(at.number),
-    }
+def _index(kind: PlaceKind) -> Callable[[Number], int | None]:
+    return lambda number: number.place.at if number.place.kind == kind else None
 
 
-def _all_stated(found: Iterable[Stated], texts: Where) -> list[Json]:
-    return [{"relation": texts.relation(s.relation), "role": s.role, "reason": s.reason, "node": s.node} for s in found]
+_NUMBER: Final = Object[Number](
+    Key("value", TEXT, "the value that has the number"),
+    Key("path", TEXT, "the subgraph or inlined function of the value; empty for the main graph"),
+    Key("axis", maybe(INTEGER), "of a dim; below 0 it counts from the end of an unknown rank", _index("axis")),
+    Key("element", maybe(INTEGER), "of an element: its row-major index", _index("element")),
+    Key("length", TRUTH, "it is the length of a sequence", lambda number: number.place.kind == "length"),
+    Key("depth", INTEGER, "how many sequences, optionals and maps are around it", lambda number: number.place.depth),
+    Key("dim", ELEMENT, "the number", lambda number: number.number),
+)
+_SOURCE: Final = Object[Source](
+    Key("step", maybe(INTEGER), "its step; null if it is not followed"),
+    Key("role", TEXT, "the operator's name for that input, or its part in control flow; may be empty"),
+    Key("variable", TEXT, "its name in the formula of the step"),
+    *_NUMBER.spread(attrgetter("at")),
+    Key("by", TEXT, "the operator that yields it, or `input` or `initialiser`"),
+)
+_STATED: Final = many(Object[Stated](*keys_of(Stated), name="stated"))
+_NODE: Final = Object[Step](
+    Key("id", INTEGER, "its place in execution order", lambda step: step.node),
+    Key("name", TEXT),
+    Key("operator", TEXT),
+    Key("path", TEXT, "its subgraph or inlined function; empty for the main graph"),
+)
+_ATTRIBUTES: Final = by_name(Kind[object]({}, lambda value, names: _attribute(value)))
+_STEP: Final = Object[Step](
+    Key("id", INTEGER),
+    Key("kind", kind_of(StepKind), "`fixed`: by the operator and its attributes alone; `control`: an If or a loop"),
+    *_NUMBER.spread(attrgetter("at")),
+    Key("node", _NODE, "the node that yields the number", lambda step: step),
+    Key("does", TEXT, "the work of a control-flow node, or why a symbol is invented"),
+    Key("formula", maybe(TEXT), "the number over its sources; null where there is no such form"),
+    Key("attributes", _ATTRIBUTES, "those that the number depends on", lambda step: dict(step.attributes)),
+    Key("from", many(_SOURCE), "what it is made of", lambda step: step.sources),
+    Key("followed", TRUTH, "false: its sources are not followed, since another source is the same number"),
+    Key("requires", _STATED, "requirements and numeric premises of the node, about the number or its sources"),
+    Key("defined", _STATED, "facts about a symbol that is invented here"),
+    Key("facts", _STATED, "what else determines the number: assumptions, other requirements, conditions of branches"),
+)
+_DESCRIBED: Final = Kind[Value]({"type": "string"}, described)
 
+EXPLANATION: Final = Document[Derived](
+    "explain",
+    2,
+    "where a size comes from (absint explain)",
+    Key("value", TEXT, "what is explained"),
+    Key("path", TEXT, "its subgraph or inlined function; empty for the main graph"),
+    Key("description", _DESCRIBED, "the value in one line", lambda found: found.shown),
+    Key("claims", many(INTEGER), "the steps of the numbers asked for"),
+    Key("left_out", INTEGER, "how many sources are not followed, because the limit was reached"),
+    Key(
+        "note",
+        TEXT,
+        "for a value of unknown rank, where the unexplained sizes begin; left out if all are explained",
+        when=lambda found: found.note,
+    ),
+    Key("policy", TEXT, "the unsound policy; left out without one", lambda found: found.label, lambda f: f.label),
+    Key("steps", many(_STEP)),
+    head=("model", "assume"),
+    head_of=lambda found: Head(found.model, tuple(map(str, found.assume))),
+    lines=True,
+)
 
-__all__ = ["SCHEMA", "document"]
+__all__ = ["EXPLANATION"]

@@ -6,8 +6,9 @@ from dataclasses import dataclass
 
 from absint.lattices.text.escapes import excerpt
 from absint.lattices.text.html import block, lines
+from absint.lattices.text.naming import Where
 from absint.questions.explain.derived import Derived
-from absint.questions.explain.document import document
+from absint.questions.explain.document import EXPLANATION
 from absint.questions.explain.text import text
 
 
@@ -17,7 +18,7 @@ class Explanation(Derived):
 
     def to_json(self) -> str:
         """Every step, nothing folded or cut. The form is `absint.explain/2`; dims are numbers or texts."""
-        return document(self)
+        return EXPLANATION.text(self, Where(self.naming))
 
     def __str__(self) -> str:
         return "\n".join(text(self))

@@ -6,26 +6,23 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 from itertools import combinations
-from typing import TYPE_CHECKING, Final, Generic, NamedTuple, TypeVar
+from typing import Any, Final, Generic, NamedTuple, TypeVar
 
 from absint.lattices.deadline import DeadlineError, on_time, within
 from absint.lattices.limits import Limits
 from absint.lattices.shape import Shape
 from absint.lattices.terms.expr import Dim, Expr
 from absint.lattices.terms.substitution import substitute
-from absint.lattices.text.escapes import Json, json_text
+from absint.lattices.text.forms import NUMERAL, TEXT, Document, Head, Key, Object, many
 from absint.lattices.text.naming import Naming, Where
 from absint.lattices.value import Tensor
 from absint.questions.proofs.provers import prover as prover_of
+from absint.solution.analysed import Analysed
 from absint.solution.constraints import all_names
 from absint.solution.described import brief
 from absint.solution.naming import where
 from absint.solver.equivalence import Partition, partition
 from absint.solver.prove import Prover, Stopwatch
-from absint.version import VERSION
-
-if TYPE_CHECKING:
-    from absint.solution.analysed import Analysed
 
 
 class Place(NamedTuple):
@@ -95,16 +92,21 @@ class Equalities(Generic[Member]):
 
     def to_json(self, *, model: str = "") -> str:
         """As a JSON object, schema `absint.classes/2`, about the model of that name."""
-        head = {"schema": "absint.classes/2", "absint": VERSION, "model": model}
-        return json_text({**head, **self.document(), "definitions": dict(self.definitions)}, indent=1)
+        return EQUALITIES.text(self, self.texts, Head(model))
 
-    def document(self) -> dict[str, Json]:
-        """The classes as JSON. A size that is a number is one."""
-        classes: list[Json] = [
-            {"what": int(c.what) if c.what.isdecimal() else c.what, "members": list(map(str, c.members))}
-            for c in self.classes
-        ]
-        return {"classes": classes, "reason": self.reason}
+
+_CLASS: Final = Object[Class[Any]](
+    Key("what", NUMERAL, "the size, shape or number of bytes, or a member if that is too long to print"),
+    Key("members", many(TEXT), "what has it"),
+)
+EQUALITIES: Final = Document[Equalities[Any]](
+    "classes",
+    2,
+    "what is always equal",
+    Key("classes", many(_CLASS)),
+    Key("reason", TEXT, "the limit that was reached"),
+    head=("model",),
+)
 
 
 def equal_dims(analysed: Analysed, limits: Limits) -> Equalities[Place]:
@@ -221,4 +223,4 @@ def _shown(analysed: Analysed, dim: Expr) -> Dim:
     return substitute(dim, all_names(analysed))
 
 
-__all__ = ["Class", "Distinct", "Equalities", "Place", "equal_buffers", "equal_dims", "equal_shapes"]
+__all__ = ["EQUALITIES", "Class", "Distinct", "Equalities", "Place", "equal_buffers", "equal_dims", "equal_shapes"]

@@ -26,12 +26,15 @@ _DOCUMENTS: Final[Mapping[str, str]] = {
     "check": "absint.questions.sizes.outcomes:CHECK",
     "check-feeds": "absint.show.feeds:FED",
     "check-range": "absint.questions.sizes.outcomes:CHECK_RANGE",
+    "classes": "absint.show.classes:CLASSES",
     "compare": "absint.runs.comparison:COMPARISON",
     "contract": "absint.solver.contracts.contract:CONTRACT",
     "diff": "absint.jobs.diffing.document:DIFF",
     "dynamize": "absint.show.dynamizing:DYNAMIZED",
+    "explain": "absint.questions.explain.document:EXPLANATION",
     "freeze": "absint.show.freezing:FROZEN,REFUSED,FEWEST",
     "nearest": "absint.questions.sizes.neighbours:NEAREST",
+    "profile": "absint.jobs.profiles.profile:PROFILE",
 }
 """Where the documents of a name are declared."""
 _CONSTRAINTS: Final = "constraints"
