@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Final
+
 from absint.lattices.dtype import DType
 from absint.lattices.logic.relation import (
     FALSE,

@@ -33,8 +33,9 @@ from absint.lattices.limits import RLIMIT
 from absint.program.overridable import CODE as OVERRIDABLE
 from absint.result import Result
 from absint.shapes.policies import policy_of
-from absint.show.audit import document, report
+from absint.show.audit import AUDIT, report
 from absint.show.audit_sarif import document as sarif
+from absint.show.documents import about
 from absint.show.text import width_of, write
 
 
@@ -155,7 +156,7 @@ def _progress(source: str) -> Iterator[Advance]:
 
 def _write(result: Result, audits: list[Audit], form: str, everything: bool) -> None:
     if form == "json":
-        click.echo(document(result, audits))
+        click.echo(AUDIT.text(audits, head=about(result)))
     elif form == "sarif":
         click.echo(sarif(result, audits))
     else:

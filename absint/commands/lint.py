@@ -147,7 +147,7 @@ def _rule(code: str) -> LintRule:
 def _print(found: LintResult, form: str, verbose: bool) -> None:
 
     if form == "json":
-        click.echo(shown.document(found))
+        click.echo(shown.LINT.text(found))
     elif form == "sarif":
         click.echo(document(found))
     elif form == "github":

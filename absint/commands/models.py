@@ -20,9 +20,10 @@ from absint.commands.messages import say, tell
 from absint.commands.sizes import is_size, read_sizes, trimmed
 from absint.errors import AbsintError, ModelError, UsageError
 from absint.lattices.text.escapes import excerpt, json_text
+from absint.lattices.text.forms import Head
 from absint.model.load import Loaded, load
 from absint.model.opening import MAX_FILE
-from absint.version import VERSION
+from absint.show.documents import ERROR
 
 STANDARD_INPUT = "-"
 
@@ -151,9 +152,7 @@ def _codes(models: Sequence[str], command: Callable[[str], object], form: str, t
             text = str(error) if str(error).startswith(model) else f"{model}: {error}"
             tell(f"error: {text}")
             if form == "json":
-                click.echo(
-                    json_text({"schema": "absint.error/1", "absint": VERSION, "model": model, "error": str(error)})
-                )
+                click.echo(json_text(ERROR.record(error, head=Head(model))))
             yield BAD_INPUT
     if form == "json":
         click.echo("]")

@@ -6,6 +6,7 @@ import click
 
 from absint.commands.analysis import format_option
 from absint.commands.codes import FINE
+from absint.lattices.unify import POLICIES
 from absint.show import policies as report
 from absint.show.text import width_of, write
 
@@ -20,7 +21,7 @@ def policies(form: str) -> int:
     audit, absint study, and docs/policies.md.
     """
     if form == "json":
-        click.echo(report.document())
+        click.echo(report.DOCUMENT.text(POLICIES.values()))
     else:
         write(report.report(width_of()))
     return FINE

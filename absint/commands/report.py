@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import json
-from typing import Final
+from typing import Final, cast
 
 import click
 
@@ -16,7 +15,7 @@ from absint.lattices.text.escapes import Json
 from absint.model.writing import check_target, write_file
 from absint.result import Result
 from absint.shapes.sizes import Sizes, exact_sizes
-from absint.show.audit import document
+from absint.show.audit import AUDIT
 from absint.show.page.page import page
 
 
@@ -59,8 +58,7 @@ def _verdicts(result: Result, declared: bool, tools: tuple[str, ...]) -> list[di
         return []
 
     audits = judged(result, tools, (), declared, confirm=True, seconds=_SECONDS)
-    found: list[dict[str, Json]] = json.loads(document(result, audits))["audits"]
-    return found
+    return cast("list[dict[str, Json]]", AUDIT.record(audits)["audits"])
 
 
 _SECONDS: Final = 120.0

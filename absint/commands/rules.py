@@ -61,7 +61,7 @@ def rules(names: tuple[str, ...], prove: bool, solver: Solvers, semantics: Seman
     found = ruled(shipped(), names)
     records = _proved(found, solver, semantics, seconds) if prove else None
     if form == "json":
-        click.echo(report.document(found, records, solver, semantics))
+        click.echo(report.RULES.text(report.Ruling(found, records, solver, semantics)))
     else:
         write(report.report(found, records, width_of(), named=bool(names)))
     return FINE if records is None else _code(found, records, bool(names))

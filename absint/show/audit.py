@@ -1,24 +1,17 @@
-"""The outcome of an audit, as text and as JSON.
-
-The JSON form is versioned: a key is added without notice, but none changes its meaning.
-"""
+"""The outcome of an audit, as text and as JSON."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from itertools import groupby
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from absint.jobs.auditing.audit import Audit, Judged, Judgement
-from absint.lattices.text.escapes import Json, json_text, plain
-from absint.show.documents import head
+from absint.lattices.text.escapes import plain
+from absint.lattices.text.forms import INTEGER, SECONDS, TEXT, Document, Key, Object, keys_of, many, tally
 from absint.show.relations import plural, sizes
 from absint.show.text import Line, aligned, wrapped
 
-if TYPE_CHECKING:
-    from absint.result import Result
-
-SCHEMA: Final = "absint.audit/1"
 SHOWN: Final = 20
 """Claims of one judgement that the text lists."""
 
@@ -88,40 +81,34 @@ def _rows(item: Judged) -> Iterator[tuple[str, str]]:
                 yield "because", text
 
 
-def document(result: Result, audits: Iterable[Audit]) -> str:
-    """All claims of all sources, one a line."""
-    lines = [f"{json_text(key)}: {json_text(text)}" for key, text in head(SCHEMA, result.origin).items()]
-    found = ",\n".join(map(_audit, audits))
-    return "{\n" + ",\n".join([*lines, f'"audits": [\n{found}\n]']) + "\n}"
+_PLACES, _RELATION, *_VERDICT = keys_of(
+    Judged,
+    places="what the claim is about, and what it refers to, if anything; without an axis a whole value",
+    counterexample="sizes at which it is false, or may be if it is not entailed; null without any",
+    confirmed="a run at these sizes showed that it is false",
+    because="the constraints behind a proof, what a run showed, or why there is no answer",
+)
+_AUDIT: Final = Object[Audit](
+    Key("source", TEXT, "who makes the claims"),
+    Key("failure", TEXT, "why the source failed; empty if it did not"),
+    Key("needs", TEXT, "what is missing for a verdict; empty if nothing is"),
+    Key("seconds", SECONDS, "the time that the source took"),
+    Key("judging", SECONDS, "the time that the judgement took"),
+    Key("dims", INTEGER, "dims of the main graph that the source speaks of"),
+    Key("resolved", INTEGER, "of these, dims that it gives, refuted ones left out"),
+    Key("solver_calls", INTEGER, "questions to Z3"),
+    Key("counts", tally(Judgement), "claims by judgement"),
+    Key("unconfirmed", INTEGER, "refuted by proof alone"),
+    Key("claims", many(Object[Judged](_RELATION, _PLACES, *_VERDICT)), of=lambda audit: audit.judged),
+)
+AUDIT: Final = Document[Sequence[Audit]](
+    "audit",
+    1,
+    "claims of others, judged (absint audit)",
+    Key("audits", many(_AUDIT), of=lambda audits: audits),
+    head=("model",),
+    defines=False,
+    lines=True,
+)
 
-
-def _audit(audit: Audit) -> str:
-    whole: dict[str, Json] = {
-        "source": audit.source,
-        "failure": audit.failure,
-        "needs": audit.needs,
-        "seconds": round(audit.seconds, 6),
-        "judging": round(audit.judging, 6),
-        "dims": audit.dims,
-        "resolved": audit.resolved,
-        "solver_calls": audit.solver_calls,
-        "counts": {judgement.value: count for judgement, count in audit.counts.items()},
-        "unconfirmed": audit.unconfirmed,
-    }
-    claims = ",\n  ".join(json_text(_claim(item)) for item in audit.judged)
-    return f'{json_text(whole)[:-1]}, "claims": [\n  {claims}\n]}}'
-
-
-def _claim(item: Judged) -> dict[str, Json]:
-    """A place without an axis is a whole value."""
-    return {
-        "relation": item.relation,
-        "places": [{"value": place.value, "axis": place.axis} for place in item.places],
-        "judgement": item.judgement.value,
-        "counterexample": None if item.counterexample is None else dict(item.counterexample),
-        "confirmed": item.confirmed,
-        "because": list(item.because),
-    }
-
-
-__all__ = ["SCHEMA", "document", "report"]
+__all__ = ["AUDIT", "report"]

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from absint.lattices.text.escapes import Json
-from absint.lattices.text.forms import Head
+from absint.lattices.text.forms import TEXT, Document, Head, Key
 from absint.version import VERSION
 
 if TYPE_CHECKING:
@@ -28,4 +28,13 @@ def about(analysed: Analysed) -> Head:
     return Head(analysed.origin, tuple(map(str, analysed.assumptions)), analysed.semantics)
 
 
-__all__ = ["about", "head", "head_of"]
+ERROR: Final = Document[Exception](
+    "error",
+    1,
+    "a model of several that could not be read or answered",
+    Key("error", TEXT, "one line: what, where, what to do", lambda error: error),
+    head=("model",),
+    defines=False,
+)
+
+__all__ = ["ERROR", "about", "head", "head_of"]

@@ -3,17 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from operator import itemgetter
 from typing import Final
 
 from absint.diagnostics import Severity
 from absint.jobs.linting import FileReport, Finding, LintResult
 from absint.jobs.linting.codes import RULES, LintRule
-from absint.jobs.linting.finding import fingerprints
-from absint.lattices.text.escapes import Json, json_text
+from absint.jobs.linting.finding import FINDING, fingerprints
+from absint.lattices.text.forms import INTEGER, TEXT, Document, Key, Object, many, tally
 from absint.show.text import Line
-from absint.version import VERSION
 
-SCHEMA: Final = "absint.lint/1"
 _STYLES: Final = {Severity.ERROR: "bold red", Severity.WARNING: "yellow", Severity.INFO: "dim"}
 _COMMANDS: Final = {Severity.ERROR: "error", Severity.WARNING: "warning", Severity.INFO: "notice"}
 _WIDEST: Final = 300
@@ -54,24 +53,6 @@ def explanation(rule: LintRule) -> Iterator[Line]:
     yield Line(rule.why)
 
 
-def document(result: LintResult) -> str:
-    """The result as JSON, `absint.lint/1`."""
-    models: list[Json] = [_file(file) for file in result.files]
-    counts: dict[str, Json] = {severity.value: count for severity, count in result.counts.items()}
-    whole: dict[str, Json] = {
-        "schema": SCHEMA, "absint": VERSION, "counts": counts, "stale": result.stale, "models": models,
-    }  # fmt: skip
-    return json_text(whole, indent=1)
-
-
-def _file(file: FileReport) -> Json:
-    marks = fingerprints(file.findings)
-    findings: list[Json] = [
-        {**item.to_json(), "fingerprint": mark} for item, mark in zip(file.findings, marks, strict=True)
-    ]
-    return {"model": file.path, "in_baseline": file.hidden, "findings": findings}
-
-
 def workflow_commands(result: LintResult, *, verbose: bool = False) -> Iterator[Line]:
     """Workflow commands that GitHub shows as annotations of files, and the summary. It shows few of them, so infos
     are left out unless `verbose`.
@@ -100,4 +81,29 @@ def _property(text: str) -> str:
     return _data(text).replace(":", "%3A").replace(",", "%2C")
 
 
-__all__ = ["SCHEMA", "document", "explanation", "report", "rules", "workflow_commands"]
+_FINDING: Final = Object[tuple[Finding, str]](
+    *FINDING.spread(itemgetter(0)),
+    Key("fingerprint", TEXT, "stays the same while the rule and the place do", lambda pair: pair[1]),
+)
+_FILE: Final = Object[FileReport](
+    Key("model", TEXT, "its path", lambda file: file.path),
+    Key("in_baseline", INTEGER, "findings that were left out", lambda file: file.hidden),
+    Key(
+        "findings",
+        many(_FINDING),
+        "the most severe first",
+        lambda file: zip(file.findings, fingerprints(file.findings), strict=True),
+    ),
+)
+LINT: Final = Document[LintResult](
+    "lint",
+    1,
+    "one gate for many models (absint lint)",
+    Key("counts", tally(Severity), "findings by severity"),
+    Key("stale", INTEGER, "findings of the baseline that are gone"),
+    Key("models", many(_FILE), "in the order of the files", lambda result: result.files),
+    head=(),
+    defines=False,
+)
+
+__all__ = ["LINT", "explanation", "report", "rules", "workflow_commands"]

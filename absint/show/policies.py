@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
+from typing import Final
 
-from absint.lattices.text.escapes import json_text
+from absint.lattices.text.forms import TEXT, TRUTH, Document, Key, Object, many
 from absint.lattices.unify import POLICIES, UnificationPolicy
 from absint.show.text import Line, aligned
-from absint.version import VERSION
-
-SCHEMA = "absint.policies/1"
 
 
 def report(width: int) -> Iterator[Line]:
@@ -22,10 +20,16 @@ def _soundness(policy: UnificationPolicy) -> str:
     return "sound" if policy.sound else "unsound"
 
 
-def document() -> str:
-    """The policies by name, in the order of the text."""
-    policies = [{"name": policy.name, "sound": policy.sound, "summary": policy.summary} for policy in POLICIES.values()]
-    return json_text({"schema": SCHEMA, "absint": VERSION, "policies": policies}, indent=1)
+_POLICY: Final = Object[UnificationPolicy](
+    Key("name", TEXT), Key("sound", TRUTH, "its claims hold in every run"), Key("summary", TEXT)
+)
+DOCUMENT: Final = Document[Iterable[UnificationPolicy]](
+    "policies",
+    1,
+    "the unification policies (absint policies)",
+    Key("policies", many(_POLICY), of=lambda policies: policies),
+    head=(),
+    defines=False,
+)
 
-
-__all__ = ["SCHEMA", "document", "report"]
+__all__ = ["DOCUMENT", "report"]

@@ -5,20 +5,36 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import groupby
-from typing import Final
+from operator import attrgetter, itemgetter
+from typing import Final, NamedTuple
 
-from absint.lattices.text.escapes import Json, json_text, plain
-from absint.research.obligations.obligation import Gap, Kind
+from absint.lattices.text.escapes import plain
+from absint.lattices.text.forms import (
+    COUNT,
+    INTEGER,
+    NUMBER,
+    TEXT,
+    TRUTH,
+    Document,
+    Key,
+    Kind,
+    Object,
+    by_name,
+    keys_of,
+    many,
+    one_of,
+    tally,
+)
+from absint.research.obligations import obligation
+from absint.research.obligations.obligation import Gap, Obligation
 from absint.research.obligations.record import Decided, Record, counts, distinct, status
 from absint.research.obligations.ruled import Ruled
-from absint.research.obligations.solving import Verdict
+from absint.research.obligations.solving import Decision, Verdict
 from absint.show.text import Line, aligned, wrapped
-from absint.version import VERSION
 
-SCHEMA = "absint.rules/1"
 Records = Mapping[Ruled, tuple[Record, ...]]
 
-ASPECTS: Final[Mapping[str, tuple[Kind, ...]]] = {
+ASPECTS: Final[Mapping[str, tuple[obligation.Kind, ...]]] = {
     "exact": ("exact", "unique", "content", "rejected"),
     "necessary": ("necessary",),
     "sufficient": ("sufficient",),
@@ -77,7 +93,7 @@ def _row(item: Ruled, records: Sequence[Record] | None, room: int) -> str:
     return f"{versions}  {'  '.join(cells)}  {f'{gaps} open' if gaps else ''}{older}".rstrip()
 
 
-def _cell(records: Sequence[Record], kinds: tuple[Kind, ...]) -> str:
+def _cell(records: Sequence[Record], kinds: tuple[obligation.Kind, ...]) -> str:
     return status(records, *kinds) or "-"
 
 
@@ -129,70 +145,110 @@ def _counted(number: int, noun: str) -> str:
     return f"{number:,} {noun}{'' if number == 1 else 's'}"
 
 
-def document(found: Sequence[Ruled], records: Records | None, solver: str, semantics: str) -> str:
-    """The operators in the order of the text; with records, the verdicts and what is not proved."""
-    operators = [_operator(item, None if records is None else records[item]) for item in found]
-    head: dict[str, Json] = {
-        "schema": SCHEMA,
-        "absint": VERSION,
-        "solver": None if records is None else solver,
-        "semantics": semantics,
-    }
-    return json_text({**head, "operators": operators}, indent=1)
+class Ruling(NamedTuple):
+    """Operators, and with records what is proved of them."""
+
+    found: Sequence[Ruled]
+    records: Records | None
+    solver: str
+    semantics: str
 
 
-def _operator(item: Ruled, records: Sequence[Record] | None) -> dict[str, Json]:
-    known: dict[str, Json] = {
-        "operator": item.operator,
-        "domain": item.domain,
-        "versions": list(item.versions),
-        "specified": list(item.specified),
-        "instances": item.instances,
-        "complete": item.complete,
-    }
-    if records is None:
-        return known
-    verdicts = counts(records)
-    seconds: dict[str, float] = {}
-    solvers: dict[str, Counter[Verdict]] = {}
-    for decision in (d for record in records for each in record.decided for d in each.decisions):
-        seconds[decision.solver] = seconds.get(decision.solver, 0.0) + decision.seconds
-        solvers.setdefault(decision.solver, Counter())[decision.verdict] += 1
-    return {
-        **known,
-        **{name: status(records, *kinds) for name, kinds in ASPECTS.items()},
-        "obligations": _numbers(verdicts),
-        "distinct": distinct(records),
-        "solvers": {solver: _numbers(each) for solver, each in solvers.items()},
-        "refuted": _not_proved(records, "refuted"),
-        "undecided": _not_proved(records, "undecided"),
-        "open": [_gap(gap) for record in records for gap in record.gaps],
-        "seconds": dict(seconds),
-    }
+def _solvers(records: Sequence[Record]) -> Mapping[str, Counter[Verdict]]:
+    found: dict[str, Counter[Verdict]] = {}
+    for decision in _decisions(records):
+        found.setdefault(decision.solver, Counter())[decision.verdict] += 1
+    return found
 
 
-def _numbers(verdicts: Counter[Verdict]) -> dict[str, Json]:
-    return {verdict: verdicts[verdict] for verdict in VERDICTS}
+def _seconds(records: Sequence[Record]) -> Mapping[str, float]:
+    found: dict[str, float] = {}
+    for decision in _decisions(records):
+        found[decision.solver] = found.get(decision.solver, 0.0) + decision.seconds
+    return found
 
 
-def _not_proved(records: Sequence[Record], verdict: Verdict) -> list[Json]:
-    return [_claim(item) for record in records for item in record.decided if item.verdict == verdict]
+def _decisions(records: Sequence[Record]) -> Iterator[Decision]:
+    return (decision for record in records for item in record.decided for decision in item.decisions)
 
 
-def _claim(item: Decided) -> dict[str, Json]:
-    found = item.obligation
-    return {
-        "version": found.version,
-        "instance": found.instance,
-        "kind": found.kind,
-        "claim": found.claim,
-        "sizes": item.sizes,
-        "verdicts": {decision.solver: decision.verdict for decision in item.decisions},
-    }
+def _with(records: Sequence[Record], verdict: Verdict) -> Iterator[Decided]:
+    return (item for record in records for item in record.decided if item.verdict == verdict)
 
 
-def _gap(gap: Gap) -> dict[str, Json]:
-    return {"version": gap.version, "instance": gap.instance, "reason": gap.reason}
+def _verdict(aspect: str, says: str) -> Key[Sequence[Record]]:
+    return Key(aspect, one_of(*VERDICTS, None), says, lambda records: status(records, *ASPECTS[aspect]))
 
 
-__all__ = ["ASPECTS", "SCHEMA", "document", "report"]
+_TIMES: Final = by_name(NUMBER)
+_, *_OBLIGATION, _ = keys_of(Obligation, instance="inputs and attributes of the node", claim="in words")
+_, *_GAP = keys_of(Gap, instance="inputs and attributes of the node")
+_CLAIM: Final = Object[Decided](
+    *Object[Obligation](*_OBLIGATION).spread(attrgetter("obligation")),
+    Key("sizes", TEXT, "where the claim is false; empty if that is not known"),
+    Key(
+        "verdicts",
+        by_name(one_of(*VERDICTS)),
+        "the verdict of each solver that was asked",
+        lambda item: {decision.solver: decision.verdict for decision in item.decisions},
+    ),
+)
+_PROVED: Final = Object[Sequence[Record]](
+    _verdict("exact", "sizes and elements that the rule gives are the specified ones; null without an obligation"),
+    _verdict("necessary", "a legal node meets the requirements of the rule; null without an obligation"),
+    _verdict("sufficient", "a node that meets all of them is legal; null without an obligation"),
+    Key("obligations", tally(VERDICTS), "how many, by verdict", counts),
+    Key("distinct", COUNT, "how many different scripts these are; one that several share is decided once", distinct),
+    Key("solvers", by_name(tally(VERDICTS)), "by solver, its verdicts on the obligations that it was asked", _solvers),
+    Key("refuted", many(_CLAIM), of=lambda records: _with(records, "refuted")),
+    Key("undecided", many(_CLAIM), of=lambda records: _with(records, "undecided")),
+    Key(
+        "open",
+        many(Object[Gap](*_GAP)),
+        "what the rule leaves open",
+        lambda records: [gap for record in records for gap in record.gaps],
+    ),
+    Key(
+        "seconds",
+        Kind({**_TIMES.schema, "propertyNames": {"enum": ["z3", "cvc5"]}}, _TIMES.write),
+        "the time of each solver; a script counts once, at the first obligation that has it, also of another operator",
+        _seconds,
+    ),
+)
+_OPERATOR: Final = Object[tuple[Ruled, Sequence[Record] | None]](
+    *Object[Ruled](
+        Key("operator", TEXT),
+        Key("domain", TEXT),
+        Key("versions", many(INTEGER), "versions at which the schema changed, ascending"),
+        Key("specified", many(INTEGER), "those that have a specification"),
+        Key("instances", COUNT, "nodes at which the newest specified version is compared"),
+        Key("complete", TRUTH, "the rule promises that its requirements are sufficient"),
+    ).spread(itemgetter(0)),
+    *_PROVED.spread(itemgetter(1), lambda pair: pair[1] is not None),
+)
+RULES: Final = Document[Ruling](
+    "rules",
+    1,
+    "the rules of operators, and what is proved of them (absint rules)",
+    Key(
+        "solver",
+        one_of("auto", "z3", "cvc5", "both", None),
+        "who decided the obligations: `auto` is Z3, then cvc5 for what it leaves undecided; null without `--prove`",
+        lambda ruling: None if ruling.records is None else ruling.solver,
+    ),
+    Key(
+        "semantics",
+        one_of("either", "onnx"),
+        "the runs that the obligations are about: of the documents or of onnxruntime, or of the documents alone",
+    ),
+    Key(
+        "operators",
+        many(_OPERATOR),
+        "all keys from `exact` on stand there with `--prove`",
+        lambda ruling: [(item, None if ruling.records is None else ruling.records[item]) for item in ruling.found],
+    ),
+    head=(),
+    defines=False,
+)
+
+__all__ = ["ASPECTS", "RULES", "Ruling", "report"]

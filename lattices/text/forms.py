@@ -19,7 +19,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from enum import Enum
-from operator import attrgetter
+from operator import attrgetter, itemgetter
 from types import UnionType
 from typing import (
     Any,
@@ -33,6 +33,7 @@ from typing import (
     get_args,
     get_origin,
     get_type_hints,
+    is_typeddict,
 )
 
 from absint.lattices.logic.relation import Relation
@@ -93,6 +94,14 @@ class Key(Generic[Subject]):
         self.when = when
 
 
+class Filled(Key[Subject]):
+    """A key that is left out if its value is empty."""
+
+    def __init__(self, name: str, kind: Kind[T], says: str = "", of: Callable[[Subject], T] | None = None) -> None:
+        super().__init__(name, kind, says, of)
+        self.when = self.of
+
+
 class Object(Kind[Subject]):
     """The kind of a record. With a name, it stands under `$defs` in schemas."""
 
@@ -107,8 +116,8 @@ class Object(Kind[Subject]):
         for key in keys:
             if isinstance(key, Part):
                 self.all_keys |= key.inner.all_keys
-                self.required |= key.inner.required
-                self._steps.append(("", key.inner.write, key.of, None))
+                self.required |= set() if key.when else key.inner.required
+                self._steps.append(("", key.inner.write, key.of, key.when))
             else:
                 self.all_keys[key.name] = key
                 self.required |= set() if key.when else {key.name}
@@ -126,23 +135,28 @@ class Object(Kind[Subject]):
     def _written(self, subject: Subject, names: Where) -> Json:
         found: dict[str, Json] = {}
         for name, write, of, when in self._steps:
-            if not name:
-                found.update(cast("dict[str, Json]", write(of(subject), names)))
-            elif when is None or when(subject):
-                found[name] = write(of(subject), names)
+            if when is None or when(subject):
+                item = write(of(subject), names)
+                if name:
+                    found[name] = item
+                else:
+                    found.update(cast("dict[str, Json]", item))
         return found
 
-    def spread(self, of: Callable[[Outer], Subject]) -> Part[Outer]:
+    def spread(self, of: Callable[[Outer], Subject], when: Callable[[Outer], object] | None = None) -> Part[Outer]:
         """All keys, as keys of an object around this one, in whose record `of` finds that of this one."""
-        return Part(self, of)
+        return Part(self, of, when)
 
 
 class Part(Generic[Subject]):
-    """All keys of an object, inside another."""
+    """All keys of an object, inside another; they are there together (always)."""
 
-    def __init__(self, inner: Object[T], of: Callable[[Subject], T]) -> None:
+    def __init__(
+        self, inner: Object[T], of: Callable[[Subject], T], when: Callable[[Subject], object] | None
+    ) -> None:
         self.inner: Object[Any] = inner
         self.of: Callable[[Subject], Any] = of
+        self.when = when
 
 
 class OneOf(Object[Subject]):
@@ -260,6 +274,7 @@ def _described(schema: Schema, says: str) -> Schema:
 
 TEXT: Final = Kind[object]({"type": "string"}, lambda value, names: str(value))
 INTEGER: Final = Kind[int]({"type": "integer"}, lambda value, names: value)
+COUNT: Final = Kind[int]({"type": "integer", "minimum": 0}, lambda value, names: value)
 NUMBER: Final = Kind[float]({"type": "number"}, lambda value, names: value)
 TRUTH: Final = Kind[bool]({"type": "boolean"}, lambda value, names: value)
 SECONDS: Final = Kind[float]({"type": "number"}, lambda value, names: round(value, 6))
@@ -312,6 +327,12 @@ def one_of(first: type[Enum] | str | None, *others: str | None) -> Kind[object]:
     return Kind({"enum": words}, lambda value, names: cast("str", value.value if isinstance(value, Enum) else value))
 
 
+def tally(words: Iterable[Enum | str], **says: str) -> Object[Mapping[Any, int]]:
+    """How many there are of each of some words or members of an enum; what some of them mean."""
+    names = {word: str(word.value if isinstance(word, Enum) else word) for word in words}
+    return Object(*(Key(name, COUNT, says.get(name, ""), itemgetter(word)) for word, name in names.items()))
+
+
 def kind_of(hint: object) -> Kind[Any]:
     """The kind of values of a type: a number, text, truth or relation, or one of several; lists, tables, records."""
     origin, arguments = get_origin(hint), get_args(hint)
@@ -333,12 +354,13 @@ def kind_of(hint: object) -> Kind[Any]:
 
 
 def keys_of(record: type[Any], **says: str) -> tuple[Key[Any], ...]:
-    """A key for each field of a dataclass or named tuple, of its name and type; what some of them mean.
+    """A key for each field of a dataclass, named tuple or typed dict, of its name and type; what some of them mean.
 
     Raises NameError where a type is imported for type checkers alone.
     """
-    hints, names = get_type_hints(record), record.__match_args__
-    return tuple(Key(name, kind_of(hints[name]), says.get(name, "")) for name in names)
+    hints, of = get_type_hints(record), itemgetter if is_typeddict(record) else attrgetter
+    names = getattr(record, "__match_args__", hints)
+    return tuple(Key(name, kind_of(hints[name]), says.get(name, ""), of(name)) for name in names)
 
 
 _KINDS: Final[Mapping[type, Kind[Any]]] = {
@@ -363,6 +385,7 @@ __all__ = [
     "AMOUNT",
     "ANYTHING",
     "ASSUME",
+    "COUNT",
     "DIM",
     "ELEMENT",
     "INTEGER",
@@ -375,6 +398,7 @@ __all__ = [
     "TEXT",
     "TRUTH",
     "Document",
+    "Filled",
     "Head",
     "Key",
     "Kind",
@@ -388,4 +412,5 @@ __all__ = [
     "many",
     "maybe",
     "one_of",
+    "tally",
 ]

@@ -14,7 +14,7 @@ from absint.research.obligations.record import counts, distinct, obligations_of,
 from absint.research.obligations.ruled import prove, ruled
 from absint.research.obligations.solving import Decision, Solvers, asked
 from absint.research.specification.specs import specified
-from absint.show.rules import document, report
+from absint.show.rules import RULES, Ruling, report
 from absint.solver.backend import Backend
 from absint.transfer.families import shipped
 
@@ -38,7 +38,7 @@ def test_a_rule_that_is_wrong_is_refuted_with_sizes(solver: Solvers) -> None:
     assert "exact refuted    necessary refuted    sufficient -" in lines[1]
     assert "refuted" in lines
     assert any("axis 0 is" in line and "; not at " in line and " = " in line for line in lines)
-    (operator,) = json.loads(document([found], records, solver, "either"))["operators"]
+    (operator,) = json.loads(RULES.text(Ruling([found], records, solver, "either")))["operators"]
     assert operator["exact"] == "refuted"
     assert operator["refuted"][0]["sizes"]
     asked_ = {"auto": {"z3"}, "both": {"z3", "cvc5"}}.get(solver, {solver})
@@ -87,7 +87,7 @@ def test_a_shared_script_is_decided_and_timed_once() -> None:
     records = {item: prove(shipped(), item, decide, known=known) for item in operators}
     every = [record for each in records.values() for record in each]
     assert len(scripts) == len(set(scripts)) == distinct(every) < counts(every).total()
-    found = json.loads(document(operators, records, "z3", "either"))["operators"]
+    found = json.loads(RULES.text(Ruling(operators, records, "z3", "either")))["operators"]
     assert sum(each["seconds"]["z3"] for each in found) == len(scripts)
     assert [each["distinct"] for each in found] == [distinct(records[item]) for item in operators]
     assert all(each["solvers"] == {"z3": each["obligations"]} for each in found)

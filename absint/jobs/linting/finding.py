@@ -6,15 +6,14 @@ from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from hashlib import sha256
-from typing import TYPE_CHECKING, Final, cast
+from typing import Final, cast
 
 from absint.diagnostics import Severity
-from absint.jobs.linting.codes import RULES
+from absint.jobs.linting.codes import RULES, LintRule
 from absint.lattices.text.escapes import plain
+from absint.lattices.text.forms import TEXT, Key, Object, keys_of
+from absint.lattices.text.naming import Naming, Where
 from absint.runs.pool import Json
-
-if TYPE_CHECKING:
-    from absint.jobs.linting.codes import LintRule
 
 MOST_OTHERS: Final = 50
 """Most further places that a finding lists; all are counted."""
@@ -64,16 +63,7 @@ class Finding:
 
     def to_json(self) -> dict[str, Json]:
         """As a JSON object."""
-        return {
-            "code": self.code,
-            "name": self.rule.name,
-            "severity": self.severity.value,
-            "where": self.where,
-            "message": self.message,
-            "count": self.count,
-            "others": list(self.others),
-            "sizes": None if self.sizes is None else dict(self.sizes),
-        }
+        return cast("dict[str, Json]", FINDING.write(self, Where(Naming())))
 
     @staticmethod
     def from_json(data: Json) -> Finding:
@@ -89,6 +79,18 @@ class Finding:
             tuple(cast("list[str]", fields["others"])),
             None if sizes is None else cast("dict[str, int]", sizes),
         )
+
+
+_CODE, *_MORE = keys_of(
+    Finding,
+    code="the rule",
+    where="a node, value or symbol; empty for the file",
+    message="the finding, in one line",
+    count="places with this cause",
+    others="the other places, at most 50",
+    sizes="sizes of the inputs that show it; null if no given sizes do",
+)
+FINDING: Final = Object[Finding](_CODE, Key("name", TEXT, "of the rule", lambda found: found.rule.name), *_MORE)
 
 
 def fingerprints(findings: Sequence[Finding]) -> list[str]:
@@ -184,4 +186,6 @@ def milder(one: Severity, other: Severity) -> Severity:
     return max(one, other, key=ORDER.__getitem__)
 
 
-__all__ = ["MOST_OTHERS", "ORDER", "FileReport", "Finding", "LintResult", "fingerprints", "in_order", "milder"]
+__all__ = [
+    "FINDING", "MOST_OTHERS", "ORDER", "FileReport", "Finding", "LintResult", "fingerprints", "in_order", "milder",
+]  # fmt: skip

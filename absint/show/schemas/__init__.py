@@ -23,6 +23,7 @@ _DOCUMENTS: Final[Mapping[str, str]] = {
     "devices": "absint.show.devices:DEVICES",
     "prove": "absint.show.proofs:PROVE",
     "ranges": "absint.show.ranges:RANGES",
+    "audit": "absint.show.audit:AUDIT",
     "check": "absint.questions.sizes.outcomes:CHECK",
     "check-feeds": "absint.show.feeds:FED",
     "check-range": "absint.questions.sizes.outcomes:CHECK_RANGE",
@@ -32,9 +33,13 @@ _DOCUMENTS: Final[Mapping[str, str]] = {
     "diff": "absint.jobs.diffing.document:DIFF",
     "dynamize": "absint.show.dynamizing:DYNAMIZED",
     "explain": "absint.questions.explain.document:EXPLANATION",
+    "error": "absint.show.documents:ERROR",
     "freeze": "absint.show.freezing:FROZEN,REFUSED,FEWEST",
+    "lint": "absint.show.lint:LINT",
     "nearest": "absint.questions.sizes.neighbours:NEAREST",
     "profile": "absint.jobs.profiles.profile:PROFILE",
+    "policies": "absint.show.policies:DOCUMENT",
+    "rules": "absint.show.rules:RULES",
 }
 """Where the documents of a name are declared."""
 _CONSTRAINTS: Final = "constraints"

@@ -16,7 +16,7 @@ import absint
 from absint.jobs.auditing import Audit, Judgement, declared, judge
 from absint.jobs.auditing import runs as auditing_runs
 from absint.jobs.auditing.runs import NOT_INSTALLED, Runs
-from absint.show.audit import document, report
+from absint.show.audit import AUDIT, report
 from absint.show.audit_sarif import document as sarif
 from tests.absint.auditing.models import LIE, model
 from tests.absint.declared.test_false import CORNER, FALSE, RESIZE, TRUE
@@ -97,7 +97,7 @@ def test_what_needs_a_run_is_said_in_one_line(monkeypatch: pytest.MonkeyPatch) -
     found = judge(result, declared(result.model))
     assert found.counts[Judgement.NOT_ENTAILED] == 1
     assert found.needs == f"1 claim needs a run of the model: {NOT_INSTALLED}"
-    assert found.needs in document(result, [found])
+    assert found.needs in AUDIT.text([found])
     assert found.needs in sarif(result, [found])
     assert [line.text for line in report([found], 80)][1] == f"  {found.needs}"
 

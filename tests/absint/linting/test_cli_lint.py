@@ -16,7 +16,7 @@ from absint.cli import run
 from absint.diagnostics import Severity
 from absint.jobs.linting import FileReport, Finding, LintResult
 from absint.jobs.linting.codes import RULES
-from absint.show.lint import document, report, workflow_commands
+from absint.show.lint import LINT, report, workflow_commands
 from absint.show.lint_sarif import document as sarif
 from tests.absint.auditing.models import model
 from tests.sarif import SARIF
@@ -207,7 +207,7 @@ def test_json(capsys: pytest.CaptureFixture[str]) -> None:
         "others": [],
         "sizes": {"N": 1},
     }
-    assert json.loads(document(LintResult(())))["models"] == []
+    assert json.loads(LINT.text(LintResult(())))["models"] == []
 
 
 def github_accepts(log: dict[str, object]) -> None:
