@@ -13,14 +13,21 @@ from absint.commands.codes import FINE, NO
 from absint.commands.progress import counted
 from absint.commands.study import check_seconds, jobs_option, scheduler_option, seconds_option, sources_option
 from absint.errors import UsageError
-from absint.lattices.text.escapes import json_text, plain
+from absint.lattices.text.escapes import plain
 from absint.research.study.queries import DENIED
-from absint.research.study.smtlib_export import Export, check_folder, export, is_export, read_index, write_export
+from absint.research.study.smtlib_export import (
+    EXPORT_QUERIES,
+    Export,
+    check_folder,
+    export,
+    is_export,
+    read_index,
+    write_export,
+)
 from absint.research.study.solvers import SOLVERS, Checked, check
 from absint.runs.jobs import check_scheduler, cores
 from absint.show.relations import plural
 from absint.show.text import Line, write
-from absint.version import VERSION
 
 _SHOWN: Final = 5
 
@@ -94,7 +101,7 @@ def _checked(folder: Path, statuses: Mapping[str, str], limit: float, jobs: int 
 
 def _print(found: Export | None, answers: Sequence[Checked], checked: bool, form: str) -> None:
     if form == "json":
-        click.echo(_document(found, answers, checked))
+        click.echo(EXPORT_QUERIES.text((found, answers if checked else None)))
         return
 
     if found is not None:
@@ -140,22 +147,6 @@ def _agreement(answers: Sequence[Checked]) -> Iterator[Line]:
         yield Line(f"{answer.file}: {said}, its status is {answer.status}", "bold red")
     if not wrong:
         yield Line("no verdict contradicts another or a status")
-
-
-def _document(found: Export | None, answers: Sequence[Checked], checked: bool) -> str:
-    whole: dict[str, object] = {"schema": "absint.export-queries/1", "absint": VERSION}
-    if found is not None:
-        whole |= {
-            "files": len(found.entries),
-            "unsat": found.count("unsat"),
-            "sat": found.count("sat"),
-            "claims": found.claims,
-            "left_out": found.left_out,
-            "failures": found.failures,
-        }
-    if checked:
-        whole["check"] = [{**vars(answer), "agrees": answer.agrees} for answer in answers]
-    return json_text(whole, indent=1)
 
 
 __all__ = ["export_queries"]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from itertools import chain, groupby, starmap
-from typing import TYPE_CHECKING, Final, cast
+from typing import TYPE_CHECKING, Final
 
 from absint.lattices.text.escapes import plain
 from absint.research.study.results import Record, by_source
@@ -84,8 +84,7 @@ def _wrong(source: str, records: Sequence[Record]) -> Iterator[str]:
     """Some of its false claims, of different models."""
     false = [(r, r.refutations[0]) for r in records if r.refutations][:_SHOWN]
     for r, claim in false:
-        sizes = cast("dict[str, int]", claim["counterexample"])
-        at = ", ".join(f"{name}={size}" for name, size in sizes.items()) or "every size"
+        at = ", ".join(f"{name}={size}" for name, size in claim["counterexample"].items()) or "every size"
         yield f"{source} is wrong on {r.model}: {claim['relation']} is false at {at}"
     more = sum(r.refuted for r in records) - len(false)
     if more:

@@ -9,7 +9,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import asdict, dataclass, field, fields
 from math import isfinite
 from pathlib import Path
-from typing import IO, Any, Final, Literal, NamedTuple, cast, get_args
+from typing import IO, Any, Final, Literal, NamedTuple, TypedDict, cast, get_args
 
 from absint.errors import UsageError
 from absint.research.study.tasks import Task
@@ -30,6 +30,21 @@ class Key(NamedTuple):
 
     model: str
     source: str
+
+
+class Refutation(TypedDict):
+    """A refuted claim."""
+
+    relation: str
+    places: list[str]
+    counterexample: dict[str, int]
+    """Sizes at which it is false."""
+    confirmed: bool
+    """A run showed that it is false."""
+    operator: str
+    """The operator of the node that it comes from."""
+    cause: str
+    """The first node that it comes from."""
 
 
 @dataclass(frozen=True)
@@ -57,8 +72,8 @@ class Record:
     not_entailed: int = 0
     unproved: int = 0
     solver_calls: int = 0
-    refutations: list[dict[str, object]] = field(default_factory=list)
-    """Every refuted claim: the relation, its places, sizes at which it is false, and the node that it comes from."""
+    refutations: list[Refutation] = field(default_factory=list)
+    """Every refuted claim."""
     needs: str = ""
     """One line if claims are open because nothing could run the model."""
     causes: int = 0
@@ -217,11 +232,8 @@ def _is_consistent(found: Record) -> bool:
     )
 
 
-_REFUTATION: Final = {"relation", "places", "counterexample", "confirmed", "operator", "cause"}
-
-
 def _is_refutation(found: object) -> bool:
-    if not isinstance(found, dict) or found.keys() != _REFUTATION:
+    if not isinstance(found, dict) or found.keys() != Refutation.__annotations__.keys():
         return False
     sizes = found["counterexample"]
     return (
@@ -255,4 +267,4 @@ def _unlock(file: IO[bytes]) -> None:
         fcntl.flock(file, fcntl.LOCK_UN)
 
 
-__all__ = ["FILE", "LOST", "Key", "Outcome", "Record", "Store", "by_source", "read_records", "record"]
+__all__ = ["FILE", "LOST", "Key", "Outcome", "Record", "Refutation", "Store", "by_source", "read_records", "record"]

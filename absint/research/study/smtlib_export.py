@@ -12,13 +12,16 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from contextlib import closing, suppress
 from dataclasses import dataclass, field
+from operator import itemgetter
 from pathlib import Path
 from typing import Any, Final, cast
 
 from absint.errors import UsageError
 from absint.lattices.text.escapes import json_text
+from absint.lattices.text.forms import INTEGER, TEXT, TRUTH, Document, Key, Object, by_name, keys_of, many
 from absint.model.writing import write_file
 from absint.research.study.queries import PERFORM, Status
+from absint.research.study.solvers import Checked
 from absint.research.study.sources import read_sources
 from absint.research.study.study import SECONDS, Progress
 from absint.research.study.tasks import Task, pairs
@@ -244,7 +247,35 @@ def index(found: Export) -> str:
     return json.dumps(whole, indent=1) + "\n"
 
 
+_EXPORT: Final = Object[Export](
+    Key("files", INTEGER, "these keys are left out if nothing was written", lambda found: len(found.entries)),
+    Key("unsat", INTEGER, "files whose claim is proved", lambda found: found.count("unsat")),
+    Key("sat", INTEGER, "files whose claim does not follow from the premises", lambda found: found.count("sat")),
+    Key("claims", INTEGER, "equalities that the files stand for; one that several sources claim counts for each"),
+    Key("left_out", by_name(INTEGER), "claims without a query, by reason"),
+    Key("failures", many(TEXT), "pairs of model and source without all of their queries"),
+)
+_CHECKED: Final = Object[Checked](
+    *keys_of(Checked, status="that the file states", verdicts="by solver", reasons="of solvers without a verdict"),
+    Key("agrees", TRUTH, "no solver contradicts the status"),
+)
+EXPORT_QUERIES: Final = Document[tuple[Export | None, Sequence[Checked] | None]](
+    "export-queries",
+    1,
+    "queries behind a study (absint export-queries)",
+    *_EXPORT.spread(itemgetter(0), itemgetter(0)),
+    Key(
+        "check",
+        many(_CHECKED),
+        "with `--check`: what the solvers say of each file",
+        lambda pair: pair[1] or (),
+        lambda pair: pair[1] is not None,
+    ),
+    head=(),
+    defines=False,
+)
+
 __all__ = [
-    "INDEX", "SCHEMA", "Entry", "Export", "check_folder", "export", "index", "is_export", "read_index", "script",
-    "write_export",
+    "EXPORT_QUERIES", "INDEX", "SCHEMA", "Entry", "Export", "check_folder", "export", "index", "is_export",
+    "read_index", "script", "write_export",
 ]  # fmt: skip

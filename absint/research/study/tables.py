@@ -8,11 +8,8 @@ from collections.abc import Iterable, Sequence
 from dataclasses import asdict, dataclass, fields
 from typing import Final, NamedTuple
 
-from absint.lattices.text.escapes import json_text
-from absint.research.study.results import Record, by_source
-from absint.version import VERSION
-
-SCHEMA: Final = "absint.study/1"
+from absint.lattices.text.forms import Document, Key, Object, keys_of, many
+from absint.research.study.results import Record, Refutation, by_source
 
 
 @dataclass(frozen=True)
@@ -87,7 +84,7 @@ def causes(records: Iterable[Record]) -> list[Cause]:
     found: dict[tuple[str, str], list[tuple[str, str]]] = {}
     for r in records:
         for refutation in r.refutations:
-            found.setdefault((r.source, str(refutation["operator"])), []).append((r.model, str(refutation["cause"])))
+            found.setdefault((r.source, refutation["operator"]), []).append((r.model, refutation["cause"]))
     table = [
         Cause(source, operator, len(set(nodes)), len(nodes), len({model for model, _ in nodes}))
         for (source, operator), nodes in found.items()
@@ -119,16 +116,68 @@ def _csv(names: Sequence[str], items: Iterable[dict[str, object]]) -> str:
     return text.getvalue()
 
 
+_ROW: Final = keys_of(
+    Row,
+    kind="`declared`, `policy` or `tool`",
+    models="that the source was asked about",
+    dims="of the values of the main graph that the source speaks of",
+    resolved="of these, dims that it gives a number or an expression, refuted ones left out",
+    claimed="`proved`, `refuted` and `open` add up to it",
+    proved="they hold in every run that succeeds",
+    refuted="they are false in some run",
+    confirmed="of these, those that a run showed to be false",
+    causes="nodes that refuted claims come from",
+    open="neither proved nor refuted",
+    failed="models without a complete answer",
+    solver_calls="questions to Z3",
+    seconds="the time of the source",
+    judging="the time of everything else",
+)
+_CAUSE: Final = keys_of(Cause, operator="of the nodes", refuted="claims that come from them")
+_REFUTATION: Final = keys_of(
+    Refutation,
+    counterexample="sizes at which it is false",
+    confirmed="a run showed that it is false",
+    operator="of the node that it comes from",
+    cause="the first node that it comes from",
+)
+*_COUNTED, _, _NEEDS, _CAUSES = keys_of(
+    Record,
+    kind="`declared`, `policy` or `tool`",
+    sha256="of the model; empty if it could not be read",
+    versions="of absint and of all that the answer depends on",
+    confirm="runs could show that claims are false",
+    outcome="`tool failed`: the source has no complete answer; `unreadable`: the model cannot be read; `error`, "
+    "`timed out`, `died`: the study failed at the pair",
+    failure="why; empty if all claims were judged",
+    seconds="the time of the whole pair",
+    tool_seconds="the time of the source alone",
+    needs="what is missing for a verdict, where nothing could run the model; empty if nothing is",
+    causes="nodes that refuted claims come from",
+)
+_PAIR: Final = Object[Record](
+    *_COUNTED, Key("refutations", many(Object[Refutation](*_REFUTATION)), "every refuted claim"), _NEEDS, _CAUSES
+)
+STUDY: Final = Document[tuple[Sequence[Row], Sequence[Record]]](
+    "study",
+    1,
+    "claims about many models, counted (absint study)",
+    Key("table", many(Object[Row](*_ROW)), "one row for each source", lambda pair: pair[0]),
+    Key(
+        "causes",
+        many(Object[Cause](*_CAUSE)),
+        "the operators of the nodes from which false claims come",
+        lambda pair: causes(pair[1]),
+    ),
+    Key("pairs", many(_PAIR), "one for each model and source", lambda pair: pair[1]),
+    head=(),
+    defines=False,
+)
+
+
 def to_json(table: Sequence[Row], records: Sequence[Record]) -> str:
     """The table, the causes and all pairs, schema `absint.study/1`."""
-    whole = {
-        "schema": SCHEMA,
-        "absint": VERSION,
-        "table": list(map(asdict, table)),
-        "causes": [item._asdict() for item in causes(records)],
-        "pairs": list(map(asdict, records)),
-    }
-    return json_text(whole, indent=1) + "\n"
+    return STUDY.text((table, records)) + "\n"
 
 
-__all__ = ["SCHEMA", "Cause", "Row", "causes", "causes_csv", "pairs_csv", "rows", "to_csv", "to_json"]
+__all__ = ["STUDY", "Cause", "Row", "causes", "causes_csv", "pairs_csv", "rows", "to_csv", "to_json"]

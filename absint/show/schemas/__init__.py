@@ -34,12 +34,14 @@ _DOCUMENTS: Final[Mapping[str, str]] = {
     "dynamize": "absint.show.dynamizing:DYNAMIZED",
     "explain": "absint.questions.explain.document:EXPLANATION",
     "error": "absint.show.documents:ERROR",
+    "export-queries": "absint.research.study.smtlib_export:EXPORT_QUERIES",
     "freeze": "absint.show.freezing:FROZEN,REFUSED,FEWEST",
     "lint": "absint.show.lint:LINT",
     "nearest": "absint.questions.sizes.neighbours:NEAREST",
     "profile": "absint.jobs.profiles.profile:PROFILE",
     "policies": "absint.show.policies:DOCUMENT",
     "rules": "absint.show.rules:RULES",
+    "study": "absint.research.study.tables:STUDY",
 }
 """Where the documents of a name are declared."""
 _CONSTRAINTS: Final = "constraints"
