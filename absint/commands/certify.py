@@ -13,6 +13,7 @@ from absint.questions.certificates.certify import certify as certified
 from absint.questions.certificates.folder import check_folder
 from absint.shapes.sizes import Sizes
 from absint.show import certificates as report
+from absint.show.documents import about
 from absint.show.text import width_of, write
 
 
@@ -53,7 +54,7 @@ def certify(
     size = found.write(output)
 
     if form == "json":
-        click.echo(report.document(result, found, output, size))
+        click.echo(report.CERTIFY.text(report.Written(found, output, size), head=about(result)))
     else:
         write(report.report(found, output, width_of()))
     return UNDECIDED if found.unproved else FINE

@@ -4,17 +4,14 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator
-from typing import TYPE_CHECKING
+from operator import attrgetter
+from typing import Final, NamedTuple, get_args
 
-from absint.lattices.text.escapes import Json, json_text, plain
-from absint.show.documents import head_of
+from absint.lattices.text.escapes import plain
+from absint.lattices.text.forms import COUNT, TEXT, Document, Key, Object, many, tally
+from absint.questions.certificates.certificate import Certificate, Standing
+from absint.questions.certificates.step import By
 from absint.show.text import Line, semantics, wrapped
-
-if TYPE_CHECKING:
-    from absint.questions.certificates.certificate import Certificate, Standing
-    from absint.result import Result
-
-SCHEMA = "absint.certify/1"
 
 
 def report(found: Certificate, folder: str, width: int) -> Iterator[Line]:
@@ -54,29 +51,54 @@ def _standing(counts: Counter[Standing]) -> str:
     return ", ".join(f"{counts[kind]:,} {text}" for kind, text in words.items() if counts[kind])
 
 
-def document(result: Result, found: Certificate, folder: str, size: int) -> str:
-    """The same as JSON."""
-    by = Counter(step.by for step in found.steps)
-    counts: dict[str, Json] = {
-        title: {"certified": each["certified"], "resting": each["resting"], "trusted": each["trusted"]}
-        for title, each in _counts(found).items()
-    }
-    on_trust: list[Json] = [
-        {"operator": operator, "reason": reason, "nodes": count}
-        for (operator, reason), count in found.on_trust.most_common()
-    ]
-    whole: dict[str, Json] = {
-        **head_of(SCHEMA, result),
-        "output": folder,
-        "bytes": size,
-        "hash": found.sha256,
-        "lemmas": len(found.lemmas),
-        "steps": {"lemma": by["lemma"], "model": by["model"], "rule": by["rule"]},
-        **counts,
-        "unproved": list[Json](found.unproved),
-        "on_trust": on_trust,
-    }
-    return json_text(whole, indent=1)
+class Written(NamedTuple):
+    """A certificate in its folder."""
+
+    certificate: Certificate
+    folder: str
+    size: int
 
 
-__all__ = ["document", "report"]
+_STANDING: Final = tally(
+    get_args(Standing),
+    certified="follow from specifications, the file and the premises",
+    resting="follow from these, and from something on trust",
+    trusted="are on trust: the word of absint",
+).named("standing", "How many are certified, rest on something on trust, or are on trust themselves.")
+_TRUSTED: Final = Object[tuple[tuple[str, str], int]](
+    Key("operator", TEXT, of=lambda item: item[0][0]),
+    Key("reason", TEXT, of=lambda item: item[0][1]),
+    Key("nodes", COUNT, of=lambda item: item[1]),
+)
+_COUNTS: Final = Object[Certificate](
+    Key("sizes", _STANDING, "sizes of values"),
+    Key("requirements", _STANDING, "what nodes require"),
+    Key("defined", _STANDING, "what nodes say of numbers that they introduce: bounds on sizes that hang on data"),
+    Key("queries", _STANDING, "relations of `--prove`"),
+    Key("unproved", many(TEXT), "relations of `--prove` that do not follow"),
+    Key("on_trust", many(_TRUSTED), "nodes that are on trust, wholly or in part", lambda c: c.on_trust.most_common()),
+)
+CERTIFY: Final = Document[Written](
+    "certify",
+    1,
+    "a certificate that was written (absint certify)",
+    Key("output", TEXT, "the folder", lambda written: written.folder),
+    Key("bytes", COUNT, "bytes of all files in it", lambda written: written.size),
+    Key("hash", TEXT, "the SHA-256 of the model", lambda written: written.certificate.sha256),
+    Key("lemmas", COUNT, "files of lemmas in it", lambda written: len(written.certificate.lemmas)),
+    Key(
+        "steps",
+        tally(
+            get_args(By),
+            lemma="follow from the specification of the node",
+            model="are read from the model",
+            rule="are the word of absint",
+        ),
+        "by what backs their claims",
+        lambda written: Counter(step.by for step in written.certificate.steps),
+    ),
+    *_COUNTS.spread(attrgetter("certificate")),
+    defines=False,
+)
+
+__all__ = ["CERTIFY", "Written", "report"]

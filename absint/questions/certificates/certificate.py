@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import os
 from collections import Counter
 from collections.abc import Mapping
@@ -10,18 +9,31 @@ from dataclasses import dataclass
 from functools import cached_property
 from hashlib import sha256
 from pathlib import Path
-from typing import Final, Literal
+from typing import Final, Literal, get_args
 
-from absint.lattices.text.escapes import Json
+from absint.lattices.text.forms import (
+    COUNT,
+    INTEGER,
+    SEMANTICS,
+    TEXT,
+    Document,
+    Filled,
+    Key,
+    Kind,
+    Object,
+    by_name,
+    keys_of,
+    many,
+    maybe,
+    one_of,
+)
 from absint.questions.certificates.claims import Claim
 from absint.questions.certificates.folder import MANIFEST, write_folder
 from absint.questions.certificates.lemma import Lemma
-from absint.questions.certificates.step import Place, Step
+from absint.questions.certificates.step import By, Given, Place, Step
 from absint.questions.certificates.terms import symbols
 from absint.transfer.semantics import EITHER, Semantics
-from absint.version import VERSION
 
-SCHEMA: Final = "absint.certificate/1"
 PREMISES: Final = (
     "A run succeeds: the claims are about no other.",
     "Sizes are from 0 to 2147483647, trips of a loop at most 2147418112, and integers are numbers: nothing overflows.",
@@ -144,23 +156,8 @@ class Certificate:
         return write_folder(folder, texts, {f"{name}.smt2": lemma.script for name, lemma in self.lemmas.items()})
 
     def manifest(self) -> str:
-        """The document that names all steps and lemmas, as JSON with one line for each."""
-        head: dict[str, Json] = {
-            "schema": SCHEMA,
-            "absint": VERSION,
-            "model": {"name": os.path.basename(self.model), "sha256": self.sha256},
-            "semantics": self.semantics,
-            "granted": list(PREMISES),
-            "premises": list(self.premises),
-            "inputs": list(self.inputs),
-        }
-        lines = [f" {json.dumps(key)}: {json.dumps(value)}" for key, value in head.items()]
-        lines.append(_listed("symbols", dict(self.bounds)))
-        hashes = {name: sha256(lemma.script.encode()).hexdigest() for name, lemma in self.lemmas.items()}
-        lines.append(_listed("lemmas", dict(hashes)))
-        steps = ",\n".join(f"  {json.dumps(document(step))}" for step in self.steps)
-        lines.append(f' "steps": [\n{steps}\n ]')
-        return "{\n" + ",\n".join(lines) + "\n}\n"
+        """The document that names all steps and lemmas, as JSON with one line for each step."""
+        return CERTIFICATE.text(self) + "\n"
 
 
 def file_of(lemma: Lemma) -> str:
@@ -169,43 +166,95 @@ def file_of(lemma: Lemma) -> str:
     return f"{name}-{sha256(lemma.script.encode()).hexdigest()[:12]}"
 
 
-def document(step: Step) -> dict[str, Json]:
-    """A step as JSON; what is empty is left out."""
-    whole: dict[str, Json] = {
-        "node": step.node,
-        "operator": step.operator,
-        "round": step.round,
-        "by": step.by,
-        "reason": step.reason,
-        "lemma": "" if step.lemma is None else file_of(step.lemma),
-        "names": {} if step.lemma is None else dict(step.lemma.names),
-        "takes": [None if place is None else _place(place) for place in step.takes],
-        "facts": list(map(_place, step.facts)),
-        "closes": [] if step.closes < 0 else [step.closes],
-        "introduces": dict(step.introduces),
-        "gives": [_claim(step.name_of(at), claim) for at, claim in enumerate(step.claims)],
-        "on_trust": list[Json](sorted(step.on_trust)),
-        "relations": [dict(given._asdict()) for given in step.relations],
-    }
-    return {
-        key: value
-        for key, value in whole.items()
-        if key in ("node", "by", "takes") or value or (key == "closes" and value == 0)
-    }
+_TERMS: Final = many(maybe(TEXT))
+_PLACE: Final = Kind[Place](
+    {
+        "type": "array",
+        "prefixItems": [{"type": "integer", "minimum": -1}, {"type": "integer", "minimum": 0}],
+        "minItems": 2,
+        "maxItems": 2,
+    },
+    lambda place, names: [place.step, place.at],
+).named("step_and_place", "A step and the place of a claim in it; -1 for the premises.")
+_ONE_STEP: Final = Kind[int]({**many(COUNT).schema, "minItems": 1, "maxItems": 1}, lambda step, names: [step])
+_CLAIM: Final = Object[tuple[str, Claim]](
+    Key("value", TEXT, of=lambda pair: pair[0]),
+    Key("dims", maybe(_TERMS), "terms of SMT-LIB over symbols of the model; null for unknown", lambda p: p[1].dims),
+    Key(
+        "elements",
+        _TERMS,
+        "in row-major order, as terms; left out if nothing is known of any",
+        lambda pair: pair[1].elements or (),
+        lambda pair: pair[1].elements is not None,
+    ),
+)
+_FORMULA, _, *_WORD = keys_of(Given, formula="of SMT-LIB", by="on whose word")
+_GIVEN: Final = Object[Given](_FORMULA, Key("role", one_of("required", "defined", "assumed", "query")), *_WORD)
+_STEP: Final = Object[Step](
+    Key("node", TEXT),
+    Filled("operator", TEXT, "with the opset of the model"),
+    Filled("round", INTEGER, "the round of the analysis; 0 if it is left out"),
+    Key("by", one_of(*get_args(By)), "on whose word: a lemma, the file of the model, absint's rule"),
+    Filled("reason", TEXT, "why claims are on trust"),
+    Filled("lemma", TEXT, "its name in `lemmas`", lambda step: "" if step.lemma is None else file_of(step.lemma)),
+    Filled(
+        "names",
+        by_name(TEXT),
+        "the term that each symbol of the lemma stands for",
+        lambda step: {} if step.lemma is None else step.lemma.names,
+    ),
+    Key("takes", many(maybe(_PLACE)), "the claims of the inputs; null for one that is left out"),
+    Filled("facts", many(_PLACE), "relations of earlier steps that the lemma takes for granted"),
+    Key(
+        "closes",
+        _ONE_STEP,
+        "the step of a loop's head, whose claims this step shows of the next trip",
+        when=lambda step: step.closes >= 0,
+    ),
+    Filled(
+        "introduces",
+        by_name(TEXT),
+        "symbols that occur here first, with the size or element that each names, if it names one",
+    ),
+    Filled(
+        "gives",
+        many(_CLAIM),
+        "the claim about each output",
+        lambda step: [(step.name_of(at), claim) for at, claim in enumerate(step.claims)],
+    ),
+    Filled("on_trust", many(TEXT), "parts of the claims that the lemma does not prove", lambda s: sorted(s.on_trust)),
+    Filled("relations", many(_GIVEN), "what the node states"),
+)
+CERTIFICATE: Final = Document[Certificate](
+    "certificate",
+    1,
+    "manifest.json of a certificate (absint certify -o DIR)",
+    Key(
+        "model",
+        Object[Certificate](Key("name", TEXT, of=lambda found: os.path.basename(found.model)), Key("sha256", TEXT)),
+        "its name, and the hash of its bytes",
+        lambda found: found,
+    ),
+    Key("semantics", SEMANTICS, "the runs that the claims are about"),
+    Key("granted", many(TEXT), "what is taken for granted of every model, in words", lambda found: PREMISES),
+    Key("premises", many(TEXT), "what is declared or assumed of the inputs, as formulas of SMT-LIB"),
+    Key("inputs", many(TEXT), "the symbols of the premises"),
+    Key(
+        "symbols",
+        by_name(TEXT),
+        "the formula that bounds each symbol; empty for one without bounds",
+        lambda found: found.bounds,
+    ),
+    Key(
+        "lemmas",
+        by_name(TEXT),
+        "the SHA-256 of each file in `lemmas/`, by its name without `.smt2`",
+        lambda found: {name: sha256(lemma.script.encode()).hexdigest() for name, lemma in found.lemmas.items()},
+    ),
+    Key("steps", many(_STEP), "in an order in which each rests on earlier ones alone"),
+    head=(),
+    defines=False,
+    lines=True,
+)
 
-
-def _place(place: Place) -> Json:
-    return [place.step, place.at]
-
-
-def _claim(name: str, claim: Claim) -> dict[str, Json]:
-    found: dict[str, Json] = {"value": name, "dims": None if claim.dims is None else list(claim.dims)}
-    return found if claim.elements is None else {**found, "elements": list(claim.elements)}
-
-
-def _listed(key: str, items: Mapping[str, str]) -> str:
-    lines = ",\n".join(f"  {json.dumps(name)}: {json.dumps(value)}" for name, value in items.items())
-    return f" {json.dumps(key)}: {{\n{lines}\n }}" if lines else f" {json.dumps(key)}: {{}}"
-
-
-__all__ = ["PREMISES", "SCHEMA", "Certificate", "Standing", "file_of"]
+__all__ = ["CERTIFICATE", "PREMISES", "Certificate", "Standing", "file_of"]

@@ -24,6 +24,8 @@ _DOCUMENTS: Final[Mapping[str, str]] = {
     "prove": "absint.show.proofs:PROVE",
     "ranges": "absint.show.ranges:RANGES",
     "audit": "absint.show.audit:AUDIT",
+    "certificate": "absint.questions.certificates.certificate:CERTIFICATE",
+    "certify": "absint.show.certificates:CERTIFY",
     "check": "absint.questions.sizes.outcomes:CHECK",
     "check-feeds": "absint.show.feeds:FED",
     "check-range": "absint.questions.sizes.outcomes:CHECK_RANGE",
