@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Final, Protocol
 
 from absint.lattices.logic.relation import TRUE, Relation
-from absint.lattices.text.forms import RELATION, TEXT, Key, Kind, Object, one_of
+from absint.lattices.text.forms import RELATION, Key, Kind, Object, one_of
 from absint.solver.constraints import Constraint, Origin, PossibleFailure
 
 
@@ -19,13 +19,13 @@ class Placed(Protocol):
 
 
 ORIGIN: Final[tuple[Key[Placed], ...]] = (
-    Key("node", TEXT, "its name, or what states it", lambda item: item.origin.name),
-    Key("path", TEXT, "its subgraph or inlined function; empty for the main graph", lambda item: item.origin.path),
-    Key("operator", TEXT, of=lambda item: item.origin.operator),
-    Key("output", TEXT, "the first that it has", lambda item: item.origin.output),
+    Key("node", str, "its name, or what states it", lambda item: item.origin.name),
+    Key("path", str, "its subgraph or inlined function; empty for the main graph", lambda item: item.origin.path),
+    Key("operator", str, of=lambda item: item.origin.operator),
+    Key("output", str, "the first that it has", lambda item: item.origin.output),
 )
 _NODE, _PATH, _OPERATOR, _ = ORIGIN
-REASON: Final = Key[Placed]("reason", TEXT)
+REASON: Final = Key[Placed]("reason", str)
 
 NODE: Final = Object[Placed](_NODE, _OPERATOR, _PATH, REASON, name="node")
 PLACE: Final = Object[Placed](*ORIGIN, REASON, name="place")

@@ -52,12 +52,13 @@ def _keys(properties: Mapping[str, Schema], above: str) -> tuple[list[str], list
     silent: list[str] = []
     found: list[tuple[str, str]] = []
     own, whole = _without_form(properties)
-    silent += [f"the keys of a {name}" for name in whole]
+    silent += [f"the keys of *{name}*" for name in whole]
     for key, item in own.items():
         end, inner = _inner(item)
         path = f"{above}{key}{end}"
         meaning = _meaning(item, inner)
-        below, more = _keys(inner["properties"], f"{path}.") if "properties" in inner else ([], [])
+        whole = "schema" not in inner.get("properties", {"schema": {}})  # else a document of its own
+        below, more = _keys(inner["properties"], f"{path}.") if whole else ([], [])
         if meaning or below or more:
             found += [(f"`{path}`", "; ".join(filter(None, (meaning, ", ".join(below))))), *more]
         else:
@@ -87,8 +88,8 @@ def _shared() -> dict[str, Schema]:
 def _forms() -> Iterator[tuple[str, str]]:
     for name, form in _shared().items():
         own, whole = _without_form(form["properties"])
-        told = [f"the keys of a {other}" for other in whole] + [_told(key, item) for key, item in own.items()]
-        yield name, ", ".join(told)
+        told = [f"the keys of *{other}*" for other in whole] + [_told(key, item) for key, item in own.items()]
+        yield f"*{name}*", ", ".join(told)
 
 
 def _told(key: str, item: Schema) -> str:
@@ -119,8 +120,7 @@ def _meaning(schema: Schema, inner: Schema) -> str:
     if named == "definitions":
         said = "the names of long dims that occur above, and their texts"
     elif named and named not in PLAIN:
-        form = f"{named}s" if "[]" in _inner(schema)[0] else f"a {named}"
-        said = f"{form}: {said}" if said else form
+        said = f"*{named}*: {said}" if said else f"*{named}*"
     words = [f"`{word}`" for word in inner.get("enum", ()) if word and f"`{word}`" not in said]
     return "; ".join(filter(None, (said, ", ".join(words)))).replace("|", "\\|")
 

@@ -22,6 +22,7 @@ from absint.lattices.logic.truth import YES
 from absint.lattices.shape import TOP_SHAPE, Shape, shape_of
 from absint.lattices.starred import place, with_size
 from absint.lattices.terms.expr import UNKNOWN_SIZE, Dim, Expr
+from absint.lattices.terms.kinds import SymbolKind
 from absint.lattices.value import Tensor
 from absint.transfer.caveats import not_empty, runs_as, runtime_needs, same_dims
 from absint.transfer.elements.conversion import element_type
@@ -311,7 +312,8 @@ def _require_broadcast_to(op: Op, shape: Shape, target: Shape, name: str) -> Non
         op.may_fail(f"{name} must broadcast to X")
         return
     empty = FALSE
-    if name == "B" and op.semantics != ONNX:  # onnxruntime takes a constant without elements for one that is left out
+    of_inputs = any(s.kind is SymbolKind.INPUT for dim in shape for s in (dim.symbols if isinstance(dim, Expr) else ()))
+    if name == "B" and op.semantics != ONNX and not of_inputs:  # a constant without elements is as one that is left out
         empty = disjunction(*(eq(dim, 0) for dim in shape.dims))
         if empty is not FALSE:
             op.may_fail("B must have elements unless it is a constant", unless=conjunction(*(ge(d, 1) for d in shape)))

@@ -8,6 +8,7 @@ from absint.lattices.dtype import DType
 from absint.lattices.logic.relation import FALSE, UNKNOWN_RELATION, conjunction, disjunction, eq, ge
 from absint.lattices.shape import Shape, shape_of
 from absint.lattices.terms.expr import UNKNOWN_SIZE, Dim, const, product
+from absint.lattices.terms.normal import ceildiv
 from absint.lattices.value import Tensor
 from absint.transfer.caveats import runtime_needs, same_dims
 from absint.transfer.op import Op
@@ -63,6 +64,7 @@ def pool_shape(op: Op) -> Shape:
     batch, channels, *spatial = (UNKNOWN_SIZE,) * rank if x.is_top else x.dims
     found = windows(op, [const(size) for size in kernel])
     _may_refuse_pads(op, found)
+    _may_refuse_to_crop(op, batch, spatial, found)
     _may_refuse_channels(op, batch, channels)
     ceil_mode = op.flag("ceil_mode")
     sizes = []
@@ -92,18 +94,29 @@ def _may_refuse_channels(op: Op, batch: Dim, channels: Dim) -> None:
 def _may_refuse_pads(op: Op, found: Sequence[Window]) -> None:
     left_out = op.ints("pads") or [] if op.string("auto_pad", "NOTSET") != "NOTSET" else []
     for value, window in zip(left_out, [*found, *found], strict=False):
-        if not 0 <= value < int(window.kernel):
-            op.runtime_requires(
-                FALSE, "onnxruntime pads a pool by less than the kernel, even where auto_pad ignores the pads"
-            )
+        reason = "onnxruntime pads a pool by less than the kernel, even where auto_pad ignores the pads"
+        if value >= int(window.kernel):
+            op.runtime_requires(FALSE, reason)
+        elif value < 0 and op.semantics != ONNX:
+            op.load_risk(reason)  # it infers the shape of a pool, and refuses negative pads where it knows the rank
     for window in found:
         kernel = int(window.kernel)
         if min(window.before, window.after) < 0:
             op.ill_formed(f"the pads of a pool must not be negative, found {op.ints('pads')}")
         if max(window.before, window.after) >= kernel:
             op.runtime_requires(FALSE, "onnxruntime pads a pool by less than the kernel")
-        if window.same and kernel < window.stride:
-            op.runtime_may_fail("onnxruntime does not crop a pool with SAME padding")
+
+
+def _may_refuse_to_crop(op: Op, batch: Dim, spatial: Sequence[Dim], found: Sequence[Window]) -> None:
+    """SAME padding with a stride above the kernel may have to crop, which the kernels of MLAS refuse."""
+    reason = "onnxruntime does not crop a pool with SAME padding"
+    plain = not op.rule.domain and op.dtype("X") is DType.FLOAT and all(window.dilation == 1 for window in found)
+    crops = op.name == "LpPool" or (op.name == "AveragePool" and op.version >= 19)
+    for size, window in zip(spatial, found, strict=True):
+        if window.same and int(window.span) < window.stride and not (plain and crops):
+            covered = (ceildiv(size, window.stride) - 1) * window.stride + window.span
+            fits = disjunction(eq(batch, 0), ge(covered, size))
+            op.runtime_requires(fits, reason) if plain else op.runtime_may_fail(reason, unless=fits)
 
 
 @rule("MaxUnpool", inputs="X I output_shape", outputs="output", complete=True)

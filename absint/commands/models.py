@@ -19,8 +19,8 @@ from absint.commands.codes import BAD_INPUT, worst
 from absint.commands.messages import say, tell
 from absint.commands.sizes import is_size, read_sizes, trimmed
 from absint.errors import AbsintError, ModelError, UsageError
+from absint.lattices.text.documents import Head
 from absint.lattices.text.escapes import excerpt, json_text
-from absint.lattices.text.forms import Head
 from absint.model.load import Loaded, load
 from absint.model.opening import MAX_FILE
 from absint.show.documents import ERROR

@@ -8,8 +8,9 @@ from typing import Final
 
 from absint.lattices.logic.relation import FALSE
 from absint.lattices.logic.truth import NO
+from absint.lattices.text.documents import Document, Head
 from absint.lattices.text.escapes import excerpt
-from absint.lattices.text.forms import INTEGER, SIZES, TEXT, TRUTH, Document, Head, Key, Object, keys_of, many
+from absint.lattices.text.forms import SIZES, Key, Object, keys_of, many
 from absint.runs.arrays import check_names, read_actual
 from absint.runs.row import Row, counted
 from absint.runs.shown_sizes import Sizes
@@ -115,12 +116,12 @@ COMPARISON: Final = Document[Comparison](
     "compare",
     1,
     "claims beside the tensors of a run (Result.compare)",
-    Key("ok", TRUTH, "no claim is wrong"),
+    Key("ok", bool, "no claim is wrong"),
     Key("binding", SIZES, "the sizes that the tensors show"),
-    Key("policy", TEXT, "the unsound policy; left out without one", lambda found: found.label, lambda f: f.label),
+    Key("policy", str, "the unsound policy; left out without one", lambda found: found.label, lambda f: f.label),
     Key("rows", many(Object(*_ROW)), "the claims, and the constraints that do not hold"),
-    Key("unchecked", many(TEXT), "claims that could not be compared, and why"),
-    Key("constraints", INTEGER, "how many hold"),
+    Key("unchecked", many(str), "claims that could not be compared, and why"),
+    Key("constraints", int, "how many hold"),
     head=("model",),
     head_of=lambda found: Head(found.model),
     defines=False,

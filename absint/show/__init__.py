@@ -1,6 +1,6 @@
 """The output of the commands. Nothing below imports it, and a command imports it when it prints.
 
-documents      the head of every JSON document; schemas/: its JSON Schemas
+documents      the head of documents about a result; schemas: the JSON Schemas of all documents
 summary        rows and totals of an analysis; text and document render them, tracing shows the history of a value
 requirements   what nodes require of the sizes of the inputs
 relations      relations and the nodes that state them, in one line each; clauses: those of a contract, in order

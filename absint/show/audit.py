@@ -7,8 +7,9 @@ from itertools import groupby
 from typing import Final
 
 from absint.jobs.auditing.audit import Audit, Judged, Judgement
+from absint.lattices.text.documents import Document
 from absint.lattices.text.escapes import plain
-from absint.lattices.text.forms import INTEGER, SECONDS, TEXT, Document, Key, Object, keys_of, many, tally
+from absint.lattices.text.forms import SECONDS, Key, Object, keys_of, many, tally
 from absint.show.relations import plural, sizes
 from absint.show.text import Line, aligned, wrapped
 
@@ -89,16 +90,16 @@ _PLACES, _RELATION, *_VERDICT = keys_of(
     because="the constraints behind a proof, what a run showed, or why there is no answer",
 )
 _AUDIT: Final = Object[Audit](
-    Key("source", TEXT, "who makes the claims"),
-    Key("failure", TEXT, "why the source failed; empty if it did not"),
-    Key("needs", TEXT, "what is missing for a verdict; empty if nothing is"),
+    Key("source", str, "who makes the claims"),
+    Key("failure", str, "why the source failed; empty if it did not"),
+    Key("needs", str, "what is missing for a verdict; empty if nothing is"),
     Key("seconds", SECONDS, "the time that the source took"),
     Key("judging", SECONDS, "the time that the judgement took"),
-    Key("dims", INTEGER, "dims of the main graph that the source speaks of"),
-    Key("resolved", INTEGER, "of these, dims that it gives, refuted ones left out"),
-    Key("solver_calls", INTEGER, "questions to Z3"),
+    Key("dims", int, "dims of the main graph that the source speaks of"),
+    Key("resolved", int, "of these, dims that it gives, refuted ones left out"),
+    Key("solver_calls", int, "questions to Z3"),
     Key("counts", tally(Judgement), "claims by judgement"),
-    Key("unconfirmed", INTEGER, "refuted by proof alone"),
+    Key("unconfirmed", int, "refuted by proof alone"),
     Key("claims", many(Object[Judged](_RELATION, _PLACES, *_VERDICT)), of=lambda audit: audit.judged),
 )
 AUDIT: Final = Document[Sequence[Audit]](

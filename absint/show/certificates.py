@@ -7,8 +7,9 @@ from collections.abc import Iterator
 from operator import attrgetter
 from typing import Final, NamedTuple, get_args
 
+from absint.lattices.text.documents import Document
 from absint.lattices.text.escapes import plain
-from absint.lattices.text.forms import COUNT, TEXT, Document, Key, Object, many, tally
+from absint.lattices.text.forms import COUNT, Key, Object, many, tally
 from absint.questions.certificates.certificate import Certificate, Standing
 from absint.questions.certificates.step import By
 from absint.show.text import Line, semantics, wrapped
@@ -66,8 +67,8 @@ _STANDING: Final = tally(
     trusted="are on trust: the word of absint",
 ).named("standing", "How many are certified, rest on something on trust, or are on trust themselves.")
 _TRUSTED: Final = Object[tuple[tuple[str, str], int]](
-    Key("operator", TEXT, of=lambda item: item[0][0]),
-    Key("reason", TEXT, of=lambda item: item[0][1]),
+    Key("operator", str, of=lambda item: item[0][0]),
+    Key("reason", str, of=lambda item: item[0][1]),
     Key("nodes", COUNT, of=lambda item: item[1]),
 )
 _COUNTS: Final = Object[Certificate](
@@ -75,16 +76,16 @@ _COUNTS: Final = Object[Certificate](
     Key("requirements", _STANDING, "what nodes require"),
     Key("defined", _STANDING, "what nodes say of numbers that they introduce: bounds on sizes that hang on data"),
     Key("queries", _STANDING, "relations of `--prove`"),
-    Key("unproved", many(TEXT), "relations of `--prove` that do not follow"),
+    Key("unproved", many(str), "relations of `--prove` that do not follow"),
     Key("on_trust", many(_TRUSTED), "nodes that are on trust, wholly or in part", lambda c: c.on_trust.most_common()),
 )
 CERTIFY: Final = Document[Written](
     "certify",
     1,
     "a certificate that was written (absint certify)",
-    Key("output", TEXT, "the folder", lambda written: written.folder),
+    Key("output", str, "the folder", lambda written: written.folder),
     Key("bytes", COUNT, "bytes of all files in it", lambda written: written.size),
-    Key("hash", TEXT, "the SHA-256 of the model", lambda written: written.certificate.sha256),
+    Key("hash", str, "the SHA-256 of the model", lambda written: written.certificate.sha256),
     Key("lemmas", COUNT, "files of lemmas in it", lambda written: len(written.certificate.lemmas)),
     Key(
         "steps",
@@ -97,7 +98,7 @@ CERTIFY: Final = Document[Written](
         "by what backs their claims",
         lambda written: Counter(step.by for step in written.certificate.steps),
     ),
-    *_COUNTS.spread(attrgetter("certificate")),
+    _COUNTS.spread(attrgetter("certificate")),
     defines=False,
 )
 

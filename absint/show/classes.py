@@ -6,9 +6,10 @@ from collections.abc import Iterator, Mapping, Sequence
 from operator import attrgetter
 from typing import Final, NamedTuple, TypeAlias
 
+from absint.lattices.text.documents import Document
 from absint.lattices.text.escapes import plain
-from absint.lattices.text.forms import INTEGER, Document, Key, Object, keys_of, many, one_of
-from absint.questions.proofs.equivalence import EQUALITIES, Distinct, Equalities, Place
+from absint.lattices.text.forms import Key, Object, keys_of, many, one_of
+from absint.questions.proofs.equivalence import PARTITION, Distinct, Equalities, Place
 from absint.result import Result
 from absint.show.documents import about
 from absint.show.relations import in_short, plural, sizes
@@ -106,8 +107,8 @@ CLASSES: Final = Document[Answer](
     2,
     "what is always equal (absint equal)",
     Key("what", one_of(*_WORDS)),
-    *EQUALITIES.spread(attrgetter("found")),
-    Key("undecided", INTEGER, "pairs kept apart because they were not decided", lambda answer: answer.found.undecided),
+    PARTITION.spread(attrgetter("found")),
+    Key("undecided", int, "pairs kept apart because they were not decided", lambda answer: answer.found.undecided),
     Key("assuming", many(CONSTRAINT), "numeric premises", lambda answer: answer.result.premises),
     Key(
         "distinct",

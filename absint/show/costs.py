@@ -9,23 +9,9 @@ from typing import TYPE_CHECKING, Final, TypeVar
 from absint.diagnostics import Severity
 from absint.errors import UsageError
 from absint.lattices.terms.expr import ONE_EXPR, Dim, Expr
+from absint.lattices.text.documents import Document
 from absint.lattices.text.escapes import plain
-from absint.lattices.text.forms import (
-    AMOUNT,
-    INTEGER,
-    SECONDS,
-    SIZES,
-    TEXT,
-    Document,
-    Key,
-    Kind,
-    Object,
-    by_name,
-    keys_of,
-    many,
-    maybe,
-    one_of,
-)
+from absint.lattices.text.forms import AMOUNT, SECONDS, SIZES, Key, Kind, Object, by_name, keys_of, many, maybe, one_of
 from absint.lattices.text.naming import Where
 from absint.questions.costs.cost import Cost, Parameters, Quantity, Ranked
 from absint.questions.costs.memory import SHORT, Live, Memory, Peak
@@ -230,11 +216,11 @@ _NO_TEXT: Final = "null without an expression"
 _MEMORY: Final = Object[Memory](
     Key("peak", _AMOUNT, _NO_TEXT),
     Key("at_most", _AMOUNT, _NO_TEXT, lambda memory: memory.bound),
-    Key("uncounted", many(TEXT)),
+    Key("uncounted", many(str)),
 )
 _PEAK: Final = Object[Peak](
-    Key("bytes", INTEGER),
-    Key("step", TEXT),
+    Key("bytes", int),
+    Key("step", str),
     Key("sum", _AMOUNT, _NO_TEXT),
     Key("live", many(Object(*keys_of(Live))), "the largest first"),
 )
@@ -244,23 +230,23 @@ _TYPICAL: Final = Object[_Costs](
     Key("run", maybe(Object(*keys_of(Totals)))),
 )
 _RANKED: Final = Object[Ranked](
-    Key("node", TEXT, of=lambda ranked: ranked.node.label),
-    Key("amount", INTEGER),
+    Key("node", str, of=lambda ranked: ranked.node.label),
+    Key("amount", int),
     Key("share", SECONDS),
     Key("macs", _AMOUNT, of=lambda ranked: ranked.node.macs),
     Key("flops", _AMOUNT, of=lambda ranked: ranked.node.flops),
     Key("bytes", _AMOUNT, of=lambda ranked: ranked.node.bytes),
-    Key("parameters", INTEGER, "elements of those among its inputs", lambda ranked: ranked.node.parameters),
+    Key("parameters", int, "elements of those among its inputs", lambda ranked: ranked.node.parameters),
     Key("runs", _AMOUNT, of=lambda ranked: ranked.node.runs),
 )
 _PARAMETERS: Final = Object[Parameters](
-    Key("dtype", TEXT), Key("elements", INTEGER), Key("bytes", maybe(INTEGER), "null: the type has no fixed size")
+    Key("dtype", str), Key("elements", int), Key("bytes", maybe(int), "null: the type has no fixed size")
 )
 COST: Final = Document[_Costs](
     "cost",
     2,
     "cost and memory (absint cost)",
-    Key("symbols", many(TEXT), of=lambda found: found.result.symbols),
+    Key("symbols", many(str), of=lambda found: found.result.symbols),
     Key("memory", _MEMORY, "of activations, in bytes"),
     Key("macs", _AMOUNT, "multiply-accumulates in a run", lambda found: found.cost.macs),
     Key("flops", _AMOUNT, "in a run", lambda found: found.cost.flops),
@@ -269,10 +255,10 @@ COST: Final = Document[_Costs](
     Key("typical", _TYPICAL, "numbers at `typical.sizes`", lambda found: found),
     Key("by", one_of("flops", "macs", "bytes")),
     Key("heaviest", many(_RANKED), "the nodes with the most of it"),
-    Key("without_rule", by_name(INTEGER), "operators that are not counted", lambda found: found.cost.without_rule),
-    Key("unsized", many(TEXT), "nodes whose arithmetic is not counted", lambda found: found.cost.unsized),
-    Key("unmoved", many(TEXT), "nodes whose bytes are not counted", lambda found: found.cost.unmoved),
-    Key("undecided", many(TEXT), "Ifs of which the larger branch is not known", lambda found: found.cost.undecided),
+    Key("without_rule", by_name(int), "operators that are not counted", lambda found: found.cost.without_rule),
+    Key("unsized", many(str), "nodes whose arithmetic is not counted", lambda found: found.cost.unsized),
+    Key("unmoved", many(str), "nodes whose bytes are not counted", lambda found: found.cost.unmoved),
+    Key("undecided", many(str), "Ifs of which the larger branch is not known", lambda found: found.cost.undecided),
 )
 
 

@@ -7,8 +7,9 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING, Final
 
 from absint.analyses.devices import Copy, Devices, Placement, Side
+from absint.lattices.text.documents import Document
 from absint.lattices.text.escapes import plain
-from absint.lattices.text.forms import AMOUNT, TEXT, Document, Key, Object, kind_of, many, maybe, one_of
+from absint.lattices.text.forms import AMOUNT, Key, Object, kind_of, many, maybe, one_of
 from absint.show.relations import plural
 from absint.show.text import Line, aligned, assumed, wrapped
 
@@ -71,9 +72,7 @@ DEVICES: Final = Document[Devices](
     Key(
         "nodes",
         many(
-            Object[Placement](
-                Key("node", TEXT), Key("side", kind_of(Side)), Key("reason", TEXT, "why it is on the host")
-            )
+            Object[Placement](Key("node", str), Key("side", kind_of(Side)), Key("reason", str, "why it is on the host"))
         ),
         "operators in execution order",
         lambda found: found.placements,
@@ -82,10 +81,10 @@ DEVICES: Final = Document[Devices](
         "copies",
         many(
             Object[Copy](
-                Key("value", TEXT, "its name, in a body with its path"),
-                Key("node", TEXT, "the node that computes it"),
+                Key("value", str, "its name, in a body with its path"),
+                Key("node", str, "the node that computes it"),
                 Key("to", one_of("host", "device")),
-                Key("readers", many(TEXT)),
+                Key("readers", many(str)),
                 Key("bytes", _AMOUNT, "null if unknown", _bytes),
             )
         ),

@@ -8,16 +8,12 @@ from typing import Any, Final, NamedTuple
 
 from absint.diagnostics import Diagnostic, Severity
 from absint.lattices.contents import Contents
+from absint.lattices.text.documents import Document
 from absint.lattices.text.escapes import Json
 from absint.lattices.text.forms import (
     DIM,
     ELEMENT,
-    INTEGER,
-    NUMBER,
     SIZES,
-    TEXT,
-    TRUTH,
-    Document,
     Key,
     Kind,
     Object,
@@ -65,7 +61,7 @@ def _shape(value: AnyTensor) -> Sequence[object] | None:
 
 
 CONTENTS: Final = Object[Any](
-    Key("shape", many(INTEGER), when=_is_whole),
+    Key("shape", many(int), when=_is_whole),
     Key("elements", many(ELEMENT), "row-major", when=_is_whole),
     Key("fill", ELEMENT, "all elements are this one", lambda c: c.elements[0], lambda c: c.shape is None),
     name="contents",
@@ -92,7 +88,7 @@ _KINDS: Final = ("tensor", "sparse_tensor", "sequence", "optional", "map", "unkn
 _INNER: Final = Kind[Value]({"$ref": "#/$defs/value"}, _write)
 _ELEMENT_VALUE: Final = Key[Any]("element", _INNER)
 _SHAPED: Final = (
-    Key[AnyTensor]("dtype", TEXT),
+    Key[AnyTensor]("dtype", str),
     Key[AnyTensor]("shape", maybe(many(DIM)), "null: the rank is unknown", _shape),
     Key[AnyTensor](
         "open_shape",
@@ -113,8 +109,8 @@ _VALUES: Final[Mapping[type, Object[Any]]] = {
     Tensor: _kind("tensor", *_SHAPED, Key("contents", CONTENTS, when=lambda value: value.contents is not None)),
     SparseTensor: _kind("sparse_tensor", *_SHAPED),
     SequenceOf: _kind("sequence", Key("length", DIM), _ELEMENT_VALUE),
-    OptionalOf: _kind("optional", Key("present", maybe(TRUTH)), _ELEMENT_VALUE),
-    MapOf: _kind("map", Key("key", TEXT), _ELEMENT_VALUE),
+    OptionalOf: _kind("optional", Key("present", maybe(bool)), _ELEMENT_VALUE),
+    MapOf: _kind("map", Key("key", str), _ELEMENT_VALUE),
 }
 _UNKNOWN: Final = _kind("unknown")
 _NEVER: Final = _kind("never computed")
@@ -137,7 +133,7 @@ def _value(row: _Port | Row | Change) -> Value:
     return row.value
 
 
-_PORT: Final = Object[_Port](Key("name", TEXT), VALUE.spread(_value))
+_PORT: Final = Object[_Port](Key("name", str), VALUE.spread(_value))
 
 # The document
 
@@ -158,43 +154,43 @@ _FRESH: Final = Object[FreshSymbol](
     )
 )
 _ELEMENT: Final = Object[InputElement](
-    Key("name", TEXT),
-    Key("input", TEXT),
-    Key("index", INTEGER, "row-major", lambda element: element.place),
-    Key("dtype", TEXT),
-    Key("bounds", many(maybe(INTEGER)), "of the type; 0 and 1 for a truth", lambda element: element.symbol.bounds),
+    Key("name", str),
+    Key("input", str),
+    Key("index", int, "row-major", lambda element: element.place),
+    Key("dtype", str),
+    Key("bounds", many(maybe(int)), "of the type; 0 and 1 for a truth", lambda element: element.symbol.bounds),
 )
 _TOTALS: Final = Object[Totals](
-    Key("values", INTEGER),
-    Key("values_of_unknown_rank", INTEGER, of=lambda found: found.unranked),
-    Key("dims", INTEGER),
-    Key("concrete", INTEGER),
-    Key("expression", INTEGER),
-    Key("unknown", INTEGER),
+    Key("values", int),
+    Key("values_of_unknown_rank", int, of=lambda found: found.unranked),
+    Key("dims", int),
+    Key("concrete", int),
+    Key("expression", int),
+    Key("unknown", int),
 )
 _DIAGNOSTIC: Final = Object[Diagnostic](
     Key("severity", one_of(Severity)),
-    Key("code", TEXT, "it does not change between versions"),
-    Key("where", TEXT, "the node, value or operator"),
-    Key("message", TEXT),
+    Key("code", str, "it does not change between versions"),
+    Key("where", str, "the node, value or operator"),
+    Key("message", str),
     Key("sizes", SIZES, "sizes that show it", lambda found: found.sizes or {}, lambda found: found.sizes is not None),
 )
 _DECLARED: Final = Kind[Any](maybe(DIM).schema, lambda dim, names: None if dim.is_unknown else names.json(dim), (DIM,))
 _TRUSTED: Final = Object[Trusted](
-    Key("where", TEXT, "the declaration in words of the model"),
+    Key("where", str, "the declaration in words of the model"),
     Key("shape", many(_DECLARED), "null: a dim in words of the author's own"),
 )
 _TRACED: Final = Object[Traced](
-    Key("value", TEXT, of=lambda history: history.place),
-    Key("node", TEXT),
-    Key("changes", many(Object[Change](Key("visit", INTEGER), VALUE.spread(_value)))),
+    Key("value", str, of=lambda history: history.place),
+    Key("node", str),
+    Key("changes", many(Object[Change](Key("visit", int), VALUE.spread(_value)))),
 )
-_TALLY: Final = Object[Tally](Key("runs", INTEGER, of=lambda tally: tally.count), Key("seconds", NUMBER))
+_TALLY: Final = Object[Tally](Key("runs", int, of=lambda tally: tally.count), Key("seconds", float))
 _TIMINGS: Final = Object[Timings](
-    Key("seconds", by_name(NUMBER), of=lambda found: {name: tally.seconds for name, tally in found.phases.items()}),
-    Key("visits", INTEGER),
-    Key("rules_run", INTEGER, of=lambda found: found.applications),
-    Key("remembered", NUMBER, "the share of visits that needed no rule"),
+    Key("seconds", by_name(float), of=lambda found: {name: tally.seconds for name, tally in found.phases.items()}),
+    Key("visits", int),
+    Key("rules_run", int, of=lambda found: found.applications),
+    Key("remembered", float, "the share of visits that needed no rule"),
     Key("rules", by_name(_TALLY)),
 )
 
@@ -208,14 +204,14 @@ ANALYZE: Final = Document[_Report](
     "analyze",
     2,
     "what an analysis found (absint analyze)",
-    Key("can_run", TRUTH, "false if some node must fail in every run", lambda told: told.result.can_run),
+    Key("can_run", bool, "false if some node must fail in every run", lambda told: told.result.can_run),
     Key(
         "policy",
-        Object(Key("name", TEXT), Key("sound", TRUTH), Key("summary", TEXT)),
+        Object(Key("name", str), Key("sound", bool), Key("summary", str)),
         "the unification policy",
         lambda told: told.result.policy,
     ),
-    Key("symbols", many(TEXT), "the sizes of the inputs", lambda told: told.result.symbols),
+    Key("symbols", many(str), "the sizes of the inputs", lambda told: told.result.symbols),
     Key(
         "elements",
         many(_ELEMENT),
@@ -238,15 +234,15 @@ ANALYZE: Final = Document[_Report](
         "values",
         many(
             Object[Row](
-                Key("path", TEXT), Key("name", TEXT), Key("operator", TEXT), Key("node", TEXT), VALUE.spread(_value)
+                Key("path", str), Key("name", str), Key("operator", str), Key("node", str), VALUE.spread(_value)
             )
         ),
         "computed values, those of subgraphs too",
         lambda told: computed(told.result),
     ),
     Key("totals", _TOTALS, of=lambda told: totals(told.result)),
-    Key("operators_without_rule", by_name(INTEGER), "how many nodes have one", lambda told: told.result.unruled),
-    Key("operators_inferred_by_schema", by_name(INTEGER), "how many nodes have one", lambda told: told.result.inferred),
+    Key("operators_without_rule", by_name(int), "how many nodes have one", lambda told: told.result.unruled),
+    Key("operators_inferred_by_schema", by_name(int), "how many nodes have one", lambda told: told.result.inferred),
     Key("diagnostics", many(_DIAGNOSTIC), of=lambda told: told.result.diagnostics),
     Key(
         "trusted",
@@ -262,7 +258,7 @@ ANALYZE: Final = Document[_Report](
     ),
     Key(
         "label",
-        TEXT,
+        str,
         "the unsound policy; left out for a sound one",
         lambda told: told.result.policy.label,
         lambda told: not told.result.policy.sound,
@@ -274,7 +270,7 @@ ANALYZE: Final = Document[_Report](
         lambda told: told.result.claims,
         lambda told: not told.result.policy.sound,
     ),
-    Key("missing", by_name(many(TEXT)), "with `--require`: what is missing", when=lambda told: told.missing),
+    Key("missing", by_name(many(str)), "with `--require`: what is missing", when=lambda told: told.missing),
     Key("trace", many(_TRACED), "with `--trace`: each visit that changes a value", when=lambda told: told.trace),
     Key("timings", _TIMINGS, "with `--timings`", _timings, when=lambda told: told.timings is not None),
     lines=True,

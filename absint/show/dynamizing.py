@@ -11,8 +11,9 @@ from typing import Final
 from absint.jobs.dynamizing.dynamize import Dynamized
 from absint.jobs.dynamizing.listing import Baked, Cause
 from absint.jobs.dynamizing.stacked import Compared
+from absint.lattices.text.documents import Document
 from absint.lattices.text.escapes import plain
-from absint.lattices.text.forms import SIZES, TEXT, TRUTH, Document, Key, Kind, Object, by_name, keys_of, many, maybe
+from absint.lattices.text.forms import SIZES, Key, Kind, Object, by_name, keys_of, many, maybe
 from absint.show.checks import listed
 from absint.show.relations import by_nodes, plural
 from absint.show.text import Line, wrapped
@@ -112,33 +113,33 @@ def _contract(found: Dynamized, width: int) -> Iterator[Line]:
 _SAID: Final = Kind[str]({"type": ["string", "null"]}, lambda text, names: text or None)
 """Null for an empty text."""
 _CONSTANT: Final = Object[Baked](
-    Key("node", TEXT, "the node that uses it"),
-    Key("operator", TEXT),
-    Key("constant", TEXT, "the value that the node reads"),
-    Key("operand", TEXT, "the input of the node, by its formal name"),
-    Key("place", TEXT, "as `target[0]`, or `shape(table)[1]` for an axis of the constant"),
-    Key("old", TEXT),
-    Key("new", TEXT, "what it should be; several with `or` if nothing decides"),
+    Key("node", str, "the node that uses it"),
+    Key("operator", str),
+    Key("constant", str, "the value that the node reads"),
+    Key("operand", str, "the input of the node, by its formal name"),
+    Key("place", str, "as `target[0]`, or `shape(table)[1]` for an axis of the constant"),
+    Key("old", str),
+    Key("new", str, "what it should be; several with `or` if nothing decides"),
     Key("written", _SAID, "how it was rewritten, or null"),
     Key("problem", _SAID, "why it was not rewritten, or null"),
-    Key("is_open", TRUTH, "it may mean several sizes, and nothing decides which"),
+    Key("is_open", bool, "it may mean several sizes, and nothing decides which"),
 )
 _CLAUSE: Final = Object[Clause](
-    Key("relation", TEXT),
+    Key("relation", str),
     Key(
-        "nodes", many(TEXT), "those that impose it", lambda clause: dict.fromkeys(str(c.origin) for c in clause.because)
+        "nodes", many(str), "those that impose it", lambda clause: dict.fromkeys(str(c.origin) for c in clause.because)
     ),
 )
 _CONTRACT: Final = Object[Contract](
-    Key("possible", maybe(TRUTH), "some size meets all clauses; null if undecided"),
-    Key("reason", TEXT, "the limit that was reached, or empty"),
+    Key("possible", maybe(bool), "some size meets all clauses; null if undecided"),
+    Key("reason", str, "the limit that was reached, or empty"),
     Key("clauses", many(_CLAUSE)),
     name="legal",
 )
 _ROWS: Final = Object[Compared](
-    Key("reason", TEXT, "why nothing was compared; empty if something was"),
-    Key("differing", many(TEXT), "outputs that hold other rows than single runs"),
-    Key("without_rows", many(TEXT), "outputs that were not compared"),
+    Key("reason", str, "why nothing was compared; empty if something was"),
+    Key("differing", many(str), "outputs that hold other rows than single runs"),
+    Key("without_rows", many(str), "outputs that were not compared"),
 )
 _CAUSE: Final = keys_of(Cause, node="the node that imposes it", at="the node where the search ended")
 
@@ -147,19 +148,19 @@ DYNAMIZED: Final = Document[Dynamized](
     1,
     "sizes made symbolic (absint dynamize)",
     Key("sizes", SIZES, "the old size of each new symbol"),
-    Key("axes", by_name(by_name(TEXT)), "by input: the axes that became symbols, with these"),
-    Key("fixed", TRUTH, "constants were rewritten"),
+    Key("axes", by_name(by_name(str)), "by input: the axes that became symbols, with these"),
+    Key("fixed", bool, "constants were rewritten"),
     Key("written", _SAID, "the file that was written, or null", lambda found: found.path),
     Key("constants", many(_CONSTANT), "constants that hold an old size", lambda found: found.baked),
     Key("causes", many(Object(*_CAUSE)), "requirements that no constant explains"),
     Key("legal", _CONTRACT, "the contract of the model, or of the copy", lambda found: found.contract),
     Key("legal_before", _CONTRACT, "the contract with the old constants", lambda found: found.before),
-    Key("differing", many(TEXT), "values not proved to have the same shape at the old sizes as before"),
+    Key("differing", many(str), "values not proved to have the same shape at the old sizes as before"),
     Key("refusal", _SAID, "why constants were to be rewritten and were not, or null"),
     Key("rows", by_name(_ROWS), "for each batch: runs on stacked rows beside runs on single ones"),
-    Key("taken", many(TEXT), "initialisers that were inputs too, whose values are shapes: constants of the copy"),
-    Key("left_out", many(TEXT), "types not written: the file would not load, or would compute something else"),
-    Key("unchecked", TEXT, "why nobody knows whether the file loads where the model does; empty if it does"),
+    Key("taken", many(str), "initialisers that were inputs too, whose values are shapes: constants of the copy"),
+    Key("left_out", many(str), "types not written: the file would not load, or would compute something else"),
+    Key("unchecked", str, "why nobody knows whether the file loads where the model does; empty if it does"),
     defines=False,
 )
 

@@ -6,8 +6,9 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Final
 
+from absint.lattices.text.documents import Document, Head
 from absint.lattices.text.escapes import Json, plain
-from absint.lattices.text.forms import TEXT, TRUTH, Document, Head, Key, Kind, many, maybe
+from absint.lattices.text.forms import Key, Kind, many, maybe
 from absint.lattices.text.naming import Where
 from absint.questions.sizes.outcomes import CHECK, Check
 from absint.runs.comparison import COMPARISON, Comparison
@@ -123,11 +124,11 @@ FED: Final = Document[Fed](
     "check-feeds",
     1,
     "claims beside the arrays of a file (absint check --feeds)",
-    Key("feeds", TEXT, "the file", lambda fed: fed.path),
-    Key("ok", TRUTH, "nothing is wrong"),
-    Key("ran", TRUTH, "a run succeeded"),
-    Key("failed", TEXT, "why a run failed, or empty"),
-    Key("differing", many(TEXT), "arrays in the file for which the run computes something else"),
+    Key("feeds", str, "the file", lambda fed: fed.path),
+    Key("ok", bool, "nothing is wrong"),
+    Key("ran", bool, "a run succeeded"),
+    Key("failed", str, "why a run failed, or empty"),
+    Key("differing", many(str), "arrays in the file for which the run computes something else"),
     Key(
         "check",
         Kind(_CHECK.schema, _check, _CHECK.parts),

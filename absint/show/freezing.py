@@ -12,22 +12,10 @@ from absint.jobs.freezing.fewest import Fewest
 from absint.jobs.freezing.freeze import Frozen
 from absint.jobs.freezing.sizes import IllegalSizesError
 from absint.lattices.logic.relation import FALSE
+from absint.lattices.text.documents import Document
 from absint.lattices.text.escapes import plain
-from absint.lattices.text.forms import (
-    AMOUNT,
-    INTEGER,
-    SIZES,
-    TEXT,
-    TRUTH,
-    Document,
-    Key,
-    Kind,
-    Object,
-    by_name,
-    many,
-    maybe,
-)
-from absint.questions.sizes.neighbours import NEAREST
+from absint.lattices.text.forms import AMOUNT, SIZES, Key, Kind, Object, by_name, many, maybe
+from absint.questions.sizes.neighbours import NEIGHBOURS
 from absint.questions.sizes.outcomes import FAILURE
 from absint.show.checks import failing, listed
 from absint.show.documents import about
@@ -162,7 +150,7 @@ _CLAUSE: Final = Kind[Clause]({"type": "string"}, lambda clause, names: brief(cl
 _SHAPE: Final = maybe(many(AMOUNT))
 _VALUES: Final = many(
     Object[DynamicValue](
-        Key("name", TEXT),
+        Key("name", str),
         Key("shape", _SHAPE, "null: the rank is unknown", lambda value: value.dims),
         Key(
             "open_shape",
@@ -171,7 +159,8 @@ _VALUES: Final = many(
             lambda value: value.open_dims or (),
             when=lambda value: value.open_dims is not None,
         ),
-        Key("causes", many(TEXT), "the symbols and nodes that it depends on"),
+        Key("causes", many(str), "the symbols and nodes that it depends on"),
+        name="dynamic",
     )
 )
 _TITLE: Final = "a model at fixed sizes (absint freeze)"
@@ -182,52 +171,52 @@ FROZEN: Final = Document[Frozen](
     "freeze",
     2,
     _TITLE,
-    Key("written", TRUTH, _WRITTEN, lambda found: True),
-    Key("output", TEXT, "its file", lambda found: found.path),
+    Key("written", bool, _WRITTEN, lambda found: True),
+    Key("output", str, "its file", lambda found: found.path),
     Key("sizes", SIZES, "the sizes that were given, or tried", lambda found: found.given),
     Key("derived", SIZES, "those of other symbols that follow"),
-    Key("nodes_before", INTEGER, f"nodes of the model, {_NODES}"),
-    Key("nodes", INTEGER, f"nodes of the copy, {_NODES}"),
-    Key("folded", INTEGER, "constants in place of nodes"),
-    Key("inlined", INTEGER, "Ifs that became a branch"),
-    Key("dropped", many(TEXT), "initialisers that are gone"),
-    Key("removed", many(TEXT), "inputs whose elements are given: the copy does not have them"),
-    Key("bytes_before", INTEGER, "of the model"),
-    Key("bytes", INTEGER, "of the copy"),
-    Key("calls", INTEGER, "function calls in the copy"),
-    Key("static", TRUTH, "every size is a number", lambda found: found.is_static),
+    Key("nodes_before", int, f"nodes of the model, {_NODES}"),
+    Key("nodes", int, f"nodes of the copy, {_NODES}"),
+    Key("folded", int, "constants in place of nodes"),
+    Key("inlined", int, "Ifs that became a branch"),
+    Key("dropped", many(str), "initialisers that are gone"),
+    Key("removed", many(str), "inputs whose elements are given: the copy does not have them"),
+    Key("bytes_before", int, "of the model"),
+    Key("bytes", int, "of the copy"),
+    Key("calls", int, "function calls in the copy"),
+    Key("static", bool, "every size is a number", lambda found: found.is_static),
     Key("outputs", _VALUES, "outputs with a size that is no number", lambda found: found.dynamic.outputs),
     Key("inner", _VALUES, "inner values with one", lambda found: found.dynamic.inner),
     Key("clauses", many(_CLAUSE), "what symbols without a size must meet"),
     Key("doubts", many(DOUBT), "nodes that may fail", lambda found: found.possible_failures),
-    Key("without_trip", many(TEXT), "outputs whose sizes differ if a loop makes no trip"),
-    Key("left_out", many(TEXT), "types that were not written"),
-    Key("weights_elsewhere", many(TEXT), "files to copy or link beside the copy"),
-    Key("unchecked", TEXT, "why it is not known whether the copy loads; empty if it does wherever the model does"),
-    Key("definitions", by_name(TEXT), "the names of long dims, and their texts", lambda f: f.dynamic.definitions),
+    Key("without_trip", many(str), "outputs whose sizes differ if a loop makes no trip"),
+    Key("left_out", many(str), "types that were not written"),
+    Key("weights_elsewhere", many(str), "files to copy or link beside the copy"),
+    Key("unchecked", str, "why it is not known whether the copy loads; empty if it does wherever the model does"),
+    Key("definitions", by_name(str), "the names of long dims, and their texts", lambda f: f.dynamic.definitions),
     defines=False,
 )
 REFUSED: Final = Document[IllegalSizesError](
     "freeze",
     2,
     _TITLE,
-    Key("written", TRUTH, _WRITTEN, lambda error: False),
+    Key("written", bool, _WRITTEN, lambda error: False),
     Key("sizes", SIZES),
     Key("failure", FAILURE, "for illegal sizes"),
-    Key("nearest", maybe(Object(*NEAREST.keys)), "for illegal sizes; null unless every symbol has a size"),
+    Key("nearest", maybe(NEIGHBOURS), "for illegal sizes; null unless every symbol has a size"),
     defines=False,
 )
 FEWEST: Final = Document[Fewest](
     "freeze",
     2,
     _TITLE,
-    Key("written", TRUTH, _WRITTEN, lambda found: False),
-    Key("choices", many(many(TEXT)), "without sizes: the smallest sets of symbols to fix"),
-    Key("follow", by_name(TEXT), "symbols that follow"),
-    Key("unused", many(TEXT), "symbols on which no computed size depends"),
+    Key("written", bool, _WRITTEN, lambda found: False),
+    Key("choices", many(many(str)), "without sizes: the smallest sets of symbols to fix"),
+    Key("follow", by_name(str), "symbols that follow"),
+    Key("unused", many(str), "symbols on which no computed size depends"),
     Key("by_data", _VALUES, "values that stay dynamic at `sizes`"),
     Key("sizes", SIZES),
-    Key("reason", TEXT, "why fewer symbols may be enough"),
+    Key("reason", str, "why fewer symbols may be enough"),
     defines=False,
 )
 

@@ -10,7 +10,8 @@ from absint.diagnostics import Severity
 from absint.jobs.linting import FileReport, Finding, LintResult
 from absint.jobs.linting.codes import RULES, LintRule
 from absint.jobs.linting.finding import FINDING, fingerprints
-from absint.lattices.text.forms import INTEGER, TEXT, Document, Key, Object, many, tally
+from absint.lattices.text.documents import Document
+from absint.lattices.text.forms import Key, Object, many, tally
 from absint.show.text import Line
 
 _STYLES: Final = {Severity.ERROR: "bold red", Severity.WARNING: "yellow", Severity.INFO: "dim"}
@@ -82,12 +83,12 @@ def _property(text: str) -> str:
 
 
 _FINDING: Final = Object[tuple[Finding, str]](
-    *FINDING.spread(itemgetter(0)),
-    Key("fingerprint", TEXT, "stays the same while the rule and the place do", lambda pair: pair[1]),
+    FINDING.spread(itemgetter(0)),
+    Key("fingerprint", str, "stays the same while the rule and the place do", lambda pair: pair[1]),
 )
 _FILE: Final = Object[FileReport](
-    Key("model", TEXT, "its path", lambda file: file.path),
-    Key("in_baseline", INTEGER, "findings that were left out", lambda file: file.hidden),
+    Key("model", str, "its path", lambda file: file.path),
+    Key("in_baseline", int, "findings that were left out", lambda file: file.hidden),
     Key(
         "findings",
         many(_FINDING),
@@ -100,7 +101,7 @@ LINT: Final = Document[LintResult](
     1,
     "one gate for many models (absint lint)",
     Key("counts", tally(Severity), "findings by severity"),
-    Key("stale", INTEGER, "findings of the baseline that are gone"),
+    Key("stale", int, "findings of the baseline that are gone"),
     Key("models", many(_FILE), "in the order of the files", lambda result: result.files),
     head=(),
     defines=False,

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from typing import Final
 
-from absint.lattices.text.forms import TEXT, TRUTH, Document, Key, Object, many
+from absint.lattices.text.documents import Document
+from absint.lattices.text.forms import Key, Object, many
 from absint.lattices.unify import POLICIES, UnificationPolicy
 from absint.show.text import Line, aligned
 
@@ -21,7 +22,7 @@ def _soundness(policy: UnificationPolicy) -> str:
 
 
 _POLICY: Final = Object[UnificationPolicy](
-    Key("name", TEXT), Key("sound", TRUTH, "its claims hold in every run"), Key("summary", TEXT)
+    Key("name", str), Key("sound", bool, "its claims hold in every run"), Key("summary", str)
 )
 DOCUMENT: Final = Document[Iterable[UnificationPolicy]](
     "policies",

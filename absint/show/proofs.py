@@ -7,21 +7,9 @@ from typing import TYPE_CHECKING, Final
 
 from absint.lattices.logic.relation import FALSE, TRUE, UNKNOWN_RELATION
 from absint.lattices.text import TextError, parse_relation
+from absint.lattices.text.documents import Document
 from absint.lattices.text.escapes import plain
-from absint.lattices.text.forms import (
-    INTEGER,
-    RELATION,
-    SECONDS,
-    SIZES,
-    TEXT,
-    TRUTH,
-    Document,
-    Key,
-    Object,
-    many,
-    maybe,
-    one_of,
-)
+from absint.lattices.text.forms import RELATION, SECONDS, SIZES, Key, Object, many, maybe, one_of
 from absint.lattices.text.naming import Where
 from absint.show.documents import about
 from absint.show.relations import brief, plural, sizes, stated
@@ -127,7 +115,7 @@ def summary(proofs: Sequence[Proof]) -> Iterator[Line]:
 
 
 _PROOF: Final = Object[Proof](
-    Key("query", TEXT, "as it was asked", lambda proof: proof.text),
+    Key("query", str, "as it was asked", lambda proof: proof.text),
     Key("verdict", one_of(Verdict)),
     Key("relation", RELATION, "the query over symbols"),
     Key("given", one_of("run", "inputs", "declared"), "what was taken for granted"),
@@ -135,12 +123,12 @@ _PROOF: Final = Object[Proof](
     Key("assuming", many(CONSTRAINT), "numeric premises that it rests on"),
     Key("counterexample", maybe(SIZES), "sizes of the inputs; null without any"),
     Key("invented", SIZES, "data-dependent numbers of the counterexample"),
-    Key("confirmed", TRUTH, "a run took place (`--confirm`)"),
+    Key("confirmed", bool, "a run took place (`--confirm`)"),
     Key("evidence", maybe(one_of("rules", "run")), "null unless refuted", lambda proof: proof.evidence or None),
-    Key("reason", TEXT, "why it is not decided or not entailed"),
-    Key("premises_shown_consistent", maybe(TRUTH), "the premises can hold together"),
-    Key("tier", TEXT, "what decided it"),
-    Key("asked", INTEGER, "questions to Z3"),
+    Key("reason", str, "why it is not decided or not entailed"),
+    Key("premises_shown_consistent", maybe(bool), "the premises can hold together"),
+    Key("tier", str, "what decided it"),
+    Key("asked", int, "questions to Z3"),
     Key("seconds", SECONDS),
 )
 PROVE: Final = Document[Sequence[Proof]](

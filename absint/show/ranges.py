@@ -11,8 +11,9 @@ from absint.analyses.ranges import RangeFinding, Ranges
 from absint.analyses.ranges.findings import Certainty
 from absint.analyses.ranges.rules import Kind
 from absint.lattices.domains import Span
+from absint.lattices.text.documents import Document
 from absint.lattices.text.escapes import plain
-from absint.lattices.text.forms import NUMBER, TEXT, TRUTH, Document, Key, Object, kind_of, many, maybe
+from absint.lattices.text.forms import Key, Object, kind_of, many, maybe
 from absint.show.documents import about
 from absint.show.relations import plural
 from absint.show.text import Line, aligned, assumed, wrapped
@@ -69,9 +70,9 @@ def _finite(end: float) -> float | None:
 
 
 _SPAN: Final = Object[Span](
-    Key("least", maybe(NUMBER), "null if it has none", lambda span: _finite(span.lo)),
-    Key("most", maybe(NUMBER), "null if it has none", lambda span: _finite(span.hi)),
-    Key("nan", TRUTH, "it may be NaN"),
+    Key("least", maybe(float), "null if it has none", lambda span: _finite(span.lo)),
+    Key("most", maybe(float), "null if it has none", lambda span: _finite(span.hi)),
+    Key("nan", bool, "it may be NaN"),
 )
 
 
@@ -93,12 +94,12 @@ RANGES: Final = Document[_Found](
     "ranges",
     1,
     "ranges of values and what can go wrong (absint ranges)",
-    Key("values", many(Object[_Value](Key("value", TEXT, "its name, in a body with its path"), _SPAN.spread(_span)))),
+    Key("values", many(Object[_Value](Key("value", str, "its name, in a body with its path"), _SPAN.spread(_span)))),
     Key(
         "findings",
         many(
             Object[RangeFinding](
-                Key("node", TEXT),
+                Key("node", str),
                 Key("kind", kind_of(Kind)),
                 Key("certainty", kind_of(Certainty)),
                 Key("found", _SPAN, "what the value can be"),

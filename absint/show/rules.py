@@ -8,23 +8,9 @@ from itertools import groupby
 from operator import attrgetter, itemgetter
 from typing import Final, NamedTuple
 
+from absint.lattices.text.documents import Document
 from absint.lattices.text.escapes import plain
-from absint.lattices.text.forms import (
-    COUNT,
-    INTEGER,
-    NUMBER,
-    TEXT,
-    TRUTH,
-    Document,
-    Key,
-    Kind,
-    Object,
-    by_name,
-    keys_of,
-    many,
-    one_of,
-    tally,
-)
+from absint.lattices.text.forms import COUNT, Key, Kind, Object, by_name, keys_of, many, one_of, tally
 from absint.research.obligations import obligation
 from absint.research.obligations.obligation import Gap, Obligation
 from absint.research.obligations.record import Decided, Record, counts, distinct, status
@@ -180,12 +166,12 @@ def _verdict(aspect: str, says: str) -> Key[Sequence[Record]]:
     return Key(aspect, one_of(*VERDICTS, None), says, lambda records: status(records, *ASPECTS[aspect]))
 
 
-_TIMES: Final = by_name(NUMBER)
+_TIMES: Final = by_name(float)
 _, *_OBLIGATION, _ = keys_of(Obligation, instance="inputs and attributes of the node", claim="in words")
 _, *_GAP = keys_of(Gap, instance="inputs and attributes of the node")
 _CLAIM: Final = Object[Decided](
-    *Object[Obligation](*_OBLIGATION).spread(attrgetter("obligation")),
-    Key("sizes", TEXT, "where the claim is false; empty if that is not known"),
+    Object[Obligation](*_OBLIGATION).spread(attrgetter("obligation")),
+    Key("sizes", str, "where the claim is false; empty if that is not known"),
     Key(
         "verdicts",
         by_name(one_of(*VERDICTS)),
@@ -216,15 +202,15 @@ _PROVED: Final = Object[Sequence[Record]](
     ),
 )
 _OPERATOR: Final = Object[tuple[Ruled, Sequence[Record] | None]](
-    *Object[Ruled](
-        Key("operator", TEXT),
-        Key("domain", TEXT),
-        Key("versions", many(INTEGER), "versions at which the schema changed, ascending"),
-        Key("specified", many(INTEGER), "those that have a specification"),
+    Object[Ruled](
+        Key("operator", str),
+        Key("domain", str),
+        Key("versions", many(int), "versions at which the schema changed, ascending"),
+        Key("specified", many(int), "those that have a specification"),
         Key("instances", COUNT, "nodes at which the newest specified version is compared"),
-        Key("complete", TRUTH, "the rule promises that its requirements are sufficient"),
+        Key("complete", bool, "the rule promises that its requirements are sufficient"),
     ).spread(itemgetter(0)),
-    *_PROVED.spread(itemgetter(1), lambda pair: pair[1] is not None),
+    _PROVED.spread(itemgetter(1), lambda pair: pair[1] is not None),
 )
 RULES: Final = Document[Ruling](
     "rules",

@@ -17,7 +17,7 @@ from absint.lattices.logic.relation import (
     truth_of,
 )
 from absint.lattices.records import NamedTuple
-from absint.lattices.terms.expr import Dim, Expr, Symbol
+from absint.lattices.terms.expr import ZERO_EXPR, Dim, Expr, Symbol
 from absint.lattices.terms.kinds import SymbolKind
 from absint.lattices.terms.sign import nonneg
 from absint.lattices.value import Tensor, Value
@@ -28,6 +28,7 @@ from absint.program.nodes import Node
 from absint.program.steps import LoopBody
 from absint.shapes.branches import condition_of
 from absint.shapes.inputs import Inputs
+from absint.shapes.loops.body import BodySymbols
 from absint.shapes.names import more_names
 from absint.shapes.rounds import Round
 from absint.shapes.summaries import RuleSummary
@@ -125,12 +126,23 @@ class Recorder:
             guard = TRUE  # stronger than necessary
         if varies or guard is UNKNOWN_RELATION or self._varies(node, guard):
             if role == "required":
+                self._in_first_trip(node, relation, guard, reason)
                 self.may_fail(node, reason)
             elif role == "assumed" and any(map(_is_of_a_node, relation.symbols)):
                 self.may_fail(node, f"taken for granted of what changes from trip to trip: {reason}")
             return
         needed = bool(self._needed[node])
         self.constraints.append(Constraint(relation, guard, self.origin(node), _role(role), reason, needed))
+
+    def _in_first_trip(self, node: int, relation: Relation, guard: Relation, reason: str) -> None:
+        """Record what a requirement that changes from trip to trip says of the first one, if that is known outside."""
+        loops = list(self._loops(self._nodes[node]))
+        trips = {BodySymbols(loop).iteration for loop in loops}.intersection(relation.symbols)
+        first = relation.substitute(dict.fromkeys(trips, ZERO_EXPR)) if trips else TRUE
+        known = first is not TRUE and guard is not UNKNOWN_RELATION
+        if known and not self._varies(node, first) and not self._varies(node, guard):
+            needed = bool(self._needed[node])
+            self.constraints.append(Constraint(first, guard, self.origin(node), "required", reason, needed))
 
     def may_fail(self, node: int, reason: str, unless: Relation = FALSE) -> None:
         """The node may fail, whatever constraints say."""
@@ -198,10 +210,8 @@ class Recorder:
             return True
         if self._nodes[node].gate < 0:
             return False
-        places = [place for s in relation.symbols if (place := s.origin_node) is not None]
-        return bool(places) and any(
-            loop.first <= place <= loop.last for loop in self._loops(self._nodes[node]) for place in places
-        )
+        loops = list(self._loops(self._nodes[node]))
+        return bool(loops) and any(_begins_in(symbol, loops) for symbol in relation.symbols)
 
     def _loops(self, item: Node) -> Iterator[LoopBody]:
         while item.gate >= 0:
@@ -217,6 +227,11 @@ class Recorder:
             output = next(filter(None, item.outputs), "")
             found = self._origins[node] = Origin(node, str(item.path), item.name, item.operator, output)
         return found
+
+
+def _begins_in(symbol: Symbol, loops: Sequence[LoopBody]) -> bool:
+    place = symbol.origin_node
+    return place is not None and any(loop.first <= place <= loop.last for loop in loops)
 
 
 def _is_of_a_node(symbol: Symbol) -> bool:

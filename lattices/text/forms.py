@@ -1,18 +1,12 @@
-"""JSON documents, each declared once: what is written and its JSON Schema come from the same lines.
+"""JSON of records, declared once: what is written and its JSON Schema come from the same lines.
 
 A *kind* writes a value as JSON and says which JSON it writes. An *object* is the kind of a record: its keys, each with
 a kind, a meaning, and where in the record its value stands (the attribute of that name, if nothing else is said). A
-*document* is an object that says its form, the version of absint, and which model it is about.
+*document* (`documents`) is an object that stands alone.
 
-    NEIGHBOUR = Object[Neighbour](Key("size", maybe(INTEGER), "null: none was found"), Key("proved", TRUTH))
-    ALONE = Object[Alone](Key("symbol", TEXT), Key("below", NEIGHBOUR), Key("above", NEIGHBOUR))
+    NEIGHBOUR = Object[Neighbour](Key("size", maybe(int), "null: none was found"), Key("proved", bool))
+    ALONE = Object[Alone](Key("symbol", str), Key("below", NEIGHBOUR), Key("above", NEIGHBOUR))
     NEAREST = Document[Nearest]("nearest", 1, "the nearest legal sizes", Key("alone", many(ALONE)))
-
-    NEAREST.text(found)       the document
-    json_schema(NEAREST)      its JSON Schema; an object with a name stands under `$defs` there
-
-Within a version keys may be added, but none changes its meaning or goes away, so a schema allows keys that it does not
-name.
 """
 
 from __future__ import annotations
@@ -26,7 +20,6 @@ from typing import (
     Final,
     Generic,
     Literal,
-    NamedTuple,
     TypeVar,
     Union,
     cast,
@@ -34,22 +27,19 @@ from typing import (
     get_origin,
     get_type_hints,
     is_typeddict,
+    overload,
 )
 
 from absint.lattices.logic.relation import Relation
 from absint.lattices.terms.expr import Dim
-from absint.lattices.text.escapes import Json, json_text
-from absint.lattices.text.naming import Naming, Where
-from absint.version import VERSION
+from absint.lattices.text.escapes import Json
+from absint.lattices.text.naming import Where
 
 T = TypeVar("T")
 Value = TypeVar("Value", contravariant=True)
 Subject = TypeVar("Subject", contravariant=True)
 Outer = TypeVar("Outer")
 Schema = dict[str, Json]
-HeadKey = Literal["model", "assume", "semantics"]
-
-DIALECT: Final = "https://json-schema.org/draft/2020-12/schema"
 
 
 class Kind(Generic[Value]):
@@ -61,34 +51,31 @@ class Kind(Generic[Value]):
         self.write = write
         self.parts = tuple(parts)
         """The kinds that the schema is made of."""
+        self.name = ""
+        """The name under `$defs`, if it stands there; then the schema refers to it, and this is what stands there:"""
+        self.definition = schema
 
     def named(self, name: str, says: str = "") -> Kind[Value]:
         """The same kind, which stands under `$defs` in schemas."""
-        return _Named(name, _described(self.schema, says), self.write, self.parts)
-
-
-class _Named(Kind[Value]):
-    def __init__(
-        self, name: str, schema: Schema, write: Callable[[Value, Where], Json], parts: Iterable[Kind[Any]]
-    ) -> None:
-        super().__init__({"$ref": f"#/$defs/{name}"}, write, parts)
-        self.name = name
-        self.definition = schema
+        kind = Kind({"$ref": f"#/$defs/{name}"}, self.write, self.parts)
+        kind.name, kind.definition = name, _described(self.schema, says)
+        return kind
 
 
 class Key(Generic[Subject]):
-    """A key of an object: its kind, what it means, where its value stands, and when it is there (always)."""
+    """A key of an object: its kind (`str`, `int`, ... for plain ones), what it means, where its value stands (the
+    attribute of its name), and when it is there (always)."""
 
     def __init__(
         self,
         name: str,
-        kind: Kind[T],
+        kind: Kind[T] | type[object],
         says: str = "",
         of: Callable[[Subject], T] | None = None,
         when: Callable[[Subject], object] | None = None,
     ) -> None:
         self.name = name
-        self.kind: Kind[Any] = kind
+        self.kind = _of(kind)
         self.says = says
         self.of: Callable[[Subject], Any] = of or attrgetter(name)
         self.when = when
@@ -97,9 +84,14 @@ class Key(Generic[Subject]):
 class Filled(Key[Subject]):
     """A key that is left out if its value is empty."""
 
-    def __init__(self, name: str, kind: Kind[T], says: str = "", of: Callable[[Subject], T] | None = None) -> None:
+    def __init__(
+        self, name: str, kind: Kind[T] | type[object], says: str = "", of: Callable[[Subject], T] | None = None
+    ) -> None:
         super().__init__(name, kind, says, of)
         self.when = self.of
+
+
+_Step = tuple[str, Callable[[Any, Where], Json], Callable[[Any], Any], Callable[[Any], object] | None]
 
 
 class Object(Kind[Subject]):
@@ -111,7 +103,9 @@ class Object(Kind[Subject]):
         """Those of parts too."""
         self.required: set[str] = set()
         """The names of keys that are always there."""
-        self._steps: list[tuple[str, Callable[[Any, Where], Json], Callable[[Subject], Any], Callable[..., object] | None]]
+        self._steps: list[
+            tuple[str, Callable[[Any, Where], Json], Callable[[Subject], Any], Callable[..., object] | None]
+        ]
         self._steps = []
         for key in keys:
             if isinstance(key, Part):
@@ -125,12 +119,12 @@ class Object(Kind[Subject]):
         self._describe(name, says)
 
     def _describe(self, name: str, says: str) -> None:
-        self.name = name
         properties: Schema = {key.name: _described(key.kind.schema, key.says) for key in self.all_keys.values()}
         required: list[Json] = [key for key in self.all_keys if key in self.required]
-        self.definition = _described({"type": "object", "required": required, "properties": properties}, says)
-        schema: Schema = {"$ref": f"#/$defs/{name}"} if name else self.definition
+        whole = _described({"type": "object", "required": required, "properties": properties}, says)
+        schema: Schema = {"$ref": f"#/$defs/{name}"} if name else whole
         super().__init__(schema, self._written, (key.kind for key in self.all_keys.values()))
+        self.name, self.definition = name, whole
 
     def _written(self, subject: Subject, names: Where) -> Json:
         found: dict[str, Json] = {}
@@ -151,9 +145,7 @@ class Object(Kind[Subject]):
 class Part(Generic[Subject]):
     """All keys of an object, inside another; they are there together (always)."""
 
-    def __init__(
-        self, inner: Object[T], of: Callable[[Subject], T], when: Callable[[Subject], object] | None
-    ) -> None:
+    def __init__(self, inner: Object[T], of: Callable[[Subject], T], when: Callable[[Subject], object] | None) -> None:
         self.inner: Object[Any] = inner
         self.of: Callable[[Subject], Any] = of
         self.when = when
@@ -173,99 +165,6 @@ class OneOf(Object[Subject]):
 
     def _written(self, subject: Subject, names: Where) -> Json:
         return self.choose(subject).write(subject, names)
-
-
-class Head(NamedTuple):
-    """What a document says first, apart from its form and the version of absint."""
-
-    model: str = ""
-    """The path of the model, or a word for it."""
-    assume: tuple[str, ...] = ()
-    """Sizes and relations that the caller has given."""
-    semantics: str = "either"
-    """The runs that the answers are about."""
-
-
-class Document(Object[Subject]):
-    """An object that stands alone: `absint.NAME/VERSION`.
-
-    `head` are the keys that it begins with, after `schema` and `absint`. `defines`: dims have names where their texts
-    are long, and the last key says what these stand for. `lines`: one line for each item of a list of objects.
-    """
-
-    def __init__(
-        self,
-        name: str,
-        version: int,
-        title: str,
-        *keys: Key[Subject] | Part[Subject],
-        head: Sequence[HeadKey] = ("model", "assume", "semantics"),
-        head_of: Callable[[Subject], Head] = lambda subject: Head(),
-        defines: bool = True,
-        lines: bool = False,
-    ) -> None:
-        self.form = f"absint.{name}/{version}"
-        self.title = f"{self.form}: {title}"
-        self.document = name
-        self.head_of = head_of
-        self.defines = defines
-        self._lines = lines
-        super().__init__(*keys)
-        self._head = Object[Head](
-            Key("schema", Kind({"const": self.form}, lambda form, names: form), "the form", lambda head: self.form),
-            Key("absint", TEXT, "the version of absint", lambda head: VERSION),
-            *(_HEAD[key] for key in head),
-        )
-        last = {"definitions": Key[object]("definitions", DEFINITIONS)} if defines else {}
-        self.all_keys = {**self._head.all_keys, **self.all_keys, **last}
-        self.required |= {*self._head.required, *last}
-        self._describe("", "")
-
-    def _written(self, subject: Subject, names: Where) -> Json:
-        return self.record(subject, names)
-
-    def record(self, subject: Subject, names: Where | None = None, head: Head | None = None) -> dict[str, Json]:
-        """The document as data. `names` of long dims may be shared with other texts about the model."""
-        names = names or Where(Naming())
-        whole = cast("dict[str, Json]", self._head.write(head or self.head_of(subject), names))
-        whole |= cast("dict[str, Json]", super()._written(subject, names))
-        return whole | ({"definitions": {**names.definitions}} if self.defines else {})
-
-    def text(self, subject: Subject, names: Where | None = None, head: Head | None = None) -> str:
-        """The document as JSON text."""
-        whole = self.record(subject, names, head)
-        if not self._lines:
-            return json_text(whole, indent=1)
-        return "{\n" + ",\n".join(f"{json_text(key)}: {_in_lines(item)}" for key, item in whole.items()) + "\n}"
-
-
-def json_schema(*forms: Document[Any]) -> Schema:
-    """The JSON Schema of documents of one name, with all that it refers to."""
-    definitions = [cast("dict[str, Schema]", form.definition) for form in forms]
-    properties: Schema = {}
-    for definition in definitions:
-        properties |= definition["properties"]
-    required: list[Json] = [key for key in properties if all(key in found["required"] for found in definitions)]
-    defined: dict[str, Json] = {}
-    seen: set[int] = set()
-    pending: list[Kind[Any]] = [*forms]
-    while pending:
-        kind = pending.pop()
-        if id(kind) not in seen:
-            seen.add(id(kind))
-            pending += kind.parts
-            if isinstance(kind, _Named) or (isinstance(kind, Object) and kind.name):
-                defined[kind.name] = kind.definition
-    head: Schema = {"$schema": DIALECT, "title": forms[0].title, "type": "object"}
-    whole: Schema = {**head, "required": required, "properties": properties}
-    return {**whole, "$defs": dict(sorted(defined.items()))} if defined else whole
-
-
-def _in_lines(item: Json) -> str:
-    """One line, or one for each item of a list of objects."""
-    if isinstance(item, list) and item and isinstance(item[0], dict):
-        return "[\n  " + ",\n  ".join(map(json_text, item)) + "\n]"
-    return json_text(item)
 
 
 def _described(schema: Schema, says: str) -> Schema:
@@ -291,16 +190,30 @@ ELEMENT: Final = Kind[object]({"type": ["integer", "string", "boolean"]}, lambda
 )
 
 
-def many(kind: Kind[T]) -> Kind[Iterable[T]]:
+def _of(kind: Kind[Any] | type[object]) -> Kind[Any]:
+    return kind if isinstance(kind, Kind) else kind_of(kind)
+
+
+@overload
+def many(kind: Kind[T]) -> Kind[Iterable[T]]: ...
+@overload
+def many(kind: type[object]) -> Kind[Iterable[object]]: ...
+def many(kind: Kind[T] | type[object]) -> Kind[Any]:
     """A list."""
+    kind = _of(kind)
     write = kind.write
     return Kind(
         {"type": "array", "items": kind.schema}, lambda values, names: [write(item, names) for item in values], (kind,)
     )
 
 
-def maybe(kind: Kind[T]) -> Kind[T | None]:
+@overload
+def maybe(kind: Kind[T]) -> Kind[T | None]: ...
+@overload
+def maybe(kind: type[object]) -> Kind[object]: ...
+def maybe(kind: Kind[T] | type[object]) -> Kind[Any]:
     """Null for None."""
+    kind = _of(kind)
     write, only = kind.write, kind.schema.get("type")
     null: Json = {"type": "null"}
     schema: Schema = (
@@ -311,8 +224,13 @@ def maybe(kind: Kind[T]) -> Kind[T | None]:
     return Kind(schema, lambda value, names: None if value is None else write(value, names), (kind,))
 
 
-def by_name(kind: Kind[T]) -> Kind[Mapping[str, T]]:
+@overload
+def by_name(kind: Kind[T]) -> Kind[Mapping[str, T]]: ...
+@overload
+def by_name(kind: type[object]) -> Kind[Mapping[str, object]]: ...
+def by_name(kind: Kind[T] | type[object]) -> Kind[Any]:
     """An object whose keys are names of the model, symbols or operators."""
+    kind = _of(kind)
     write = kind.write
     return Kind(
         {"type": "object", "additionalProperties": kind.schema},
@@ -375,12 +293,6 @@ SEMANTICS: Final = one_of("either", "onnx", "onnxruntime").named(
 ASSUME: Final = many(TEXT).named("assume", "Sizes and relations that the caller has given.")
 
 
-_HEAD: Final[Mapping[str, Key[Head]]] = {
-    "model": Key("model", TEXT, "the path of the model, or a word for it; empty if nobody said"),
-    "assume": Key("assume", ASSUME),
-    "semantics": Key("semantics", SEMANTICS),
-}
-
 __all__ = [
     "AMOUNT",
     "ANYTHING",
@@ -397,16 +309,13 @@ __all__ = [
     "SIZES",
     "TEXT",
     "TRUTH",
-    "Document",
     "Filled",
-    "Head",
     "Key",
     "Kind",
     "Object",
     "OneOf",
     "Part",
     "by_name",
-    "json_schema",
     "keys_of",
     "kind_of",
     "many",

@@ -16,20 +16,9 @@ from absint.lattices.logic.definedness import truth
 from absint.lattices.logic.formula import Comparison, Relation, leads_negative
 from absint.lattices.logic.truth import NO, YES
 from absint.lattices.terms.expr import Dim, postorder
+from absint.lattices.text.documents import Document, Head
 from absint.lattices.text.escapes import excerpt
-from absint.lattices.text.forms import (
-    RELATION,
-    SIZES,
-    TEXT,
-    TRUTH,
-    Document,
-    Head,
-    Key,
-    Object,
-    by_name,
-    many,
-    maybe,
-)
+from absint.lattices.text.forms import RELATION, SIZES, Key, Object, by_name, many, maybe
 from absint.lattices.text.html import block, paragraph, table
 from absint.lattices.text.naming import Naming, Where
 from absint.solver.constraints import Constraint, ConstraintSet, PossibleFailure
@@ -169,11 +158,11 @@ CONTRACT: Final = Document[Contract](
     "contract",
     2,
     "the legal sizes (absint contract)",
-    Key("possible", maybe(TRUTH), "some size meets all clauses; null if undecided"),
-    Key("reason", TEXT, "the limit that was reached, or empty"),
+    Key("possible", maybe(bool), "some size meets all clauses; null if undecided"),
+    Key("reason", str, "the limit that was reached, or empty"),
     Key("clauses", many(Object[Clause](Key("relation", RELATION), Key("because", many(NODE), "who imposes it")))),
-    Key("premises", many(Object[Constraint](*_FORMULA, Key("role", TEXT), *NODE.keys)), "taken for granted"),
-    Key("shared", by_name(many(TEXT)), "symbols of several inputs, with their places"),
+    Key("premises", many(Object[Constraint](*_FORMULA, Key("role", str), *NODE.keys)), "taken for granted"),
+    Key("shared", by_name(many(str)), "symbols of several inputs, with their places"),
     Key("beyond", many(Object[Constraint](*_FORMULA, *NODE.keys)), "requirements over data-dependent sizes"),
     Key("doubts", many(NODE_DOUBT), "nodes that may fail", lambda found: found.possible_failures),
     Key("samples", many(SIZES), "with `--samples`: legal sizes"),

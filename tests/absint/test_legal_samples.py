@@ -94,6 +94,7 @@ def test_text_and_json() -> None:
     assert repr(found) == "<LegalSamples: N=1, M=2; N=3, M=4>"
     assert json.loads(found.to_json()) == {
         "schema": "absint.samples/1",
+        "absint": absint.__version__,
         "sizes": [{"N": 1, "M": 2}, {"N": 3, "M": 4}],
         "complete": False,
         "reason": "",

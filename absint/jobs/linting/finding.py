@@ -11,7 +11,7 @@ from typing import Final, cast
 from absint.diagnostics import Severity
 from absint.jobs.linting.codes import RULES, LintRule
 from absint.lattices.text.escapes import plain
-from absint.lattices.text.forms import TEXT, Key, Object, keys_of
+from absint.lattices.text.forms import Key, Object, keys_of
 from absint.lattices.text.naming import Naming, Where
 from absint.runs.pool import Json
 
@@ -90,7 +90,7 @@ _CODE, *_MORE = keys_of(
     others="the other places, at most 50",
     sizes="sizes of the inputs that show it; null if no given sizes do",
 )
-FINDING: Final = Object[Finding](_CODE, Key("name", TEXT, "of the rule", lambda found: found.rule.name), *_MORE)
+FINDING: Final = Object[Finding](_CODE, Key("name", str, "of the rule", lambda found: found.rule.name), *_MORE)
 
 
 def fingerprints(findings: Sequence[Finding]) -> list[str]:

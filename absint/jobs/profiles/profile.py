@@ -9,21 +9,9 @@ from typing import Final, NamedTuple
 from absint.errors import UsageError
 from absint.jobs.profiles.formats import text_for
 from absint.jobs.profiles.inputs import InputProfile
+from absint.lattices.text.documents import Document, Head
 from absint.lattices.text.escapes import excerpt, plain
-from absint.lattices.text.forms import (
-    INTEGER,
-    TEXT,
-    TRUTH,
-    Document,
-    Head,
-    Key,
-    Object,
-    keys_of,
-    kind_of,
-    many,
-    maybe,
-    one_of,
-)
+from absint.lattices.text.forms import Key, Object, keys_of, kind_of, many, maybe, one_of
 from absint.lattices.text.html import block, paragraph, table
 from absint.questions.sizes.outcomes import Outcome, RangeCheck
 
@@ -145,22 +133,22 @@ def _corner(corner: Sequence[int]) -> str:
 _BOX: Final = kind_of(Box3)
 _INPUT: Final = keys_of(InputProfile, is_values="the numbers are elements, not a shape")
 _STEP: Final = Object[tuple[str, tuple[int, int]]](
-    Key("symbol", TEXT, of=lambda step: step[0]),
-    Key("modulus", INTEGER, of=lambda step: step[1][0]),
-    Key("remainder", INTEGER, of=lambda step: step[1][1]),
+    Key("symbol", str, of=lambda step: step[0]),
+    Key("modulus", int, of=lambda step: step[1][0]),
+    Key("remainder", int, of=lambda step: step[1][1]),
 )
 PROFILE: Final = Document[Profile](
     "profile",
     2,
     "proved ranges of sizes for engine builders (absint profile)",
-    Key("refused", TEXT, "why there is no profile, or empty"),
+    Key("refused", str, "why there is no profile, or empty"),
     Key("symbols", _BOX, "of every symbol the least size, the best, and the greatest"),
-    Key("inputs", many(Object(*_INPUT, Key("is_dynamic", TRUTH, "an engine needs a range for it")))),
+    Key("inputs", many(Object(*_INPUT, Key("is_dynamic", bool, "an engine needs a range for it")))),
     Key("outcome", one_of(Outcome), "of the check of all sizes between", lambda found: found.checked.outcome),
     Key("steps", many(_STEP), "symbols whose legal sizes have a remainder", lambda found: (found.steps or {}).items()),
     Key("nearest", maybe(_BOX), "if refused: a box of legal sizes; null if none was found"),
     Key("corners", maybe(_BOX), "if refused: legal corners; null if none were found"),
-    Key("warnings", many(TEXT), "sizes that an engine takes although they are not legal, and sizes that were moved"),
+    Key("warnings", many(str), "sizes that an engine takes although they are not legal, and sizes that were moved"),
     head=("model", "assume"),
     defines=False,
 )

@@ -11,12 +11,10 @@ from hashlib import sha256
 from pathlib import Path
 from typing import Final, Literal, get_args
 
+from absint.lattices.text.documents import Document
 from absint.lattices.text.forms import (
     COUNT,
-    INTEGER,
     SEMANTICS,
-    TEXT,
-    Document,
     Filled,
     Key,
     Kind,
@@ -166,7 +164,7 @@ def file_of(lemma: Lemma) -> str:
     return f"{name}-{sha256(lemma.script.encode()).hexdigest()[:12]}"
 
 
-_TERMS: Final = many(maybe(TEXT))
+_TERMS: Final = many(maybe(str))
 _PLACE: Final = Kind[Place](
     {
         "type": "array",
@@ -178,7 +176,7 @@ _PLACE: Final = Kind[Place](
 ).named("step_and_place", "A step and the place of a claim in it; -1 for the premises.")
 _ONE_STEP: Final = Kind[int]({**many(COUNT).schema, "minItems": 1, "maxItems": 1}, lambda step, names: [step])
 _CLAIM: Final = Object[tuple[str, Claim]](
-    Key("value", TEXT, of=lambda pair: pair[0]),
+    Key("value", str, of=lambda pair: pair[0]),
     Key("dims", maybe(_TERMS), "terms of SMT-LIB over symbols of the model; null for unknown", lambda p: p[1].dims),
     Key(
         "elements",
@@ -191,15 +189,15 @@ _CLAIM: Final = Object[tuple[str, Claim]](
 _FORMULA, _, *_WORD = keys_of(Given, formula="of SMT-LIB", by="on whose word")
 _GIVEN: Final = Object[Given](_FORMULA, Key("role", one_of("required", "defined", "assumed", "query")), *_WORD)
 _STEP: Final = Object[Step](
-    Key("node", TEXT),
-    Filled("operator", TEXT, "with the opset of the model"),
-    Filled("round", INTEGER, "the round of the analysis; 0 if it is left out"),
+    Key("node", str),
+    Filled("operator", str, "with the opset of the model"),
+    Filled("round", int, "the round of the analysis; 0 if it is left out"),
     Key("by", one_of(*get_args(By)), "on whose word: a lemma, the file of the model, absint's rule"),
-    Filled("reason", TEXT, "why claims are on trust"),
-    Filled("lemma", TEXT, "its name in `lemmas`", lambda step: "" if step.lemma is None else file_of(step.lemma)),
+    Filled("reason", str, "why claims are on trust"),
+    Filled("lemma", str, "its name in `lemmas`", lambda step: "" if step.lemma is None else file_of(step.lemma)),
     Filled(
         "names",
-        by_name(TEXT),
+        by_name(str),
         "the term that each symbol of the lemma stands for",
         lambda step: {} if step.lemma is None else step.lemma.names,
     ),
@@ -213,7 +211,7 @@ _STEP: Final = Object[Step](
     ),
     Filled(
         "introduces",
-        by_name(TEXT),
+        by_name(str),
         "symbols that occur here first, with the size or element that each names, if it names one",
     ),
     Filled(
@@ -222,7 +220,7 @@ _STEP: Final = Object[Step](
         "the claim about each output",
         lambda step: [(step.name_of(at), claim) for at, claim in enumerate(step.claims)],
     ),
-    Filled("on_trust", many(TEXT), "parts of the claims that the lemma does not prove", lambda s: sorted(s.on_trust)),
+    Filled("on_trust", many(str), "parts of the claims that the lemma does not prove", lambda s: sorted(s.on_trust)),
     Filled("relations", many(_GIVEN), "what the node states"),
 )
 CERTIFICATE: Final = Document[Certificate](
@@ -231,23 +229,23 @@ CERTIFICATE: Final = Document[Certificate](
     "manifest.json of a certificate (absint certify -o DIR)",
     Key(
         "model",
-        Object[Certificate](Key("name", TEXT, of=lambda found: os.path.basename(found.model)), Key("sha256", TEXT)),
+        Object[Certificate](Key("name", str, of=lambda found: os.path.basename(found.model)), Key("sha256", str)),
         "its name, and the hash of its bytes",
         lambda found: found,
     ),
     Key("semantics", SEMANTICS, "the runs that the claims are about"),
-    Key("granted", many(TEXT), "what is taken for granted of every model, in words", lambda found: PREMISES),
-    Key("premises", many(TEXT), "what is declared or assumed of the inputs, as formulas of SMT-LIB"),
-    Key("inputs", many(TEXT), "the symbols of the premises"),
+    Key("granted", many(str), "what is taken for granted of every model, in words", lambda found: PREMISES),
+    Key("premises", many(str), "what is declared or assumed of the inputs, as formulas of SMT-LIB"),
+    Key("inputs", many(str), "the symbols of the premises"),
     Key(
         "symbols",
-        by_name(TEXT),
+        by_name(str),
         "the formula that bounds each symbol; empty for one without bounds",
         lambda found: found.bounds,
     ),
     Key(
         "lemmas",
-        by_name(TEXT),
+        by_name(str),
         "the SHA-256 of each file in `lemmas/`, by its name without `.smt2`",
         lambda found: {name: sha256(lemma.script.encode()).hexdigest() for name, lemma in found.lemmas.items()},
     ),

@@ -13,7 +13,8 @@ from absint.lattices.limits import Limits
 from absint.lattices.shape import Shape
 from absint.lattices.terms.expr import Dim, Expr
 from absint.lattices.terms.substitution import substitute
-from absint.lattices.text.forms import NUMERAL, TEXT, Document, Head, Key, Object, many
+from absint.lattices.text.documents import Document, Head
+from absint.lattices.text.forms import NUMERAL, Key, Object, many
 from absint.lattices.text.naming import Naming, Where
 from absint.lattices.value import Tensor
 from absint.questions.proofs.provers import prover as prover_of
@@ -92,21 +93,17 @@ class Equalities(Generic[Member]):
 
     def to_json(self, *, model: str = "") -> str:
         """As a JSON object, schema `absint.classes/2`, about the model of that name."""
-        return EQUALITIES.text(self, self.texts, Head(model))
+        return _EQUALITIES.text(self, self.texts, Head(model))
 
 
 _CLASS: Final = Object[Class[Any]](
     Key("what", NUMERAL, "the size, shape or number of bytes, or a member if that is too long to print"),
-    Key("members", many(TEXT), "what has it"),
+    Key("members", many(str), "what has it"),
 )
-EQUALITIES: Final = Document[Equalities[Any]](
-    "classes",
-    2,
-    "what is always equal",
-    Key("classes", many(_CLASS)),
-    Key("reason", TEXT, "the limit that was reached"),
-    head=("model",),
+PARTITION: Final = Object[Equalities[Any]](
+    Key("classes", many(_CLASS)), Key("reason", str, "the limit that was reached")
 )
+_EQUALITIES: Final = Document[Equalities[Any]]("classes", 2, "what is always equal", *PARTITION.keys, head=("model",))
 
 
 def equal_dims(analysed: Analysed, limits: Limits) -> Equalities[Place]:
@@ -223,4 +220,4 @@ def _shown(analysed: Analysed, dim: Expr) -> Dim:
     return substitute(dim, all_names(analysed))
 
 
-__all__ = ["EQUALITIES", "Class", "Distinct", "Equalities", "Place", "equal_buffers", "equal_dims", "equal_shapes"]
+__all__ = ["PARTITION", "Class", "Distinct", "Equalities", "Place", "equal_buffers", "equal_dims", "equal_shapes"]

@@ -6,8 +6,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Final
 
+from absint.lattices.text.documents import Document, Head
 from absint.lattices.text.escapes import excerpt, plain
-from absint.lattices.text.forms import Document, Head, keys_of
+from absint.lattices.text.forms import Object, keys_of
 from absint.lattices.text.html import block, paragraph, table
 
 _OFFERED: Final = 3
@@ -112,20 +113,19 @@ class Nearest:
         return NEAREST.text(self, head=Head(model))
 
 
-NEAREST: Final = Document[Nearest](
-    "nearest",
-    1,
-    "the nearest legal sizes",
+NEIGHBOURS: Final = Object[Nearest](
     *keys_of(
         Nearest,
         sizes="of all symbols together; null: there are none, or none was found",
         distance="the sum of all changes",
         proved="no legal sizes are nearer",
-        alone="if only this symbol changes",
+        alone="for each symbol, if no other changes",
         reason="the limit that was reached",
     ),
-    head=("model",),
-    defines=False,
+    name="nearest",
+)
+NEAREST: Final = Document[Nearest](
+    "nearest", 1, "the nearest legal sizes", *NEIGHBOURS.keys, head=("model",), defines=False
 )
 
 
@@ -133,4 +133,4 @@ def _sizes(sizes: Mapping[str, int]) -> str:
     return ", ".join(f"{plain(name)}={size}" for name, size in sizes.items()) or "no symbols"
 
 
-__all__ = ["NEAREST", "Alone", "Nearest", "Neighbour"]
+__all__ = ["NEAREST", "NEIGHBOURS", "Alone", "Nearest", "Neighbour"]

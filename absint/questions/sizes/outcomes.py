@@ -8,11 +8,12 @@ from enum import Enum
 from typing import Final
 
 from absint.lattices.logic.relation import Relation
+from absint.lattices.text.documents import Document, Head
 from absint.lattices.text.escapes import excerpt
-from absint.lattices.text.forms import INTEGER, SIZES, TEXT, Document, Head, Key, Object, by_name, many, maybe, one_of
+from absint.lattices.text.forms import SIZES, Key, Object, by_name, many, maybe, one_of
 from absint.lattices.text.html import block, paragraph, table
 from absint.lattices.text.naming import Naming, Where
-from absint.questions.sizes.neighbours import NEAREST, Nearest
+from absint.questions.sizes.neighbours import NEIGHBOURS, Nearest
 from absint.solver.constraints import Constraint, Origin, PossibleFailure, by_kind
 from absint.solver.documents import DOUBT, OPEN, ORIGIN, PLACE, PREMISE, REASON
 
@@ -225,7 +226,7 @@ def _head(found: Check | RangeCheck, model: str) -> Head:
 FAILURE: Final = Object[Failure](
     *ORIGIN,
     REASON,
-    Key("requirement", TEXT, "the relation that is broken; empty if none states it", lambda found: found.relation),
+    Key("requirement", str, "the relation that is broken; empty if none states it", lambda found: found.relation),
     name="failure",
 )
 _OUTCOME: Final = Key[Check | RangeCheck]("outcome", one_of(Outcome), "`legal`: no requirement is broken")
@@ -236,7 +237,7 @@ def _failure(found: Discharged) -> PossibleFailure:
     return found.failure
 
 
-_DISCHARGED: Final = Object[Discharged](PLACE.spread(_failure), Key("by", TEXT, "the analyses that show it"))
+_DISCHARGED: Final = Object[Discharged](PLACE.spread(_failure), Key("by", str, "the analyses that show it"))
 CHECK: Final = Document[Check](
     "check",
     2,
@@ -252,10 +253,10 @@ CHECK: Final = Document[Check](
         when=lambda found: found.discharged,
     ),
     Key("premises", many(PREMISE), "numeric premises that these sizes break"),
-    Key("nearest", maybe(Object(*NEAREST.keys)), "null unless it fails"),
+    Key("nearest", maybe(NEIGHBOURS), "null unless it fails"),
     Key(
         "shapes",
-        by_name(maybe(many(maybe(INTEGER)))),
+        by_name(maybe(many(maybe(int)))),
         "of every tensor of the main graph; null is a data-dependent size or rank",
     ),
     head_of=lambda found: _head(found, ""),
@@ -264,14 +265,14 @@ CHECK_RANGE: Final = Document[RangeCheck](
     "check-range",
     3,
     "a check of ranges of sizes (absint check)",
-    Key("box", by_name(many(INTEGER)), "both ends for every symbol"),
+    Key("box", by_name(many(int)), "both ends for every symbol"),
     _OUTCOME,
     Key("sizes", maybe(SIZES), "where it fails"),
     Key("failure", maybe(FAILURE), "null unless it fails"),
     Key("open", many(OPEN), "requirements that data decide"),
     _DOUBTS,
     Key("premises", many(PREMISE), "numeric premises that some size may break"),
-    Key("reason", TEXT, "why it is not decided"),
+    Key("reason", str, "why it is not decided"),
     head_of=lambda found: _head(found, ""),
 )
 

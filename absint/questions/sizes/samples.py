@@ -12,7 +12,9 @@ from typing import TYPE_CHECKING, Final
 from absint.errors import UsageError
 from absint.lattices.deadline import DeadlineError, within
 from absint.lattices.limits import LONG, Limits
-from absint.lattices.text.escapes import excerpt, json_text, plain
+from absint.lattices.text.documents import Document
+from absint.lattices.text.escapes import excerpt, plain
+from absint.lattices.text.forms import SIZES, Key, many
 from absint.questions.limits import checked
 from absint.questions.sizes.nearest import LegalSizes, SizeRange
 from absint.solver.candidates import PRIMES
@@ -67,15 +69,19 @@ class LegalSamples:
 
     def to_json(self) -> str:
         """As a JSON object, schema `absint.samples/1`."""
-        return json_text(
-            {
-                "schema": "absint.samples/1",
-                "sizes": [dict(sizes) for sizes in self.sizes],
-                "complete": self.complete,
-                "reason": self.reason,
-            },
-            indent=1,
-        )
+        return SAMPLES.text(self)
+
+
+SAMPLES: Final = Document[LegalSamples](
+    "samples",
+    1,
+    "legal sizes to try a model at (Result.samples)",
+    Key("sizes", many(SIZES)),
+    Key("complete", bool, "there are no others"),
+    Key("reason", str, "why there are fewer than were asked for"),
+    head=(),
+    defines=False,
+)
 
 
 def legal_samples(analysed: Analysed, count: int, limits: Limits | None = None) -> LegalSamples:

@@ -17,8 +17,9 @@ from pathlib import Path
 from typing import Any, Final, cast
 
 from absint.errors import UsageError
+from absint.lattices.text.documents import Document
 from absint.lattices.text.escapes import json_text
-from absint.lattices.text.forms import INTEGER, TEXT, TRUTH, Document, Key, Object, by_name, keys_of, many
+from absint.lattices.text.forms import ANYTHING, Key, Object, by_name, keys_of, many
 from absint.model.writing import write_file
 from absint.research.study.queries import PERFORM, Status
 from absint.research.study.solvers import Checked
@@ -29,7 +30,6 @@ from absint.runs.jobs import finished
 from absint.runs.pool import Done, Json
 from absint.version import VERSION
 
-SCHEMA: Final = "absint.queries/1"
 INDEX: Final = "index.json"
 
 
@@ -148,7 +148,7 @@ def write_export(found: Export, folder: Path) -> None:
         path.parent.mkdir(parents=True, exist_ok=True)
         write_file(script(entry), path)
     folder.mkdir(parents=True, exist_ok=True)
-    write_file(index(found), folder / INDEX)
+    write_file(QUERIES.text(found) + "\n", folder / INDEX)
     for file in old.keys() - {entry.file for entry in found.entries}:
         with suppress(OSError):
             (folder / file).unlink()
@@ -178,8 +178,8 @@ def read_index(folder: Path) -> dict[str, Status]:
     path = folder / INDEX
     try:
         found = json.loads(path.read_text("utf-8"))
-        if found["schema"] != SCHEMA:
-            raise UsageError(f"{path}: expected the schema {SCHEMA}, found {str(found['schema'])[:60]}")
+        if found["schema"] != QUERIES.form:
+            raise UsageError(f"{path}: expected the schema {QUERIES.form}, found {str(found['schema'])[:60]}")
         statuses = {str(item["file"]): item["status"] for item in found["queries"]}
     except UsageError:
         raise
@@ -226,44 +226,45 @@ def _literal(text: str) -> str:
     return '"' + text.replace('"', '""') + '"'
 
 
-def index(found: Export) -> str:
-    """The index as JSON, schema `absint.queries/1`."""
-    queries = [
-        {
-            "file": entry.file,
-            "status": entry.status,
-            "logic": entry.logic,
-            "decided_by": entry.tier,
-            "premises": entry.premises,
-            "symbols": entry.symbols,
-            "occurrences": list(entry.occurrences.values()),
-        }
-        for entry in found.entries
-    ]
-    whole = {
-        "schema": SCHEMA, "absint": VERSION, "claims": found.claims, "left_out": found.left_out,
-        "failures": found.failures, "queries": queries,
-    }  # fmt: skip
-    return json.dumps(whole, indent=1) + "\n"
+_ENTRY: Final = Object[Entry](
+    Key("file", str, "its path below the folder"),
+    Key("status", str),
+    Key("logic", str),
+    Key("decided_by", str, of=lambda entry: entry.tier),
+    Key("premises", int),
+    Key("symbols", int),
+    Key("occurrences", many(ANYTHING), "the claims that it stands for", lambda entry: entry.occurrences.values()),
+)
+QUERIES: Final = Document[Export](
+    "queries",
+    1,
+    "index.json of exported queries (absint export-queries --out DIR)",
+    Key("claims", int),
+    Key("left_out", by_name(int), "claims without a query, by reason"),
+    Key("failures", many(str), "pairs of model and source without all of their queries"),
+    Key("queries", many(_ENTRY), of=lambda found: found.entries),
+    head=(),
+    defines=False,
+)
 
 
 _EXPORT: Final = Object[Export](
-    Key("files", INTEGER, "these keys are left out if nothing was written", lambda found: len(found.entries)),
-    Key("unsat", INTEGER, "files whose claim is proved", lambda found: found.count("unsat")),
-    Key("sat", INTEGER, "files whose claim does not follow from the premises", lambda found: found.count("sat")),
-    Key("claims", INTEGER, "equalities that the files stand for; one that several sources claim counts for each"),
-    Key("left_out", by_name(INTEGER), "claims without a query, by reason"),
-    Key("failures", many(TEXT), "pairs of model and source without all of their queries"),
+    Key("files", int, "these keys are left out if nothing was written", lambda found: len(found.entries)),
+    Key("unsat", int, "files whose claim is proved", lambda found: found.count("unsat")),
+    Key("sat", int, "files whose claim does not follow from the premises", lambda found: found.count("sat")),
+    Key("claims", int, "equalities that the files stand for; one that several sources claim counts for each"),
+    Key("left_out", by_name(int), "claims without a query, by reason"),
+    Key("failures", many(str), "pairs of model and source without all of their queries"),
 )
 _CHECKED: Final = Object[Checked](
     *keys_of(Checked, status="that the file states", verdicts="by solver", reasons="of solvers without a verdict"),
-    Key("agrees", TRUTH, "no solver contradicts the status"),
+    Key("agrees", bool, "no solver contradicts the status"),
 )
 EXPORT_QUERIES: Final = Document[tuple[Export | None, Sequence[Checked] | None]](
     "export-queries",
     1,
     "queries behind a study (absint export-queries)",
-    *_EXPORT.spread(itemgetter(0), itemgetter(0)),
+    _EXPORT.spread(itemgetter(0), itemgetter(0)),
     Key(
         "check",
         many(_CHECKED),
@@ -276,6 +277,6 @@ EXPORT_QUERIES: Final = Document[tuple[Export | None, Sequence[Checked] | None]]
 )
 
 __all__ = [
-    "EXPORT_QUERIES", "INDEX", "SCHEMA", "Entry", "Export", "check_folder", "export", "index", "is_export",
+    "EXPORT_QUERIES", "INDEX", "QUERIES", "Entry", "Export", "check_folder", "export", "is_export",
     "read_index", "script", "write_export",
 ]  # fmt: skip

@@ -8,7 +8,8 @@ from collections.abc import Iterable, Sequence
 from dataclasses import asdict, dataclass, fields
 from typing import Final, NamedTuple
 
-from absint.lattices.text.forms import Document, Key, Object, keys_of, many
+from absint.lattices.text.documents import Document
+from absint.lattices.text.forms import Key, Object, keys_of, many
 from absint.research.study.results import Record, Refutation, by_source
 
 

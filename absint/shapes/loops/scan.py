@@ -25,7 +25,7 @@ from absint.shapes.loops.one_sided import OneSided
 from absint.shapes.loops.premises import premises
 from absint.shapes.summaries import State
 from absint.transfer.op import Statement
-from absint.transfer.semantics import ONNX, RUNTIME
+from absint.transfer.semantics import EITHER, ONNX, RUNTIME
 
 
 def enter_scan(run: Interpretation, node: int, item: Node, states: Sequence[State]) -> State:
@@ -104,6 +104,10 @@ def leave_scan(run: Interpretation, node: int, item: Node, states: Sequence[Stat
         relation = eq(size, trips)
         if not s.batched and relation not in (TRUE, UNKNOWN_RELATION):
             statements.append(Statement(relation, _ONE_LENGTH, "required"))
+    semantics = run.program.semantics
+    needs_trip = not s.batched and (semantics == RUNTIME or (semantics == EITHER and bool(results)))
+    if needs_trip and ge(trips, 1) not in (TRUE, UNKNOWN_RELATION):
+        statements.append(Statement(ge(trips, 1), _A_TRIP, "required"))
     # In the form of opset 8, sequence_lens may end a batch early, but outputs have the length of the inputs.
     outputs = [body.final(v or TOP, UNKNOWN_SIZE if s.batched else trips) for v in finals]
     if not s.batched:
@@ -126,7 +130,10 @@ def leave_scan(run: Interpretation, node: int, item: Node, states: Sequence[Stat
             # Without a trip, of no batch too, it gives the sizes that the body declares.
             outputs = [Tensor(v.dtype) if isinstance(v, Tensor) else v for v in outputs]
     run.trips[step.head] = UNKNOWN_SIZE if s.batched else trips
-    possible_failures = _possible_failures(run.facts_at(item.gate), body, s, values, sizes)
+    possible_failures = _possible_failures(body, s, values, sizes)
+    facts = run.facts_at(item.gate)
+    if not s.batched and facts.decide(ge(trips, 1)) is not YES and not (needs_trip and isinstance(trips, Expr)):
+        possible_failures.append(_A_TRIP)
     moved = _moves_empty(run.facts_at(item.gate), s, inputs[s.states :], results)
     if moved and not s.batched and run.program.semantics != ONNX:
         possible_failures.append("onnxruntime may end the process where it moves an axis of an empty tensor")
@@ -183,7 +190,7 @@ def _handed_through(
 
 
 def _possible_failures(
-    facts: Facts, body: BodySymbols, s: ScanSettings, values: Sequence[Value | None], lengths: Sequence[Dim]
+    body: BodySymbols, s: ScanSettings, values: Sequence[Value | None], lengths: Sequence[Dim]
 ) -> list[str]:
     """The reasons why the node may fail at sizes that meet its requirements."""
     results = 2 * s.states + s.scans
@@ -192,8 +199,6 @@ def _possible_failures(
     possible_failures = slices_may_differ(body, values[results + s.states :])
     if not all(isinstance(length, Expr) for length in lengths):
         possible_failures.append(_ONE_LENGTH)
-    if not any(facts.decide(ge(length, 1)) is YES for length in lengths):
-        possible_failures.append("onnxruntime needs a scan axis that is not empty")
     if any(map(_may_reshape, values[: s.states], values[results : results + s.states])):
         possible_failures.append("a state variable must keep its shape")
     return possible_failures
@@ -279,6 +284,7 @@ def _may_reshape(start: Value | None, back: Value | None) -> bool:
 
 
 _ONE_LENGTH: Final = "scan inputs must have the same length"
+_A_TRIP: Final = "onnxruntime needs a scan axis that is not empty"
 
 
 def _batched(inputs: Sequence[Value | None], value: Value) -> Value:
