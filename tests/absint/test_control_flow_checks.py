@@ -16,7 +16,6 @@ from tests.absint.flows.build import body, boolean, const, floats, ints, loop_bo
 from tests.runs import Runs
 
 ONE_SIZE = "a scan output must have as many elements in each trip"
-NO_AXIS = "onnxruntime needs a scan axis that is not empty"
 MOVED = "onnxruntime may end the process where it moves an axis of an empty tensor"
 STATE = "a state variable must keep its shape"
 RANKED = "onnxruntime must know the ranks of the body's outputs before it runs"
@@ -87,7 +86,6 @@ CASES: dict[str, Callable[[], Checked]] = {
     "a scan whose states agree": lambda: scan(
         [node("Add", ["s", "x"], ["sn"]), node("Neg", ["x"], ["y"])], {"K": 2, "T": 3, "N": 2}
     ),
-    "a scan over nothing": lambda: scan([*KEEPS, node("Neg", ["x"], ["y"])], {"K": 2, "T": 0, "N": 2}, NO_AXIS),
     "a scan whose state grows": lambda: scan(
         [node("Concat", ["s", "x"], ["sn"], axis=0), node("Neg", ["x"], ["y"])], {"K": 2, "T": 3, "N": 2}, STATE
     ),
@@ -126,6 +124,25 @@ def test_runs_only_where_nothing_else_can_fail(name: str) -> None:
         runs.run(case.sizes)
         assert found.outcome is Outcome.RUNS
         assert box.ok
+
+
+def test_a_scan_needs_a_trip() -> None:
+    case = scan([*KEEPS, node("Neg", ["x"], ["y"])], {"K": 2, "T": 0, "N": 2})
+    found = analyze(case.model).check(case.sizes)
+    assert found.failure is not None
+    assert found.failure.reason == "onnxruntime needs a scan axis that is not empty"
+    with pytest.raises(Exception, match="dim0_offset"):
+        Runs(case.model, analyze(case.model), case.data).run(case.sizes)
+
+
+def test_what_a_body_requires_in_its_first_trip_is_a_requirement() -> None:
+    """The state and a slice are added: later trips have a state of the sum's size."""
+    case = scan([node("Add", ["s", "x"], ["sn"]), node("Neg", ["x"], ["y"])], {"K": 2, "T": 3, "N": 2})
+    result = analyze(case.model)
+    contract = result.contract()
+    for k, t, n, legal in ((2, 3, 2, True), (1, 3, 1, True), (2, 3, 3, False), (2, 0, 2, False), (0, 2, 2, False)):
+        sizes = {"K": k, "T": t, "N": n}
+        assert result.check(sizes).ok is contract.allows(sizes) is legal, sizes
 
 
 BRANCHES = {

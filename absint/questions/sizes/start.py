@@ -64,7 +64,9 @@ class Starts:
             found = next((sizes for sizes, _ in legal.near(wanted, legal.not_empty(wanted))), None)
         if found is None and wanted.keys() == set(self._analysed.symbols):
             found = next(filter(self._is_legal, drawn(self._analysed)), None)
-        return found or legal.solved(legal.not_empty(wanted))
+        if found is None and (solved := legal.solved(legal.not_empty(wanted))) and self._is_legal(solved):
+            found = solved
+        return found
 
     def _is_legal(self, sizes: Sizes) -> bool:
         """A check confirms them, or the requirements do where they are all that sizes decide."""
