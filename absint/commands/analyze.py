@@ -21,7 +21,6 @@ from absint.commands.analysis import (
 from absint.commands.codes import FINE, NO
 from absint.commands.models import models_argument
 from absint.questions.claims.diagnostics import refused
-from absint.result import Result
 from absint.shapes.sizes import Sizes
 from absint.shapes.timings import Timings
 from absint.show import summary, text
@@ -88,8 +87,8 @@ def analyze(
 
     Exit code: 1 if a node must fail, or if --require or --strict find something; else 0.
     """
-    recorder = _recorder() if trace else None
-    timings = _timings() if timed else None
+    recorder = Recorder() if trace else None
+    timings = Timings() if timed else None
     with working("analysing") if refine == "smt" else nullcontext():
         result = analysed(
             model,
@@ -114,22 +113,7 @@ def analyze(
         text.write(
             text.report(result, width, values=values, missing=missing, traced=traced, timings=timings, texts=texts)
         )
-    return NO if (strict and _is_refused(result)) or not result.can_run or any(missing.values()) else FINE
-
-
-def _recorder() -> Recorder:
-
-    return Recorder()
-
-
-def _is_refused(result: Result) -> bool:
-
-    return bool(refused(result.diagnostics))
-
-
-def _timings() -> Timings:
-
-    return Timings()
+    return NO if (strict and refused(result.diagnostics)) or not result.can_run or any(missing.values()) else FINE
 
 
 __all__ = ["analyze"]

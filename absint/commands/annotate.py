@@ -134,7 +134,6 @@ def _target(model: str, output: str | None, *, in_place: bool, force: bool) -> s
 
 
 def _simplified(model: str, target: str, *, copy_weights: bool) -> int:
-
     changed, weights = save_simplified(load(model), target, copy_weights=copy_weights)
     _note_weights(weights, target)
     if target != STANDARD_OUTPUT:

@@ -164,12 +164,10 @@ def _write(result: Result, audits: list[Audit], form: str, everything: bool) -> 
 
 
 def _is_refuted(found: Audit) -> bool:
-
     return found.counts[Judgement.REFUTED] > 0
 
 
 def _is_open(found: Audit) -> bool:
-
     return bool(found.counts[Judgement.NOT_ENTAILED] or found.counts[Judgement.UNPROVED])
 
 

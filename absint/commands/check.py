@@ -143,7 +143,6 @@ def _shown(result: Result, found: RangeCheck) -> RangeCheck:
 
 
 def _print_range(result: Result, found: RangeCheck, form: str) -> None:
-
     if form == "json":
         click.echo(found.to_json(where(result), model=result.origin))
     else:

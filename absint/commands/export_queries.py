@@ -89,7 +89,6 @@ def export_queries(
 
 
 def _checked(folder: Path, statuses: Mapping[str, str], limit: float, jobs: int | None) -> list[Checked]:
-
     answers = []
     with counted("files") as advance:
         for answer in check(folder, statuses, seconds=limit, jobs=jobs or cores()):
@@ -118,7 +117,6 @@ def _csv(statuses: Mapping[str, str], answers: Sequence[Checked]) -> str:
 
 
 def _exported(found: Export) -> Iterator[Line]:
-
     files = len(found.entries)
     yield Line(
         f"{files:,} {plural('file', files)}: {found.count('unsat'):,} unsat, {found.count('sat'):,} sat; "
@@ -133,7 +131,6 @@ def _exported(found: Export) -> Iterator[Line]:
 
 
 def _agreement(answers: Sequence[Checked]) -> Iterator[Line]:
-
     decided = sum(answer.decided for answer in answers)
     yield Line(f"{' and '.join(SOLVERS)} both decide {decided:,} of {len(answers):,} {plural('file', len(answers))}")
     for solver in SOLVERS:

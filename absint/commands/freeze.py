@@ -90,7 +90,6 @@ def _ask(result: Result, form: str) -> int:
 def _write(
     result: Result, sizes: Sizes, output: str, form: str, *, keep_inputs: bool, copy_weights: bool, load: bool
 ) -> int:
-
     try:
         with working("freezing"):
             found = result.freeze(sizes, output, keep_inputs=keep_inputs, copy_weights=copy_weights, load=load)

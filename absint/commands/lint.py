@@ -120,7 +120,6 @@ def lint(
 
 
 def _settings(config: str | None, isolated: bool) -> Settings:
-
     if config is not None and isolated:
         raise UsageError("--config and --isolated exclude each other")
     if config is not None:
@@ -137,7 +136,6 @@ def _given(models: tuple[str, ...]) -> bytes | tuple[str, ...]:
 
 
 def _rule(code: str) -> LintRule:
-
     (prefix,) = read_prefixes([code.replace(",", " ")], "--explain")
     if prefix not in RULES:
         raise UsageError(f"--explain {code}: give the whole code of a rule, as {next(iter(RULES))}")
@@ -145,7 +143,6 @@ def _rule(code: str) -> LintRule:
 
 
 def _print(found: LintResult, form: str, verbose: bool) -> None:
-
     if form == "json":
         click.echo(shown.LINT.text(found))
     elif form == "sarif":

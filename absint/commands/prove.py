@@ -134,7 +134,6 @@ def prove(
 
 
 def _check_certificate(model: str, path: str, relations: Sequence[str], given: Given, assume: Sequence[str]) -> None:
-
     if len(relations) > 1:
         raise UsageError("--certificate holds one answer: give one RELATION; absint certify takes several")
     if given != "run" or assume:

@@ -70,7 +70,6 @@ def rules(names: tuple[str, ...], prove: bool, solver: Solvers, semantics: Seman
 def _proved(
     found: Sequence[Ruled], solver: Solvers, semantics: Semantics, seconds: float
 ) -> Mapping[Ruled, tuple[Record, ...]]:
-
     records = {}
     known: dict[str, tuple[Decision, ...]] = {}
     with counted("operators") as advance, Backend() as backend:
@@ -85,7 +84,6 @@ def _proved(
 
 
 def _code(found: Sequence[Ruled], records: Mapping[Ruled, tuple[Record, ...]], named: bool) -> int:
-
     verdicts = counts(record for each in records.values() for record in each)
     if verdicts["refuted"]:
         return NO

@@ -111,7 +111,6 @@ def check_seconds(seconds: float, option: str = "--seconds") -> None:
 
 
 def _write(found: Study, out: Path, plots: str | None) -> None:
-
     table = found.table
     texts = {
         "table.csv": tables.to_csv(table),
@@ -125,7 +124,6 @@ def _write(found: Study, out: Path, plots: str | None) -> None:
 
 
 def _print(found: Study, form: str) -> None:
-
     if form == "csv":
         click.echo(tables.to_csv(found.table), nl=False)
     elif form == "json":

@@ -262,7 +262,6 @@ def with_outputs(analysed: Analysed, names: Sequence[str]) -> Handed:
 def _in_process(
     model: Handed, names: Sequence[str], attempts: Sequence[Mapping[str, object]], folder: str | None
 ) -> Outcome:
-
     try:
         return execute(model.read(), names, attempts, folder)
     except ImportError as error:

@@ -92,7 +92,6 @@ def _is_same(found: Diff) -> bool:
 
 
 def _analysed(model: ModelLike | Result) -> Result:
-
     return model if isinstance(model, Result) else analyze(model)
 
 

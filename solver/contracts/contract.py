@@ -81,7 +81,6 @@ class Contract:
         return f"<Contract: {excerpt(' and '.join(str(c.relation) for c in self.clauses) or str(self))}>"
 
     def _repr_html_(self) -> str:
-
         texts = Where(Naming())
         clauses = [(texts.relation(clause.relation), *_reasons(clause)) for clause in self.clauses]
         given = [(texts.relation(c.formula), c.origin, c.reason) for c in self.premises]

@@ -124,7 +124,6 @@ def _plain(shape: tuple[object, ...]) -> tuple[Stated, ...]:
 
 
 def _stated(model: ModelProto) -> Shapes:
-
     return shapes_in(model, inputs=True)
 
 

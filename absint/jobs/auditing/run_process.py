@@ -50,7 +50,6 @@ def run(request: object) -> list[Shapes | str]:
 
 
 def _by_onnxruntime(asked: Request) -> Iterator[Shapes | str]:
-
     session = Session(asked.model.read(), asked.names, asked.folder)
     for feeds in asked.feeds:
         try:

@@ -109,7 +109,6 @@ def _key(sizes: Sizes) -> tuple[int, ...]:
 
 
 def _is_false(relation: Relation, values: Sizes) -> bool:
-
     return relation is not UNKNOWN_RELATION and relation.at(values) is NO
 
 

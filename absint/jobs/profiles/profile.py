@@ -70,7 +70,6 @@ class Profile:
         return f"<Profile: {excerpt(self.refused or '; '.join(map(_input, self.inputs)))}>"
 
     def _repr_html_(self) -> str:
-
         legal = "all sizes between are legal" if self.checked else "least, best and greatest are legal"
         head = ("", "least", "best", "greatest")
         boxes = (("nearest legal box", self.nearest), ("legal corners", self.corners))

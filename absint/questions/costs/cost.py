@@ -129,7 +129,6 @@ class Cost:
         return f"<Cost of {excerpt(self._analysed.origin)}: {macs} MACs, {flops} FLOPs>"
 
     def _repr_html_(self) -> str:
-
         texts = Where(Naming())
         try:
             numbers = {name: f"{number:,}" for name, number in self.evaluate(self.default_sizes)._asdict().items()}

@@ -81,7 +81,6 @@ class Memory:
         return f"<Memory of {excerpt(self._analysed.origin)}: {len(self.lifetimes):,} values>"
 
     def _repr_html_(self) -> str:
-
         texts = Where(Naming())
         bounds = [(texts.amount(bound),) for bound in self.bounds]
         is_short = self.sums is not None and self.sums <= SHORT

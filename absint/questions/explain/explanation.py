@@ -28,7 +28,6 @@ class Explanation(Derived):
         return f"<Explanation of {excerpt(place)}: {len(self.steps):,} steps>"
 
     def _repr_html_(self) -> str:
-
         first, *rest = text(self)
         return block(first, lines("derivation", "\n".join(rest)) if rest else "")
 

@@ -103,7 +103,6 @@ class Nearest:
         return f"<Nearest: {excerpt(str(self))}>"
 
     def _repr_html_(self) -> str:
-
         alone = [(item.symbol, item.below, item.above) for item in self.alone]
         first = str(self).split("\n", 1)[0]
         return block(first, table("alone", alone, ("symbol", "below", "above")), paragraph(self.reason))

@@ -98,7 +98,6 @@ class Check:
         return f"<Check: {excerpt(str(self))}>"
 
     def _repr_html_(self) -> str:
-
         texts = Where(Naming())
         shapes = [(name, _shape(shape)) for name, shape in self.shapes.items()]
         return block(
@@ -179,7 +178,6 @@ class RangeCheck:
         return f"<RangeCheck: {excerpt(str(self))}>"
 
     def _repr_html_(self) -> str:
-
         texts = Where(Naming())
         return block(
             self.outcome.value,
@@ -209,7 +207,6 @@ _REQUIREMENT: Final = ("relation", "node", "reason")
 
 
 def _failed(failure: Failure | None) -> str:
-
     rows = [] if failure is None else [(failure.origin, failure.reason, failure.relation)]
     return table("the first node that fails", rows, ("node", "reason", "needs"))
 

@@ -68,7 +68,6 @@ def perform(job: Job) -> Json:
 
 
 def _claims(result: Result, claims: Claims) -> Iterable[Claim]:
-
     return (claim for claim in read_claims(result, claims).claims if claim.place.axis is not None)
 
 
@@ -137,7 +136,6 @@ def renamed(formulas: Sequence[Relation], names: Mapping[str, str]) -> list[Rela
 
 
 def _script(formulas: Iterable[Relation]) -> Script:
-
     script = Script()
     for formula in formulas:
         script.add(formula)
