@@ -103,10 +103,7 @@ class Object(Kind[Subject]):
         """Those of parts too."""
         self.required: set[str] = set()
         """The names of keys that are always there."""
-        self._steps: list[
-            tuple[str, Callable[[Any, Where], Json], Callable[[Subject], Any], Callable[..., object] | None]
-        ]
-        self._steps = []
+        self._steps: list[_Step] = []
         for key in keys:
             if isinstance(key, Part):
                 self.all_keys |= key.inner.all_keys
