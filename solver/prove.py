@@ -24,7 +24,7 @@ from absint.lattices.logic.truth import NO, YES
 from absint.lattices.terms.evaluation import casts_floats
 from absint.lattices.terms.expr import Dim, Symbol, expr_of
 from absint.lattices.terms.interval import Interval
-from absint.lattices.text.escapes import excerpt, plain
+from absint.lattices.text.escapes import excerpt, format_sizes, plain
 from absint.lattices.text.html import block, paragraph, table
 from absint.solver.backend import Answer, Backend, shared
 from absint.solver.constraints import Constraint, ConstraintSet, meets
@@ -341,7 +341,7 @@ class Proof:
     def __str__(self) -> str:
         text = f"{self.verdict.value}: {plain(self.text) or self.relation}"
         if self.counterexample is not None:
-            text += " at " + ", ".join(f"{plain(name)}={size}" for name, size in self.counterexample.items())
+            text += " at " + format_sizes(self.counterexample)
         if self.because:
             text += "; because " + "; ".join(map(str, self.because))
         if self.assuming:

@@ -9,7 +9,7 @@ from typing import Final
 from absint.lattices.logic.relation import FALSE
 from absint.lattices.logic.truth import NO
 from absint.lattices.text.documents import Document, Head
-from absint.lattices.text.escapes import excerpt
+from absint.lattices.text.escapes import excerpt, format_sizes
 from absint.lattices.text.forms import SIZES, Key, Object, keys_of, many
 from absint.runs.arrays import check_names, read_actual
 from absint.runs.row import Row, counted
@@ -65,7 +65,7 @@ class Comparison:
         return f"<Comparison with {excerpt(self.model)}: {len(self.wrong):,} of {len(self.rows):,} claims wrong>"
 
     def __str__(self) -> str:
-        sizes = ", ".join(f"{name}={size}" for name, size in self.binding.items())
+        sizes = format_sizes(self.binding)
         title = f"{self.model} ({self.label})" if self.label else self.model
         lines = [f"{title} at {sizes}" if sizes else title]
         values = [f"  {line}" for line in self._values()]

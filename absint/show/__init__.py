@@ -2,8 +2,7 @@
 
 documents      the head of documents about a result; schemas: the JSON Schemas of all documents
 summary        rows and totals of an analysis; text and document render them, tracing shows the history of a value
-requirements   what nodes require of the sizes of the inputs
-relations      relations and the nodes that state them, in one line each; clauses: those of a contract, in order
+relations      relations and the nodes that state them, in one line each
 study          the table of a study
 exports        the constraints of a model for other tools
 proofs, contracts, constraints, checks, feeds, classes, costs, devices, ranges, profiles, policies, rules, freezing,

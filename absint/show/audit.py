@@ -8,9 +8,9 @@ from typing import Final
 
 from absint.jobs.auditing.audit import Audit, Judged, Judgement
 from absint.lattices.text.documents import Document
-from absint.lattices.text.escapes import plain
+from absint.lattices.text.escapes import format_sizes, plain
 from absint.lattices.text.forms import SECONDS, Key, Object, keys_of, many, tally
-from absint.show.relations import plural, sizes
+from absint.show.relations import plural
 from absint.show.text import Line, aligned, wrapped
 
 SHOWN: Final = 20
@@ -67,7 +67,7 @@ def _together(numbered: tuple[int, Judged]) -> int | tuple[str, ...]:
 
 
 def _rows(item: Judged) -> Iterator[tuple[str, str]]:
-    at = "" if item.counterexample is None else sizes(item.counterexample)
+    at = "" if item.counterexample is None else format_sizes(item.counterexample)
     match item.judgement:
         case Judgement.REFUTED:
             yield "false at", at or "the sizes of the inputs, which are fixed"

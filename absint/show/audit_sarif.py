@@ -12,8 +12,7 @@ from hashlib import sha256
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from absint.jobs.auditing.audit import Audit, Judged, Judgement, Place
-from absint.lattices.text.escapes import Json
-from absint.show.relations import sizes
+from absint.lattices.text.escapes import Json, format_sizes
 from absint.show.sarif import driver, in_file, log, uri_of
 
 if TYPE_CHECKING:
@@ -81,7 +80,7 @@ def _run(result: Result, audit: Audit) -> Json:
 
 def _result(result: Result, audit: Audit, item: Judged) -> Json:
     rule = _RULES[item.judgement]
-    at = "" if item.counterexample is None else sizes(item.counterexample)
+    at = "" if item.counterexample is None else format_sizes(item.counterexample)
     text = f"{audit.source} says {item.relation}: {item.judgement.value}" + (f" at {at}" if at else "")
     return {
         "ruleId": rule.id,

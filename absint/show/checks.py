@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING, Final
 from absint.lattices.logic.relation import FALSE
 from absint.lattices.shape import TOP_SHAPE
 from absint.lattices.terms.expr import MAX_DIM
-from absint.lattices.text.escapes import plain
+from absint.lattices.text.escapes import format_sizes, plain
 from absint.lattices.text.naming import Where
 from absint.lattices.value import Tensor
 from absint.program.limits import LIMITED
-from absint.show.relations import failures_by_reason, plural, reason, sizes, stated
+from absint.show.relations import failures_by_reason, plural, reason, stated
 from absint.show.text import Line, aligned, definitions, semantics, wrapped
 from absint.solution.naming import where
 from absint.solver.constraints import Constraint, PossibleFailure, by_kind
@@ -62,7 +62,7 @@ def verdict(check: Check) -> Iterator[Line]:
 
 def _at(check: Check) -> str:
     """The sizes, and what the caller assumes."""
-    at = f" at {plain(sizes(check.sizes))}" if check.sizes else ""
+    at = f" at {format_sizes(check.sizes)}" if check.sizes else ""
     return at + (f", assuming {plain(' and '.join(map(str, check.assuming)))}" if check.assuming else "")
 
 
@@ -74,7 +74,7 @@ def range_report(check: RangeCheck, texts: Where, width: int) -> Iterator[Line]:
     yield from semantics(check.semantics)
     match check.outcome.value:
         case "illegal":
-            at = sizes(check.sizes or {})
+            at = format_sizes(check.sizes or {})
             yield Line(f"illegal for some of {plain(_box(check.box))}{assuming}", "bold red")
             yield from map(Line, wrapped(f"  at {plain(at)}", width, 6))
             if check.failure is not None:

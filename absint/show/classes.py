@@ -7,12 +7,12 @@ from operator import attrgetter
 from typing import Final, NamedTuple, TypeAlias
 
 from absint.lattices.text.documents import Document
-from absint.lattices.text.escapes import plain
+from absint.lattices.text.escapes import format_sizes, plain
 from absint.lattices.text.forms import Key, Object, keys_of, many, one_of
 from absint.questions.proofs.equivalence import PARTITION, Distinct, Equalities, Place
 from absint.result import Result
 from absint.show.documents import about
-from absint.show.relations import in_short, plural, sizes
+from absint.show.relations import in_short, plural
 from absint.show.text import Line, aligned, assumed, definitions, wrapped
 from absint.solver.documents import CONSTRAINT
 
@@ -79,7 +79,7 @@ def _distinct(result: Result, pairs: Sequence[Distinct], width: int) -> Iterator
         at = (
             "no sizes are known that do"
             if pair.counterexample is None
-            else f"at {sizes(_ordered(result, pair.counterexample))}"
+            else f"at {format_sizes(_ordered(result, pair.counterexample))}"
         )
         if pair.counterexample == {}:
             at = "always"

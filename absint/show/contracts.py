@@ -6,11 +6,11 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING, Final
 
 from absint.lattices.logic.relation import FALSE, TRUE
-from absint.lattices.text.escapes import plain
+from absint.lattices.text.escapes import format_sizes, plain
 from absint.lattices.text.naming import Where
+from absint.questions.proofs.clauses import Row, is_long, meaning, rows
 from absint.show.checks import listed
-from absint.show.clauses import Row, is_long, meaning, rows
-from absint.show.relations import brief, by_nodes, failures_by_reason, in_short, plural, reason, sizes, stated
+from absint.show.relations import brief, by_nodes, failures_by_reason, in_short, plural, reason, stated
 from absint.show.text import Line, definitions, semantics, wrapped
 from absint.solution.naming import where
 from absint.solver.constraints import KINDS, PossibleFailure
@@ -48,7 +48,7 @@ def report(result: Result, contract: Contract, width: int, *, everything: bool =
     if contract.reason:
         yield Line(f"the clauses are those of single nodes: {contract.reason}", "yellow")
     yield from _beyond(result, contract, texts, width, everything)
-    yield from listed("legal sizes to try", list(map(sizes, contract.samples)), width, len(contract.samples))
+    yield from listed("legal sizes to try", list(map(format_sizes, contract.samples)), width, len(contract.samples))
     if contract.fewer:
         yield Line(f"({len(contract.samples):,} legal sizes were found: {contract.fewer})", "yellow")
     yield from definitions(texts, width)

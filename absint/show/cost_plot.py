@@ -11,9 +11,8 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 from absint.errors import UsageError
 from absint.lattices.logic.relation import Relation
 from absint.lattices.logic.truth import NO
-from absint.lattices.text.escapes import excerpt, plain
+from absint.lattices.text.escapes import excerpt, format_sizes, plain
 from absint.lattices.text.nearest import did_you_mean
-from absint.show.relations import sizes as spelled
 from absint.solution.constraints import constraints
 
 if TYPE_CHECKING:
@@ -86,7 +85,7 @@ def curves(result: Result, cost: Cost, memory: Memory, symbol: str, ends: tuple[
             found[size] = (cost.evaluate(at).flops, memory.evaluate(at))
     if len(found) < 2:
         some = f"only {next(iter(found))} is legal" if found else "no size that was tried is legal"
-        with_others = f" with {spelled(others)}" if others else ""
+        with_others = f" with {format_sizes(others)}" if others else ""
         raise UsageError(f"--over {excerpt(symbol)}={low}..{high}: {some}{with_others}")
     at_all = sorted(found)
     flops, peaks = zip(*(found[size] for size in at_all), strict=True)
@@ -160,7 +159,7 @@ def _figure(found: Curves, title: str) -> Figure:
         axes.spines[["top", "right"]].set_visible(False)
     lower.xaxis.set_major_formatter(ScalarFormatter())
     lower.set_xlabel(excerpt(found.symbol), parse_math=False)
-    at = f"\nat {excerpt(spelled(found.others), 100)}" if found.others else ""
+    at = f"\nat {excerpt(format_sizes(found.others), 100)}" if found.others else ""
     figure.suptitle(excerpt(title) + at, fontsize="medium", parse_math=False)
     return figure
 

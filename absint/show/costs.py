@@ -10,7 +10,7 @@ from absint.diagnostics import Severity
 from absint.errors import UsageError
 from absint.lattices.terms.expr import ONE_EXPR, Dim, Expr
 from absint.lattices.text.documents import Document
-from absint.lattices.text.escapes import plain
+from absint.lattices.text.escapes import format_sizes, plain
 from absint.lattices.text.forms import AMOUNT, SECONDS, SIZES, Key, Kind, Object, by_name, keys_of, many, maybe, one_of
 from absint.lattices.text.naming import Where
 from absint.questions.costs.cost import Cost, Parameters, Quantity, Ranked
@@ -18,7 +18,7 @@ from absint.questions.costs.memory import SHORT, Live, Memory, Peak
 from absint.questions.costs.totals import Totals
 from absint.questions.sizes.start import Starts
 from absint.show.documents import about
-from absint.show.relations import plural, sizes
+from absint.show.relations import plural
 from absint.show.text import Line, aligned, assumed, definitions, wrapped
 from absint.solution.naming import where
 
@@ -66,10 +66,10 @@ def _sizes(result: Result, used: Mapping[str, int]) -> str:
     """Sizes of inputs one by one; equal ones of many invented symbols together."""
     invented = {name: size for name, size in used.items() if name not in result.parameters}
     if len(invented) <= _SHOWN or len(set(invented.values())) > 1:
-        return plain(sizes(used))
+        return format_sizes(used)
     own = {name: size for name, size in used.items() if name not in invented}
     size = next(iter(invented.values()))
-    return ", ".join(filter(None, (plain(sizes(own)), f"and {size} for each of {len(invented)} sizes by data")))
+    return ", ".join(filter(None, (format_sizes(own), f"and {size} for each of {len(invented)} sizes by data")))
 
 
 def _section(title: str, rows: Sequence[tuple[str, str]], width: int) -> Iterator[Line]:

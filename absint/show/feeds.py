@@ -7,14 +7,14 @@ from dataclasses import dataclass
 from typing import Final
 
 from absint.lattices.text.documents import Document, Head
-from absint.lattices.text.escapes import Json, plain
+from absint.lattices.text.escapes import Json, format_sizes, plain
 from absint.lattices.text.forms import Key, Kind, many, maybe
 from absint.lattices.text.naming import Where
 from absint.questions.sizes.outcomes import CHECK, Check
 from absint.runs.comparison import COMPARISON, Comparison
 from absint.runs.row import Row
 from absint.show.checks import listed, verdict
-from absint.show.relations import plural, sizes
+from absint.show.relations import plural
 from absint.show.text import Line, aligned, wrapped
 
 _SHOWN: Final = 20
@@ -66,7 +66,7 @@ def _verdict(fed: Fed) -> Iterator[Line]:
         yield Line("the inputs are not as declared", "bold red")
     else:
         missing = ", ".join(name for name in fed.symbols if name not in shown)
-        known = sizes({name: shown[name] for name in fed.symbols if name in shown})
+        known = format_sizes({name: shown[name] for name in fed.symbols if name in shown})
         yield Line(plain(f"not checked at {known or 'any size'}: the arrays show no size for {missing}"), "yellow")
     if fed.failed:
         yield Line(f"the run fails: {plain(fed.failed)}", "bold red")

@@ -13,13 +13,13 @@ from absint.jobs.freezing.freeze import Frozen
 from absint.jobs.freezing.sizes import IllegalSizesError
 from absint.lattices.logic.relation import FALSE
 from absint.lattices.text.documents import Document
-from absint.lattices.text.escapes import plain
+from absint.lattices.text.escapes import format_sizes, plain
 from absint.lattices.text.forms import AMOUNT, SIZES, Key, Kind, Object, by_name, many, maybe
 from absint.questions.sizes.neighbours import NEIGHBOURS
 from absint.questions.sizes.outcomes import FAILURE
 from absint.show.checks import failing, listed
 from absint.show.documents import about
-from absint.show.relations import brief, plural, reason, sizes
+from absint.show.relations import brief, plural, reason
 from absint.show.text import Line, wrapped
 from absint.solution.naming import where
 from absint.solver.contracts.contract import Clause
@@ -33,11 +33,11 @@ _SHOWN: Final = 10
 
 def report(result: Result, found: Frozen, width: int) -> Iterator[Line]:
     """The file written, the nodes gone, and the sizes still dynamic."""
-    at = plain(sizes({**found.given, **found.derived})) or "no symbols"
+    at = format_sizes({**found.given, **found.derived}) or "no symbols"
     yield Line(f"{plain(found.path)}: {plain(result.origin)} at {at}", "bold")
     if found.derived:
         other = "size is" if len(found.derived) == 1 else "sizes are"
-        yield from map(Line, wrapped(f"  {plain(sizes(found.derived))}: no other {other} legal with these", width, 4))
+        yield from map(Line, wrapped(f"  {format_sizes(found.derived)}: no other {other} legal with these", width, 4))
     yield Line(f"  nodes         {found.nodes_before:,} -> {found.nodes:,}{_how(found)}")
     if found.removed:
         what = "is a constant" if len(found.removed) == 1 else "are constants"
@@ -96,7 +96,7 @@ def _value(value: DynamicValue) -> str:
 
 def refused(error: IllegalSizesError, width: int) -> Iterator[Line]:
     """Sizes at which the model cannot run."""
-    at = f" at {plain(sizes(error.sizes))}" if error.sizes else ""
+    at = f" at {format_sizes(error.sizes)}" if error.sizes else ""
     yield Line(f"illegal{at}, nothing is written", "bold red")
     failure = error.failure
     yield from map(Line, wrapped(f"  {plain(reason(failure.origin, failure.reason))}", width, 6))
@@ -132,7 +132,7 @@ def fewest(result: Result, found: Fewest, width: int) -> Iterator[Line]:
         for cause in value.causes:
             causes[cause] = causes.get(cause, 0) + 1
     rows = [f"{cause}: {count:,} {plural('value', count)}" for cause, count in causes.items()]
-    at = f" at {plain(sizes(found.sizes))}" if found.sizes else ""
+    at = f" at {format_sizes(found.sizes)}" if found.sizes else ""
     yield from listed(f"still dynamic{at}, because of", rows, width)
     outputs = [value for value in found.by_data if value.name in result.outputs]
     yield from listed("among them the outputs", [_value(value) for value in outputs], width)

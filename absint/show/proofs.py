@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING, Final
 from absint.lattices.logic.relation import FALSE, TRUE, UNKNOWN_RELATION
 from absint.lattices.text import TextError, parse_relation
 from absint.lattices.text.documents import Document
-from absint.lattices.text.escapes import plain
+from absint.lattices.text.escapes import format_sizes, plain
 from absint.lattices.text.forms import RELATION, SECONDS, SIZES, Key, Object, many, maybe, one_of
 from absint.lattices.text.naming import Where
 from absint.show.documents import about
-from absint.show.relations import brief, plural, sizes, stated
+from absint.show.relations import brief, plural, stated
 from absint.show.text import Line, aligned, wrapped
 from absint.solution.naming import where
 from absint.solver.constraints import Constraint
@@ -55,7 +55,7 @@ def _rows(proof: Proof, texts: Where, fixed: bool, verbose: bool) -> Iterator[tu
             if not proof.premises_shown_consistent:
                 yield "note", "the premises are not shown to be consistent"
         case "refuted":
-            shown = sizes(proof.counterexample or {})
+            shown = format_sizes(proof.counterexample or {})
             yield "false at", (shown or "the sizes of the inputs, which are fixed")
             if proof.confirmed:
                 yield "confirmed", "by a run at these sizes"
@@ -96,8 +96,8 @@ def _because(core: Sequence[Constraint], texts: Where) -> Iterator[tuple[str, st
 
 
 def _candidate(proof: Proof) -> Iterator[tuple[str, str]]:
-    shown = sizes(proof.counterexample or {})
-    invented = sizes(proof.invented)
+    shown = format_sizes(proof.counterexample or {})
+    invented = format_sizes(proof.invented)
     taken = f"{shown}, if {invented}" if shown and invented else shown or invented
     if taken:
         yield "false at", taken

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Final
 
 from absint.lattices.logic.facts import Facts
@@ -86,11 +86,6 @@ def failures_by_reason(possible_failures: Iterable[PossibleFailure]) -> dict[str
     return found
 
 
-def sizes(binding: Mapping[str, int]) -> str:
-    """`batch=4, seq=7`."""
-    return ", ".join(f"{name}={size}" for name, size in binding.items())
-
-
 def plural(word: str, count: int) -> str:
     return word if count == 1 else f"{word}s"
 
@@ -110,4 +105,4 @@ def located(constraint: Constraint, texts: Where) -> dict[str, Json]:
     }
 
 
-__all__ = ["brief", "by_nodes", "failures_by_reason", "in_short", "located", "plural", "reason", "sizes", "stated"]
+__all__ = ["brief", "by_nodes", "failures_by_reason", "in_short", "located", "plural", "reason", "stated"]

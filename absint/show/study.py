@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from itertools import chain, groupby, starmap
 from typing import TYPE_CHECKING, Final
 
-from absint.lattices.text.escapes import plain
+from absint.lattices.text.escapes import format_sizes, plain
 from absint.research.study.results import Record, by_source
 from absint.research.study.study import Study
 from absint.research.study.tables import Row, causes
@@ -84,7 +84,7 @@ def _wrong(source: str, records: Sequence[Record]) -> Iterator[str]:
     """Some of its false claims, of different models."""
     false = [(r, r.refutations[0]) for r in records if r.refutations][:_SHOWN]
     for r, claim in false:
-        at = ", ".join(f"{name}={size}" for name, size in claim["counterexample"].items()) or "every size"
+        at = format_sizes(claim["counterexample"], "every size")
         yield f"{source} is wrong on {r.model}: {claim['relation']} is false at {at}"
     more = sum(r.refuted for r in records) - len(false)
     if more:

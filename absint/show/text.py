@@ -17,8 +17,8 @@ from absint.lattices.text.escapes import one_line, plain
 from absint.lattices.text.naming import Where
 from absint.questions.claims.diagnostics import diagnostics as all_diagnostics
 from absint.questions.proofs.premises import all_premises
+from absint.questions.proofs.requirements import Needed, required
 from absint.show.relations import brief, in_short
-from absint.show.requirements import Needed, required
 from absint.show.summary import Row, computed, first_unknown, totals
 from absint.solution.claimed import claims
 from absint.solution.described import described

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Final
 from absint.api import analyze
 from absint.errors import UsageError
 from absint.lattices.logic.truth import NO
+from absint.lattices.text.escapes import format_sizes
 from absint.lattices.text.tokens import reads_as_name
 from absint.lattices.value import AnyTensor
 from absint.model.load import ModelLike
@@ -158,7 +159,7 @@ def _dims(expected: Expected, name: str) -> list[str]:
 
 
 def _verdict(proof: Proof) -> str:
-    at = ", ".join(f"{name}={size}" for name, size in (proof.counterexample or {}).items())
+    at = format_sizes(proof.counterexample or {})
     if proof.verdict is Verdict.REFUTED:
         return f"false, as at {at}" if at else "false"
     why = f" ({proof.reason})" if proof.reason else ""

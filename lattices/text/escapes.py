@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
 from typing import Final
 
 Json = None | bool | int | float | str | list["Json"] | dict[str, "Json"]
@@ -54,6 +55,11 @@ def excerpt(text: str, most: int = 80) -> str:
     return line if len(line) <= most else f"{line[: most - 3]}..."
 
 
+def format_sizes(sizes: Mapping[str, int], none: str = "") -> str:
+    """Sizes as on a command line: `batch=4, seq=7`; `none` if there are none."""
+    return ", ".join(f"{plain(name)}={size}" for name, size in sizes.items()) or none
+
+
 def json_text(value: object, indent: int | None = None) -> str:
     """As JSON, with unprintable characters and commands of a CI as escapes, which mean the same there."""
     import json
@@ -71,4 +77,4 @@ def _escape(found: re.Match[str]) -> str:
     return "\\u007f" if character == "\x7f" else json.dumps(character)[1:-1]
 
 
-__all__ = ["Json", "excerpt", "inert_json", "json_text", "message", "one_line", "plain"]
+__all__ = ["Json", "excerpt", "format_sizes", "inert_json", "json_text", "message", "one_line", "plain"]

@@ -17,7 +17,7 @@ from absint.lattices.logic.formula import Comparison, Relation, leads_negative
 from absint.lattices.logic.truth import NO, YES
 from absint.lattices.terms.expr import Dim, postorder
 from absint.lattices.text.documents import Document, Head
-from absint.lattices.text.escapes import excerpt
+from absint.lattices.text.escapes import excerpt, format_sizes
 from absint.lattices.text.forms import RELATION, SIZES, Key, Object, by_name, many, maybe
 from absint.lattices.text.html import block, paragraph, table
 from absint.lattices.text.naming import Naming, Where
@@ -97,7 +97,7 @@ class Contract:
                 [(d.origin, d.reason, d.kind) for d in self.possible_failures],
                 ("node", "reason", "left open by"),
             ),
-            table("legal sizes to try", [(_sizes(sizes),) for sizes in self.samples]),
+            table("legal sizes to try", [(format_sizes(sizes),) for sizes in self.samples]),
             table("where", list(texts.definitions.items())),
         )
 
@@ -146,10 +146,6 @@ def _reasons(clause: Clause) -> tuple[str, str]:
     reasons = dict.fromkeys(c.reason for c in clause.because)
     more = f" and {len(nodes) - 3:,} more" if len(nodes) > 3 else ""
     return ", ".join(list(nodes)[:3]) + more, "; ".join(list(reasons)[:2])
-
-
-def _sizes(sizes: Mapping[str, int]) -> str:
-    return ", ".join(f"{name}={size}" for name, size in sizes.items())
 
 
 _FORMULA: Final = (Key[Constraint]("relation", RELATION, of=lambda c: c.formula),)

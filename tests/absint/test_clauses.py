@@ -7,8 +7,8 @@ from collections.abc import Sequence
 import pytest
 
 from absint.lattices.text import parse_relation
-from absint.show import clauses
-from absint.show.clauses import is_long, meaning, rows
+from absint.questions.proofs import clauses
+from absint.questions.proofs.clauses import is_long, meaning, rows
 from absint.solver.contracts.contract import Clause, Contract
 
 

@@ -18,7 +18,7 @@ from onnx import TensorProto, helper, parser
 
 import absint
 from absint.cli import COMMANDS, GROUPS, cli, run
-from absint.show.requirements import required
+from absint.questions.proofs.requirements import required
 from absint.show.text import Line, report, write
 
 ROOT = Path(__file__).parents[2]

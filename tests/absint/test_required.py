@@ -10,7 +10,7 @@ from onnx import parser
 import absint
 from absint import Result
 from absint.lattices.logic.relation import Relation, conjunction
-from absint.show.requirements import required
+from absint.questions.proofs.requirements import required
 
 WINDOWS = """<ir_version: 9, opset_import: ["": 18]> g (float[B, S] x) => (float[] y, float[] z)
     <int64[3] rows = {0, -1, 4}, int64[3] pairs = {0, -1, 2}, int64[1] third = {3}> {

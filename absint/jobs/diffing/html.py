@@ -7,7 +7,8 @@ from typing import Final
 
 from absint.jobs.diffing.answers import Amount, Apart, Figures, Ports, Unmet
 from absint.jobs.diffing.findings import Findings
-from absint.jobs.diffing.text import amount_text, aspects, headline, sizes_text
+from absint.jobs.diffing.text import amount_text, aspects, headline
+from absint.lattices.text.escapes import format_sizes
 from absint.lattices.text.html import block, folded, table
 from absint.show.page.frame import framed, written
 from absint.version import VERSION
@@ -69,10 +70,10 @@ def _tables(diff: Findings) -> Iterator[str]:
     yield table("inputs", list(_ports(diff.inputs)), _PORTS)
     yield table("outputs", list(_ports(diff.outputs)), _PORTS)
     if diff.values:
-        values = [(value.name, value.before, value.after, sizes_text(value.at or {})) for value in diff.values]
+        values = [(value.name, value.before, value.after, format_sizes(value.at or {})) for value in diff.values]
         yield table("computed values", values, ("name", "in A", "in B", "apart at"))
     if diff.figures is not None:
-        at = f" at {sizes_text(diff.figures.sizes)}" if diff.figures.sizes else ""
+        at = f" at {format_sizes(diff.figures.sizes)}" if diff.figures.sizes else ""
         yield table(f"costs{at}", list(_amounts(diff.figures)), ("", "in A", "in B", "change"))
 
 
@@ -81,7 +82,7 @@ def _unmet(item: Unmet) -> tuple[str, str, str]:
 
 
 def _apart(apart: Apart) -> str:
-    return f"{sizes_text(apart.sizes) or 'every size'}: A {apart.first}, B {apart.second} ({_BY[apart.evidence]})"
+    return f"{format_sizes(apart.sizes) or 'every size'}: A {apart.first}, B {apart.second} ({_BY[apart.evidence]})"
 
 
 def _ports(ports: Ports) -> Iterator[tuple[str, ...]]:

@@ -15,6 +15,7 @@ from absint.jobs.diffing.witness import Both, Side
 from absint.lattices.deadline import DeadlineError
 from absint.lattices.logic.relation import FALSE, Relation
 from absint.lattices.logic.truth import NO
+from absint.lattices.text.escapes import format_sizes
 from absint.questions.sizes.checking import may_refuse
 from absint.questions.sizes.judge import Judge
 from absint.questions.sizes.smallest import Sizes, legal_sizes, small_sizes
@@ -157,7 +158,7 @@ class Direction:
         """The evidence that the source runs at these sizes, which break the requirement; else the reason."""
         side = self._source.side
         shown = self._runs.at(side, sizes)
-        at = ", ".join(f"{name}={size}" for name, size in sizes.items()) or "any size"
+        at = format_sizes(sizes, "any size")
         if shown is None or (isinstance(shown.source, str) and _NO_KERNEL in shown.source):
             if demand.is_declared:
                 return self._apart(sizes, "is legal", f"declares {demand.text}", "declarations"), ""

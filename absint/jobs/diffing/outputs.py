@@ -18,6 +18,7 @@ from absint.lattices.deadline import DeadlineError
 from absint.lattices.logic.relation import Relation, eq
 from absint.lattices.terms.expr import MAX_DIM, Dim, Expr, Symbol, sole_atom
 from absint.lattices.terms.substitution import substitute
+from absint.lattices.text.escapes import format_sizes
 from absint.lattices.value import TOP, Tensor, Value
 from absint.questions.sizes.smallest import Sizes, small_sizes
 from absint.solution.analysed import Analysed
@@ -126,7 +127,7 @@ class Compared:
     def _told_apart(self, port: Port, relation: Relation, model: Sizes, differing: Sequence[str]) -> Port:
         premises, reason = self._grounds.premises, "no sizes are known at which they differ"
         for sizes in islice(small_sizes(relation, premises, self._grounds.chosen(relation), model), _TRIES):
-            at = ", ".join(f"{name}={size}" for name, size in sizes.items())
+            at = format_sizes(sizes)
             shown = self._runs.at("A", sizes)
             if shown is None:
                 if self._runs.promised("A", sizes):
@@ -170,7 +171,7 @@ class Compared:
             if shown is None or isinstance(shown.source, str) or isinstance(shown.target, str):
                 continue
             first, second = _shape(shown.source, port.first), _shape(shown.target, port.second)
-            at = ", ".join(f"{name}={size}" for name, size in sizes.items()) or "the only size"
+            at = format_sizes(sizes, "the only size")
             if first != second and (decided_by_run or first.count(",") != second.count(",")):
                 return _with(port, "changed", *open_, apart=Apart(sizes, "A", first, second, "run"))
             seen.append(f"{first if first == second else f'{first} and {second}'} in a run of both at {at}")

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator
 from typing import Final
 
 from absint.jobs.diffing.answers import Amount, Apart, Port, Ports, Unmet
 from absint.jobs.diffing.findings import Findings
-from absint.lattices.text.escapes import plain
+from absint.lattices.text.escapes import format_sizes, plain
 from absint.show.text import Line, wrapped
 
 _UNBROKEN: Final = 1 << 30
@@ -124,7 +124,7 @@ def _unmet(unmet: Unmet, side: str) -> Iterator[str]:
 
 
 def _apart(apart: Apart) -> str:
-    at = sizes_text(apart.sizes) or "every size"
+    at = format_sizes(apart.sizes) or "every size"
     by = {"run": "a run of both", "rules": "by their rules, not run", "declarations": "by declaration"}[apart.evidence]
     only = ", and only where a size is 0" if apart.is_only_empty else ""
     return f"at {at}: A {_does(apart.first)}, B {_does(apart.second)} ({by}){only}"
@@ -132,11 +132,6 @@ def _apart(apart: Apart) -> str:
 
 def _does(text: str) -> str:
     return f"gives {text}" if text.startswith("[") else text
-
-
-def sizes_text(sizes: Mapping[str, int]) -> str:
-    """Sizes in one line: `batch=1, seq=7`."""
-    return ", ".join(f"{name}={size}" for name, size in sizes.items())
 
 
 def _ports(ports: Ports) -> tuple[str, list[str]]:
@@ -163,7 +158,7 @@ def _values(diff: Findings) -> tuple[str, list[str]]:
     found = diff.values or ()
     details = []
     for value in found:
-        at = " (not decided)" if not value.is_decided else f", apart at {sizes_text(value.at)}" if value.at else ""
+        at = " (not decided)" if not value.is_decided else f", apart at {format_sizes(value.at)}" if value.at else ""
         details.append(f"{value.name}: {_cut(value.before)} -> {_cut(value.after)}{at}")
     return (f"{len(found):,} of one name differ" if found else "all of one name have the same shapes"), details
 
@@ -173,7 +168,7 @@ def _figures(diff: Findings) -> Iterator[tuple[str, str, list[str]]]:
     if found is None:
         yield "cost", "not counted: " + diff.reason, []
         return
-    at = f" at {sizes_text(found.sizes)}" if found.sizes else ""
+    at = f" at {format_sizes(found.sizes)}" if found.sizes else ""
     same = [_NAMES.get(a.name, a.name) for a in found.amounts if a.is_same]
     other = [amount_text(a) for a in found.amounts if not a.is_same]
     if other:
@@ -236,4 +231,4 @@ def _cut(text: str) -> str:
     return text if len(text) <= _LONG else f"{text[: _LONG - 3]}..."
 
 
-__all__ = ["amount_text", "aspects", "headline", "lines", "sizes_text"]
+__all__ = ["amount_text", "aspects", "headline", "lines"]

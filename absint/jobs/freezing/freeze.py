@@ -25,6 +25,7 @@ from absint.lattices.logic.relation import Relation
 from absint.lattices.terms.expr import Expr, const
 from absint.lattices.terms.substitution import substitute
 from absint.lattices.text import format_dim_param, read_dim_param
+from absint.lattices.text.escapes import format_sizes
 from absint.lattices.value import OptionalOf, Tensor, Value
 from absint.model.files import Opened
 from absint.model.inference import MAX_INFERRED
@@ -94,7 +95,7 @@ class Frozen:
         return not self.dynamic
 
     def __str__(self) -> str:
-        at = ", ".join(f"{name}={size}" for name, size in {**self.given, **self.derived}.items()) or "no sizes"
+        at = format_sizes({**self.given, **self.derived}, "no sizes")
         count = len(self.dynamic.outputs) + len(self.dynamic.inner)
         state = "static" if self.is_static else f"{count:,} {'value' if count == 1 else 'values'} of dynamic shape"
         return f"frozen at {at}: {self.nodes:,} of {self.nodes_before:,} nodes, {state}"

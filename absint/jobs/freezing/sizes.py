@@ -15,6 +15,7 @@ from absint.lattices.logic.relation import FALSE, TRUE, Relation, eq
 from absint.lattices.logic.truth import NO
 from absint.lattices.records import changed
 from absint.lattices.terms.expr import Dim, Symbol, const
+from absint.lattices.text.escapes import format_sizes
 from absint.lattices.value import Tensor
 from absint.model.load import Loaded
 from absint.program.lowered import Lowered
@@ -48,7 +49,7 @@ class IllegalSizesError(UsageError):
     """No run exists at these sizes. Nothing has been written."""
 
     def __init__(self, sizes: Mapping[str, int], failure: Failure, nearest: Nearest | None = None) -> None:
-        at = ", ".join(f"{name}={size}" for name, size in sizes.items())
+        at = format_sizes(sizes)
         text = f"illegal at {at}: {failure}" if at else f"the model never runs: {failure}"
         super().__init__(text if nearest is None else f"{text}; {nearest.line}")
         self.sizes = dict(sizes)

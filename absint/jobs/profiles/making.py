@@ -15,7 +15,7 @@ from absint.jobs.profiles.reading import WantedSizes, read_corners
 from absint.lattices.deadline import DeadlineError, within
 from absint.lattices.limits import LONG, Limits
 from absint.lattices.terms.expr import Dim, Expr
-from absint.lattices.text.escapes import plain
+from absint.lattices.text.escapes import format_sizes, plain
 from absint.lattices.value import Tensor
 from absint.questions.limits import checked
 from absint.questions.sizes.boxes import check_range
@@ -76,7 +76,7 @@ def _refusal(found: RangeCheck, box: Box3, corners: bool) -> str:
         return f"no legal least, best and greatest sizes were found in {what}"
     if found.outcome is Outcome.UNDECIDED:
         return f"it is not shown that all sizes in {what} are legal: {found.reason}"
-    at = ", ".join(f"{plain(name)}={size}" for name, size in (found.sizes or {}).items())
+    at = format_sizes(found.sizes or {})
     return f"not all sizes in {what} are legal: at {at}, {plain(str(found.failure))}"
 
 

@@ -11,6 +11,7 @@ from absint.lattices.logic.relation import FALSE, TRUE, Relation, conjunction, g
 from absint.lattices.logic.truth import NO
 from absint.lattices.terms.expr import Dim, Expr, Symbol
 from absint.lattices.terms.substitution import substitute
+from absint.lattices.text.escapes import format_sizes
 from absint.lattices.text.naming import Where
 from absint.model.declared_types import problem
 from absint.program.declarations import Declaration
@@ -134,7 +135,7 @@ class _Finder:
             if first is None:
                 continue
             at = sizes[first[0]]
-            shown = ", ".join(f"{name}={size}" for name, size in at.items())
+            shown = format_sizes(at)
             at_0 = 0 in at.values()
             message = self._message(
                 group, declared, claim, f"false{first[1]} {'where a size is 0, as at' if at_0 else 'at'} {shown}"

@@ -26,7 +26,7 @@ from absint.lattices.logic.piecewise import product_settled
 from absint.lattices.logic.relation import Relation
 from absint.lattices.terms.expr import ONE_EXPR, ZERO_EXPR, Dim, Expr, Symbol, mul
 from absint.lattices.terms.substitution import substitute
-from absint.lattices.text.escapes import excerpt
+from absint.lattices.text.escapes import excerpt, format_sizes
 from absint.lattices.text.html import block, table
 from absint.lattices.text.naming import Naming, Where
 from absint.lattices.value import Tensor, Value
@@ -135,7 +135,7 @@ class Cost:
             heaviest = self.heaviest()
         except UsageError:  # no run has sizes
             numbers, heaviest = {}, []
-        at = ", ".join(f"{name}={size}" for name, size in self.default_sizes.items())
+        at = format_sizes(self.default_sizes)
         totals = (("MACs", "macs"), ("FLOPs", "flops"), ("bytes moved", "bytes"))
         nodes = [(node.label, f"{share:.1%}", f"{amount:,}") for node, amount, share in heaviest]
         left_out = [(name, f"{count:,} nodes") for name, count in self.without_rule.most_common()]

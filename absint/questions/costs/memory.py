@@ -18,7 +18,7 @@ from absint.errors import UsageError
 from absint.lattices.logic.relation import TRUE, Relation, ite, negation
 from absint.lattices.terms.expr import UNKNOWN_DIM, ZERO_EXPR, Dim, Expr, Symbol
 from absint.lattices.terms.normal import maximum
-from absint.lattices.text.escapes import excerpt
+from absint.lattices.text.escapes import excerpt, format_sizes
 from absint.lattices.text.html import block, paragraph, table
 from absint.lattices.text.naming import Naming, Where
 from absint.questions.costs.bindings import Environment, check_names, shown, shown_names, symbols_of
@@ -89,7 +89,7 @@ class Memory:
             found: Peak | None = self.at(self.default_sizes)
         except UsageError:  # no run has sizes
             found = None
-        at = ", ".join(f"{name}={size}" for name, size in self.default_sizes.items())
+        at = format_sizes(self.default_sizes)
         live = [] if found is None else [(item.name, f"{item.bytes:,}") for item in found.live]
         return block(
             f"peak memory of the activations of {self._analysed.origin}",

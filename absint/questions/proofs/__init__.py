@@ -5,6 +5,8 @@ prove             is a relation true in every run? proofs decides it
 resting           the numeric premises that an answer rests on; premises: those of all nodes
 provers           one for each set of premises
 evidence          runs of the model at the sizes of a counterexample
+clauses           those of a contract, in the order in which they matter, and what long ones mean
+requirements      what nodes require of the sizes of the inputs, in few and short relations
 equivalence       dims, shapes and buffers in classes of proved equality
 undecided         choices in sizes that samples do not take both ways, the ones worth a question to Z3
 smt_refinement    open choices in dims that Z3 settles; another round uses them

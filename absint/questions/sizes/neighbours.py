@@ -7,10 +7,11 @@ from dataclasses import dataclass
 from typing import Final
 
 from absint.lattices.text.documents import Document, Head
-from absint.lattices.text.escapes import excerpt, plain
+from absint.lattices.text.escapes import excerpt, format_sizes, plain
 from absint.lattices.text.forms import Object, keys_of
 from absint.lattices.text.html import block, paragraph, table
 
+_NONE: Final = "no symbols"
 _OFFERED: Final = 3
 """Most choices in one line."""
 
@@ -83,19 +84,20 @@ class Nearest:
         if self.sizes is None:
             return "no sizes are legal" if self.proved else f"no legal sizes were found: {self.reason}"
         first, *others = self.choices
-        text = f"nearest legal: {_sizes(first)}"
+        text = f"nearest legal: {format_sizes(first, _NONE)}"
         if len(first) < len(self.given):
             text += " (others unchanged)"
-        return "; or ".join([text, *map(_sizes, others[: _OFFERED - 1])])
+        return "; or ".join([text, *map(format_sizes, others[: _OFFERED - 1])])
 
     def __str__(self) -> str:
         if self.sizes is None:
-            lines = [f"{_sizes(self.given)}: {self.line}"]
+            lines = [f"{format_sizes(self.given, _NONE)}: {self.line}"]
         elif self.legal:
-            lines = [f"{_sizes(self.given)}: legal"]
+            lines = [f"{format_sizes(self.given, _NONE)}: legal"]
         else:
             doubt = "" if self.proved else "; nearer ones are not ruled out"
-            lines = [f"nearest legal to {_sizes(self.given)}: {_sizes(self.sizes)} (distance {self.distance}{doubt})"]
+            found = f"{format_sizes(self.sizes, _NONE)} (distance {self.distance}{doubt})"
+            lines = [f"nearest legal to {format_sizes(self.given, _NONE)}: {found}"]
         lines += [f"  {plain(a.symbol)} alone: {a.below} below, {a.above} above" for a in self.alone]
         return "\n".join([*lines, f"  ({self.reason})"] if self.reason and self.sizes is not None else lines)
 
@@ -126,10 +128,6 @@ NEIGHBOURS: Final = Object[Nearest](
 NEAREST: Final = Document[Nearest](
     "nearest", 1, "the nearest legal sizes", *NEIGHBOURS.keys, head=("model",), defines=False
 )
-
-
-def _sizes(sizes: Mapping[str, int]) -> str:
-    return ", ".join(f"{plain(name)}={size}" for name, size in sizes.items()) or "no symbols"
 
 
 __all__ = ["NEAREST", "NEIGHBOURS", "Alone", "Nearest", "Neighbour"]

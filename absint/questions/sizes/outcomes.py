@@ -9,7 +9,7 @@ from typing import Final
 
 from absint.lattices.logic.relation import Relation
 from absint.lattices.text.documents import Document, Head
-from absint.lattices.text.escapes import excerpt
+from absint.lattices.text.escapes import excerpt, format_sizes
 from absint.lattices.text.forms import SIZES, Key, Object, by_name, many, maybe, one_of
 from absint.lattices.text.html import block, paragraph, table
 from absint.lattices.text.naming import Naming, Where
@@ -87,7 +87,7 @@ class Check:
         return self.ok
 
     def __str__(self) -> str:
-        at = ", ".join(f"{name}={size}" for name, size in self.sizes.items()) or "no symbols"
+        at = format_sizes(self.sizes, "no symbols")
         if self.failure is not None:
             return f"illegal at {at}: {self.failure}"
         rest = "".join(f"; {title}: {'; '.join(map(str, found))}" for title, found in by_kind(self.possible_failures))
@@ -165,7 +165,7 @@ class RangeCheck:
         box = ", ".join(f"{name}={lo}..{hi}" for name, (lo, hi) in self.box.items()) or "no symbols"
         text = f"{self.outcome.value} for {box}"
         if self.failure is not None:
-            at = ", ".join(f"{name}={size}" for name, size in (self.sizes or {}).items())
+            at = format_sizes(self.sizes or {})
             text = f"illegal for {box} at {at}: {self.failure}"
         if self.assuming:
             text += f"; assuming {' and '.join(map(str, self.assuming))}"

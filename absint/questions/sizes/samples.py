@@ -13,7 +13,7 @@ from absint.errors import UsageError
 from absint.lattices.deadline import DeadlineError, within
 from absint.lattices.limits import LONG, Limits
 from absint.lattices.text.documents import Document
-from absint.lattices.text.escapes import excerpt, plain
+from absint.lattices.text.escapes import excerpt, format_sizes
 from absint.lattices.text.forms import SIZES, Key, many
 from absint.questions.limits import checked
 from absint.questions.sizes.nearest import LegalSizes, SizeRange
@@ -53,7 +53,7 @@ class LegalSamples:
     """The reason why there are fewer than were asked for, if a limit was reached."""
 
     def __str__(self) -> str:
-        rows = [", ".join(f"{plain(name)}={size}" for name, size in sizes.items()) for sizes in self.sizes]
+        rows = [format_sizes(sizes) for sizes in self.sizes]
         if not rows:
             rows = ["no sizes are legal" if self.complete else "no legal sizes were found"]
         return "\n".join([*rows, *([f"({self.reason})"] if self.reason else [])])

@@ -9,8 +9,8 @@ from absint.diagnostics import Severity
 from absint.errors import UsageError
 from absint.lattices.text.html import block, paragraph, table
 from absint.questions.claims.diagnostics import diagnostics
+from absint.questions.proofs.requirements import required
 from absint.show.page.page import page
-from absint.show.requirements import required
 from absint.show.summary import first_unknown, totals
 from absint.solution.described import described
 from absint.solution.naming import where

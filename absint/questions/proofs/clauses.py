@@ -11,9 +11,8 @@ from absint.lattices.logic.facts import Facts
 from absint.lattices.logic.relation import TRUE, Relation, ge
 from absint.lattices.logic.truth import YES
 from absint.lattices.terms.expr import Expr, Symbol, expr_of
-from absint.lattices.text.escapes import plain
+from absint.lattices.text.escapes import format_sizes, plain
 from absint.lattices.text.printer import form_of
-from absint.show.relations import sizes
 from absint.solver.backend import SolverError
 from absint.solver.candidates import USUAL, combined, equal
 from absint.solver.constraints import ConstraintSet, meets
@@ -127,7 +126,7 @@ def _by_examples(relation: Relation, others: Sequence[Relation]) -> str:
     illegal = sorted((place for place in met if not met[place]), key=lambda place: -sum(places[place].values()))
     if not legal or not illegal:
         return ""
-    shown = [("; ".join(plain(sizes(places[at])) for at in found[:_EXAMPLES])) for found in (legal, illegal)]
+    shown = [("; ".join(format_sizes(places[at]) for at in found[:_EXAMPLES])) for found in (legal, illegal)]
     return f"{', '.join(map(plain, names))}: holds at {shown[0]}; not at {shown[1]} (exactly: --format json)"
 
 
