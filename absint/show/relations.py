@@ -9,7 +9,6 @@ from absint.lattices.logic.facts import Facts
 from absint.lattices.logic.relation import Relation, le
 from absint.lattices.logic.truth import YES
 from absint.lattices.terms.expr import Symbol, expr_of
-from absint.lattices.text.escapes import Json
 from absint.lattices.text.printer import form_of
 from absint.transfer.ordinary import box_of, holds_in_box
 
@@ -90,19 +89,4 @@ def plural(word: str, count: int) -> str:
     return word if count == 1 else f"{word}s"
 
 
-def located(constraint: Constraint, texts: Where) -> dict[str, Json]:
-    """A constraint as JSON: its relation and guard, its role, and the node that states it."""
-    origin = constraint.origin
-    return {
-        "relation": texts.relation(constraint.relation),
-        "guard": texts.relation(constraint.guard),
-        "role": constraint.role,
-        "node": origin.name,
-        "path": origin.path,
-        "operator": origin.operator,
-        "output": origin.output,
-        "reason": constraint.reason,
-    }
-
-
-__all__ = ["brief", "by_nodes", "failures_by_reason", "in_short", "located", "plural", "reason", "stated"]
+__all__ = ["brief", "by_nodes", "failures_by_reason", "in_short", "plural", "reason", "stated"]
