@@ -7,4 +7,5 @@ models      the models and sizes of a command line, and a command run for each m
 sizes       sizes, ranges, profiles and shapes as they are written in arguments
 places      values and axes as they are written in arguments, as `logits[1]` and `input_ids[0]=batch`
 messages    messages on standard error
+feeds       `check --feeds`, which reads arrays
 """

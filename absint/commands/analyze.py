@@ -24,7 +24,6 @@ from absint.questions.claims.diagnostics import refused
 from absint.shapes.sizes import Sizes
 from absint.shapes.timings import Timings
 from absint.show import summary, text
-from absint.show.document import document
 from absint.show.summary import Requirement
 from absint.show.tracing import Recorder
 from absint.solution.naming import where
@@ -107,6 +106,8 @@ def analyze(
     texts = where(result)
     missing: dict[str, list[str]] = {what: summary.missing(result, what, texts) for what in require}
     if form == "json":
+        from absint.show.document import document
+
         click.echo(document(result, missing, traced, timings, texts))
     else:
         width = text.width_of()

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 
 import click
@@ -26,9 +26,7 @@ from absint.questions.sizes.outcomes import Check, RangeCheck
 from absint.result import Result
 from absint.shapes.inputs import has_any_shape
 from absint.shapes.sizes import Sizes, given, is_range, is_shape, spelled
-from absint.show import feeds as report
 from absint.show.checks import check_report, range_report
-from absint.show.feeds import Fed
 from absint.show.text import width_of, write
 from absint.solution.naming import where
 from absint.solver.constraints import ConstraintSet
@@ -80,7 +78,10 @@ def check(
     if run_it and feeds is None:
         raise UsageError("--run needs --feeds with arrays for the inputs")
     if feeds is not None:
-        return _check_feeds(model, settings, feeds, run_it, values, strict, assume, form)
+        from absint.commands.feeds import check_feeds  # numpy
+
+        checked = check_feeds(model, settings, feeds, run_it, values, assume, form)
+        return NO if not checked.ok else UNDECIDED if checked.check is None else _code(checked.check, strict)
 
     has_range = any(map(is_range, sizes.values()))
     if has_range:
@@ -147,52 +148,6 @@ def _print_range(result: Result, found: RangeCheck, form: str) -> None:
         click.echo(found.to_json(where(result), model=result.origin))
     else:
         write(range_report(found, where(result), width_of()))
-
-
-def _check_feeds(
-    model: str,
-    settings: Settings,
-    path: str,
-    run_it: bool,
-    values: bool,
-    strict: bool,
-    assume: Sequence[str],
-    form: str,
-) -> int:
-    from absint.runs.run import load_feeds
-
-    arrays = load_feeds(path)
-    fed = _fed(analysed(model, assume, settings=settings), path, arrays, run_it, values)
-    if form == "json":
-        click.echo(report.FED.text(fed))
-    else:
-        write(report.report(fed, width_of()))
-    return NO if not fed.ok else UNDECIDED if fed.check is None else _code(fed.check, strict)
-
-
-def _fed(result: Result, path: str, arrays: Mapping[str, object], run_it: bool, values: bool) -> Fed:
-    """Compare the arrays with the claims, before a run and after it."""
-    named = {info.name for info in result.loaded.model.graph.input}
-    inputs = {name: array for name, array in arrays.items() if name in named}
-    others = {name: array for name, array in arrays.items() if name not in named}
-    comparison = result.compare(inputs, others)
-    failed = ""
-    differing: tuple[str, ...] = ()
-    if run_it:
-        from absint.runs.run import RunError, differences, run
-
-        wanted = [name for name in result.shapes if name not in named] if values else list(others)
-        try:
-            with working("running the model"):
-                computed = run(result, inputs, wanted, isolated=True)
-            comparison = result.compare(inputs, {**others, **computed})
-            differing = tuple(differences(others, computed))
-        except RunError as error:
-            failed = str(error)
-    sizes = {name: comparison.binding[name] for name in result.symbols if name in comparison.binding}
-    is_told = len(sizes) == len(result.symbols) and not any(row.premise for row in comparison.wrong)
-    check = result.check(sizes) if is_told else None
-    return Fed(path, result.symbols, comparison, check, run_it and not failed, failed, differing)
 
 
 __all__ = ["check"]

@@ -12,12 +12,14 @@ from absint.jobs.diffing.correspondence import correspondence
 from absint.jobs.diffing.document import DIFF
 from absint.jobs.diffing.figures import figures
 from absint.jobs.diffing.findings import Findings
+from absint.jobs.diffing.html import notebook, page
 from absint.jobs.diffing.inner import differing
 from absint.jobs.diffing.legality import Direction, Model, contracts
 from absint.jobs.diffing.numbering import Numbers
 from absint.jobs.diffing.outputs import Compared, inputs
 from absint.jobs.diffing.pairing import Pair, form_of, paired
 from absint.jobs.diffing.surroundings import surroundings
+from absint.jobs.diffing.text import lines
 from absint.jobs.diffing.witness import Both
 from absint.lattices.deadline import DeadlineError
 from absint.lattices.limits import LONG, MEMORY, RLIMIT, Limits
@@ -39,22 +41,16 @@ class Diff(Findings):
     """A model A beside a model B that is to take its place."""
 
     def __str__(self) -> str:
-        from absint.jobs.diffing.text import lines
-
         return "\n".join(line.text for line in lines(self))
 
     def __repr__(self) -> str:
         return f"<Diff of {self.first} and {self.second}: {self.verdict}>"
 
     def _repr_html_(self) -> str:
-        from absint.jobs.diffing.html import notebook
-
         return notebook(self)
 
     def to_html(self) -> str:
         """As a page: one HTML file without scripts, in the style of `Result.report`."""
-        from absint.jobs.diffing.html import page
-
         return page(self)
 
     def to_json(self) -> str:
