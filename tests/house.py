@@ -25,9 +25,9 @@ from tests.test_architecture import MODULES, imports
 
 LIMITS: Final[Mapping[str, float]] = {
     "folders at the top of absint/": 13,
-    "lines of the product": 111_250,
+    "lines of the product": 111_270,
     "longest file, check.py apart": 400,
-    "imports inside functions": 213,
+    "imports inside functions": 219,
     "blocks of imports for types": 211,
     "lines of imports, in percent": 8.5,
     "files that write documents by hand": 2,

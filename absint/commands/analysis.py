@@ -69,6 +69,14 @@ class Settings(NamedTuple):
 DEFAULT_SETTINGS: Final = Settings()
 
 
+jobs_option = click.option(
+    "--jobs", type=click.IntRange(min=1), help="Number of parallel processes.  [default: one per core]"
+)
+scheduler_option = click.option(
+    "--scheduler", metavar="ADDRESS", help="Use the Dask cluster of this scheduler, as tcp://host:8786."
+)
+
+
 def settings_options(command: Command) -> Command:
     """The options of `Settings`, handed to the command as one argument `settings`."""
 
@@ -282,7 +290,26 @@ def _solver_errors() -> Iterator[None]:
         raise UsageError(str(error)) from error
 
 
+def check_seconds(seconds: float, option: str = "--seconds") -> None:
+    """Raises UsageError for a time limit that is none."""
+    if not 0 < seconds < inf:
+        raise UsageError(f"{option} {seconds:g}: expected a number above 0")
+
+
 __all__ = [
-    "LARGE_MODEL", "Settings", "analysed", "assume_option", "format_option", "limit_options",
-    "memory_option", "policy_option", "rlimit_option", "settings_options", "warm_up", "working",
+    "LARGE_MODEL",
+    "Settings",
+    "analysed",
+    "assume_option",
+    "check_seconds",
+    "format_option",
+    "jobs_option",
+    "limit_options",
+    "memory_option",
+    "policy_option",
+    "rlimit_option",
+    "scheduler_option",
+    "settings_options",
+    "warm_up",
+    "working",
 ]  # fmt: skip

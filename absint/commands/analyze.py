@@ -22,10 +22,8 @@ from absint.commands.codes import FINE, NO
 from absint.commands.models import models_argument
 from absint.questions.claims.diagnostics import refused
 from absint.shapes.sizes import Sizes
-from absint.shapes.timings import Timings
 from absint.show import summary, text
 from absint.show.summary import Requirement
-from absint.show.tracing import Recorder
 from absint.solution.naming import where
 
 _REFINE: Final[Mapping[str, Refine]] = {"none": False, "facts": True, "smt": "smt"}
@@ -86,8 +84,15 @@ def analyze(
 
     Exit code: 1 if a node must fail, or if --require or --strict find something; else 0.
     """
-    recorder = Recorder() if trace else None
-    timings = Timings() if timed else None
+    recorder = timings = None
+    if trace:
+        from absint.show.tracing import Recorder
+
+        recorder = Recorder()
+    if timed:
+        from absint.shapes.timings import Timings
+
+        timings = Timings()
     with working("analysing") if refine == "smt" else nullcontext():
         result = analysed(
             model,

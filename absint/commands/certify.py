@@ -4,11 +4,10 @@ from __future__ import annotations
 
 import click
 
-from absint.commands.analysis import Settings, analysed, assume_option, format_option, settings_options
+from absint.commands.analysis import Settings, analysed, assume_option, check_seconds, format_option, settings_options
 from absint.commands.codes import FINE, UNDECIDED
 from absint.commands.models import models_argument
 from absint.commands.progress import counted
-from absint.commands.study import check_seconds
 from absint.questions.certificates.certify import certify as certified
 from absint.questions.certificates.folder import check_folder
 from absint.shapes.sizes import Sizes

@@ -8,10 +8,10 @@ from typing import Final
 
 import click
 
-from absint.commands.analysis import format_option
+from absint.commands.analysis import check_seconds, format_option, jobs_option, scheduler_option
 from absint.commands.codes import FINE, NO
 from absint.commands.progress import counted
-from absint.commands.study import check_seconds, jobs_option, scheduler_option, seconds_option, sources_option
+from absint.commands.study import seconds_option, sources_option
 from absint.errors import UsageError
 from absint.lattices.text.escapes import plain
 from absint.research.study.queries import DENIED

@@ -8,11 +8,10 @@ from pathlib import Path
 
 import click
 
-from absint.commands.analysis import format_option, memory_option
+from absint.commands.analysis import check_seconds, format_option, jobs_option, memory_option, scheduler_option
 from absint.commands.codes import FINE, NO
 from absint.commands.messages import say
 from absint.commands.progress import counted
-from absint.commands.study import check_seconds, jobs_option, scheduler_option
 from absint.errors import UsageError
 from absint.jobs.linting import LintResult, Settings, find_settings
 from absint.jobs.linting import lint as run

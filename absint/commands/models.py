@@ -19,11 +19,9 @@ from absint.commands.codes import BAD_INPUT, worst
 from absint.commands.messages import say, tell
 from absint.commands.sizes import is_size, read_sizes, trimmed
 from absint.errors import AbsintError, ModelError, UsageError
-from absint.lattices.text.documents import Head
 from absint.lattices.text.escapes import excerpt, json_text
 from absint.model.load import Loaded, load
 from absint.model.opening import MAX_FILE
-from absint.show.documents import ERROR
 
 STANDARD_INPUT = "-"
 
@@ -152,6 +150,8 @@ def _codes(models: Sequence[str], command: Callable[[str], object], form: str, t
             text = str(error) if str(error).startswith(model) else f"{model}: {error}"
             tell(f"error: {text}")
             if form == "json":
+                from absint.show.documents import ERROR, Head
+
                 click.echo(json_text(ERROR.record(error, head=Head(model))))
             yield BAD_INPUT
     if form == "json":

@@ -7,10 +7,9 @@ from functools import partial
 
 import click
 
-from absint.commands.analysis import format_option
+from absint.commands.analysis import check_seconds, format_option
 from absint.commands.codes import FINE, NO, UNDECIDED
 from absint.commands.progress import counted
-from absint.commands.study import check_seconds
 from absint.errors import UsageError
 from absint.research.obligations.record import Record, counts
 from absint.research.obligations.ruled import Ruled, prove, ruled

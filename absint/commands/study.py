@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from math import inf
 from pathlib import Path
 
 import click
 
-from absint.commands.analysis import format_option, memory_option
+from absint.commands.analysis import check_seconds, format_option, jobs_option, memory_option, scheduler_option
 from absint.commands.codes import FINE, NO, UNDECIDED
 from absint.commands.progress import counted
 from absint.errors import UsageError
@@ -19,9 +18,6 @@ from absint.runs.jobs import check_scheduler
 from absint.show.study import notes, show
 from absint.show.text import write
 
-jobs_option = click.option(
-    "--jobs", type=click.IntRange(min=1), help="Number of parallel processes.  [default: one per core]"
-)
 sources_option = click.option(
     "--source",
     "sources",
@@ -31,9 +27,6 @@ sources_option = click.option(
 )
 seconds_option = click.option(
     "--seconds", type=float, default=120.0, show_default=True, help="Time limit of one pair of model and source."
-)
-scheduler_option = click.option(
-    "--scheduler", metavar="ADDRESS", help="Use the Dask cluster of this scheduler, as tcp://host:8786."
 )
 
 
@@ -102,12 +95,6 @@ def study(
     if any(row.refuted for row in found.table if row.source == "policy sound"):
         return NO
     return UNDECIDED if found.lost else FINE
-
-
-def check_seconds(seconds: float, option: str = "--seconds") -> None:
-    """Raises UsageError for a time limit that is none."""
-    if not 0 < seconds < inf:
-        raise UsageError(f"{option} {seconds:g}: expected a number above 0")
 
 
 def _write(found: Study, out: Path, plots: str | None) -> None:

@@ -25,4 +25,4 @@ ERROR: Final = Document[Exception](
     defines=False,
 )
 
-__all__ = ["ERROR", "about"]
+__all__ = ["ERROR", "Head", "about"]

@@ -72,9 +72,8 @@ def _escape(found: re.Match[str]) -> str:
     character = found[0]
     if character.isprintable():
         return character
-    import json
-
-    return "\\u007f" if character == "\x7f" else json.dumps(character)[1:-1]
+    units = character.encode("utf-16-be", "surrogatepass").hex()
+    return "".join(f"\\u{units[at : at + 4]}" for at in range(0, len(units), 4))
 
 
 __all__ = ["Json", "excerpt", "format_sizes", "inert_json", "json_text", "message", "one_line", "plain"]

@@ -9,8 +9,6 @@ from absint.lattices.limits import Limits
 from absint.lattices.logic.facts import Facts
 from absint.lattices.logic.relation import FALSE, UNKNOWN_RELATION, Relation
 from absint.solver.constraints import ConstraintSet
-from absint.solver.contracts.samples import near
-from absint.solver.prove import Prover
 
 _LIMITS: Final = Limits(0.5, 200_000)
 
@@ -21,7 +19,12 @@ def exclude_each_other(relations: Iterable[Relation]) -> bool:
     names = sorted(set[str]().union(*(relation.free_symbols for relation in asked)))
     if FALSE in asked or Facts(asked, tuple(names)).contradiction:
         return True
-    if not names or near(asked, names).meet(asked):
+    if not names:
+        return False
+    from absint.solver.contracts.samples import near
+    from absint.solver.prove import Prover
+
+    if near(asked, names).meet(asked):
         return False
     return Prover(ConstraintSet(), order=tuple(names), limits=_LIMITS).entails(asked, FALSE).entailed is True
 

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
+import os
 import sys
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
-from pathlib import Path
-from traceback import extract_tb
-from types import ModuleType
+from types import ModuleType, TracebackType
 
 from absint.errors import UsageError
 from absint.model.opening import read_file, reason_of
@@ -47,7 +46,7 @@ def _run(path: str) -> ModuleType:
         source = read_file(path, _MOST)
     except (OSError, ValueError) as error:
         raise UsageError(f"--rules {path} {reason_of(error)}") from None
-    module = ModuleType(Path(path).stem)
+    module = ModuleType(os.path.splitext(os.path.basename(path))[0])
     module.__file__ = path
     try:
         code = compile(source, path, "exec")
@@ -59,17 +58,26 @@ def _run(path: str) -> ModuleType:
             where = f"{error.filename}, {where}"
         raise UsageError(f"--rules {path}: {where}{error.msg}") from None
     except (Exception, SystemExit) as error:
-        lines = [frame.lineno for frame in extract_tb(error.__traceback__) if frame.filename == path]
-        where = f"line {lines[-1]}: " if lines else ""
+        line = _last_line(error.__traceback__, path)
+        where = "" if line is None else f"line {line}: "
         text = str(error).strip().split("\n")[0]
         raise UsageError(f"--rules {path}: {where}{type(error).__name__}{f': {text}' if text else ''}") from None
     return module
 
 
+def _last_line(trace: TracebackType | None, path: str) -> int | None:
+    """The last line of the file on the way to an error."""
+    found = None
+    while trace is not None:
+        found = trace.tb_lineno if trace.tb_frame.f_code.co_filename == path else found
+        trace = trace.tb_next
+    return found
+
+
 @contextmanager
 def _beside(path: str) -> Iterator[None]:
     """The modules beside the file can be imported, as if it were run as a script."""
-    folder = str(Path(path).resolve().parent)
+    folder = os.path.dirname(os.path.realpath(path))
     sys.path.insert(0, folder)
     try:
         yield
