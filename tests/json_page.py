@@ -77,7 +77,7 @@ def _without_form(properties: Mapping[str, Schema]) -> tuple[Mapping[str, Schema
 
 @cache
 def _shared() -> dict[str, Schema]:
-    """What several documents share: the forms under `$defs`, by name."""
+    """Forms shared by several documents, those under `$defs`, by name."""
     found: dict[str, Schema] = {}
     for name in names():
         if name not in APART:

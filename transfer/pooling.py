@@ -108,7 +108,10 @@ def _may_refuse_pads(op: Op, found: Sequence[Window]) -> None:
 
 
 def _may_refuse_to_crop(op: Op, batch: Dim, spatial: Sequence[Dim], found: Sequence[Window]) -> None:
-    """SAME padding with a stride above the kernel may have to crop, which the kernels of MLAS refuse."""
+    """SAME padding with a stride above the kernel may have to crop, which onnxruntime's plain kernels refuse.
+
+    Its kernels for channels in blocks crop. They replace pools over two axes behind a convolution.
+    """
     reason = "onnxruntime does not crop a pool with SAME padding"
     plain = not op.rule.domain and op.dtype("X") is DType.FLOAT and all(window.dilation == 1 for window in found)
     crops = op.name == "LpPool" or (op.name == "AveragePool" and op.version >= 19)
@@ -116,7 +119,10 @@ def _may_refuse_to_crop(op: Op, batch: Dim, spatial: Sequence[Dim], found: Seque
         if window.same and int(window.span) < window.stride and not (plain and crops):
             covered = (ceildiv(size, window.stride) - 1) * window.stride + window.span
             fits = disjunction(eq(batch, 0), ge(covered, size))
-            op.runtime_requires(fits, reason) if plain else op.runtime_may_fail(reason, unless=fits)
+            if plain and len(spatial) != 2:
+                op.runtime_requires(fits, reason)
+            else:
+                op.runtime_may_fail(reason, unless=fits)
 
 
 @rule("MaxUnpool", inputs="X I output_shape", outputs="output", complete=True)

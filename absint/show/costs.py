@@ -184,7 +184,7 @@ def _short(amount: Dim, texts: Where) -> str:
 
 @dataclass(frozen=True)
 class _Costs:
-    """What a document about costs is made of."""
+    """The subject of `COST`."""
 
     result: Result
     cost: Cost

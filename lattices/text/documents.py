@@ -23,7 +23,7 @@ DIALECT: Final = "https://json-schema.org/draft/2020-12/schema"
 
 
 class Head(NamedTuple):
-    """What a document says first, apart from its form and the version of absint."""
+    """The keys of a head: a document begins with its form, the version of absint, and some of these."""
 
     model: str = ""
     """The path of the model, or a word for it."""

@@ -100,7 +100,7 @@ class Object(Kind[Subject]):
     def __init__(self, *keys: Key[Subject] | Part[Subject], name: str = "", says: str = "") -> None:
         self.keys = keys
         self.all_keys: dict[str, Key[Any]] = {}
-        """Those of parts too."""
+        """By name, including the keys of parts."""
         self.required: set[str] = set()
         """The names of keys that are always there."""
         self._steps: list[_Step] = []

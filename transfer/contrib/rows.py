@@ -1,4 +1,4 @@
-"""What models of ai.onnx.ml share: rows of features, and attributes that are lists."""
+"""Shared by the rules of ai.onnx.ml: rows of features, and attributes that are lists."""
 
 from __future__ import annotations
 

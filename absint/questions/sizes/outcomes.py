@@ -266,7 +266,7 @@ CHECK_RANGE: Final = Document[RangeCheck](
     _OUTCOME,
     Key("sizes", maybe(SIZES), "where it fails"),
     Key("failure", maybe(FAILURE), "null unless it fails"),
-    Key("open", many(OPEN), "requirements that data decide"),
+    Key("open", many(OPEN), "requirements that depend on data"),
     _DOUBTS,
     Key("premises", many(PREMISE), "numeric premises that some size may break"),
     Key("reason", str, "why it is not decided"),
