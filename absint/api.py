@@ -292,6 +292,3 @@ def freeze(model: ModelLike | Loaded, sizes: Sizes, *, assume: Sequence[Assumpti
     frozen = analyze(model, assume=assume).freeze(sizes)
     assert frozen.model is not None
     return frozen.model
-
-
-__all__ = ["Refine", "analyze", "dynamize", "freeze"]

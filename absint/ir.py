@@ -36,6 +36,3 @@ class ShapeInferencePass(onnx_ir.passes.InPlacePass):
         result = analyze(model, assume=self.assume, strict=self.strict)
         changed = result.annotate_ir(model, self.merge, outputs=self.outputs, dialect=self.dialect)
         return onnx_ir.passes.PassResult(model, modified=changed > 0)
-
-
-__all__ = ["ShapeInferencePass"]

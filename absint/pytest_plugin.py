@@ -74,6 +74,3 @@ def _settings(root: Path) -> Settings:
     from absint.jobs.linting import find_settings
 
     return find_settings(root)
-
-
-__all__ = ["OPTION", "LintError", "ModelFile", "ModelItem"]

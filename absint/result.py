@@ -102,6 +102,3 @@ class Result(Questions, Copies):
         from absint.solution.verify import verify
 
         verify(self)
-
-
-__all__ = ["Result"]

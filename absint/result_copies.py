@@ -196,6 +196,3 @@ class Copies(Analysed):
         from absint.jobs.freezing.fewest import fewest
 
         return fewest(self)
-
-
-__all__ = ["Copies"]

@@ -264,6 +264,3 @@ class Questions(Analysed):
         from absint.questions.costs.memory import Memory
 
         return Memory(self, inputs, views)
-
-
-__all__ = ["Questions"]

@@ -128,6 +128,3 @@ def joined(blocks: Sequence[Block[T]], axis: int) -> Block[T] | None:
     runs = [(block.elements, prod(block.shape[axis:])) for block in blocks]
     elements = [e for at in range(prod(first[:axis])) for es, run in runs for e in es[at * run : (at + 1) * run]]
     return Block((*first[:axis], sum(b.shape[axis] for b in blocks), *first[axis + 1 :]), elements)
-
-
-__all__ = ["Block", "joined"]

@@ -65,6 +65,3 @@ def remaining(most: float = inf) -> float:
     """Seconds left, but no more than `most`. Raises DeadlineError once the time is over."""
     on_time()
     return min(most, _current.end - monotonic())
-
-
-__all__ = ["DeadlineError", "on_time", "remaining", "within"]

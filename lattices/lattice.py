@@ -64,6 +64,3 @@ def placed(place: str, reason: str) -> str:
 def first_reason(place: str, reasons: Iterable[str]) -> str:
     """The first reason that is not empty, with its position: `dim 1 must be 3, found N`. Empty if all are."""
     return next((placed(f"{place} {at}", reason) for at, reason in enumerate(reasons) if reason), "")
-
-
-__all__ = ["ExplainedOrder", "Lattice", "first_reason", "placed", "why_not_leq"]

@@ -215,5 +215,3 @@ LAWS: Final[Mapping[str, Callable[[Domain[object], object, object, object], None
     )
 }
 """The laws by name; each takes a domain and three elements of it, and raises LawError if it does not hold."""
-
-__all__ = ["CHAIN_LIMIT", "LAWS", "Domain", "LawError", "check_laws", "widening_comes_to_rest"]

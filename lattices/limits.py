@@ -41,6 +41,3 @@ class Limits(NamedTuple):
 
 
 LEAST_MEMORY: Final = 256 << 20
-
-
-__all__ = ["LEAST_MEMORY", "LONG", "MEMORY", "RLIMIT", "SECONDS", "Limits"]

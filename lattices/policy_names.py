@@ -8,5 +8,3 @@ SOUND_NAME: Final = "sound"
 POLICY_NAMES: Final = (
     SOUND_NAME, "keep-target", "fresh", "prefer-concrete", "prefer-first", "max", "shortest-name", "rename",
 )  # fmt: skip
-
-__all__ = ["POLICY_NAMES", "SOUND_NAME"]

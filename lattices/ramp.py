@@ -137,9 +137,3 @@ def ends(found: Ramp, sizes: Iterable[Dim]) -> tuple[Dim, Dim] | None:
         else:
             return None
     return (least, most) if isinstance(least, Expr) and isinstance(most, Expr) else None
-
-
-__all__ = [
-    "NO_RAMPS", "Ramp", "Ramps", "added", "element", "ends", "fits", "mapped", "ramp", "realigned", "replaced",
-    "scaled", "side_by_side", "spread", "uniform",
-]  # fmt: skip

@@ -49,6 +49,3 @@ class Rows(Generic[T]):
         if not a or not b:
             return a or b
         return tuple(map(combine, a, b)) if len(a) == len(b) else self.top
-
-
-__all__ = ["Rows"]

@@ -117,6 +117,3 @@ def _cases(selector: Expr, among: tuple[Shape, ...]) -> list[tuple[Relation, Sha
     """The shapes that the selector may choose, each with the condition under which it does."""
     found = [(eq(selector, index), shape) for index, shape in enumerate(among) if index in selector.bounds]
     return [(condition, shape) for condition, shape in found if condition is not FALSE]
-
-
-__all__ = ["MAX_CASES", "ShapeChoice"]

@@ -126,6 +126,3 @@ def _said(shape: Shape) -> tuple[bool, int, int, str]:
     sizes = [*shape.head, *shape.tail]
     exact = sum(isinstance(dim, Expr) for dim in sizes)
     return shape.rank is not None, len(sizes), exact, str(shape)
-
-
-__all__ = ["SHAPES", "ShapeLattice"]

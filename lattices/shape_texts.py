@@ -39,6 +39,3 @@ def _items(text: str, inside: str) -> Iterator[str]:
                 yield inside[begun:at].strip()
                 begun = at + 1
     yield inside[begun:].strip()
-
-
-__all__ = ["read_shape"]

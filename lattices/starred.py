@@ -99,17 +99,3 @@ def aligned(shapes: Sequence[Shape]) -> Aligned:
         return Aligned(tuple([s.head for s in open_]), open_[0].variable, tails)
     ends = [last_dims(s) for s in shapes]
     return Aligned((), None, tuple([dims[max(len(dims) - count, 0) :] for dims in ends]))
-
-
-__all__ = [
-    "Aligned",
-    "aligned",
-    "dims_of_rank",
-    "last_dims",
-    "place",
-    "places",
-    "spliced",
-    "with_axes",
-    "with_size",
-    "without",
-]

@@ -212,6 +212,3 @@ POLICIES: Final[Mapping[str, UnificationPolicy]] = {
     )
 }
 """Every policy by its name."""
-
-
-__all__ = ["POLICIES", "SOUND", "Broadcast", "Choice", "Fresh", "UnificationPolicy", "broadcast"]

@@ -195,24 +195,3 @@ def repaired(
             break
         sizes, left = best, broken(best)
     return sizes
-
-
-__all__ = [
-    "POWERS",
-    "PRIMES",
-    "SMALL",
-    "USUAL",
-    "Sizes",
-    "alone",
-    "around",
-    "by_nearness",
-    "combined",
-    "coprime",
-    "corners",
-    "drawn",
-    "equal",
-    "fitted",
-    "growing",
-    "repaired",
-    "shrunk",
-]

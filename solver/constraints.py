@@ -235,6 +235,3 @@ class ConstraintSet(Sequence[Constraint]):
 def meets(formulas: Iterable[Relation], model: Mapping[str, int]) -> bool:
     """Every formula holds under the binding."""
     return all(formula.at(model) is YES for formula in formulas)
-
-
-__all__ = ["Constraint", "ConstraintSet", "Origin", "PossibleFailure", "Role", "meets"]

@@ -52,5 +52,3 @@ DOUBT: Final = Object[PossibleFailure](*ORIGIN, REASON, *_WHY, name="doubt")
 """A node that may fail."""
 NODE_DOUBT: Final = Object[PossibleFailure](*NODE.keys, *_WHY)
 """The same without its output."""
-
-__all__ = ["CONSTRAINT", "DOUBT", "NODE", "NODE_DOUBT", "OPEN", "ORIGIN", "PLACE", "PREMISE", "REASON", "Placed"]

@@ -133,6 +133,3 @@ class _Z3:
 
     def share_formula(self, formula: z3.BoolRef) -> z3.BoolRef:
         return formula
-
-
-__all__ = ["Encoder"]

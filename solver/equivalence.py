@@ -115,6 +115,3 @@ def legal_bindings(prover: Prover, symbols: Sequence[Symbol], most: int = _FINGE
     formulas = list(prover.constraints.distinct)
     others = (at for at in drawn(first, _DRAWS) if all(at[n] in s.bounds for n, s in names.items()))
     yield from islice((at for at in chain([first], others) if meets(formulas, at)), most)
-
-
-__all__ = ["Partition", "legal_bindings", "partition"]

@@ -40,6 +40,3 @@ def minimal(
         if step == 1:
             return kept
         step //= 2
-
-
-__all__ = ["minimal"]

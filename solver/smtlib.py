@@ -267,6 +267,3 @@ def _unescape(found: re.Match[str]) -> str:
 
 def _barred(text: str) -> str:
     return text if _PLAIN.fullmatch(text.removeprefix("?")) else f"|{text}|"
-
-
-__all__ = ["Formulas", "Script", "query", "quote", "quote_label", "unquote"]

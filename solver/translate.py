@@ -229,6 +229,3 @@ def _atoms(root: Operand) -> Iterator[Atom]:
 
 def _is_natural(e: Expr) -> bool:
     return e.bounds.lo is not None and e.bounds.lo >= 0
-
-
-__all__ = ["Algebra", "Translator"]

@@ -115,6 +115,3 @@ def _check_value(value: object) -> None:
 
 
 _WANTED: Final = "an output must be Tensor(dtype, Shape([...])), with the dtype of an input or one of DType"
-
-
-__all__ = ["apply", "outcome", "outputs_of"]

@@ -296,6 +296,3 @@ def _require_from_zero(op: Op, name: str, most: Dim | None, reason: str) -> None
         op.may_fail(reason, unless=none)
     else:
         op.may_fail(reason, unless=disjunction(none, inside(bounds.least, bounds.most or UNKNOWN_DIM)))
-
-
-__all__ = ["attention", "flex_attention", "rotary_embedding", "tensor_scatter"]

@@ -127,6 +127,3 @@ def _mask_needs(op: Op, q: Heads, k: Part) -> Iterator[Need]:
 
 def _broadcast(a: Dim, b: Dim) -> Relation:
     return disjunction(eq(a, 1), eq(b, 1), eq(a, b))
-
-
-__all__ = ["PACKED", "has_ranks", "may_run_as_function", "require_of_function"]

@@ -76,6 +76,3 @@ class Attributes:
         if not isinstance(value, Tensor):
             raise BadNodeError(f"attribute {name} must be a tensor")
         return value
-
-
-__all__ = ["AttributeValue", "Attributes"]

@@ -92,18 +92,3 @@ def required_text(op: Op, name: str, known: Collection[str]) -> None:
     value = op.string(name)
     if value is not None and value not in known:
         runtime_needs(op, FALSE, f"{name} must be one of {', '.join(known)}, found {value!r}")
-
-
-__all__ = [
-    "documents_exclude",
-    "known_text",
-    "not_empty",
-    "one_value",
-    "positive",
-    "required_text",
-    "runs_as",
-    "runtime_needs",
-    "same_dims",
-    "single",
-    "vector",
-]

@@ -194,6 +194,3 @@ def _joined(inputs: Sequence[Tensor], axis: int, shape: Shape) -> Contents | Non
         return Contents.of(shape.concrete, ()) if 0 in shape.concrete else None
     whole = block.joined(filled, axis)
     return Contents.from_block(whole) if whole is not None and whole.shape == shape.concrete else None
-
-
-__all__ = ["concat", "joined"]

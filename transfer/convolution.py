@@ -362,6 +362,3 @@ def _channels(op: Op, rows: Dim, block: Dim) -> Dim:
             return exact
         return floordiv(rows, block)
     return UNKNOWN_SIZE
-
-
-__all__ = ["col2im", "conv", "conv_integer", "conv_shape", "conv_transpose", "deform_conv", "qlinear_conv"]

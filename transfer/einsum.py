@@ -125,6 +125,3 @@ def _split(op: Op, term: str, shape: Shape) -> dict[str, tuple[Dim, ...]]:
         else:
             sizes[label] = dims
     return sizes
-
-
-__all__ = ["einsum", "parse_equation"]

@@ -188,6 +188,3 @@ def _rules(module: str) -> Iterator[Rule]:
 def shipped() -> Table:
     """The rules that come with the package."""
     return Shipped()
-
-
-__all__ = ["FAMILIES", "shipped"]

@@ -190,6 +190,3 @@ def _gathered_tuples(op: Op) -> Contents | None:
     places = list(product_of(*map(range, rest)))
     elements = [data[*position, *place] for position in found for place in places]
     return Contents.of((*indices.shape[:-1], *rest), elements)
-
-
-__all__ = ["gather", "gather_elements", "gather_nd"]

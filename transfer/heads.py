@@ -67,6 +67,3 @@ def equal_dims(a: Dim, b: Dim, reason: str) -> Need:
 def require_all(op: Op, needs: Iterable[Need]) -> None:
     for relation, reason, found in needs:
         op.require(relation, reason, found=found)
-
-
-__all__ = ["UNKNOWN_HEADS", "Heads", "Need", "agreement", "batches", "equal_dims", "heads_of", "require_all"]

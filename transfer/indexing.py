@@ -162,17 +162,3 @@ def positions_of(indices: Block[Element], extents: Sequence[int]) -> list[tuple[
             position.append(index % extent)
         result.append(tuple(position))
     return result
-
-
-__all__ = [
-    "IN_RANGE",
-    "choose",
-    "constant_of",
-    "positions_of",
-    "reach",
-    "require_cover",
-    "require_in_range",
-    "require_tuples",
-    "tuple_length",
-    "within_axis",
-]

@@ -107,6 +107,3 @@ def _tiled(op: Op, x: Tensor, repeats: Sequence[Dim]) -> Tensor:
             op.may_fail("repeats must not be negative")
             dims.append(ZERO_EXPR if dim is ZERO_EXPR else UNKNOWN_SIZE)
     return moved(x, shape_of(tuple(dims)), lambda block: block.tiled([int(r) if r.is_concrete else 0 for r in repeats]))
-
-
-__all__ = ["expand", "tile", "tile_axis", "transpose"]

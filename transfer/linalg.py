@@ -210,6 +210,3 @@ def _note_empty_batches(op: Op, a: tuple[Dim, ...], b: tuple[Dim, ...]) -> None:
     for left, right in zip_longest(reversed(a), reversed(b), fillvalue=Dim(1)):
         clash = disjunction(conjunction(eq(left, 0), ne(right, 0)), conjunction(ne(left, 0), eq(right, 0)))
         op.may_fail("onnxruntime may not broadcast a batch of 1 to an empty one", unless=~clash)
-
-
-__all__ = ["det", "gemm", "gemm_1", "matmul", "matmul_integer", "matmul_shape", "qlinear_matmul"]

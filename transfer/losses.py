@@ -70,6 +70,3 @@ def _weighted(op: Op, name: str, classes: Dim, empty: Relation, target: Shape) -
     op.may_fail(reason)
     op.load_risk(f"{name} must have rank 1, found shape {given}")
     return target if op.semantics == ONNX else TOP_SHAPE  # gathered at the labels, they broadcast against the loss
-
-
-__all__ = ["negative_log_likelihood_loss", "softmax_cross_entropy_loss"]

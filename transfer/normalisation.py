@@ -333,9 +333,3 @@ def _statistics(op: Op, shape: Shape) -> Shape:
         return TOP_SHAPE
     axis = op.axis(op.integer("axis", -1), len(shape))
     return shape_of((*shape[:axis], *(Dim(1) for _ in shape[axis:])))
-
-
-__all__ = [
-    "batch_normalization", "batch_normalization_7", "group_normalization", "instance_normalization",
-    "layer_normalization", "lp_normalization", "lrn", "mean_variance_normalization", "rms_normalization", "softmax",
-]  # fmt: skip

@@ -249,6 +249,3 @@ def _is_any_number(symbol: Symbol) -> bool:
 def _is_of_a_loop(symbol: Symbol) -> bool:
     """The symbol is an iteration number, or a value that a loop carries."""
     return symbol.kind is SymbolKind.ITERATION
-
-
-__all__ = ["ORDINARY", "ORDINARY_PRODUCT", "box_of", "holds_in_box", "is_ordinary", "limit_of", "ordinary"]

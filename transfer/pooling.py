@@ -160,6 +160,3 @@ def max_unpool(op: Op) -> Tensor:
     runtime_needs(op, conjunction(*map(eq, given[:2], dims)), "output_shape must keep batch and channels")
     runtime_needs(op, ge(product(given), product(inferred)), "output_shape must have room for the output")
     return Tensor(x.dtype, shape_of(tuple(map(as_size, given))))
-
-
-__all__ = ["average_pool", "global_pool", "max_pool", "max_unpool", "pool_shape"]

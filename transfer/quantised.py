@@ -103,6 +103,3 @@ def _fits(op: Op, x: Shape, scale: Shape, block: int) -> Relation:
 def _is_zero(op: Op, name: str) -> bool:
     found = op.tensor(name).contents
     return found is not None and all(element is ZERO_EXPR for element in found.elements)
-
-
-__all__ = ["dequantize_linear", "dynamic_quantize_linear", "quantize_linear"]

@@ -117,6 +117,3 @@ def _require(op: Op, name: str, dims: tuple[Dim, ...]) -> None:
     op.require_rank(found, len(dims), name)
     for axis, (size, dim) in enumerate(zip(_dims(op, name, len(dims)), dims, strict=True)):
         op.require_equal(size, dim, f"dim {axis} of {name} must fit the layer")
-
-
-__all__ = ["DIRECTIONS", "check_activations", "gru", "lstm", "rnn"]

@@ -349,6 +349,3 @@ def float32(value: float) -> float:
     except OverflowError:
         return inf
     return result
-
-
-__all__ = ["float32", "resize", "resize_10", "upsample", "upsample_1", "upsample_7"]

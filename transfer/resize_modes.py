@@ -80,6 +80,3 @@ def _interpolated(op: Op, mode: str, unchanged: Sequence[Relation], antialias: b
         op.runtime_requires(either, reason)
         if mode != "linear" or antialias or op.dtype("X") is not DType.FLOAT:
             op.runtime_may_fail(reason, unless=outer)
-
-
-__all__ = ["supported"]

@@ -178,6 +178,3 @@ def _unknown_grid(theta: Shape, batch: Dim) -> Shape:
     if not isinstance(rows, Expr) or rows.const not in (2, 3):
         return Shape(None)
     return shape_of((batch, *[UNKNOWN_SIZE] * rows.const, rows))
-
-
-__all__ = ["affine_grid", "grid_sample", "max_roi_pool", "roi_align"]

@@ -137,6 +137,3 @@ def _scattered_tuples(op: Op, indices: Block[Element] | None) -> Contents | None
     rest = data.shape[indices.shape[-1] :]
     places = [(*position, *place) for position in found for place in product(*map(range, rest))]
     return _written(op, data, list(zip(places, updates.elements, strict=True)))
-
-
-__all__ = ["scatter_elements", "scatter_nd"]

@@ -20,6 +20,3 @@ DOCUMENTED: Final = frozenset({"", "ai.onnx.ml", "ai.onnx.preview", "ai.onnx.pre
 """Domains whose operators ONNX documents. Those of others are what onnxruntime makes of them."""
 
 SEMANTICS: Final[tuple[Semantics, ...]] = (EITHER, ONNX, RUNTIME)
-
-
-__all__ = ["DOCUMENTED", "EITHER", "ONNX", "RUNTIME", "SEMANTICS", "Semantics"]

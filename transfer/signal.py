@@ -137,6 +137,3 @@ def _window(op: Op, shape: Shape) -> Dim:
     else:
         op.require_rank(shape, 1, "window")
     return shape[0]
-
-
-__all__ = ["dft", "dft_17", "stft"]

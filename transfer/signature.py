@@ -35,6 +35,3 @@ class Signature(Protocol):
 def listed(formals: Sequence[str]) -> str:
     """Formal names, for messages."""
     return ", ".join(formals) or "none"
-
-
-__all__ = ["RuleError", "Signature", "listed"]

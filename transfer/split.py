@@ -155,6 +155,3 @@ def _part(x: Tensor, axis: int, size: Dim, start: Dim) -> Tensor:
         return block.taken(range(at, min(at + int(size), block.shape[axis])), axis)
 
     return moved(x, result, cut if start.is_concrete else nothing)
-
-
-__all__ = ["split", "split_1", "split_attribute"]

@@ -60,6 +60,3 @@ class Applied(NamedTuple):
     refusal: str = ""
     """The diagnostic code of a node that no runtime loads; empty otherwise."""
     load_risks: tuple[str, ...] = ()
-
-
-__all__ = ["Applied", "BadNodeError", "Caveat", "RefusedError", "RejectedError", "Statement", "Within"]

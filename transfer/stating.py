@@ -204,6 +204,3 @@ class Stating(Attributes):
         if not (isinstance(a, Expr) and isinstance(b, Expr)):
             return NO if a.bounds.meet(b.bounds).is_empty else UNKNOWN
         return self.decide(rel.eq(a, b))
-
-
-__all__ = ["Stating"]

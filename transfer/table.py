@@ -89,6 +89,3 @@ def _checked(item: object) -> Rule:
         return item
     name = getattr(item, "__name__", type(item).__name__)
     raise RuleError(f"{name} is not a rule: decorate a function with @absint.rule(names, inputs=...)")
-
-
-__all__ = ["NEWEST", "Table"]

@@ -48,6 +48,3 @@ momentum = _optimiser("Momentum", "A step with momentum: the trained tensors, th
 def gradient(op: Op) -> tuple[Tensor, ...]:
     """The derivatives of `y` with respect to `xs`, the first inputs: their shapes."""
     return tuple(Tensor(x.dtype, x.shape) for x in op.variadic()[: op.outputs])
-
-
-__all__ = ["DOMAIN", "adagrad", "adam", "gradient", "momentum"]

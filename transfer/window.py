@@ -265,8 +265,3 @@ def as_size(dim: Dim) -> Dim:
     if isinstance(dim, Expr) or dim.bounds.leq(NATURAL):
         return dim
     return Unknown(dim.bounds.meet(NATURAL), dim.congruence)
-
-
-__all__ = [
-    "CONVOLUTIONS", "SAME", "Window", "as_size", "kernel_of", "monotone", "pooled", "slides", "values_of", "windows",
-]  # fmt: skip

@@ -202,6 +202,3 @@ def _lasts(symbol: Symbol) -> bool:
 
 def _is_zero(bound: Dim | None) -> bool:
     return bound is not None and bound.bounds.hi == 0
-
-
-__all__ = ["Adviser"]

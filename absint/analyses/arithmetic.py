@@ -126,6 +126,3 @@ class ElementAnalysis(ForwardAnalysis[T]):
     @on("Relu")
     def relu(self, node: int, x: T) -> T:
         return self.domain.max(x, self.domain.between(0, 0))
-
-
-__all__ = ["ElementAnalysis"]

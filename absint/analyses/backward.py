@@ -173,6 +173,3 @@ class BackwardAnalysis(ValueAnalysis[T]):
     def results(self, body: Body, rows: Sequence[Row]) -> Row:
         elements = cast("Sequence[tuple[T, ...]]", rows)
         return tuple(elements[node][0] if node >= 0 else self.domain.bottom for node in body.inputs)
-
-
-__all__ = ["BackwardAnalysis"]

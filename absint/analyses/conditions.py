@@ -49,6 +49,3 @@ def spoken_of(nodes: Sequence[Node], condition: Operand, truth: bool) -> Iterato
     """The values that the condition speaks of, each once."""
     parts = parts_of(nodes, condition, truth)
     yield from dict.fromkeys(operand for part in parts for operand in nodes[part.node].operands if operand[0] >= 0)
-
-
-__all__ = ["Part", "parts_of", "spoken_of"]

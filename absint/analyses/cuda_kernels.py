@@ -177,6 +177,3 @@ def host_inputs(domain: str, operator: str) -> tuple[int, ...]:
 def host_outputs(domain: str, operator: str) -> tuple[int, ...]:
     """The outputs that a kernel gives on the host, by index."""
     return _HOST_OUTPUTS.get(domain, {}).get(operator, ())
-
-
-__all__ = ["host_inputs", "host_outputs", "missing_kernel"]

@@ -242,6 +242,3 @@ class _Placing:
     def _is_small(self, operand: Operand) -> bool:
         count = elements_of(self._analysed.value_of(operand))
         return count is not None and count.const is not None and count.const <= SMALL
-
-
-__all__ = ["Copy", "Devices", "Placement", "devices"]

@@ -53,6 +53,3 @@ def _of(element: Element) -> tuple[Bound, Bound]:
         return -inf, inf
     # The quotient stands for itself, or for the float that is nearest to it in the type of the tensor.
     return (float(fraction),) * 2 if fraction.denominator & (fraction.denominator - 1) == 0 else (-inf, inf)
-
-
-__all__ = ["bounds_of"]

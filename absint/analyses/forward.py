@@ -304,6 +304,3 @@ class ForwardAnalysis(ValueAnalysis[T]):
 
     def results(self, body: Body, rows: Sequence[Row]) -> Row:
         return tuple(self._of(operand, cast("Rows[T]", rows)) for operand in body.outputs)
-
-
-__all__ = ["ForwardAnalysis"]

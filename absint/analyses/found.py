@@ -46,6 +46,3 @@ def _solved(analysed: Analysed) -> dict[int, list[Row]]:
     participants = _companions(analysed)
     shapes = Shapes(analysed.analysis, analysed.states)
     return solve(analysed.program, shapes, participants, outputs_of(analysed.lowered))
-
-
-__all__ = ["found_by", "solved_rows"]

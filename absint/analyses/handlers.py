@@ -48,6 +48,3 @@ def handlers_of(kind: type, base: type) -> Mapping[str, Handler]:
                 )
             found.update(dict.fromkeys(operators, Handler(member, each)))
     return found
-
-
-__all__ = ["Handler", "handlers_of", "on"]

@@ -204,6 +204,3 @@ def _first(nodes: Sequence[Node], number: int, index: int) -> int:
         return START
     step = node.step
     return step.head if isinstance(step, EXITS) and index >= carried(step) else number
-
-
-__all__ = ["START", "VIEWS", "LastUses", "Lifetime", "MomentLattice", "is_parameter", "lifetimes"]

@@ -19,6 +19,3 @@ class Participant(RowAnalysis):
     def names_given(self) -> Collection[str]:
         """The names of inputs, initialisers and constants of which something is taken for granted."""
         return ()
-
-
-__all__ = ["Participant"]

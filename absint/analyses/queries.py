@@ -151,6 +151,3 @@ def _smaller(a: Bound, b: Bound) -> Bound:
         return min(_most(a), _most(b))
     one, other = ElementBounds(None, a).whole[1], ElementBounds(None, b).whole[1]
     return other if one is None else one if other is None else minimum(one, other)
-
-
-__all__ = ["Bound", "ElementBounds", "ElementOf", "Number", "Q", "Query", "Reachable", "ShapeOf", "TripCount"]

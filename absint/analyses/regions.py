@@ -138,6 +138,3 @@ def facts_of_runs(analysed: Analysed) -> Facts:
     taught = {item.relation: None for item in teachings(analysed.base.analysis, analysed.lowered)}
     found = Facts((*known.relations, *taught), analysed.symbols)
     return known if found.contradiction else found
-
-
-__all__ = ["EXITS", "Region", "Regions", "carried", "facts_of_runs"]

@@ -71,6 +71,3 @@ class RowAnalysis(ABC):
     @abstractmethod
     def unknown(self, count: int) -> Row:
         """A row of which nothing is known."""
-
-
-__all__ = ["Row", "RowAnalysis", "RowsOf"]

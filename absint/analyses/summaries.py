@@ -93,6 +93,3 @@ def _above(analyses: Sequence[RowAnalysis], old: Arguments, new: Arguments, runs
     if runs > MAX_RUNS:
         return {number: analyses[number].unknown(len(row)) for number, row in new.items()}
     return {number: analyses[number].widened(old[number], row) for number, row in new.items()}
-
-
-__all__ = ["MAX_DEPTH", "MAX_PRECISE", "MAX_RUNS", "Arguments", "Shapes", "Summaries"]

@@ -124,6 +124,3 @@ def run(frame: Frame) -> list[list[Row]]:
         for analysis, outer in zip(analyses, before, strict=True):
             analysis.enter(outer)
     return [[state[place] if state else () for state in states] for place in range(len(analyses))]
-
-
-__all__ = ["MAX_TURNS", "PartsLattice", "Together", "run", "solve"]

@@ -71,6 +71,3 @@ def _of_sequence(value: SequenceOf) -> Expr | None:
 def _known(size: Dim) -> Expr | None:
     settled = product_settled(size)
     return settled if isinstance(settled, Expr) else None
-
-
-__all__ = ["BITS", "bytes_of", "elements_of"]

@@ -170,6 +170,3 @@ def outputs_of(lowered: Lowered) -> list[Operand]:
     """The values that the model gives back."""
     names = lowered.program.main.names
     return [names[name] for name in lowered.signature.outputs if name in names]
-
-
-__all__ = ["T", "ValueAnalysis", "fixed_name", "outputs_of"]

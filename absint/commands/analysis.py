@@ -294,22 +294,3 @@ def check_seconds(seconds: float, option: str = "--seconds") -> None:
     """Raises UsageError for a time limit that is none."""
     if not 0 < seconds < inf:
         raise UsageError(f"{option} {seconds:g}: expected a number above 0")
-
-
-__all__ = [
-    "LARGE_MODEL",
-    "Settings",
-    "analysed",
-    "assume_option",
-    "check_seconds",
-    "format_option",
-    "jobs_option",
-    "limit_options",
-    "memory_option",
-    "policy_option",
-    "rlimit_option",
-    "scheduler_option",
-    "settings_options",
-    "warm_up",
-    "working",
-]  # fmt: skip

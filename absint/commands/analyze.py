@@ -120,6 +120,3 @@ def analyze(
             text.report(result, width, values=values, missing=missing, traced=traced, timings=timings, texts=texts)
         )
     return NO if (strict and refused(result.diagnostics)) or not result.can_run or any(missing.values()) else FINE
-
-
-__all__ = ["analyze"]

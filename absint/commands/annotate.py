@@ -149,6 +149,3 @@ def _note_weights(names: Sequence[str], output: str) -> None:
             f"note: the weights stay in {names[0]}{more}, which runtimes look for beside the model: "
             f"copy or link them into {folder}, or use --copy-weights"
         )
-
-
-__all__ = ["annotate"]

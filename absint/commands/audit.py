@@ -169,6 +169,3 @@ def _is_refuted(found: Audit) -> bool:
 
 def _is_open(found: Audit) -> bool:
     return bool(found.counts[Judgement.NOT_ENTAILED] or found.counts[Judgement.UNPROVED])
-
-
-__all__ = ["audit", "check_sources", "judged"]

@@ -57,6 +57,3 @@ def certify(
     else:
         write(report.report(found, output, width_of()))
     return UNDECIDED if found.unproved else FINE
-
-
-__all__ = ["certify"]

@@ -148,6 +148,3 @@ def _print_range(result: Result, found: RangeCheck, form: str) -> None:
         click.echo(found.to_json(where(result), model=result.origin))
     else:
         write(range_report(found, where(result), width_of()))
-
-
-__all__ = ["check"]

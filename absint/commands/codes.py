@@ -22,6 +22,3 @@ _BY_WEIGHT: Final = (FINE, UNDECIDED, NO, BAD_INPUT)
 def worst(codes: Iterable[int]) -> int:
     """The code of several answers: bad input outweighs a "no", that all that is undecided, and that every "yes"."""
     return max(codes, key=_BY_WEIGHT.index, default=FINE)
-
-
-__all__ = ["BAD_INPUT", "BROKEN_PIPE", "FINE", "INTERRUPTED", "NO", "UNDECIDED", "worst"]

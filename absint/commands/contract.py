@@ -135,6 +135,3 @@ def _write(result: Result, text: str, model: str, output: str | None) -> None:
         return
 
     write_text(text, result.loaded.outline(), model, output)
-
-
-__all__ = ["contract"]

@@ -139,6 +139,3 @@ def _draw(result: Result, cost: Cost, memory: Memory, wanted: _Wanted) -> None:
     write_plot(found, result.origin, wanted.target, wanted.form)
     sizes = found.sizes
     say(f"{wanted.target}: {len(sizes):,} sizes of {wanted.symbol}, {sizes[0]:,} to {sizes[-1]:,}", to_stderr=True)
-
-
-__all__ = ["cost"]

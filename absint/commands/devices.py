@@ -33,6 +33,3 @@ def devices(model: str, settings: Settings, everything: bool, assume: tuple[str,
     else:
         write(report(result, found, width_of(), everything=everything))
     return FINE
-
-
-__all__ = ["devices"]

@@ -89,6 +89,3 @@ def diff(
     else:
         write(lines(found, width_of()))
     return {"changed": NO, "undecided": UNDECIDED}.get(found.verdict, FINE)
-
-
-__all__ = ["diff"]

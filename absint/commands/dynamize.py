@@ -86,6 +86,3 @@ def dynamize(
     if found.is_free:
         return FINE
     return UNDECIDED if found.contract.possible is None and not found.refusal else NO
-
-
-__all__ = ["dynamize"]

@@ -82,6 +82,3 @@ def _classes(result: Result, what: Literal["dims", "shapes", "buffers"], limits:
             return result.equal_shapes(**limits._asdict())
         case "buffers":
             return result.equal_buffers(**limits._asdict())
-
-
-__all__ = ["equal"]

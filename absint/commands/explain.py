@@ -85,6 +85,3 @@ def _explained(result: Result, text: str, element: int | None) -> Explanation:
         path = next((at for at in inner if name[len(at) + 1 :] in result.at(at)), "")
         name = name[len(path) + 1 :] if path else name
     return explained(result, name, place.axis, element=element, path=path)
-
-
-__all__ = ["explain"]

@@ -144,6 +144,3 @@ def _agreement(answers: Sequence[Checked]) -> Iterator[Line]:
         yield Line(f"{answer.file}: {said}, its status is {answer.status}", "bold red")
     if not wrong:
         yield Line("no verdict contradicts another or a status")
-
-
-__all__ = ["export_queries"]

@@ -53,6 +53,3 @@ def _fed(result: Result, path: str, arrays: Mapping[str, object], run_it: bool, 
     is_told = len(sizes) == len(result.symbols) and not any(row.premise for row in comparison.wrong)
     check = result.check(sizes) if is_told else None
     return Fed(path, result.symbols, comparison, check, run_it and not failed, failed, differing)
-
-
-__all__ = ["check_feeds"]

@@ -105,6 +105,3 @@ def _write(
     out = sys.stderr if output == "-" else sys.stdout
     write(report.report(result, found, width_of(out)), out)
     return FINE
-
-
-__all__ = ["freeze"]

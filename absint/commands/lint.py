@@ -150,6 +150,3 @@ def _print(found: LintResult, form: str, verbose: bool) -> None:
         write(shown.workflow_commands(found, verbose=verbose), commands=True)
     else:
         write(shown.report(found, verbose=verbose))
-
-
-__all__ = ["lint"]

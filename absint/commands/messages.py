@@ -34,6 +34,3 @@ def _fitted(text: str) -> list[str]:
 
     width = max(shutil.get_terminal_size().columns, 40)
     return textwrap.wrap(text, width, subsequent_indent="  ", break_long_words=False, break_on_hyphens=False)
-
-
-__all__ = ["say", "tell"]

@@ -171,6 +171,3 @@ def read_model(model: str) -> Loaded:
 
 
 _PIECE = 1 << 20
-
-
-__all__ = ["STANDARD_INPUT", "models_argument", "one_file", "read_model", "run_each", "split"]

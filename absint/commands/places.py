@@ -48,6 +48,3 @@ def read_axes(texts: Sequence[str]) -> list[NamedAxis]:
         if first.symbol != item.symbol:
             raise UsageError(f"{text}: {place} is already given, as {first.symbol}")
     return list(found.values())
-
-
-__all__ = ["NamedAxis", "Place", "read_axes", "read_place"]

@@ -25,6 +25,3 @@ def policies(form: str) -> int:
     else:
         write(report.report(width_of()))
     return FINE
-
-
-__all__ = ["policies"]

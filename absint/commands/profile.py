@@ -86,6 +86,3 @@ def _code(found: Profile, corners: bool) -> int:
     if found.checked.outcome.value == "undecided" and not (corners and found):
         return UNDECIDED
     return FINE if found else NO
-
-
-__all__ = ["profile"]

@@ -74,6 +74,3 @@ def counted(what: str) -> Iterator[Callable[[int, int, str], None]]:
             bar.update(task, completed=done, total=total, last=plain(text))
 
         yield advance
-
-
-__all__ = ["counted", "logged", "status"]

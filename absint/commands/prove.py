@@ -153,6 +153,3 @@ def _certify(result: Result, relation: str, path: str) -> None:
 
 def _code(proof: Proof) -> int:
     return {"proved": FINE, "refuted": NO, "contradiction": NO}.get(proof.verdict.value, UNDECIDED)
-
-
-__all__ = ["prove"]

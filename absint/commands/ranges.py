@@ -86,6 +86,3 @@ def _read(texts: Sequence[str], loaded: Loaded) -> dict[str, tuple[float, float]
 
 def _number(text: str) -> float:
     return int(text) if text.lstrip("+-").isdigit() else float(text)
-
-
-__all__ = ["ranges"]

@@ -63,6 +63,3 @@ def _verdicts(result: Result, declared: bool, tools: tuple[str, ...]) -> list[di
 
 _SECONDS: Final = 120.0
 """Time limit of a tool."""
-
-
-__all__ = ["report"]

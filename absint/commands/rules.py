@@ -87,6 +87,3 @@ def _code(found: Sequence[Ruled], records: Mapping[Ruled, tuple[Record, ...]], n
     if verdicts["refuted"]:
         return NO
     return UNDECIDED if verdicts["undecided"] or (named and any(not item.specified for item in found)) else FINE
-
-
-__all__ = ["rules"]

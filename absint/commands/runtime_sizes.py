@@ -67,6 +67,3 @@ def _shape(text: str) -> list[Size | str | None]:
     if not _SHAPE.fullmatch(text):
         raise UsageError(f"--input_shape {text}: expected the sizes of all axes, as 1,3,224,224")
     return [int(size) for size in re.split(r"[x,]", text)]
-
-
-__all__ = ["runtime_size_options"]

@@ -23,6 +23,3 @@ def schema(name: str | None) -> int:
     else:
         click.echo(json.dumps(json_schema(name), indent=1))
     return FINE
-
-
-__all__ = ["schema"]

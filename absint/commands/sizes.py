@@ -170,6 +170,3 @@ def _size(axis: Axis) -> Size | None:
 
 def _cut(text: str) -> str:
     return text if len(text) <= _SHOWN else f"{text[: _SHOWN - 3]}..."
-
-
-__all__ = ["Argument", "Axis", "is_size", "read_arguments", "read_profiles", "read_sizes", "trimmed"]

@@ -125,6 +125,3 @@ class OnNumbers(Analysis[S], Generic[N, S]):
             {nodes[head]: count for head, count in found.visits.items()},
             tuple([nodes[number] for number in found.unfinished]),
         )
-
-
-__all__ = ["NumberedGraph", "OnNumbers"]

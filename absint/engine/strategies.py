@@ -173,6 +173,3 @@ class _ByWorklist(_Iteration[S]):
                 if at is not None and at not in listed:
                     listed.add(at)
                     heappush(waiting, at)
-
-
-__all__ = ["iterate"]

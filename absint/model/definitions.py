@@ -74,6 +74,3 @@ def _names_of_inputs(model: ModelMessage) -> set[str]:
     """Every word in the dims of the inputs."""
     texts: Iterator[object] = (dim.dim_param for info in model.graph.input for dim in info.type.tensor_type.shape.dim)
     return {word for text in texts if isinstance(text, str) for word in (text, *re.findall(r"\w+", text))}
-
-
-__all__ = ["KEY", "NAMES_KEY", "definition_texts", "read_texts", "write_definitions", "write_entry"]

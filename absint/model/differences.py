@@ -154,6 +154,3 @@ def _without_graphs(attribute: AttributeProto) -> AttributeProto:
         found.ClearField("g")
         found.g.SetInParent()
     return found
-
-
-__all__ = ["differences", "serialised"]

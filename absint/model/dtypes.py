@@ -48,6 +48,3 @@ def numpy_dtype(dtype: DType) -> np.dtype[np.generic]:
     if dtype not in NUMPY_NAMES:
         raise TypeError(f"numpy has no type {dtype}")
     return np.dtype(NUMPY_NAMES[dtype])
-
-
-__all__ = ["NUMPY_NAMES", "dtype_of_array", "numpy_dtype"]

@@ -103,6 +103,3 @@ class EarlyCopy:
                 return False
             at += size_of((piece,))
         return True
-
-
-__all__ = ["EarlyCopy", "large_file"]

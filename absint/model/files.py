@@ -135,6 +135,3 @@ def _copied_by_kernel(source: int, span: Span, target: IO[bytes]) -> int:
 
 def _state(found: os.stat_result) -> tuple[int, int, int, int]:
     return found.st_dev, found.st_ino, found.st_size, found.st_mtime_ns
-
-
-__all__ = ["ModelFile", "Opened", "copy_span", "has_changed", "written"]

@@ -49,6 +49,3 @@ def _of(attribute: AttributeProto) -> Iterator[TensorProto]:
 def _parts(sparse: SparseTensorProto) -> Iterator[TensorProto]:
     yield sparse.values
     yield sparse.indices
-
-
-__all__ = ["locations", "tensors"]

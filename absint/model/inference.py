@@ -110,6 +110,3 @@ def _hollow(tensor: TensorProto) -> TensorProto:
     if tensor.ByteSize() < LARGE:
         return tensor
     return TensorProto(name=tensor.name, data_type=tensor.data_type, dims=tensor.dims)
-
-
-__all__ = ["MAX_INFERRED", "Refusals", "begin", "refusals", "skeleton"]

@@ -21,6 +21,3 @@ def refused(model: object) -> str:
     except InferenceError as error:
         return str(error)
     return ""
-
-
-__all__ = ["refused"]

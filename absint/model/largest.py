@@ -29,6 +29,3 @@ def too_many(shape: Shape, bits: int) -> str | None:
     if sizes is not None and prod(sizes) * max(bits, 8) // 8 > MOST:
         return f"no tensor has shape {shape}: its bytes are over 2**63 - 1"
     return None
-
-
-__all__ = ["oversize", "too_many"]

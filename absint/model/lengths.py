@@ -66,6 +66,3 @@ def _found(tensor: TensorMessage, field: str, is_cheap: bool) -> int | None:
     if isinstance(tensor, Tensor):
         return tensor.count(field)
     return len(getattr(tensor, field)) if is_cheap else None
-
-
-__all__ = ["has_another_length", "size_in_bytes"]

@@ -168,6 +168,3 @@ _INNER: Final[Mapping[int, Callable[..., object]]] = {
     AttributeProto.GRAPHS: _Graph,
 }
 """Stand-ins for the values of attributes, by their type."""
-
-
-__all__ = ["outline_of", "whole"]

@@ -37,6 +37,3 @@ def defer_onnx() -> None:
         package = module_from_spec(spec)
         package.__class__ = _Deferred
         sys.modules["onnx"] = package
-
-
-__all__ = ["defer_onnx"]

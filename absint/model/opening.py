@@ -149,8 +149,3 @@ def _all_of(number: int, size: int, limit: int) -> bytes:
         left -= len(part)
         step = max(1 << 16, step - len(part))
     return parts[0] if len(parts) == 1 else b"".join(parts)
-
-
-__all__ = [
-    "MAX_FILE", "RefusedError", "check_file", "opened_file", "read_beside", "read_file", "read_opened", "reason_of",
-]  # fmt: skip

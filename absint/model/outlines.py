@@ -166,6 +166,3 @@ def _reaches_tensor(kind: Descriptor) -> bool:
                 seen.add(field.message_type.full_name)
                 pending.append(field.message_type)
     return False
-
-
-__all__ = ["LARGE", "Outline", "outline", "outlined"]

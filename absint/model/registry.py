@@ -103,6 +103,3 @@ def _table() -> Table | None:
 def _bounded(version: int) -> int:
     """The version within the range of schemas: a file may hold any 64 bits."""
     return max(min(version, (1 << 31) - 1), -1)
-
-
-__all__ = ["TABLE", "Table", "in_force", "installed_version", "is_known", "newest_opset", "parsed", "shipped"]

@@ -140,6 +140,3 @@ def _read_parameter(text: str) -> Parameter:
     name, _, type_text = text.partition(":")
     mark = name[-1] if name[-1] in _MARKS else ""
     return Parameter(name.removesuffix(mark), type_text, *_MARKS[mark])
-
-
-__all__ = ["Parameter", "Schema", "described", "read", "written"]

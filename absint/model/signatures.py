@@ -266,6 +266,3 @@ def _group(words: Sequence[str]) -> Allowed:
 
     texts = [text for word in words for text in GROUPS.get(word, word).split()]
     return _allowed(tuple(texts))
-
-
-__all__ = ["ELEMENTS", "Allowed", "Formal", "Signature", "agree", "contrib", "parse_type", "type_text"]

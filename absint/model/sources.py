@@ -83,6 +83,3 @@ def _fits(stated: Tensor, value: Tensor) -> bool:
         return False
     pairs = zip(stated.shape, value.shape, strict=True)
     return all(not isinstance(a, Expr) or a.const is None or a is b for a, b in pairs)
-
-
-__all__ = ["initialiser_fault", "input_fault", "tensor_fault"]

@@ -75,6 +75,3 @@ def holders(model: ModelMessage) -> Iterator[GraphMessage | FunctionMessage]:
     for training in getattr(model, "training_info", ()):
         yield from graphs(training.initialization)
         yield from graphs(training.algorithm)
-
-
-__all__ = ["bodies", "graphs", "graphs_below", "graphs_in", "holders", "pairs"]

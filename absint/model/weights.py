@@ -119,6 +119,3 @@ class Weights(Mapping[str, tuple[float, float]]):
         if raw is None or len(raw) != size:
             return None
         return np.frombuffer(raw, dtype.newbyteorder("<")).reshape(list(tensor.dims))
-
-
-__all__ = ["Weights"]

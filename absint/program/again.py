@@ -30,6 +30,3 @@ def lower(
     found = Lowerer(loaded, lookup, defaults=defaults, program=program, watch=watch).run()
     found.lower = partial(lower, lookup=lookup, defaults=defaults, premises=premises, semantics=semantics)
     return found
-
-
-__all__ = ["lower"]

@@ -189,17 +189,3 @@ class MapExit(Step):
     @property
     def after(self) -> tuple[int, ...]:
         return (self.head,)
-
-
-__all__ = [
-    "Gate",
-    "IfJoin",
-    "LoopExit",
-    "LoopHead",
-    "MapExit",
-    "MapHead",
-    "ScanError",
-    "ScanExit",
-    "ScanHead",
-    "ScanSettings",
-]

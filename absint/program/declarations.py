@@ -94,6 +94,3 @@ def declared_shapes(declaring: Sequence[Declaring], inputs: Collection[str]) -> 
         if isinstance(value, Tensor) and not value.shape.is_top and (item.path or item.name not in inputs):
             found[item.operand] = (*found.get(item.operand, ()), value.shape)
     return found
-
-
-__all__ = ["Declaration", "declarations", "declared_in_main", "declared_shapes", "unchecked_declarations"]

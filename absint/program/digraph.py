@@ -52,6 +52,3 @@ class ProgramGraph(nx.DiGraph):  # type: ignore[misc]  # NetworkX has no types
         if self._ordered is not None:
             return self._ordered.visiting_order(reverse=reverse)
         return edge_order(self, reverse=reverse)
-
-
-__all__ = ["ProgramGraph"]

@@ -221,6 +221,3 @@ class Functions:
             found = Operation(domain, call.node.op_type, version, None, {}, outputs, body=body)
             self._operations[equal] = found
         return found
-
-
-__all__ = ["ALIKE", "FOLDED", "LARGE", "LARGE_INSIDE", "Body", "Functions", "Task"]

@@ -56,6 +56,3 @@ def _changed(operation: Operation, failures: tuple[str, ...], other: Operation |
         k.domain, k.op_type, k.version, k.rule, k.attributes, k.outputs, failures, k.malformed, True, k.form, k.types,
         k.body, other,
     ).without(k.absent)  # fmt: skip
-
-
-__all__ = ["in_function"]

@@ -172,6 +172,3 @@ def _standard(domain: str, op_type: str, version: int) -> _Operator | None:
     """An operator of ONNX that is no newer than its shipped rule: its rule and its schema never change."""
     rule = shipped().lookup(domain, op_type, version)
     return None if rule is None or newer_opset(domain, op_type, version) else _of_rule(rule, domain, op_type, version)
-
-
-__all__ = ["Instances"]

@@ -173,6 +173,3 @@ def repeated(names: Iterable[T]) -> Iterator[T]:
         if name in seen:
             yield name
         seen.add(name)
-
-
-__all__ = ["NEWEST_IR", "Label", "check_inputs", "check_model", "check_name", "check_node", "of_caller", "repeated"]

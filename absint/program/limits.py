@@ -122,9 +122,3 @@ class Watch:
         """Record that the analysis stopped while it was refined."""
         text = f"{self.reached}: every node was analysed, but shapes may be less exact than they could be"
         self.diagnostics.append(Diagnostic(Severity.WARNING, LIMIT_REACHED, "the analysis", text))
-
-
-__all__ = [
-    "ANALYSE", "CHECK", "LIMITED", "LIMIT_REACHED", "LOWER", "REFINE", "RULELESS", "RULE_FAILED", "SETTLE",
-    "TOO_MANY_CALLS", "UNFINISHED", "WITHOUT_RULE", "LimitError", "Progress", "Watch",
-]  # fmt: skip

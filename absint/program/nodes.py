@@ -161,6 +161,3 @@ class Nodes(Sequence[Node]):
         )
         self._made[at] = node
         return node
-
-
-__all__ = ["Node", "Nodes", "Path", "Place"]

@@ -178,6 +178,3 @@ class Operations:
 
 
 INTERNED: Final = Operations()
-
-
-__all__ = ["INTERNED", "MAX_OPERATIONS", "NO_OTHERS", "Callee", "Operation", "Operations", "versions_of"]

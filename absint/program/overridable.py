@@ -42,6 +42,3 @@ def overridable_diagnostic(signature: Signature, *, defaults: bool) -> Diagnosti
     more = f" and {len(small) - _LISTED} more" if len(small) > _LISTED else ""
     text += f" ({listed}{more}); --defaults (defaults=True) uses the file's"
     return Diagnostic(Severity.WARNING, CODE, where, text)
-
-
-__all__ = ["CODE", "overridable_diagnostic", "replaceable"]

@@ -80,6 +80,3 @@ def recursive(calls: Mapping[Name, tuple[int, list[Name]]]) -> Iterator[Name]:
                 queue.extend(rest[found])
         if name in seen:
             yield name
-
-
-__all__ = ["FILLED", "doubtful", "is_operator", "recursive", "takes_operator", "undecided"]

@@ -46,6 +46,3 @@ class Report:
             self.doubts.append(self.diagnostics[-1])
         else:
             self.note(code, where, message)
-
-
-__all__ = ["Report"]

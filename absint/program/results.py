@@ -59,6 +59,3 @@ def _marked(
             operand = (program.add(node), 0)
         found.append(operand)
     return found
-
-
-__all__ = ["of_loop", "of_scan", "origin"]

@@ -180,6 +180,3 @@ def purge() -> None:
     global _size
     _seen.clear()
     _size = 0
-
-
-__all__ = ["MAX_NODES", "MAX_SIZE", "Section", "purge", "size"]

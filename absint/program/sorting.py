@@ -42,6 +42,3 @@ def sorted_nodes(
             f"(output {next(iter(nodes[stuck].output), '')!r}): a graph must be acyclic"
         )
     return [nodes[i] for i in order]
-
-
-__all__ = ["sorted_nodes"]

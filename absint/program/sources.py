@@ -106,6 +106,3 @@ class Sources:
             text = f"its dims are {dims}: sizes are never negative"
             self._report.error("negative-size", f"tensor {tensor.name!r}", text)
         return value
-
-
-__all__ = ["Sources"]

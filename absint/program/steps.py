@@ -77,6 +77,3 @@ class LoopBody(Step):
     def holds(self, node: int | None) -> bool:
         """It is the head or a node of the body: its outputs may differ from one iteration to the next."""
         return node is not None and self.first <= node <= self.last
-
-
-__all__ = ["ABSENT", "FIRST", "LOWERED", "MAX_FIRST", "LoopBody", "Operand", "Step", "first_output", "first_outputs"]

@@ -12,6 +12,3 @@ def checked(limits: Limits) -> Limits:
         return limits.checked()
     except ValueError as error:
         raise UsageError(str(error)) from None
-
-
-__all__ = ["checked"]

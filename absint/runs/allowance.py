@@ -65,6 +65,3 @@ def explained(reason: str) -> str:
 
 def _in_words(size: int) -> str:
     return f"{size >> 20:,} MB" if size % (1 << 29) else f"{size / (1 << 30):g} GB"
-
-
-__all__ = ["DEFAULT", "VARIABLE", "allowed", "allowing", "amount", "explained"]

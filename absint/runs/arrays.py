@@ -93,6 +93,3 @@ def check_names(what: str, given: Iterable[str], names: Sequence[str]) -> None:
         if name not in there:
             hint = did_you_mean(name, names) or f"there are: {', '.join(names[:10]) or 'none'}"
             raise UsageError(f"{what} {name!r}; {hint}")
-
-
-__all__ = ["Actual", "Array", "check_names", "read_actual"]

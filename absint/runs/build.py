@@ -23,6 +23,3 @@ def _digest() -> str:
         found.update(f"{file.relative_to(home).as_posix()}\n".encode())
         found.update(file.read_bytes())
     return found.hexdigest()[:8]
-
-
-__all__ = ["build"]

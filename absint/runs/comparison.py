@@ -187,6 +187,3 @@ def _finding(constraints: Sequence[Constraint], sizes: Sizes, ran: bool) -> Row:
     note += f"; {others} other{'s' * (others > 1)} say so too" if others else ""
     premise = first.role in ("assumed", "declared")
     return Row(str(first.origin), "constraint", None, str(formula), True, False, False, note, premise)
-
-
-__all__ = ["COMPARISON", "Comparison", "compare"]

@@ -94,6 +94,3 @@ def do_group(group: Sequence[Job], perform: str, version: str, limited: bool = F
         worker = worker_for(perform, limited=limited)
         setattr(_own, perform, worker)
     return [do(worker, job) for job in group]
-
-
-__all__ = ["OtherVersionError", "check_scheduler", "do_group", "run_distributed"]

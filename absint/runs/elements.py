@@ -63,6 +63,3 @@ def _allowed(element: InputElement, number: int, facts: Facts | None) -> int:
         return number
     lo, hi = value.bounds
     return max(number if lo is None else lo, number if hi is None else min(number, hi))
-
-
-__all__ = ["chosen"]

@@ -24,6 +24,3 @@ class Handed(NamedTuple):
             return self.more
         with self.file.opened() as opened:
             return b"".join((opened.data, self.more))
-
-
-__all__ = ["Handed"]

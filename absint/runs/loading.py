@@ -200,6 +200,3 @@ def _sizes(info: Any) -> Sizes:  # noqa: ANN401 (it has no types)
 
 def _text(name: bytes | None) -> str:
     return "" if name is None else name.decode("utf-8", "replace")
-
-
-__all__ = ["PREFIX", "Key", "Loaded", "Shapes", "Sizes", "begin", "is_installed", "load", "place"]

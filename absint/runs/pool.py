@@ -151,6 +151,3 @@ class Schedule:
         with self._lock:
             self._waiting.clear()
             self._begun.clear()
-
-
-__all__ = ["Done", "Finished", "Job", "Json", "Outcome", "do", "run", "seconds_of", "worker_for"]

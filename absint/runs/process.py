@@ -344,6 +344,3 @@ def ending(code: int) -> str:
         return signal.Signals(-code).name
     except ValueError:
         return f"exit code {code}"
-
-
-__all__ = ["START", "STARTS", "Process", "ProcessError", "ending"]

@@ -43,6 +43,3 @@ class Row:
 def counted(number: int, noun: str) -> str:
     """A number of things, with their noun in the plural unless it is one."""
     return f"{number} {noun}{'s' * (number != 1)}"
-
-
-__all__ = ["Row", "counted"]

@@ -320,9 +320,3 @@ def in_one_line(message: str) -> str:
         text = f"{node[1]} {node[2]}".rstrip() + f": {reason}"
     text = text or "it gives no reason"
     return f"onnxruntime: {text if len(text) <= _LONGEST else text[: _LONGEST - 3] + '...'}"
-
-
-__all__ = [
-    "MAX_ELEMENTS", "SECONDS", "MissingRuntimeError", "RunError", "differences", "feeds_for", "in_one_line",
-    "load_feeds", "run", "sizes_at", "typed", "with_outputs",
-]  # fmt: skip

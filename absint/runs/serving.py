@@ -103,6 +103,3 @@ def _limit(memory: int) -> None:
         limit, hard = memory + STACK, resource.getrlimit(resource.RLIMIT_DATA)[1]
         limit = limit if hard == resource.RLIM_INFINITY else min(limit, hard)
         resource.setrlimit(resource.RLIMIT_DATA, (limit, hard))
-
-
-__all__ = ["GREETING", "STACK", "Failure", "main"]

@@ -111,6 +111,3 @@ def _fed(value: object) -> object:
     assert isinstance(value, np.ndarray)
     raw = value.view(f"uint{8 * value.itemsize}")
     return ort.OrtValue.ortvalue_from_numpy_with_onnx_type(raw, code)
-
-
-__all__ = ["Outcome", "Session", "all_outputs", "answer", "execute", "plain_options"]

@@ -215,6 +215,3 @@ def _between(dim: Dim) -> str:
     lo, hi = dim.bounds
     ends = [] if lo is None else [f"at least {lo}"]
     return " and ".join(ends if hi is None else [*ends, f"at most {hi}"])
-
-
-__all__ = ["Sizes"]

@@ -159,6 +159,3 @@ def _element(name: str, place: int | None, claimed: Element, number: Number) -> 
     if claimed is not OPAQUE:
         assert isinstance(claimed, (Dim, Relation, Real, Float))
         yield Statement(name, "element", place, claimed, number)
-
-
-__all__ = ["Number", "Part", "Statement", "Statements"]

@@ -63,6 +63,3 @@ def one_line(message: str) -> str:
     """A message without line breaks, and not too long."""
     text = " ".join(message.split())
     return text if len(text) <= _LONGEST else f"{text[: _LONGEST - 3]}..."
-
-
-__all__ = ["Worker", "ask_once", "kept", "one_line"]

@@ -82,5 +82,3 @@ class Advice(NamedTuple):
 _NOTHING = Within(None, None)
 
 NO_ADVICE = Advice((), {}, {}, {})
-
-__all__ = ["MAX_TURNS", "NO_ADVICE", "Advice", "Bounds", "Finding"]

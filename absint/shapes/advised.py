@@ -60,6 +60,3 @@ def advised(run: Callable[[Advice], Round], adviser: Adviser) -> tuple[Advice, R
             break
         advice, last = found, run(found)
     return advice, last
-
-
-__all__ = ["Adviser", "Companions", "advised", "interpreter"]

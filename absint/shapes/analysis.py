@@ -216,6 +216,3 @@ def simplified(value: Value, facts: Facts) -> Value:
     replaced = value.replace(facts.mapping) if facts.mapping else value
     assert isinstance(replaced, Tensor)
     return Tensor(value.dtype, replaced.shape.map(facts.simplify), replaced.contents, replaced.ramps)
-
-
-__all__ = ["ShapeAnalysis", "Trace", "interpret", "is_constant", "simplified"]

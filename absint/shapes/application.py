@@ -294,6 +294,3 @@ def _with_type(output: Value, known: Value) -> Value:
     if isinstance(output, Tensor) and isinstance(known, Tensor) and output.dtype is DType.UNDEFINED:
         return Tensor(known.dtype, output.shape, output.contents, output.ramps)
     return output
-
-
-__all__ = ["Inputs", "applied_at", "computed", "computed_of", "computed_within", "ruled", "tried", "typed"]

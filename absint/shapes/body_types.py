@@ -107,6 +107,3 @@ def _wrong_body(item: Node, starts: Values, results: Values) -> str | None:
 def _carries(start: Value, back: Value) -> bool:
     """A body may give back the element of the optional that it starts with; runtimes then compare nothing."""
     return isinstance(start, OptionalOf) or isinstance(back, OptionalOf) or agree(start, back)
-
-
-__all__ = ["check_types"]

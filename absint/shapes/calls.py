@@ -317,6 +317,3 @@ def _listed(texts: Collection[str], what: str) -> tuple[str, ...]:
     kept = tuple(texts)[:MAX_STATEMENTS]
     more = len(texts) - len(kept)
     return kept if not more else (*kept, f"{more:,} more {what} are not listed")
-
-
-__all__ = ["MAX_DEPTH", "MAX_GENERAL", "MAX_PRECISE", "MAX_STATEMENTS", "summary_of"]

@@ -135,6 +135,3 @@ def _caveats(answer: _Answer) -> Iterator[Caveat]:
         yield Caveat(otherwise, reason)
     for caveat in answer.summary.caveats:
         yield Caveat(disjunction(otherwise, caveat.relation), caveat.reason)
-
-
-__all__ = ["by_cases", "is_chosen"]

@@ -77,6 +77,3 @@ def replaced(value: Value, change: Callable[[Dim], Dim]) -> Value:
         contents = contents.map(lambda e: change(e) if isinstance(e, Dim) else e)
     ramps = mapped(value.ramps, change) if value.ramps else NO_RAMPS
     return Tensor(value.dtype, value.shape.map(change), contents, ramps)
-
-
-__all__ = ["ResolvedChoices", "replaced"]

@@ -91,6 +91,3 @@ def _rises(narrowed: tuple[Symbol, Dim]) -> bool:
     symbol, dim = narrowed
     least = symbol.bounds.lo
     return least is not None and least > 0 and dim.bounds.lo != least
-
-
-__all__ = ["Look", "early_facts", "first_look"]

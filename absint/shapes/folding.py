@@ -69,6 +69,3 @@ def _is_known(value: Tensor) -> bool:
     if value.contents is None or value.contents.open or not _is_small(value):
         return False
     return value.contents.block(value.shape.concrete) is not None
-
-
-__all__ = ["evaluated"]

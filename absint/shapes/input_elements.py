@@ -81,5 +81,3 @@ def _names(name: str, count: int, used: set[str]) -> Iterator[str]:
 
 
 _RANGES: Final = {DType.BOOL: (0, 1), **INTEGER_RANGES}
-
-__all__ = ["MAX_INPUT_ELEMENTS", "InputElement", "with_elements"]

@@ -71,6 +71,3 @@ def is_without_shape(name: str, lowered: Lowered) -> bool:
     if isinstance(value, OptionalOf):
         value = value.element
     return isinstance(value, Tensor) and value.shape.is_top
-
-
-__all__ = ["bound_shapes", "is_without_shape", "split_assumptions"]

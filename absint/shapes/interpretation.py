@@ -291,6 +291,3 @@ class Interpretation:
                 return found
             gate = self.nodes[gate].gate
         return self.facts
-
-
-__all__ = ["STATES", "Budget", "Interpretation"]

@@ -106,6 +106,3 @@ class Join:
         if isinstance(a, Relation) and isinstance(b, Relation) and not self.by_data:
             return disjunction(conjunction(self.condition, a), conjunction(negation(self.condition), b))
         return OPAQUE
-
-
-__all__ = ["Join"]

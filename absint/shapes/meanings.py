@@ -35,6 +35,3 @@ def reached(run: Interpretation, node: int, item: Node, step: Step, states: Sequ
     if step.types is not None:
         check_types(run, node, item, states)
     return state
-
-
-__all__ = ["MEANINGS", "reached"]

@@ -89,6 +89,3 @@ def _stays(dim: Expr, facts: Facts) -> bool:
     """The facts do no more than narrow the symbols of the dim."""
     after = facts.simplify(dim)
     return after is dim or (isinstance(after, Expr) and facts.restored(after) is facts.restored(dim))
-
-
-__all__ = ["Open"]

@@ -135,6 +135,3 @@ def _is_input(dim: Dim) -> bool:
 def _symbol(dim: Dim) -> Symbol | None:
     atom = sole_atom(dim) if isinstance(dim, Expr) else None
     return atom if isinstance(atom, Symbol) else None
-
-
-__all__ = ["PolicyAnalysis", "policy_of", "renamed", "run_policy"]

@@ -93,6 +93,3 @@ def _short(dim: Dim, at: int, say: Callable[[int, str], None]) -> Dim:
         return best
     say(at, f"its expression has about {long:,} characters, more than {MOST:,}: unknown but for its bounds")
     return Unknown(best.bounds.meet(extent(best)), best.congruence)
-
-
-__all__ = ["MOST", "is_final", "is_readable", "place", "readable"]

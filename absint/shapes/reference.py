@@ -99,6 +99,3 @@ def _agrees(shape: Shape, sizes: tuple[int, ...]) -> bool:
         return True
     known = [d.const if isinstance(d, Expr) else None for d in shape]
     return len(known) == len(sizes) and all(a is None or a == b for a, b in zip(known, sizes, strict=True))
-
-
-__all__ = ["run"]

@@ -255,6 +255,3 @@ def _clash(facts: Facts, learned: Mapping[Relation, Learned], order: Sequence[st
         if step == 1:
             return tuple(learned[relation] for relation in core)
         step //= 2
-
-
-__all__ = ["MAX_ROUNDS", "run_rounds", "solved"]

@@ -79,6 +79,3 @@ class Rounds(NamedTuple):
     def originals(self) -> Mapping[Symbol, Dim]:
         """Symbols that facts narrowed -> the symbols of round 0."""
         return self.rounds[-1].analysis.facts.originals
-
-
-__all__ = ["Learned", "Round", "Rounds", "Run"]

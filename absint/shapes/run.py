@@ -35,6 +35,3 @@ def run(
     states = solved(lowered, analysis, CHECK)
     assert states is not None
     return Round(analysis, states, learned)
-
-
-__all__ = ["run"]

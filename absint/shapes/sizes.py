@@ -259,6 +259,3 @@ def _shape_of(inputs: Inputs, name: str) -> Shape | None:
     if not isinstance(value, Tensor):
         return None
     return value.shape if value.shape.rank is not None or value.shape.known else None
-
-
-__all__ = ["Ends", "Given", "Size", "Sizes", "exact_sizes", "given", "is_range", "spelled"]

@@ -80,6 +80,3 @@ def is_about_a_symbol(relation: Relation) -> bool:
 def _divides(e: Expr) -> bool:
     """s - m*(s // m) - r == 0, over one symbol."""
     return len(e.symbols) == 1 and any(len(mono) == 1 and mono[0].op == "floordiv" for mono, _ in e.terms)
-
-
-__all__ = ["is_about_a_symbol", "lasting", "teachings"]

@@ -62,6 +62,3 @@ def _timed(tally: Tally) -> Iterator[None]:
     finally:
         tally.count += 1
         tally.seconds += perf_counter() - start
-
-
-__all__ = ["Tally", "Timings"]

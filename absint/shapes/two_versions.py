@@ -132,6 +132,3 @@ def _named(summary: RuleSummary, caveats: Collection[Caveat], failures: Collecti
         summary.load_risks,
         summary.conditional,
     )
-
-
-__all__ = ["of_both"]

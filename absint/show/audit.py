@@ -111,5 +111,3 @@ AUDIT: Final = Document[Sequence[Audit]](
     defines=False,
     lines=True,
 )
-
-__all__ = ["AUDIT", "report"]

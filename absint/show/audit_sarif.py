@@ -105,6 +105,3 @@ def _result(result: Result, audit: Audit, item: Judged) -> Json:
 
 def _location(place: Place) -> Json:
     return {"name": place.value, "fullyQualifiedName": str(place), "kind": "value"}
-
-
-__all__ = ["document"]

@@ -101,5 +101,3 @@ CERTIFY: Final = Document[Written](
     _COUNTS.spread(attrgetter("certificate")),
     defines=False,
 )
-
-__all__ = ["CERTIFY", "Written", "report"]

@@ -158,6 +158,3 @@ def listed(title: str, rows: Sequence[str], width: int, shown: int = _SHOWN) -> 
             yield from map(Line, wrapped(f"  {plain(row)}", width, 6))
         if len(rows) > shown:
             yield Line(f"  and {len(rows) - shown:,} more (all: --format json)")
-
-
-__all__ = ["check_report", "failing", "listed", "range_report", "verdict"]

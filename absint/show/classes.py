@@ -119,5 +119,3 @@ CLASSES: Final = Document[Answer](
     ),
     head_of=lambda answer: about(answer.result),
 )
-
-__all__ = ["CLASSES", "SHOWN_PAIRS", "Answer", "report"]

@@ -65,6 +65,3 @@ def _possible_failures(constraints: ConstraintSet, texts: Where, width: int) -> 
             more = f", and {len(same) - 1:,} more {plural('node', len(same) - 1)}" if len(same) > 1 else ""
             text = f"{reason(first.origin, first.reason)}{more}{under}"
             yield from map(Line, wrapped(f"  {plain(text)}", width, 6))
-
-
-__all__ = ["report"]

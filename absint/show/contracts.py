@@ -162,6 +162,3 @@ def _counted(count: int, word: str, names: str) -> str:
 
 def _row(text: str, width: int) -> Iterator[Line]:
     yield from map(Line, wrapped(f"  {plain(text)}", width, 6))
-
-
-__all__ = ["report"]

@@ -162,6 +162,3 @@ def _figure(found: Curves, title: str) -> Figure:
     at = f"\nat {excerpt(format_sizes(found.others), 100)}" if found.others else ""
     figure.suptitle(excerpt(title) + at, fontsize="medium", parse_math=False)
     return figure
-
-
-__all__ = ["FORMS", "Curves", "check_form", "check_symbol", "curves", "write_plot"]

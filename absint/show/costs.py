@@ -265,6 +265,3 @@ COST: Final = Document[_Costs](
 def document(result: Result, cost: Cost, memory: Memory, top: int, by: Quantity) -> str:
     """As a JSON object, schema `absint.cost/2`; amounts are numbers or texts, null where there is no expression."""
     return COST.text(_Costs(result, cost, memory, top, by), where(result), about(result))
-
-
-__all__ = ["COST", "document", "report"]

@@ -91,5 +91,3 @@ DEVICES: Final = Document[Devices](
     ),
     defines=False,
 )
-
-__all__ = ["DEVICES", "report"]

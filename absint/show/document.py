@@ -286,6 +286,3 @@ def document(
 ) -> str:
     """The whole result. A dim is a number, a text, or a name in `definitions`. `texts` wrote what is `missing`."""
     return ANALYZE.text(_Report(result, missing, traced, timings), texts or where(result), about(result))
-
-
-__all__ = ["ANALYZE", "VALUE", "document"]

@@ -163,5 +163,3 @@ DYNAMIZED: Final = Document[Dynamized](
     Key("unchecked", str, "why nobody knows whether the file loads where the model does; empty if it does"),
     defines=False,
 )
-
-__all__ = ["DYNAMIZED", "report"]

@@ -80,6 +80,3 @@ def _dims(result: Result, names: Sequence[str]) -> dict[str, Sequence[Dim] | Non
     """The dims of tensors; None where the rank is unknown."""
     found = {name: result.shapes[name] for name in names if name in result.shapes}
     return {name: None if shape.rank is None else shape.dims for name, shape in found.items()}
-
-
-__all__ = ["Form", "chosen", "exported", "shapes_function"]

@@ -140,5 +140,3 @@ FED: Final = Document[Fed](
     head_of=lambda fed: Head(fed.comparison.model),
     defines=False,
 )
-
-__all__ = ["FED", "Fed", "report"]

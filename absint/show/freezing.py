@@ -227,6 +227,3 @@ def document(result: Result, found: Frozen | Fewest | IllegalSizesError) -> str:
     if isinstance(found, Frozen):
         return FROZEN.text(found, where(result), head)
     return FEWEST.text(found, head=head) if isinstance(found, Fewest) else REFUSED.text(found, head=head)
-
-
-__all__ = ["FEWEST", "FROZEN", "REFUSED", "document", "fewest", "refused", "report"]

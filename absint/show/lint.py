@@ -106,5 +106,3 @@ LINT: Final = Document[LintResult](
     head=(),
     defines=False,
 )
-
-__all__ = ["LINT", "explanation", "report", "rules", "workflow_commands"]

@@ -88,6 +88,3 @@ def _result(file: FileReport, index: int, item: Finding, mark: str) -> Json:
 
 def _logical(where: str) -> Json:
     return {"name": where, "fullyQualifiedName": where, "kind": "element"}
-
-
-__all__ = ["document"]

@@ -32,5 +32,3 @@ DOCUMENT: Final = Document[Iterable[UnificationPolicy]](
     head=(),
     defines=False,
 )
-
-__all__ = ["DOCUMENT", "report"]

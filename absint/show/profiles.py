@@ -13,6 +13,3 @@ def report(found: Profile, width: int) -> Iterator[Line]:
     for place, line in enumerate(found.lines()):
         style = "" if place else "bold" if found else "bold red"
         yield from (Line(part, style) for part in wrapped(line, width, 6))
-
-
-__all__ = ["report"]

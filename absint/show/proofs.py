@@ -144,6 +144,3 @@ def document(result: Result, proofs: Sequence[Proof], assume: Sequence[str] = ()
     """All answers, one a line; `assume` are the assumptions of the queries alone."""
     head = about(result)
     return PROVE.text(proofs, where(result), head._replace(assume=(*head.assume, *assume)))
-
-
-__all__ = ["PROVE", "block", "document", "summary"]

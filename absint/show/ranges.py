@@ -115,6 +115,3 @@ def document(result: Result, analysis: Ranges) -> str:
     """The ranges as JSON."""
     values = [_Value(name, span) for name, span in result.found_by(analysis).items()]
     return RANGES.text(_Found(values, analysis.findings(result)), head=about(result))
-
-
-__all__ = ["RANGES", "document", "report"]

@@ -87,6 +87,3 @@ def failures_by_reason(possible_failures: Iterable[PossibleFailure]) -> dict[str
 
 def plural(word: str, count: int) -> str:
     return word if count == 1 else f"{word}s"
-
-
-__all__ = ["brief", "by_nodes", "failures_by_reason", "in_short", "plural", "reason", "stated"]

@@ -236,5 +236,3 @@ RULES: Final = Document[Ruling](
     head=(),
     defines=False,
 )
-
-__all__ = ["ASPECTS", "RULES", "Ruling", "report"]

@@ -36,6 +36,3 @@ def uri_of(path: str) -> str:
     """The path of a file as a URI, relative if the path is."""
     found = Path(path)
     return found.as_uri() if found.is_absolute() else quote(found.as_posix())
-
-
-__all__ = ["SARIF", "SCHEMA", "driver", "in_file", "log", "uri_of"]

@@ -63,6 +63,3 @@ def json_schema(name: str) -> dict[str, Json]:
         raise UsageError(f"no document is called {name!r}; {hint}")
     module, _, declared = _DOCUMENTS[name].partition(":")
     return schema_of(*(getattr(import_module(module), each) for each in declared.split(",")))
-
-
-__all__ = ["json_schema", "names"]

@@ -113,6 +113,3 @@ def _incomplete(source: str, records: Sequence[Record]) -> str:
 
 def _cell(value: float) -> str:
     return f"{value:,}" if isinstance(value, int) else f"{value:,.1f}"
-
-
-__all__ = ["notes", "show", "to_rich"]

@@ -362,18 +362,3 @@ def wrapped(text: str, width: int, indent: int) -> Iterator[str]:
         used = min(indent, max(width - len(rest.partition(" ")[0]), 2))
         text = " " * used + rest
     yield text
-
-
-__all__ = [
-    "Line",
-    "aligned",
-    "assumed",
-    "definitions",
-    "diagnostics",
-    "report",
-    "semantics",
-    "table",
-    "width_of",
-    "wrapped",
-    "write",
-]

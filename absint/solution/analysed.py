@@ -350,6 +350,3 @@ class Analysed:
         label = "" if self.policy.sound else f", {self.policy.label}"
         symbols = ", ".join(self.symbols) or "none"
         return f"<{type(self).__name__} of {self.origin}: {len(self.nodes)} nodes, symbols {symbols}{label}>"
-
-
-__all__ = ["Analysed"]

@@ -83,6 +83,3 @@ def _is_plain(name: str) -> bool:
     """It reads back wherever it stands, without backquotes, and no document gives it to a long dim."""
     shown = symbol(name) + 1
     return len(name) <= MAX_NAME and not is_numbered(name) and format_dim(shown) == f"{name} + 1"
-
-
-__all__ = ["MAX_NAME", "author_names"]

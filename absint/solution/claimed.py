@@ -37,6 +37,3 @@ def _claims(analysed: Analysed) -> tuple[Claimed, ...]:
     symbols = (s for _, statement in found for s in sorted(statement.relation.symbols, key=lambda s: s.name))
     names = more_names(symbols, analysed.names, analysed.taken)
     return tuple(Claimed(said.relation.substitute(names), node, said.reason) for node, said in found)
-
-
-__all__ = ["Claimed", "claims"]

@@ -352,21 +352,3 @@ def symbols_in(constraints: ConstraintSet) -> Iterator[Symbol]:
     """The symbols of the constraints in order of appearance, then those of the possible failures."""
     for symbols in chain((c.symbols for c in constraints), (d.guard.symbols for d in constraints.possible_failures)):
         yield from sorted(symbols, key=lambda s: (s.origin_node or -1, s.name))
-
-
-__all__ = [
-    "ASSUMPTION",
-    "DECLARATION",
-    "NOT_NEGATIVE",
-    "NOT_PROMISED",
-    "Recorded",
-    "Recorder",
-    "all_names",
-    "constraints",
-    "found",
-    "load_doubts",
-    "merged",
-    "premises",
-    "recorded",
-    "symbols_in",
-]

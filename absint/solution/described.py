@@ -75,6 +75,3 @@ def brief(shape: Shape, texts: Texts = IN_PLACE) -> str:
     if shape.rank is None and shape.variable is None:
         return "of unknown rank" if shape.is_top else str(shape)
     return f"[{', '.join(shape.listed(texts.dim, str))}]"
-
-
-__all__ = ["IN_PLACE", "MAX_SHOWN_SIZE", "Texts", "brief", "described"]

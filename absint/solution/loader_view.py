@@ -208,6 +208,3 @@ def _show(nodes: Iterable[NodeProto], around: Mapping[str, TensorProto]) -> None
                 for name in sorted(read & shown.keys()):
                     body.initializer.add().CopyFrom(shown[name])
                     body.initializer[-1].name = name
-
-
-__all__ = ["Entered", "entered", "refused", "risks"]

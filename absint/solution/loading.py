@@ -220,6 +220,3 @@ def _is_free(analysed: Analysed, operand: Operand, proto: TypeMessage) -> bool:
     if item.step.operator == "Loop" and operand[1] == 1 and item.operands[1] == ABSENT:
         return True
     return isinstance(_value(analysed, operand), OptionalOf) != isinstance(read_type(proto), OptionalOf)
-
-
-__all__ = ["LoadError", "load_errors", "open_risks"]

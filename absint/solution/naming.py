@@ -66,6 +66,3 @@ def _dims(values: Iterable[Value]) -> Iterator[Dim]:
             yield from part.shape.numbers
         elif isinstance(part, SequenceOf):
             yield part.length
-
-
-__all__ = ["defining", "in_order", "is_value", "naming", "where"]

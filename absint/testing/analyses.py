@@ -217,6 +217,3 @@ def _is_signed(value: Value) -> bool:
 
 def _shown(value: object) -> str:
     return " ".join(np.array2string(value, threshold=8).split()) if isinstance(value, np.ndarray) else repr(value)
-
-
-__all__ = ["AnalysisError", "check_analysis"]

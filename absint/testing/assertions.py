@@ -195,6 +195,3 @@ def _clauses(result: Result, at: Mapping[str, int]) -> Iterator[str]:
 
 def _nearest(result: Result, at: Mapping[str, int]) -> str:
     return f"  {result.nearest(at).line}"
-
-
-__all__ = ["Expected", "assert_legal", "assert_same_contract", "assert_shapes"]

@@ -157,6 +157,3 @@ def sizes(**choices: Sequence[int]) -> list[dict[str, int]]:
     for name, values in choices.items():
         result = [{**b, name: v} for b in result for v in values]
     return result
-
-
-__all__ = ["Arg", "Array", "Binding", "Case", "Size", "abstract", "decoded_attribute", "sizes"]

@@ -82,14 +82,3 @@ def shape_text(value: Value) -> str:
 def hole_free(text: str) -> str:
     """`%hole:nonzero` as `_nonzero`."""
     return text.replace(HOLE_NAME, "_").replace('"', "").replace("`", "")
-
-
-__all__ = [
-    "check_dim",
-    "check_outputs",
-    "check_value",
-    "claims_of",
-    "hole_free",
-    "judge",
-    "shape_text",
-]

@@ -88,5 +88,3 @@ def _growing(arg: Arg, array: Array | None) -> tuple[Arg, Tensor] | None:
 
 
 _INDICES = (DType.INT32, DType.INT64)
-
-__all__ = ["known", "special"]

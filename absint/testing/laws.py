@@ -135,6 +135,3 @@ def _symbols(dims: Iterable[Dim]) -> Iterator[Symbol]:
     for dim in dims:
         if isinstance(dim, Expr):
             yield from dim.symbols
-
-
-__all__ = ["check_behaviour", "check_weaker", "symbols_of", "weaker"]

@@ -114,6 +114,3 @@ class _Trial(Generic[T]):
 
     def _place(self, node: int) -> str:
         return str(self._analysis.nodes[node])
-
-
-__all__ = ["MonotonyError", "tried"]

@@ -150,6 +150,3 @@ def _path(proto: object) -> str | None:
     if isinstance(proto, onnx.GraphProto | onnx.FunctionProto) and proto.name.startswith(MARK):
         return proto.name.removeprefix(MARK)
     return None
-
-
-__all__ = ["Recorded", "Recorder", "RunFailedError", "recorders"]

@@ -208,6 +208,3 @@ def _explained(applied: Applied, binding: Binding) -> bool:
     stated = [s.relation for s in applied.statements if s.role == "required"]
     stated += [caveat.relation for caveat in applied.caveats]
     return bool(applied.possible_failures) or any(relation.at(binding) is not YES for relation in stated)
-
-
-__all__ = ["Run", "apply_case", "check_rule", "run_case"]

@@ -123,15 +123,3 @@ def by_function(function: Callable[..., object]) -> Runner:
         return [np.asarray(o) if isinstance(o, (int, float, bool)) else o for o in outputs], ""
 
     return run
-
-
-__all__ = [
-    "Outcome",
-    "Runner",
-    "arrays_of",
-    "build_model",
-    "by_function",
-    "execute",
-    "in_reference",
-    "reference",
-]

@@ -60,6 +60,3 @@ def _empty(body: _Body, output: int) -> np.ndarray:
     """Rows of an output without any trip, in the type that the body declares."""
     dtype = body.proto_.output[output].type.tensor_type.elem_type
     return np.empty(0, tensor_dtype_to_np_dtype(dtype) if dtype else np.float64)
-
-
-__all__ = ["Loop"]

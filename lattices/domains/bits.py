@@ -123,6 +123,3 @@ class KnownBitsLattice(ValueDomain[KnownBits]):
 def _trailing(mask: int) -> int:
     """The number of ones at the end of a mask."""
     return (~mask & mask + 1).bit_length() - 1
-
-
-__all__ = ["KnownBits", "KnownBitsLattice"]

@@ -152,5 +152,3 @@ class Congruences(ValueDomain[Element]):
 
 
 CONGRUENCES: Final = Congruences()
-
-__all__ = ["CONGRUENCES", "Congruences"]

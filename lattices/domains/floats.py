@@ -299,5 +299,3 @@ def _not(a: Span, b: Span, opposite: Callable[[Span, Span], Pair]) -> Pair:
 
 FLOAT32: Final = FloatIntervals("float32")
 FLOAT64: Final = FloatIntervals("float64")
-
-__all__ = ["FLOAT32", "FLOAT64", "FORMATS", "FloatIntervals"]

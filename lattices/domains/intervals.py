@@ -214,5 +214,3 @@ def _without(a: Interval, b: Interval) -> Interval:
 
 INTERVALS: Final = Intervals()
 """Without thresholds."""
-
-__all__ = ["INTERVALS", "Intervals"]

@@ -122,6 +122,3 @@ class Maps(ValueDomain[Map[K, T]]):
             return b if a == self.bottom else a if b == self.bottom else self.top
         keys = [key for key in a if key in b] if self._is_state else [*a, *(key for key in b if key not in a)]
         return self.of({key: combine(self.get(a, key), self.get(b, key)) for key in keys})
-
-
-__all__ = ["Map", "Maps"]

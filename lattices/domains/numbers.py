@@ -66,6 +66,3 @@ class NumberDomain(ValueDomain[T]):
     @abstractmethod
     def assume_equal(self, a: T, b: T, taken: bool = True) -> tuple[T, T]:
         """The values of both for which `a == b`; if not `taken`, for which it is false."""
-
-
-__all__ = ["NumberDomain"]

@@ -37,6 +37,3 @@ class ValueDomain(ABC, Generic[T]):
     def why_not_leq(self, a: T, b: T) -> str:
         """The reason why `a` is not below `b`: `must be [0, 3], found [0, 4]`. Empty if it is."""
         return "" if self.leq(a, b) else f"must be {self.text(b)}, found {self.text(a)}"
-
-
-__all__ = ["ValueDomain"]

@@ -166,5 +166,3 @@ class StridedIntervals(ReducedProduct[Interval, Congruence | None], NumberDomain
 
 
 STRIDED: Final = StridedIntervals()
-
-__all__ = ["STRIDED", "Product", "ReducedProduct", "Strided", "StridedIntervals"]

@@ -135,5 +135,3 @@ class FiniteSets(ValueDomain[ValueSet[V]]):
 
 FLAT: Final[FiniteSets[Hashable]] = FiniteSets(1)
 """Constants: no value, one value, or any."""
-
-__all__ = ["FLAT", "FiniteSets", "ValueSet"]

@@ -72,5 +72,3 @@ def _each(a: Element, b: Element, apply: Callable[[str, str], str]) -> Element:
 
 
 SIGNS: Final = Signs()
-
-__all__ = ["SIGNS", "Signs"]

@@ -69,6 +69,3 @@ class Zones(Maps[tuple[V, V], Interval]):
 
 def _only(value: int) -> Interval:
     return Interval(value, value)
-
-
-__all__ = ["Zones"]

@@ -392,6 +392,3 @@ def _is_quotient(e: Expr) -> bool:
     """It is a quotient, or the opposite of one, plus a constant."""
     (mono, coef), *others = e.ordered
     return len(mono) == 1 and mono[0].op == "floordiv" and coef in (1, -1) and not any(m for m, _ in others)
-
-
-__all__ = ["canonical", "comparison", "divisible", "eq", "ge", "gt", "le", "lt", "ne"]

@@ -100,6 +100,3 @@ def _redundant(op: str, parts: Sequence[Relation]) -> tuple[set[Relation], bool 
             else:
                 kept = join(kept, ranges[part])
     return dropped, None
-
-
-__all__ = ["conjunction", "disjunction", "implies", "negation"]

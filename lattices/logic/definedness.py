@@ -106,6 +106,3 @@ def _conditions(roots: Iterable[Atom]) -> dict[Atom, Relation]:
             parts += fitting(operands)
         found[node] = conjunction(TRUE, *parts)
     return found
-
-
-__all__ = ["defined", "falsity", "truth", "undivided"]

@@ -266,7 +266,3 @@ UNKNOWN_RELATION: Final = relation_of("unknown")
 """A relation over an unknown dim, or with more terms than the budget allows: it has no form, so it is never decided and
 can only be dropped.
 """
-
-__all__ = [
-    "FALSE", "TRUE", "UNKNOWN_RELATION", "Line", "Relation", "leads_negative", "relation_of",
-]  # fmt: skip

@@ -47,6 +47,3 @@ def without(value: int) -> Range:
 def contains(a: Range, b: Range) -> bool:
     """Every member of b is a member of a."""
     return all(any(x.leq(y) for y in a) for x in b)
-
-
-__all__ = ["Range", "contains", "intersection", "points", "union", "without"]

@@ -92,6 +92,3 @@ def _under(condition: Relation, dim: Dim) -> Dim:
 @lru_cache(maxsize=1 << 10)
 def _facts(condition: Relation) -> Facts:
     return Facts((condition,))
-
-
-__all__ = ["shortest"]

@@ -102,6 +102,3 @@ def _of_a_quotient(e: Expr) -> tuple[Symbol, Congruence] | None:
             constant = sum(c for m, c in rest.terms if not m)
             return symbol, Congruence.of(modulus, -constant * pow(factor, -1, modulus))
     return None
-
-
-__all__ = ["congruence_of", "of_one_symbol", "positive_factors"]

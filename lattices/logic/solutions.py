@@ -36,6 +36,3 @@ def solved(op: str, e: Expr) -> tuple[str, Dim] | None:
     if lo == least:
         return ">=", sub(const(hi), x)
     return ("==", sub(x, const(lo))) if lo == hi else None
-
-
-__all__ = ["solved"]

@@ -60,6 +60,3 @@ def originals(mapping: Mapping[Symbol, Dim]) -> Mapping[Symbol, Dim]:
             if found is not first.get(found.name, found):
                 back[found] = expr_of(first[found.name])
     return back
-
-
-__all__ = ["Order", "originals", "solve"]

@@ -212,9 +212,3 @@ def postorder(roots: Iterable[Atom], known: Container[Atom] = ()) -> list[Atom]:
             done[node] = None
         stack.pop()
     return list(done)
-
-
-__all__ = [
-    "MAX_DIM", "Atom", "Formula", "Interned", "Monomial", "Operand", "Symbol", "Values", "atom", "postorder",
-    "short_key",
-]  # fmt: skip

@@ -88,6 +88,3 @@ def _hull(dims: tuple[Dim, ...]) -> Interval:
     for d in dims[1:]:
         bounds = bounds.join(d.bounds)
     return bounds
-
-
-__all__ = ["broadcast", "fits"]

@@ -25,6 +25,3 @@ class Condition(Formula):
     def settled(self) -> bool | None:
         """The truth that it has whatever the symbols are, if it has one."""
         raise NotImplementedError
-
-
-__all__ = ["Condition"]

@@ -189,6 +189,3 @@ class Dim(Interned):
 def float_text(term: Operand) -> str:
     """The text of a float term."""
     return _arithmetic().format_float(term)
-
-
-__all__ = ["Arithmetic", "Dim", "float_text"]

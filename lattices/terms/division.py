@@ -337,6 +337,3 @@ def further_divisor(a: Atom, quotient: Atom) -> int | None:
         if inner is not None and inner >= 1 and divisor.const % inner == 0 and divisor.const > inner:
             return divisor.const // inner
     return None
-
-
-__all__ = ["ceildiv", "floordiv", "fmod", "further_divisor", "mod", "truncdiv"]

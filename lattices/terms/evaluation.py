@@ -125,8 +125,3 @@ EVALUATE: Final[Mapping[str, Callable[[Values, tuple[Operand, ...]], int]]] = {
     **{op: _cast_to(op) for op in INTEGERS},
 }
 """Operation -> its value, given the values of the atoms in its operands."""
-
-__all__ = [
-    "EVALUATE", "INTEGERS", "Binding", "UndefinedError", "casts_floats", "divides", "is_partial", "rounded_to_zero",
-    "values_of",
-]  # fmt: skip

@@ -113,6 +113,3 @@ def _shared_part(exprs: list[Expr]) -> Dim:
     for e in exprs[1:]:
         shared &= set(e.terms)
     return polynomial({mono: coef for mono, coef in exprs[0].terms if mono and (mono, coef) in shared})
-
-
-__all__ = ["maximum", "minimum"]

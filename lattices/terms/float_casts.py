@@ -73,5 +73,3 @@ def _inside(a: Float, limits: Interval) -> Interval:
 
 
 _ROUNDINGS: Final[Mapping[str, Callable[[Dim, int], Dim]]] = {"": truncdiv, "floor": floordiv, "ceil": ceildiv}
-
-__all__ = ["int32", "int64", "integer"]

@@ -391,8 +391,3 @@ def _restored(op: str, form: Format, args: tuple[Operand, ...], number: float, u
     if op == "cast":
         return cast_float(form, floats[0])
     return unary(op, floats[0]) if op in UNARY else binary(op, *floats)
-
-
-__all__ = [
-    "MAX_FLOAT", "Float", "binary", "cast_float", "choose", "constant", "is_integral", "of", "signs_zero", "unary",
-]  # fmt: skip

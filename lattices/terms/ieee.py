@@ -213,9 +213,3 @@ def _extreme_span(op: str, a: Span, b: Span) -> Span:
 
 def _unbounded(a: Span) -> bool:
     return isinf(a.lo) or isinf(a.hi)
-
-
-__all__ = [
-    "ANYTHING", "BINARY", "DIGITS", "NOTHING", "UNARY", "Format", "Span", "binary_span", "decimal", "of_ratio", "order",
-    "rounded", "shortest", "unary_span",
-]  # fmt: skip

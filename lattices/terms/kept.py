@@ -47,6 +47,3 @@ def forget() -> None:
     """Drop the results of every function."""
     for store in _STORES:
         store.forget()
-
-
-__all__ = ["Kept", "forget"]

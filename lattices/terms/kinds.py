@@ -70,6 +70,3 @@ def kind_of(name: str) -> tuple[SymbolKind, Origin | None]:
         if tag.startswith(prefix):
             return kind, Origin(int(node), tag.removeprefix(prefix))
     return SymbolKind.FRESH, Origin(int(node), tag)
-
-
-__all__ = ["HOLE_NAME", "INTERNAL", "Origin", "SymbolKind", "kind_of", "name_of"]

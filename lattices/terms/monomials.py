@@ -67,6 +67,3 @@ def product_bounds(mono: Monomial) -> Interval:
 def _mixed(bounds: Interval) -> bool:
     """Neither sign is known: a square is still a natural number."""
     return (bounds.lo is None or bounds.lo < 0) and (bounds.hi is None or bounds.hi > 0)
-
-
-__all__ = ["divided", "joined", "product_bounds", "sum_bounds", "term_order"]

@@ -364,17 +364,3 @@ def sole_symbol(atom: Atom) -> Symbol | None:
     """The symbol that alone decides the atom."""
     symbols = {atom} if isinstance(atom, Symbol) else frozenset().union(*map(symbols_of, atom.args))
     return next(iter(symbols)) if len(symbols) == 1 else None
-
-
-__all__ = [
-    "Function",
-    "Univariate",
-    "choice",
-    "compared",
-    "extent",
-    "of_operand",
-    "same",
-    "sole_symbol",
-    "symbols_of",
-    "univariate",
-]

@@ -62,6 +62,3 @@ def reduced(a: Expr, b: Expr) -> tuple[Expr, Expr] | None:
     if factor is ONE_EXPR:
         return None
     return cast(Expr, exact_quotient(a, factor)), cast(Expr, exact_quotient(b, factor))
-
-
-__all__ = ["common_factor", "exact_quotient", "reduced"]

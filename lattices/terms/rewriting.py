@@ -41,6 +41,3 @@ def stated_in(module: ModuleType) -> Iterator[Rewrite]:
     for function in vars(module).values():
         if callable(function) and function.__module__ == module.__name__:
             yield from getattr(function, "rewrites", ())
-
-
-__all__ = ["Rewrite", "stated_in", "states"]

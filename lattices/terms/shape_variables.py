@@ -74,6 +74,3 @@ def changed(variable: ShapeVariable, change: Callable[[Dim], Dim]) -> ShapeVaria
     found = change(expr_of(variable))
     atom = sole_atom(found) if isinstance(found, Expr) else None
     return atom if isinstance(atom, ShapeVariable) and found is expr_of(atom) else None
-
-
-__all__ = ["ShapeVariable", "changed"]

@@ -174,6 +174,3 @@ def _operands(e: Expr) -> Iterator[Expr]:
         for arg in node.args:
             if isinstance(arg, Expr):
                 yield arg
-
-
-__all__ = ["FEW", "length", "shortened"]

@@ -68,6 +68,3 @@ def rebuilt(node: Atom, values: Mapping[Atom, Dim]) -> Dim:
     else:
         return expr_of(node)
     return CONSTRUCTORS[node.op](*(cast("Expr | Condition | Float", arg).rebuild(values) for arg in node.args))
-
-
-__all__ = ["Substitution", "rebuilt", "substitute", "substitute_float", "substitute_names"]

@@ -172,6 +172,3 @@ def _settled(dim: Dim) -> Expr:
     if not isinstance(dim, Expr):
         raise _OtherError
     return dim
-
-
-__all__ = ["Arithmetic"]

@@ -57,6 +57,3 @@ class Known(Mapping[str, Dim]):
 
     def __len__(self) -> int:
         return len({**self._symbols, **self._found})
-
-
-__all__ = ["Known", "read_definitions"]

@@ -109,6 +109,3 @@ def _stands_alone(found: list[str], standalone_names: Collection[str]) -> bool:
     texts = [piece for piece in found if not piece.isspace()]
     names = {piece for piece, after in zip(texts, [*texts[1:], ""], strict=True) if is_word(piece) and after != "("}
     return bool(names) and names.issubset(standalone_names)
-
-
-__all__ = ["DimParam", "format_dim_param", "read_dim_param"]

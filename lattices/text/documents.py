@@ -120,6 +120,3 @@ _HEAD: Final[Mapping[str, Key[Head]]] = {
     "assume": Key("assume", ASSUME),
     "semantics": Key("semantics", SEMANTICS),
 }
-
-
-__all__ = ["Document", "Head", "json_schema"]

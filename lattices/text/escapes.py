@@ -74,6 +74,3 @@ def _escape(found: re.Match[str]) -> str:
         return character
     units = character.encode("utf-16-be", "surrogatepass").hex()
     return "".join(f"\\u{units[at : at + 4]}" for at in range(0, len(units), 4))
-
-
-__all__ = ["Json", "excerpt", "format_sizes", "inert_json", "json_text", "message", "one_line", "plain"]

@@ -112,8 +112,3 @@ def combined(op: str, a: object, b: object) -> Float | None:
     form = a.format if isinstance(a, Float) else b.format if isinstance(b, Float) else "float32"
     x, y = as_float(form, a), as_float(form, b)
     return floats.binary("+", x, floats.unary("neg", y)) if op == "-" else floats.binary(op, x, y)
-
-
-__all__ = [
-    "CASTS", "FORMATS", "NAMES", "Literal", "Quotient", "as_float", "called", "combined", "converted", "fraction",
-]  # fmt: skip

@@ -288,35 +288,3 @@ SEMANTICS: Final = one_of("either", "onnx", "onnxruntime").named(
     "semantics", "The runs that the answers are about, where onnxruntime differs from ONNX's documents."
 )
 ASSUME: Final = many(TEXT).named("assume", "Sizes and relations that the caller has given.")
-
-
-__all__ = [
-    "AMOUNT",
-    "ANYTHING",
-    "ASSUME",
-    "COUNT",
-    "DIM",
-    "ELEMENT",
-    "INTEGER",
-    "NUMBER",
-    "NUMERAL",
-    "RELATION",
-    "SECONDS",
-    "SEMANTICS",
-    "SIZES",
-    "TEXT",
-    "TRUTH",
-    "Filled",
-    "Key",
-    "Kind",
-    "Object",
-    "OneOf",
-    "Part",
-    "by_name",
-    "keys_of",
-    "kind_of",
-    "many",
-    "maybe",
-    "one_of",
-    "tally",
-]

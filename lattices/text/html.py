@@ -77,6 +77,3 @@ def folded(title: str, content: str) -> str:
 def block(title: object, *parts: str) -> str:
     """The parts under a title."""
     return f"<div><p><strong>{text(title, 4 * MAX_CELL)}</strong></p>{''.join(parts)}</div>"
-
-
-__all__ = ["MAX_CELL", "MAX_ROWS", "OPEN_ROWS", "block", "code", "folded", "lines", "paragraph", "table", "text"]

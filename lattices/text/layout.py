@@ -378,6 +378,3 @@ def _total(summands: Iterable[_Summand]) -> Dim:
             term = mul(term, mod(a, b) if op == "%" else sub(a, mul(b, truncdiv(a, b))))
         total = ex.add(total, term)
     return total
-
-
-__all__ = ["Operand", "Piece", "Shown", "laid_out", "sides", "symbol_text"]

@@ -68,6 +68,3 @@ def bounded(name: str) -> str:
 def _pairs(text: str) -> set[str]:
     padded = f"\0{text}\0"
     return {padded[i : i + 2] for i in range(len(padded) - 1)}
-
-
-__all__ = ["SHOWN", "Near", "bounded", "did_you_mean", "either", "nearest"]

@@ -316,6 +316,3 @@ def _kind(value: object) -> str:
     if isinstance(value, Relation):
         return "a condition"
     return "a set" if isinstance(value, Set) else "a shape" if isinstance(value, Dims) else "a number"
-
-
-__all__ = ["MAX_CONDITION_DEPTH", "TRUTHS", "Operations"]

@@ -310,6 +310,3 @@ class Parser(Operations):
         first = len(self.items) - len(chain) - 1
         operands = self.items[first:]
         self.items[first:] = [Item(self._chained(operands, chain), operands[0].at)]
-
-
-__all__ = ["Parser"]

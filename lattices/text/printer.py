@@ -137,6 +137,3 @@ def _joined(pieces: Iterable[str | Part]) -> str:
         else:
             stack.extend(piece.form.pieces[::-1])
     return "".join(out)
-
-
-__all__ = ["Form", "Part", "forget", "form_of", "format_dim", "format_float", "format_relation", "whole"]

@@ -69,6 +69,3 @@ def _parser(text: str, names: Names, references: References | None, relation: bo
     from absint.lattices.text.reference_parser import ReferenceParser
 
     return ReferenceParser(text, names, references, relation)
-
-
-__all__ = ["parse", "parse_relation"]

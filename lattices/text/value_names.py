@@ -180,6 +180,3 @@ def _written(name: str) -> str:
 
 def _suggestion(near: list[Near]) -> str:
     return f"; did you mean {either(near)}?" if near else ""
-
-
-__all__ = ["MAX_BARE_NAME", "ValueNames", "is_bare"]

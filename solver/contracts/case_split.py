@@ -134,6 +134,3 @@ def _burden(comparison: Comparison) -> int:
     nodes = postorder(comparison.expr.atoms())
     choices = sum(12 for node in nodes if node.op in ("ite", "broadcast"))
     return choices + sum(6 for node in nodes if node.op in ("max", "min"))
-
-
-__all__ = ["alternatives", "clauses_of", "conjuncts", "has_choices", "weight", "without_weaker"]

@@ -52,6 +52,3 @@ def _tried(relation: Relation) -> Iterator[Mapping[str, int]]:
 def _breaks(sizes: Mapping[str, int], formula: Relation) -> bool:
     """The sizes break a requirement, with an ordinary size for every other symbol."""
     return formula.at({**dict.fromkeys(formula.free_symbols, ORDINARY[0]), **sizes}) is NO
-
-
-__all__ = ["ORDINARY", "by_cause", "ordinary"]

@@ -74,6 +74,3 @@ def _equated(relation: Relation) -> tuple[Symbol, Symbol] | None:
         return None
     (a, p), (b, q) = found
     return (a, b) if isinstance(a, Symbol) and isinstance(b, Symbol) and {p, q} == {1, -1} else None
-
-
-__all__ = ["Classes", "components", "spanning"]

@@ -249,6 +249,3 @@ def _order(
     if isinstance(relation, Comparison) and is_plain(relation):
         kind = 2 if leads_negative(relation.expr) else 1
     return not relation.free_symbols <= sizes, len(places), places, kind, relation.key
-
-
-__all__ = ["Clause", "Contract", "contract"]

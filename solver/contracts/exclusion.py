@@ -27,6 +27,3 @@ def exclude_each_other(relations: Iterable[Relation]) -> bool:
     if near(asked, names).meet(asked):
         return False
     return Prover(ConstraintSet(), order=tuple(names), limits=_LIMITS).entails(asked, FALSE).entailed is True
-
-
-__all__ = ["exclude_each_other"]

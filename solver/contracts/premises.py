@@ -154,6 +154,3 @@ def _bits(number: int) -> Iterator[int]:
     while number:
         yield (number & -number).bit_length() - 1
         number &= number - 1
-
-
-__all__ = ["Premises"]

@@ -134,6 +134,3 @@ def _most_mentioned(relations: Iterable[Relation], symbols: Sequence[str]) -> Se
         return symbols
     mentions = Counter(name for relation in relations for name in relation.free_symbols)
     return sorted(symbols, key=lambda name: -mentions[name])[:_HUBS]
-
-
-__all__ = ["Samples", "near"]

@@ -347,6 +347,3 @@ def _is_linear(relation: Relation) -> bool:
     """No symbols are multiplied, so that a proof costs little."""
     sums = (part.expr for part in relation.comparisons())
     return all(len(mono) < 2 for e in sums for mono, _ in e.terms)
-
-
-__all__ = ["both", "needed_premises", "shortened"]

@@ -144,6 +144,3 @@ def in_multiples(relation: Relation, facts: Facts) -> Relation:
             most = None if high is None else (high - remainder) // modulus
             step[symbol] = modulus * expr_of(Symbol(symbol.name, least, most)) + remainder
     return relation.substitute(facts.mapping).substitute(step) if step else relation
-
-
-__all__ = ["SIMPLE", "Stated", "in_multiples", "is_plain", "simplified", "simplify"]

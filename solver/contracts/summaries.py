@@ -132,6 +132,3 @@ def _constants(relation: Relation) -> Iterator[int]:
             for arg in node.args:
                 if isinstance(arg, Expr):
                     yield from (coef for mono, coef in arg.terms if not mono)
-
-
-__all__ = ["forms"]

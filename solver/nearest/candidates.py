@@ -124,6 +124,3 @@ def _symbol(parameter: Expr) -> Symbol:
     found = sole_atom(parameter)
     assert isinstance(found, Symbol)
     return found
-
-
-__all__ = ["Candidate", "Candidates"]

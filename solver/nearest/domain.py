@@ -91,6 +91,3 @@ class Domain:
             else:
                 yield up - self._given, up
                 up += step
-
-
-__all__ = ["Domain"]

@@ -202,6 +202,3 @@ def _distances(domains: Sequence[Domain]) -> Iterator[int]:
     farthest = [domain.farthest for domain in domains]
     known = [far for far in farthest if far is not None]
     yield from count(closest) if len(known) < len(farthest) else range(closest, sum(known) + 1)
-
-
-__all__ = ["Point", "Search"]

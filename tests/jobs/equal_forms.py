@@ -209,6 +209,3 @@ def quantised_statically(path: Path, feeds: Mapping[str, object], to: Path) -> b
     finally:
         logging.disable(logging.NOTSET)
     return True
-
-
-__all__ = ["FORMS", "Change", "graphs", "optimised", "quantised", "quantised_statically"]

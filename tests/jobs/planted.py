@@ -133,5 +133,3 @@ CHANGES: Final[dict[str, Planted]] = {
     "an input of another type": retyped_input,
     "allowed: an output added": added_output,
 }
-
-__all__ = ["CHANGES", "Planted"]

@@ -175,6 +175,3 @@ def summary(results: Sequence[Seen]) -> Iterator[str]:
         states: Counter[str] = Counter("refuted" if f.by else "open" if f.opened else "missed" for f in fitting)
         numbers = ", ".join(f"{states[state]} {state}" for state in ("refuted", "open", "missed"))
         yield f"{kind}: {len(fitting)} faults, {numbers}"
-
-
-__all__ = ["Plain", "Seen", "check", "plain", "rules", "seen", "seen_swapped", "share", "shown", "summary"]

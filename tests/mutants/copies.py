@@ -93,6 +93,3 @@ def _collect(connection: Connection, running: list[Connection]) -> None:
 def _one(connection: Connection, mutant: Mutant, without: Plain, codes: Codes, cases: Sequence[int]) -> None:
     connection.send(seen_swapped(mutant, without, codes, cases))
     connection.close()
-
-
-__all__ = ["run"]

@@ -154,6 +154,3 @@ def _differences(a: Said, b: Said, complete: bool) -> Iterator[Kind]:
                 yield kind  # type: ignore[misc]
             elif x != y:
                 yield "precision"
-
-
-__all__ = ["KINDS", "Effect", "Kind", "Told", "callers", "cases", "effects", "told"]

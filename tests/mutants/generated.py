@@ -124,6 +124,3 @@ def _code(tree: ast.Module) -> Iterator[ast.AST]:
             if part is not None:
                 annotations |= {id(inner) for inner in ast.walk(part)}
     yield from (node for node in ast.walk(tree) if id(node) not in annotations)
-
-
-__all__ = ["drawn", "faults", "modules"]

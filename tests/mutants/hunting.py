@@ -100,6 +100,3 @@ def unsound(oracles: Iterable[str], jobs: int = 1) -> Iterator[tuple[str, Outcom
         for oracle, outcome in zip(distinct, pool.map(run, distinct), strict=True):
             if outcome.state != "passed":
                 yield oracle, outcome
-
-
-__all__ = ["Outcome", "Verdict", "command", "hunt", "read", "run", "unsound"]

@@ -49,6 +49,3 @@ def source_of(module: str) -> str:
     if spec is None or spec.origin is None:
         raise ValueError(f"no module {module}")
     return Path(spec.origin).read_text(encoding="utf-8")
-
-
-__all__ = ["Change", "Mutant", "mutant", "source_of"]

@@ -60,6 +60,3 @@ def environment(mutant: Mutant | None) -> dict[str, str]:
         return {**os.environ, "PYTHONPATH": os.pathsep.join(path)}
     path.insert(0, str(Path(__file__).parent / "startup"))
     return {**os.environ, "PYTHONPATH": os.pathsep.join(path), VARIABLE: mutant.name}
-
-
-__all__ = ["ROOT", "VARIABLE", "environment", "plant"]

@@ -108,6 +108,3 @@ def _objects() -> list[object]:
     finally:
         if frozen:
             gc.freeze()
-
-
-__all__ = ["Codes", "Place", "caches", "place", "swap", "swaps", "watched"]

@@ -179,6 +179,3 @@ def compared(mutants: Sequence[Mutant], jobs: int = 1) -> dict[str, tuple[str, s
         plain = pool.apply(values, ([mutant.witness for mutant in mutants],))
         changed = pool.map(mutated, mutants, chunksize=1)
     return {m.name: (a, b) for m, a, b in zip(mutants, plain, changed, strict=True)}
-
-
-__all__ = ["ERROR", "compared", "mutated", "value"]

@@ -275,6 +275,3 @@ def computed(graph: GraphProto, name: str, item: Input) -> str:
     ]
     graph.node.extend(steps)
     return name
-
-
-__all__ = ["Given", "Input", "NodeDraft", "Number", "Size", "TooLargeError", "as_array", "numpy_type", "size_at"]

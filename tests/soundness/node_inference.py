@@ -66,6 +66,3 @@ def _at_sizes(item: Input, binding: Binding) -> Input:
     dims = tuple([size_at(dim, binding) for dim in item.dims])
     items = None if item.items is None else tuple([tuple([size_at(d, binding) for d in one]) for one in item.items])
     return replace(item, dims=dims, items=items, ranked=True)
-
-
-__all__ = ["against_inference", "at_sizes"]

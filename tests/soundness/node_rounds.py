@@ -86,6 +86,3 @@ def summary(turns: Sequence[Turn], *, all_of_them: bool) -> str:
     reached = len(turns) + len(left_out) - len(missed)
     counts = f"{reached} reached, {len(missed)} not reached, {len(wrong)} wrong, {len(broken)} broken"
     return "\n".join([*lines, f"{counts} ({nodes} nodes, {ran} of them compared)"])
-
-
-__all__ = ["Turn", "general", "rounds", "summary"]

@@ -172,6 +172,3 @@ def constants(model: onnx.ModelProto) -> dict[str, np.ndarray]:
 
 def _says_runs(result: absint.Result, binding: Binding) -> bool:
     return result.check({name: binding[name] for name in result.symbols}).outcome is Outcome.RUNS
-
-
-__all__ = ["Verdict", "bindings", "examine"]

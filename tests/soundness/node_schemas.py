@@ -78,6 +78,3 @@ def schema_at(operator: Operator, version: int) -> OpSchema | None:
     """The schema in force at a version, if there is one."""
     found = [s for s in schemas().get(operator, ()) if s.since_version <= version]
     return found[-1] if found else None
-
-
-__all__ = ["LEFT_OUT", "Operator", "is_drawn", "operators", "ruled", "schema_at", "schemas"]

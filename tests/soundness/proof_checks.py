@@ -370,6 +370,3 @@ def within(sizes: Mapping[str, int], box: Mapping[str, tuple[int, int]]) -> bool
 
 def at(run: Run) -> str:
     return "at " + ", ".join(f"{name}={size}" for name, size in run.sizes.items()) + f" on {run.kind} data"
-
-
-__all__ = ["Judge"]

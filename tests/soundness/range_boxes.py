@@ -121,6 +121,3 @@ def _integers(
         inner = [low, high, low + 1, high - 1, *range(-5, 6)]
         numbers = np.array([number for number in inner if low <= number <= high], dtype)
     return numbers.astype(dtype), (low, high)
-
-
-__all__ = ["FLOATS", "Boxed", "boxed"]

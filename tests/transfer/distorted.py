@@ -98,6 +98,3 @@ def _attributes(value: object) -> Sequence[object]:
         for number in (0, -1, 2**31 - 1, 2**63 - 1, -(2**63)):
             others += [[number] * len(value), [number, *list(value)[1:]]]
     return others
-
-
-__all__ = ["Seen", "distorted"]

@@ -135,8 +135,5 @@ def subset(rng: random.Random, choices: Mapping[str, Sequence[object]], chance: 
     return {name: rng.choice(list(values)) for name, values in choices.items() if rng.random() < chance}
 
 
-__all__ = ["Counted", "Draw", "examine", "grids", "run", "subset"]
-
-
 if __name__ == "__main__":
     sys.exit(main())

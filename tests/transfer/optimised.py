@@ -69,6 +69,3 @@ def check_sizes(name: str, value: object, binding: Binding, sizes: Sequence[int]
     for dim, size in zip(known, sizes, strict=True):
         assert dim is None or dim.evaluate(binding) == size, f"{name}: {dim} at {binding}, ran {sizes}"
     return sum(dim is not None for dim in known)
-
-
-__all__ = ["check_every_value", "check_same_outputs", "optimised"]

@@ -122,6 +122,3 @@ def other_attributes(case: Case) -> Iterator[tuple[str, Case]]:
         for other in others:
             changed = with_inputs(case, case.inputs)
             yield f"{name}={other}", replace(changed, attributes={**case.attributes, name: other})
-
-
-__all__ = ["hidden", "other_attributes"]

@@ -124,6 +124,3 @@ def upsample(op: Op) -> Tensor:
         op.reject(f"scales must be positive, and 1 for batch and channels, found {scales}")
     scaled = [size * scale for size, scale in zip(sizes, scales[2:], strict=True)]
     return Tensor(op.dtype("X"), shape_of((batch, channels, *scaled)))
-
-
-__all__ = ["NCHWC", "conv", "pool", "reorder_input", "reorder_output", "upsample"]

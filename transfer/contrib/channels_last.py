@@ -234,10 +234,3 @@ def _transposed(op: Op, attributes: Mapping[str, AttributeValue]) -> Tensor:
     result, *_ = restate(op, convolution.conv_transpose, inputs, attributes={**op.attributes, **attributes})
     assert isinstance(result, Tensor)
     return result
-
-
-__all__ = [
-    "NHWC", "conv_transpose_with_dynamic_pads", "image", "max_unpool", "maxpool_with_mask", "nhwc_conv",
-    "nhwc_fused_conv", "nhwc_max_pool", "onnx_rule", "q_linear_average_pool", "q_linear_average_pool_nhwc",
-    "q_linear_conv", "q_linear_conv_transpose", "q_linear_global_average_pool", "resize_image",
-]  # fmt: skip

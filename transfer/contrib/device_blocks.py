@@ -236,10 +236,3 @@ def speculative_prefix_commit(op: Op) -> Sequence[Tensor]:
         Tensor(op.dtype("ctl"), op.tensor("ctl").shape),
         Tensor(op.dtype("ctx_commit"), op.tensor("ctx_commit").shape),
     )
-
-
-__all__ = [
-    "gather_packed", "hyper_connection_low_rank_mix", "mamba2_verify", "matmul_n_bits_qlora", "matmul_packed",
-    "moe_group_router", "moe_packed", "packed_sparse_attention_indexer_merge", "rms_norm_rotary",
-    "router_gate_up_proj", "speculative_prefix_commit", "state_replay", "swiglu",
-]  # fmt: skip

@@ -113,9 +113,3 @@ def ep_context(op: Op) -> Sequence[Value]:
     """A graph compiled for a device: nothing is known of its outputs."""
     op.may_fail("the device must exist, and its graph must accept the inputs")
     return ()
-
-
-__all__ = [
-    "dequantize_bfp", "dequantize_with_order", "ep_context", "q_ordered_attention", "q_ordered_layer",
-    "q_ordered_longformer_attention", "quantize_bfp", "quantize_with_order",
-]  # fmt: skip

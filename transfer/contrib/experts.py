@@ -88,6 +88,3 @@ def _routed(op: Op) -> tuple[Tensor, Dim, Dim]:
         op.reject(f"k must be positive, found {chosen}")
     op.require(le(chosen, experts), f"there must be {chosen} experts or more")
     return Tensor(x.dtype, x.shape), hidden, experts
-
-
-__all__ = ["mixture_of_experts", "quantised_mixture_of_experts"]

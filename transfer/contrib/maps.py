@@ -53,6 +53,3 @@ def _types(op: Op) -> tuple[DType, DType]:
     if not isinstance(value, MapOf):
         return DType.UNDEFINED, DType.UNDEFINED
     return value.key, value.element.dtype if isinstance(value.element, Tensor) else DType.UNDEFINED
-
-
-__all__ = ["cast_map", "dict_vectorizer"]

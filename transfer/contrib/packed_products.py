@@ -169,9 +169,3 @@ def _sum_shape(op: Op) -> Shape:
 
 def _of_rank(shape: Shape) -> Shape:
     return shape if shape.is_top else shape_of((*[UNKNOWN_SIZE] * (len(shape) - 1), *shape[-1:]))
-
-
-__all__ = [
-    "matmul_bnb4", "matmul_fp4_weight", "matmul_fp8_weight", "matmul_fp_q4", "matmul_n_bits", "matmul_n_bits_mlp",
-    "matmul_n_bits_qkv", "packed_product",
-]  # fmt: skip

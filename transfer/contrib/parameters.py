@@ -61,8 +61,3 @@ def _require_vector(op: Op, name: str, reason: str, *instead: Relation) -> None:
         op.may_fail(reason)
     elif len(shape) > 1:
         op.reject(f"{reason}, found shape {shape}")
-
-
-__all__ = [
-    "may_refuse", "may_refuse_vectors", "only_number", "require_names", "require_one_or_each", "require_one_value",
-]  # fmt: skip

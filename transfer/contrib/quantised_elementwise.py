@@ -84,9 +84,3 @@ def reduce_sum_integer(op: Op) -> Tensor:
     """The sum of 8-bit integers over the axes of an attribute, in 32 bits."""
     result = by_attribute(None)(op)
     return Tensor(DType.UNDEFINED, result.shape if isinstance(result, Tensor) else TOP_SHAPE)
-
-
-__all__ = [
-    "dequantize_linear", "mul_integer", "q_linear_binary", "q_linear_unary", "q_linear_where", "quantize_linear",
-    "reduce_sum_integer",
-]  # fmt: skip

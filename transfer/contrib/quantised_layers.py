@@ -166,9 +166,3 @@ def _require_blocks(op: Op, sizes: Sequence[Dim], gathered: int, count: int | No
     if op.has("zero_points"):
         op.may_fail("onnxruntime must not see sizes of zero points that it cannot compare")
     require_dims(op, "zero_points", *(ceildiv(n, count or 1) if i == axis else n for i, n in enumerate(blocks)))
-
-
-__all__ = [
-    "dynamic_quantize_lstm", "gather_block_quantized", "q_embed_layer_normalization", "q_linear_concat",
-    "q_linear_softmax",
-]  # fmt: skip

@@ -134,9 +134,3 @@ def sparse_to_dense_matmul(op: Op) -> Tensor:
     op.may_fail("the format of A must be supported")
     a, b = swapped(a, bool(op.integer("transA", 0))), swapped(b, bool(op.integer("transB", 0)))
     return Tensor(op.dtype("B"), matmul_shape(op, a, b))
-
-
-__all__ = [
-    "dynamic_quantize_matmul", "gemm_float8", "matmul_integer_16", "matmul_integer_to_float", "q_gemm",
-    "q_ordered_matmul", "sparse_to_dense_matmul",
-]  # fmt: skip

@@ -33,6 +33,3 @@ def rows_of(op: Op, features: int | None = None) -> Dim:
     if features is not None:
         op.require_equal(shape[-1], features, f"a row must have {features} features")
     return shape[0] if len(shape) == 2 else ONE_EXPR
-
-
-__all__ = ["POST_TRANSFORMS", "counted", "listed", "rows_of"]

@@ -56,6 +56,3 @@ def _features(op: Op, vectors: int, classes: int, offsets: int, fits: bool) -> i
         runtime_needs(op, FALSE, "the attributes must fit each other")
         return None
     return numbers // each
-
-
-__all__ = ["svm_classifier", "svm_regressor"]

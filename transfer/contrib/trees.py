@@ -143,6 +143,3 @@ def _have_results(op: Op, leaves: str, results: int, known: set[Key]) -> bool:
         return False
     in_range = all(isinstance(number, int) and 0 <= number < results for number in {*ids})
     return in_range and set(zip(trees, nodes, strict=True)) == known
-
-
-__all__ = ["require_read_features", "require_trees"]

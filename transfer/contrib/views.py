@@ -86,6 +86,3 @@ def retyped(value: Value | None, dtype: DType) -> Value | None:
 def _is_plain(shape: Shape) -> bool:
     """The shape is the same in both layouts."""
     return shape.rank is None or shape.rank < 3
-
-
-__all__ = ["NEWEST", "channels_last", "of_rank", "restate", "retyped"]

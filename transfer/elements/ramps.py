@@ -35,6 +35,3 @@ def within(dtype: DType, ramps: Ramps, shape: Shape) -> Ramps:
     found = ends(ramps[0], shape)
     limits = Interval(*INTEGER_RANGES[dtype])
     return ramps if found is not None and all(end.bounds.leq(limits) for end in found) else NO_RAMPS
-
-
-__all__ = ["combined", "ramps_of", "within"]

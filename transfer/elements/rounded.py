@@ -104,8 +104,3 @@ def to_integer(op: Op, source: DType, target: DType, element: Element) -> Dim:
 def chosen(condition: Relation, dtype: DType, a: Element, b: Element) -> Element:
     """a where the condition holds, else b."""
     return element_of(floats.choose(condition, term_of(dtype, a), term_of(dtype, b)))
-
-
-__all__ = [
-    "FORMATS", "chosen", "computed", "converted", "element_of", "of_integer", "rounded", "term_of", "to_integer",
-]  # fmt: skip

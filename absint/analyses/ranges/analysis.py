@@ -297,6 +297,3 @@ def _span(found: Interval) -> Span:
     return (
         NONE if found.is_empty else Span(-inf if found.lo is None else found.lo, inf if found.hi is None else found.hi)
     )
-
-
-__all__ = ["Ranges"]

@@ -124,5 +124,3 @@ ATTENTION: Final[Mapping[str, Rule]] = {
     "com.microsoft::Attention": of_projections, "com.microsoft::MultiHeadAttention": of_heads, "Attention": plain,
     "com.microsoft::MatMulNBits": quantised_product,
 }  # fmt: skip
-
-__all__ = ["ATTENTION"]

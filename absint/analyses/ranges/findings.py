@@ -108,6 +108,3 @@ def is_known(kind: Kind, found: Span, allowed: Span, operands: Collection[tuple[
 def _is_vast(span: Span, dtype: DType) -> bool:
     """It reaches what a size can be, or the ends of its type; small types are used to their ends."""
     return any_of(dtype).hi >= _WIDE and (abs(span.lo) >= _WIDE or abs(span.hi) >= _WIDE)
-
-
-__all__ = ["DOMAIN", "Certainty", "Noted", "NumberRanges", "RangeFinding", "is_known"]

@@ -298,5 +298,3 @@ ELEMENTWISE: Final[Mapping[str, Rule]] = {
     "GreaterOrEqual": compared("GreaterOrEqual"), "Equal": compared("Equal"), "And": conjunction,
     "Or": disjunction, "Not": negation, "Where": choice,
 }  # fmt: skip
-
-__all__ = ["ELEMENTWISE", "bumped"]

@@ -105,5 +105,3 @@ FUSED: Final[Mapping[str, Rule]] = {
     "com.microsoft::SkipSimplifiedLayerNormalization": skip_root, "com.microsoft.nchwc::Conv": blocked,
     "com.microsoft.nchwc::ReorderInput": with_zero, "com.microsoft.nchwc::ReorderOutput": with_zero,
 }  # fmt: skip
-
-__all__ = ["FUSED", "sum_of_inputs"]

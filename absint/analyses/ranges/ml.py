@@ -231,5 +231,3 @@ SCORES: Final[Mapping[str, Rule]] = {
     "ai.onnx.ml::TreeEnsembleClassifier": classified_by_trees, "ai.onnx.ml::LinearClassifier": classified,
 }  # fmt: skip
 """Of the second output."""
-
-__all__ = ["ML", "SCORES"]

@@ -216,5 +216,3 @@ NORMS: Final[Mapping[str, Rule]] = {
     "BatchNormalization": batch,
     "Softmax": softmax, "LogSoftmax": log_softmax, "LSTM": recurrent, "RNN": recurrent, "GRU": gated,
 }  # fmt: skip
-
-__all__ = ["NORMS", "cells", "own", "scaled", "unit_of"]

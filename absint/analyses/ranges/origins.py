@@ -110,6 +110,3 @@ def _axes(at: At, average: Origin) -> Sequence[int] | None:
         low, high = at.bounds(average.operands[1])
         return [int(low)] if low == high else None
     return None
-
-
-__all__ = ["is_share", "own_inverse_root", "own_root", "without_nan"]

@@ -301,5 +301,3 @@ SUMS: Final[Mapping[str, Rule]] = {
     "ReduceMean": reduced_mean, "GlobalAveragePool": pooled_mean, "ReduceSum": summed, "CumSum": cumulated,
     "ReduceSumSquare": squares, "ReduceL1": absolute_sum, "ReduceL2": length,
 }  # fmt: skip
-
-__all__ = ["SUMS", "dot", "kernels", "scaled_product", "shared"]

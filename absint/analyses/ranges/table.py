@@ -43,5 +43,3 @@ FURTHER: Final[Mapping[tuple[str, int], Rule]] = {
     **{("Split", index): part for index in range(1, 64)}, **{(name, 1): rule for name, rule in SCORES.items()},
 }  # fmt: skip
 """By operator and number of the output."""
-
-__all__ = ["FURTHER", "RULES"]

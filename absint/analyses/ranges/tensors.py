@@ -224,5 +224,3 @@ PARTS: Final[Mapping[str, Rule]] = {
     "NonZero": places, "NonMaxSuppression": selected, "OneHot": one_hot, "Shape": shape_of, "Size": count_of,
     "Range": counted, "Cast": cast, "QuantizeLinear": quantized, "DequantizeLinear": dequantized,
 }  # fmt: skip
-
-__all__ = ["PARTS", "step", "with_zero"]

@@ -119,5 +119,3 @@ WINDOWS: Final[Mapping[str, Rule]] = {
     "MaxPool": pooled, "GlobalMaxPool": pooled_globally, "AveragePool": averaged, "Resize": resized,
     "Upsample": resized, "GridSample": sampled,
 }  # fmt: skip
-
-__all__ = ["WINDOWS"]

@@ -108,6 +108,3 @@ class Audit:
     def of(self, judgement: Judgement) -> tuple[Judged, ...]:
         """The claims of one judgement."""
         return tuple(item for item in self.judged if item.judgement is judgement)
-
-
-__all__ = ["Audit", "Claims", "Judged", "Judgement", "Place", "Stated"]

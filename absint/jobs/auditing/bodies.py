@@ -71,6 +71,3 @@ def _walk(model: ModelProto) -> Iterator[Body]:
                 held = ((a.name, graph) for a in node.attribute for graph in graphs_in(a))
                 inner += [(Body(f"{label}/{name}", graph), calls) for name, graph in held]
         pending.extend(reversed(inner))
-
-
-__all__ = ["Body", "bodies"]

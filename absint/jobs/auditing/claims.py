@@ -197,6 +197,3 @@ def _known(value: Value | None, rank: int) -> tuple[tuple[Dim, ...] | None, Rela
     if not isinstance(value, Tensor) or value.shape.rank is None:
         return (UNKNOWN_SIZE,) * rank, UNKNOWN_RELATION
     return (value.shape.dims, TRUE) if value.shape.rank == rank else (None, FALSE)
-
-
-__all__ = ["Claim", "Reading", "names_in", "operands_of", "read_claims", "read_text"]

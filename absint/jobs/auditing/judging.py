@@ -258,6 +258,3 @@ class _Judging:
             return Judged(claim.places, str(claim), Judgement.REFUTED, sizes, True, (seen,))
         found = self._findings[claim.relation]
         return Judged(claim.places, str(claim), found.judgement, found.counterexample, False, found.because)
-
-
-__all__ = ["BUDGET", "SECONDS", "Advance", "judge"]

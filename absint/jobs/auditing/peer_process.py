@@ -134,6 +134,3 @@ _LOADERS: Final[Mapping[str, Callable[[], Callable[[ModelProto], Shapes]]]] = {
     "onnxruntime-auto-merge": lambda: _onnxruntime(True),
     "yobx": _yobx,
 }
-
-
-__all__ = ["infer"]

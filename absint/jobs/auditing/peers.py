@@ -120,6 +120,3 @@ def undeclared(model: ModelProto) -> ModelProto:
 def _infos(graph: object, field: str) -> Iterator[ValueInfoProto]:
     """Inputs or outputs; those of a function are only names."""
     return (info for info in getattr(graph, field) if not isinstance(info, str))
-
-
-__all__ = ["SECONDS", "TOOLS", "Tool", "is_installed", "peer", "undeclared"]

@@ -59,6 +59,3 @@ def _carries(result: Result, operand: Operand, false: frozenset[Operand]) -> boo
     state = result.states[node]
     value = state[output] if output < len(state) else None
     return isinstance(value, Tensor) and value.dtype in _SIZES
-
-
-__all__ = ["roots"]

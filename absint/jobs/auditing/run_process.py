@@ -112,6 +112,3 @@ def _path(evaluator: ReferenceEvaluator, functions: Mapping[tuple[str, str], str
         return functions.get((proto.domain, proto.name))
     name = str(proto.name)
     return name.removeprefix(MARK) if name.startswith(MARK) else None
-
-
-__all__ = ["MARK", "run"]

@@ -296,6 +296,3 @@ class Runs:
 
 def _key(sizes: Mapping[str, int]) -> tuple[tuple[str, int], ...]:
     return tuple(sorted(sizes.items()))
-
-
-__all__ = ["MAX_ELEMENTS", "SECONDS", "Feeds", "Observed", "Runs"]

@@ -136,6 +136,3 @@ def _shown(result: Result, feeds: Mapping[str, Any]) -> Iterator[tuple[object, i
         shape: Sequence[int] = getattr(array, "shape", ())
         if isinstance(value, Tensor) and value.shape.rank == len(shape):
             yield from zip(value.shape.dims, shape, strict=True)
-
-
-__all__ = ["CHOSEN", "POOL", "Sampler", "input_sizes", "is_legal"]

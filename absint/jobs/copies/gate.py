@@ -291,6 +291,3 @@ def _sizes(proto: TypeProto) -> Sizes:
     if proto.WhichOneof("value") != "tensor_type" or not proto.tensor_type.HasField("shape"):
         return None
     return tuple(d.dim_value if d.HasField("dim_value") else None for d in proto.tensor_type.shape.dim)
-
-
-__all__ = ["Checked", "Gate", "Graphs", "LeftOut", "begin"]

@@ -50,6 +50,3 @@ def sized_by(analysed: Analysed) -> set[int]:
             if isinstance(head, LoopBody):
                 pending += head.back
     return found
-
-
-__all__ = ["busy_loops", "idle_loops", "sized_by"]

@@ -58,6 +58,3 @@ def _is_decided(dim: Dim) -> bool:
 def _is_invention(analysed: Analysed, proto: TensorShapeProto.Dimension, writer: Writer) -> bool:
     stated = writer.stated(read_dim(proto)) if proto.dim_param else None
     return isinstance(stated, Expr) and not stated.free_symbols <= set(analysed.parameters)
-
-
-__all__ = ["ASSUMING_KEY", "bind_inputs", "fill_inventions"]

@@ -67,6 +67,3 @@ def _write(value: onnx_ir.Value, proto: TypeProto) -> bool:
     if shape is not None:
         value.shape = shape
     return before != (value.type, value.shape)
-
-
-__all__ = ["annotate_values"]

@@ -202,6 +202,3 @@ def _fill(tensor: TensorProto, most: int) -> int:
     else:
         tensor.raw_data = bytes(size)
     return size
-
-
-__all__ = ["Loading", "begin_loading", "is_load_needed"]

@@ -196,6 +196,3 @@ def _words(text: str) -> Iterator[str]:
     yield text
     if not reads_as_name(text):
         yield from re.findall(r"\w+", text)
-
-
-__all__ = ["DIALECT_KEY", "respell", "simplify"]

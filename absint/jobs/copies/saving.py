@@ -138,9 +138,3 @@ def pieces_of(model: ModelProto, outline: Outline, opened: Opened) -> Sequence[P
     from absint.model.differences import differences
 
     return spliced(opened.data, 0, len(opened.data), differences(outline.model, model, outline.pieces))
-
-
-__all__ = [
-    "STANDARD_OUTPUT", "AnnotatedFile", "Copying", "copying", "copying_unread", "finish_annotated", "pieces_of",
-    "save_annotated", "save_simplified",
-]  # fmt: skip

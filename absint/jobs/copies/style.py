@@ -16,6 +16,3 @@ class Style(NamedTuple):
     merge: MergePolicy = "refine"
     outputs: bool | None = None
     dialect: str = ABSINT.name
-
-
-__all__ = ["POLICIES", "MergePolicy", "Style"]

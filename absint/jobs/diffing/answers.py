@@ -201,9 +201,3 @@ class Figures:
     coverage: tuple[Share, Share] = (Share(0, 0), Share(0, 0))
     uncounted: tuple[str, ...] = ()
     """The parts that no total counts, one line each."""
-
-
-__all__ = [
-    "Agreement", "Amount", "Apart", "Contracts", "Evidence", "Figures", "Inner", "Meaning", "Port", "PortStatus",
-    "Ports", "Share", "Surroundings", "Unmet",
-]  # fmt: skip

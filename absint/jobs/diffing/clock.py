@@ -31,6 +31,3 @@ class Clock:
     def over(self) -> str:
         """The reason why something is undecided once the time is over."""
         return f"the time limit of {self.limits.seconds:g} s was reached"
-
-
-__all__ = ["Clock"]

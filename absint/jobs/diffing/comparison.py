@@ -151,6 +151,3 @@ class _Comparison:
         except DeadlineError:
             self._reason = self._clock.over
             return None
-
-
-__all__ = ["Diff", "diff"]

@@ -143,6 +143,3 @@ def _elements(source: Analysed, target: Analysed, pairs: Sequence[Pair]) -> Iter
         found = known.get((names.get(element.input, ""), element.place, element.dtype))
         if found is not None:
             yield element.name, found
-
-
-__all__ = ["Correspondence", "Placed", "correspondence", "plain", "plain_relation"]

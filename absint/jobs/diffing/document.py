@@ -141,5 +141,3 @@ DIFF: Final = Document[Findings](
     head_of=lambda diff: Head(diff.first),
     defines=False,
 )
-
-__all__ = ["DIFF"]

@@ -115,6 +115,3 @@ def _translated(second: Analysed, over: Correspondence, sizes: Sizes) -> Sizes:
 def _share(model: Analysed) -> Share:
     counts = totals(model)
     return Share(counts.concrete + counts.expression, counts.dims)
-
-
-__all__ = ["figures"]

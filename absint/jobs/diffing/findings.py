@@ -98,6 +98,3 @@ def _counted(word: str, ports: Ports, statuses: Sequence[PortStatus]) -> Iterato
             yield f"{len(found):,} {word}s {_WORDS[status][1]}"
         else:
             yield from (f"{word} {port.name} {_WORDS[status][0]}" for port in found)
-
-
-__all__ = ["Findings", "Headline"]

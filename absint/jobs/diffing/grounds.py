@@ -65,6 +65,3 @@ class Grounds:
         mentioned = relation.free_symbols.union(*(premise.free_symbols for premise in self.premises))
         every = self._analysed.parameters
         return {n: e for n, e in every.items() if n in self._analysed.symbols or n in mentioned}
-
-
-__all__ = ["Grounds"]

@@ -98,6 +98,3 @@ def _amounts(figures: Figures) -> Iterator[tuple[str, ...]]:
 
 def _change(amount: Amount) -> str:
     return "the same" if amount.is_same else amount_text(amount).partition(": ")[2]
-
-
-__all__ = ["notebook", "page"]

@@ -61,6 +61,3 @@ def _apart(pairs: list[tuple[Dim, Dim]], grounds: Grounds, samples: list[Sizes])
 
 def _text(value: Value) -> str:
     return described(Tensor(value.dtype, value.shape) if isinstance(value, Tensor) else value)
-
-
-__all__ = ["differing"]

@@ -255,6 +255,3 @@ def _provisos(first: Model, second: Model, numbers: Callable[[bool], Numbers]) -
     without = sorted({*first.analysed.unruled, *second.analysed.unruled})
     if without and not (numbers(False).is_covered("A") and numbers(False).is_covered("B")):
         yield f"as far as there are rules ({', '.join(without)} {'has' if len(without) == 1 else 'have'} none)"
-
-
-__all__ = ["Direction", "Model", "contracts"]

@@ -167,6 +167,3 @@ def _free(body: GraphProto) -> Iterator[str]:
     for graph in graphs(body):
         yield from (name for node in graph.node for name in node.input)
         yield from (value.name for value in graph.output)
-
-
-__all__ = ["RANDOM", "Numbers"]

@@ -283,6 +283,3 @@ def _ranged(dim: Dim) -> str:
     lo, hi = dim.bounds
     ends = f"{'' if lo is None else lo}..{'' if hi is None or hi >= MAX_DIM else hi}"
     return f"{dim} in {ends}" if isinstance(dim, Expr) else ends
-
-
-__all__ = ["Compared", "inputs"]

@@ -87,6 +87,3 @@ def both(pairs: Sequence[Pair]) -> Iterator[tuple[str, str]]:
 def is_known(value: Value) -> bool:
     """Something is known of the value."""
     return value is not TOP and value is not BOTTOM
-
-
-__all__ = ["Form", "Pair", "both", "form_of", "is_known", "paired"]

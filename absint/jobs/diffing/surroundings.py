@@ -75,6 +75,3 @@ def _versions(model: Analysed) -> Mapping[str, Counter[int]]:
             if introduced:
                 found.setdefault(operation.operator, Counter())[introduced] += 1
     return found
-
-
-__all__ = ["surroundings"]

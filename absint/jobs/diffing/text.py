@@ -229,6 +229,3 @@ def _more(count: int) -> str:
 
 def _cut(text: str) -> str:
     return text if len(text) <= _LONG else f"{text[: _LONG - 3]}..."
-
-
-__all__ = ["amount_text", "aspects", "headline", "lines"]

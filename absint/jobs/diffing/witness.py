@@ -127,6 +127,3 @@ def _shapes(model: Analysed, feeds: Mapping[str, object]) -> Seen:
     except AbsintError as error:
         return str(error)
     return {name: (len(value),) if isinstance(value, list) else tuple(value.shape) for name, value in found.items()}
-
-
-__all__ = ["Both", "Seen", "Shown", "Side"]

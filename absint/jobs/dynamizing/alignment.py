@@ -235,6 +235,3 @@ def _divided(whole: Expr, target: Sequence[Expr]) -> Iterator[Reading]:
         share = floordiv(whole, rest)
         if rest and isinstance(share, Expr) and number.const != 1:
             yield Reading((*target[:at], share, *target[at + 1 :]), 10 + at)
-
-
-__all__ = ["ManyReadingsError", "Reading", "readings"]

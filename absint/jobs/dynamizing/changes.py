@@ -33,6 +33,3 @@ class BakedError(Exception):
     def __init__(self, node: int, reason: str) -> None:
         super().__init__(reason)
         self.fixed = Fixed(node, reason)
-
-
-__all__ = ["SEVERAL", "BakedError", "Change", "Fixed"]

@@ -186,6 +186,3 @@ def settle(
             chosen[key], undecided[key] = LEFT_OPEN, remaining
     found = tree.find(chosen)
     return Settled(found, {**dict.fromkeys(found.run.left_open, ()), **undecided})
-
-
-__all__ = ["Judge", "Settled", "settle"]

@@ -107,6 +107,3 @@ class Constants:
         if item.operation.op_type != "Constant" or node is None:
             raise TableError(f"{item.operation.operator} has its shape in an attribute")
         return next((a.t for a in node.attribute if a.name == "value"), None)
-
-
-__all__ = ["Constants", "Protos"]

@@ -195,6 +195,3 @@ def _expr(operand: Operand) -> Expr:
     if not isinstance(operand, Expr):
         raise NotWrittenError("no nodes compute it")
     return operand
-
-
-__all__ = ["Emitter", "NotWrittenError"]

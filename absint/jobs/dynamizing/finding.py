@@ -147,6 +147,3 @@ def _decide(decided: dict[tuple[int, int], Decided], changes: Sequence[Change], 
 
 def _values(decision: Decided, change: Change) -> dict[int, Expr]:
     return decision.dims if change.is_size else decision.elements
-
-
-__all__ = ["MAX_TRIALS", "Found", "find", "narrowing"]

@@ -72,6 +72,3 @@ class Judging:
             if any(value.shape[axis] is not symbol(text) for axis, text in axes.items()):
                 return False
         return True
-
-
-__all__ = ["Judging"]

@@ -148,6 +148,3 @@ def _undecided(analysed: Analysed, settled: Settled) -> Iterator[Baked]:
                 " or ".join(texts) or "one of many sizes",
                 problem="not determined: nothing in the model tells which", is_open=True,
             )  # fmt: skip
-
-
-__all__ = ["Baked", "Cause", "baked", "causes"]

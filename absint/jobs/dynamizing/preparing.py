@@ -186,6 +186,3 @@ def _only_sizes(analysed: Analysed, named: Mapping[str, str], limits: Limits) ->
 
 def _all_hold(relations: Sequence[Relation], symbol: str, size: int) -> bool:
     return meets(relations, {symbol: size})
-
-
-__all__ = ["Prepared", "overridable", "prepared", "refuse_overridable", "sized"]

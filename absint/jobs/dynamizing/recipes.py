@@ -200,6 +200,3 @@ def _number(expr: Expr, sizes: Mapping[str, int]) -> int:
     """The value of an expression that may be negative."""
     found = expr.substitute(dict(sizes))
     return int(found)
-
-
-__all__ = ["Band", "Recipe", "TableError", "Tables", "evaluated"]

@@ -394,6 +394,3 @@ def changed(value: Value | None, elements: Mapping[int, Expr], dims: Mapping[int
         contents = Contents.fill(first) if same and first is not None else None
     shape = Shape(dims.get(at, dim) for at, dim in enumerate(value.shape))
     return Tensor(value.dtype, shape, contents)
-
-
-__all__ = ["LEFT_OPEN", "MAX_TARGET", "Choice", "Decided", "Repairing", "Target", "changed", "numbers_of"]

@@ -117,6 +117,3 @@ def _size(analysed: Analysed, dims: list[Dim], axis: int, place: str, text: str)
     if text in analysed.parameters:
         raise UsageError(f"{place}={text}: the model has a symbol {text} already, of any size: take another name")
     return dim.const
-
-
-__all__ = ["Axes", "Request"]

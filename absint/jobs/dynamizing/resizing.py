@@ -104,6 +104,3 @@ def _samples(sizes: Mapping[str, int]) -> Iterator[dict[str, int]]:
 def is_batch(name: str) -> bool:
     """The name of a symbol says that it counts rows, none of which depends on another."""
     return "batch" in name.lower()
-
-
-__all__ = ["Resizing", "is_batch"]

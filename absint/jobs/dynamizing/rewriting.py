@@ -230,6 +230,3 @@ def _set_flag(node: NodeProto, name: str) -> None:
             attribute.i = 1
             return
     node.attribute.add(name=name, type=AttributeProto.INT, i=1)
-
-
-__all__ = ["Place", "Rewriter"]

@@ -150,6 +150,3 @@ def _meaning(operator: str, number: int, dim: Expr, was: Dim) -> tuple[str, str]
         is_last = number == size - 1 and number > 0
         return (str(dim - 1), "the last index, or a number of its own: nothing tells") if is_last else None
     return f"a size that grows with {dim}", "it may be a number of its own: nothing tells"
-
-
-__all__ = ["Silent", "coincident", "silent"]

@@ -192,6 +192,3 @@ def _close(one: Array, other: Array) -> bool:
     largest = np.abs(wide[np.isfinite(wide)]).max(initial=0.0)
     share = _OF_HALVES if one.dtype.itemsize < 4 else _TOLERANCE
     return bool(np.allclose(one.astype(wide.dtype), wide, rtol=0, atol=share * largest, equal_nan=True))
-
-
-__all__ = ["Compared", "Stacking"]

@@ -199,6 +199,3 @@ _DIFFER: Final[Mapping[str, Callable[[Operation, Values, State], bool]]] = {
     "Concat": _concat,
 }
 """For each operator on which runtimes may differ, the test of whether they do at the sizes at hand."""
-
-
-__all__ = ["differs"]

@@ -159,6 +159,3 @@ class _Causes:
             return Cause(symbol.name)
         shown = self._analysed.names.get(symbol)
         return Cause(str(shown) if shown is not None else "", self._recorder.origin(symbol.origin_node))
-
-
-__all__ = ["Cause", "Dynamic", "DynamicValue", "dynamic", "open_dims"]

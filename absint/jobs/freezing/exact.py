@@ -234,6 +234,3 @@ def _element(element: Element, dtype: DType, kind: type[np.generic], has_sign: b
             return None
         return real if np.isfinite(kind(real)) and float(kind(real)) == fraction else None
     return None
-
-
-__all__ = ["TYPES", "Exact", "size_at"]

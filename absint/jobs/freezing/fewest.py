@@ -165,6 +165,3 @@ def _relations(analysed: Analysed) -> list[Relation]:
     """Requirements and premises over sizes of the inputs alone."""
     known = {*analysed.symbols}
     return [formula for formula in recorded(analysed).base.distinct if formula.free_symbols <= known]
-
-
-__all__ = ["Fewest", "fewest"]

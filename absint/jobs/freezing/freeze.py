@@ -286,6 +286,3 @@ def _nodes(model: ModelProto) -> int:
 def _calls(model: ModelProto) -> int:
     names = {(function.domain, function.name) for function in model.functions}
     return sum((node.domain, node.op_type) in names for graph in graphs(model.graph) for node in graph.node)
-
-
-__all__ = ["Frozen", "freeze"]

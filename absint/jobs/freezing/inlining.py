@@ -111,6 +111,3 @@ def rename_parts(parts: Parts, mapping: Mapping[str, str]) -> None:
         annotation.tensor_name = mapping.get(annotation.tensor_name, annotation.tensor_name)
         for entry in annotation.quant_parameter_tensor_names:
             entry.value = mapping.get(entry.value, entry.value)
-
-
-__all__ = ["Names", "Parts", "defined", "reads", "rename", "rename_parts", "renamings"]

@@ -231,6 +231,3 @@ def copied(message: Message) -> Message:
     found = type(message)()
     found.CopyFrom(message)
     return found
-
-
-__all__ = ["Rewritten", "rewrite"]

@@ -268,6 +268,3 @@ def _derived(bound: Analysed, given: Mapping[str, int]) -> dict[str, int]:
             if value.is_concrete:
                 found[name] = int(value)
     return found
-
-
-__all__ = ["FixedSizes", "IllegalSizesError", "at", "fix", "redeclared"]

@@ -70,6 +70,3 @@ def fill(model: ModelProto, tensors: Sequence[TensorProto]) -> None:
         nodes = [*computed, *map(copied, graph.node)]
         del graph.node[:]
         graph.node.extend(nodes)
-
-
-__all__ = ["constants", "fill"]

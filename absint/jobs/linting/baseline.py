@@ -61,6 +61,3 @@ def without_known(files: Sequence[FileReport], known: Known, path: Path) -> tupl
 
 def _key(file: FileReport, path: Path) -> str:
     return relative(file.path, Path(os.path.abspath(path)).parent)
-
-
-__all__ = ["SCHEMA", "read_baseline", "without_known", "write_baseline"]

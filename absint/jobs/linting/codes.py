@@ -289,5 +289,3 @@ OF_DIAGNOSTICS: Final = {
 
 SILENT: Final = frozenset({"folded-call", "plugin-rule", "rule-replaced"})
 """Diagnostics on which nobody would act."""
-
-__all__ = ["OF_DIAGNOSTICS", "RULES", "SILENT", "LintRule"]

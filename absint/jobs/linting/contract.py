@@ -182,6 +182,3 @@ def _places(analysed: Analysed) -> Mapping[str, str]:
                 for symbol in sorted(dim.free_symbols):
                     found.setdefault(symbol, f"{name}[{axis}]")
     return found
-
-
-__all__ = ["LARGEST", "contracted"]

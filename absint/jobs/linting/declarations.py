@@ -191,6 +191,3 @@ def _declared_inputs(analysed: Analysed) -> Mapping[str, TypeMessage]:
 
 def _unnamed(proto: TypeMessage) -> list[int]:
     return [axis for axis, dim in enumerate(proto.tensor_type.shape.dim) if stated_dim(dim) is None]
-
-
-__all__ = ["declared", "unnamed_symbols"]

@@ -62,6 +62,3 @@ def relative(path: str, root: Path) -> str:
 
 def _listed(given: Sequence[str | os.PathLike[str]]) -> str:
     return ", ".join(os.fspath(item) for item in given[:3])
-
-
-__all__ = ["SUFFIX", "models", "relative", "shown"]

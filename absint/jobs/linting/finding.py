@@ -184,8 +184,3 @@ def in_order(findings: Iterable[Finding]) -> tuple[Finding, ...]:
 def milder(one: Severity, other: Severity) -> Severity:
     """The less severe of two."""
     return max(one, other, key=ORDER.__getitem__)
-
-
-__all__ = [
-    "FINDING", "MOST_OTHERS", "ORDER", "FileReport", "Finding", "LintResult", "fingerprints", "in_order", "milder",
-]  # fmt: skip

@@ -28,6 +28,3 @@ def findings(analysed: Analysed, seconds: float = SECONDS) -> Sequence[Finding]:
     found = [*missing_weights(analysed), *diagnosed(analysed), *declared(analysed)]
     found += contracted(analysed, Limits(seconds, RLIMIT, MEMORY))
     return in_order(found)
-
-
-__all__ = ["SECONDS", "findings"]

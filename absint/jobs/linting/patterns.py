@@ -79,6 +79,3 @@ def _pieces(body: str) -> Iterator[str]:
             yield f"[{'^' + inner[1:] if inner[0] in '!^' else inner}]"
         else:
             yield re.escape(token)
-
-
-__all__ = ["Patterns"]

@@ -39,6 +39,3 @@ def _grouped(diagnostics: Iterable[Diagnostic]) -> Iterator[Finding]:
 def _code(item: Diagnostic) -> str:
     code = OF_DIAGNOSTICS.get(item.code, OTHER)
     return "ABS106" if code == "ABS101" and item.severity is not Severity.ERROR else code
-
-
-__all__ = ["diagnosed"]

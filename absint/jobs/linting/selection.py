@@ -71,6 +71,3 @@ def read_severity(text: object, what: str) -> Severity:
     if text not in known:
         raise UsageError(f"{what}: {text!r} is no severity: expected {', '.join(known)}")
     return Severity(text)
-
-
-__all__ = ["ALL", "Selection", "read_prefixes", "read_severity"]

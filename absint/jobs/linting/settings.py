@@ -147,6 +147,3 @@ def _seconds(value: object, what: str) -> float:
     if isinstance(value, bool) or not isinstance(value, int | float) or not 0 < value < 1e9:
         raise UsageError(f"{what}: expected a number of seconds above 0")
     return float(value)
-
-
-__all__ = ["FILE", "KEYS", "SECONDS", "Settings", "find_settings", "read_settings"]

@@ -91,6 +91,3 @@ def findings_of(done: Done) -> list[Finding]:
 
 def _failed(code: str, reason: str) -> Finding:
     return Finding(code, RULES[code].severity, "", reason)
-
-
-__all__ = ["PERFORM", "findings_of", "job_of", "perform", "table_of"]

@@ -71,6 +71,3 @@ def _end(tensor: TensorMessage) -> int:
 
 def _number(text: object) -> int | None:
     return int(text) if isinstance(text, str) and text.isdecimal() and len(text) <= 18 else None
-
-
-__all__ = ["missing_weights"]

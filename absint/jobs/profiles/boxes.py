@@ -109,6 +109,3 @@ def steps_of(legal: LegalSizes, ends: Ends) -> dict[str, tuple[int, int]]:
         for name, found in ranges.items()
         if found.congruence.modulus > 1 and ends[name][0] != ends[name][1]
     }
-
-
-__all__ = ["Boxes", "ends_of", "inside", "legal_corners", "steps_of"]

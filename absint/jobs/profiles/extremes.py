@@ -60,6 +60,3 @@ def _over(dim: Expr, ends: Mapping[str, tuple[int, int]]) -> tuple[int | None, i
     """The interval of the dim if each symbol is within its ends."""
     lo, hi = substitute(dim, {s: expr_of(s.within(*ends[s.name])) for s in dim.symbols}).bounds
     return lo, hi
-
-
-__all__ = ["least_and_greatest"]

@@ -132,5 +132,3 @@ TOOLS: Final[Mapping[str, Callable[[Sequence[InputProfile]], str]]] = {
     "openvino": _openvino,
 }
 """Names of tools, with what writes a profile for them."""
-
-__all__ = ["TOOLS", "text_for"]

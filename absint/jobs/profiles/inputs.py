@@ -26,6 +26,3 @@ class InputProfile:
     def corners(self) -> tuple[tuple[int, ...], tuple[int, ...], tuple[int, ...]]:
         """Least, best, greatest."""
         return self.min, self.opt, self.max
-
-
-__all__ = ["InputProfile"]

@@ -169,6 +169,3 @@ def _axis(analysed: Analysed, dim: Dim, box: Box3, boxes: Boxes) -> Sizes3:
 
 def _symbols(analysed: Analysed, names: Mapping[str, object]) -> dict[str, Expr]:
     return {name: analysed.parameters[name] for name in names}
-
-
-__all__ = ["profile"]

@@ -151,5 +151,3 @@ PROFILE: Final = Document[Profile](
     head=("model", "assume"),
     defines=False,
 )
-
-__all__ = ["PROFILE", "Box3", "Profile", "Sizes3", "spelled"]

@@ -80,6 +80,3 @@ def _example(legal: SizeRange) -> Sizes3:
     low += (legal.congruence.remainder - low) % max(legal.congruence.modulus, 1)
     high = 16 * low if legal.high is None else max(min(legal.high, 16 * low), low)
     return Sizes3(low, min(4 * low, high), high)
-
-
-__all__ = ["Wanted", "WantedSizes", "read_corners"]

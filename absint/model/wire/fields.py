@@ -175,9 +175,3 @@ def encoded(number: int) -> bytes:
 def delimited(number: int, content: bytes) -> bytes:
     """The bytes of a field of this number that holds `content`."""
     return encoded(number << 3 | DELIMITED) + encoded(len(content)) + content
-
-
-__all__ = [
-    "DELIMITED", "FIXED32", "FIXED64", "GROUP", "GROUP_END", "MAX_DEPTH", "MAX_SHALLOW", "SHALLOW", "VARINT", "Data",
-    "Field", "MalformedError", "delimited", "encoded", "field_at", "fields", "varint",
-]  # fmt: skip

@@ -215,6 +215,3 @@ def _identity(attribute: Attribute, data: Content, parts: Parts) -> bytes:
 
 def _holds_tensor(attribute: Attribute) -> bool:
     return attribute.HasField("t") or attribute.HasField("sparse_tensor")
-
-
-__all__ = ["KEPT", "MAX_KEPT", "MAX_TAIL", "ReadGraph", "read_attribute", "read_tail"]

@@ -153,6 +153,3 @@ def _read_function(data: Content, around: Field, depth: int) -> Function:
     for field in (*with_bodies, *found[11]):  # of which an analysis reads what a call needs
         check(data, field, "Function", below)
     return function
-
-
-__all__ = ["MAX_KEPT", "read_graph", "read_model"]

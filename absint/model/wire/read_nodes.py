@@ -191,6 +191,3 @@ def _any(data: Content, start: int, end: int, depth: int, read_graph: ReadGraph)
         else:
             check(data, field, "Node", depth + 1)
     return Node(inputs, tuple(outputs), name, read_tail(data, tail, depth, read_graph))
-
-
-__all__ = ["SHORT", "Nodes"]

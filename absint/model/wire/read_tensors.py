@@ -260,6 +260,3 @@ def read_entry(data: Content, start: int, end: int, depth: int) -> Entry:
         if field.number in texts and field.wire == DELIMITED:
             texts[field.number] = text(data[field.start : field.end])
     return Entry(texts[1], texts[2])
-
-
-__all__ = ["MAX_KEPT", "read_entry", "read_sparse", "read_tensor"]

@@ -192,6 +192,3 @@ def _map_type(data: Content, parts: Parts, depth: int) -> MapType:
         elif field.number == 2 and field.wire == DELIMITED:
             inner.append((field.start, field.end))
     return MapType(key, read_type(data, inner, depth + 1) if inner else NO_TYPE)
-
-
-__all__ = ["MAX_KEPT", "Claims", "read_infos", "read_type"]

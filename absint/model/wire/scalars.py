@@ -163,9 +163,3 @@ def check_packed(data: Content, field: Field, size: int) -> None:
         raise MalformedError(field.start, "the last number is truncated")
     elif length <= _LOOKED_AT and _WELL_FORMED.match(data, field.start, field.end) is None:
         raise MalformedError(field.start, "a number has over 10 bytes")
-
-
-__all__ = [
-    "LARGE", "RUN", "Content", "Parts", "Place", "Runs", "check_packed", "content_of", "contents", "each", "floats",
-    "integers", "runs_of", "signed", "signed32", "text",
-]  # fmt: skip

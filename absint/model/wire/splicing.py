@@ -157,6 +157,3 @@ def _filled(old: Span, new: Sequence[bytes]) -> Iterator[Piece]:
         yield old
     if new:
         yield b"".join(new)
-
-
-__all__ = ["Changes", "Content", "Piece", "Span", "field_of", "size_of", "spliced"]

@@ -156,6 +156,3 @@ class SparseTensor:
 
 
 NO_SPARSE: Final = SparseTensor()
-
-
-__all__ = ["EXTERNAL", "NO_SPARSE", "NO_TENSOR", "Entry", "Rest", "SparseTensor", "Tensor"]

@@ -136,6 +136,3 @@ class ValueInfo:
     def HasField(self, _: str) -> bool:  # noqa: N802
         """It has a `type`."""
         return self.type is not NO_TYPE
-
-
-__all__ = ["NO_TYPE", "Dim", "Dims", "ElementType", "MapType", "TensorType", "Type", "ValueInfo"]

@@ -83,5 +83,3 @@ def is_entry(content: bytes) -> bool:
 
 _KEY: Final = 1 << 3 | DELIMITED
 _VALUE: Final = 2 << 3 | DELIMITED
-
-__all__ = ["MESSAGES", "NUMBERS", "check", "is_entry"]

@@ -84,6 +84,3 @@ def _beside(path: str) -> Iterator[None]:
     finally:
         if folder in sys.path:
             sys.path.remove(folder)
-
-
-__all__ = ["read_rules"]

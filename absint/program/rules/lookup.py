@@ -72,6 +72,3 @@ def newer_opset(domain: str, name: str, version: int) -> int:
     """The opset that changed an operator in force at a version, if it is newer than the shipped rules; else 0."""
     changed = schemas.since(domain, name, version)
     return changed if changed > NEWEST.get(domain, changed) else 0
-
-
-__all__ = ["Lookup", "newer_opset"]

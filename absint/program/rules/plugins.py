@@ -88,6 +88,3 @@ def _conflicts(entry: EntryPoint, before: Iterable[Rule], mine: Iterable[Rule]) 
 def _problem(entry: EntryPoint, text: str) -> Diagnostic:
     where = f"plugin {entry.name!r} of {_distribution(entry)}"
     return Diagnostic(Severity.WARNING, "plugin", where, text)
-
-
-__all__ = ["GROUP", "NO_PLUGINS", "Plugins", "installed"]

@@ -299,6 +299,3 @@ def _sizes(terms: Sequence[Expr]) -> Iterator[dict[Expr, int]]:
 def _within(symbol: Symbol, size: int) -> int:
     lo, hi = symbol.bounds
     return max(size if hi is None else min(size, hi), lo or 0)
-
-
-__all__ = ["schema_rule"]

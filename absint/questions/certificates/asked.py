@@ -74,6 +74,3 @@ def _read(chain: Chain, text: str) -> _Question | None:
 
 def _lemma(chain: Chain, question: _Question, facts: list[str]) -> Lemma:
     return entailment(question.inputs, question.formula, chain.terms.bounds, facts)
-
-
-__all__ = ["certify_query"]

@@ -63,6 +63,3 @@ def _elements(place: int, claims: Sequence[Claim]) -> Iterator[str]:
     count, sort = max((len(claim.elements or ()), claim.sort) for claim in claims)
     for at in range(count):
         yield f"(declare-const out{place}@e{at} {sort})"
-
-
-__all__ = ["TAKEN", "joined"]

@@ -254,5 +254,3 @@ CERTIFICATE: Final = Document[Certificate](
     defines=False,
     lines=True,
 )
-
-__all__ = ["CERTIFICATE", "PREMISES", "Certificate", "Standing", "file_of"]

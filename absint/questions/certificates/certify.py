@@ -46,6 +46,3 @@ def certify(
         unproved,
         analysed.semantics,
     )
-
-
-__all__ = ["certify"]

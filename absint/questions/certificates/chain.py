@@ -319,6 +319,3 @@ def _stated(relations: Sequence[Given], found: Proved) -> tuple[Given, ...]:
 
 def _parts(relation: Relation) -> tuple[Relation, ...]:
     return relation.parts if relation.op == "and" else (relation,)
-
-
-__all__ = ["SIZES", "Chain"]

@@ -120,6 +120,3 @@ def ratio_of(text: str) -> Fraction:
     """The constant float that a term is."""
     numerator, denominator = re.findall(r"\d+(?=\.0)", text)
     return Fraction(int(numerator), int(denominator)) * (-1 if "(- " in text else 1)
-
-
-__all__ = ["MOST_ELEMENTS", "MOST_RATIOS", "NOTHING", "Claim", "Claims", "Sort", "ratio_of"]

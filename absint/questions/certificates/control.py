@@ -78,6 +78,3 @@ def _now(found: Lemma, later: Mapping[str, str]) -> Lemma:
     """The lemma with the symbols of the model for those of the next trip."""
     now = {marked: symbol for symbol, marked in later.items()}
     return found._replace(names={name: now.get(term, term) for name, term in found.names.items()})
-
-
-__all__ = ["Head", "head", "problem_of", "takes"]

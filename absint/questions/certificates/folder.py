@@ -46,6 +46,3 @@ def write_folder(folder: str | os.PathLike[str], texts: Mapping[str, str], lemma
         if old.name not in lemmas:
             old.unlink()
     return size
-
-
-__all__ = ["LEMMAS", "MANIFEST", "check_folder", "write_folder"]

@@ -33,6 +33,3 @@ def legality(node: Node, domain: str, semantics: Semantics) -> Iterator[tuple[st
     if semantics == EITHER:
         limits = [limit for limit in limits if limit.strict is limit.formula]
     yield from ((clause.formula.smtlib(), clause.reason) for clause in (*node.legal, *limits))
-
-
-__all__ = ["documented", "legality"]

@@ -182,6 +182,3 @@ def within(name: str, bounds: Interval) -> str:
     parts = [*([] if bounds.lo is None else [literal(bounds.lo)]), name]
     parts += [] if bounds.hi is None else [literal(bounds.hi)]
     return f"(<= {' '.join(parts)})" if len(parts) > 1 else ""
-
-
-__all__ = ["GENERALITIES", "Generality", "Lemma", "Problem", "Stage", "entailment", "within"]

@@ -127,6 +127,3 @@ def _parts(claim: Claim | None) -> Iterator[tuple[str, str]]:
     yield "rank", "Int"
     yield from ((str(axis), "Int") for axis in range(len(claim.dims)))
     yield from ((f"e{at}", claim.sort) for at in range(len(claim.elements or ())))
-
-
-__all__ = ["ended", "goes_on", "started"]

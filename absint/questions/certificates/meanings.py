@@ -191,6 +191,3 @@ def _numbers(value: Tensor) -> list[int] | None:
 
 def _constant(item: Element) -> int | None:
     return item.const if isinstance(item, Expr) else None
-
-
-__all__ = ["SIGNED", "Meaning", "NotSpecifiedError", "Reading", "attributes_of", "meaning"]

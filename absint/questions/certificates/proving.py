@@ -151,6 +151,3 @@ def about(
         found += [fact for fact, _ in more]
         known |= set().union(*(inside for _, inside in more))
     return found[:MOST_FACTS]
-
-
-__all__ = ["RLIMIT", "Part", "Proved", "Proving", "about"]

@@ -71,6 +71,3 @@ def _by(step: Step, numbers: dict[str, int]) -> str:
     names = ", ".join(f"{name} = {term}" for name, term in step.lemma.names.items())
     trusted = f"; on trust: {', '.join(sorted(step.on_trust))}" if step.on_trust else ""
     return f" {numbers[file_of(step.lemma)]}{' with ' if names else ''}{names}{trusted}"
-
-
-__all__ = ["single"]

@@ -85,6 +85,3 @@ class Step(NamedTuple):
     def of_query(takes: tuple[Place, ...], asked: Given, lemma: Lemma, facts: tuple[Place, ...]) -> Step:
         """The step of a relation that somebody asks about."""
         return Step(asked.reason, "", (), 0, "lemma", "", takes, (), frozenset(), (asked,), lemma, facts)
-
-
-__all__ = ["By", "Given", "Place", "Step"]

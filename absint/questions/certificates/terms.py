@@ -167,6 +167,3 @@ def _symbols(text: str) -> Iterator[str]:
         is_place = "@" in token and token[0] != "|"
         if not is_place and token not in _WORDS and token not in "()" and not token[0].isdecimal():
             yield token
-
-
-__all__ = ["LONGEST", "Terms", "literal", "number_of", "read", "replaced", "symbols", "written"]

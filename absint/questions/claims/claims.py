@@ -114,6 +114,3 @@ class Claims:
         values = {**self._inputs, **names} if names else self._inputs
         value = substitute(stated, {s: values[s.name] for s in stated.symbols}) if stated.const is None else stated
         return eq(known, value)
-
-
-__all__ = ["Claim", "Claims"]

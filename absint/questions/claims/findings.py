@@ -201,6 +201,3 @@ class _Finder:
 
 def _shown(stated: Sequence[Stated]) -> str:
     return f"[{', '.join('?' if dim is None else str(dim) for dim in stated)}]"
-
-
-__all__ = ["FalseDeclaration", "false_declarations"]

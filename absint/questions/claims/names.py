@@ -52,6 +52,3 @@ def resolved(dims: Sequence[D], inputs: Set[str]) -> Iterator[tuple[D, Expr, Map
             stated, others = symbol(WHOLE), {WHOLE: first[dim.path, stated]}
         if not any(other is dim for other in others.values()):
             yield dim, stated, others
-
-
-__all__ = ["WHOLE", "ClaimedDim", "resolved"]

@@ -110,6 +110,3 @@ def stated_dim(proto: DimMessage) -> Stated:
     if kind == "dim_value":
         return int(proto.dim_value) if proto.dim_value >= 0 else None
     return dim_text(proto) or None if kind == "dim_param" else None
-
-
-__all__ = ["Dims", "Group", "Inferred", "Stated", "dims", "groups", "stated_dim"]

@@ -60,6 +60,3 @@ def _pairs(symbols: BodySymbols, pairs: Iterator[tuple[Element, Element]]) -> It
             atom = sole_atom(mine)
             if isinstance(atom, Symbol) and symbols.has(atom):
                 yield atom, other
-
-
-__all__ = ["first_trips"]

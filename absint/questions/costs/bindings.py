@@ -128,6 +128,3 @@ def check_names(analysed: Analysed, binding: Mapping[str, int], names: Mapping[S
         if name not in invented:
             known_names([name], analysed.declared_inputs, f"{name}={size}")
             check_number(name, size, analysed.declared_inputs.elements)
-
-
-__all__ = ["MAX_TRIPS", "Environment", "check_names", "shown", "shown_names", "symbols_of"]

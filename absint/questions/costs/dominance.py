@@ -208,6 +208,3 @@ def _value(mono: Monomial, sizes: Mapping[str, int]) -> int:
         return term.value(values_of(term, sizes))
     except (ArithmeticError, ValueError):
         return 0
-
-
-__all__ = ["Dominance", "Sum", "Terms"]

@@ -118,6 +118,3 @@ def _curves_upwards(term: Dim, number: Symbol) -> bool:
 def _difference(term: Dim, number: Symbol) -> Dim:
     """The growth of the term from one trip to the next."""
     return sub(substitute(term, {number: expr_of(number) + ONE_EXPR}), term) if isinstance(term, Expr) else UNKNOWN_DIM
-
-
-__all__ = ["at_least_once", "largest_over", "sum_over"]

@@ -235,6 +235,3 @@ class Memory:
     @cached_property
     def _sums(self) -> dict[Relation, list[Sum]] | None:
         return self._schedule.sums(self._dominance)
-
-
-__all__ = ["SHORT", "Live", "Memory", "Peak", "Step"]

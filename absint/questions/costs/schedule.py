@@ -246,6 +246,3 @@ def _count(terms: dict[Monomial, int], value: Lifetime, sign: int) -> None:
             terms[mono] = after
         else:
             del terms[mono]
-
-
-__all__ = ["Schedule", "Top"]

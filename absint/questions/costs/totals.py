@@ -144,6 +144,3 @@ def _scaled(totals: Totals, count: int) -> Totals:
 
 def _added(parts: Iterable[Totals]) -> Totals:
     return Totals(*map(sum, zip((0, 0, 0), *parts, strict=True)))
-
-
-__all__ = ["NOTHING", "Amounts", "Bill", "Totals"]

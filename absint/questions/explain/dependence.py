@@ -311,6 +311,3 @@ def _mark(name: str, arguments: Sequence[Argument], number: Element) -> Element:
     if number.const is not None:
         return expr_of(Symbol(name, *(NATURAL if sizes else (None, None))))
     return expr_of(Symbol(name, *(number.bounds.meet(NATURAL) if sizes else number.bounds)))
-
-
-__all__ = ["MAX_TRIALS", "Argument", "Dependence", "Trials", "variable"]

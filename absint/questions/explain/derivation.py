@@ -179,6 +179,3 @@ class Derivation:
             return False
         number = number_at(summary.outputs[slot.output], slot.place) if slot.output < len(summary.outputs) else None
         return number is not None and any(s.kind is SymbolKind.HOLE for s in element_symbols(number))
-
-
-__all__ = ["Derivation", "Origin"]

@@ -148,6 +148,3 @@ class Derived:
     """Sizes and assumptions that the caller has given."""
     naming: Naming = field(default_factory=Naming, repr=False, compare=False)
     """The names of long dims."""
-
-
-__all__ = ["Derived", "Kind", "Number", "Source", "Stated", "Step"]

@@ -88,5 +88,3 @@ EXPLANATION: Final = Document[Derived](
     head_of=lambda found: Head(found.model, tuple(map(str, found.assume))),
     lines=True,
 )
-
-__all__ = ["EXPLANATION"]

@@ -30,6 +30,3 @@ class Explanation(Derived):
     def _repr_html_(self) -> str:
         first, *rest = text(self)
         return block(first, lines("derivation", "\n".join(rest)) if rest else "")
-
-
-__all__ = ["Explanation"]

@@ -202,6 +202,3 @@ def _is_polynomial(dim: Dim, symbol: Symbol) -> bool:
     """The symbol stands in no quotient, choice or extreme."""
     atoms = dim.atoms() if isinstance(dim, Expr) else ()
     return all(atom is symbol or symbol not in expr_of(atom).symbols for atom in atoms)
-
-
-__all__ = ["Flow", "FlowSources", "Part", "Slot"]

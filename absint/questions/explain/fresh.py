@@ -272,5 +272,3 @@ _OPEN: Final = 1 << 30
 
 _LONGEST: Final = 12
 """Size of the largest bound that several make together."""
-
-__all__ = ["Cause", "FreshSymbol", "fresh_symbols"]

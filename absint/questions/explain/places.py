@@ -155,6 +155,3 @@ def as_integer(number: Element | None) -> Expr | Relation | None:
     if isinstance(number, Real):
         return number.num if number.den == 1 else None
     return number if isinstance(number, (Expr, Relation)) else None
-
-
-__all__ = ["FIRST", "Kind", "Place", "as_integer", "axes_of", "number_at", "numbers_of", "replaced"]

@@ -103,6 +103,3 @@ def _slots(analysed: Analysed, value: str, operand: Operand, axis: int | None, e
     places = [place for place, _ in numbers_of(found) if place.kind == "element"]
     dims = [Place("axis", at) for at in range(rank)]
     return [Slot(*operand, place) for place in (*dims, *(places if len(places) <= MAX_ELEMENTS else ()))]
-
-
-__all__ = ["MAX_ELEMENTS", "explain"]

@@ -53,6 +53,3 @@ def formal(operation: Operation, position: int) -> str:
     formals = operation.rule.inputs if operation.rule is not None else ()
     name = formals[position] if position < len(formals) else ""
     return "" if name.endswith("*") else name
-
-
-__all__ = ["BY_CALLEE", "BY_DATA", "formal", "why_open"]

@@ -247,6 +247,3 @@ def _strongest(facts: Sequence[Learned]) -> list[Learned]:
 
 def _names_in(number: Element) -> set[str]:
     return {s.name for s in element_symbols(number)}
-
-
-__all__ = ["Steps"]

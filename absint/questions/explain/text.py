@@ -335,6 +335,3 @@ def _bounds(step: Step) -> Iterator[str]:
 
 def _cut(text: str) -> str:
     return text if len(text) <= MAX_TEXT else f"{text[: MAX_TEXT - 4]} ..."
-
-
-__all__ = ["MAX_ENTRIES", "MAX_TEXT", "text"]

@@ -134,6 +134,3 @@ def _points(names: Sequence[str]) -> list[Mapping[str, int]]:
     """Equal sizes first, then all combinations of a few."""
     every = chain(equal(names, USUAL), islice(combined(dict.fromkeys(names, USUAL)), _PLACES))
     return list({tuple(sizes.values()): sizes for sizes in every}.values())
-
-
-__all__ = ["LONG", "Row", "is_long", "meaning", "rows"]

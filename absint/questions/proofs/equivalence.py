@@ -218,6 +218,3 @@ def _apart(analysed: Analysed, found: Partition, prover: Prover, a: Expr, b: Exp
 
 def _shown(analysed: Analysed, dim: Expr) -> Dim:
     return substitute(dim, all_names(analysed))
-
-
-__all__ = ["PARTITION", "Class", "Distinct", "Equalities", "Place", "equal_buffers", "equal_dims", "equal_shapes"]

@@ -152,6 +152,3 @@ class _Actual:
                 raise UnresolvedError(f"the rank of {name!r} is unknown")
             return shape.dims
         return [Dim(size) for size in self.shapes[name]]
-
-
-__all__ = ["Evidence", "Executions", "chosen"]

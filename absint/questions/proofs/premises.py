@@ -46,6 +46,3 @@ def independent(premises: list[Relation]) -> list[Relation]:
     from absint.solver.minimal import minimal
 
     return minimal(premises, derived, order=sorted(premises, key=lambda r: r.key))
-
-
-__all__ = ["all_premises", "independent"]

@@ -339,6 +339,3 @@ class _Finding(NamedTuple):
     invented: Mapping[str, int] = MappingProxyType({})
     reason: str = ""
     confirmed: bool = False
-
-
-__all__ = ["Proving"]

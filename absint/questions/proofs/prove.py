@@ -39,6 +39,3 @@ def prove(
 def proving(analysed: Analysed) -> Proving:
     """Answers queries; it keeps its provers, and the sizes of its runs."""
     return analysed.once(Proving)
-
-
-__all__ = ["prove", "proving"]

@@ -96,6 +96,3 @@ class Provers:
 def prover(analysed: Analysed, limits: Limits | None = None) -> Prover:
     """The prover of all rounds under these limits. Raises UsageError for a limit that makes no sense."""
     return analysed.once(Provers).of("run", checked(limits or Limits()))
-
-
-__all__ = ["Given", "Provers", "prover"]

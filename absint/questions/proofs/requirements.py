@@ -119,6 +119,3 @@ def _where_the_others_fail(relation: Relation, facts: Facts) -> Relation:
     parts = [part if part in bounds else _beside(part, inside) for part in relation.parts]
     short = disjunction(*parts)
     return short if short.size < relation.size else relation
-
-
-__all__ = ["Needed", "required"]

@@ -75,6 +75,3 @@ class _Named(Query):
     def shape(self, name: str) -> tuple[Dim, ...]:
         self._asked.add(self._operands[name][0])
         return super().shape(name)
-
-
-__all__ = ["upstream", "with_premises"]

@@ -188,6 +188,3 @@ def _numbers(value: Value) -> Iterator[Expr]:
         dims = value.shape.dims if value.shape.rank else ()
         elements = value.contents.elements if value.contents is not None else ()
         yield from (e for e in (*dims, *elements) if isinstance(e, Expr) and e.const is None)
-
-
-__all__ = ["MAX_DECISIONS", "Settled", "settle", "settle_choices"]

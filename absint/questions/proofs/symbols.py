@@ -100,6 +100,3 @@ class Symbols(Mapping[str, Dim]):
                 if symbol.name not in found:
                     found[symbol.name] = expr_of(symbol)
         return found
-
-
-__all__ = ["Symbols"]

@@ -158,6 +158,3 @@ def _why_no_shape(name: str, value: Value) -> str:
     if value is BOTTOM or (isinstance(value, AnyTensor) and value.shape.is_bottom):
         return f"{bounded(name)} is computed in no run"
     return f"{bounded(name)} is no tensor"
-
-
-__all__ = ["Query", "read_dim", "read_relation"]

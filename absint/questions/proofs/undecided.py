@@ -144,6 +144,3 @@ def _within(value: int, bounds: Interval) -> int:
     lo, hi = bounds
     least = value if lo is None else max(value, lo)
     return least if hi is None else min(least, hi)
-
-
-__all__ = ["MAX_CHOICES", "undecided"]

@@ -253,6 +253,3 @@ def box_of(analysed: Analysed, box: Sizes) -> dict[str, tuple[int, int]]:
             least, most = parameter.bounds
             ends[name] = (low if low is not None else least or 0, high if high is not None else most or MAX_DIM)
     return ends
-
-
-__all__ = ["check_range", "stated_within"]

@@ -212,6 +212,3 @@ def shared(analysed: Analysed) -> Mapping[str, tuple[str, ...]]:
                 for symbol in sorted(dim.free_symbols if isinstance(dim, Expr) else ()):
                     places.setdefault(symbol, []).append(f"{name}[{axis}]")
     return {symbol: tuple(found) for symbol, found in places.items() if len(found) > 1}
-
-
-__all__ = ["SymbolFacts", "contract", "facts_from", "shared", "symbol_facts"]

@@ -297,6 +297,3 @@ def _truth(relation: Relation, sizes: Sizes) -> Truth:
         return truth
     settled = relation.substitute({s: const(sizes[s.name]) for s in relation.symbols if s.name in sizes}).settled
     return UNKNOWN if settled is None else Truth.of(settled)
-
-
-__all__ = ["Condition", "LegalSizes", "Sizes", "drawn"]

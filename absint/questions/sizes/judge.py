@@ -54,6 +54,3 @@ class Judge:
         """The first failure, possible failure or broken premise at these sizes, on data that are all 0."""
         found = self.check(sizes, zeros=True)
         return str(found.failure or next(iter((*found.possible_failures, *found.premises)), ""))
-
-
-__all__ = ["Judge"]

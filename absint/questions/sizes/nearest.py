@@ -197,6 +197,3 @@ def requirements(analysed: Analysed, names: Mapping[str, object]) -> list[Relati
     stated = (c.formula for c in recorded(analysed).base if c.role == "required")
     every = (*analysed.declared_premises, *analysed.assumptions, *stated)
     return list(simplified({r: {} for r in every if r.free_symbols <= known}, (), tuple(names)))
-
-
-__all__ = ["LegalSizes", "SizeRange", "nearest", "nearest_line", "requirements"]

@@ -128,6 +128,3 @@ NEIGHBOURS: Final = Object[Nearest](
 NEAREST: Final = Document[Nearest](
     "nearest", 1, "the nearest legal sizes", *NEIGHBOURS.keys, head=("model",), defines=False
 )
-
-
-__all__ = ["NEAREST", "NEIGHBOURS", "Alone", "Nearest", "Neighbour"]

@@ -272,5 +272,3 @@ CHECK_RANGE: Final = Document[RangeCheck](
     Key("reason", str, "why it is not decided"),
     head_of=lambda found: _head(found, ""),
 )
-
-__all__ = ["CHECK", "CHECK_RANGE", "FAILURE", "Check", "Discharged", "Failure", "Outcome", "RangeCheck"]

@@ -145,6 +145,3 @@ def _range(found: SizeRange) -> range:
     start += (found.congruence.remainder - start) % step
     last = found.high if found.high is not None and found.high <= _LARGEST else max(_OPEN, 2 * start)
     return range(start, max(last, start) + 1, step)
-
-
-__all__ = ["LegalSamples", "legal_samples"]

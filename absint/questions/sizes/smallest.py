@@ -87,6 +87,3 @@ def _false_at(relation: Relation, near: Sequence[Relation], parameters: Paramete
 
 def _bounds(parameters: Parameters) -> dict[str, Interval]:
     return {name: parameter.bounds for name, parameter in parameters.items()}
-
-
-__all__ = ["Parameters", "Sizes", "legal_sizes", "small_sizes"]

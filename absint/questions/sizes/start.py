@@ -128,6 +128,3 @@ def _repaired(sizes: Sizes, bounds: Mapping[str, Interval], required: Sequence[R
 def _natural(name: str) -> tuple[int, str]:
     """`_d2` stands before `_d10`."""
     return len(name), name
-
-
-__all__ = ["DEFAULT_SIZES", "Starts", "default_sizes"]

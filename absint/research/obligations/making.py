@@ -270,6 +270,3 @@ def _element(dtype: DType, part: int | str | Fraction) -> Element:
     if isinstance(part, str):
         return Dim(part)
     return Real.constant(part) if dtype.is_float else Dim(int(part))
-
-
-__all__ = ["applied", "obligations"]

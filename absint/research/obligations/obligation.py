@@ -33,6 +33,3 @@ class Gap:
     version: int
     instance: str
     reason: str
-
-
-__all__ = ["Gap", "Kind", "Obligation"]

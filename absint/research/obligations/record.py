@@ -94,6 +94,3 @@ def record(
     gaps = tuple(item for item in found if isinstance(item, Gap))
     decided = tuple(Decided(item, decide(item)) for item in found if isinstance(item, Obligation))
     return Record(domain, operator, version, decided, gaps)
-
-
-__all__ = ["Decided", "Record", "counts", "distinct", "obligations_of", "record", "status"]

@@ -96,6 +96,3 @@ def _ruled(table: Table, domain: str, operator: str) -> Ruled:
 def _instances(domain: str, operator: str, version: int) -> int:
     spec = specification(domain, operator, version)
     return 0 if spec is None else len(spec.instances(operator, version))
-
-
-__all__ = ["Ruled", "prove", "ruled"]

@@ -101,6 +101,3 @@ def asked(obligation: Obligation, solvers: Solvers, backend: Backend, seconds: f
 def has_cvc5() -> bool:
     """cvc5 is installed."""
     return find_spec("cvc5") is not None
-
-
-__all__ = ["RLIMIT", "Decision", "Solvers", "Verdict", "asked", "by_cvc5", "by_z3", "decided", "has_cvc5", "unbounded"]

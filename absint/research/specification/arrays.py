@@ -133,28 +133,3 @@ def bounded(sizes: Sequence[int]) -> Sequence[int]:
 def filled_as(found: object) -> Array:
     """An array, where numpy gives the element of an array without axes."""
     return found if isinstance(found, np.ndarray) else filled([], [found])  # type: ignore[list-item]
-
-
-__all__ = [
-    "MOST",
-    "NOTHING",
-    "Array",
-    "Element",
-    "Elements",
-    "Function",
-    "UnknownElementsError",
-    "array",
-    "bounded",
-    "computes",
-    "each",
-    "filled",
-    "filled_as",
-    "integer",
-    "kind",
-    "number",
-    "numbers",
-    "ratio",
-    "trimmed",
-    "truth",
-    "whole",
-]

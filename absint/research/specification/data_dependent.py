@@ -67,6 +67,3 @@ def bounded(domain: str, operator: str) -> Function | None:
 def operators() -> list[str]:
     """The operators of ai.onnx that are written here."""
     return sorted(_BOUNDED)
-
-
-__all__ = ["Function", "bounded", "operators"]

@@ -41,6 +41,3 @@ def load() -> None:
     """Import every family, so that its specifications are registered."""
     for name in FAMILIES:
         import_module(f"absint.research.specification.{name}")
-
-
-__all__ = ["FAMILIES", "load"]

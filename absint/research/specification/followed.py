@@ -175,5 +175,3 @@ FOLLOWED: Final[Mapping[str, list[Instance]]] = {
 """By operator of ai.onnx."""
 
 follows(FOLLOWED)
-
-__all__ = ["FOLLOWED"]

@@ -268,27 +268,3 @@ _OPERATIONS: Final[Mapping[str, Callable[[int, int], int | bool]]] = {
     "<=": lambda a, b: a <= b,
     "=": lambda a, b: a == b,
 }
-
-
-__all__ = [
-    "FALSE",
-    "TRUE",
-    "Defined",
-    "Formula",
-    "Int",
-    "Term",
-    "both",
-    "choice",
-    "either",
-    "equal",
-    "exactly",
-    "greatest",
-    "implies",
-    "largest",
-    "negated",
-    "product",
-    "smallest",
-    "term",
-    "total",
-    "variable",
-]

@@ -332,6 +332,3 @@ def trilu(node: Node) -> Output:
     x = node.input(0)
     node.demand(x.rank >= 2, "the input must have matrices")
     return tensor(x.dims)
-
-
-__all__ = ["joined", "number", "numbers", "with_one", "without"]

@@ -227,19 +227,3 @@ def listed(parts: Sequence[Sequence[Int | Defined]]) -> Output:
 def illegal(reason: str) -> Meaning:
     """The meaning of a node that is illegal at any sizes."""
     return Meaning((Clause(FALSE, reason, FALSE),), ())
-
-
-__all__ = [
-    "Attribute",
-    "Clause",
-    "Held",
-    "IllegalError",
-    "Input",
-    "Meaning",
-    "Node",
-    "Output",
-    "held",
-    "illegal",
-    "listed",
-    "tensor",
-]

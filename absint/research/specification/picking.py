@@ -192,6 +192,3 @@ def _extreme(node: Node, given: list[Array]) -> Array:
             place, best = choice(beats, later, place), choice(beats, item, best)
         found[row] = place
     return np.expand_dims(found, axis) if node.integer("keepdims", 1) else found
-
-
-__all__ = ["PICKED"]

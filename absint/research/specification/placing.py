@@ -150,6 +150,3 @@ def _range(_: Node, given: list[Array]) -> Array:
     found = range(start, limit, delta)
     bounded([len(found)])
     return filled([len(found)], map(term, found))
-
-
-__all__ = ["PLACED"]

@@ -69,6 +69,3 @@ def _no_number(_: Node, given: list[Array]) -> Array:
         return FALSE
 
     return each(one, given[0])  # type: ignore[arg-type]
-
-
-__all__ = ["ROUNDED"]

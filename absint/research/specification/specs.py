@@ -236,17 +236,3 @@ def _shown(argument: Argument) -> str:
         return f"[{', '.join(map(str, argument.dims))}]"
     sizes = "x".join(map(str, argument.dims)) if len(argument.dims) > 1 else ""
     return f"{sizes}=[{', '.join(map(str, argument.elements))}]"
-
-
-__all__ = [
-    "Argument",
-    "Holder",
-    "Instance",
-    "Shown",
-    "Specification",
-    "at",
-    "follows",
-    "specification",
-    "specified",
-    "specifies",
-]

@@ -70,6 +70,3 @@ def feeds_of(result: Result, runs: Mapping[str, Any]) -> Iterator[Feeds]:
             except (ValueError, TypeError, OverflowError):  # UsageError too: an input that has no such array
                 continue
             yield {**feeds, **given}
-
-
-__all__ = ["FILE", "feeds_of", "known_runs"]

@@ -77,6 +77,3 @@ def _bars(sources: Sequence[str], parts: Sequence[Part], remarks: Sequence[str],
     axes.spines[["top", "right"]].set_visible(False)
     figure.legend(loc="outside upper left", ncols=len(parts), frameon=False)
     return figure
-
-
-__all__ = ["FORMS", "Part", "claims", "dims", "write_plots"]

@@ -147,16 +147,3 @@ def _shown(result: Result, formulas: Sequence[Relation], names: Mapping[str, str
     symbols = frozenset[Symbol]().union(*(formula.symbols for formula in formulas))
     printed = {s.name: str(result.all_names.get(s, s.name)) for s in symbols}
     return {new: printed[old] for old, new in names.items()}
-
-
-__all__ = [
-    "PERFORM",
-    "NoQueryError",
-    "Query",
-    "Status",
-    "canonical_names",
-    "collected",
-    "perform",
-    "query_of",
-    "renamed",
-]

@@ -265,6 +265,3 @@ def _unlock(file: IO[bytes]) -> None:
         import fcntl
 
         fcntl.flock(file, fcntl.LOCK_UN)
-
-
-__all__ = ["FILE", "LOST", "Key", "Outcome", "Record", "Refutation", "Store", "by_source", "read_records", "record"]

@@ -275,8 +275,3 @@ EXPORT_QUERIES: Final = Document[tuple[Export | None, Sequence[Checked] | None]]
     head=(),
     defines=False,
 )
-
-__all__ = [
-    "EXPORT_QUERIES", "INDEX", "QUERIES", "Entry", "Export", "check_folder", "export", "is_export",
-    "read_index", "script", "write_export",
-]  # fmt: skip

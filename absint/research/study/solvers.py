@@ -118,6 +118,3 @@ def by_cvc5(script: str, seconds: float) -> tuple[Verdict, str]:
     if text in ("sat", "unsat"):
         return cast("Verdict", text), ""
     return "unknown", " ".join(text.split())[:200]
-
-
-__all__ = ["PERFORM", "SOLVERS", "Checked", "Verdict", "by_cvc5", "by_z3", "check"]

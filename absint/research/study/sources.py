@@ -86,6 +86,3 @@ def _version(distribution: str) -> str:
         return f"{distribution} {version(distribution)}"
     except PackageNotFoundError:
         return ""
-
-
-__all__ = ["DECLARED", "Source", "available", "installed", "policies", "read_sources", "versions"]

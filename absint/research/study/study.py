@@ -110,6 +110,3 @@ def _studied(
             if progress is not None:
                 progress(len(found), len(tasks), f"{task.model}, {task.source}")
     return Study(tuple(found[key] for key in tasks), reused, store.damaged if store is not None else 0)
-
-
-__all__ = ["SECONDS", "Progress", "Study", "study"]

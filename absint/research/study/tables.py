@@ -179,6 +179,3 @@ STUDY: Final = Document[tuple[Sequence[Row], Sequence[Record]]](
 def to_json(table: Sequence[Row], records: Sequence[Record]) -> str:
     """The table, the causes and all pairs, schema `absint.study/1`."""
     return STUDY.text((table, records)) + "\n"
-
-
-__all__ = ["STUDY", "Cause", "Row", "causes", "causes_csv", "pairs_csv", "rows", "to_csv", "to_json"]

@@ -207,17 +207,3 @@ def _refutation(claim: Judged, cause: Node) -> Json:
         "operator": cause.operator,
         "cause": str(cause),
     }
-
-
-__all__ = [
-    "PERFORM",
-    "Task",
-    "analysed",
-    "answer",
-    "audit",
-    "claims_of",
-    "digest_of",
-    "models",
-    "pairs",
-    "perform",
-]  # fmt: skip

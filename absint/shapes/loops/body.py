@@ -81,6 +81,3 @@ class BodySymbols:
         if isinstance(trips, Expr):
             value = value.replace({self.iteration: trips})
         return self.leave(value)
-
-
-__all__ = ["BodySymbols"]

@@ -36,6 +36,3 @@ class BodyStates(Sequence[State]):
 
     def __len__(self) -> int:
         return len(self._outer)
-
-
-__all__ = ["BodyStates"]

@@ -181,5 +181,3 @@ def _remainders(symbol: Symbol, back: Expr) -> Iterator[Remainder]:
 
 _ZERO: Final[Dim] = ZERO_EXPR
 _EXTREMES: Final[dict[str, Callable[..., Dim]]] = {"max": maximum, "min": minimum}
-
-__all__ = ["MAX_PERIOD", "candidates", "going_round"]

@@ -103,6 +103,3 @@ def _computed(
         known[number] = trial.transfer(number, known)
     relation = condition_of(trial.operand(operand, known))
     return None if relation is None else Condition(relation, trial)
-
-
-__all__ = ["Condition", "condition_while"]

@@ -248,8 +248,3 @@ def _falling(i: Dim, k: int) -> Dim:
 
 _ZERO: Final[Dim] = ZERO_EXPR
 _ONE: Final[Dim] = ONE_EXPR
-
-__all__ = [
-    "Delayed", "Extreme", "Form", "Later", "Mirror", "Once", "Periodic", "Remainder", "Running", "Sum", "Switched",
-    "Turns", "following",
-]  # fmt: skip

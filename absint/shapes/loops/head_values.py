@@ -44,6 +44,3 @@ def _single(dtype: DType, element: Element, rank: int | None) -> Tensor:
     if rank is None or rank > 1:
         return Tensor(dtype, contents=Contents.fill(element))
     return Tensor(dtype, Shape((1,) * rank), Contents.of((1,) * rank, (element,)))
-
-
-__all__ = ["condition_at_runtime", "counter", "going", "rank_of"]

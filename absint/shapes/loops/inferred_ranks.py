@@ -173,6 +173,3 @@ def _is_sized(nodes: Sequence[Node], operand: Operand) -> bool:
         return True
     value = nodes[operand[0]].value
     return isinstance(value, Tensor) and value.shape.concrete is not None
-
-
-__all__ = ["BY_CONSTANTS", "BY_RANKS", "BY_SIZES", "SINCE", "agree", "inferred", "reads_flags_alike"]

@@ -350,6 +350,3 @@ def _stays(back: Dim, bounds: Interval, full: Interval) -> bool:
     """No trip leaves the bounds. A dim never exceeds the limit of dims; an integer beyond its limit wraps around."""
     reached = back.bounds.meet(full) if full is _DIM_RANGE else back.bounds
     return reached.leq(bounds)
-
-
-__all__ = ["Invariant", "Invariants"]

@@ -304,6 +304,3 @@ def _of_no_trip(declared: Value) -> Value:
     if not isinstance(declared, Tensor) or declared.shape.is_top:
         return Tensor(declared.dtype) if isinstance(declared, Tensor) else TOP
     return Tensor(declared.dtype, shape_of((ZERO_EXPR, *(UNKNOWN_SIZE for _ in declared.shape))))
-
-
-__all__ = ["enter_loop", "leave_loop", "never_runs", "returned", "slices_may_differ", "stacked"]

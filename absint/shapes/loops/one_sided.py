@@ -76,6 +76,3 @@ class OneSided:
         name = expr_of(Symbol.hole(tag, *bounds))
         self.statements += [Statement(side(name, start), why, "defined") for side, why in sides]
         return name
-
-
-__all__ = ["OneSided"]

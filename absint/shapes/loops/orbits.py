@@ -131,6 +131,3 @@ def _differences(numbers: Sequence[Dim]) -> tuple[Dim, ...] | None:
         if all(number is ZERO_EXPR for number in row):
             return tuple(found)
     return None
-
-
-__all__ = ["TRIPS", "Orbit", "orbits", "trips_of"]

@@ -72,6 +72,3 @@ def _product(a: Polynomial, b: Polynomial) -> Polynomial:
 def _total(a: Polynomial, b: Polynomial) -> Polynomial:
     size = max(len(a), len(b))
     return tuple(sum(p[k] for p in (a, b) if k < len(p)) + Fraction(0) for k in range(size))
-
-
-__all__ = ["is_equal_in"]

@@ -58,6 +58,3 @@ def _is_linear(e: Expr, symbol: Symbol) -> bool:
     return all(
         factor is symbol or symbol not in expr_of(factor).symbols for mono, _ in e.terms for factor in mono
     ) and all(mono.count(symbol) <= 1 for mono, _ in e.terms)
-
-
-__all__ = ["premises"]

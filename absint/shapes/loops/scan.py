@@ -295,6 +295,3 @@ def _batched(inputs: Sequence[Value | None], value: Value) -> Value:
         return Tensor(value.dtype)
     batch = next((axis_size(v, 0) for v in inputs if isinstance(v, Tensor) and v.shape.rank), UNKNOWN_SIZE)
     return Tensor(value.dtype, shape_of((batch, *value.shape.dims)))
-
-
-__all__ = ["enter_scan", "leave_scan"]

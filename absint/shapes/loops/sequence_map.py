@@ -101,6 +101,3 @@ def _elements(inputs: Sequence[Value | None], trip: int) -> Iterator[Value]:
     for value in inputs:
         each = value.each if isinstance(value, SequenceOf) else None
         yield each[trip] if each else value or TOP
-
-
-__all__ = ["enter_map", "leave_map", "length_of"]

@@ -213,6 +213,3 @@ def is_vague(value: Value) -> bool:
     if value.contents is None:
         return value.shape.concrete is not None
     return not value.contents.is_fill and not all(isinstance(e, (Expr, Relation)) for e in value.contents.elements)
-
-
-__all__ = ["MAX_STEPS", "MAX_TRIPS", "Body", "Unrolled", "is_vague", "named", "unrolled"]

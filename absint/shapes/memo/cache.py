@@ -115,6 +115,3 @@ def purge() -> None:
     kept.forget()
     known_facts.forget()
     release()
-
-
-__all__ = ["MAX_MEMO", "SHARED", "Cache", "Memo", "memo_of", "purge"]

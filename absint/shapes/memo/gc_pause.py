@@ -31,6 +31,3 @@ def uncollected(work: Callable[P, R]) -> Callable[P, R]:
             gc.enable()
 
     return run
-
-
-__all__ = ["uncollected"]

@@ -39,6 +39,3 @@ def assuming(facts: Facts, relation: Relation) -> Facts:
 def forget() -> None:
     """Drop all facts."""
     _known.clear()
-
-
-__all__ = ["MAX_FACTS", "MAX_REWRITTEN", "assuming", "facts_of", "forget"]

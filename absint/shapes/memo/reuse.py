@@ -261,6 +261,3 @@ class FirstRound:
                 self.settled = self.settled.after(value)
         elif before:  # the first round reached no user of a node that it did not reach
             self.changed.add(node)
-
-
-__all__ = ["FirstRound", "Reuse"]

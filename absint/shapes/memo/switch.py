@@ -22,6 +22,3 @@ def switched_off() -> Iterator[None]:
         yield
     finally:
         _off = before
-
-
-__all__ = ["is_on", "switched_off"]

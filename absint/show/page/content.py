@@ -302,6 +302,3 @@ def _tree(group: Group) -> dict[str, Json]:
 
 
 _MOST_ELEMENTS: Final = 16
-
-
-__all__ = ["SCHEMA", "Content"]

@@ -93,6 +93,3 @@ def _parts(found: str) -> Iterator[Json]:
         end = link.end()
     if end < len(found):
         yield found[end:]
-
-
-__all__ = ["EXPLAINED", "Derivations"]

@@ -62,6 +62,3 @@ def _asset(name: str) -> str:
 
 def _hash(content: str) -> str:
     return f"sha256-{b64encode(sha256(content.encode()).digest()).decode()}"
-
-
-__all__ = ["framed", "written"]

@@ -218,6 +218,3 @@ def _longest_run(flags: list[bool]) -> tuple[int, int]:
         if length > best[1]:
             best = (start, length)
     return best
-
-
-__all__ = ["MOST", "Group", "Named", "folded", "scopes_of"]

@@ -115,6 +115,3 @@ class Instructions:
 
 def _number(value: int) -> int | str:
     return value if abs(value) <= _EXACT else str(value)
-
-
-__all__ = ["Instructions"]

@@ -78,6 +78,3 @@ def view(analysed: Analysed, height: int) -> View:
     if not height >= _LEAST_HEIGHT:
         raise UsageError(f"height {height!r}: expected pixels, at least {_LEAST_HEIGHT}")
     return View(page(analysed), height)
-
-
-__all__ = ["View", "result_html", "view"]

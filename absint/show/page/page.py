@@ -73,6 +73,3 @@ requires, a shape for where it comes from, a group to open it.</p></div><h3>At t
 <div class="columns"><div id="curves-width"></div><div></div></div><div id="curves" class="columns"></div></section>"""
     yield from section("All values", all_values(data), "values")
     yield "</main>"
-
-
-__all__ = ["page"]

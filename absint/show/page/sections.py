@@ -211,6 +211,3 @@ def all_values(data: Data) -> Iterator[str]:
         )
     more = len(data["values"]) - len(values)
     yield f"</tbody></table>{f'<p>and {more:,} more</p>' if more else ''}</details>"
-
-
-__all__ = ["Data", "all_values", "contract", "diagnostics", "interface", "items", "section", "unknown", "verdicts"]

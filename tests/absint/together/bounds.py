@@ -91,6 +91,3 @@ class Scalars(ForwardAnalysis[Pair]):
             both = self.domain.meet(inputs[0] or self.domain.top, inputs[1] or self.domain.top)
             return [both, both]
         return inputs
-
-
-__all__ = ["Intervals", "Pair", "Scalars"]

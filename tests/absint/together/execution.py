@@ -20,6 +20,3 @@ def outputs_of(model: onnx.ModelProto, feeds: Sequence[Mapping[str, np.ndarray]]
     names = [output.name for output in session.get_outputs()]
     for given in feeds:
         yield dict(zip(names, session.run(names, dict(given)), strict=True))
-
-
-__all__ = ["outputs_of"]

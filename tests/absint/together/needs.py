@@ -43,6 +43,3 @@ class Needs(BackwardAnalysis[bool]):
 
     def control(self, node: int, outputs: Sequence[bool]) -> bool:
         return any(outputs)
-
-
-__all__ = ["Needs"]

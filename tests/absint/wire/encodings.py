@@ -177,6 +177,3 @@ def _wire(field: FieldDescriptor) -> int:
     if field.message_type is not None or field.type in _BYTES:
         return DELIMITED
     return _FLOATS[field.type][0] if field.type in _FLOATS else VARINT
-
-
-__all__ = ["NUMBERS", "scrambled"]

@@ -80,6 +80,3 @@ def in_types(levels: int, content: bytes) -> bytes:
     for level in range(levels):
         content = delimited(9 if level % 3 else 4, delimited(1, content))
     return content
-
-
-__all__ = ["in_graphs", "in_types", "random_model"]

@@ -67,5 +67,3 @@ MUTANTS: Final[tuple[Mutant, ...]] = (
         FINDINGS,
     ),
 )
-
-__all__ = ["MUTANTS"]

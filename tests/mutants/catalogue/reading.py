@@ -49,5 +49,3 @@ MUTANTS: Final[tuple[Mutant, ...]] = (
         f"{QUIRKS}::test_tensors",
     ),
 )
-
-__all__ = ["MUTANTS"]

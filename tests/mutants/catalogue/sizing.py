@@ -100,5 +100,3 @@ MUTANTS: Final[tuple[Mutant, ...]] = (
         PROFILES,
     ),
 )
-
-__all__ = ["MUTANTS"]

@@ -226,5 +226,3 @@ MUTANTS: Final[tuple[Mutant, ...]] = (
         "pytest tests/absint/test_closed_forms.py::test_random_recurrences",
     ),
 )
-
-__all__ = ["MUTANTS"]

@@ -51,5 +51,3 @@ MUTANTS: Final[tuple[Mutant, ...]] = (
         "pytest tests/absint/test_onnx_ir.py::test_large_tensors_are_never_touched",
     ),
 )
-
-__all__ = ["MUTANTS"]

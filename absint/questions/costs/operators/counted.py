@@ -95,9 +95,3 @@ def optimiser(op: Instance) -> Work:
 def nothing(op: Instance) -> Work:
     """Elements are moved, or made, without arithmetic."""
     return Work()
-
-
-__all__ = [
-    "batch_normalisation", "cross_entropy", "grid_sample", "likelihood", "lrn", "nothing", "optimiser", "per_input",
-    "pool", "resize", "scatter", "split_gelu", "variadic", "with_operands",
-]  # fmt: skip

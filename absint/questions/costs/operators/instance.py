@@ -100,5 +100,3 @@ def when(condition: bool, work: Dim) -> Dim:
 
 
 _TWO = Dim(2)
-
-__all__ = ["Instance", "Rule", "UnsizedError", "Work", "when"]

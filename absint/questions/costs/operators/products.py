@@ -250,10 +250,3 @@ def linear_model(op: Instance) -> Work:
     dims = op.dims(0)
     rows: Expr = dims[0] if len(dims) == 2 else ONE_EXPR
     return Work(rows * op.count("coefficients"), rows * op.count("intercepts") if op.count("intercepts") else ZERO_EXPR)
-
-
-__all__ = [
-    "SOFTMAX", "affine_grid", "attention", "causal_conv", "cdist", "conv", "conv_transpose", "deform_conv", "einsum",
-    "fused_matmul", "gemm", "gemm_fast_gelu", "group_query_attention", "linear_model", "matmul", "multi_head_attention",
-    "projected_attention", "recurrent",
-]  # fmt: skip

@@ -241,5 +241,3 @@ WITHOUT_RULE: Final[Mapping[str, str]] = {
     "com.microsoft::EPContext": "another graph says what is computed",
 }
 """Operators that have a transfer rule and no cost rule, and why. Other contributed ones are not defined here."""
-
-__all__ = ["FAMILIES", "RULES", "WITHOUT_RULE", "CostRule", "Family"]
