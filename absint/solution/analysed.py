@@ -212,8 +212,7 @@ class Analysed:
     @cached_property
     def is_complete(self) -> bool:
         """Every operator's rule promises to state all that a run needs."""
-        operations = {node.operation for node in self.nodes}
-        return all(k is None or k.is_complete for k in operations)
+        return all(k is None or k.is_complete for k in set(self.nodes.operations))
 
     @property
     def trusted(self) -> tuple[Trusted, ...]:

@@ -72,9 +72,9 @@ class Recorder:
     def run(self) -> Recorder:
         """Record every node, in execution order."""
         applied = self._analysis.applied
-        operations = {node.operation for node in self._nodes}
-        incomplete = {k for k in operations if k is not None and not k.is_complete}
-        for node in range(len(self._nodes)):
+        operations = self._nodes.operations
+        incomplete = {k for k in set(operations) if k is not None and not k.is_complete}
+        for node in range(len(operations)):
             summary = applied.get(node)
             if summary is not None and summary.refusal:
                 self.refused(node, summary.rejected or "")
@@ -91,16 +91,16 @@ class Recorder:
             if summary is None or summary.rejected is None:
                 for relation in self._sizes_of(node):
                     self._state(node, relation, "defined", NOT_NEGATIVE)
-            if incomplete and self._nodes[node].operation in incomplete and summary is not None and summary.outputs:
+            if incomplete and operations[node] in incomplete and summary is not None and summary.outputs:
                 self._not_stated(node, summary)
         return self
 
     def _not_stated(self, node: int, summary: RuleSummary) -> None:
         """Record, once for the nodes of an operator on a path, that its rule does not promise to state all."""
-        operation = self._nodes[node].operation
+        operation = self._nodes.operations[node]
         if operation is None or not RULELESS.isdisjoint(summary.possible_failures):
             return
-        guard = self.path_condition(self._nodes[node].gate)
+        guard = self._guard(node)
         if self._not_promised.isdisjoint({(operation.operator, guard), (operation.operator, TRUE)}):
             self._not_promised.add((operation.operator, guard))
             self.may_fail(node, NOT_PROMISED)
@@ -117,7 +117,7 @@ class Recorder:
         self.constraints.append(Constraint(FALSE, TRUE, origin, "required", reason))
 
     def _state(self, node: int, relation: Relation, role: str, reason: str) -> None:
-        guard = self.path_condition(self._nodes[node].gate)
+        guard = self._guard(node)
         relation = self._original(relation)
         if relation is TRUE or guard is FALSE:
             return
@@ -146,7 +146,7 @@ class Recorder:
 
     def may_fail(self, node: int, reason: str, unless: Relation = FALSE) -> None:
         """The node may fail, whatever constraints say."""
-        guard = self.path_condition(self._nodes[node].gate)
+        guard = self._guard(node)
         if self._varies(node, guard):
             guard = TRUE
         unless = self._original(unless)
@@ -155,6 +155,10 @@ class Recorder:
         if guard is not FALSE:
             kind: Literal["data", "rule"] = "rule" if reason in _OF_RULES else "data"
             self.possible_failures.append(PossibleFailure(self.origin(node), guard, reason, kind))
+
+    def _guard(self, node: int) -> Relation:
+        """The condition under which a run reaches the node."""
+        return self.path_condition(self._nodes.places[node][1])
 
     def _sizes_of(self, node: int) -> Sequence[Relation]:
         """Sizes of the node's outputs that are natural numbers only because the node runs."""
@@ -208,7 +212,7 @@ class Recorder:
         """It mentions a symbol whose number changes with the trip of a loop around the node."""
         if relation is UNKNOWN_RELATION:
             return True
-        if self._nodes[node].gate < 0:
+        if self._nodes.places[node][1] < 0:
             return False
         loops = list(self._loops(self._nodes[node]))
         return bool(loops) and any(_begins_in(symbol, loops) for symbol in relation.symbols)

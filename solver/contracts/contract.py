@@ -181,14 +181,16 @@ def contract(
     stated: Stated = {}
     over_elements: Stated = {}
     beyond: dict[Relation, Constraint] = {}
+    requiring: Stated = {}
     for c in base:
         if c.role == "required":
-            if c.formula.free_symbols <= inputs:
-                stated.setdefault(_total(c.formula), {})[c] = None
-            elif c.formula.free_symbols <= inputs.union(elements):
-                over_elements.setdefault(_total(c.formula), {})[c] = None
-            else:
-                beyond.setdefault(c.formula, c)
+            requiring.setdefault(c.formula, {})[c] = None
+    for formula, because in requiring.items():
+        if not formula.free_symbols <= inputs.union(elements):
+            beyond[formula] = next(iter(because))
+            continue
+        part = stated if formula.free_symbols <= inputs else over_elements
+        part.setdefault(_total(formula), {}).update(because)
     given = [c.formula for c in base if c.origin.node < 0]
     numeric = list(
         dict.fromkeys(c.formula for c in base if c.role in ("assumed", "declared") and c.formula not in given)
