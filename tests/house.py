@@ -25,11 +25,11 @@ from tests.test_architecture import MODULES, imports
 
 LIMITS: Final[Mapping[str, float]] = {
     "folders at the top of absint/": 13,
-    "lines of the product": 111_270,
+    "lines of the product": 109_330,
     "longest file, check.py apart": 400,
     "imports inside functions": 219,
     "blocks of imports for types": 211,
-    "lines of imports, in percent": 8.5,
+    "lines of imports": 9_471,
     "files that write documents by hand": 2,
     "files that catch what is undefined": 6,
     "files that start processes": 2,
@@ -115,7 +115,7 @@ def counts(found: Iterable[Source]) -> dict[str, float]:
         "longest file, check.py apart": max((source.lines for source in product if source.module != CHECK), default=0),
         "imports inside functions": sum(source.lazy for source in product),
         "blocks of imports for types": sum(source.for_types for source in product),
-        "lines of imports, in percent": round(100 * sum(source.import_lines for source in product) / lines, 1),
+        "lines of imports": sum(source.import_lines for source in product),
         "files that write documents by hand": _files((s for s in product if s.module != CHECK), DOCUMENT),
         "files that catch what is undefined": _files(product, r"except \(?[^:]*\bUndefinedError"),
         "files that start processes": _files(product, r"^\s*(import|from) (subprocess|multiprocessing)\b"),
