@@ -68,6 +68,8 @@ if TYPE_CHECKING:
     from absint.lattices.logic.relation import ne as ne
     from absint.lattices.shape import Shape as Shape
     from absint.lattices.terms.expr import Dim as Dim
+    from absint.lattices.terms.normal import maximum as maximum
+    from absint.lattices.terms.normal import minimum as minimum
     from absint.lattices.text import parse as parse
     from absint.lattices.unify import POLICIES as POLICIES
     from absint.lattices.value import Tensor as Tensor
@@ -105,6 +107,7 @@ absint.lattices.laws: LawError check_laws
 absint.lattices.logic.relation: eq ne
 absint.lattices.shape: Shape
 absint.lattices.terms.expr: Dim
+absint.lattices.terms.normal: maximum minimum
 absint.lattices.text: parse
 absint.lattices.unify: POLICIES
 absint.lattices.value: Tensor

@@ -4,6 +4,7 @@ import email
 import importlib.util
 import os
 import re
+import shlex
 import subprocess
 import sys
 import sysconfig
@@ -13,6 +14,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
+import yaml
 
 ROOT = Path(__file__).parents[1]
 FOLDERS = {"absint": "absint", "lattices": "absint/lattices", "solver": "absint/solver", "transfer": "absint/transfer"}
@@ -173,3 +175,16 @@ def test_the_command_analyzes_an_example(installed: Installed) -> None:
     assert done.returncode == 0, done.stdout + done.stderr
     assert "logits" in done.stdout
     assert "Traceback" not in done.stderr
+
+
+def test_the_hook_and_the_plugin_work_from_the_wheel(installed: Installed) -> None:
+    """As pre-commit and pytest run them, where the checkout cannot be seen."""
+    (installed.outside / "bad.onnx").write_bytes((ROOT / "examples" / "tiny_decoder.onnx").read_bytes()[:-100])
+    (hook,) = yaml.safe_load((ROOT / ".pre-commit-hooks.yaml").read_text())
+    program, *arguments = shlex.split(hook["entry"])
+    done = installed.run(program, *arguments, "bad.onnx")
+    assert done.returncode != 0
+    assert (done.stdout + done.stderr).startswith("bad.onnx")
+    plugin = ["-m", "pytest", "-q", "-p", "no:cacheprovider", "-p", "absint.pytest_plugin", "--absint-lint", "bad.onnx"]
+    done = installed.run("python", *plugin)
+    assert "1 failed" in done.stdout, done.stdout + done.stderr

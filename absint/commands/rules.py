@@ -4,13 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from functools import partial
+from pathlib import Path
 
 import click
 
 from absint.commands.analysis import check_seconds, format_option
 from absint.commands.codes import FINE, NO, UNDECIDED
+from absint.commands.new_rule import new_rule
 from absint.commands.progress import counted
 from absint.errors import UsageError
+from absint.lattices.text.escapes import plain
+from absint.model.writing import check_target, write_file
 from absint.research.obligations.record import Record, counts
 from absint.research.obligations.ruled import Ruled, prove, ruled
 from absint.research.obligations.solving import Decision, Solvers, asked
@@ -23,6 +27,8 @@ from absint.transfer.semantics import EITHER, ONNX, Semantics
 
 @click.command()
 @click.argument("names", metavar="[OPERATOR]...", nargs=-1)
+@click.option("--new", metavar="SIGNATURE", help="Write a Python file with a rule to fill in, and its test.")
+@click.option("-o", "--output", metavar="FILE", help="With --new, the file to write.")
 @click.option("--prove", is_flag=True, help="Prove the rules against the specifications of their operators.")
 @click.option(
     "--solver",
@@ -41,8 +47,17 @@ from absint.transfer.semantics import EITHER, ONNX, Semantics
 )
 @click.option("--seconds", type=float, default=10.0, show_default=True, help="Time limit of one obligation.")
 @format_option()
-def rules(names: tuple[str, ...], prove: bool, solver: Solvers, semantics: Semantics, seconds: float, form: str) -> int:
-    """List the rules of operators, and prove them.
+def rules(
+    names: tuple[str, ...],
+    new: str | None,
+    output: str | None,
+    prove: bool,
+    solver: Solvers,
+    semantics: Semantics,
+    seconds: float,
+    form: str,
+) -> int:
+    """List the rules of operators, prove them, and begin one.
 
     OPERATOR is a name as Conv, of ai.onnx if it has one, or com.microsoft::Gelu; without any, all that have a rule. A
     specification says what an operator computes, and shares no code with its rule. --prove compares the two at nodes of
@@ -53,9 +68,15 @@ def rules(names: tuple[str, ...], prove: bool, solver: Solvers, semantics: Seman
     necessary   a node that is legal meets each requirement of the rule
     sufficient  a node that meets them all is legal, if the rule says that it is complete
 
+    --new begins a rule for an operator of your own: acme::Fold, or acme::Fold(X, W) -> (Y, Z).
+
     Exit code with --prove: 1 if a rule is refuted; else 3 if an obligation is undecided, or an OPERATOR has no
     specification; else 0.
     """
+    if (new is None and output is not None) or (new is not None and (names or prove)):
+        raise UsageError("-o belongs to --new, which stands alone: absint rules --new acme::Fold -o fold.py")
+    if new is not None:
+        return _begun(new, output)
     check_seconds(seconds)
     found = ruled(shipped(), names)
     records = _proved(found, solver, semantics, seconds) if prove else None
@@ -64,6 +85,18 @@ def rules(names: tuple[str, ...], prove: bool, solver: Solvers, semantics: Seman
     else:
         write(report.report(found, records, width_of(), named=bool(names)))
     return FINE if records is None else _code(found, records, bool(names))
+
+
+def _begun(signature: str, output: str | None) -> int:
+    text = new_rule(signature)
+    if output is None or output == "-":
+        click.echo(text, nl=False)
+        return FINE
+    check_target("", output)
+    if Path(output).exists():
+        raise UsageError(f"{plain(output)} is there already: give another name")
+    write_file(text, output)
+    return FINE
 
 
 def _proved(

@@ -15,6 +15,7 @@ examines each operator of the shipped table in turn, for 10 seconds, and says wh
 
 `--seed` is the seed of the first node, the next ones follow. `--operator` takes names, `com.microsoft::Name` and
 `com.*::*` too. `--semantics onnxruntime` asks for claims about its runs alone.
+`--optimised` runs sessions as they are by default.
 
     node_schemas   the operators, and their schemas
     node_sources   where a node begins: a case of the rules' tests, a node test of `onnx`, or its schema
@@ -51,6 +52,7 @@ from tests.soundness.node_schemas import Operator, operators
 from tests.soundness.node_shrinks import printed, shrunk
 from tests.soundness.node_sources import begin, has_rule
 from tests.soundness.node_sweeps import sweep
+from tests.soundness.runs import ENGINE
 
 LOOPED = 0.1
 """The share of nodes in a loop, which may run no iteration."""
@@ -119,7 +121,9 @@ def main() -> int:
     parser.add_argument("--every", type=float, default=0, help="examine each operator in turn for so many seconds")
     parser.add_argument("--list", action="store_true", help="show how many nodes of each operator ran")
     parser.add_argument("--semantics", choices=SEMANTICS, default=EITHER)
+    parser.add_argument("--optimised", action="store_true", help="let sessions optimise")
     args = parser.parse_args()
+    ENGINE.optimised = args.optimised
     warnings.simplefilter("ignore")
     only = named(args.operator)
     draft(args.seed, only)  # what the nodes are made from is read before the time runs

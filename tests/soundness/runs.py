@@ -40,7 +40,8 @@ class OnnxRuntime:
     """onnxruntime in a process of its own; started again after it dies."""
 
     def __init__(self, *, optimised: bool = False) -> None:
-        self._command = [sys.executable, "-m", "tests.soundness.child", *(["--optimised"] if optimised else [])]
+        self.optimised = optimised
+        """Sessions optimise, as they do by default. Read when the process starts."""
         self._process: subprocess.Popen[bytes] | None = None
         self._model = b""
 
@@ -65,8 +66,9 @@ class OnnxRuntime:
 
     def _ask(self, request: object) -> tuple[bool, Any]:
         if self._process is None:
+            command = [sys.executable, "-m", "tests.soundness.child", *(["--optimised"] if self.optimised else [])]
             self._process = subprocess.Popen(
-                self._command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, cwd=ROOT
+                command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, cwd=ROOT
             )
         process = self._process
         assert process.stdin is not None
