@@ -31,10 +31,10 @@ def supported(op: Op, dims: Sequence[Dim], unchanged: Sequence[Relation]) -> Non
 
     `unchanged` holds where each axis keeps its size.
     """
-    if not dims:
-        runtime_needs(op, FALSE, "X must have an axis, found a scalar")
     mode = op.string("mode", "nearest")
     is_resize = op.name == "Resize"
+    if not dims and (is_resize or op.version >= 9):
+        runtime_needs(op, FALSE, "X must have an axis, found a scalar")
     if mode not in ("nearest", "linear", "cubic")[: 3 if is_resize and op.version >= 11 else 2]:
         op.may_fail(f"mode {mode!r} is not known")
         return

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import numpy as np
 import pytest
-from onnx import TensorProto
+from onnx import TensorProto, helper
 
+import absint
 from absint.transfer.rule import PREVIEW
+from tests.soundness.runs import ENGINE
 from tests.transfer.harness import Arg, Case, run_case, sizes
 
 I64 = TensorProto.INT64
@@ -234,3 +237,20 @@ FLEX = [
 @pytest.mark.parametrize("case", ATTENTION + REFERENCE + SAMPLING + FLEX, ids=str)
 def test_runs_agree(case: Case) -> None:
     run_case(case)
+
+
+def test_a_past_of_another_length_makes_a_causal_convolution_longer() -> None:
+    """onnxruntime runs the defining function, which takes a past of any length."""
+    shapes = {"x": ["B", 2, "L"], "w": [2, 1, 3], "past": ["B", 2, "P"], "y": None, "state": None}
+    x, w, past, y, state = (helper.make_tensor_value_info(k, TensorProto.FLOAT, v) for k, v in shapes.items())
+    node = helper.make_node("CausalConvWithState", ["x", "w", "", "past"], ["y", "state"])
+    opsets = [helper.make_opsetid("", 27)]
+    model = helper.make_model(helper.make_graph([node], "g", [x, w, past], [y, state]), opset_imports=opsets)
+    for length in (2, 4):
+        feeds = {"x": np.ones((1, 2, 5)), "w": np.ones((2, 1, 3)), "past": np.ones((1, 2, length))}
+        ok, values = ENGINE.run(
+            model.SerializeToString(), {name: array.astype(np.float32) for name, array in feeds.items()}
+        )
+        assert ok, values
+        shape = absint.analyze(model, semantics="onnxruntime").shapes["y"]
+        assert shape.rank is None or shape.evaluate({"B": 1, "L": 5, "P": length}) == values[0].shape

@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+import numpy as np
+import onnx
 import pytest
 from onnx import TensorProto
 
+import absint
 from absint.transfer.semantics import ONNX, RUNTIME
+from tests.soundness.runs import ENGINE
 from tests.transfer.harness import Arg, Case, apply_case, run_case, sizes
 
 I64 = TensorProto.INT64
@@ -190,3 +194,15 @@ def test_empty_sizes_beside_scales(opset: int) -> None:
     assert str(apply_case(case, semantics=ONNX).outputs[0].shape) == "[N, 2*H]"
     both = Case("Resize", [Arg(["N", "H"]), None, Arg(elements=[]), Arg(elements=[1, 6], dtype=7)], opset=opset)
     assert not apply_case(both).possible_failures
+
+
+@pytest.mark.parametrize(("opset", "mode", "runs"), [(7, "nearest", True), (8, "nearest", True), (7, "linear", False)])
+def test_upsample_of_a_scalar(opset: int, mode: str, runs: bool) -> None:
+    """onnxruntime gives a scalar back, for which there are no scales, in nearest mode below version 9."""
+    text = f'<scales: floats = [], mode = "{mode}">(x)'
+    model = onnx.parser.parse_model(
+        f'<ir_version: 8, opset_import: ["": {opset}]> g (float x) => (float y) {{y = Upsample {text}}}'
+    )
+    ok, _ = ENGINE.run(model.SerializeToString(), {"x": np.array(1, np.float32)})
+    found = absint.analyze(model, semantics="onnxruntime").check({}).outcome
+    assert (ok, found is absint.Outcome.RUNS) == (runs, runs)

@@ -271,14 +271,16 @@ def causal_conv_with_state_onnx(op: Op) -> Sequence[Tensor]:
     """The operator that ONNX took over, without updates of the state.
 
     onnxruntime runs it as the function that defines it: a convolution of as many groups as the input has channels,
-    which takes a multiple of them as rows of the weight, after a Concat. So sizes are known where the inputs agree.
+    which takes a multiple of them as rows of the weight, after a Concat with a past of any length. So sizes are known
+    where the inputs agree.
     """
     require_given(op, "input", "weight")
     names = [name for name in ("input", "weight", "past_state") if op.has(name)]
     shapes = {name: op.tensor(name).shape for name in names}
     if not any(shape.is_top or len(shape) < 3 for shape in shapes.values()):
-        x, weight, past = shapes["input"], shapes["weight"], shapes.get("past_state", shapes["input"])
-        if weight[0] is x[1] and past[0] is x[0] and past[1] is x[1]:
+        x, weight = shapes["input"], shapes["weight"]
+        past = shapes.get("past_state", shape_of((*x[:2], weight[-1] - 1)))
+        if weight[0] is x[1] and (past[0], past[1], past[-1]) == (x[0], x[1], weight[-1] - 1):
             return _causal_conv(op)[:2]
     op.may_fail("weight, bias and past_state must fit the input")
     dtype = op.common_dtype("input", "weight", "bias", "past_state")
