@@ -21,7 +21,7 @@ from absint.commands.messages import tell
 from absint.errors import AbsintError
 from absint.version import VERSION
 
-_CONTEXT = {"help_option_names": ["-h", "--help"]}
+_CONTEXT = {"help_option_names": ["-h", "--help"], "max_content_width": 100}
 _FULL = (errno.ENOSPC, errno.EIO, errno.EFBIG)
 """Errors of writing; those of a stream name no file."""
 

@@ -20,6 +20,7 @@ from mkdocs.structure.pages import Page
 
 from absint import Result
 from absint.cli import GROUPS, cli
+from absint.commands.command import Command
 from absint.show.schemas import json_schema, names
 
 ROOT: Final = Path(__file__).parents[1]
@@ -89,9 +90,9 @@ def commands() -> str:
     for group in GROUPS.values():
         for name in group:
             command = cli.get_command(context, name)
-            assert command is not None
+            assert isinstance(command, Command)
             inner = click.Context(command, parent=context, info_name=name, **command.context_settings)
-            parts += [f"## absint {name}", f"```text\n{command.get_help(inner)}\n```"]
+            parts += [f"## absint {name}", f"```text\n{command.whole_help(inner)}\n```"]
     return "\n\n".join(parts) + "\n"
 
 

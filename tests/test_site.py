@@ -102,7 +102,7 @@ def test_every_public_name_is_in_the_reference(site: Path) -> None:
 def test_the_reference_of_commands_is_their_help(capsys: pytest.CaptureFixture[str]) -> None:
     page = hooks().commands()
     for command in ("", *COMMANDS):
-        assert cli.run([*command.split(), "--help"]) == 0
+        assert cli.run([*command.split(), "--help-all" if command else "--help"]) == 0
         heading = f"## absint {command}".strip()
         assert f"{heading}\n\n```text\n{capsys.readouterr().out}```\n" in page
 

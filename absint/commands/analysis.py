@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeVar, cast
 import click
 
 from absint.api import Refine, analyze
+from absint.commands.command import shared
 from absint.commands.messages import tell
 from absint.commands.models import read_model
 from absint.commands.progress import logged, status
@@ -72,7 +73,7 @@ DEFAULT_SETTINGS: Final = Settings()
 jobs_option = click.option(
     "--jobs", type=click.IntRange(min=1), help="Number of parallel processes.  [default: one per core]"
 )
-scheduler_option = click.option(
+scheduler_option = shared(
     "--scheduler", metavar="ADDRESS", help="Use the Dask cluster of this scheduler, as tcp://host:8786."
 )
 
@@ -80,21 +81,19 @@ scheduler_option = click.option(
 def settings_options(command: Command) -> Command:
     """The options of `Settings`, handed to the command as one argument `settings`."""
 
-    @click.option(
+    @shared(
         "--defaults",
         is_flag=True,
         help="Use the file's values of initialisers that are inputs too, as if no caller replaced them.",
     )
-    @click.option(
+    @shared(
         "--max-seconds",
         type=float,
         metavar="SECONDS",
         help="Stop the analysis after this time; nodes that it has not reached are unknown.",
     )
-    @click.option(
-        "--max-nodes", type=int, metavar="COUNT", help="Analyse only the first nodes; the others are unknown."
-    )
-    @click.option(
+    @shared("--max-nodes", type=int, metavar="COUNT", help="Analyse only the first nodes; the others are unknown.")
+    @shared(
         "--no-premises",
         "premises",
         flag_value=False,
@@ -102,7 +101,7 @@ def settings_options(command: Command) -> Command:
         default=True,
         help="Do not assume that integers never overflow and that floats hold sizes exactly.",
     )
-    @click.option(
+    @shared(
         "--semantics",
         type=click.Choice(list(SEMANTICS)),
         default=EITHER,
@@ -110,14 +109,14 @@ def settings_options(command: Command) -> Command:
         help="The runs that answers are about, where ONNX's documents and onnxruntime differ: those of the one, of the "
         "other, or of either.",
     )
-    @click.option(
+    @shared(
         "--trust",
         metavar="WHAT",
         multiple=True,
         help="Take declared shapes as premises where the analysis knows less: all, custom (outputs of operators "
         "without a rule), or those of a value or node.",
     )
-    @click.option("--rules", metavar="FILE", multiple=True, help="A Python file with rules of your own; it is run.")
+    @shared("--rules", metavar="FILE", multiple=True, help="A Python file with rules of your own; it is run.")
     @wraps(command)
     def packed(*args: object, rules: tuple[str, ...], **options: object) -> object:
         chosen = {"table": _table(rules), **{name: options.pop(name) for name in Settings._fields[1:]}}
@@ -140,7 +139,7 @@ def _checked_rlimit(_: click.Context, __: click.Parameter, rlimit: int) -> int:
     return rlimit
 
 
-rlimit_option = click.option(
+rlimit_option = shared(
     "--rlimit",
     type=int,
     metavar="STEPS",
@@ -164,7 +163,7 @@ def limit_options(seconds: float) -> Callable[[Command], Command]:
             help="Time limit of one answer, all work included.",
         )
         @rlimit_option
-        @click.option(
+        @shared(
             "--memory",
             metavar="AMOUNT",
             default=f"{MEMORY >> 30}GB",
@@ -186,7 +185,7 @@ def limit_options(seconds: float) -> Callable[[Command], Command]:
 def memory_option(command: Command) -> Command:
     """`--run-memory`, for commands that run models."""
 
-    @click.option("--run-memory", metavar="AMOUNT", help="Memory limit of a run of the model, as 8GB.  [default: 4GB]")
+    @shared("--run-memory", metavar="AMOUNT", help="Memory limit of a run of the model, as 8GB.  [default: 4GB]")
     @wraps(command)
     def limited(*args: object, run_memory: str | None = None, **options: object) -> object:
         with allowing(run_memory):

@@ -19,6 +19,7 @@ from absint.commands.analysis import (
     working,
 )
 from absint.commands.codes import FINE, NO
+from absint.commands.command import Command
 from absint.commands.models import models_argument
 from absint.questions.claims.diagnostics import refused
 from absint.shapes.sizes import Sizes
@@ -29,7 +30,7 @@ from absint.solution.naming import where
 _REFINE: Final[Mapping[str, Refine]] = {"none": False, "facts": True, "smt": "smt"}
 
 
-@click.command()
+@click.command(cls=Command)
 @click.option("--values", is_flag=True, help="List every value, with its contents where they are known.")
 @assume_option
 @click.option(

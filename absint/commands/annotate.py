@@ -19,6 +19,7 @@ from absint.commands.analysis import (
     settings_options,
 )
 from absint.commands.codes import FINE
+from absint.commands.command import Command
 from absint.commands.messages import say, tell
 from absint.commands.models import STANDARD_INPUT, models_argument, read_model
 from absint.errors import UsageError
@@ -31,7 +32,7 @@ from absint.shapes.sizes import Sizes
 from absint.show import text
 
 
-@click.command()
+@click.command(cls=Command)
 @click.option("-o", "--output", metavar="OUT", help="The file to write; - for standard output.")
 @click.option("--in-place", is_flag=True, help="Replace MODEL; the old one stays as MODEL.bak.")
 @click.option(

@@ -20,6 +20,7 @@ from absint.commands.analysis import (
     warm_up,
 )
 from absint.commands.codes import FINE, NO, UNDECIDED
+from absint.commands.command import Command
 from absint.commands.messages import tell
 from absint.commands.models import models_argument
 from absint.commands.progress import status
@@ -39,7 +40,7 @@ from absint.show.documents import about
 from absint.show.text import width_of, write
 
 
-@click.command()
+@click.command(cls=Command)
 @click.option(
     "--tool",
     "tools",

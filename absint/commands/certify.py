@@ -6,6 +6,7 @@ import click
 
 from absint.commands.analysis import Settings, analysed, assume_option, check_seconds, format_option, settings_options
 from absint.commands.codes import FINE, UNDECIDED
+from absint.commands.command import Command
 from absint.commands.models import models_argument
 from absint.commands.progress import counted
 from absint.questions.certificates.certify import certify as certified
@@ -16,7 +17,7 @@ from absint.show.documents import about
 from absint.show.text import width_of, write
 
 
-@click.command(epilog="Recheck with cvc5 or z3, without absint: python DIR/check.py")
+@click.command(cls=Command, epilog="Recheck with cvc5 or z3, without absint: python DIR/check.py")
 @models_argument(several=False)
 @click.option("-o", "--output", metavar="DIR", required=True, help="The folder to write; one that is there is renewed.")
 @click.option(

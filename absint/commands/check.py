@@ -19,6 +19,7 @@ from absint.commands.analysis import (
     working,
 )
 from absint.commands.codes import FINE, NO, UNDECIDED
+from absint.commands.command import Command
 from absint.commands.models import models_argument
 from absint.errors import UsageError
 from absint.lattices.limits import LONG, SECONDS, Limits
@@ -32,7 +33,7 @@ from absint.solution.naming import where
 from absint.solver.constraints import ConstraintSet
 
 
-@click.command()
+@click.command(cls=Command)
 @click.option(
     "--feeds", metavar="FILE", help="An .npz file with arrays for inputs, and for other values if you have them."
 )

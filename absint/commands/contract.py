@@ -17,6 +17,7 @@ from absint.commands.analysis import (
     working,
 )
 from absint.commands.codes import FINE, NO, UNDECIDED
+from absint.commands.command import Command
 from absint.commands.models import models_argument
 from absint.errors import UsageError
 from absint.lattices.limits import LONG, Limits
@@ -33,7 +34,7 @@ if TYPE_CHECKING:
     from absint.solver.contracts.contract import Contract
 
 
-@click.command()
+@click.command(cls=Command)
 @click.option(
     "--all",
     "everything",
@@ -73,15 +74,13 @@ def contract(
     """List which input sizes of MODEL are legal, or export this.
 
     A clause is a relation over input symbols that every run needs, with the node that imposes it; clauses that the
-    others imply are left out. A size that breaks one fails. A size that meets all of them may still fail for
-    data-dependent reasons, which the lines below the clauses list.
+    others imply are left out. Sizes that meet all of them may still fail on data, as the lines below the clauses say.
 
-    With --role, text and json list the constraints instead: requirements of nodes and facts about computed values. The
-    other forms always have constraints, by default those of every role:
+    With --role, the constraints of nodes are listed instead. Other forms always have these, by default of every role:
 
     \b
     smtlib    an SMT-LIB 2 script with named assertions
-    python    a function that rejects sizes at which the model cannot run; it needs nothing but Python
+    python    a function that rejects sizes at which the model cannot run
     metadata  a JSON object for the metadata_props of a model file
     torch     the dynamic_shapes of torch.export
 

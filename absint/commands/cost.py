@@ -16,6 +16,7 @@ from absint.commands.analysis import (
     working,
 )
 from absint.commands.codes import FINE
+from absint.commands.command import Command
 from absint.commands.messages import say
 from absint.commands.models import models_argument
 from absint.commands.sizes import read_sizes
@@ -33,7 +34,7 @@ if TYPE_CHECKING:
     from absint.questions.costs.cost import Cost, Quantity
 
 
-@click.command()
+@click.command(cls=Command)
 @assume_option
 @click.option("--top", type=click.IntRange(min=0), default=10, show_default=True, help="Heaviest nodes to list.")
 @click.option(

@@ -6,6 +6,7 @@ import click
 
 from absint.commands.analysis import Settings, analysed, assume_option, format_option, settings_options
 from absint.commands.codes import FINE
+from absint.commands.command import Command
 from absint.commands.models import models_argument
 from absint.shapes.sizes import Sizes
 from absint.show.devices import DEVICES, report
@@ -13,7 +14,7 @@ from absint.show.documents import about
 from absint.show.text import width_of, write
 
 
-@click.command()
+@click.command(cls=Command)
 @click.option("--all", "everything", is_flag=True, help="List every copy, and the side of every node.")
 @assume_option
 @settings_options

@@ -16,6 +16,7 @@ from absint.commands.analysis import (
     working,
 )
 from absint.commands.codes import FINE, NO, UNDECIDED
+from absint.commands.command import Command, shared
 from absint.commands.sizes import read_sizes, trimmed
 from absint.errors import UsageError
 from absint.jobs.diffing import diff as compared
@@ -26,11 +27,11 @@ from absint.questions.proofs.evidence import Evidence
 from absint.show.text import width_of, write
 
 
-@click.command()
+@click.command(cls=Command)
 @click.argument("first", metavar="A")
 @click.argument("second", metavar="B")
 @click.argument("given", metavar="[SIZE]...", nargs=-1)
-@click.option("--set", "set_", metavar="SIZE", multiple=True, help="A size as an option: a symbol may have any name.")
+@shared("--set", "set_", metavar="SIZE", multiple=True, help="A size as an option: a symbol may have any name.")
 @click.option("--values", is_flag=True, help="Compare computed values that have one name in both models, too.")
 @click.option(
     "--evidence",

@@ -18,6 +18,7 @@ from absint.commands.analysis import (
     working,
 )
 from absint.commands.codes import FINE, NO, UNDECIDED
+from absint.commands.command import Command
 from absint.commands.places import read_axes
 from absint.errors import UsageError
 from absint.lattices.limits import LONG, Limits
@@ -27,7 +28,7 @@ from absint.show.documents import about
 from absint.show.text import width_of, write
 
 
-@click.command()
+@click.command(cls=Command)
 @click.argument("model")
 @click.argument("axes", metavar="INPUT[AXIS]=SYMBOL...", nargs=-1)
 @click.option("-o", "--output", metavar="OUT", help="The file to write; - for standard output.")

@@ -18,6 +18,7 @@ from absint.commands.analysis import (
     working,
 )
 from absint.commands.codes import FINE
+from absint.commands.command import Command
 from absint.commands.models import models_argument
 from absint.lattices.limits import LONG, Limits
 from absint.questions.proofs.equivalence import Distinct
@@ -28,7 +29,7 @@ from absint.show.classes import Found
 from absint.show.text import width_of, write
 
 
-@click.command()
+@click.command(cls=Command)
 @click.option(
     "--what",
     type=click.Choice(["dims", "shapes", "buffers"]),

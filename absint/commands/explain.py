@@ -16,6 +16,7 @@ from absint.commands.analysis import (
     settings_options,
 )
 from absint.commands.codes import FINE
+from absint.commands.command import Command
 from absint.commands.models import models_argument
 from absint.commands.places import read_place
 from absint.errors import UsageError
@@ -29,7 +30,7 @@ from absint.show.text import Line, assumed, width_of, write
 _LOOPS: Final = ("Loop", "Scan", "SequenceMap")
 
 
-@click.command()
+@click.command(cls=Command)
 @click.option("--element", type=int, metavar="INDEX", help="Explain one element of VALUE, by its row-major index.")
 @assume_option
 @policy_option

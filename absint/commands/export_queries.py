@@ -10,6 +10,7 @@ import click
 
 from absint.commands.analysis import check_seconds, format_option, jobs_option, scheduler_option
 from absint.commands.codes import FINE, NO
+from absint.commands.command import Command
 from absint.commands.progress import counted
 from absint.commands.study import seconds_option, sources_option
 from absint.errors import UsageError
@@ -32,7 +33,7 @@ from absint.show.text import Line, write
 _SHOWN: Final = 5
 
 
-@click.command("export-queries")
+@click.command("export-queries", cls=Command)
 @click.argument("folder", metavar="DIR")
 @click.option("--out", metavar="OUT", help="The folder to write to.")
 @sources_option

@@ -16,6 +16,7 @@ from absint.commands.analysis import (
     working,
 )
 from absint.commands.codes import FINE, NO, UNDECIDED
+from absint.commands.command import Command
 from absint.commands.models import models_argument
 from absint.commands.runtime_sizes import runtime_size_options
 from absint.errors import UsageError
@@ -27,7 +28,7 @@ from absint.show import freezing as report
 from absint.show.text import width_of, write
 
 
-@click.command()
+@click.command(cls=Command)
 @models_argument(several=False)
 @runtime_size_options
 @click.option("-o", "--output", metavar="OUT", help="The file to write; - for standard output.")

@@ -10,6 +10,7 @@ import click
 
 from absint.commands.analysis import check_seconds, format_option, jobs_option, memory_option, scheduler_option
 from absint.commands.codes import FINE, NO
+from absint.commands.command import Command
 from absint.commands.messages import say
 from absint.commands.progress import counted
 from absint.errors import UsageError
@@ -27,7 +28,7 @@ from absint.show.text import write
 _CODES = "CODES"
 
 
-@click.command()
+@click.command(cls=Command)
 @click.argument("models", metavar="[MODEL|DIR]...", nargs=-1)
 @click.option("--select", metavar=_CODES, multiple=True, help="Only these rules: codes, prefixes as ABS1, names, ALL.")
 @click.option("--ignore", metavar=_CODES, multiple=True, help="Not these rules, beside those that the project ignores.")

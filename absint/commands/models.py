@@ -16,6 +16,7 @@ from typing import NamedTuple, TypeVar, cast
 import click
 
 from absint.commands.codes import BAD_INPUT, worst
+from absint.commands.command import shared
 from absint.commands.messages import say, tell
 from absint.commands.sizes import is_size, read_sizes, trimmed
 from absint.errors import AbsintError, ModelError, UsageError
@@ -71,7 +72,7 @@ def models_argument(
             return run_each(line.models, lambda model: command(*args, model=model, **options), form, titled)
 
         if sized:
-            each = click.option(
+            each = shared(
                 "--set", "set_", metavar="SIZE", multiple=True, help="A size as an option: a symbol may have any name."
             )(each)
         return cast(Command, each)

@@ -6,12 +6,13 @@ import click
 
 from absint.commands.analysis import format_option
 from absint.commands.codes import FINE
+from absint.commands.command import Command
 from absint.lattices.unify import POLICIES
 from absint.show import policies as report
 from absint.show.text import width_of, write
 
 
-@click.command()
+@click.command(cls=Command)
 @format_option()
 def policies(form: str) -> int:
     """List the unification policies.

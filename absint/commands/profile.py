@@ -15,6 +15,7 @@ from absint.commands.analysis import (
     working,
 )
 from absint.commands.codes import FINE, NO, UNDECIDED
+from absint.commands.command import Command
 from absint.commands.messages import tell
 from absint.commands.models import models_argument
 from absint.commands.sizes import read_profiles
@@ -25,7 +26,7 @@ from absint.show.profiles import report
 from absint.show.text import width_of, write
 
 
-@click.command()
+@click.command(cls=Command)
 @click.option(
     "--corners",
     is_flag=True,

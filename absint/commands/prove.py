@@ -18,6 +18,7 @@ from absint.commands.analysis import (
     working,
 )
 from absint.commands.codes import FINE, NO, UNDECIDED, worst
+from absint.commands.command import Command
 from absint.commands.messages import tell
 from absint.commands.models import models_argument
 from absint.errors import UsageError
@@ -38,8 +39,9 @@ if TYPE_CHECKING:
 
 
 @click.command(
+    cls=Command,
     epilog="Quote relations, since a shell reads > and * itself; after -- a relation may begin with a minus sign: "
-    "absint prove model.onnx -- '-1 <= N'."
+    "absint prove model.onnx -- '-1 <= N'.",
 )
 @click.option(
     "--given",

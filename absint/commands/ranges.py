@@ -11,6 +11,7 @@ import click
 from absint.analyses.ranges import Ranges
 from absint.commands.analysis import Settings, analysed, assume_option, format_option, settings_options
 from absint.commands.codes import FINE, NO
+from absint.commands.command import Command
 from absint.commands.models import models_argument, read_model
 from absint.errors import UsageError
 from absint.lattices.text.nearest import did_you_mean
@@ -24,7 +25,7 @@ _NUMBER: Final = r"[+-]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:e[+-]?[0-9]+)?"
 _BOX: Final = re.compile(rf"(.*)=\s*({_NUMBER})\s*(?:\.\.\s*({_NUMBER})\s*)?", re.IGNORECASE | re.DOTALL)
 
 
-@click.command()
+@click.command(cls=Command)
 @click.option("--input", "boxes", metavar="RANGE", multiple=True, help="The range of an input's elements, as x=-1..1.")
 @click.option("--all", "everything", is_flag=True, help="List every value, what is unknown, and what is ruled out.")
 @assume_option

@@ -9,6 +9,7 @@ import click
 from absint.commands.analysis import Settings, analysed, assume_option, settings_options
 from absint.commands.audit import check_sources, judged
 from absint.commands.codes import FINE
+from absint.commands.command import Command
 from absint.commands.messages import say
 from absint.commands.models import models_argument
 from absint.lattices.text.escapes import Json
@@ -19,7 +20,7 @@ from absint.show.audit import AUDIT
 from absint.show.page.page import page
 
 
-@click.command()
+@click.command(cls=Command)
 @click.option("-o", "--output", required=True, metavar="OUT", help="The HTML file to write.")
 @click.option("--audit", "declared", is_flag=True, help="Judge the author's declarations, and show the verdicts.")
 @click.option("--tool", "tools", metavar="TOOL", multiple=True, help="Judge an installed tool, as absint audit does.")

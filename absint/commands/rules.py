@@ -10,6 +10,7 @@ import click
 
 from absint.commands.analysis import check_seconds, format_option
 from absint.commands.codes import FINE, NO, UNDECIDED
+from absint.commands.command import Command
 from absint.commands.new_rule import new_rule
 from absint.commands.progress import counted
 from absint.errors import UsageError
@@ -25,7 +26,7 @@ from absint.transfer.families import shipped
 from absint.transfer.semantics import EITHER, ONNX, Semantics
 
 
-@click.command()
+@click.command(cls=Command)
 @click.argument("names", metavar="[OPERATOR]...", nargs=-1)
 @click.option("--new", metavar="SIGNATURE", help="Write a Python file with a rule to fill in, and its test.")
 @click.option("-o", "--output", metavar="FILE", help="With --new, the file to write.")
@@ -57,7 +58,7 @@ def rules(
     seconds: float,
     form: str,
 ) -> int:
-    """List the rules of operators, prove them, and begin one.
+    """List the rules of operators, and prove them.
 
     OPERATOR is a name as Conv, of ai.onnx if it has one, or com.microsoft::Gelu; without any, all that have a rule. A
     specification says what an operator computes, and shares no code with its rule. --prove compares the two at nodes of

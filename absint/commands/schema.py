@@ -7,10 +7,11 @@ import json
 import click
 
 from absint.commands.codes import FINE
+from absint.commands.command import Command
 from absint.show.schemas import json_schema, names
 
 
-@click.command()
+@click.command(cls=Command)
 @click.argument("name", required=False)
 def schema(name: str | None) -> int:
     """Print the JSON Schema of a document that commands print.

@@ -8,6 +8,7 @@ import click
 
 from absint.commands.analysis import check_seconds, format_option, jobs_option, memory_option, scheduler_option
 from absint.commands.codes import FINE, NO, UNDECIDED
+from absint.commands.command import Command
 from absint.commands.progress import counted
 from absint.errors import UsageError
 from absint.model.writing import write_files
@@ -30,7 +31,7 @@ seconds_option = click.option(
 )
 
 
-@click.command()
+@click.command(cls=Command)
 @click.argument("folder", metavar="DIR")
 @click.option("--out", metavar="DIR", help="Keep results in this folder, and continue from those in it.")
 @sources_option

@@ -18,6 +18,7 @@ from onnx import TensorProto, helper, parser
 
 import absint
 from absint.cli import COMMANDS, GROUPS, cli, run
+from absint.commands.command import Shared
 from absint.questions.proofs.requirements import required
 from absint.show.text import Line, report, write
 
@@ -464,6 +465,23 @@ def test_version_and_help(capsys: pytest.CaptureFixture[str]) -> None:
     for arguments in ([], ["--help"], ["-h"]):
         assert run(arguments) == 0
         assert "Usage: absint [OPTIONS] COMMAND" in capsys.readouterr().out.replace("[COMMAND]", "COMMAND")
+
+
+@pytest.mark.parametrize("command", COMMANDS)
+def test_help_fits_a_screen_and_names_every_option(command: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert run([command, "--help"]) == 0
+    short = capsys.readouterr().out
+    assert len(short.splitlines()) <= 30
+    assert run([command, "--help-all"]) == 0
+    whole = capsys.readouterr().out
+    found = cli.get_command(click.Context(cli), command)
+    assert found is not None
+    options = [p for p in found.params if isinstance(p, click.Option)]
+    assert [p.opts[0] for p in options if p.opts[0] not in whole] == []
+    hidden = [p for p in options if not isinstance(p, Shared) and p.opts[0] not in short]
+    assert hidden == []
+    folded = sum(isinstance(p, Shared) for p in options)
+    assert (f"{folded} that many commands take" in " ".join(short.split())) == (folded > 0)
 
 
 def test_help_shows_every_command_in_one_line_and_loads_nothing_heavy() -> None:

@@ -1,0 +1,110 @@
+"""The class of commands, whose help fits a screen: the options of the command first, as many as have room.
+
+`--help-all` shows the others too, which are named below: those that many commands take, and the last ones.
+"""
+
+from __future__ import annotations
+
+import re
+import textwrap
+from functools import partial
+from typing import Final
+
+import click
+
+LINES: Final = 30
+"""The length of help."""
+SIZES: Final = "SIZE: of a symbol, as batch=4 or seq=1..99, or an input's shape, as ids=4x7."
+_NAME: Final = 24
+"""Columns for the name of an option."""
+_SHOWN: Final = "absint.shown"
+"""The number of options that help shows; all, if it is not there."""
+
+
+class Shared(click.Option):
+    """An option that many commands take."""
+
+
+shared: Final = partial(click.option, cls=Shared)
+"""As `click.option`, for an option that many commands take."""
+
+
+class Command(click.Command):
+    """A command with short help, and with all of it under `--help-all`."""
+
+    def get_params(self, ctx: click.Context) -> list[click.Parameter]:
+        *own, help_ = super().get_params(ctx)
+        return [*own, help_, _HELP_ALL]
+
+    def get_help(self, ctx: click.Context) -> str:
+        for count in range(len(self.params), -1, -1):
+            ctx.meta[_SHOWN] = count
+            if len((text := super().get_help(ctx)).splitlines()) <= LINES:
+                break
+        del ctx.meta[_SHOWN]
+        return text
+
+    def whole_help(self, ctx: click.Context) -> str:
+        """Help with all options."""
+        return super().get_help(ctx)
+
+    def format_help_text(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        super().format_help_text(ctx, formatter)
+        takes = any("SIZE" in (param.metavar or "") for param in self.params if isinstance(param, click.Argument))
+        if takes and "=" not in (self.help or ""):
+            formatter.write_paragraph()
+            with formatter.indentation():
+                formatter.write_text(SIZES)
+
+    def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        *options, help_, all_ = (p for p in self.get_params(ctx) if isinstance(p, click.Option) and not p.hidden)
+        folded: list[click.Option] = []
+        if (count := ctx.meta.get(_SHOWN)) is not None:
+            forms = [option for option in options if "--format" in option.opts]
+            own = [option for option in options if not isinstance(option, Shared) and option not in forms][:count]
+            folded = [option for option in options if option not in (*own, *forms)]
+            options = [*own, *forms]
+        shown = (*options, help_, *([all_] if folded else []))
+        rows = [row for option in shown if (row := option.get_help_record(ctx)) is not None]
+        if count is not None:
+            rows = [_brief(name, text, formatter.width - 4) for name, text in rows]
+        with formatter.section("Options"):
+            formatter.write_dl(rows)
+        if folded:
+            names = [option.opts[0] for option in folded if not isinstance(option, Shared)]
+            if len(names) < len(folded):
+                names.append(f"{len(folded) - len(names)} that many commands take")
+            formatter.write_paragraph()
+            for line in textwrap.wrap(f"Also: {', '.join(names)}.", formatter.width, break_on_hyphens=False):
+                formatter.write(f"{line}\n")
+
+
+def _brief(name: str, text: str, width: int) -> tuple[str, str]:
+    """An option in one line; choices that leave no room for the text are left out."""
+    if len(name) > _NAME:
+        name, _, choices = name.partition(" ")
+        text = choices.strip("[]") if text.startswith("[default") else text
+        name = f"{name} {name.strip('-').upper()}"
+    return name, _cut(text, width - _NAME)
+
+
+def _cut(text: str, width: int) -> str:
+    """As much of the text as makes sense alone."""
+    if len(text) <= width:
+        return text
+    begin = text[: width - 1]
+    ends = [found.start() for found in re.finditer(r"[.;:,]?\s+(?=\S)|$", begin)]
+    whole = [at for at in ends if begin[at : at + 1] in (".", ";", ":") and at > width // 3]
+    return begin[: max(whole, default=ends[-2] if len(ends) > 1 else len(begin))] + ("." if whole else "…")
+
+
+def _show(context: click.Context, _: click.Parameter, wanted: bool) -> None:
+    if wanted and not context.resilient_parsing:
+        assert isinstance(context.command, Command)
+        click.echo(context.command.whole_help(context))
+        context.exit()
+
+
+_HELP_ALL: Final = click.Option(
+    ["--help-all"], is_flag=True, is_eager=True, expose_value=False, callback=_show, help="Show all options and exit."
+)
