@@ -8,7 +8,7 @@ from absint.commands.analysis import format_option
 from absint.commands.codes import FINE
 from absint.lattices.unify import POLICIES
 from absint.show import policies as report
-from absint.show.text import width_of, write
+from absint.show.text import write
 
 
 @click.command()
@@ -23,5 +23,5 @@ def policies(form: str) -> int:
     if form == "json":
         click.echo(report.DOCUMENT.text(POLICIES.values()))
     else:
-        write(report.report(width_of()))
+        write(report.report())
     return FINE
