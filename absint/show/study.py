@@ -7,11 +7,10 @@ from itertools import chain, groupby, starmap
 from typing import TYPE_CHECKING, Final
 
 from absint.lattices.text.escapes import format_sizes, plain
+from absint.lattices.text.sheets import Line, plural
 from absint.research.study.results import Record, by_source
 from absint.research.study.study import Study
 from absint.research.study.tables import Row, causes
-from absint.show.relations import plural
-from absint.show.text import Line
 
 if TYPE_CHECKING:
     from rich.table import Table
@@ -68,14 +67,14 @@ def notes(found: Study) -> Iterator[Line]:
         *starmap(_incomplete, sources.items()),
     ):
         if text:
-            yield Line(plain(text))
+            yield Line(text)
     needy = [r for r in found.records if r.needs]
     if needy:
         claims = sum(r.not_entailed for r in needy)
         reason = needy[0].needs.partition(": ")[2]
-        yield Line(plain(f"{claims:,} open {plural('claim', claims)} could not be run: {reason}"), "yellow")
+        yield Line(f"{claims:,} open {plural('claim', claims)} could not be run: {reason}", "yellow")
     for r in found.lost[:_SHOWN]:
-        yield Line(plain(f"no result for {r.source} on {r.model}: {r.failure}"), "yellow")
+        yield Line(f"no result for {r.source} on {r.model}: {r.failure}", "yellow")
     if len(found.lost) > _SHOWN:
         yield Line(f"no result for {len(found.lost) - _SHOWN:,} more pairs", "yellow")
 

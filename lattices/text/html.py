@@ -35,11 +35,6 @@ def paragraph(content: object) -> str:
     return f"<p>{text(content, 4 * MAX_CELL)}</p>" if content else ""
 
 
-def code(content: object) -> str:
-    """A line of code."""
-    return f"<p><code>{text(content, 4 * MAX_CELL)}</code></p>"
-
-
 def table(title: str, rows: Iterable[Sequence[object]], head: Sequence[str] = ()) -> str:
     """A table, empty without rows. The first of several columns names the rows; a long table is folded."""
     found = list(rows)
@@ -52,7 +47,7 @@ def table(title: str, rows: Iterable[Sequence[object]], head: Sequence[str] = ()
     is_long = len(found) > OPEN_ROWS
     caption = f"<caption>{text(title)}</caption>" if title and not is_long else ""
     whole = f"<table>{caption}{top}<tbody>{''.join(lines)}</tbody></table>{more}"
-    return folded(f"{title}: {len(found):,}", whole) if is_long else whole
+    return folded(f"{title or 'rows'}: {len(found):,}", whole) if is_long else whole
 
 
 def _row(cells: Sequence[object]) -> str:

@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from absint.lattices.text.documents import Document, Head
 from absint.lattices.text.forms import Key
-
-if TYPE_CHECKING:
-    from absint.solution.analysed import Analysed
+from absint.solution.analysed import Analysed
 
 
 def about(analysed: Analysed) -> Head:
@@ -24,5 +22,3 @@ ERROR: Final = Document[Exception](
     head=("model",),
     defines=False,
 )
-
-__all__ = ["ERROR", "Head", "about"]
