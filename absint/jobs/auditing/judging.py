@@ -5,9 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from time import perf_counter
 from typing import TYPE_CHECKING, Final
-from weakref import WeakKeyDictionary
 
-from absint.jobs.auditing.audit import Audit, Judged
+from absint.jobs.auditing.audit import Audit, Claims, Judged
 from absint.jobs.auditing.claims import read_claims
 from absint.jobs.auditing.runs import Feeds, Runs
 from absint.lattices.limits import RLIMIT, Limits
@@ -16,7 +15,6 @@ from absint.questions.claims import judging
 from absint.questions.claims.claims import Advance, Effort, Judgement, Place, Sizes
 
 if TYPE_CHECKING:
-    from absint.jobs.auditing.audit import Claims
     from absint.result import Result
 
 SECONDS: Final = 120.0
@@ -24,8 +22,6 @@ SECONDS: Final = 120.0
 
 BUDGET: Final = 60.0
 """Seconds that the solver may take for one source."""
-
-_RUNS: WeakKeyDictionary[Result, Runs] = WeakKeyDictionary()
 
 
 def judge(
@@ -48,13 +44,13 @@ def judge(
     """
     start = perf_counter()
     reading = read_claims(result, claims)
-    trials = _RUNS.setdefault(result, Runs(result)) if confirm else None
+    trials = result.once(Runs) if confirm else None
     open_ = [claim for claim in reading.claims if claim.relation is not TRUE]
     if trials is not None and open_ and result.can_run:
         trials.deadline = start + seconds / 2  # the rest is for proofs
         trials.inner = any(claim.shape.value not in result.operands for claim in open_)
         trials.given(sizes, runs)
-    effort = Effort(Limits(min(budget, seconds), rlimit), trials, start + seconds, advance)
+    effort = Effort(Limits(min(budget, seconds), rlimit), start + seconds, trials, advance)
     findings, calls = judging.judge(result, reading.claims, effort)
     judged = tuple(Judged(claim.places, str(claim), *findings[claim]) for claim in reading.claims)
     false = {found.places[0] for found in judged if found.judgement is Judgement.REFUTED}

@@ -30,7 +30,7 @@ from absint.runs.worker import kept, one_line
 from absint.solver.constraints import meets
 
 if TYPE_CHECKING:
-    from absint.result import Result
+    from absint.solution.analysed import Analysed
 
 Feeds = Mapping[str, object]
 Reply = dict[str, list[tuple[int, ...]]] | str
@@ -54,7 +54,7 @@ _BOOL: Final = 9
 class Runs:
     """The runs of one model, in the order in which they were made."""
 
-    def __init__(self, result: Result, seconds: float = SECONDS) -> None:
+    def __init__(self, result: Analysed, seconds: float = SECONDS) -> None:
         self._result = result
         self._seconds = seconds
         self._every = True

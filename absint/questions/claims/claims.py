@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from enum import Enum
-from math import inf
-from types import MappingProxyType
 from typing import Final, Protocol
 
 from absint.lattices.limits import Limits
@@ -104,7 +102,7 @@ class Claim:
     """The claimed size in the words of the source."""
     stated: Expr
     """It, over input symbols and the names in `refers`."""
-    refers: Mapping[str, ClaimedDim] = MappingProxyType({})
+    refers: Mapping[str, ClaimedDim]
     """The dims that define names."""
 
     @property
@@ -225,9 +223,9 @@ class Effort(NamedTuple):
 
     limits: Limits
     """Of the solver, for all claims."""
-    trials: Trials | None = None
-    end: float = inf
+    end: float
     """The time, on the clock of `perf_counter`, after which no proof begins."""
+    trials: Trials | None = None
     advance: Advance | None = None
 
 

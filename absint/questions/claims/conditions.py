@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
 
-from absint.lattices.contents import Element
 from absint.lattices.logic.relation import FALSE, TRUE, Relation, conjunction, ge
 from absint.lattices.terms.expr import Dim, Expr, Symbol, const
 from absint.lattices.terms.normal import sole_atom
@@ -107,7 +106,7 @@ def _told(symbols: BodySymbols, head: Value, value: Value) -> Iterator[tuple[Sym
         yield from _pairs(symbols, zip(mine.elements, other.elements, strict=True))
 
 
-def _pairs(symbols: BodySymbols, pairs: Iterator[tuple[Element, Element]]) -> Iterator[tuple[Symbol, Dim]]:
+def _pairs(symbols: BodySymbols, pairs: Iterator[tuple[object, object]]) -> Iterator[tuple[Symbol, Dim]]:
     for mine, other in pairs:
         if isinstance(mine, Expr) and isinstance(other, Expr):
             atom = sole_atom(mine)

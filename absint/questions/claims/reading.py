@@ -176,7 +176,7 @@ class Reader:
             return relation is not TRUE or (proved and shape.computed)
 
         ranks = ((shape, const(len(shape.stated))) for shape in shapes if is_kept(shape, shape.rank))
-        found = [Claim(shape, None, shape.rank, rank, rank) for shape, rank in ranks]
+        found = [Claim(shape, None, shape.rank, rank, rank, {}) for shape, rank in ranks]
         relations: dict[tuple[Dim, Dim], Relation] = {}
         over_inputs: dict[Expr, Dim] = {}
         dims = [dim for shape in shapes for dim in self._dims(shape) if proved or dim.stated is not dim.known]
