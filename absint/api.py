@@ -9,7 +9,6 @@ from functools import partial
 from typing import TYPE_CHECKING, Literal
 
 from absint.errors import UsageError
-from absint.lattices.logic.relation import Relation
 from absint.lattices.records import NamedTuple
 from absint.lattices.shape import Shape
 from absint.lattices.unify import SOUND, UnificationPolicy
@@ -21,11 +20,10 @@ from absint.program.rules.lookup import Lookup
 from absint.result import Result
 from absint.shapes.analysis import Trace
 from absint.shapes.assumptions import Assumption, facts_of, read_assumptions
-from absint.shapes.inputs import Inputs, read_inputs
+from absint.shapes.inputs import read_inputs
 from absint.shapes.memo.gc_pause import uncollected
 from absint.shapes.policies import policy_of, run_policy
 from absint.shapes.refinement import run_rounds
-from absint.shapes.rounds import Rounds
 from absint.shapes.sizes import Sizes
 from absint.shapes.sizes import given as given_sizes
 from absint.transfer.families import shipped
@@ -38,7 +36,6 @@ if TYPE_CHECKING:
     from absint.analyses.participant import Participant
     from absint.jobs.dynamizing.dynamize import Dynamized
     from absint.questions.claims.trust import Trust
-    from absint.shapes.advised import Companions
     from absint.shapes.timings import Timings
 
 Refine = bool | Literal["smt"]
@@ -223,14 +220,12 @@ def _analysed(
             )
         else:
             rounds = run_policy(lowered, facts, policy, memoise=memoise, trace=trace)
-    result = _result(loaded, lowered, inputs, rounds, assumptions, companions)
+    result = Result(loaded, lowered, inputs, rounds, assumptions)
+    result.companions = companions
     if (options.refine == "smt" or rounds.choices) and not rounds.conflict and not given.reached:
         from absint.questions.proofs.smt_refinement import settle, settle_choices
 
-        more = settle(result) if options.refine == "smt" else settle_choices(result)
-        if more:
-            rounds = Rounds((*rounds.rounds, *more))
-            result = _result(loaded, lowered, inputs, rounds, assumptions, companions)
+        result = result.continued(settle(result) if options.refine == "smt" else settle_choices(result))
     kept = {name: size for name, size in (bind or {}).items() if name in shapes}
     result.analyze = partial(_variant, options=options, shapes=kept)
     if options.trust:
@@ -257,19 +252,6 @@ def _stated_shapes(
         if shapes.setdefault(name, shape) is not shape:
             raise UsageError(f"input {name!r} is stated to have shape {shapes[name]}, and to have shape {shape}")
     return shapes, others
-
-
-def _result(
-    loaded: Loaded,
-    lowered: Lowered,
-    inputs: Inputs,
-    rounds: Rounds,
-    assumptions: Sequence[Relation],
-    companions: Companions | None,
-) -> Result:
-    result = Result(loaded, lowered, inputs, rounds, assumptions)
-    result.companions = companions
-    return result
 
 
 def dynamize(

@@ -28,7 +28,6 @@ from absint.diagnostics import Severity
 from absint.errors import UsageError
 from absint.jobs import auditing
 from absint.jobs.auditing import Audit, Claims, Judgement, judge
-from absint.jobs.auditing.judging import Advance
 from absint.jobs.auditing.peers import TOOLS, is_installed
 from absint.lattices.limits import RLIMIT
 from absint.program.overridable import CODE as OVERRIDABLE
@@ -150,7 +149,7 @@ def _sources(
 
 
 @contextmanager
-def _progress(source: str) -> Iterator[Advance]:
+def _progress(source: str) -> Iterator[Callable[[int, int], None]]:
     with status(f"asking {source}") as say:
         yield lambda done, total: say(f"judging {source}: {done:,} of {total:,}")
 

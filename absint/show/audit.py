@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from itertools import groupby
 from typing import Final
 
-from absint.jobs.auditing.audit import Audit, Judged, Judgement
+from absint.jobs.auditing import Audit, Judged, Judgement
 from absint.lattices.text.documents import Document
 from absint.lattices.text.escapes import format_sizes
 from absint.lattices.text.forms import SECONDS, Key, Object, keys_of, many, tally

@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from hashlib import sha256
 from typing import TYPE_CHECKING, Final, NamedTuple
 
-from absint.jobs.auditing.audit import Audit, Judged, Judgement, Place
+from absint.jobs.auditing import Audit, Judged, Judgement, Place
 from absint.lattices.text.escapes import Json, format_sizes
 from absint.show.sarif import driver, in_file, log, uri_of
 

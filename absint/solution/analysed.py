@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from functools import cached_property
-from typing import TYPE_CHECKING, Final, TypeVar, cast
+from typing import TYPE_CHECKING, Final, Self, TypeVar, cast
 
 from absint.errors import UsageError
 from absint.lattices.logic.relation import TRUE, Relation
@@ -81,6 +81,15 @@ class Analysed:
         if found is _MISSING:
             found = self._made[make] = make(self)
         return cast("T", found)
+
+    def continued(self, rounds: Sequence[Round]) -> Self:
+        """The analysis after further rounds, which leave no choice open."""
+        if not rounds:
+            return self
+        every = self.rounds._replace(rounds=(*self.rounds.rounds, *rounds), choices=())
+        found = type(self)(self.loaded, self.lowered, self.declared_inputs, every, self.assumptions)
+        found.companions = self.companions
+        return found
 
     def again(self, loaded: Loaded, sizes: Mapping[str, int]) -> Analysed:
         """A variant of the model, analysed in the same way, with symbols bound to sizes.

@@ -3,19 +3,20 @@
 audit     what a source claims, and the outcome
 sources   the claims of the author and of an analysis; bodies finds all graphs of a model
 peers     the claims of other tools, each in a process of its own (peer_process)
-claims    claims as relations between dims
-runs      runs of the model and the shapes that they show (run_process); sampling chooses their sizes
+claims    claims about the values that the analysis knows
+runs      runs of the model and the shapes that they show (run_process)
 roots     the first node from which a false claim comes
-judging   proved, refuted by a run, not entailed, unproved
+judging   the claims judged, with runs and the solver
 """
 
 from __future__ import annotations
 
-from absint.jobs.auditing.audit import Audit, Claims, Judged, Judgement, Place
+from absint.jobs.auditing.audit import Audit, Claims, Judged
 from absint.jobs.auditing.judging import judge
 from absint.jobs.auditing.peers import TOOLS, peer
 from absint.jobs.auditing.roots import roots
 from absint.jobs.auditing.sources import by_policy, by_result, declared
+from absint.questions.claims.claims import Judgement, Place
 
 __all__ = [
     "TOOLS", "Audit", "Claims", "Judged", "Judgement", "Place", "by_policy", "by_result", "declared", "judge", "peer",

@@ -4,14 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from enum import Enum
 from functools import cached_property
-from typing import NamedTuple
 
 from absint.lattices.text.escapes import excerpt
-
-Stated = int | str | None
-"""A size, a text, or nothing."""
+from absint.questions.claims.claims import Judgement, Place, Stated
 
 
 @dataclass(frozen=True)
@@ -26,30 +22,6 @@ class Claims:
     seconds: float = 0.0
     anonymous: frozenset[str] = frozenset()
     """Names that the source invented, as far as it reports them."""
-
-
-class Judgement(Enum):
-    """The verdict on a claim."""
-
-    PROVED = "proved"
-    """It holds in every run that succeeds."""
-    REFUTED = "refuted"
-    """A run shows that it is false; or, where none can be made at these sizes, the analysis at them does, and complete
-    rules promise a run."""
-    NOT_ENTAILED = "not entailed"
-    """Nothing known rules out that it is false, but no run has shown it."""
-    UNPROVED = "unproved"
-    """It was not decided."""
-
-
-class Place(NamedTuple):
-    """An axis of a value; without an axis, the value itself."""
-
-    value: str
-    axis: int | None = None
-
-    def __str__(self) -> str:
-        return self.value if self.axis is None else f"{self.value}[{self.axis}]"
 
 
 @dataclass(frozen=True, slots=True)

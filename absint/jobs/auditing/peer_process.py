@@ -16,8 +16,8 @@ from tempfile import TemporaryDirectory
 from time import perf_counter
 from typing import TYPE_CHECKING, Final
 
-from absint.jobs.auditing.audit import Stated
 from absint.jobs.auditing.sources import shapes_in
+from absint.questions.claims.claims import Stated
 
 if TYPE_CHECKING:
     from onnx import ModelProto

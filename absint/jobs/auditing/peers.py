@@ -13,10 +13,11 @@ from time import perf_counter
 from typing import TYPE_CHECKING, Final, cast
 
 from absint.errors import UsageError
-from absint.jobs.auditing.audit import Claims, Stated
+from absint.jobs.auditing.audit import Claims
 from absint.jobs.auditing.bodies import bodies
-from absint.jobs.auditing.claims import names_in
 from absint.jobs.auditing.sources import texts_in
+from absint.questions.claims.claims import Stated
+from absint.questions.claims.reading import names_in
 from absint.runs.process import ProcessError
 from absint.runs.worker import Worker, ask_once, one_line
 

@@ -11,12 +11,13 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Final
 
-from absint.jobs.auditing.audit import Judged, Judgement
+from absint.jobs.auditing.audit import Judged
 from absint.jobs.auditing.claims import operands_of
 from absint.lattices.dtype import DType
 from absint.lattices.value import Tensor
 from absint.program.nodes import Node
 from absint.program.steps import Operand
+from absint.questions.claims.claims import Judgement
 
 if TYPE_CHECKING:
     from absint.result import Result

@@ -11,24 +11,26 @@ from collections.abc import Iterator, Mapping, Sequence
 from importlib.util import find_spec
 from math import inf, prod
 from time import perf_counter
-from typing import TYPE_CHECKING, Final, NamedTuple, cast
+from typing import TYPE_CHECKING, Final, cast
 
 from onnx import FunctionProto
 
 from absint.errors import AbsintError
 from absint.jobs.auditing.bodies import bodies
 from absint.jobs.auditing.run_process import MARK
-from absint.lattices.terms.expr import Expr
+from absint.lattices.terms.expr import Expr, Symbol
+from absint.lattices.terms.normal import sole_atom
+from absint.lattices.value import Tensor
+from absint.questions.claims.claims import Observed
 from absint.runs.allowance import explained
 from absint.runs.handed import Handed
 from absint.runs.process import ProcessError
 from absint.runs.run import Kind, RunError, feeds_for, in_one_line, with_outputs
 from absint.runs.worker import kept, one_line
+from absint.solver.constraints import meets
 
 if TYPE_CHECKING:
-    from absint.jobs.auditing.audit import Place
-    from absint.jobs.auditing.claims import Claim
-    from absint.result import Result
+    from absint.solution.analysed import Analysed
 
 Feeds = Mapping[str, object]
 Reply = dict[str, list[tuple[int, ...]]] | str
@@ -42,58 +44,6 @@ MAX_ELEMENTS: Final = 1 << 22
 _KINDS: Final[tuple[Kind, ...]] = ("random", "zeros", "ones")
 
 
-class Observed(NamedTuple):
-    """The shapes of one run."""
-
-    sizes: Mapping[str, int]
-    """Of the symbols of the inputs."""
-    shapes: Mapping[str, Sequence[tuple[int, ...]]]
-    """Of every value, each time that it was computed."""
-
-    def contradicts(self, claim: Claim) -> str:
-        """The contradiction between run and claim, in words; empty if there is none."""
-        for visit, shape in enumerate(self.shapes.get(claim.place.value, ())):
-            if claim.place.axis is None:
-                if len(shape) != claim.stated.const:
-                    return f"{claim.place} has shape {list(shape)}"
-                continue
-            if claim.place.axis >= len(shape):
-                return f"{claim.place.value} has shape {list(shape)}"
-            binding = self._binding(claim, visit)
-            stated = None if binding is None else claim.stated.at(binding)
-            if stated is not None and shape[claim.place.axis] != stated:
-                return f"{claim.place} is {shape[claim.place.axis]}, not {stated}"
-        return ""
-
-    def agrees(self, other: Observed) -> bool:
-        """Two runs show the same shapes of the values that both computed once."""
-        return all(
-            shapes == other.shapes.get(name, shapes)
-            for name, shapes in self.shapes.items()
-            if len(shapes) == 1 and len(other.shapes.get(name, shapes)) == 1
-        )
-
-    def _binding(self, claim: Claim, visit: int) -> Mapping[str, int] | None:
-        """The sizes of the places in a claim; None if one of them has several."""
-        if not claim.refers:
-            return self.sizes
-        found = dict(self.sizes)
-        for name, place in claim.refers.items():
-            size = self._size(place, claim.place, visit)
-            if size is None:
-                return None
-            found[name] = size
-        return found
-
-    def _size(self, place: Place, seen_from: Place, visit: int) -> int | None:
-        shapes = self.shapes.get(place.value, ())
-        beside = self.shapes[seen_from.value]
-        if len(shapes) == len(beside):
-            shapes = shapes[visit : visit + 1]  # of the same visit, where both are computed in each
-        sizes = {shape[place.axis] for shape in shapes if place.axis is not None and place.axis < len(shape)}
-        return sizes.pop() if len(sizes) == 1 else None
-
-
 NOT_INSTALLED: Final = "onnxruntime is not installed: pip install 'absint[run]'"
 _RUN: Final = "absint.jobs.auditing.run_process:run"
 _FROM_ONNXRUNTIME: Final = "[ONNXRuntimeError]"
@@ -104,7 +54,7 @@ _BOOL: Final = 9
 class Runs:
     """The runs of one model, in the order in which they were made."""
 
-    def __init__(self, result: Result, seconds: float = SECONDS) -> None:
+    def __init__(self, result: Analysed, seconds: float = SECONDS) -> None:
         self._result = result
         self._seconds = seconds
         self._every = True
@@ -115,6 +65,8 @@ class Runs:
         """One line if onnxruntime is not installed."""
         self.deadline = inf
         """The time, on the clock of `perf_counter`, after which there are no more runs."""
+        self.inner = False
+        """Bodies are observed too."""
         self.observed: list[Observed] = []
 
     @property
@@ -140,25 +92,52 @@ class Runs:
         """There was a run at these sizes."""
         return _key(sizes) in self._tried
 
-    def at(self, bindings: Sequence[Mapping[str, int]], *, inner: bool = False) -> list[Observed]:
-        """Run at those of these sizes that are new, on random data, zeros and ones; what the runs showed.
+    def given(self, sizes: Sequence[Mapping[str, int]], feeds: Sequence[Feeds]) -> None:
+        """Run on feeds, and at sizes, that are known to be good, unless the declarations rule them out."""
+        found = [(self._sizes_in(one), one) for one in feeds]
+        self.run([(at, one) for at, one in found if at is not None])
+        self.at([at for at in sizes if self._is_legal(at)])
 
-        With `inner`, bodies are observed too.
-        """
+    def _is_legal(self, sizes: Mapping[str, int]) -> bool:
+        """Sizes are given for all input symbols, and meet the declarations and assumptions."""
+        result = self._result
+        assumed = (relation for relation in result.assumptions if relation.free_symbols <= sizes.keys())
+        return sizes.keys() == set(result.symbols) and meets([*result.declared_premises, *assumed], sizes)
+
+    def _sizes_in(self, feeds: Feeds) -> Mapping[str, int] | None:
+        """The sizes of the symbols that feeds show; None if they do not show all, or are not as declared."""
+        found: dict[str, int] = {}
+        shown = [(dim, size) for dim, size in self._shown(feeds) if isinstance(dim, Expr)]
+        for dim, size in shown:
+            if isinstance(atom := sole_atom(dim), Symbol):
+                found.setdefault(atom.name, size)
+        if not self._is_legal(found) or any(dim.evaluate(found) != size for dim, size in shown):
+            return None
+        return found
+
+    def _shown(self, feeds: Feeds) -> Iterator[tuple[object, int]]:
+        for name, array in feeds.items():
+            value = self._result.values.get(name)
+            shape: Sequence[int] = getattr(array, "shape", ())
+            if isinstance(value, Tensor) and value.shape.rank == len(shape):
+                yield from zip(value.shape.dims, shape, strict=True)
+
+    def at(self, bindings: Sequence[Mapping[str, int]]) -> list[Observed]:
+        """Run at those of these sizes that are new, on random data, zeros and ones; what the runs showed."""
         attempts: list[tuple[Mapping[str, int], Feeds]] = []
         for sizes in bindings:
             if not self.tried(sizes):
                 self._tried[_key(sizes)] = ""
                 attempts += [(sizes, feeds) for feeds in self._feeds(sizes)]
-        return self.run(attempts, inner=inner)
+        return self.run(attempts)
 
-    def run(self, attempts: Sequence[tuple[Mapping[str, int], Feeds]], *, inner: bool = False) -> list[Observed]:
+    def run(self, attempts: Sequence[tuple[Mapping[str, int], Feeds]]) -> list[Observed]:
         """Run on these feeds; what successful runs showed."""
         if not attempts:
             return []
         found = self._observed(attempts, reference=False)
         alone = not any(found) and self._is_without_kernel()
-        if (inner or alone) and self._by_reference:
+        if (self.inner or alone) and self._by_reference:
             more = self._observed(attempts, reference=True)
             if alone:
                 found += [run for run in more if run is not None and self._is_known(run)]

@@ -6,11 +6,12 @@ from collections.abc import Iterable, Iterator, Sequence
 from time import perf_counter
 from typing import TYPE_CHECKING
 
-from absint.jobs.auditing.audit import Claims, Stated
+from absint.jobs.auditing.audit import Claims
 from absint.jobs.auditing.bodies import bodies
 from absint.jobs.copies.type_writer import Writer
 from absint.lattices.value import Tensor
-from absint.questions.claims.reading import stated_dim
+from absint.questions.claims.claims import Stated
+from absint.questions.claims.reading import names_in, stated_dim
 from absint.shapes.assumptions import Assumption
 
 if TYPE_CHECKING:
@@ -83,8 +84,6 @@ def _computed(result: Result) -> Iterator[tuple[str, tuple[int, int]]]:
 
 def _invented(result: Result, shapes: Iterable[tuple[Stated, ...] | None]) -> frozenset[str]:
     """The names in the shapes that are no symbols of the inputs."""
-    from absint.jobs.auditing.claims import names_in
-
     texts = {stated for shape in shapes for stated in shape or () if isinstance(stated, str)}
     return frozenset(name for text in texts for name in names_in(text, result.symbols)) - set(result.symbols)
 

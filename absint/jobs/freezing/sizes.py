@@ -29,7 +29,6 @@ from absint.questions.sizes.outcomes import Failure, Outcome
 from absint.shapes.assumptions import facts_of
 from absint.shapes.inputs import Inputs, read_inputs
 from absint.shapes.refinement import run_rounds
-from absint.shapes.rounds import Rounds
 from absint.shapes.sizes import Sizes
 from absint.shapes.sizes import given as given_sizes
 from absint.solution.analysed import Analysed
@@ -239,10 +238,7 @@ def _solved(
 ) -> Analysed:
     rounds = run_rounds(lowered, facts, tuple(inputs.parameters), memoise=True, trace=None, refine=True)
     found = Analysed(loaded, lowered, inputs, rounds, assumptions)
-    more = settle_choices(found) if rounds.choices and not rounds.conflict else ()
-    if not more:
-        return found
-    return Analysed(loaded, lowered, inputs, Rounds((*rounds.rounds, *more)), assumptions)
+    return found.continued(settle_choices(found)) if rounds.choices and not rounds.conflict else found
 
 
 def _check_bound(analysed: Analysed, bound: Analysed, sizes: Mapping[str, int]) -> None:

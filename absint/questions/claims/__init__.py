@@ -2,8 +2,10 @@
 
 diagnostics    all diagnostics of an analysis
 findings       false declarations, each with sizes at which it is false
-names          what the names in claimed dims stand for
-claims         a declared dim as a relation between inferred dims; reading groups equal declarations
-trips          what a loop carries in its first two iterations
+claims         what a claim is, what may be used to judge it, and the verdict
+reading        declarations, equal ones together; claims of any source as relations between inferred dims
+judging        the verdicts: by facts and legal sizes (conditions), as far as the effort goes by proving
+conditions     where a claim is made: in which graph, and which trip of a loop
+proving        claims judged by runs of the model, at sizes that tell them apart, and by the solver
 trust          declared shapes as premises, on request
 """

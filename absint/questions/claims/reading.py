@@ -1,21 +1,33 @@
-"""Distinct declarations of a model, with the values that they describe."""
+"""Reading claims: distinct declarations of a model, and the claims of any source as relations over inferred dims.
+
+A size, or an expression over input symbols and defined names, claims that the dim equals it. Any other name stands for
+one size within its graph (ONNX IR, "Static tensor shapes"); each body and each call of a function is a graph of its
+own. The first place of a name, inputs and initialisers before others, defines it, and every other place claims to equal
+the first. Where an expression has names without a place of their own, the first place of the same expression defines
+it.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from typing import TYPE_CHECKING, NamedTuple
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence, Set
+from functools import cached_property, lru_cache
+from typing import TYPE_CHECKING
 
+from absint.lattices.logic.relation import FALSE, TRUE, UNKNOWN_RELATION, Relation, eq
+from absint.lattices.records import NamedTuple
+from absint.lattices.terms.expr import UNKNOWN_SIZE, Dim, Expr, const, symbol
+from absint.lattices.terms.substitution import substitute, substitute_names
+from absint.lattices.text.dim_params import read_dim_param
 from absint.lattices.value import BOTTOM, TOP, AnyTensor, OptionalOf, SequenceOf, Value
 from absint.model.declared_types import FIELDS, dim_text
 from absint.program.declarations import Declaration, declarations
 from absint.program.steps import LoopBody, Operand
+from absint.questions.claims.claims import WHOLE, Claim, ClaimedDim, ClaimedShape, Stated
+from absint.questions.proofs.symbols import Symbols
+from absint.solution.analysed import Analysed
 
 if TYPE_CHECKING:
     from absint.model.messages import DimMessage, TypeMessage
-    from absint.solution.analysed import Analysed
-
-Stated = int | str | None
-"""A declared dim: a size, a text, or nothing."""
 
 
 class Dims(NamedTuple):
@@ -110,3 +122,104 @@ def stated_dim(proto: DimMessage) -> Stated:
     if kind == "dim_value":
         return int(proto.dim_value) if proto.dim_value >= 0 else None
     return dim_text(proto) or None if kind == "dim_param" else None
+
+
+# What shapes claim
+
+
+def names_in(text: str, names: Collection[str]) -> frozenset[str]:
+    """The names in a text, where `names` stand alone elsewhere."""
+    return _names(text, frozenset(names))
+
+
+@lru_cache(maxsize=1 << 14)
+def _names(text: str, names: frozenset[str]) -> frozenset[str]:
+    found = read_dim_param(text, names).dim
+    return found.free_symbols if isinstance(found, Expr) else frozenset({text})
+
+
+def held(value: Value, rank: int) -> tuple[Sequence[Dim] | None, Relation]:
+    """The inferred dims that a shape of this rank is about, and whether the rank is true."""
+    if value is BOTTOM or (isinstance(value, AnyTensor) and value.shape.is_bottom):
+        return None, TRUE
+    if not isinstance(value, AnyTensor) or value.shape.rank is None:
+        return (UNKNOWN_SIZE,) * rank, UNKNOWN_RELATION
+    return (value.shape.dims, TRUE) if value.shape.rank == rank else (None, FALSE)
+
+
+class Reader:
+    """Reads the claims of sources about one model."""
+
+    def __init__(self, analysed: Analysed) -> None:
+        self._analysed = analysed
+        self._texts: dict[str, Expr | None] = {}
+
+    @cached_property
+    def _inputs(self) -> Mapping[str, Dim]:
+        found = Symbols(self._analysed, self._analysed.base.states)
+        return {name: found[name] for name in self._analysed.symbols}
+
+    def expression(self, stated: Stated) -> Expr | None:
+        """What a stated dim denotes; None for nothing, and for a text without a form."""
+        if not isinstance(stated, str):
+            return None if stated is None else const(stated)
+        if stated not in self._texts:
+            dim: Dim = read_dim_param(stated, self._inputs).dim
+            dim = substitute(dim, self._analysed.lowered.definitions) if isinstance(dim, Expr) else dim
+            self._texts[stated] = dim if isinstance(dim, Expr) else None
+        return self._texts[stated]
+
+    def read(self, shapes: Sequence[ClaimedShape], *, proved: bool = False) -> list[Claim]:
+        """What the shapes claim: ranks first. With `proved` also what is trivially true of values that are computed."""
+
+        def is_kept(shape: ClaimedShape, relation: Relation) -> bool:
+            return relation is not TRUE or (proved and shape.computed)
+
+        ranks = ((shape, const(len(shape.stated))) for shape in shapes if is_kept(shape, shape.rank))
+        found = [Claim(shape, None, shape.rank, rank, rank, {}) for shape, rank in ranks]
+        relations: dict[tuple[Dim, Dim], Relation] = {}
+        over_inputs: dict[Expr, Dim] = {}
+        dims = [dim for shape in shapes for dim in self._dims(shape) if proved or dim.stated is not dim.known]
+        for dim, stated, others in resolved(dims, self._inputs.keys()):
+            value: Dim | None = stated if stated is dim.known else over_inputs.get(stated)
+            if others or value is None:
+                names = {**self._inputs, **{name: other.known for name, other in others.items()}}
+                value = substitute_names(stated, names)
+                if not others:
+                    over_inputs[stated] = value
+            relation = relations.get((dim.known, value))
+            if relation is None:
+                relation = relations[dim.known, value] = eq(dim.known, value)
+            if is_kept(dim.shape, relation):
+                found.append(Claim(dim.shape, dim.axis, relation, dim.stated, stated, others))
+        return found
+
+    def _dims(self, shape: ClaimedShape) -> Iterator[ClaimedDim]:
+        for axis, stated in enumerate(shape.stated if shape.known is not None else ()):
+            expr = self.expression(stated)
+            if expr is not None:
+                yield ClaimedDim(shape, axis, expr)
+
+
+def resolved(
+    dims: Iterable[ClaimedDim], inputs: Set[str]
+) -> Iterator[tuple[ClaimedDim, Expr, Mapping[str, ClaimedDim]]]:
+    """Each dim with the expression that it claims to equal, and the dims that define the names in it.
+
+    A dim that defines its own name claims nothing, and is left out.
+    """
+    first: dict[tuple[str, Expr], ClaimedDim] = {}
+    for dim in sorted(dims, key=lambda d: d.shape.computed):
+        if not dim.stated.free_symbols <= inputs:
+            first.setdefault((dim.shape.path, dim.stated), dim)
+    for dim in dims:
+        stated, path = dim.stated, dim.shape.path
+        names = stated.free_symbols - inputs
+        if not names:
+            yield dim, stated, {}
+            continue
+        others = {name: first[at] for name in sorted(names) if (at := (path, symbol(name))) in first}
+        if len(others) < len(names):
+            stated, others = symbol(WHOLE), {WHOLE: first[path, stated]}
+        if not any(other is dim for other in others.values()):
+            yield dim, stated, others

@@ -7,8 +7,7 @@ from it, names what it rests on.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
-from collections.abc import Set as AbstractSet
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Final
 
 from absint.errors import ModelError, UsageError
@@ -79,7 +78,7 @@ def check_trust(analysed: Analysed) -> None:
     _refuse_false(analysed, places, "it cannot be taken on trust together with the others")
 
 
-def _refuse_false(analysed: Analysed, places: AbstractSet[str], verdict: str) -> None:
+def _refuse_false(analysed: Analysed, places: Collection[str], verdict: str) -> None:
     for false in false_declarations(analysed):
         if false.where in places:
             raise UsageError(f"{false.where}: {false.message}: {verdict}")

@@ -56,10 +56,16 @@ class Condition(NamedTuple):
 
     relation: Relation
     guard: Relation = TRUE
+    when: str = ""
+    """The part of a run that it is about, in words; empty for all of it."""
 
     def is_false_at(self, sizes: Sizes) -> bool:
         """It is false for all data, and the path may be taken."""
         return _truth(self.relation, sizes) is NO and _truth(self.guard, sizes) is not NO
+
+    def breaks(self, sizes: Sizes) -> bool:
+        """No run at these sizes meets it: the path is taken, whatever the data."""
+        return self.is_false_at(sizes) and _truth(self.guard, sizes) is YES
 
 
 class LegalSizes:

@@ -12,9 +12,10 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final, Literal
 
 from absint.jobs.auditing import Claims
-from absint.jobs.auditing.claims import Claim, read_claims
+from absint.jobs.auditing.claims import read_claims
 from absint.lattices.logic.relation import FALSE, TRUE, UNKNOWN_RELATION, Relation, negation
 from absint.lattices.terms.expr import Dim, Symbol, expr_of
+from absint.questions.claims.claims import Claim
 from absint.questions.proofs.provers import prover as prover_of
 from absint.research.study.tasks import Task, analysed, claims_of
 from absint.runs.pool import Job, Json
@@ -68,7 +69,7 @@ def perform(job: Job) -> Json:
 
 
 def _claims(result: Result, claims: Claims) -> Iterable[Claim]:
-    return (claim for claim in read_claims(result, claims).claims if claim.place.axis is not None)
+    return (claim for claim in read_claims(result, claims).claims if claim.axis is not None)
 
 
 def collected(result: Result, claims: Iterable[Claim]) -> tuple[list[Json], dict[str, Json]]:

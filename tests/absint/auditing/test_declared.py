@@ -9,6 +9,7 @@ import absint
 from absint.errors import UsageError
 from absint.jobs.auditing import Judgement, by_policy, by_result, declared, judge
 from absint.jobs.auditing.bodies import bodies
+from absint.model.definitions import write_definitions
 from tests.absint.auditing.models import LIE, SUM, model
 
 BRANCHES = """(bool c, float[N] x) => (float[n] y) {y = If(c)
@@ -63,6 +64,14 @@ def test_false_declarations_are_refuted_by_a_run(text: str, refuted: list[str]) 
     found = judge(result, declared(result.model))
     assert [item.relation for item in found.of(Judgement.REFUTED)] == refuted
     assert all(item.confirmed for item in found.of(Judgement.REFUTED))
+
+
+def test_a_name_that_the_model_defines_stands_for_its_text() -> None:
+    proto = model('(float[N] x, float[M] y) => (float["_d"] z, float["_d"] w) {z = Concat<axis=0>(x, y) w = Relu(z)}')
+    write_definitions(proto, {"_d": "N + M"})
+    result = absint.analyze(proto)
+    proved = [item.relation for item in judge(result, declared(result.model)).of(Judgement.PROVED)]
+    assert proved == ["rank(z) == 1", "rank(w) == 1", "z[0] == M + N", "w[0] == M + N"]
 
 
 def test_a_function_is_judged_at_each_call() -> None:

@@ -7,10 +7,12 @@ import pytest
 
 import absint
 from absint.jobs.auditing import Audit, Claims, Judgement, Place, declared, judge
-from absint.jobs.auditing.audit import Stated
 from absint.jobs.auditing.runs import Runs
+from absint.questions.claims.claims import Stated
+from absint.questions.claims.findings import false_declarations
 from absint.runs.process import ProcessError
 from tests.absint.auditing.models import LIE, SUM, model
+from tests.absint.declared.test_false import BRANCH, GROWING, SCAN, TWICE
 
 PROVED, REFUTED = Judgement.PROVED, Judgement.REFUTED
 NOT_ENTAILED, UNPROVED = Judgement.NOT_ENTAILED, Judgement.UNPROVED
@@ -138,6 +140,33 @@ def test_data_that_decide_are_no_proof(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(Runs, "run", lambda *_, **__: [])
     (item,) = judged(COUNTED, {"y": (None, "N")}).of(NOT_ENTAILED)
     assert item.because == ("it rests on data-dependent sizes",)
+
+
+@pytest.mark.parametrize(
+    ("text", "refuted"),
+    [
+        (SCAN, ["Scan#0/body/u[0] == 3", "Scan#0/body/w[0] == N"]),
+        (TWICE, ["Loop#1/body/v[0] == N"]),
+        (BRANCH, []),  # data decide which branch is taken,
+        (GROWING, []),  # and how often the body
+    ],
+)
+def test_a_body_is_refuted_by_proof_alone_where_sizes_decide_that_it_is_visited(
+    text: str, refuted: list[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(Runs, "run", lambda *_, **__: [])
+    result = absint.analyze(model(text))
+    found = judge(result, declared(result.model))
+    assert [item.relation for item in found.of(REFUTED)] == refuted
+    assert found.unconfirmed == len(refuted)
+
+
+@pytest.mark.parametrize("text", [SCAN, TWICE, BRANCH, GROWING, LIE])
+def test_an_audit_and_an_analysis_show_the_same_sizes(text: str) -> None:
+    result = absint.analyze(model(text))
+    told = {item.declaration.key: item.sizes for item in false_declarations(result)}
+    found = judge(result, declared(result.model)).of(REFUTED)
+    assert told == {item.places[0].value: item.counterexample for item in found}
 
 
 def test_known_sizes_and_feeds_are_run_first() -> None:

@@ -155,7 +155,9 @@ def test_each_visit_of_a_body_is_seen() -> None:
     text = """(float[N] x) => (y) {t = Constant<value_int = 2>() y = Loop(t, , x)
         <body = b (int64 i, bool c, float[K] v) => (bool d, float[L] w)
         {d = Identity(c) w = Concat<axis = 0>(v, v)}>}"""
-    found = runs_of(model(text)).at([{"N": 1}], inner=True)
+    runs = runs_of(model(text))
+    runs.inner = True
+    found = runs.at([{"N": 1}])
     seen = [run for run in found if "Loop#1/body/w" in run.shapes]
     assert seen[0].shapes["Loop#1/body/w"] == [(2,), (4,)]
     assert seen[0].shapes["y"] == [(4,)]

@@ -270,11 +270,11 @@ def test_neither_z3_nor_a_runtime_is_loaded() -> None:
 
 
 def test_equal_declarations_are_read_once(monkeypatch: pytest.MonkeyPatch) -> None:
-    from absint.questions.claims import claims
+    from absint.questions.claims import reading
 
     asked: list[object] = []
-    read = claims.eq
-    monkeypatch.setattr(claims, "eq", lambda a, b: asked.append((a, b)) or read(a, b))
+    read = reading.eq
+    monkeypatch.setattr(reading, "eq", lambda a, b: asked.append((a, b)) or read(a, b))
     nodes = " ".join(f"v{k + 1} = Relu(v{k})" for k in range(200))
     infos = ", ".join(f'float["N + M"] v{k}' for k in range(1, 200))
     text = f"(float[N] x, float[M] y) => (v200) <{infos}> {{v0 = Concat<axis = 0>(x, x, y) {nodes}}}"

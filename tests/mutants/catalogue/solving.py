@@ -259,9 +259,9 @@ MUTANTS: Final[tuple[Mutant, ...]] = (
     mutant(
         "declaration-names-of-two-graphs",
         "a name that two bodies declare stands for one size in both",
-        "absint.questions.claims.claims",
-        "return self.group.members[0].path",
-        "return ''",
+        "absint.questions.claims.reading",
+        "first.setdefault((dim.shape.path, dim.stated), dim)",
+        "first.setdefault(('', dim.stated), dim)",
         "[graph(text).diagnostics for text in module('tests.absint.declared.test_false').TRUE]",
         "pytest tests/absint/declared/test_false.py::test_what_may_be_true_is_not_told",
     ),
