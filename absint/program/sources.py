@@ -16,6 +16,7 @@ from absint.program.graph import Program
 from absint.program.lowered import Signature
 from absint.program.nodes import Path
 from absint.program.overridable import overridable_diagnostic, replaceable
+from absint.program.placeholders import Placeholders
 from absint.program.report import Report
 from absint.program.steps import Operand, first_output
 
@@ -26,12 +27,23 @@ if TYPE_CHECKING:
 class Sources:
     """Adds nodes without operands to a program."""
 
-    def __init__(self, loaded: Loaded, program: Program, report: Report, *, defaults: bool) -> None:
-        """`defaults` assumes that no caller replaces an initialiser that is an input too."""
+    def __init__(
+        self,
+        loaded: Loaded,
+        program: Program,
+        report: Report,
+        *,
+        defaults: bool = False,
+        names_as_declared: bool = False,
+    ) -> None:
+        """`defaults` assumes that no caller replaces an initialiser that is an input too; `names_as_declared` takes
+        placeholders of inputs for names.
+        """
         self._loaded = loaded
         self._program = program
         self._report = report
         self._defaults = defaults
+        self._placeholders = None if names_as_declared else Placeholders()
         self._root = Path()
         self.signature = Signature()
         self.refused: list[tuple[int, str]] = []
@@ -47,6 +59,7 @@ class Sources:
                 continue
             if info.name not in initialisers:
                 value = read_type(info.type, total=True)
+                value = value if self._placeholders is None else self._placeholders.removed(info.name, value)
                 node = self.add(info.name, value, names)
                 self.signature.inputs[info.name] = node
                 self.refuse(node, input_fault(info, value))
@@ -54,6 +67,8 @@ class Sources:
         self.bind_initialisers(graph, names, declared)
         if self.signature.overridable:
             self._report.diagnostics.append(overridable_diagnostic(self.signature, defaults=self._defaults))
+        if self._placeholders is not None:
+            self._report.diagnostics += self._placeholders.diagnostics()
 
     def bind_initialisers(
         self,
@@ -73,7 +88,7 @@ class Sources:
                 self.signature.overridable[name] = len(nodes)
                 self.signature.defaults[len(nodes)] = value
                 if not self._defaults:
-                    value = replaceable(value, read_type(declared[name].type, total=True))
+                    value = replaceable(value, read_type(declared[name].type))
             if gate < 0 and name in names:
                 self._report.fault("duplicate-initialiser", f"initialiser {name!r}", "listed twice", runtime=False)
             names[name] = first_output(nodes.add_source(name, root, gate, value))

@@ -16,10 +16,10 @@ from absint.jobs.auditing.bodies import bodies
 from absint.lattices.logic.relation import FALSE, TRUE, UNKNOWN_RELATION, Relation, eq
 from absint.lattices.terms.expr import UNKNOWN_SIZE, Dim, Expr, const, symbol
 from absint.lattices.terms.substitution import substitute
-from absint.lattices.text import read_dim_param
 from absint.lattices.value import BOTTOM, Tensor, Value
 from absint.program.steps import Operand
 from absint.questions.claims.names import resolved
+from absint.questions.claims.reading import read_text
 from absint.questions.proofs.symbols import Symbols
 
 if TYPE_CHECKING:
@@ -83,12 +83,6 @@ _NOTHING: Mapping[str, Place] = {}
 def read_claims(result: Result, claims: Claims) -> Reading:
     """The claims that a source makes of the values that the analysis knows."""
     return _Reader(result, claims).read()
-
-
-def read_text(text: str, names: Collection[str]) -> Expr | None:
-    """The expression that a text denotes, where `names` stand alone elsewhere; None for one without a form."""
-    dim: Dim = read_dim_param(text, names).dim
-    return dim if isinstance(dim, Expr) else None
 
 
 def names_in(text: str, names: Collection[str]) -> frozenset[str]:

@@ -154,6 +154,11 @@ RULES: Final = {
             "The grammar is in docs/grammar.md.",
         ),
         LintRule(
+            "ABS210", "placeholder-names", INFO,
+            "Dims of inputs are declared by placeholders, such as `?` or `None`, in place of names.",
+            "They are unknown, each a size of its own. Give sizes that must agree one name.",
+        ),
+        LintRule(
             "ABS301", "only-one-size", WARNING,
             "A dim of an input is a symbol, but only one size is legal.",
             "The size of the example was baked in: callers who believe the symbol fail. Export the model so that it "
@@ -273,6 +278,7 @@ OF_DIAGNOSTICS: Final = {
     "negative-size": "ABS104",
     "defaults-fail": "ABS105",
     "dim-text": "ABS209",
+    "placeholder-names": "ABS210",
     "limit": "ABS004",
     "lowering-limit": "ABS004",
     "no-rule": "ABS401",

@@ -12,9 +12,8 @@ from typing import TYPE_CHECKING, NamedTuple
 from absint.lattices.logic.relation import TRUE, UNKNOWN_RELATION, Relation, eq
 from absint.lattices.terms.expr import Dim, Expr, const
 from absint.lattices.terms.substitution import substitute
-from absint.lattices.text.dim_params import read_dim_param
 from absint.questions.claims.names import WHOLE, resolved
-from absint.questions.claims.reading import Dims, Group, dims
+from absint.questions.claims.reading import Dims, Group, dims, read_text
 from absint.questions.proofs.symbols import Symbols
 
 if TYPE_CHECKING:
@@ -96,8 +95,8 @@ class Claims:
 
     def _read(self, text: str) -> Expr | None:
         if text not in self._texts:
-            dim: Dim = read_dim_param(text, self._inputs).dim
-            dim = substitute(dim, self._analysed.lowered.definitions) if isinstance(dim, Expr) else dim
+            read = read_text(text, self._inputs)
+            dim = None if read is None else substitute(read, self._analysed.lowered.definitions)
             self._texts[text] = dim if isinstance(dim, Expr) else None
         return self._texts[text]
 

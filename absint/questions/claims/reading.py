@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from typing import TYPE_CHECKING, NamedTuple
 
+from absint.lattices.terms.expr import Expr
+from absint.lattices.text.dim_params import is_unknown, read_dim_param
 from absint.lattices.value import BOTTOM, TOP, AnyTensor, OptionalOf, SequenceOf, Value
 from absint.model.declared_types import FIELDS, dim_text
 from absint.program.declarations import Declaration, declarations
@@ -110,3 +112,11 @@ def stated_dim(proto: DimMessage) -> Stated:
     if kind == "dim_value":
         return int(proto.dim_value) if proto.dim_value >= 0 else None
     return dim_text(proto) or None if kind == "dim_param" else None
+
+
+def read_text(text: str, names: Collection[str]) -> Expr | None:
+    """The expression that a text denotes, where `names` stand alone elsewhere; None for one without a form, and for a
+    placeholder: it claims nothing.
+    """
+    dim = read_dim_param(text, names).dim
+    return None if is_unknown(dim, names) or not isinstance(dim, Expr) else dim
