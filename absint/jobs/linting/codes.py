@@ -58,7 +58,8 @@ RULES: Final = {
         ),
         LintRule(
             "ABS006", "missing-weights", ERROR,
-            "A file of external data is missing, or too short for the tensors that the model expects in it.",
+            "A file of external data is missing, too short for the tensors that the model expects in it, or a pointer "
+            "of Git LFS.",
             "Runtimes refuse the model. Ship the file of weights beside the model, or save the model in one file.",
             ("tensor", "tensors"),
         ),
