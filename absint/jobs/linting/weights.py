@@ -5,20 +5,18 @@ from __future__ import annotations
 import os
 from collections.abc import Iterator
 from math import prod
-from typing import TYPE_CHECKING, Final
+from pathlib import Path
+from typing import Final
 
 from absint.jobs.linting.codes import RULES
 from absint.jobs.linting.finding import Finding
+from absint.model.held_files import tensors
 from absint.model.initialisers import dtype_of
+from absint.model.messages import ModelMessage, TensorMessage
 from absint.model.opening import LFS, is_pointer_beside
 from absint.model.walk import holders
 from absint.model.wire.tensors import EXTERNAL
-
-if TYPE_CHECKING:
-    from pathlib import Path
-
-    from absint.model.messages import ModelMessage, TensorMessage
-    from absint.solution.analysed import Analysed
+from absint.solution.analysed import Analysed
 
 CODE: Final = "ABS006"
 
@@ -31,15 +29,13 @@ def missing_weights(analysed: Analysed) -> Iterator[Finding]:
     folder = analysed.folder
     if folder is None or not _has_external(analysed.loaded.model):
         return
-    from absint.model.held_files import tensors as every
-
-    tensors: dict[str, list[TensorMessage]] = {}
-    for tensor in every(analysed.loaded.outline()):  # what reads files for an analysis steps over places of weights
+    found: dict[str, list[TensorMessage]] = {}
+    for tensor in tensors(analysed.loaded.outline()):  # what reads files for an analysis steps over places of weights
         if tensor.data_location == EXTERNAL:
             location = next((entry.value for entry in tensor.external_data if entry.key == "location"), None)
             if isinstance(location, str) and _is_inside(location):
-                tensors.setdefault(location, []).append(tensor)
-    for location, group in tensors.items():
+                found.setdefault(location, []).append(tensor)
+    for location, group in found.items():
         size = _size(folder, location)
         is_lfs = size is not None and is_pointer_beside(folder, location)
         wanting = group if size is None or is_lfs else [tensor for tensor in group if _end(tensor) > size]
@@ -53,8 +49,8 @@ def missing_weights(analysed: Analysed) -> Iterator[Finding]:
 
 def _has_external(model: ModelMessage) -> bool:
     """Some initialiser of a graph is in another file: then tensors of attributes may be, too."""
-    tensors = (tensor for graph in holders(model) for tensor in getattr(graph, "initializer", ()))
-    return any(tensor.data_location == EXTERNAL for tensor in tensors)
+    initialisers = (tensor for graph in holders(model) for tensor in getattr(graph, "initializer", ()))
+    return any(tensor.data_location == EXTERNAL for tensor in initialisers)
 
 
 def _is_inside(location: str) -> bool:
