@@ -9,9 +9,11 @@ from typing import TYPE_CHECKING
 from absint.lattices.shape import Shape
 from absint.lattices.value import Tensor, Value
 from absint.model.declared_types import read_type
-from absint.model.initialisers import decode, dtype_of
+from absint.model.initialisers import decode, dtype_of, external_place, is_small
 from absint.model.load import Loaded
+from absint.model.opening import LFS, is_pointer_beside
 from absint.model.sources import initialiser_fault, input_fault
+from absint.model.wire.tensors import EXTERNAL
 from absint.program.graph import Program
 from absint.program.lowered import Signature
 from absint.program.nodes import Path
@@ -45,6 +47,7 @@ class Sources:
         self._defaults = defaults
         self._placeholders = None if names_as_declared else Placeholders()
         self._root = Path()
+        self._outside: set[str] = set()
         self.signature = Signature()
         self.refused: list[tuple[int, str]] = []
         """Inputs and initialisers that every runtime rejects, each with the reason."""
@@ -120,4 +123,19 @@ class Sources:
         if value.shape.is_top and (dims := list(tensor.dims)) and min(dims) < 0:
             text = f"its dims are {dims}: sizes are never negative"
             self._report.error("negative-size", f"tensor {tensor.name!r}", text)
+        if (
+            value.contents is None
+            and tensor.data_location == EXTERNAL
+            and is_small(tensor.data_type, tuple(tensor.dims))
+        ):
+            self._report_pointer(tensor)
         return value
+
+    def _report_pointer(self, tensor: TensorMessage) -> None:
+        """Warn once of a file of external data that is a pointer of Git LFS."""
+        folder, place = self._loaded.folder, external_place(tensor)
+        if folder is not None and place is not None and place[0] not in self._outside:
+            self._outside.add(place[0])
+            if is_pointer_beside(folder, place[0]):
+                text = f"the file {LFS}, so the elements in it are unknown"
+                self._report.warn("external-data", f"external data in {place[0]!r}", text)

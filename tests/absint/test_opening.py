@@ -94,6 +94,16 @@ def test_a_model_that_is_a_pointer_of_git_lfs(tmp_path: Path) -> None:
         absint.analyze(tmp_path / "m.onnx")
 
 
+def test_external_data_that_are_a_pointer_of_git_lfs(tmp_path: Path) -> None:
+    (tmp_path / "m.onnx").write_bytes(model("w.bin").SerializeToString())
+    lfs_pointer(tmp_path)
+    (said,) = absint.analyze(tmp_path / "m.onnx").diagnostics
+    assert str(said) == (
+        "warning: external data in 'w.bin': the file is a pointer of Git LFS ('git lfs pull' fetches the file), so the "
+        "elements in it are unknown [external-data]"
+    )
+
+
 def test_a_folder_that_is_a_link_is_not_followed(tmp_path: Path) -> None:
     (tmp_path / "outside").mkdir()
     (tmp_path / "outside" / "w.bin").write_bytes(FOUR)

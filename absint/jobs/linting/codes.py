@@ -294,5 +294,5 @@ OF_DIAGNOSTICS: Final = {
 }
 """The rule of each kind of diagnostic."""
 
-SILENT: Final = frozenset({"folded-call", "plugin-rule", "rule-replaced"})
-"""Diagnostics on which nobody would act."""
+SILENT: Final = frozenset({"external-data", "folded-call", "plugin-rule", "rule-replaced"})
+"""Diagnostics on which nobody would act, or of which ABS006 says more."""
