@@ -57,6 +57,7 @@ def analyze(
     policy: str | UnificationPolicy = SOUND,
     timings: Timings | None = None,
     defaults: bool = False,
+    names_as_declared: bool = False,
     premises: bool = True,
     semantics: Semantics = EITHER,
     max_seconds: float | None = None,
@@ -84,6 +85,9 @@ def analyze(
     `policy` says which of two dims is shown where a rule has to decide: by default what every run shows, by another
     name of `absint.POLICIES` what a tool of the field would show. An unsound one is run once, without refinement; its
     result makes claims, which nothing may be proved from.
+
+    A dim of an input that is declared by a placeholder (`?`, `None`, `unk`) is an unknown size of its own; with
+    `names_as_declared` equal texts are one size.
 
     An initialiser that is a graph input too may be replaced by a caller, so its value is not used. With `defaults` it
     is: every answer then rests on no caller replacing one.
@@ -115,7 +119,19 @@ def analyze(
     LimitError if the analysis is stopped before the model is lowered.
     """
     options = Options(
-        assume, bind, table, refine, plugins, schema_inference, policy, defaults, premises, semantics, with_, trust
+        assume,
+        bind,
+        table,
+        refine,
+        plugins,
+        schema_inference,
+        policy,
+        defaults,
+        names_as_declared,
+        premises,
+        semantics,
+        with_,
+        trust,
     )
     watch = Watch(max_seconds, max_nodes, on_progress)
     result = _analysed(model, options, watch, timings, memoise=memoise, trace=trace)
@@ -140,6 +156,7 @@ class Options(NamedTuple):
     schema_inference: bool
     policy: str | UnificationPolicy
     defaults: bool
+    names_as_declared: bool
     premises: bool
     semantics: Semantics
     with_: Sequence[Participant]
@@ -182,6 +199,7 @@ def _analysed(
             loaded,
             lookup,
             defaults=options.defaults,
+            names_as_declared=options.names_as_declared,
             premises=options.premises,
             semantics=options.semantics,
             watch=watch,

@@ -19,6 +19,7 @@ from click.shell_completion import CompletionItem
 from absint.commands.codes import BAD_INPUT, BROKEN_PIPE, FINE, INTERRUPTED, NO, UNDECIDED
 from absint.commands.messages import tell
 from absint.errors import AbsintError
+from absint.lattices.text.nearest import bounded, did_you_mean
 from absint.version import VERSION
 
 _CONTEXT = {"help_option_names": ["-h", "--help"], "max_content_width": 100}
@@ -84,6 +85,17 @@ class Commands(click.Group):
     def shell_complete(self, ctx: click.Context, incomplete: str) -> list[CompletionItem]:
         found = [CompletionItem(name, help=text) for name, text in COMMANDS.items() if name.startswith(incomplete)]
         return [*found, *click.Command.shell_complete(self, ctx, incomplete)]
+
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        name = args[0]
+        if name not in COMMANDS and not name.startswith("-"):
+            is_file = os.path.isfile(name)
+            hint = f"it is a file: absint analyze {name}" if is_file else did_you_mean(name, COMMANDS, 1)
+            if hint:
+                ctx.fail(f"No such command {bounded(name)}; {hint}")
+        return super().resolve_command(ctx, args)
 
     def get_command(self, context: click.Context, name: str) -> click.Command | None:
         if name not in COMMANDS:

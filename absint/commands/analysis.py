@@ -16,10 +16,12 @@ from absint.commands.command import shared
 from absint.commands.messages import tell
 from absint.commands.models import read_model
 from absint.commands.progress import logged, status
+from absint.diagnostics import Severity
 from absint.errors import UsageError
 from absint.lattices.limits import MEMORY, RLIMIT, Limits
 from absint.lattices.policy_names import POLICY_NAMES, SOUND_NAME
 from absint.model.load import Loaded
+from absint.program import overridable, placeholders
 from absint.program.limits import Progress
 from absint.program.rules.files import read_rules
 from absint.result import Result
@@ -35,6 +37,8 @@ if TYPE_CHECKING:
     from absint.show.tracing import Recorder
 
 _DOING: Final = {"lower": "reading", "analyse": "analysing", "refine": "refining", "settle": "proving"}
+_READING: Final = (overridable.CODE, placeholders.CODE)
+"""Diagnostics of how inputs are read, which an option changes."""
 LARGE_MODEL = 20_000
 """From this many nodes on, progress is shown."""
 
@@ -60,6 +64,7 @@ class Settings(NamedTuple):
 
     table: Table | None = None
     defaults: bool = False
+    names_as_declared: bool = False
     premises: bool = True
     semantics: Semantics = EITHER
     max_seconds: float | None = None
@@ -85,6 +90,11 @@ def settings_options(command: Command) -> Command:
         "--defaults",
         is_flag=True,
         help="Use the file's values of initialisers that are inputs too, as if no caller replaced them.",
+    )
+    @shared(
+        "--names-as-declared",
+        is_flag=True,
+        help="Take placeholders as ?, None and unk, where inputs declare them, for names: each is one size.",
     )
     @shared(
         "--max-seconds",
@@ -217,7 +227,8 @@ def analysed(
 ) -> Result:
     """The analysis of the model under the assumptions and at the sizes that are given.
 
-    A limit that was reached is reported on stderr, unless the command shows all diagnostics itself.
+    A limit that was reached is reported on stderr, and so are options with which more might be known, unless the
+    command shows all diagnostics itself.
     """
     with timings.phase("load") if timings is not None else nullcontext():
         loaded = read_model(model) if isinstance(model, str) else model
@@ -239,6 +250,9 @@ def analysed(
     if not shows_diagnostics:
         for message in result.limits_reached:
             tell(f"warning: {message}")
+        for item in result.lowered.diagnostics:
+            if item.code in _READING and item.severity is Severity.WARNING:
+                tell(f"note: {item.where}: {item.message}")
     return result
 
 

@@ -21,16 +21,13 @@ from absint.commands.analysis import (
 )
 from absint.commands.codes import FINE, NO, UNDECIDED
 from absint.commands.command import Command
-from absint.commands.messages import tell
 from absint.commands.models import models_argument
 from absint.commands.progress import status
-from absint.diagnostics import Severity
 from absint.errors import UsageError
 from absint.jobs import auditing
 from absint.jobs.auditing import Audit, Claims, Judgement, judge
 from absint.jobs.auditing.peers import TOOLS, is_installed
 from absint.lattices.limits import RLIMIT
-from absint.program.overridable import CODE as OVERRIDABLE
 from absint.result import Result
 from absint.shapes.policies import policy_of
 from absint.show.audit import AUDIT, report
@@ -96,9 +93,6 @@ def audit(
     check_sources(tools, policies, seconds)
     warm_up()
     result = analysed(model, settings=settings)
-    for item in result.lowered.diagnostics:
-        if item.code == OVERRIDABLE and item.severity is Severity.WARNING:  # it says how to know more, and sooner
-            tell(f"note: {item.where}: {item.message}")
     audits = judged(result, tools, policies, declared or not (tools or policies), confirm, seconds, rlimit)
     _write(result, audits, form, everything)
     if any(map(_is_refuted, audits)):

@@ -111,7 +111,7 @@ def _with_shapes(model: str, assume: Sequence[str], sizes: Sizes, settings: Sett
     shapes = {
         name: size for name, size in sizes.items() if is_shape(size) and name in inputs and has_any_shape(inputs[name])
     }
-    return analysed(model, assume, shapes, settings=settings) if shapes else result
+    return analysed(model, assume, shapes, settings=settings, shows_diagnostics=True) if shapes else result
 
 
 def _near(limits: Limits) -> float:

@@ -9,7 +9,7 @@ from absint.lattices.dtype import DType
 from absint.lattices.shape import Shape
 from absint.lattices.terms.expr import UNKNOWN_SIZE, Dim, const
 from absint.lattices.terms.kept import Kept
-from absint.lattices.text.dim_params import read_dim_param
+from absint.lattices.text.dim_params import is_unknown, read_dim_param
 from absint.lattices.value import TOP, AnyTensor, MapOf, OptionalOf, SequenceOf, SparseTensor, Tensor, Value
 from absint.model.initialisers import dtype_of
 
@@ -34,10 +34,10 @@ _types: Final[Kept[tuple[bytes, bool], Value]] = Kept(MAX_KEPT)
 
 
 def read_type(proto: TypeMessage, *, total: bool = False) -> Value:
-    """The value that a TypeProto describes; an absent dim is an unknown size.
+    """The value that a TypeProto describes; a dim that is absent or a placeholder (`?`, `None`) is an unknown size.
 
     A text like `past-seq` may be a name or an expression; it is read as a name. A dim of an input is a `total` text
-    (`absint.lattices.text.parse`). Models repeat types: each is read once.
+    (`absint.lattices.text.parse`), where a placeholder is a name. Models repeat types: each is read once.
     """
     content = proto.SerializeToString()
     found = _types.get((content, total))
@@ -66,12 +66,13 @@ def _shape(proto: TensorTypeMessage, total: bool) -> Shape:
 
 
 def read_dim(proto: DimMessage, *, total: bool = False) -> Dim:
-    """A declared dim; unknown if it is absent or negative."""
+    """A declared dim; unknown if it is absent, negative or a placeholder that is not `total`."""
     kind = proto.WhichOneof("value")
     if kind == "dim_value" and proto.dim_value >= 0:
         return const(proto.dim_value)
     if kind == "dim_param" and proto.dim_param:
-        return read_dim_param(dim_text(proto), (), total=total).dim
+        dim = read_dim_param(dim_text(proto), (), total=total).dim
+        return dim if total or not is_unknown(dim) else UNKNOWN_SIZE
     return UNKNOWN_SIZE
 
 

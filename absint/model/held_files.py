@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator
-
-from onnx.onnx_pb import AttributeProto, GraphProto, ModelProto, SparseTensorProto, TensorProto
+from typing import TYPE_CHECKING
 
 from absint.model.walk import holders
+
+if TYPE_CHECKING:
+    from onnx.onnx_pb import AttributeProto, ModelProto, SparseTensorProto, TensorProto
 
 
 def locations(model: ModelProto) -> list[str]:
@@ -25,14 +27,11 @@ def _locations(tensor: TensorProto) -> Iterator[str]:
 def tensors(model: ModelProto) -> Iterator[TensorProto]:
     """Every tensor of a model: of its graphs, bodies and functions, in attributes, sparse ones, those of training."""
     for holder in holders(model):
+        yield from getattr(holder, "initializer", ())  # a function has none, and defaults of its own
+        for sparse in getattr(holder, "sparse_initializer", ()):
+            yield from _parts(sparse)
         attributes = [attribute for node in holder.node for attribute in node.attribute]
-        if isinstance(holder, GraphProto):
-            yield from holder.initializer
-            for sparse in holder.sparse_initializer:
-                yield from _parts(sparse)
-        else:
-            attributes += holder.attribute_proto
-        for attribute in attributes:
+        for attribute in [*attributes, *getattr(holder, "attribute_proto", ())]:
             yield from _of(attribute)
 
 

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Final, TypeAlias, TypeGuard, Union, cast
 from absint.errors import ModelError
 from absint.model import schemas
 from absint.model.files import ModelFile, Opened
-from absint.model.opening import MAX_FILE, RefusedError, opened_file, read_opened, reason_of
+from absint.model.opening import LFS, MAX_FILE, RefusedError, absent, is_pointer, opened_file, read_opened, reason_of
 from absint.model.protos import DECLARING, declared_types, domain_of
 from absint.model.walk import holders
 from absint.model.wire.fields import Data, MalformedError
@@ -186,7 +186,8 @@ def _load_file(path: str) -> Loaded:
     except (OSError, ValueError) as error:
         if isinstance(error, RefusedError) and os.path.isdir(path):
             raise ModelError(f"{path} is a directory: give the path of the .onnx file in it") from None
-        raise ModelError(f"{path} {reason_of(error)}") from None
+        reason = absent(path) if isinstance(error, FileNotFoundError) else reason_of(error)
+        raise ModelError(f"{path} {reason}") from None
 
 
 def _read(data: bytes | mmap, origin: str) -> ModelMessage:
@@ -195,7 +196,7 @@ def _read(data: bytes | mmap, origin: str) -> ModelMessage:
     try:
         return read_model(data)
     except MalformedError:
-        raise _no_model(len(data), origin) from None
+        raise ModelError(f"{origin} {LFS}") if is_pointer(data) else _no_model(len(data), origin) from None
 
 
 def _parsed(data: Data, origin: str) -> onnx.ModelProto:

@@ -11,7 +11,10 @@ import os
 import stat
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
+from mmap import mmap
 from typing import Final
+
+from absint.lattices.text.nearest import bounded, nearest
 
 MAX_FILE: Final = (1 << 31) - 1
 """Bytes of the largest message: protobuf reads no more."""
@@ -40,6 +43,30 @@ class RefusedError(OSError):
     def __init__(self, reason: str) -> None:
         super().__init__(reason)
         self.reason = reason
+
+
+LFS: Final = "is a pointer of Git LFS ('git lfs pull' fetches the file)"
+_POINTER: Final = (b"version https://git-lfs.github.com/spec/", b"version https://hawser.github.com/spec/")
+_LONGEST_POINTER: Final = 1024
+
+
+def is_pointer(data: bytes | mmap) -> bool:
+    """The content of a file is what Git LFS has in place of a large one."""
+    return len(data) < _LONGEST_POINTER and data[: len(max(_POINTER, key=len))].startswith(_POINTER)
+
+
+def absent(path: str) -> str:
+    """The reason why a file cannot be read that is not there, with models beside it that have similar names."""
+    folder, name = os.path.split(path)
+    stem, suffix = os.path.splitext(name)
+    beside: dict[str, str] = {}
+    with suppress(OSError, ValueError):
+        for other in sorted(os.listdir(folder or os.curdir)):
+            its, ending = os.path.splitext(other)
+            if ending.lower() in (".onnx", suffix.lower()):
+                beside[its.lower()] = os.path.join(folder, other)
+    names = [bounded(beside[near.name]) for near in nearest(stem.lower(), beside, 2)]
+    return "does not exist" + (f"; did you mean {' or '.join(names)}?" if names else "")
 
 
 def reason_of(error: OSError | ValueError) -> str:
@@ -86,21 +113,43 @@ def check_file(path: str | os.PathLike[str]) -> None:
 def read_beside(folder: str | os.PathLike[str], location: str, offset: int, size: int) -> bytes | None:
     """A few bytes of the external data of a model; None if they must not be read.
 
-    They are not for a location outside of the folder, one with `..`, a link on the way, a file with a second name, and
-    anything but a regular file of that size.
+    They are not for a location outside of the folder, one with `..`, a link on the way, a file with a second name, a
+    pointer of Git LFS, and anything but a regular file of that size.
     """
-    names = [name for name in location.replace(os.sep, "/").split("/") if name not in ("", ".")]
-    if not names or ".." in names or location.startswith(("/", os.sep)) or os.path.splitdrive(location)[0]:
-        return None
     try:
-        with _opened(_below(folder, names)) as number:
-            found = os.fstat(number)
-            if not stat.S_ISREG(found.st_mode) or found.st_nlink != 1 or not 0 <= offset <= found.st_size - size:
+        with _beside(folder, location) as (number, length):
+            if not 0 <= offset <= length - size or _holds_pointer(number, length):
                 return None
             os.lseek(number, offset, os.SEEK_SET)
             return _all_of(number, size, size)
     except (OSError, ValueError):
         return None
+
+
+def is_pointer_beside(folder: str | os.PathLike[str], location: str) -> bool:
+    """The file of external data is a pointer of Git LFS, and one that may be read."""
+    try:
+        with _beside(folder, location) as (number, length):
+            return _holds_pointer(number, length)
+    except (OSError, ValueError):
+        return False
+
+
+@contextmanager
+def _beside(folder: str | os.PathLike[str], location: str) -> Iterator[tuple[int, int]]:
+    """A descriptor of external data that may be read, and their bytes. Raises RefusedError for others, OSError."""
+    names = [name for name in location.replace(os.sep, "/").split("/") if name not in ("", ".")]
+    if not names or ".." in names or location.startswith(("/", os.sep)) or os.path.splitdrive(location)[0]:
+        raise RefusedError("is not below the folder of the model")
+    with _opened(_below(folder, names)) as number:
+        found = os.fstat(number)
+        if not stat.S_ISREG(found.st_mode) or found.st_nlink != 1:
+            raise RefusedError("is no regular file of one name")
+        yield number, found.st_size
+
+
+def _holds_pointer(number: int, length: int) -> bool:
+    return length < _LONGEST_POINTER and is_pointer(_all_of(number, length, length))
 
 
 def _below(folder: str | os.PathLike[str], names: list[str]) -> int:

@@ -11,6 +11,7 @@ From a model to a program:
     again             a variant of a model, lowered as the model was
     lowered           Lowered, the program with what the model declares; bodies and calls under way
     sources           inputs and initialisers as nodes; overridable: those that a caller may replace
+    placeholders      dims of inputs that are declared `?` or `None`
     legality          names, imports and versions for which loaders refuse a model
     precedence        local functions that bear the name of an operator
     results           results of bodies that onnxruntime gives other elements

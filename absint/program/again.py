@@ -18,6 +18,7 @@ def lower(
     lookup: Lookup,
     *,
     defaults: bool = False,
+    names_as_declared: bool = False,
     premises: bool = True,
     semantics: Semantics = EITHER,
     watch: Watch | None = None,
@@ -27,6 +28,15 @@ def lower(
     Raises ModelError as `Lowerer.run` does.
     """
     program = Program(premises=premises, semantics=semantics)
-    found = Lowerer(loaded, lookup, defaults=defaults, program=program, watch=watch).run()
-    found.lower = partial(lower, lookup=lookup, defaults=defaults, premises=premises, semantics=semantics)
+    found = Lowerer(
+        loaded, lookup, defaults=defaults, names_as_declared=names_as_declared, program=program, watch=watch
+    ).run()
+    found.lower = partial(
+        lower,
+        lookup=lookup,
+        defaults=defaults,
+        names_as_declared=names_as_declared,
+        premises=premises,
+        semantics=semantics,
+    )
     return found

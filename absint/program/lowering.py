@@ -57,13 +57,13 @@ class Lowerer:
         loaded: Loaded,
         lookup: Lookup,
         *,
-        defaults: bool = False,
         program: Program | None = None,
         watch: Watch | None = None,
         functions: Functions | None = None,
+        **reading: bool,
     ) -> None:
-        """`defaults` assumes that no caller replaces an initialiser that is an input too. The nodes go to `program`, a
-        new one by default. `functions` are those of the model, if one of them is to be lowered.
+        """The nodes go to `program`, a new one by default. `functions` are those of the model, if one of them is to be
+        lowered. `reading` says how inputs are read (`Sources`).
         """
         self.loaded = loaded
         self._lookup = lookup
@@ -71,7 +71,7 @@ class Lowerer:
         self._most = MAX_NODES
         self.program = program or Program()
         self.report = Report(self.program.semantics)
-        self._sources = Sources(loaded, self.program, self.report, defaults=defaults)
+        self._sources = Sources(loaded, self.program, self.report, **reading)
         self._instances = Instances(lookup, self.report, self._sources.constant, outlined=loaded.is_outlined)
         self._declaring: list[Declaring] = []
         self._frames: list[Frame] = []

@@ -9,13 +9,16 @@ from typing import TYPE_CHECKING
 from absint.lattices.shape import Shape
 from absint.lattices.value import Tensor, Value
 from absint.model.declared_types import read_type
-from absint.model.initialisers import decode, dtype_of
+from absint.model.initialisers import decode, dtype_of, external_place, is_small
 from absint.model.load import Loaded
+from absint.model.opening import LFS, is_pointer_beside
 from absint.model.sources import initialiser_fault, input_fault
+from absint.model.wire.tensors import EXTERNAL
 from absint.program.graph import Program
 from absint.program.lowered import Signature
 from absint.program.nodes import Path
 from absint.program.overridable import overridable_diagnostic, replaceable
+from absint.program.placeholders import Placeholders
 from absint.program.report import Report
 from absint.program.steps import Operand, first_output
 
@@ -26,13 +29,25 @@ if TYPE_CHECKING:
 class Sources:
     """Adds nodes without operands to a program."""
 
-    def __init__(self, loaded: Loaded, program: Program, report: Report, *, defaults: bool) -> None:
-        """`defaults` assumes that no caller replaces an initialiser that is an input too."""
+    def __init__(
+        self,
+        loaded: Loaded,
+        program: Program,
+        report: Report,
+        *,
+        defaults: bool = False,
+        names_as_declared: bool = False,
+    ) -> None:
+        """`defaults` assumes that no caller replaces an initialiser that is an input too; `names_as_declared` takes
+        placeholders of inputs for names.
+        """
         self._loaded = loaded
         self._program = program
         self._report = report
         self._defaults = defaults
+        self._placeholders = None if names_as_declared else Placeholders()
         self._root = Path()
+        self._outside: set[str] = set()
         self.signature = Signature()
         self.refused: list[tuple[int, str]] = []
         """Inputs and initialisers that every runtime rejects, each with the reason."""
@@ -47,6 +62,7 @@ class Sources:
                 continue
             if info.name not in initialisers:
                 value = read_type(info.type, total=True)
+                value = value if self._placeholders is None else self._placeholders.removed(info.name, value)
                 node = self.add(info.name, value, names)
                 self.signature.inputs[info.name] = node
                 self.refuse(node, input_fault(info, value))
@@ -54,6 +70,8 @@ class Sources:
         self.bind_initialisers(graph, names, declared)
         if self.signature.overridable:
             self._report.diagnostics.append(overridable_diagnostic(self.signature, defaults=self._defaults))
+        if self._placeholders is not None:
+            self._report.diagnostics += self._placeholders.diagnostics()
 
     def bind_initialisers(
         self,
@@ -73,7 +91,7 @@ class Sources:
                 self.signature.overridable[name] = len(nodes)
                 self.signature.defaults[len(nodes)] = value
                 if not self._defaults:
-                    value = replaceable(value, read_type(declared[name].type, total=True))
+                    value = replaceable(value, read_type(declared[name].type))
             if gate < 0 and name in names:
                 self._report.fault("duplicate-initialiser", f"initialiser {name!r}", "listed twice", runtime=False)
             names[name] = first_output(nodes.add_source(name, root, gate, value))
@@ -105,4 +123,19 @@ class Sources:
         if value.shape.is_top and (dims := list(tensor.dims)) and min(dims) < 0:
             text = f"its dims are {dims}: sizes are never negative"
             self._report.error("negative-size", f"tensor {tensor.name!r}", text)
+        if (
+            value.contents is None
+            and tensor.data_location == EXTERNAL
+            and is_small(tensor.data_type, tuple(tensor.dims))
+        ):
+            self._report_pointer(tensor)
         return value
+
+    def _report_pointer(self, tensor: TensorMessage) -> None:
+        """Warn once of a file of external data that is a pointer of Git LFS."""
+        folder, place = self._loaded.folder, external_place(tensor)
+        if folder is not None and place is not None and place[0] not in self._outside:
+            self._outside.add(place[0])
+            if is_pointer_beside(folder, place[0]):
+                text = f"the file {LFS}, so the elements in it are unknown"
+                self._report.warn("external-data", f"external data in {place[0]!r}", text)

@@ -10,6 +10,7 @@ from absint.lattices.logic.facts import Facts
 from absint.lattices.logic.relation import TRUE, Relation
 from absint.lattices.terms.expr import MAX_DIM, Dim, symbol
 from absint.lattices.terms.interval import Interval
+from absint.lattices.text.dim_params import is_placeholder
 from absint.lattices.text.nearest import did_you_mean
 from absint.lattices.text.reading import parse_relation
 from absint.lattices.text.tokens import TextError
@@ -110,4 +111,5 @@ def known_symbols(names: Iterable[str], symbols: Sequence[str], what: str) -> No
     for name in names:
         if name not in symbols:
             hint = did_you_mean(name, symbols, 1) or f"the input symbols are: {', '.join(symbols) or 'none'}"
-            raise UsageError(f"{what}: no input has a symbol {name!r}; {hint}")
+            option = "; --names-as-declared (names_as_declared=True) takes placeholders for names"
+            raise UsageError(f"{what}: no input has a symbol {name!r}; {hint}{option if is_placeholder(name) else ''}")

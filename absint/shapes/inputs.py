@@ -29,6 +29,8 @@ class Inputs:
         self.values: dict[int, Value] = {}
         self.symbols: dict[str, None] = {}
         """Names of sizes."""
+        self.unnamed: set[str] = set()
+        """Those of sizes that the model does not name."""
         self.elements: dict[str, InputElement] = {}
         """Elements of small inputs by their names."""
         self.named: dict[str, Value] = {}
@@ -49,9 +51,9 @@ class Inputs:
 def read_inputs(lowered: Lowered, shapes: Mapping[str, Shape] | None = None) -> Inputs:
     """Read the declared dims as expressions or names.
 
-    An unnamed dim becomes a symbol named after input and axis. A dim that is an expression is assumed to be defined and
-    a natural number. Elements of small inputs of integers and truths are symbols too. `shapes` are those that a caller
-    states of inputs without one.
+    A dim without a name, or with a placeholder, becomes a symbol named after input and axis. A dim that is an
+    expression is assumed to be defined and a natural number. Elements of small inputs of integers and truths are
+    symbols too. `shapes` are those that a caller states of inputs without one.
     """
     found = Inputs()
     nodes = lowered.program.nodes
@@ -165,6 +167,7 @@ def _read(found: Inputs, name: str, value: Value, declared: _Dims) -> Value:
             base = "\\" + name if name.startswith(INTERNAL) else name  # the others are symbols of nodes
             invented = _unused(f"{base}_dim{place}", declared.names)
             found.symbols[invented] = None
+            found.unnamed.add(invented)
             dim = symbol(invented)
         elif isinstance(dim, Expr) and dim.const is None:
             dim, hint, symbols, premises = declared.stated(dim)

@@ -36,6 +36,16 @@ def read_dim_param(text: str, standalone_names: Collection[str], *, total: bool 
     return found
 
 
+def is_placeholder(text: str) -> bool:
+    """The text stands for an unknown size, as in `?`, `-1`, `None` and `unk`; `unk__6` is a name."""
+    return _PLACEHOLDER.fullmatch(text) is not None
+
+
+def is_unknown(dim: Dim, names: Collection[str] = ()) -> bool:
+    """The declared dim is none: it is unknown, or over a placeholder that is none of the `names` of sizes."""
+    return not isinstance(dim, Expr) or any(name not in names and is_placeholder(name) for name in dim.free_symbols)
+
+
 def _read_dim_param(text: str, standalone_names: frozenset[str], total: bool) -> DimParam:
     """The dim of a text that is more than a plain name."""
     name = DimParam(_named(text))
@@ -82,6 +92,13 @@ def format_dim_param(dim: Dim, standalone_names: Collection[str] = ()) -> str:
             texts.insert(0, only.name[1:] if _INTERNAL.match(only.name) else only.name)
     return next((text for text in texts if read_dim_param(text, standalone_names).dim is dim), "")
 
+
+_PLACEHOLDER: Final = re.compile(
+    r"[\W_]*|\s*-\d+\s*|[\W_]*(none|null|nil|nan|unk|unknown|undefined|unspecified|any|dyn|dynamic|symbolic|variable)"
+    r"([\W_]*(dim|dimension|axis|axes|size|length|shape))?[\W_]*",
+    re.IGNORECASE,
+)
+"""Marks without a letter or a digit, a negative number, or a word for "unknown"."""
 
 _EXPRESSION: Final = re.compile(r"[+*%^(),]|//|/:|\s[-/]|[-/]\s")
 """Signs that a text is an expression; a `-` or `/` without a space is also common inside names."""

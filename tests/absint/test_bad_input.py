@@ -159,6 +159,12 @@ def test_what_is_no_model_is_told_in_one_line(
 def test_a_missing_file_and_a_directory(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert run(["analyze", str(tmp_path / "gone.onnx")]) == 2
     assert capsys.readouterr().err == f"absint: error: {tmp_path}/gone.onnx does not exist\n"
+    for name in ("detector_v2.onnx", "decoder.ONNX", "notes.txt"):
+        (tmp_path / name).touch()
+    for given, meant in (("detektor_v2.onnx", "detector_v2.onnx"), ("Decoder", "decoder.ONNX"), ("notes", "")):
+        assert run(["analyze", str(tmp_path / given)]) == 2
+        hint = f"; did you mean '{tmp_path}/{meant}'?" if meant else ""
+        assert capsys.readouterr().err == f"absint: error: {tmp_path}/{given} does not exist{hint}\n"
     assert run(["analyze", str(tmp_path)]) == 2
     assert capsys.readouterr().err == (
         f"absint: error: {tmp_path} is a directory: give the path of the .onnx file in it\n"

@@ -454,11 +454,22 @@ def test_bad_usage_is_one_line(
     assert os.listdir() == ["small.onnx"]
 
 
-def test_an_unknown_command_is_one_line(capsys: pytest.CaptureFixture[str]) -> None:
-    assert run(["analyse", "x.onnx"]) == 2
-    err = capsys.readouterr().err
-    assert err.startswith("absint: error: No such command 'analyse'.")
-    assert err.count("\n") == 1
+@pytest.mark.parametrize(
+    ("name", "found"),
+    [
+        ("analyse", "'analyse'; did you mean 'analyze'?"),
+        ("chek", "'chek'; did you mean 'check'?"),
+        ("xyzzy", "'xyzzy'."),
+        ("small.onnx", "'small.onnx'; it is a file: absint analyze small.onnx"),
+    ],
+)
+def test_an_unknown_command_is_one_line(
+    name: str, found: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "small.onnx").touch()
+    assert run([name, "x.onnx"]) == 2
+    assert capsys.readouterr().err == f"absint: error: No such command {found} (see absint --help)\n"
 
 
 def test_version_and_help(capsys: pytest.CaptureFixture[str]) -> None:

@@ -20,6 +20,8 @@ from absint.runs.run import load_feeds
 from tests.absint.test_load import external, reshape_model
 
 FOUR = struct.pack("<2q", -1, 3)
+POINTER = b"version https://git-lfs.github.com/spec/v1\noid sha256:4d7a2146\nsize 12345678\n"
+"""What Git LFS has in place of a large file."""
 
 
 def model(location: str | bytes, **more: str) -> onnx.ModelProto:
@@ -70,7 +72,11 @@ def short(folder: Path) -> None:
     (folder / "w.bin").write_bytes(FOUR[:-1])
 
 
-@pytest.mark.parametrize("make", [hard_link, symbolic_link, link_within, loop, pipe, short])
+def lfs_pointer(folder: Path) -> None:
+    (folder / "w.bin").write_bytes(POINTER)
+
+
+@pytest.mark.parametrize("make", [hard_link, symbolic_link, link_within, loop, pipe, short, lfs_pointer])
 def test_what_is_no_file_of_the_model_alone_is_not_read(tmp_path: Path, make: Callable[[Path], None]) -> None:
     (tmp_path / "outside.bin").write_bytes(FOUR)
     folder = tmp_path / "inner"
@@ -78,6 +84,24 @@ def test_what_is_no_file_of_the_model_alone_is_not_read(tmp_path: Path, make: Ca
     make(folder)
     (folder / "m.onnx").write_bytes(model("w.bin").SerializeToString())
     assert shape_of(folder / "m.onnx") == "[_d0, _d1]"
+
+
+def test_a_model_that_is_a_pointer_of_git_lfs(tmp_path: Path) -> None:
+    (tmp_path / "m.onnx").write_bytes(POINTER)
+    with pytest.raises(
+        absint.ModelError, match=r"m\.onnx is a pointer of Git LFS \('git lfs pull' fetches the file\)$"
+    ):
+        absint.analyze(tmp_path / "m.onnx")
+
+
+def test_external_data_that_are_a_pointer_of_git_lfs(tmp_path: Path) -> None:
+    (tmp_path / "m.onnx").write_bytes(model("w.bin").SerializeToString())
+    lfs_pointer(tmp_path)
+    (said,) = absint.analyze(tmp_path / "m.onnx").diagnostics
+    assert str(said) == (
+        "warning: external data in 'w.bin': the file is a pointer of Git LFS ('git lfs pull' fetches the file), so the "
+        "elements in it are unknown [external-data]"
+    )
 
 
 def test_a_folder_that_is_a_link_is_not_followed(tmp_path: Path) -> None:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import numpy as np
 import onnx
 import onnxruntime
@@ -131,3 +133,21 @@ def test_every_command_takes_the_option(
     onnx.save(reshaped(), "m.onnx")
     assert run([*command, "--defaults"]) == code
     assert "_d2" not in capsys.readouterr().out
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        "check m.onnx N=3", "prove m.onnx y[0]==2*N", "contract m.onnx", "cost m.onnx", "explain m.onnx y[0]",
+        "equal m.onnx", "freeze m.onnx N=2 -o out.onnx", "ranges m.onnx", "audit m.onnx", "analyze m.onnx",
+        "annotate m.onnx -o out.onnx",
+    ],
+)  # fmt: skip
+def test_every_command_names_the_option_once(
+    command: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    onnx.save(reshaped(), "m.onnx")
+    run(command.split())
+    said = capsys.readouterr()
+    assert (said.out + said.err).count("--defaults (defaults=True)") == 1

@@ -143,8 +143,8 @@ def _any_arguments(rng: Random, names: list[str], symbols: list[str]) -> list[st
         "--max-seconds", "1", "seq=1..8", "X=1x2",
         "-1", "0", "nan", "inf", "--", "-o", OUTPUT, ".", "missing", "/dev/null", MODEL, "--force", "--merge",
         "strict", "--outputs", "--role", "required", "--shapes", "all", "--all", "--defaults", "--feeds", "--given",
-        "declared", "--seconds", "1e-9", "--policy", "max", "--no-plugins", "--at", "--help", "-h",
-        "--version", "",
+        "declared", "--names-as-declared", "--seconds", "1e-9", "--policy", "max", "--no-plugins", "--at", "--help",
+        "-h", "--version", "",
     )  # fmt: skip
     found = [rng.choice(commands), MODEL if rng.random() < 0.9 else texts.words(rng, 2)]
     for _ in range(rng.randrange(6)):

@@ -134,7 +134,7 @@ def annotate(analysed: Analysed, original: ModelProto, style: Style) -> tuple[Mo
         if not wrong:
             write_definitions(copy, writer.definitions)
             bind_inputs(analysed, copy)
-            respell(copy, dialect)
+            respell(copy, dialect, analysed.parameters)
             return copy, bodies
         foreign |= wrong  # rare: the author uses a `_dN` that the writer gave to a dim without a text
 

@@ -20,10 +20,13 @@ ASSUMING_KEY: Final = "absint.assuming"
 
 
 def fill_inventions(analysed: Analysed, info: ValueInfoProto, value: Value, writer: Writer) -> None:
-    """Write the dims of an output that are declared by a name that no input has, if the inputs decide them."""
+    """Write the dims of an output that are declared by a name that no input has, by a placeholder or by a negative
+    size, if the inputs decide them.
+    """
     for proto, dim in _dims(info, value):
         if _is_decided(dim) and _is_invention(analysed, proto, writer):
             proto.ClearField("dim_param")
+            proto.ClearField("dim_value")
             writer.write(proto, dim)
 
 
@@ -35,7 +38,7 @@ def bind_inputs(analysed: Analysed, copy: ModelProto) -> None:
         node = analysed.input_nodes.get(info.name)
         if node is not None:
             for proto, dim in _dims(info, analysed.base.states[node][0]):
-                if isinstance(dim, Expr) and dim.const is not None and proto.dim_param:
+                if isinstance(dim, Expr) and dim.const is not None:
                     proto.dim_value = dim.const
     write_entry(copy, ASSUMING_KEY, " and ".join(map(str, analysed.assumptions)))
 
@@ -56,5 +59,7 @@ def _is_decided(dim: Dim) -> bool:
 
 
 def _is_invention(analysed: Analysed, proto: TensorShapeProto.Dimension, writer: Writer) -> bool:
-    stated = writer.stated(read_dim(proto)) if proto.dim_param else None
-    return isinstance(stated, Expr) and not stated.free_symbols <= set(analysed.parameters)
+    if proto.WhichOneof("value") is None:
+        return False
+    stated = writer.stated(read_dim(proto))
+    return not isinstance(stated, Expr) or not stated.free_symbols <= set(analysed.parameters)

@@ -8,7 +8,7 @@ what each new name of an input stands for.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from itertools import chain, count
 from typing import Final
 
@@ -17,7 +17,7 @@ from onnx.onnx_pb import GraphProto, ModelProto, TensorShapeProto, TypeProto
 from absint.jobs.copies.dialects import ABSINT, Dialect, spelled
 from absint.lattices.terms.expr import Dim, Expr, Symbol, sole_atom, symbol
 from absint.lattices.terms.substitution import substitute
-from absint.lattices.text.dim_params import format_dim_param, read_dim_param
+from absint.lattices.text.dim_params import format_dim_param, is_unknown, read_dim_param
 from absint.lattices.text.escapes import json_text
 from absint.lattices.text.layout import symbol_text
 from absint.lattices.text.printer import format_dim
@@ -30,10 +30,10 @@ DIALECT_KEY: Final = "absint.dialect"
 """The metadata key of the dialect that the dims of a model are written in."""
 
 
-def respell(model: ModelProto, dialect: Dialect) -> None:
-    """Change the dims of an annotated model in place."""
+def respell(model: ModelProto, dialect: Dialect, symbols: Collection[str]) -> None:
+    """Change the dims of an annotated model in place; a placeholder stays unless it is one of the symbols."""
     if dialect is not ABSINT:
-        _Respelling(model, dialect).run()
+        _Respelling(model, dialect, symbols).run()
 
 
 def simplify(model: ModelProto) -> int:
@@ -42,7 +42,7 @@ def simplify(model: ModelProto) -> int:
     names = {text for text in map(dim_text, _dims_of_inputs(model.graph)) if reads_as_name(text)}
     for proto in chain.from_iterable(_dims_of_graph(graph) for graph in graphs(model.graph)):
         dim = read_dim_param(dim_text(proto), names, total=True).dim
-        if not isinstance(dim, Expr) or isinstance(sole_atom(dim), Symbol):
+        if is_unknown(dim) or not isinstance(dim, Expr) or isinstance(sole_atom(dim), Symbol):
             continue
         new = format_dim_param(dim)
         if dim.const is not None:
@@ -61,8 +61,8 @@ def _dims_of_graph(graph: GraphProto) -> Iterator[TensorShapeProto.Dimension]:
 
 
 class _Respelling:
-    def __init__(self, model: ModelProto, dialect: Dialect) -> None:
-        self._model, self._dialect = model, dialect
+    def __init__(self, model: ModelProto, dialect: Dialect, symbols: Collection[str]) -> None:
+        self._model, self._dialect, self._symbols = model, dialect, symbols
         self._definitions = definition_texts(model)
         self._defined = read_texts(self._definitions)
         self._names = {dim: name for name, dim in self._defined.items()}
@@ -106,7 +106,7 @@ class _Respelling:
             return text
         alone = self._alone - {text} if is_input else ()
         dim = read_dim_param(text, alone, total=is_input).dim
-        if not isinstance(dim, Expr) or dim.const is not None:
+        if is_unknown(dim, self._symbols) or not isinstance(dim, Expr) or dim.const is not None:
             return text
         if isinstance(only := sole_atom(dim), Symbol):
             return self._name(only, text)

@@ -64,10 +64,13 @@ def prepared(
     sizes = _only_sizes(analysed, named, limits) if named else {}
     if sizes:
         wanted = {name: dict(of) for name, of in axes.items()}
+        infos = {info.name: info for info in model.graph.input}
         for name in analysed.inputs:
             for axis, symbol in _symbols(analysed, name).items():
-                if symbol in sizes and axis not in wanted.get(name, {}):
-                    wanted.setdefault(name, {})[axis] = named[symbol]
+                if symbol in sizes:
+                    dims, given = infos[name].type.tensor_type.shape.dim, wanted.setdefault(name, {})
+                    dims[axis].dim_value = sizes[symbol]
+                    given.setdefault(axis - len(dims) if axis - len(dims) in given else axis, named[symbol])
         for info in (*model.graph.input, *model.graph.output, *model.graph.value_info):
             _fix(info, sizes)
         analysed, axes = again(), wanted

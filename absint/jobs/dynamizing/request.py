@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from absint.errors import UsageError
 from absint.lattices.shape import Shape
 from absint.lattices.terms.expr import Dim, Expr, symbol
-from absint.lattices.text.dim_params import read_dim_param
+from absint.lattices.text.dim_params import is_placeholder, read_dim_param
 from absint.lattices.text.escapes import plain
 from absint.lattices.text.tokens import reads_as_name
 from absint.lattices.value import Tensor, Value
@@ -112,7 +112,7 @@ def _size(analysed: Analysed, dims: list[Dim], axis: int, place: str, text: str)
     dim = dims[axis]
     if not isinstance(dim, Expr) or dim.const is None:
         raise UsageError(f"{place} is not a fixed size: it is {dim}")
-    if not reads_as_name(text) or read_dim_param(text, ()).dim is not symbol(text):
+    if not reads_as_name(text) or is_placeholder(text) or read_dim_param(text, ()).dim is not symbol(text):
         raise UsageError(f"{place}={text}: expected the name of a symbol, as batch")
     if text in analysed.parameters:
         raise UsageError(f"{place}={text}: the model has a symbol {text} already, of any size: take another name")

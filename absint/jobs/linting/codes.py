@@ -58,7 +58,8 @@ RULES: Final = {
         ),
         LintRule(
             "ABS006", "missing-weights", ERROR,
-            "A file of external data is missing, or too short for the tensors that the model expects in it.",
+            "A file of external data is missing, too short for the tensors that the model expects in it, or a pointer "
+            "of Git LFS.",
             "Runtimes refuse the model. Ship the file of weights beside the model, or save the model in one file.",
             ("tensor", "tensors"),
         ),
@@ -152,6 +153,11 @@ RULES: Final = {
             "ABS209", "dim-text", WARNING,
             "A dim of an input looks like an expression, but does not parse as one, so it is taken for a name.",
             "The grammar is in docs/grammar.md.",
+        ),
+        LintRule(
+            "ABS210", "placeholder-names", INFO,
+            "Dims of inputs are declared by placeholders, such as `?` or `None`, in place of names.",
+            "They are unknown, each a size of its own. Give sizes that must agree one name.",
         ),
         LintRule(
             "ABS301", "only-one-size", WARNING,
@@ -273,6 +279,7 @@ OF_DIAGNOSTICS: Final = {
     "negative-size": "ABS104",
     "defaults-fail": "ABS105",
     "dim-text": "ABS209",
+    "placeholder-names": "ABS210",
     "limit": "ABS004",
     "lowering-limit": "ABS004",
     "no-rule": "ABS401",
@@ -287,5 +294,5 @@ OF_DIAGNOSTICS: Final = {
 }
 """The rule of each kind of diagnostic."""
 
-SILENT: Final = frozenset({"folded-call", "plugin-rule", "rule-replaced"})
-"""Diagnostics on which nobody would act."""
+SILENT: Final = frozenset({"external-data", "folded-call", "plugin-rule", "rule-replaced"})
+"""Diagnostics on which nobody would act, or of which ABS006 says more."""

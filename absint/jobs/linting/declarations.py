@@ -2,20 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from absint.jobs.linting.codes import RULES
 from absint.jobs.linting.finding import Finding
 from absint.lattices.terms.expr import Dim, Expr
-from absint.lattices.text.dim_params import read_dim_param
 from absint.lattices.text.naming import Where
 from absint.lattices.value import AnyTensor
 from absint.model.protos import declared_types
 from absint.program.declarations import Declaration, declarations
 from absint.questions.claims.diagnostics import loadable_false_declarations
 from absint.questions.claims.findings import FalseDeclaration
-from absint.questions.claims.reading import Dims, Inferred, dims, stated_dim
+from absint.questions.claims.reading import Dims, Inferred, dims, read_text, stated_dim
 from absint.solution.described import brief
 from absint.solution.naming import defining, where
 
@@ -138,14 +137,16 @@ def _own_names(known: Dims, analysed: Analysed) -> Iterator[tuple[int, str]]:
         if stated is None:
             yield axis, ""
         elif isinstance(stated, str):
-            names = read_dim_param(stated, analysed.parameters).dim.free_symbols
-            if not names <= analysed.parameters.keys():
+            dim = read_text(stated, analysed.parameters)
+            if dim is None:
+                yield axis, ""
+            elif not dim.free_symbols <= analysed.parameters.keys():
                 yield axis, stated
 
 
 def _is_known(dim: Dim, analysed: Analysed) -> bool:
     """A number, or an expression over sizes and elements of the inputs that have names."""
-    return isinstance(dim, Expr) and dim.free_symbols <= analysed.parameters.keys() - unnamed_symbols(analysed)
+    return isinstance(dim, Expr) and dim.free_symbols <= analysed.parameters.keys() - analysed.declared_inputs.unnamed
 
 
 # Inputs
@@ -167,20 +168,6 @@ def _inputs(analysed: Analysed) -> Iterator[Finding]:
         first, *rest = places
         text = "neither a size nor a name is declared"
         yield Finding("ABS208", RULES["ABS208"].severity, first, text, len(places), tuple(rest))
-
-
-def unnamed_symbols(analysed: Analysed) -> Set[str]:
-    """The symbols of dims of inputs that have neither a size nor a name: these get one from the input and the axis."""
-    return analysed.once(_unnamed_symbols)
-
-
-def _unnamed_symbols(analysed: Analysed) -> frozenset[str]:
-    found: set[str] = set()
-    for name, proto in _declared_inputs(analysed).items():
-        value = analysed.base.states[analysed.input_nodes[name]][0]
-        if proto.WhichOneof("value") == "tensor_type" and isinstance(value, AnyTensor) and value.shape.rank:
-            found.update(*(value.shape.dims[axis].free_symbols for axis in _unnamed(proto)))
-    return frozenset(found)
 
 
 def _declared_inputs(analysed: Analysed) -> Mapping[str, TypeMessage]:

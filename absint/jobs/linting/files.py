@@ -9,6 +9,7 @@ from typing import Final
 
 from absint.errors import UsageError
 from absint.jobs.linting.patterns import Patterns
+from absint.model.opening import absent
 
 SUFFIX: Final = ".onnx"
 
@@ -25,7 +26,7 @@ def models(given: Sequence[str | os.PathLike[str]], root: Path, exclude: Pattern
         if os.path.isdir(path):
             found.update(dict.fromkeys(_below(path, root, exclude)))
         elif not os.path.lexists(path):
-            raise UsageError(f"{path} does not exist")
+            raise UsageError(f"{path} {absent(path)}")
         elif not (force and exclude.match(relative(path, root))):
             found[shown(path)] = None
     if not found and not force:

@@ -1,49 +1,56 @@
-"""Findings about files of weights beside a model: missing ones, and ones that are too short."""
+"""Findings about files of weights beside a model: missing ones, ones that are too short, and pointers of Git LFS."""
 
 from __future__ import annotations
 
 import os
 from collections.abc import Iterator
 from math import prod
-from typing import TYPE_CHECKING, Final
+from pathlib import Path
+from typing import Final
 
 from absint.jobs.linting.codes import RULES
 from absint.jobs.linting.finding import Finding
+from absint.model.held_files import tensors
 from absint.model.initialisers import dtype_of
+from absint.model.messages import ModelMessage, TensorMessage
+from absint.model.opening import LFS, is_pointer_beside
+from absint.model.walk import holders
 from absint.model.wire.tensors import EXTERNAL
-
-if TYPE_CHECKING:
-    from pathlib import Path
-
-    from absint.model.messages import TensorMessage
-    from absint.solution.analysed import Analysed
+from absint.solution.analysed import Analysed
 
 CODE: Final = "ABS006"
 
 
 def missing_weights(analysed: Analysed) -> Iterator[Finding]:
-    """One finding for each file that lacks, or is too short for, initialisers of the main graph.
+    """One finding for each file that lacks, or is too short for, tensors of the model.
 
-    Locations outside of the model's folder are left to runtimes, which refuse them. No file is opened.
+    Locations outside of the model's folder are left to runtimes, which refuse them. No weights are read.
     """
     folder = analysed.folder
-    if folder is None:
+    if folder is None or not _has_external(analysed.loaded.model):
         return
-    tensors: dict[str, list[TensorMessage]] = {}
-    for tensor in analysed.loaded.model.graph.initializer:
+    found: dict[str, list[TensorMessage]] = {}
+    for tensor in tensors(analysed.loaded.outline()):  # what reads files for an analysis steps over places of weights
         if tensor.data_location == EXTERNAL:
             location = next((entry.value for entry in tensor.external_data if entry.key == "location"), None)
             if isinstance(location, str) and _is_inside(location):
-                tensors.setdefault(location, []).append(tensor)
-    for location, group in tensors.items():
+                found.setdefault(location, []).append(tensor)
+    for location, group in found.items():
         size = _size(folder, location)
-        wanting = group if size is None else [tensor for tensor in group if _end(tensor) > size]
+        is_lfs = size is not None and is_pointer_beside(folder, location)
+        wanting = group if size is None or is_lfs else [tensor for tensor in group if _end(tensor) > size]
         if wanting:
-            text = "does not exist" if size is None else f"is too short: it has {size:,} bytes"
-            first, *rest = (f"initialiser {tensor.name!r}" for tensor in wanting)
+            text = "does not exist" if size is None else LFS if is_lfs else f"is too short: it has {size:,} bytes"
+            first, *rest = (f"tensor {tensor.name!r}" for tensor in wanting)
             where = f"weights in {location!r}"
-            message = f"the file {text}, and holds {first}"
+            message = f"the file {text}, and is to hold {first}"
             yield Finding(CODE, RULES[CODE].severity, where, message, len(wanting), tuple(rest))
+
+
+def _has_external(model: ModelMessage) -> bool:
+    """Some initialiser of a graph is in another file: then tensors of attributes may be, too."""
+    initialisers = (tensor for graph in holders(model) for tensor in getattr(graph, "initializer", ()))
+    return any(tensor.data_location == EXTERNAL for tensor in initialisers)
 
 
 def _is_inside(location: str) -> bool:

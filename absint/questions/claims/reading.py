@@ -17,7 +17,7 @@ from absint.lattices.logic.relation import FALSE, TRUE, UNKNOWN_RELATION, Relati
 from absint.lattices.records import NamedTuple
 from absint.lattices.terms.expr import UNKNOWN_SIZE, Dim, Expr, const, symbol
 from absint.lattices.terms.substitution import substitute, substitute_names
-from absint.lattices.text.dim_params import read_dim_param
+from absint.lattices.text.dim_params import is_unknown, read_dim_param
 from absint.lattices.value import BOTTOM, TOP, AnyTensor, OptionalOf, SequenceOf, Value
 from absint.model.declared_types import FIELDS, dim_text
 from absint.program.declarations import Declaration, declarations
@@ -127,6 +127,14 @@ def stated_dim(proto: DimMessage) -> Stated:
 # What shapes claim
 
 
+def read_text(text: str, names: Collection[str]) -> Expr | None:
+    """The expression that a text denotes, where `names` stand alone elsewhere; None for one without a form, and for a
+    placeholder: it claims nothing.
+    """
+    dim = read_dim_param(text, names).dim
+    return None if is_unknown(dim, names) or not isinstance(dim, Expr) else dim
+
+
 def names_in(text: str, names: Collection[str]) -> frozenset[str]:
     """The names in a text, where `names` stand alone elsewhere."""
     return _names(text, frozenset(names))
@@ -134,8 +142,8 @@ def names_in(text: str, names: Collection[str]) -> frozenset[str]:
 
 @lru_cache(maxsize=1 << 14)
 def _names(text: str, names: frozenset[str]) -> frozenset[str]:
-    found = read_dim_param(text, names).dim
-    return found.free_symbols if isinstance(found, Expr) else frozenset({text})
+    found = read_text(text, names)
+    return found.free_symbols if found is not None else frozenset({text})
 
 
 def held(value: Value, rank: int) -> tuple[Sequence[Dim] | None, Relation]:
@@ -164,8 +172,8 @@ class Reader:
         if not isinstance(stated, str):
             return None if stated is None else const(stated)
         if stated not in self._texts:
-            dim: Dim = read_dim_param(stated, self._inputs).dim
-            dim = substitute(dim, self._analysed.lowered.definitions) if isinstance(dim, Expr) else dim
+            read = read_text(stated, self._inputs)
+            dim = None if read is None else substitute(read, self._analysed.lowered.definitions)
             self._texts[stated] = dim if isinstance(dim, Expr) else None
         return self._texts[stated]
 

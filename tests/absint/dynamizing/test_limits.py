@@ -341,3 +341,17 @@ def test_bad_axes(axes: dict[str, dict[int, str]], message: str) -> None:
     with pytest.raises(UsageError) as error:
         absint.dynamize(model, axes)
     assert str(error.value) == message
+
+
+@pytest.mark.parametrize("axis", [0, -2])
+@pytest.mark.parametrize("declared", ["batch", None, "?"])
+def test_an_axis_that_only_one_size_fits_has_this_size(declared: str | None, axis: int, tmp_path: Path) -> None:
+    model = static([node("Reshape", "x target", "y")], {"x": [2, 3]}, {"y": [2, 3]}, {"target": ints(2, 3)})
+    dim = model.graph.input[0].type.tensor_type.shape.dim[0]
+    dim.Clear()
+    if declared is not None:
+        dim.dim_param = declared
+    path = tmp_path / "out.onnx"
+    assert absint.dynamize(model, {"x": {axis: "batch"}}, path, fix=True).is_free
+    (given,) = onnx.load(path).graph.input
+    assert given.type.tensor_type.shape.dim[0].dim_param == "batch"

@@ -137,6 +137,13 @@ PAIRS: Final[dict[str, list[Pair]]] = {
             '(float["batch size"] x) => (z) {z = Relu(x)}',
         ),
     ],
+    "ABS210": [
+        Pair(
+            '(float["?", N, "None"] x) => (z) {z = Relu(x)}',
+            "input 'x': 2 axes are declared '?' (or 'None'), which names no size",
+            "(float[?, N, unk__2] x) => (z) {z = Relu(x)}",
+        ),
+    ],
     "ABS301": [
         Pair(
             "(float[batch, seq] x, float[8] b) => (z) {y = MatMul(x, b) z = Relu(y)}",

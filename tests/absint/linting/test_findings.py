@@ -20,6 +20,7 @@ from absint.solver.constraints import Constraint, Origin
 from absint.solver.contracts.causes import by_cause
 from tests.absint.auditing.models import model
 from tests.absint.linting.models import BUILT, PAIRS, Pair, external
+from tests.absint.test_opening import POINTER
 
 ROOT = Path(__file__).parents[3]
 CASES = [pytest.param(code, pair, id=f"{code}-{n}") for code, pairs in PAIRS.items() for n, pair in enumerate(pairs)]
@@ -52,8 +53,8 @@ def test_models_that_no_text_expresses(code: str) -> None:
     ("written", "text"),
     [
         (32, None),
-        (31, "ABS006 weights in 'w.bin': the file is too short: it has 31 bytes, and holds initialiser 'w'"),
-        (None, "ABS006 weights in 'w.bin': the file does not exist, and holds initialiser 'w'"),
+        (31, "ABS006 weights in 'w.bin': the file is too short: it has 31 bytes, and is to hold tensor 'w'"),
+        (None, "ABS006 weights in 'w.bin': the file does not exist, and is to hold tensor 'w'"),
     ],
 )
 def test_weights_beside_the_model(tmp_path: Path, written: int | None, text: str | None) -> None:
@@ -62,6 +63,40 @@ def test_weights_beside_the_model(tmp_path: Path, written: int | None, text: str
         (tmp_path / "w.bin").unlink()
     texts = [str(item) for item in findings(absint.analyze(path)) if item.code == "ABS006"]
     assert texts == ([] if text is None else [text])
+
+
+def outside(name: str, location: str) -> onnx.TensorProto:
+    """64 x 64 floats in another file."""
+    tensor = onnx.TensorProto(name=name, dims=[64, 64], data_type=1, data_location=onnx.TensorProto.EXTERNAL)
+    tensor.external_data.add(key="location", value=location)
+    return tensor
+
+
+@pytest.mark.parametrize(
+    ("content", "text"),
+    [
+        (b"\0" * 16384, None),
+        (b"\0" * 16383, "the file is too short: it has 16,383 bytes"),
+        (None, "the file does not exist"),
+        (POINTER, "the file is a pointer of Git LFS ('git lfs pull' fetches the file)"),
+    ],
+)
+def test_large_weights_of_graphs_bodies_and_attributes(tmp_path: Path, content: bytes | None, text: str | None) -> None:
+    body = (
+        """then_branch = a () => (float[64, 64] p) {p = Neg(x)}, else_branch = b () => (float[64, 64] q) {q = Abs(x)}"""
+    )
+    proto = model(
+        f"(float[64, 64] x, bool c) => (z) {{h = If(c) <{body}> k = Constant<value_int = 1>() z = MatMul(h, w)}}"
+    )
+    proto.graph.initializer.append(outside("w", "w.bin"))
+    proto.graph.node[0].attribute[0].g.initializer.append(outside("inner", "w.bin"))
+    proto.graph.node[1].attribute[0].CopyFrom(onnx.helper.make_attribute("value", outside("kept", "w.bin")))
+    (tmp_path / "m.onnx").write_bytes(proto.SerializeToString())
+    if content is not None:
+        (tmp_path / "w.bin").write_bytes(content)
+    found = [item for item in findings(absint.analyze(tmp_path / "m.onnx")) if item.code == "ABS006"]
+    assert [item.message for item in found] == ([] if text is None else [f"{text}, and is to hold tensor 'w'"])
+    assert [item.count for item in found] == ([] if text is None else [3])
 
 
 def test_every_rule_is_tested() -> None:

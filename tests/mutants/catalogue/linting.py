@@ -43,7 +43,7 @@ MUTANTS: Final[tuple[Mutant, ...]] = (
         "unnamed-dims-are-declared",
         "an output is to be declared by a dim that has no name",
         "absint.jobs.linting.declarations",
-        "analysed.parameters.keys() - unnamed_symbols(analysed)",
+        "analysed.parameters.keys() - analysed.declared_inputs.unnamed",
         "analysed.parameters.keys()",
         "linted('(float[?] x) => (float[A] z) { z = Relu(x) }')",
         FINDINGS,
