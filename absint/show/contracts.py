@@ -46,7 +46,7 @@ def report(result: Result, contract: Contract, width: int, *, everything: bool =
     if contract.possible is None:
         yield Line("whether any size meets all clauses was not decided", "yellow")
     if contract.reason:
-        yield Line(f"the clauses are those of single nodes: {contract.reason}", "yellow")
+        yield Line(f"the clauses may be longer than they need be: {contract.reason}", "yellow")
     yield from _beyond(result, contract, texts, width, everything)
     yield from listed("legal sizes to try", list(map(format_sizes, contract.samples)), width, len(contract.samples))
     if contract.fewer:
