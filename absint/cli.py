@@ -18,8 +18,9 @@ from click.shell_completion import CompletionItem
 
 from absint.commands.codes import BAD_INPUT, BROKEN_PIPE, FINE, INTERRUPTED, NO, UNDECIDED
 from absint.commands.messages import tell
-from absint.errors import AbsintError
+from absint.errors import AbsintError, UsageError
 from absint.lattices.text.nearest import bounded, did_you_mean
+from absint.packages import distribution
 from absint.version import VERSION
 
 _CONTEXT = {"help_option_names": ["-h", "--help"], "max_content_width": 100}
@@ -73,6 +74,13 @@ class Commands(click.Group):
             return super().invoke(context)
         except BrokenPipeError:  # click exits with 1, which would say that the answer is no
             raise ClosedPipeError from None
+        except ModuleNotFoundError as error:
+            module = (error.name or "").partition(".")[0]
+            if module in ("", "absint"):
+                raise
+            package = distribution(module)
+            text = f"absint {context.invoked_subcommand} needs {package}: pip install {package}"
+            raise UsageError(text) from error
 
     def list_commands(self, context: click.Context) -> list[str]:
         return list(COMMANDS)
@@ -100,6 +108,7 @@ class Commands(click.Group):
     def get_command(self, context: click.Context, name: str) -> click.Command | None:
         if name not in COMMANDS:
             return None
+        context.invoked_subcommand = name  # click says so later
         name = name.replace("-", "_")
         found = getattr(import_module(f"absint.commands.{name}"), name)
         assert isinstance(found, click.Command)

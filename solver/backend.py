@@ -20,15 +20,12 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Final, Literal, cast
 
 from absint.lattices.limits import MEMORY
+from absint.packages import is_installed, missing
 from absint.runs.process import Process, ProcessError
 from absint.solver.smtlib import unquote
 
 if TYPE_CHECKING:
     from absint.solver.z3_process import Reply
-
-
-class SolverError(RuntimeError):
-    """Z3 cannot be used here: it is not installed, does not load, or there is no Python to run it with."""
 
 
 @dataclass(frozen=True)
@@ -52,27 +49,34 @@ class Backend:
 
     def __init__(self, *, memory: int = MEMORY) -> None:
         self._process = Process(f"{_Z3}:answered", between=f"{_Z3}:prepare", memory=memory, subject="Z3")
+        self._broken = ""
 
     def start(self) -> None:
-        """Start the process without waiting for it, so that it is warm when the first query comes.
+        """Start the process without waiting for it, so that it is warm when the first query comes."""
+        if not self.lost:
+            try:
+                self._process.start()
+            except ProcessError as error:
+                self._broken = str(error)
 
-        Raises SolverError if there is no Python to run it with.
-        """
-        try:
-            self._process.start()
-        except ProcessError as error:
-            raise SolverError(str(error)) from error
+    @property
+    def lost(self) -> str:
+        """The reason why Z3 cannot be used here, as far as that is known; empty if it can."""
+        return self._broken if is_installed("z3") else missing("z3")
 
     def check(self, script: str, *, rlimit: int, seconds: float, core: bool = True, minimize: bool = False) -> Answer:
         """Ask whether the assertions of an SMT-LIB 2 script are satisfiable together.
 
         `rlimit` is Z3's own budget, the same on every machine; 0 is none. Past `seconds` the process is killed and the
         answer is unknown; the next query starts another. `minimize` spends more on a core without redundant members.
+        Where Z3 is `lost`, every answer is unknown.
 
-        Raises SolverError if Z3 cannot be used, ValueError for a script that it cannot read or an rlimit out of range.
+        Raises ValueError for a script that Z3 cannot read or an rlimit out of range.
         """
         if not 0 <= rlimit < 1 << 32:
             raise ValueError(f"an rlimit is a number from 0 to {(1 << 32) - 1}, not {rlimit}")
+        if self.lost:
+            return Answer("unknown", reason=self.lost)
         start = time.monotonic()
         query = {"script": script, "rlimit": rlimit, "core": core, "minimize": minimize}
         try:
@@ -97,14 +101,11 @@ class Backend:
         self.close()
 
     def _reason(self, error: ProcessError, seconds: float) -> str:
-        """The reason why Z3 gave no answer. Raises SolverError and ValueError as `check` does."""
+        """The reason why Z3 gave no answer. Raises ValueError as `check` does."""
         failure = error.failure
         if error.outcome == "not started":
-            if failure is None:
-                raise SolverError(str(error)) from error
-            is_missing = failure.text == "No module named 'z3'"
-            advice = "z3-solver is not installed: pip install z3-solver"
-            raise SolverError(advice if is_missing else f"Z3 does not load: {failure}") from error
+            self._broken = str(error) if failure is None else f"Z3 does not load: {failure}"
+            return self._broken
         if error.outcome == "timed out":
             return f"the time limit of {seconds:g} s was reached"
         if error.outcome == "busy":
@@ -145,4 +146,4 @@ def shared(memory: int = MEMORY) -> Backend:
     return _shared.setdefault((os.getpid(), memory), Backend(memory=memory))
 
 
-__all__ = ["MEMORY", "Answer", "Backend", "SolverError", "shared"]
+__all__ = ["MEMORY", "Answer", "Backend", "shared"]

@@ -46,7 +46,7 @@ def partition(terms: Iterable[Expr], prover: Prover) -> Partition:
         grouping.run()
     except DeadlineError as error:
         return grouping.found(str(error))
-    return grouping.found()
+    return grouping.found(prover.lost)
 
 
 class _Grouping:

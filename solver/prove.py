@@ -64,6 +64,8 @@ class Prover:
         self._order = order or constraints.symbols
         self._backend = backend
         self._facts: dict[frozenset[Relation], Facts] = {}
+        self.lost = ""
+        """The reason why Z3 cannot be used here, if it was needed; empty if it answered."""
 
     @property
     def backend(self) -> Backend:
@@ -213,6 +215,7 @@ class Prover:
         answer = self.backend.check(script, rlimit=budget, seconds=seconds, core=core, minimize=core)
         if answer.verdict == "unknown":
             on_time()
+            self.lost = self.backend.lost
         return answer
 
 

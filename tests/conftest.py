@@ -7,12 +7,17 @@ import os
 import shutil
 from collections import Counter
 from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
 from hypothesis import HealthCheck, settings
 
 CHROMIUM = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None)
 """The browser for the tests of pages."""
+
+_FOLDER = Path(__file__).parents[1] / "build" / "pyodide" / "node_modules" / "pyodide"
+PYODIDE = _FOLDER if _FOLDER.is_dir() and shutil.which("node") else None
+"""The Python of browsers, where `.ci/run` puts it."""
 
 _QUIET = [HealthCheck.too_slow, HealthCheck.data_too_large]
 
@@ -58,6 +63,8 @@ def pytest_collection() -> Iterator[None]:
 
 
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
-    """Say that tests of pages did not run."""
+    """Say that tests of pages, or those in Pyodide, did not run."""
+    if PYODIDE is None:
+        terminalreporter.write_line("the tests in Pyodide did not run: build/pyodide or node is missing")
     if CHROMIUM is None:
         terminalreporter.write_line("the tests of pages in a browser did not run: no Chromium is installed")

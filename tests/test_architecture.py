@@ -18,7 +18,7 @@ ROOT = Path(__file__).parents[1]
 
 ORDER: Final = tuple(
     """
-    absint.version absint.runs.serving absint.runs.process
+    absint.version absint.packages absint.runs.serving absint.runs.process
     lattices.deadline lattices.records lattices.terms lattices.logic lattices.text lattices
     transfer.stated transfer.attributes transfer.signature transfer.semantics transfer.ordinary
     transfer.stating transfer.op transfer.rule

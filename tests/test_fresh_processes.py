@@ -24,6 +24,7 @@ ROOMS = {
         "absint.errors",
         "absint.lattices",
         "absint.model",
+        "absint.packages",
     ),
     *("absint.program", "absint.shapes", "absint.show", "absint.solution", "absint.transfer", "absint.version"),
     *("absint.questions", "absint.questions.claims", "absint.questions.proofs"),

@@ -15,7 +15,7 @@ from absint.api import Refine, analyze
 from absint.commands.command import shared
 from absint.commands.messages import tell
 from absint.commands.models import read_model
-from absint.commands.progress import logged, status
+from absint.commands.progress import logged
 from absint.diagnostics import Severity
 from absint.errors import UsageError
 from absint.lattices.limits import MEMORY, RLIMIT, Limits
@@ -282,25 +282,7 @@ def warm_up(limits: Limits | None = None) -> None:
     """Start Z3 in its process, so that it loads while the model is analysed."""
     from absint.solver.backend import shared
 
-    with _solver_errors():
-        shared(MEMORY if limits is None else limits.memory).start()
-
-
-@contextmanager
-def working(what: str) -> Iterator[None]:
-    """Work that may ask Z3; it says what takes so long."""
-    with _solver_errors(), status(what):
-        yield
-
-
-@contextmanager
-def _solver_errors() -> Iterator[None]:
-    from absint.solver.backend import SolverError
-
-    try:
-        yield
-    except SolverError as error:
-        raise UsageError(str(error)) from error
+    shared(MEMORY if limits is None else limits.memory).start()
 
 
 def check_seconds(seconds: float, option: str = "--seconds") -> None:

@@ -16,11 +16,11 @@ from absint.commands.analysis import (
     format_option,
     policy_option,
     settings_options,
-    working,
 )
 from absint.commands.codes import FINE, NO
 from absint.commands.command import Command
 from absint.commands.models import models_argument
+from absint.commands.progress import status
 from absint.questions.claims.diagnostics import refused
 from absint.shapes.sizes import Sizes
 from absint.show import summary, text
@@ -94,7 +94,7 @@ def analyze(
         from absint.shapes.timings import Timings
 
         timings = Timings()
-    with working("analysing") if refine == "smt" else nullcontext():
+    with status("analysing") if refine == "smt" else nullcontext():
         result = analysed(
             model,
             assume,

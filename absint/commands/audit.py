@@ -7,6 +7,7 @@ from contextlib import contextmanager
 from functools import partial
 from math import inf
 from pathlib import Path
+from typing import Final, cast
 
 import click
 
@@ -28,12 +29,16 @@ from absint.jobs import auditing
 from absint.jobs.auditing import Audit, Claims, Judgement, judge
 from absint.jobs.auditing.peers import TOOLS, is_installed
 from absint.lattices.limits import RLIMIT
+from absint.lattices.text.escapes import Json
 from absint.result import Result
 from absint.shapes.policies import policy_of
 from absint.show.audit import AUDIT, report
 from absint.show.audit_sarif import document as sarif
 from absint.show.text import write
 from absint.solution.documents import about
+
+SECONDS: Final = 120.0
+"""Time limit of a tool."""
 
 
 @click.command(cls=Command)
@@ -52,7 +57,7 @@ from absint.solution.documents import about
 @click.option(
     "--seconds",
     type=float,
-    default=120.0,
+    default=SECONDS,
     show_default=True,
     help="Time limit of a tool, and of the runs and proofs that judge one source.",
 )
@@ -119,7 +124,13 @@ def judged(
     return audits
 
 
-def check_sources(tools: tuple[str, ...], policies: tuple[str, ...], seconds: float) -> None:
+def verdicts(result: Result, declared: bool, tools: tuple[str, ...]) -> list[dict[str, Json]]:
+    """Audits in the form of `--format json`."""
+    audits = judged(result, tools, (), declared, confirm=True, seconds=SECONDS)
+    return cast("list[dict[str, Json]]", AUDIT.record(audits)["audits"])
+
+
+def check_sources(tools: tuple[str, ...], policies: tuple[str, ...] = (), seconds: float = SECONDS) -> None:
     """Report mistakes before any work is done."""
     if not 0 < seconds < inf:
         raise UsageError(f"--seconds {seconds:g}: expected a number above 0")

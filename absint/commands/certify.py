@@ -9,12 +9,14 @@ from absint.commands.codes import FINE, UNDECIDED
 from absint.commands.command import Command
 from absint.commands.models import models_argument
 from absint.commands.progress import counted
+from absint.errors import UsageError
 from absint.questions.certificates.certify import certify as certified
 from absint.questions.certificates.folder import check_folder
 from absint.shapes.sizes import Sizes
 from absint.show import certificates as report
 from absint.show.text import write
 from absint.solution.documents import about
+from absint.solver.backend import shared
 
 
 @click.command(cls=Command, epilog="Recheck with cvc5 or z3, without absint: python DIR/check.py")
@@ -48,6 +50,8 @@ def certify(
     """
     check_seconds(seconds)
     check_folder(output)
+    if lost := shared().lost:
+        raise UsageError(f"absint certify needs Z3: {lost}")
     result = analysed(model, assume, sizes, settings=settings)
     with counted("nodes") as advance:
         found = certified(result, relations, seconds=seconds, progress=lambda done, total: advance(done, total, ""))

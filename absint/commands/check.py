@@ -16,11 +16,11 @@ from absint.commands.analysis import (
     memory_option,
     settings_options,
     warm_up,
-    working,
 )
 from absint.commands.codes import FINE, NO, UNDECIDED
 from absint.commands.command import Command
 from absint.commands.models import models_argument
+from absint.commands.progress import status
 from absint.errors import UsageError
 from absint.lattices.limits import LONG, SECONDS, Limits
 from absint.questions.sizes.outcomes import Check, RangeCheck
@@ -88,14 +88,14 @@ def check(
         warm_up(limits)
     result = _with_shapes(model, assume, sizes, settings)
     if has_range:
-        with working("checking the ranges"):
+        with status("checking the ranges"):
             found = result.check_range(sizes, **limits._asdict())
         _print_range(result, _shown(result, found), form)
         return _code(found, strict)
     _need_all(result, sizes)
     at = result.check(sizes)
     if not at.ok:
-        with working("looking for legal sizes"):
+        with status("looking for legal sizes"):
             at = replace(at, nearest=result.nearest(at.sizes, **limits._replace(seconds=_near(limits))._asdict()))
     if form == "json":
         click.echo(at.to_json(where(result), model=result.origin))

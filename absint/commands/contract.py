@@ -14,11 +14,11 @@ from absint.commands.analysis import (
     limit_options,
     settings_options,
     warm_up,
-    working,
 )
 from absint.commands.codes import FINE, NO, UNDECIDED
 from absint.commands.command import Command
 from absint.commands.models import models_argument
+from absint.commands.progress import status
 from absint.errors import UsageError
 from absint.lattices.limits import LONG, Limits
 from absint.lattices.text.sheets import written
@@ -103,7 +103,7 @@ def contract(
         warm_up(limits)
     result = analysed(model, assume, sizes, settings=settings)
     if has_clauses:
-        with working("simplifying the contract"):
+        with status("simplifying the contract"):
             found = result.contract(samples=samples, **limits._asdict())
         return _clauses(result, found, everything, form, model, output)
 

@@ -13,12 +13,12 @@ from absint.commands.analysis import (
     assume_option,
     format_option,
     settings_options,
-    working,
 )
 from absint.commands.codes import FINE
 from absint.commands.command import Command
 from absint.commands.messages import say
 from absint.commands.models import models_argument
+from absint.commands.progress import status
 from absint.commands.sizes import read_sizes
 from absint.diagnostics import Severity
 from absint.errors import UsageError
@@ -135,7 +135,7 @@ def _wanted(model: str, plot: str | None, over: str | None) -> _Wanted | None:
 def _draw(result: Result, cost: Cost, memory: Memory, wanted: _Wanted) -> None:
 
     check_symbol(result, wanted.symbol)
-    with working("computing the curves"):
+    with status("computing the curves"):
         found = curves(result, cost, memory, wanted.symbol, wanted.ends)
     write_plot(found, result.origin, wanted.target, wanted.form)
     sizes = found.sizes

@@ -13,10 +13,10 @@ from absint.commands.analysis import (
     memory_option,
     settings_options,
     warm_up,
-    working,
 )
 from absint.commands.codes import FINE, NO, UNDECIDED
 from absint.commands.command import Command, shared
+from absint.commands.progress import status
 from absint.commands.sizes import read_sizes, trimmed
 from absint.errors import UsageError
 from absint.jobs.diffing import diff as compared
@@ -79,7 +79,7 @@ def diff(
     warm_up(limits)
     sizes = read_sizes((*map(trimmed, given), *set_))
     before, after = analysed(first, settings=settings), analysed(second, settings=settings)
-    with working("comparing"):
+    with status("comparing"):
         found = compared(
             before, after, values=values, assume=assume, sizes=sizes, evidence=evidence, **limits._asdict()
         )

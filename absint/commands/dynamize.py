@@ -15,11 +15,11 @@ from absint.commands.analysis import (
     no_load_option,
     settings_options,
     warm_up,
-    working,
 )
 from absint.commands.codes import FINE, NO, UNDECIDED
 from absint.commands.command import Command
 from absint.commands.places import read_axes
+from absint.commands.progress import status
 from absint.errors import UsageError
 from absint.lattices.limits import LONG, Limits
 from absint.model.writing import check_binary_target
@@ -77,7 +77,7 @@ def dynamize(
             raise UsageError("-o - writes the model to standard output: leave out --format json")
     warm_up(limits)
     result = analysed(model, assume, settings=settings)
-    with working("looking for constants"):
+    with status("looking for constants"):
         found = result.dynamize(wanted, output, fix=fix, run=not no_run, load=not no_load, seconds=limits.seconds)
     if form == "json":
         click.echo(report.DYNAMIZED.text(found, head=about(result)))

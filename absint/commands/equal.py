@@ -15,11 +15,11 @@ from absint.commands.analysis import (
     limit_options,
     settings_options,
     warm_up,
-    working,
 )
 from absint.commands.codes import FINE
 from absint.commands.command import Command
 from absint.commands.models import models_argument
+from absint.commands.progress import status
 from absint.lattices.limits import LONG, Limits
 from absint.questions.proofs.equivalence import Distinct
 from absint.result import Result
@@ -62,7 +62,7 @@ def equal(
     """
     warm_up(limits)
     result = analysed(model, assume, sizes, settings=settings)
-    with working("comparing"):
+    with status("comparing"):
         found = _classes(result, what, limits)
         pairs: list[Distinct] | None = None
         if distinct:

@@ -6,7 +6,8 @@ from collections.abc import Mapping, Sequence
 
 import click
 
-from absint.commands.analysis import Settings, analysed, working
+from absint.commands.analysis import Settings, analysed
+from absint.commands.progress import status
 from absint.result import Result
 from absint.runs.run import RunError, differences, load_feeds, run
 from absint.show.feeds import FED, Fed, report
@@ -43,7 +44,7 @@ def _fed(result: Result, path: str, arrays: Mapping[str, object], run_it: bool, 
     if run_it:
         wanted = [name for name in result.shapes if name not in named] if values else list(others)
         try:
-            with working("running the model"):
+            with status("running the model"):
                 computed = run(result, inputs, wanted, isolated=True)
             comparison = result.compare(inputs, {**others, **computed})
             differing = tuple(differences(others, computed))

@@ -13,11 +13,11 @@ from absint.commands.analysis import (
     format_option,
     no_load_option,
     settings_options,
-    working,
 )
 from absint.commands.codes import FINE, NO, UNDECIDED
 from absint.commands.command import Command
 from absint.commands.models import models_argument
+from absint.commands.progress import status
 from absint.commands.runtime_sizes import runtime_size_options
 from absint.errors import UsageError
 from absint.jobs.freezing.sizes import IllegalSizesError
@@ -79,7 +79,7 @@ def freeze(
 
 def _ask(result: Result, form: str) -> int:
     """Answer which symbols must be fixed at least."""
-    with working("looking for the fewest symbols"):
+    with status("looking for the fewest symbols"):
         found = result.fewest_symbols()
     if form == "json":
         click.echo(report.document(result, found))
@@ -92,7 +92,7 @@ def _write(
     result: Result, sizes: Sizes, output: str, form: str, *, keep_inputs: bool, copy_weights: bool, load: bool
 ) -> int:
     try:
-        with working("freezing"):
+        with status("freezing"):
             found = result.freeze(sizes, output, keep_inputs=keep_inputs, copy_weights=copy_weights, load=load)
     except IllegalSizesError as error:
         if form == "json":

@@ -12,12 +12,12 @@ from absint.commands.analysis import (
     limit_options,
     settings_options,
     warm_up,
-    working,
 )
 from absint.commands.codes import FINE, NO, UNDECIDED
 from absint.commands.command import Command
 from absint.commands.messages import tell
 from absint.commands.models import models_argument
+from absint.commands.progress import status
 from absint.commands.sizes import read_profiles
 from absint.jobs.profiles.profile import Profile
 from absint.jobs.profiles.reading import WantedSizes
@@ -64,7 +64,7 @@ def profile(
     """
     warm_up(limits)
     result = analysed(model, assume, settings=settings)
-    with working("proving that all sizes are legal"):
+    with status("proving that all sizes are legal"):
         found = result.profile(sizes, corners=corners, **limits._asdict())
     if form == "json":
         click.echo(found.to_json(model=result.origin))

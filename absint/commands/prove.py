@@ -15,12 +15,12 @@ from absint.commands.analysis import (
     memory_option,
     settings_options,
     warm_up,
-    working,
 )
 from absint.commands.codes import FINE, NO, UNDECIDED, worst
 from absint.commands.command import Command
 from absint.commands.messages import tell
 from absint.commands.models import models_argument
+from absint.commands.progress import status
 from absint.errors import UsageError
 from absint.lattices.limits import SECONDS, Limits
 from absint.lattices.text.sheets import defined
@@ -117,7 +117,7 @@ def prove(
     if form == "text":
         write(assumed(result, assume))
     for text in relation:
-        with working("proving"):
+        with status("proving"):
             proof = result.prove(
                 text, given=given, assume=assume, confirm=confirm, evidence=evidence, **limits._asdict()
             )

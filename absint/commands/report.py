@@ -2,21 +2,15 @@
 
 from __future__ import annotations
 
-from typing import Final, cast
-
 import click
 
 from absint.commands.analysis import Settings, analysed, assume_option, settings_options
-from absint.commands.audit import check_sources, judged
 from absint.commands.codes import FINE
 from absint.commands.command import Command
 from absint.commands.messages import say
 from absint.commands.models import models_argument
-from absint.lattices.text.escapes import Json
 from absint.model.writing import check_target, write_file
-from absint.result import Result
 from absint.shapes.sizes import Sizes, exact_sizes
-from absint.show.audit import AUDIT
 from absint.show.page.page import page
 
 
@@ -43,24 +37,15 @@ def report(
     shape, cost and peak follows; illegal sizes show the node that fails. Without scripts it is a plain document.
     """
     check_target(model, output)
-    check_sources(tools, (), _SECONDS)
+    is_judged = declared or bool(tools)
+    if is_judged:
+        from absint.commands.audit import check_sources, verdicts  # onnx
+
+        check_sources(tools)
     result = analysed(model, assume, settings=settings)
 
     start = exact_sizes(sizes, result.declared_inputs)
-    write_file(page(result, _verdicts(result, declared, tools), start), output)
+    write_file(page(result, verdicts(result, declared, tools) if is_judged else (), start), output)
     count = len(result.loaded.model.graph.node)
     say(f"{output}: {count:,} {'node' if count == 1 else 'nodes'}")
     return FINE
-
-
-def _verdicts(result: Result, declared: bool, tools: tuple[str, ...]) -> list[dict[str, Json]]:
-    """Audits in the form of `absint audit --format json`."""
-    if not (declared or tools):
-        return []
-
-    audits = judged(result, tools, (), declared, confirm=True, seconds=_SECONDS)
-    return cast("list[dict[str, Json]]", AUDIT.record(audits)["audits"])
-
-
-_SECONDS: Final = 120.0
-"""Time limit of a tool."""

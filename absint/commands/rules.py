@@ -21,7 +21,7 @@ from absint.research.obligations.ruled import Ruled, prove, ruled
 from absint.research.obligations.solving import Decision, Solvers, asked
 from absint.show import rules as report
 from absint.show.text import write
-from absint.solver.backend import Backend, SolverError
+from absint.solver.backend import Backend
 from absint.transfer.families import shipped
 from absint.transfer.semantics import EITHER, ONNX, Semantics
 
@@ -106,13 +106,12 @@ def _proved(
     records = {}
     known: dict[str, tuple[Decision, ...]] = {}
     with counted("operators") as advance, Backend() as backend:
+        if backend.lost and solver != "cvc5":
+            raise UsageError(f"--prove needs Z3: {backend.lost}")
         for done, operator in enumerate(found):
             advance(done, len(found), str(operator))
-            try:
-                decide = partial(asked, solvers=solver, backend=backend, seconds=seconds)
-                records[operator] = prove(shipped(), operator, decide, semantics, known)
-            except SolverError as error:
-                raise UsageError(str(error)) from error
+            decide = partial(asked, solvers=solver, backend=backend, seconds=seconds)
+            records[operator] = prove(shipped(), operator, decide, semantics, known)
     return records
 
 

@@ -15,6 +15,7 @@ from typing import Final
 
 from absint.lattices.records import NamedTuple
 from absint.model.schema import Schema, described, read
+from absint.packages import is_installed
 
 TABLE: Final = os.path.join(os.path.dirname(__file__), "schemas.txt")
 
@@ -46,10 +47,10 @@ def parsed(text: str) -> Table:
 
 @cache
 def shipped() -> Table | None:
-    """The table, if it is of the installed version of onnx."""
+    """The table, if it is of the installed version of onnx or none is installed."""
     with open(TABLE, encoding="ascii") as file:
         text = file.read()
-    return parsed(text) if text.split(None, 1)[0] == installed_version() else None
+    return parsed(text) if not is_installed("onnx") or text.split(None, 1)[0] == installed_version() else None
 
 
 def installed_version() -> str | None:

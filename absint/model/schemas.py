@@ -12,6 +12,7 @@ from absint.lattices.value import TOP, Container, SparseTensor, Tensor, Value
 from absint.model import registry
 from absint.model.schema import Parameter, Schema
 from absint.model.signatures import Allowed, Formal, Signature, contrib, parse_type
+from absint.packages import is_installed
 from absint.transfer.rule import Rule
 
 if TYPE_CHECKING:
@@ -342,7 +343,7 @@ def _value_of(type_text: str, found: Schema, bound: dict[str, Value]) -> Value:
 
 
 def function_body(domain: str, name: str, version: int) -> FunctionProto | None:
-    """The body that the schema gives for the operator, if it gives one that needs no context."""
+    """The body that the schema gives for the operator, if it gives one that needs no context. Without onnx, None."""
     return _kept_body(domain, name, version) if is_of_onnx(domain) else _body(domain, name, version)
 
 
@@ -353,7 +354,7 @@ def _kept_body(domain: str, name: str, version: int) -> FunctionProto | None:
 
 def _body(domain: str, name: str, version: int) -> FunctionProto | None:
     found = schema(domain, name, version)
-    if found is None or not found.has_body:
+    if found is None or not found.has_body or not is_installed("onnx"):
         return None
     from onnx import AttributeProto, FunctionProto, defs
 

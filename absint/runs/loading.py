@@ -14,9 +14,9 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from functools import cache
-from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any, Final, NamedTuple, cast
 
+from absint.packages import is_installed
 from absint.runs.process import ProcessError
 from absint.runs.worker import Worker
 
@@ -65,11 +65,6 @@ def place(path: str, output: str, attribute: str) -> str:
     return f"{path}/{output}:{attribute}"
 
 
-def is_installed() -> bool:
-    """There is an onnxruntime to load models with."""
-    return find_spec("onnxruntime") is not None
-
-
 @cache
 def _process() -> Worker:
     return Worker("absint.runs.loading:answer", between="absint.runs.loading:prepare", subject="onnxruntime")
@@ -77,7 +72,7 @@ def _process() -> Worker:
 
 def begin() -> None:
     """Start the process, which imports onnxruntime while a model is read and analysed."""
-    if is_installed():
+    if is_installed("onnxruntime"):
         with suppress(ProcessError):  # whoever asks says why
             _process().start()
 

@@ -7,7 +7,6 @@ import zipfile
 import zlib
 from collections.abc import Iterator, Mapping, Sequence
 from functools import partial
-from importlib.util import find_spec
 from math import prod
 from typing import TYPE_CHECKING, Final, Literal, cast
 
@@ -22,6 +21,7 @@ from absint.model.dtypes import numpy_dtype
 from absint.model.opening import MAX_FILE, check_file, reason_of
 from absint.model.wire.fields import delimited
 from absint.model.wire.scalars import content_of
+from absint.packages import is_installed
 from absint.runs.allowance import explained
 from absint.runs.arrays import check_names
 from absint.runs.elements import chosen
@@ -220,7 +220,7 @@ def _run(
     isolated: bool,
     seconds: float,
 ) -> dict[str, Array | list[object]]:
-    if find_spec("onnxruntime") is None:
+    if not is_installed("onnxruntime"):
         raise MissingRuntimeError("a run of the model needs onnxruntime: pip install 'absint[run]'")
     check_names("the main graph has no value", values, list(analysed.values))
     added = [name for name in dict.fromkeys(values) if name not in analysed.outputs and name not in attempts[0]]

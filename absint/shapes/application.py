@@ -205,7 +205,8 @@ def _ruled(
     if op.possible_failures:
         possible_failures = (*op.possible_failures, *possible_failures)
     if name in EXACT and rejected is None:
-        outputs = evaluated(operation, inputs, typed(operation, inputs, outputs))
+        outputs, lacking = evaluated(operation, inputs, typed(operation, inputs, outputs))
+        notes += lacking
     conditional = op.rests_on_facts
     if run.simplify is not None:
         given = typed(operation, inputs, outputs)

@@ -13,6 +13,7 @@ from typing import Final
 from absint.lattices.contents import is_small
 from absint.lattices.dtype import DType
 from absint.lattices.value import Tensor, Value
+from absint.packages import is_installed, missing
 from absint.program.operations import Operation
 
 COMPARING: Final = frozenset({"ArgMax", "ArgMin", "Compress", "GatherND", "TopK", "Unique"})
@@ -28,27 +29,39 @@ SELECTING: Final = frozenset({"Compress", "NonZero", "Unique"})
 """Operators whose output is never larger than rank times the input."""
 
 
-def evaluated(operation: Operation, inputs: Sequence[Value | None], outputs: tuple[Value, ...]) -> tuple[Value, ...]:
-    """The outputs of a rule, with the elements that the inputs decide; unchanged if there are none."""
+def evaluated(
+    operation: Operation, inputs: Sequence[Value | None], outputs: tuple[Value, ...]
+) -> tuple[tuple[Value, ...], tuple[str, ...]]:
+    """The outputs of a rule, with the elements that the inputs decide; unchanged if there are none.
+
+    Without onnx they are unchanged, and a note says so.
+    """
+    if not _is_decided(operation, inputs, outputs):
+        return outputs, ()
+    if not is_installed("onnx"):
+        return outputs, (f"what its inputs decide stays unknown: {missing('onnx')}",)
+    from absint.shapes import reference
+
+    return reference.run(operation, inputs, outputs), ()
+
+
+def _is_decided(operation: Operation, inputs: Sequence[Value | None], outputs: tuple[Value, ...]) -> bool:
+    """The inputs decide elements that the rule leaves open, and onnx.reference computes them as onnxruntime does."""
     name = operation.op_type
     if not operation.is_standard or operation.domain or name not in EXACT or not any(map(_is_open, outputs)):
-        return outputs
+        return False
     known = [v for v in inputs if isinstance(v, Tensor) and _is_known(v)]
     if len(known) != sum(v is not None for v in inputs):
-        return outputs
+        return False
     # NonZero of a scalar: runtimes differ
     selects = name in SELECTING and all(v.shape.rank for v in known)
     if not all(_is_small(v) or selects for v in outputs):
-        return outputs
+        return False
     if not all(map(_is_discrete, (*known, *outputs))) and operation.op_type not in COMPARING:
-        return outputs
+        return False
     if operation.op_type == "TopK" and operation.attributes.get("sorted", 1) == 0:
-        return outputs  # in an order that the runtime chooses
-    if any(operation.attributes.get(name, 1) not in (0, 1) for name in FLAGS):
-        return outputs
-    from absint.shapes import reference
-
-    return reference.run(operation, inputs, outputs)
+        return False  # in an order that the runtime chooses
+    return all(operation.attributes.get(name, 1) in (0, 1) for name in FLAGS)
 
 
 def _is_open(value: Value) -> bool:

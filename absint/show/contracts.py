@@ -47,7 +47,7 @@ def report(result: Result, contract: Contract, *, everything: bool = False) -> I
     if contract.possible is None:
         yield Line("whether any size meets all clauses was not decided", "yellow")
     if contract.reason:
-        yield Line(f"the clauses are those of single nodes: {contract.reason}", "yellow")
+        yield Line(f"the clauses may be longer than they need be: {contract.reason}", "yellow")
     yield from _beyond(result, contract, texts, everything)
     yield listed("legal sizes to try", map(format_sizes, contract.samples), UNBROKEN)
     if contract.fewer:

@@ -98,7 +98,7 @@ def _contract(found: Dynamized) -> Iterator[Part]:
             nodes = by_nodes(clause.because, clause.relation)
             yield Line(f"  {f'{clause.relation}  ({nodes})'}")
     if contract.reason:
-        yield Line(f"the clauses are those of single nodes: {contract.reason}", "yellow")
+        yield Line(f"the clauses may be longer than they need be: {contract.reason}", "yellow")
     ready = len(found.baked) - len(found.unmended)
     if not found.fixed and not found.refusal and ready:
         yield Line(f"--fix rewrites {ready:,} {plural('constant', ready)}", "dim")

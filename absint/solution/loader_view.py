@@ -18,6 +18,7 @@ from absint.lattices.terms.expr import UNKNOWN_SIZE, ZERO_EXPR
 from absint.lattices.value import BOTTOM, SequenceOf, Tensor, Value
 from absint.model.protos import Captures
 from absint.model.walk import bodies, graphs
+from absint.packages import is_installed
 from absint.program.constructs import Gate, LoopExit, LoopHead
 from absint.program.sorting import sorted_nodes
 from absint.program.steps import LoopBody, Operand
@@ -135,6 +136,8 @@ def refused(analysed: Analysed) -> set[str] | None:
 def _refused(analysed: Analysed) -> set[str] | None:
     if not analysed.once(risks):
         return set()
+    if not is_installed("onnx"):
+        return None
     from absint.model.inference import MAX_INFERRED, refusals, skeleton
 
     if len(analysed.nodes) > MAX_INFERRED:

@@ -6,13 +6,13 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Container, Iterable, Iterator, Mapping
-from importlib.util import find_spec
 from typing import Final, NamedTuple, cast
 
 import onnx
 
 from absint.model.protos import domain_of
 from absint.model.walk import graphs_in
+from absint.packages import is_installed
 from absint.result import Result
 from absint.runs.run import RunError, run
 
@@ -38,7 +38,7 @@ Recorder = Callable[[Mapping[str, object]], list[Recorded]]
 def recorders(result: Result) -> Iterator[tuple[str, Recorder]]:
     """The runtimes that are installed, by name."""
     yield "onnx.reference", _in_reference(result)
-    if find_spec("onnxruntime") is not None:
+    if is_installed("onnxruntime"):
         yield "onnxruntime", _in_onnxruntime(result)
 
 

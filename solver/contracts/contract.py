@@ -63,7 +63,7 @@ class Contract:
     possible_failures: tuple[PossibleFailure, ...] = ()
     """Nodes that may fail for a reason that is not stated."""
     reason: str = ""
-    """The reason why the clauses were neither simplified nor shown to be satisfiable; empty if they were."""
+    """The reason why clauses were not simplified, or not shown to be satisfiable; empty if they were."""
     elements: tuple[str, ...] = ()
     """The elements of inputs that clauses mention."""
     samples: tuple[Mapping[str, int], ...] = ()
@@ -154,7 +154,7 @@ CONTRACT: Final = Document[Contract](
     2,
     "the legal sizes (absint contract)",
     Key("possible", maybe(bool), "some size meets all clauses; null if undecided"),
-    Key("reason", str, "the limit that was reached, or empty"),
+    Key("reason", str, "the limit that was reached, or that Z3 was lacking; or empty"),
     Key("clauses", many(Object[Clause](Key("relation", RELATION), Key("because", many(NODE), "who imposes it")))),
     Key("premises", many(Object[Constraint](*_FORMULA, Key("role", str), *NODE.keys)), "taken for granted"),
     Key("shared", by_name(many(str)), "symbols of several inputs, with their places"),
@@ -203,6 +203,7 @@ def contract(
             found = {**found, **more}
             possible = both(possible, more_possible)
         listed = {*given, *needed_premises(numeric, [*given, *found], prover)}
+        reason = prover.lost
     except DeadlineError as error:
         found, possible, listed, reason = (
             _as_stated(base, (stated, over_elements)),

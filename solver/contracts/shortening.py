@@ -167,6 +167,8 @@ class _Work:
             self._samples.add({name: answer.model.get(name, 1) for name in self._symbols})
         if answer.verdict == "unknown":
             self._undecided.add(script)
+            if self._prover.lost:
+                self._budget.left = 0
             return None
         return answer.verdict == "unsat"
 

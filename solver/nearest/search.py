@@ -17,7 +17,6 @@ from absint.lattices.logic.relation import FALSE, Relation, disjunction, eq, ge,
 from absint.lattices.logic.truth import YES
 from absint.lattices.terms.expr import Dim, Expr, Symbol, expr_of
 from absint.lattices.terms.normal import maximum, sole_atom
-from absint.solver.backend import SolverError
 from absint.solver.nearest.domain import Domain
 from absint.solver.prove import Prover
 
@@ -72,12 +71,7 @@ class Search:
                 yield heappop(found)
             return
         nearest_known = found[0] if found else None
-        try:
-            yield from self._solved(done + 1, nearest_known)
-        except SolverError as error:
-            self.reason = str(error)
-            if nearest_known is not None:
-                yield nearest_known._replace(nearest=False)
+        yield from self._solved(done + 1, nearest_known)
 
     # All points
 

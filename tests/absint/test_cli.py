@@ -584,20 +584,6 @@ def test_only_a_caret_makes_an_error_longer_than_a_line(
         assert len(err) <= 1020
 
 
-def test_z3_that_does_not_start_is_one_line(
-    small: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
-    from absint.solver.backend import SolverError
-
-    def broken(memory: int) -> None:
-        raise SolverError("Z3 does not load")
-
-    monkeypatch.setattr("absint.solver.backend.shared", broken)
-    for arguments in (["prove", small, "N == 1"], ["contract", small], ["equal", small], ["check", small, "N=1.."]):
-        assert run(arguments) == 2
-        assert capsys.readouterr().err == "absint: error: Z3 does not load\n"
-
-
 @pytest.mark.parametrize("command", ["prove", "equal", "contract", "check", "explain"])
 def test_each_command_refuses_what_is_no_model(command: str, small: str, capsys: pytest.CaptureFixture[str]) -> None:
     rest = {"prove": ["N == 1"], "explain": ["a"]}.get(command, [])

@@ -15,7 +15,6 @@ from absint.lattices.logic.relation import Relation, le
 from absint.lattices.terms.expr import integer_symbol, symbol
 from absint.lattices.terms.interval import ANY, Congruence, Interval
 from absint.lattices.text import parse_relation
-from absint.solver.backend import SolverError
 from absint.solver.constraints import ConstraintSet, meets
 from absint.solver.nearest import search
 from absint.solver.nearest.candidates import Candidate, Candidates
@@ -121,14 +120,11 @@ def test_a_limit_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_without_z3_the_best_that_is_known_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
-    def missing(*_: object, **__: object) -> None:
-        raise SolverError("z3-solver is not installed")
-
     monkeypatch.setattr(search, "_WORK", 150)
-    monkeypatch.setattr(Prover, "ask", missing)
+    monkeypatch.setattr("absint.solver.backend.is_installed", lambda _: False)
     candidates = found(["a + b == c", "a*c % 5 == 4"], (12, 0, 0))
     assert [c.nearest for c in candidates] in ([], [False])
-    assert candidates.reason == "z3-solver is not installed"
+    assert candidates.reason == "z3-solver is not installed: pip install z3-solver"
 
 
 def test_the_time_limit_ends_the_search() -> None:

@@ -72,7 +72,7 @@ def test_cvc5_decides_what_z3_leaves_undecided(monkeypatch: pytest.MonkeyPatch) 
         assert asked(item, "z3", backend) == (open_,)
         (record, *_) = prove(shipped(), found, lambda each: asked(each, "auto", backend))
         assert {each.verdict for each in record.decided} == {"proved"}
-        monkeypatch.setattr("absint.research.obligations.solving.has_cvc5", lambda: False)
+        monkeypatch.setattr("absint.research.obligations.solving.is_installed", lambda _: False)
         assert asked(item, "auto", backend) == (open_,)
 
 

@@ -7,11 +7,11 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from functools import cache
 from importlib.metadata import PackageNotFoundError, version
-from importlib.util import find_spec
 from pathlib import Path
 from time import perf_counter
 from typing import TYPE_CHECKING, Final, cast
 
+from absint import packages
 from absint.errors import UsageError
 from absint.jobs.auditing.audit import Claims
 from absint.jobs.auditing.bodies import bodies
@@ -62,7 +62,7 @@ def is_installed(tool: str) -> bool:
     """The tool is installed. Raises UsageError for a name that is none of `TOOLS`."""
     if tool not in TOOLS:
         raise UsageError(f"unknown tool {tool!r}: it is one of {', '.join(TOOLS)}")
-    return find_spec(TOOLS[tool].module) is not None
+    return packages.is_installed(TOOLS[tool].module)
 
 
 @cache

@@ -8,7 +8,6 @@ where it agrees with onnxruntime on all others. Either is a process of its own.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from importlib.util import find_spec
 from math import inf, prod
 from time import perf_counter
 from typing import TYPE_CHECKING, Final, cast
@@ -21,6 +20,7 @@ from absint.jobs.auditing.run_process import MARK
 from absint.lattices.terms.expr import Expr, Symbol
 from absint.lattices.terms.normal import sole_atom
 from absint.lattices.value import Tensor
+from absint.packages import is_installed
 from absint.questions.claims.claims import Observed
 from absint.runs.allowance import explained
 from absint.runs.handed import Handed
@@ -218,7 +218,7 @@ class Runs:
     def _replies(self, feeds: Sequence[Feeds], reference: bool) -> list[Reply]:
         folder = self._result.folder
         where = None if folder is None else str(folder.resolve())
-        if not reference and find_spec("onnxruntime") is None:
+        if not reference and not is_installed("onnxruntime"):
             self.missing = NOT_INSTALLED
         if not reference and self.missing:
             raise ProcessError(self.missing, "not started")

@@ -14,7 +14,8 @@ from absint.model.inference import skeleton
 from absint.model.lengths import size_in_bytes
 from absint.model.protos import domain_of
 from absint.model.walk import bodies
-from absint.runs.loading import Key, Loaded, Shapes, Sizes, begin, is_installed, load
+from absint.packages import is_installed
+from absint.runs.loading import Key, Loaded, Shapes, Sizes, begin, load
 
 if TYPE_CHECKING:
     from absint.model.messages import ModelMessage
@@ -41,7 +42,7 @@ class Loading:
         self._busy = busy
         self._has_bodies = has_bodies(original)
         is_needed = has_refusals or is_load_needed(original)
-        is_asked = is_needed and load and is_installed()
+        is_asked = is_needed and load and is_installed("onnxruntime")
         self.latest: Sequence[Shapes | None] = ()
         """The shapes in the latest copy."""
         self._before = self._load(original) if is_asked else Loaded()

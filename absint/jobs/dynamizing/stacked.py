@@ -12,12 +12,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any, Final, cast
 
 import numpy as np
 
 from absint.errors import UsageError
+from absint.packages import is_installed
 from absint.runs.handed import Handed
 from absint.runs.process import ProcessError
 from absint.runs.run import SECONDS, feeds_for, in_one_line
@@ -74,7 +74,7 @@ class Stacking:
         self._why_not = self._problem()
 
     def _problem(self) -> str:
-        if find_spec("onnxruntime") is None:
+        if not is_installed("onnxruntime"):
             return "onnxruntime is not installed"
         if any(len(places) > 1 for places in self._axes.values()):
             return "an input has it twice"

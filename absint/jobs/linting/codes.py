@@ -288,6 +288,7 @@ OF_DIAGNOSTICS: Final = {
     "plugin": "ABS404",
     "node": "ABS501",
     "newer-operator": "ABS401",
+    "no-onnx": "ABS401",
     "node-form": "ABS502",
     "unsorted": "ABS503",
     "overridable-initialisers": "ABS504",

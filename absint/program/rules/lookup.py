@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from absint.diagnostics import Diagnostic, Severity
 from absint.model import schemas
+from absint.packages import is_installed, missing
 from absint.transfer.rule import Rule
 from absint.transfer.table import NEWEST, Table
 
@@ -52,8 +53,12 @@ class Lookup:
         return found
 
     def last_resort(self, domain: str, name: str, version: int, attributes: Sequence[AttributeMessage]) -> Rule | None:
-        """The inference function of the onnx schema as a rule."""
-        if not self._uses_schemas:
+        """The inference function of the onnx schema as a rule. Without onnx there is none, and a note says so."""
+        if not self._uses_schemas or schemas.schema(domain, name, version) is None:
+            return None
+        if not is_installed("onnx"):
+            where = f"{domain}::{name}" if domain else name
+            self._note("no-onnx", where, f"its schema is not asked: {missing('onnx')}", Severity.WARNING)
             return None
         from absint.program.rules.schema_rules import schema_rule
 

@@ -13,7 +13,6 @@ from absint.lattices.logic.truth import YES
 from absint.lattices.terms.expr import Expr, Symbol, expr_of
 from absint.lattices.text.escapes import format_sizes, plain
 from absint.lattices.text.printer import form_of
-from absint.solver.backend import SolverError
 from absint.solver.candidates import USUAL, combined, equal
 from absint.solver.constraints import ConstraintSet, meets
 from absint.solver.contracts.simplification import is_plain
@@ -87,7 +86,7 @@ def meaning(contract: Contract, relation: Relation) -> str:
                 if found:
                     return found
             return _by_examples(relation, [r for r in others if r.symbols <= relation.symbols])
-    except (DeadlineError, SolverError):
+    except DeadlineError:
         return ""
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from importlib.util import find_spec
 from math import prod
 from typing import TYPE_CHECKING, Final, Literal
 
@@ -13,6 +12,7 @@ from absint.lattices.logic.relation import FALSE, Relation
 from absint.lattices.terms.expr import Dim
 from absint.lattices.text import TextError, parse_relation
 from absint.lattices.text.syntax import UnresolvedError
+from absint.packages import is_installed
 from absint.transfer.semantics import EITHER, ONNX, Semantics
 
 if TYPE_CHECKING:
@@ -51,7 +51,7 @@ def chosen(evidence: Evidence | None, confirm: bool = False, semantics: Semantic
                 "a run of onnxruntime is no evidence of ONNX's documents: leave it out, or semantics='onnx'"
             )
         return "none"
-    installed = find_spec("onnxruntime") is not None
+    installed = is_installed("onnxruntime")
     if not installed and (confirm or evidence == "run"):
         asked = "confirm=True (--confirm)" if confirm else "evidence='run'"
         raise UsageError(f"{asked} needs onnxruntime: pip install 'absint[run]'")

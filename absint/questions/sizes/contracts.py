@@ -48,7 +48,7 @@ def _contract(analysed: Analysed, limits: Limits) -> Contract:
     shown = base.renamed(all_names(analysed))
     with within(checked(limits).seconds):
         found = _of_base(analysed, shown, limits)
-        if not found.possible_failures or found.reason or analysed.last is analysed.base:
+        if not found.possible_failures or analysed.last is analysed.base:
             return found
         try:
             return _refined(analysed, base, found, limits)

@@ -5,11 +5,11 @@ from __future__ import annotations
 import re
 import time
 from dataclasses import dataclass, replace
-from importlib.util import find_spec
 from typing import Final, Literal
 
 from absint.errors import UsageError
 from absint.lattices.terms.expr import MAX_DIM
+from absint.packages import is_installed
 from absint.research.obligations.obligation import Obligation
 from absint.solver.backend import Backend
 
@@ -94,10 +94,5 @@ def asked(obligation: Obligation, solvers: Solvers, backend: Backend, seconds: f
     if solvers == "cvc5":
         return (by_cvc5(obligation, seconds),)
     first = by_z3(obligation, backend, seconds)
-    left = first.verdict == "undecided" and has_cvc5()
+    left = first.verdict == "undecided" and is_installed("cvc5")
     return (first, by_cvc5(obligation, seconds)) if solvers == "both" or (solvers == "auto" and left) else (first,)
-
-
-def has_cvc5() -> bool:
-    """cvc5 is installed."""
-    return find_spec("cvc5") is not None

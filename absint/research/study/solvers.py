@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import closing
 from dataclasses import dataclass
-from importlib.util import find_spec
 from pathlib import Path
 from typing import Final, Literal, cast
 
 from absint.errors import UsageError
+from absint.packages import is_installed, missing
 from absint.runs.pool import Finished, Job, Json, run
 from absint.solver.backend import shared
 
@@ -49,10 +49,8 @@ def check(folder: Path, statuses: Mapping[str, str], *, seconds: float, jobs: in
     Raises UsageError if a solver is not installed or a file is missing.
     """
     for solver in SOLVERS:
-        if find_spec(solver) is None:
-            raise UsageError(
-                f"--check: {solver} is not installed: pip install {'z3-solver' if solver == 'z3' else solver}"
-            )
+        if not is_installed(solver):
+            raise UsageError(f"--check: {missing(solver)}")
     for file in statuses:
         if not (folder / file).is_file():
             raise UsageError(f"{folder / file} is in the index but not there: export again")

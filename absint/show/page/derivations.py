@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import re
+import time
 from collections.abc import Callable, Collection, Iterator, Mapping
 from contextlib import suppress
-from time import thread_time
 from typing import TYPE_CHECKING, Final
 
 from absint.errors import UsageError
@@ -18,6 +18,8 @@ from absint.questions.explain.text import text
 
 if TYPE_CHECKING:
     from absint.solution.analysed import Analysed
+
+_clock: Final = getattr(time, "thread_time", time.process_time)  # a browser has no threads
 
 EXPLAINED: Final = 1.0
 """Seconds of processor time for derivations; those of outputs come first, and a page without some says so."""
@@ -37,7 +39,7 @@ class Derivations:
         self._values = values
         self._nodes = nodes
         self._named = {plain(str(analysed.nodes[number])): number for number in nodes}
-        self._end = thread_time() + EXPLAINED
+        self._end = _clock() + EXPLAINED
 
     def of_outputs(self) -> tuple[dict[str, Json], int]:
         """The derivation of each output that is computed, by its value, and the number of those left out."""
@@ -63,7 +65,7 @@ class Derivations:
         found: dict[str, Json] = {}
         left_out = 0
         for key, (name, axis) in wanted.items():
-            if thread_time() > self._end:
+            if _clock() > self._end:
                 left_out += 1
                 continue
             with suppress(UsageError):

@@ -147,7 +147,7 @@ def test_bad_choices(
     result: absint.Result, monkeypatch: pytest.MonkeyPatch, choice: str, installed: bool, message: str
 ) -> None:
     if not installed:
-        monkeypatch.setattr(evidence, "find_spec", lambda name: None)
+        monkeypatch.setattr(evidence, "is_installed", lambda name: False)
     with pytest.raises(UsageError) as caught:
         result.prove("N == 1", evidence=choice)  # type: ignore[arg-type]
     assert str(caught.value) == message
@@ -156,7 +156,7 @@ def test_bad_choices(
 def test_a_confirmation_without_onnxruntime(
     path: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    monkeypatch.setattr(evidence, "find_spec", lambda name: None)
+    monkeypatch.setattr(evidence, "is_installed", lambda name: False)
     assert run(["prove", path, "N == 1", "--confirm"]) == 2
     said = capsys.readouterr()
     assert said.out == ""
@@ -164,7 +164,7 @@ def test_a_confirmation_without_onnxruntime(
 
 
 def test_without_onnxruntime_nothing_is_run(result: absint.Result, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(evidence, "find_spec", lambda name: None)
+    monkeypatch.setattr(evidence, "is_installed", lambda name: False)
     assert result.prove("y[0] == x[0]").verdict.value == "not entailed"
 
 

@@ -31,7 +31,7 @@ ADVERSARIAL = [name for name in MODELS if name.startswith("declarations-")]
 
 @pytest.fixture
 def uninstalled(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(auditing_runs, "find_spec", lambda _: None)
+    monkeypatch.setattr(auditing_runs, "is_installed", lambda _: False)
 
 
 def verdicts(proto: onnx.ModelProto | Path) -> dict[str, Judgement]:
@@ -47,7 +47,7 @@ def audit(proto: onnx.ModelProto | Path) -> Audit:
 @pytest.mark.parametrize("text", [LIE, RESIZE, COUNTED, *(text for text, _ in FALSE if text != CORNER), *TRUE])
 def test_the_verdicts_are_the_same(text: str, monkeypatch: pytest.MonkeyPatch) -> None:
     with_it = verdicts(model(text))
-    monkeypatch.setattr(auditing_runs, "find_spec", lambda _: None)
+    monkeypatch.setattr(auditing_runs, "is_installed", lambda _: False)
     assert verdicts(model(text)) == with_it
 
 
@@ -60,7 +60,7 @@ def test_where_no_rule_promises_a_run_and_the_reference_fails_the_verdict_is_ope
         ("y[0] == N", True), ("z[0] == N", True)
     ]  # fmt: skip
     assert with_it.needs == ""
-    monkeypatch.setattr(auditing_runs, "find_spec", lambda _: None)
+    monkeypatch.setattr(auditing_runs, "is_installed", lambda _: False)
     without = audit(model(CORNER))
     assert without.counts[Judgement.REFUTED] == 0
     left = without.of(Judgement.NOT_ENTAILED)
@@ -77,13 +77,13 @@ def test_where_no_rule_promises_a_run_and_the_reference_fails_the_verdict_is_ope
 @pytest.mark.parametrize("name", ADVERSARIAL)
 def test_of_adversarial_models_too(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     with_it = verdicts(MODELS[name].model)
-    monkeypatch.setattr(auditing_runs, "find_spec", lambda _: None)
+    monkeypatch.setattr(auditing_runs, "is_installed", lambda _: False)
     assert verdicts(MODELS[name].model) == with_it
 
 
 @pytest.mark.parametrize("text", [LIE, FALSE[0][0]])
 def test_where_nothing_can_be_run_complete_rules_refute(text: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(auditing_runs, "find_spec", lambda _: None)
+    monkeypatch.setattr(auditing_runs, "is_installed", lambda _: False)
     monkeypatch.setattr(auditing_runs, "MAX_BYTES_BY_REFERENCE", 0)
     (item,) = (found := audit(model(text))).of(Judgement.REFUTED)
     assert not item.confirmed
@@ -92,7 +92,7 @@ def test_where_nothing_can_be_run_complete_rules_refute(text: str, monkeypatch: 
 
 
 def test_what_needs_a_run_is_said_in_one_line(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(auditing_runs, "find_spec", lambda _: None)
+    monkeypatch.setattr(auditing_runs, "is_installed", lambda _: False)
     monkeypatch.setattr(auditing_runs, "MAX_BYTES_BY_REFERENCE", 0)
     result = absint.analyze(model(COUNTED))
     found = judge(result, declared(result.model))

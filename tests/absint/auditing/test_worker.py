@@ -164,7 +164,7 @@ def test_each_visit_of_a_body_is_seen() -> None:
 
 
 def test_where_onnxruntime_is_missing_the_reference_implementation_runs(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("absint.jobs.auditing.runs.find_spec", lambda name: None)
+    monkeypatch.setattr("absint.jobs.auditing.runs.is_installed", lambda name: False)
     proto = model(SUM)
     (item,) = judge(absint.analyze(proto), Claims("somebody", {"z": ("M",)})).of(Judgement.REFUTED)
     assert item.confirmed

@@ -70,7 +70,7 @@ def test_without_a_runtime_readings_that_only_runs_tell_apart_are_refused(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Rows of steps before the batch, 3 of each: shapes allow both orders."""
-    monkeypatch.setattr("absint.jobs.dynamizing.stacked.find_spec", lambda _: None)
+    monkeypatch.setattr("absint.jobs.dynamizing.stacked.is_installed", lambda _: False)
     path = tmp_path / "dynamic.onnx"
     found = dynamized("time_first", 3, path)
     assert not path.exists()
