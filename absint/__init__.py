@@ -74,11 +74,11 @@ if TYPE_CHECKING:
     from absint.lattices.unify import POLICIES as POLICIES
     from absint.lattices.value import Tensor as Tensor
     from absint.program.limits import LimitError as LimitError
+    from absint.questions.proofs.proof import Verdict as Verdict
     from absint.questions.sizes.outcomes import Outcome as Outcome
     from absint.result import Result as Result
     from absint.shapes.memo.cache import purge as purge
     from absint.shapes.timings import Timings as Timings
-    from absint.solver.prove import Verdict as Verdict
     from absint.transfer.op import Op as Op
     from absint.transfer.rule import Rule as Rule
     from absint.transfer.rule import RuleError as RuleError
@@ -117,7 +117,7 @@ absint.questions.sizes.outcomes: Outcome
 absint.result: Result
 absint.shapes.memo.cache: purge
 absint.shapes.timings: Timings
-absint.solver.prove: Verdict
+absint.questions.proofs.proof: Verdict
 absint.transfer.op: Op
 absint.transfer.rule: Rule RuleError rule
 absint.transfer.table: Table

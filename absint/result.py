@@ -34,9 +34,9 @@ class Result(Questions, Copies):
         return table(self)
 
     def _repr_html_(self) -> str:
-        from absint.show.page.notebook import result_html
+        from absint.show.text import notebook
 
-        return result_html(self)
+        return notebook(self)
 
     @property
     def recorded(self) -> Recorded:

@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from absint.questions.explain.explanation import Explanation
     from absint.questions.proofs.equivalence import Equalities, Place
     from absint.questions.proofs.evidence import Evidence
+    from absint.questions.proofs.proof import Proof
     from absint.questions.proofs.provers import Given
     from absint.questions.sizes.contracts import SymbolFacts
     from absint.questions.sizes.neighbours import Nearest
@@ -31,7 +32,6 @@ if TYPE_CHECKING:
     from absint.runs.comparison import Comparison
     from absint.shapes.sizes import Sizes
     from absint.solver.contracts.contract import Contract
-    from absint.solver.prove import Proof
 
 T = TypeVar("T")
 A = TypeVar("A", "Check", "RangeCheck", "Contract", "Proof")

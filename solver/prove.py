@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from enum import Enum
 from functools import cached_property
 from itertools import chain
 from random import Random
@@ -24,26 +23,12 @@ from absint.lattices.logic.truth import NO, YES
 from absint.lattices.terms.evaluation import casts_floats
 from absint.lattices.terms.expr import Dim, Symbol, expr_of
 from absint.lattices.terms.interval import Interval
-from absint.lattices.text.escapes import excerpt, format_sizes, plain
-from absint.lattices.text.html import block, paragraph, table
 from absint.solver.backend import Answer, Backend, shared
 from absint.solver.constraints import Constraint, ConstraintSet, meets
 from absint.solver.minimal import minimal
 from absint.solver.smtlib import query
 
-ShownBy = Literal["", "rules", "run"]
-
 Tier = Literal["normal form", "facts", "evaluation", "z3"]
-
-
-class Verdict(Enum):
-    """The status of a relation; see `absint.Result.prove`."""
-
-    PROVED = "proved"
-    REFUTED = "refuted"
-    NOT_ENTAILED = "not entailed"
-    UNKNOWN = "unknown"
-    CONTRADICTION = "contradiction"
 
 
 @dataclass(frozen=True)
@@ -298,81 +283,6 @@ def _multiples(facts: Facts, relation: Relation) -> dict[Symbol, Dim]:
     return found
 
 
-@dataclass(frozen=True)
-class Proof:
-    """The answer to one query."""
-
-    relation: Relation
-    """The relation over symbols, as it was decided."""
-    verdict: Verdict
-    """The answer."""
-    text: str = ""
-    """The query as it was asked."""
-    given: str = "run"
-    """The premises that were taken for granted: `run`, `inputs` or `declared`."""
-    because: tuple[Constraint, ...] = ()
-    """The constraints that a proof used, or that contradict each other."""
-    assuming: tuple[Constraint, ...] = ()
-    """Numeric premises on which the sizes in the query and in `because` rest: no run requires them."""
-    counterexample: Mapping[str, int] | None = None
-    """Sizes of the input symbols that make the relation false; for "not entailed", a candidate."""
-    invented: Mapping[str, int] = field(default_factory=dict)
-    """The values that the counterexample assumes for data-dependent sizes."""
-    reason: str = ""
-    """The reason why it is unknown, or why a candidate is no refutation."""
-    tier: Tier = "normal form"
-    """The cheapest means that decided it."""
-    confirmed: bool = False
-    """The counterexample was run, and the relation was false in that run."""
-    evidence: ShownBy = ""
-    """The evidence that the model runs at the refuting sizes: the `rules`, or a `run` of the model."""
-    premises_shown_consistent: bool = True
-    """Values were found that meet all premises."""
-    asked: int = 0
-    """Premises that were sent to Z3."""
-    seconds: float = 0.0
-    """Time of the answer."""
-    semantics: str = "either"
-    """The runs that the answer is about: those of ONNX's documents, of onnxruntime, or of either."""
-
-    def __bool__(self) -> bool:
-        return self.verdict is Verdict.PROVED
-
-    def __str__(self) -> str:
-        text = f"{self.verdict.value}: {plain(self.text) or self.relation}"
-        if self.counterexample is not None:
-            text += " at " + format_sizes(self.counterexample)
-        if self.because:
-            text += "; because " + "; ".join(map(str, self.because))
-        if self.assuming:
-            text += "; assuming " + "; ".join(map(str, self.assuming))
-        if self.evidence == "run":
-            text += " (a run of the model shows it)"
-        return text + (f" ({self.reason})" if self.reason else "")
-
-    def __repr__(self) -> str:
-        return f"<Proof {self.verdict.value}: {excerpt(self.text or str(self.relation))}>"
-
-    def _repr_html_(self) -> str:
-        from absint.lattices.text.naming import Naming, Where
-
-        texts = Where(Naming())
-        because, assuming = (
-            [(texts.relation(c.formula), c.origin, c.reason) for c in found] for found in (self.because, self.assuming)
-        )
-        shown = {"run": "a run of the model shows it", "rules": "the rules of its nodes show that the model runs there"}
-        return block(
-            f"{self.verdict.value}: {self.text or texts.relation(self.relation)}",
-            paragraph(self.reason),
-            table("at", list((self.counterexample or {}).items()), ("symbol", "size")),
-            table("with sizes that only a run tells", list(self.invented.items()), ("size", "value")),
-            paragraph(shown.get(self.evidence, "")),
-            table("because", because, ("relation", "node", "reason")),
-            table("assuming", assuming, ("relation", "node", "reason")),
-            table("where", list(texts.definitions.items())),
-        )
-
-
 class Stopwatch:
     """Seconds since its creation."""
 
@@ -384,4 +294,4 @@ class Stopwatch:
         return perf_counter() - self._start
 
 
-__all__ = ["RLIMIT", "SECONDS", "Decision", "Proof", "Prover", "ShownBy", "Stopwatch", "Verdict", "meets"]
+__all__ = ["RLIMIT", "SECONDS", "Decision", "Prover", "Stopwatch", "meets"]

@@ -35,7 +35,7 @@ ORDER: Final = tuple(
     absint.questions.costs.operators absint.questions.costs absint.questions.explain
     absint.research.specification absint.questions.certificates absint.questions
     absint.jobs.copies absint.jobs.freezing absint.jobs.dynamizing absint.jobs.profiles
-    absint.show.relations absint.show.summary absint.show.tracing absint.show.text
+    absint.show.summary absint.show.tracing absint.show.text
     absint.show.page
     absint.result_questions absint.result_copies absint.result absint.api absint.ir
     absint.jobs.diffing absint.jobs.auditing absint.jobs.linting absint.jobs

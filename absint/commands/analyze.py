@@ -116,8 +116,5 @@ def analyze(
 
         click.echo(document(result, missing, traced, timings, texts))
     else:
-        width = text.width_of()
-        text.write(
-            text.report(result, width, values=values, missing=missing, traced=traced, timings=timings, texts=texts)
-        )
+        text.write(text.report(result, values=values, missing=missing, traced=traced, timings=timings, texts=texts))
     return NO if (strict and refused(result.diagnostics)) or not result.can_run or any(missing.values()) else FINE

@@ -113,8 +113,8 @@ def annotate(
     if target != STANDARD_OUTPUT:
         label = f", {result.policy.label}" if result.policy.label else ""
         say(f"{target}: value_info of {saved.values:,} {'value' if saved.values == 1 else 'values'}{label}")
-    found = text.diagnostics(result.diagnostics, text.width_of(sys.stderr), "absint analyze --format json")
-    text.write((line for line in found if line.text), sys.stderr)
+    found = text.diagnostics(result.diagnostics, "absint analyze --format json")
+    text.write((part for part in found if part.text), sys.stderr)
     for item in saved.left_out:
         tell(f"note: {item}")
     if saved.unchecked:

@@ -37,7 +37,7 @@ from absint.shapes.policies import policy_of
 from absint.show.audit import AUDIT, report
 from absint.show.audit_sarif import document as sarif
 from absint.show.documents import about
-from absint.show.text import width_of, write
+from absint.show.text import write
 
 
 @click.command(cls=Command)
@@ -161,7 +161,7 @@ def _write(result: Result, audits: list[Audit], form: str, everything: bool) -> 
     elif form == "sarif":
         click.echo(sarif(result, audits))
     else:
-        write(report(audits, width_of(), everything=everything))
+        write(report(audits, everything=everything))
 
 
 def _is_refuted(found: Audit) -> bool:

@@ -14,7 +14,7 @@ from absint.questions.certificates.folder import check_folder
 from absint.shapes.sizes import Sizes
 from absint.show import certificates as report
 from absint.show.documents import about
-from absint.show.text import width_of, write
+from absint.show.text import write
 
 
 @click.command(cls=Command, epilog="Recheck with cvc5 or z3, without absint: python DIR/check.py")
@@ -56,5 +56,5 @@ def certify(
     if form == "json":
         click.echo(report.CERTIFY.text(report.Written(found, output, size), head=about(result)))
     else:
-        write(report.report(found, output, width_of()))
+        write(report.report(found, output))
     return UNDECIDED if found.unproved else FINE

@@ -27,8 +27,8 @@ from absint.questions.sizes.outcomes import Check, RangeCheck
 from absint.result import Result
 from absint.shapes.inputs import has_any_shape
 from absint.shapes.sizes import Sizes, given, is_range, is_shape, spelled
-from absint.show.checks import check_report, range_report
-from absint.show.text import width_of, write
+from absint.show.checks import check_sheet
+from absint.show.text import write
 from absint.solution.naming import where
 from absint.solver.constraints import ConstraintSet
 
@@ -101,7 +101,7 @@ def check(
     if form == "json":
         click.echo(at.to_json(where(result), model=result.origin))
     else:
-        write(check_report(result, at, width_of(), values=values))
+        write([check_sheet(result, at, values=values)])
     return _code(at, strict)
 
 
@@ -148,4 +148,4 @@ def _print_range(result: Result, found: RangeCheck, form: str) -> None:
     if form == "json":
         click.echo(found.to_json(where(result), model=result.origin))
     else:
-        write(range_report(found, where(result), width_of()))
+        write([found.sheet(where(result))])

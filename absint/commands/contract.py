@@ -21,12 +21,13 @@ from absint.commands.command import Command
 from absint.commands.models import models_argument
 from absint.errors import UsageError
 from absint.lattices.limits import LONG, Limits
+from absint.lattices.text.sheets import written
 from absint.model.writing import check_target, write_text
 from absint.result import Result
 from absint.shapes.sizes import Sizes
 from absint.show import constraints, contracts, exports
 from absint.show.exports import Form
-from absint.show.text import width_of, write
+from absint.show.text import write
 from absint.solution.naming import where
 
 if TYPE_CHECKING:
@@ -111,7 +112,7 @@ def contract(
         return FINE
     selected = () if "all" in roles else cast("tuple[Role, ...]", roles)
     if form == "text" and output is None:
-        write(constraints.report(result, exports.chosen(result, selected), width_of(), everything=everything))
+        write(constraints.report(result, exports.chosen(result, selected), everything=everything))
     else:
         _write(result, exports.exported(result, form, selected, everything=everything), model, output)
     return FINE
@@ -121,10 +122,9 @@ def _clauses(result: Result, found: Contract, everything: bool, form: Form, mode
     if form == "json":
         _write(result, found.to_json(where(result), model=result.origin) + "\n", model, output)
     elif output is None:
-        write(contracts.report(result, found, width_of(), everything=everything))
+        write(contracts.report(result, found, everything=everything))
     else:
-        lines = contracts.report(result, found, 1 << 30, everything=everything)
-        _write(result, "".join(f"{line.text}\n" for line in lines), model, output)
+        _write(result, written(contracts.report(result, found, everything=everything)) + "\n", model, output)
     return UNDECIDED if found.possible is None else FINE if found.possible else NO
 
 

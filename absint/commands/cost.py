@@ -28,7 +28,7 @@ from absint.result import Result
 from absint.shapes.sizes import Sizes, spelled
 from absint.show.cost_plot import check_form, check_symbol, curves, write_plot
 from absint.show.costs import document, report
-from absint.show.text import width_of, write
+from absint.show.text import write
 
 if TYPE_CHECKING:
     from absint.questions.costs.cost import Cost, Quantity
@@ -101,7 +101,7 @@ def cost(
     if form == "json":
         click.echo(document(result, found, memory, top, by))
     else:
-        write(report(result, found, memory, width_of(), top, by))
+        write([report(result, found, memory, top, by)])
     return FINE
 
 

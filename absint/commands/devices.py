@@ -11,7 +11,7 @@ from absint.commands.models import models_argument
 from absint.shapes.sizes import Sizes
 from absint.show.devices import DEVICES, report
 from absint.show.documents import about
-from absint.show.text import width_of, write
+from absint.show.text import write
 
 
 @click.command(cls=Command)
@@ -32,5 +32,5 @@ def devices(model: str, settings: Settings, everything: bool, assume: tuple[str,
     if form == "json":
         click.echo(DEVICES.text(found, head=about(result)))
     else:
-        write(report(result, found, width_of(), everything=everything))
+        write(report(result, found, everything=everything))
     return FINE

@@ -24,7 +24,7 @@ from absint.jobs.diffing.text import lines
 from absint.lattices.limits import LONG, Limits
 from absint.model.writing import check_target, write_file
 from absint.questions.proofs.evidence import Evidence
-from absint.show.text import width_of, write
+from absint.show.text import write
 
 
 @click.command(cls=Command)
@@ -88,5 +88,5 @@ def diff(
     if form == "json":
         click.echo(found.to_json())
     else:
-        write(lines(found, width_of()))
+        write(lines(found))
     return {"changed": NO, "undecided": UNDECIDED}.get(found.verdict, FINE)

@@ -25,7 +25,7 @@ from absint.lattices.limits import LONG, Limits
 from absint.model.writing import check_binary_target
 from absint.show import dynamizing as report
 from absint.show.documents import about
-from absint.show.text import width_of, write
+from absint.show.text import write
 
 
 @click.command(cls=Command)
@@ -83,7 +83,7 @@ def dynamize(
         click.echo(report.DYNAMIZED.text(found, head=about(result)))
     else:
         out = sys.stderr if output == "-" else sys.stdout
-        write(report.report(found, width_of(out)), out)
+        write(report.report(found), out)
     if found.is_free:
         return FINE
     return UNDECIDED if found.contract.possible is None and not found.refusal else NO

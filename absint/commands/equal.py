@@ -26,7 +26,7 @@ from absint.result import Result
 from absint.shapes.sizes import Sizes
 from absint.show import classes
 from absint.show.classes import Found
-from absint.show.text import width_of, write
+from absint.show.text import write
 
 
 @click.command(cls=Command)
@@ -71,7 +71,7 @@ def equal(
     if form == "json":
         click.echo(classes.CLASSES.text(classes.Answer(result, what, found, pairs), found.texts))
     else:
-        write(classes.report(result, what, found, pairs, width_of(), everything=everything))
+        write(classes.report(result, what, found, pairs, everything=everything))
     return FINE
 
 

@@ -21,11 +21,12 @@ from absint.commands.models import models_argument
 from absint.commands.places import read_place
 from absint.errors import UsageError
 from absint.lattices.text.escapes import plain
+from absint.lattices.text.sheets import Line
 from absint.questions.explain.explanation import Explanation
 from absint.questions.explain.question import explain as explained
 from absint.result import Result
 from absint.shapes.sizes import Sizes
-from absint.show.text import Line, assumed, width_of, write
+from absint.show.text import assumed, write
 
 _LOOPS: Final = ("Loop", "Scan", "SequenceMap")
 
@@ -68,7 +69,7 @@ def explain(
     if form == "json":
         click.echo(found.to_json())
     else:
-        write(assumed(result, width_of()))
+        write(assumed(result))
         write(map(Line, str(found).split("\n")))
         if any(step.operator in _LOOPS for step in found.steps):
             name = f"{found.path}/{found.value}" if found.path else found.value

@@ -15,6 +15,7 @@ from absint.commands.progress import counted
 from absint.commands.study import seconds_option, sources_option
 from absint.errors import UsageError
 from absint.lattices.text.escapes import plain
+from absint.lattices.text.sheets import Line, plural
 from absint.research.study.queries import DENIED
 from absint.research.study.smtlib_export import (
     EXPORT_QUERIES,
@@ -27,8 +28,7 @@ from absint.research.study.smtlib_export import (
 )
 from absint.research.study.solvers import SOLVERS, Checked, check
 from absint.runs.jobs import check_scheduler, cores
-from absint.show.relations import plural
-from absint.show.text import Line, write
+from absint.show.text import write
 
 _SHOWN: Final = 5
 

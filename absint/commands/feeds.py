@@ -10,7 +10,7 @@ from absint.commands.analysis import Settings, analysed, working
 from absint.result import Result
 from absint.runs.run import RunError, differences, load_feeds, run
 from absint.show.feeds import FED, Fed, report
-from absint.show.text import width_of, write
+from absint.show.text import write
 
 
 def check_feeds(
@@ -28,7 +28,7 @@ def check_feeds(
     if form == "json":
         click.echo(FED.text(fed))
     else:
-        write(report(fed, width_of()))
+        write(report(fed))
     return fed
 
 

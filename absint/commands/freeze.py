@@ -25,7 +25,7 @@ from absint.model.writing import check_binary_target
 from absint.result import Result
 from absint.shapes.sizes import Sizes
 from absint.show import freezing as report
-from absint.show.text import width_of, write
+from absint.show.text import write
 
 
 @click.command(cls=Command)
@@ -84,7 +84,7 @@ def _ask(result: Result, form: str) -> int:
     if form == "json":
         click.echo(report.document(result, found))
     else:
-        write(report.fewest(result, found, width_of()))
+        write(report.fewest(result, found))
     return FINE if found.choices else UNDECIDED
 
 
@@ -98,11 +98,11 @@ def _write(
         if form == "json":
             click.echo(report.document(result, error))
         else:
-            write(report.refused(error, width_of()))
+            write(report.refused(error))
         return NO
     if form == "json":
         click.echo(report.document(result, found))
         return FINE
     out = sys.stderr if output == "-" else sys.stdout
-    write(report.report(result, found, width_of(out)), out)
+    write(report.report(result, found), out)
     return FINE

@@ -9,7 +9,7 @@ from absint.commands.codes import FINE
 from absint.commands.command import Command
 from absint.lattices.unify import POLICIES
 from absint.show import policies as report
-from absint.show.text import width_of, write
+from absint.show.text import write
 
 
 @click.command(cls=Command)
@@ -24,5 +24,5 @@ def policies(form: str) -> int:
     if form == "json":
         click.echo(report.DOCUMENT.text(POLICIES.values()))
     else:
-        write(report.report(width_of()))
+        write(report.report())
     return FINE

@@ -22,8 +22,7 @@ from absint.commands.sizes import read_profiles
 from absint.jobs.profiles.profile import Profile
 from absint.jobs.profiles.reading import WantedSizes
 from absint.lattices.limits import LONG, Limits
-from absint.show.profiles import report
-from absint.show.text import width_of, write
+from absint.show.text import write
 
 
 @click.command(cls=Command)
@@ -70,14 +69,14 @@ def profile(
     if form == "json":
         click.echo(found.to_json(model=result.origin))
     elif form == "text":
-        write(report(found, width_of()))
+        write([found.sheet])
     elif found:
         click.echo(found.text(form), nl=False)
         for warning in found.warnings:
             tell(f"warning: {warning}")
     else:
-        for line in found.lines():
-            tell(line.strip())
+        for line in found.sheet.lines():
+            tell(line.text.strip())
     return _code(found, corners)
 
 

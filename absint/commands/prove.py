@@ -23,19 +23,19 @@ from absint.commands.messages import tell
 from absint.commands.models import models_argument
 from absint.errors import UsageError
 from absint.lattices.limits import SECONDS, Limits
+from absint.lattices.text.sheets import defined
 from absint.model.writing import check_target, write_text
 from absint.questions.proofs.text import Query
 from absint.result import Result
 from absint.shapes.sizes import Sizes
-from absint.show import proofs as report
-from absint.show.proofs import document
-from absint.show.text import assumed, definitions, width_of, write
+from absint.show.proofs import document, summary
+from absint.show.text import assumed, write
 from absint.solution.naming import where
 
 if TYPE_CHECKING:
     from absint.questions.proofs.evidence import Evidence
+    from absint.questions.proofs.proof import Proof
     from absint.questions.proofs.provers import Given
-    from absint.solver.prove import Proof
 
 
 @click.command(
@@ -116,7 +116,7 @@ def prove(
     proofs = []
     texts = where(result)
     if form == "text":
-        write(assumed(result, width_of(), assume))
+        write(assumed(result, assume))
     for text in relation:
         with working("proving"):
             proof = result.prove(
@@ -124,12 +124,12 @@ def prove(
             )
         proofs.append(proof)
         if form == "text":
-            write(report.block(proof, texts, width_of(), fixed=bool(sizes), verbose=verbose))
+            write([proof.sheet(texts, fixed=bool(sizes), verbose=verbose)])
     if form == "json":
         click.echo(document(result, proofs, assume))
     else:
-        write(report.summary(proofs))
-        write(definitions(texts, width_of()))
+        write(summary(proofs))
+        write([defined(texts)])
     if certificate is not None and proofs[0]:
         _certify(result, relation[0], certificate)
     return worst(map(_code, proofs))

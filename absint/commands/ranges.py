@@ -19,7 +19,7 @@ from absint.model.load import Loaded
 from absint.model.weights import Weights
 from absint.shapes.sizes import Sizes
 from absint.show.ranges import document, report
-from absint.show.text import width_of, write
+from absint.show.text import write
 
 _NUMBER: Final = r"[+-]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:e[+-]?[0-9]+)?"
 _BOX: Final = re.compile(rf"(.*)=\s*({_NUMBER})\s*(?:\.\.\s*({_NUMBER})\s*)?", re.IGNORECASE | re.DOTALL)
@@ -61,7 +61,7 @@ def ranges(
     if form == "json":
         click.echo(document(result, analysis))
     else:
-        write(report(result, analysis, width_of(), everything=everything))
+        write(report(result, analysis, everything=everything))
     return NO if any(finding.certainty == "always" for finding in analysis.findings(result)) else FINE
 
 

@@ -20,7 +20,7 @@ from absint.research.obligations.record import Record, counts
 from absint.research.obligations.ruled import Ruled, prove, ruled
 from absint.research.obligations.solving import Decision, Solvers, asked
 from absint.show import rules as report
-from absint.show.text import width_of, write
+from absint.show.text import write
 from absint.solver.backend import Backend, SolverError
 from absint.transfer.families import shipped
 from absint.transfer.semantics import EITHER, ONNX, Semantics
@@ -84,7 +84,7 @@ def rules(
     if form == "json":
         click.echo(report.RULES.text(report.Ruling(found, records, solver, semantics)))
     else:
-        write(report.report(found, records, width_of(), named=bool(names)))
+        write(report.report(found, records, named=bool(names)))
     return FINE if records is None else _code(found, records, bool(names))
 
 

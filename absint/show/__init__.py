@@ -2,10 +2,9 @@
 
 documents      the head of documents about a result; schemas: the JSON Schemas of all documents
 summary        rows and totals of an analysis; text and document render them, tracing shows the history of a value
-relations      relations and the nodes that state them, in one line each
 study          the table of a study
 exports        the constraints of a model for other tools
-proofs, contracts, constraints, checks, feeds, classes, costs, devices, ranges, profiles, policies, rules, freezing,
+proofs, contracts, constraints, checks, feeds, classes, costs, devices, ranges, policies, rules, freezing,
 dynamizing, certificates, audit, audit_sarif, lint, lint_sarif
                answers of the other commands
 page/          an HTML file about a result

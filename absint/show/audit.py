@@ -8,10 +8,9 @@ from typing import Final
 
 from absint.jobs.auditing.audit import Audit, Judged, Judgement
 from absint.lattices.text.documents import Document
-from absint.lattices.text.escapes import format_sizes, plain
+from absint.lattices.text.escapes import format_sizes
 from absint.lattices.text.forms import SECONDS, Key, Object, keys_of, many, tally
-from absint.show.relations import plural
-from absint.show.text import Line, aligned, wrapped
+from absint.lattices.text.sheets import Line, Part, Table, plural
 
 SHOWN: Final = 20
 """Claims of one judgement that the text lists."""
@@ -24,24 +23,23 @@ _STYLES: Final = {
 }
 
 
-def report(audits: Sequence[Audit], width: int, *, everything: bool = False) -> Iterator[Line]:
+def report(audits: Sequence[Audit], *, everything: bool = False) -> Iterator[Part]:
     """A section for each source."""
     for number, audit in enumerate(audits):
         if number:
             yield Line("")
         yield Line(_title(audit), "bold")
         if audit.failure:
-            yield Line(f"  failed: {plain(audit.failure)}", "bold yellow")
+            yield Line(f"  failed: {audit.failure}", "bold yellow")
         if audit.needs:
-            yield Line(f"  {plain(audit.needs)}", "bold yellow")
+            yield Line(f"  {audit.needs}", "bold yellow")
         for judgement, style in _STYLES.items():
             found = audit.of(judgement) if everything or judgement is not Judgement.PROVED else ()
             shown = found if everything else found[:SHOWN]
             for _, same in groupby(enumerate(shown), key=_together):
                 for _, item in same:
-                    yield from _claimed(item, style, width)
-                rows = [(name, text) for name, text in _rows(item) if text]
-                yield from (Line(f"  {text}") for text in aligned(rows, width - 2))
+                    yield Line(f"  {item.judgement.value}  {item.relation}", style)
+                yield Table("", [(f"  {name}", text) for name, text in _rows(item) if text])
             if len(found) > len(shown):
                 yield Line(f"  and {len(found) - len(shown):,} more {judgement.value} (--all shows them)", style)
 
@@ -51,13 +49,7 @@ def _title(audit: Audit) -> str:
     found = [f"{count:,} {judgement.value}" for judgement, count in audit.counts.items() if count]
     if audit.unconfirmed:
         found.append(f"{audit.unconfirmed:,} of the refuted by proof alone")
-    return f"{plain(audit.source)}: {total:,} {plural('claim', total)}" + (f": {', '.join(found)}" if found else "")
-
-
-def _claimed(item: Judged, style: str, width: int) -> Iterator[Line]:
-    verdict = item.judgement.value
-    for text in wrapped(f"  {verdict}  {plain(item.relation)}", width, len(verdict) + 4):
-        yield Line(text, style)
+    return f"{audit.source}: {total:,} {plural('claim', total)}" + (f": {', '.join(found)}" if found else "")
 
 
 def _together(numbered: tuple[int, Judged]) -> int | tuple[str, ...]:

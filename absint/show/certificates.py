@@ -8,30 +8,30 @@ from operator import attrgetter
 from typing import Final, NamedTuple, get_args
 
 from absint.lattices.text.documents import Document
-from absint.lattices.text.escapes import plain
 from absint.lattices.text.forms import COUNT, Key, Object, many, tally
+from absint.lattices.text.sheets import Line, Part
 from absint.questions.certificates.certificate import Certificate, Standing
 from absint.questions.certificates.step import By
-from absint.show.text import Line, semantics, wrapped
+from absint.solution.relations import runs_alone
 
 
-def report(found: Certificate, folder: str, width: int) -> Iterator[Line]:
+def report(found: Certificate, folder: str) -> Iterator[Part]:
     """The folder written, the number of certified claims, and the nodes on trust."""
-    yield Line(f"{plain(folder)}: {plain(found.model)}", "bold")
-    yield from (line._replace(text=f"  {line.text}") for line in semantics(found.semantics))
+    yield Line(f"{folder}: {found.model}", "bold")
+    yield from (Line(f"  {line.text}") for line in runs_alone(found.semantics))
     by = Counter(step.by for step in found.steps)
     yield Line(f"  lemmas        {len(found.lemmas):,} for {by['lemma']:,} steps; {by['model']:,} read from the model")
     for title, counts in _counts(found).items():
         if counts:
-            yield from map(Line, wrapped(f"  {title:12}  {_standing(counts)}", width, 16))
+            yield Line(f"  {title:12}  {_standing(counts)}")
     for text in found.unproved:
-        yield from map(Line, wrapped(f"  not certified: {plain(text)}", width, 4))
+        yield Line(f"  not certified: {text}")
     if found.on_trust:
         yield Line("")
         yield Line("on trust", "bold")
     for (operator, reason), count in found.on_trust.most_common():
         nodes = "1 node" if count == 1 else f"{count:,} nodes"
-        yield from map(Line, wrapped(f"  {plain(operator) or 'control flow'}, {nodes}: {plain(reason)}", width, 4))
+        yield Line(f"  {operator or 'control flow'}, {nodes}: {reason}")
 
 
 def _counts(found: Certificate) -> dict[str, Counter[Standing]]:

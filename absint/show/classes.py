@@ -7,13 +7,14 @@ from operator import attrgetter
 from typing import Final, NamedTuple, TypeAlias
 
 from absint.lattices.text.documents import Document
-from absint.lattices.text.escapes import format_sizes, plain
+from absint.lattices.text.escapes import format_sizes
 from absint.lattices.text.forms import Key, Object, keys_of, many, one_of
+from absint.lattices.text.sheets import UNBROKEN, Line, Part, Table, defined, listed, plural
 from absint.questions.proofs.equivalence import PARTITION, Distinct, Equalities, Place
 from absint.result import Result
 from absint.show.documents import about
-from absint.show.relations import in_short, plural
-from absint.show.text import Line, aligned, assumed, definitions, wrapped
+from absint.show.text import assumed
+from absint.solution.relations import in_short
 from absint.solver.documents import CONSTRAINT
 
 Found: TypeAlias = Equalities[Place] | Equalities[str]
@@ -29,30 +30,29 @@ def report(
     what: str,
     found: Found,
     distinct: Sequence[Distinct] | None,
-    width: int,
     *,
     everything: bool = False,
-) -> Iterator[Line]:
+) -> Iterator[Part]:
     """The classes, the largest first, with their first members; then, if wanted, pairs of distinct classes."""
     classes = [(c.what, tuple(map(str, c.members))) for c in found.classes]
     total = sum(len(members) for _, members in classes)
     several = [item for item in classes if len(item[1]) > 1]
     word = _WORDS[what]
     yield Line(
-        f"{plain(result.origin)}: {total:,} {plural(word, total)} in {len(found):,} "
+        f"{result.origin}: {total:,} {plural(word, total)} in {len(found):,} "
         f"{'class' if len(found) == 1 else 'classes'} of equal {what}",
         "bold",
     )
-    yield from assumed(result, width)
+    yield from assumed(result)
     yield Line("")
     shown = classes if everything else several[:_SHOWN_CLASSES]
     rows = []
     for name, members in shown:
         count = f"{len(members):,} {plural(word, len(members))}"
-        listed = members if everything else members[:_SHOWN_MEMBERS]
-        more = ", ..." if len(members) > len(listed) else ""
-        rows.append((name, f"{count}: {', '.join(listed)}{more}"))
-    yield from map(Line, aligned(rows, width))
+        some = members if everything else members[:_SHOWN_MEMBERS]
+        more = ", ..." if len(members) > len(some) else ""
+        rows.append((name, f"{count}: {', '.join(some)}{more}"))
+    yield Table("", rows)
     if not everything:
         alone, left = len(found) - len(several), len(several) - len(shown)
         rest = [f"{left:,} more {'class' if left == 1 else 'classes'}"] if left else []
@@ -64,28 +64,22 @@ def report(
     if found.undecided:
         yield Line(f"{found.undecided:,} {plural('pair', found.undecided)} undecided, kept apart", "yellow")
     if result.premises:
-        yield from map(Line, wrapped(f"assuming {plain(in_short(result.premises, found.texts))}", width, 2))
+        yield Line(f"assuming {in_short(result.premises, found.texts)}")
     if distinct is not None:
-        yield from _distinct(result, distinct, width)
-    yield from definitions(found.texts, width)
+        yield _distinct(result, distinct)
+    yield defined(found.texts)
 
 
-def _distinct(result: Result, pairs: Sequence[Distinct], width: int) -> Iterator[Line]:
-    yield Line("")
-    yield Line("told apart", "bold")
-    if not pairs:
-        yield Line("  none")
-    for pair in pairs[:SHOWN_PAIRS]:
-        at = (
-            "no sizes are known that do"
-            if pair.counterexample is None
-            else f"at {format_sizes(_ordered(result, pair.counterexample))}"
-        )
-        if pair.counterexample == {}:
-            at = "always"
-        yield from map(Line, wrapped(f"  {plain(f'{pair.first} and {pair.second}: {at}')}", width, 6))
-    if len(pairs) > SHOWN_PAIRS:
-        yield Line("  and more (all: --format json)")
+def _distinct(result: Result, pairs: Sequence[Distinct]) -> Table:
+    rows = [f"{pair.first} and {pair.second}: {_apart(result, pair)}" for pair in pairs[:SHOWN_PAIRS]]
+    more = ["and more (all: --format json)"] if len(pairs) > SHOWN_PAIRS else []
+    return listed("told apart", [*rows, *more] or ["none"], UNBROKEN)
+
+
+def _apart(result: Result, pair: Distinct) -> str:
+    if pair.counterexample is None:
+        return "no sizes are known that do"
+    return f"at {format_sizes(_ordered(result, pair.counterexample))}" if pair.counterexample else "always"
 
 
 def _ordered(result: Result, binding: Mapping[str, int]) -> dict[str, int]:

@@ -6,11 +6,10 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING, Final
 
 from absint.lattices.logic.relation import TRUE, Relation
-from absint.lattices.text.escapes import plain
 from absint.lattices.text.naming import Where
-from absint.show.relations import brief, by_nodes, failures_by_reason, plural, reason
-from absint.show.text import Line, definitions, wrapped
+from absint.lattices.text.sheets import Line, Part, Table, defined, plural
 from absint.solution.naming import where
+from absint.solution.relations import brief, by_nodes, failures_by_reason, reason
 from absint.solver.constraints import Constraint, ConstraintSet, by_kind
 
 if TYPE_CHECKING:
@@ -27,7 +26,7 @@ _TITLES: Final = {
 }
 
 
-def report(result: Result, constraints: ConstraintSet, width: int, *, everything: bool = False) -> Iterator[Line]:
+def report(result: Result, constraints: ConstraintSet, *, everything: bool = False) -> Iterator[Part]:
     """Counts, relations by role, and the nodes that may fail for reasons that no relation states."""
     texts = where(result)
     groups: dict[str, dict[tuple[Relation, Relation], list[Constraint]]] = {}
@@ -35,33 +34,26 @@ def report(result: Result, constraints: ConstraintSet, width: int, *, everything
         same = groups.setdefault(constraint.role, {}).setdefault((constraint.relation, constraint.guard), [])
         same.append(constraint)
     relations = sum(map(len, groups.values()))
-    over = f" over {', '.join(map(plain, constraints.symbols))}" if constraints.symbols else ""
+    over = f" over {', '.join(constraints.symbols)}" if constraints.symbols else ""
     total = f"{len(constraints):,} {plural('constraint', len(constraints))}"
-    yield Line(f"{plain(result.origin)}: {total}, {relations:,} {plural('relation', relations)}{over}", "bold")
+    yield Line(f"{result.origin}: {total}, {relations:,} {plural('relation', relations)}{over}", "bold")
     for role, title in _TITLES.items():
         found = list(groups.get(role, {}).items())
-        if not found:
-            continue
-        yield Line("")
-        yield Line(title, "bold")
-        shown = found if everything else found[:_SHOWN]
-        for (relation, guard), same in shown:
+        rows = []
+        for (relation, guard), same in found if everything else found[:_SHOWN]:
             under = "" if guard is TRUE else f"  where {brief(guard, texts)}"
-            text = f"{brief(relation, texts)}{under}  ({by_nodes(same, same[0].formula)})"
-            yield from map(Line, wrapped(f"  {plain(text)}", width, 6))
-        if len(found) > len(shown):
-            yield Line(f"  and {len(found) - len(shown):,} more (all: --all)")
-    yield from _possible_failures(constraints, texts, width)
-    yield from definitions(texts, width)
+            rows.append((f"{brief(relation, texts)}{under}  ({by_nodes(same, same[0].formula)})",))
+        yield Table(title, rows, len(rows), "all: --all", len(found))
+    yield from _possible_failures(constraints, texts)
+    yield defined(texts)
 
 
-def _possible_failures(constraints: ConstraintSet, texts: Where, width: int) -> Iterator[Line]:
+def _possible_failures(constraints: ConstraintSet, texts: Where) -> Iterator[Part]:
     for title, found in by_kind(dict.fromkeys(constraints.possible_failures)):
-        yield Line("")
-        yield Line(title, "bold")
+        rows = []
         for same in failures_by_reason(found).values():
             first = same[0]
             under = "" if first.guard is TRUE else f"  where {brief(first.guard, texts)}"
             more = f", and {len(same) - 1:,} more {plural('node', len(same) - 1)}" if len(same) > 1 else ""
-            text = f"{reason(first.origin, first.reason)}{more}{under}"
-            yield from map(Line, wrapped(f"  {plain(text)}", width, 6))
+            rows.append((f"{reason(first.origin, first.reason)}{more}{under}",))
+        yield Table(title, rows)

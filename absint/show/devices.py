@@ -8,10 +8,9 @@ from typing import TYPE_CHECKING, Final
 
 from absint.analyses.devices import Copy, Devices, Placement, Side
 from absint.lattices.text.documents import Document
-from absint.lattices.text.escapes import plain
 from absint.lattices.text.forms import AMOUNT, Key, Object, kind_of, many, maybe, one_of
-from absint.show.relations import plural
-from absint.show.text import Line, aligned, assumed, wrapped
+from absint.lattices.text.sheets import Line, Part, Table, plural
+from absint.show.text import assumed
 
 if TYPE_CHECKING:
     from absint.result import Result
@@ -19,41 +18,28 @@ if TYPE_CHECKING:
 _SHOWN: Final = 20
 
 
-def report(result: Result, found: Devices, width: int, *, everything: bool = False) -> Iterator[Line]:
+def report(result: Result, found: Devices, *, everything: bool = False) -> Iterator[Part]:
     """The totals, why nodes are on the host, and the copies, those that wait for the device first."""
-    yield from map(Line, wrapped(f"{plain(result.origin)}: {found}", width, 2))
-    yield from assumed(result, width)
+    yield Line(f"{result.origin}: {found}")
+    yield from assumed(result)
     reasons = Counter((p.reason, p.node.partition(" ")[0]) for p in found.placements if p.side == "host")
-    if reasons:
-        yield Line("")
-        yield Line("on the host", "bold")
-        listed: dict[str, list[str]] = {}
-        for (reason, operator), count in reasons.most_common():
-            listed.setdefault(reason, []).append(f"{count:,} {plain(operator)}")
-        rows = [(plain(reason), ", ".join(operators)) for reason, operators in listed.items()]
-        yield from map(Line, aligned(rows, width))
+    operators: dict[str, list[str]] = {}
+    for (reason, operator), count in reasons.most_common():
+        operators.setdefault(reason, []).append(f"{count:,} {operator}")
+    yield Table("on the host", [(reason, ", ".join(names)) for reason, names in operators.items()])
     for to, title in (("host", "copied to the host"), ("device", "copied to the device")):
         copies = [copy for copy in found.copies if copy.to == to]
-        if copies:
-            yield Line("")
-            yield Line(title, "bold")
-            yield from _copies(copies, width, everything)
+        shown = copies if everything else copies[:_SHOWN]
+        rows: list[tuple[str, ...]] = [(copy.value, _copied(copy)) for copy in shown]
+        left = len(copies) - len(shown)
+        yield Table(title, rows + ([(f"and {left:,} more {plural('value', left)} (all: --all)",)] if left else []))
     if everything:
-        yield Line("")
-        yield Line("nodes", "bold")
-        yield from map(Line, aligned([(plain(p.node), _side(p.side, p.reason)) for p in found.placements], width))
+        yield Table("nodes", [(p.node, _side(p.side, p.reason)) for p in found.placements])
 
 
-def _copies(copies: list[Copy], width: int, everything: bool) -> Iterator[Line]:
-    shown = copies if everything else copies[:_SHOWN]
-    rows = []
-    for copy in shown:
-        size = "size unknown" if copy.size is None else f"{copy.size} bytes"
-        rows.append((plain(copy.value), plain(f"{size}, for {', '.join(copy.readers)}")))
-    yield from map(Line, aligned(rows, width))
-    left = len(copies) - len(shown)
-    if left:
-        yield Line(f"  and {left:,} more {plural('value', left)} (all: --all)")
+def _copied(copy: Copy) -> str:
+    size = "size unknown" if copy.size is None else f"{copy.size} bytes"
+    return f"{size}, for {', '.join(copy.readers)}"
 
 
 def _side(side: str, reason: str) -> str:

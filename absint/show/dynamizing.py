@@ -14,67 +14,62 @@ from absint.jobs.dynamizing.stacked import Compared
 from absint.lattices.text.documents import Document
 from absint.lattices.text.escapes import plain
 from absint.lattices.text.forms import SIZES, Key, Kind, Object, by_name, keys_of, many, maybe
-from absint.show.checks import listed
-from absint.show.relations import by_nodes, plural
-from absint.show.text import Line, wrapped
+from absint.lattices.text.sheets import Line, Part, listed, plural
+from absint.solution.relations import by_nodes
 from absint.solver.contracts.contract import Clause, Contract
 
 _SHOWN: Final = 30
 _NODES: Final = 2
 
 
-def report(found: Dynamized, width: int) -> Iterator[Line]:
+def report(found: Dynamized) -> Iterator[Part]:
     """The constants, what becomes of them, and the sizes that are legal then."""
     was = ", ".join(f"{name} was {size}" for name, size in found.sizes.items())
-    yield Line(f"{plain(found.path)}: {plain(was)}" if found.path and found.path != "-" else plain(was), "bold")
+    yield Line(f"{found.path}: {was}" if found.path and found.path != "-" else plain(was), "bold")
     mended = [item for item in found.baked if not item.problem]
     title = "rewritten" if found.fixed else "constants that hold an old size"
-    yield from _section(title, mended, width)
-    yield from _section("not rewritten", found.unmended, width)
+    yield from _section(title, mended)
+    yield from _section("not rewritten", found.unmended)
     if found.causes:
         yield Line(f"not led back to a constant: {len(found.causes):,}")
         for cause in found.causes[:_SHOWN]:
-            yield from map(Line, wrapped(f"  {plain(str(cause))}", width, 6))
+            yield Line(f"  {cause!s}")
     if found.taken:
-        yield from map(
-            Line, wrapped(f"no inputs any more, since they say shapes: {plain(', '.join(found.taken))}", width, 2)
-        )
-    yield from _contract(found, width)
+        yield Line(f"no inputs any more, since they say shapes: {', '.join(found.taken)}")
+    yield from _contract(found)
     if found.refusal:
-        yield from (
-            Line(text, "bold red") for text in wrapped(f"nothing is rewritten: {plain(found.refusal)}", width, 2)
-        )
+        yield Line(f"nothing is rewritten: {found.refusal}", "bold red")
     elif found.differing:
         names = ", ".join(found.differing[:3])
-        yield Line(f"not proved to be as before at the old sizes: {plain(names)}", "bold red")
+        yield Line(f"not proved to be as before at the old sizes: {names}", "bold red")
     elif found.fixed:
         yield Line("at the old sizes every value has the shape that it had", "green")
-    yield from _rows(found, width)
-    yield from listed("types left out", [str(item) for item in found.left_out], width)
+    yield from _rows(found)
+    yield listed("types left out", [str(item) for item in found.left_out])
     if found.unchecked:
-        yield Line(f"note: it is not known whether the copy loads: {plain(found.unchecked)}")
+        yield Line(f"note: it is not known whether the copy loads: {found.unchecked}")
     if found.weights_elsewhere:
         folder = Path(os.path.realpath(found.path)).parent
         yield Line(
-            f"note: the weights stay in {plain(found.weights_elsewhere[0])}, which runtimes look for beside the model: "
-            f"copy or link them into {plain(str(folder))}"
+            f"note: the weights stay in {found.weights_elsewhere[0]}, which runtimes look for beside the model: "
+            f"copy or link them into {folder!s}"
         )
 
 
-def _rows(found: Dynamized, width: int) -> Iterator[Line]:
+def _rows(found: Dynamized) -> Iterator[Part]:
     if found.fixed and not found.rows:
         yield Line("stacked rows were not compared with single ones: no symbol is called a batch, or --no-run", "dim")
     for name, each in found.rows.items() if not found.refusal else ():
         if each.reason:
             text = f"stacked rows of {name} were not compared with single ones: {each.reason}"
-            yield from map(Line, wrapped(plain(text), width, 2))
+            yield Line(plain(text))
         else:
-            yield Line(f"2 and 3 stacked rows of {plain(name)} give what single ones give", "green")
+            yield Line(f"2 and 3 stacked rows of {name} give what single ones give", "green")
             if each.without_rows:
-                yield Line(f"  not compared, as no axis grows with the rows: {plain(', '.join(each.without_rows))}")
+                yield Line(f"  not compared, as no axis grows with the rows: {', '.join(each.without_rows)}")
 
 
-def _section(title: str, items: Sequence[Baked], width: int) -> Iterator[Line]:
+def _section(title: str, items: Sequence[Baked]) -> Iterator[Part]:
     if not items:
         return
     yield Line(f"{title}: {len(items):,}")
@@ -86,12 +81,12 @@ def _section(title: str, items: Sequence[Baked], width: int) -> Iterator[Line]:
     for text, nodes in islice(rows.items(), _SHOWN):
         more = f" and {len(nodes) - _NODES:,} more" if len(nodes) > _NODES else ""
         listed = f"{', '.join(islice(nodes, _NODES))}{more}"
-        yield from map(Line, wrapped(f"  {plain(text)}  ({plain(listed)})", width, 6))
+        yield Line(f"  {text}  ({listed})")
     if len(rows) > _SHOWN:
         yield Line(f"  and {len(rows) - _SHOWN:,} more kinds (--format json lists them)")
 
 
-def _contract(found: Dynamized, width: int) -> Iterator[Line]:
+def _contract(found: Dynamized) -> Iterator[Part]:
     contract = found.contract
     if contract.possible is False:
         yield Line("no size of the inputs is legal", "bold red")
@@ -102,7 +97,7 @@ def _contract(found: Dynamized, width: int) -> Iterator[Line]:
         yield Line(f"legal sizes meet {count:,} {plural('clause', count)}", "bold")
         for clause in contract.clauses[:_SHOWN]:
             nodes = by_nodes(clause.because, clause.relation)
-            yield from map(Line, wrapped(f"  {plain(f'{clause.relation}  ({nodes})')}", width, 6))
+            yield Line(f"  {f'{clause.relation}  ({nodes})'}")
     if contract.reason:
         yield Line(f"the clauses are those of single nodes: {contract.reason}", "yellow")
     ready = len(found.baked) - len(found.unmended)

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Literal
 from absint.errors import UsageError
 from absint.lattices.shape_choice import ShapeChoice
 from absint.lattices.text.escapes import one_line
+from absint.lattices.text.sheets import rendered
 
 if TYPE_CHECKING:
     from absint.lattices.terms.expr import Dim
@@ -35,9 +36,8 @@ def exported(result: Result, form: Form, roles: Sequence[Role] = (), *, everythi
             case "text":
                 from absint.show.constraints import report
 
-                return "".join(
-                    f"{one_line(line.text)}\n" for line in report(result, found, 1 << 30, everything=everything)
-                )
+                lines = rendered(report(result, found, everything=everything))
+                return "".join(f"{one_line(line.text)}\n" for line in lines)
             case "json":
                 return export.to_json(found, model=result.origin)
             case "smtlib":

@@ -7,15 +7,13 @@ from dataclasses import dataclass
 from typing import Final
 
 from absint.lattices.text.documents import Document, Head
-from absint.lattices.text.escapes import Json, format_sizes, plain
+from absint.lattices.text.escapes import Json, format_sizes
 from absint.lattices.text.forms import Key, Kind, many, maybe
 from absint.lattices.text.naming import Where
+from absint.lattices.text.sheets import Line, Part, Table, listed, plural, rendered
 from absint.questions.sizes.outcomes import CHECK, Check
 from absint.runs.comparison import COMPARISON, Comparison
 from absint.runs.row import Row
-from absint.show.checks import listed, verdict
-from absint.show.relations import plural
-from absint.show.text import Line, aligned, wrapped
 
 _SHOWN: Final = 20
 
@@ -44,42 +42,41 @@ class Fed:
         return self.comparison.ok and not self.failed and not self.differing and legal
 
 
-def report(fed: Fed, width: int) -> Iterator[Line]:
+def report(fed: Fed) -> Iterator[Part]:
     """The sizes that the arrays show, their legality, and each value with its claimed and its actual shape."""
-    for line in _verdict(fed):
-        yield from (Line(text, line.style) for text in wrapped(line.text, width, 2))
-    rows = list(_values(fed.comparison.rows))
-    if rows:
-        yield Line("")
-        yield Line("values", "bold")
-        yield from map(Line, aligned(rows, width))
-    yield from _claims(fed, width)
-    yield from listed("the run computes something else", fed.differing, width)
-    yield from listed("not compared", fed.comparison.unchecked, width)
+    parts = [
+        *_verdict(fed),
+        Table("values", list(_values(fed.comparison.rows))),
+        *_claims(fed),
+        listed("the run computes something else", fed.differing),
+        listed("not compared", fed.comparison.unchecked),
+    ]
+    return rendered(parts)
 
 
 def _verdict(fed: Fed) -> Iterator[Line]:
     check, shown = fed.check, fed.comparison.binding
     if check is not None:
-        yield from verdict(check)
+        failed = "" if check.failure is None else f": {check.failure}"
+        yield check.line._replace(text=f"{check.line.text}{failed}")
     elif any(row.premise for row in fed.comparison.wrong):
         yield Line("the inputs are not as declared", "bold red")
     else:
         missing = ", ".join(name for name in fed.symbols if name not in shown)
         known = format_sizes({name: shown[name] for name in fed.symbols if name in shown})
-        yield Line(plain(f"not checked at {known or 'any size'}: the arrays show no size for {missing}"), "yellow")
+        yield Line(f"not checked at {known or 'any size'}: the arrays show no size for {missing}", "yellow")
     if fed.failed:
-        yield Line(f"the run fails: {plain(fed.failed)}", "bold red")
+        yield Line(f"the run fails: {fed.failed}", "bold red")
     elif fed.ran and check is not None and not check.ok:
         yield Line("but the run succeeds, so this requirement is wrong: please report it", "bold red")
 
 
-def _claims(fed: Fed, width: int) -> Iterator[Line]:
+def _claims(fed: Fed) -> Iterator[Part]:
     """The faults. A broken requirement is a wrong claim only if a run succeeds."""
     rows = fed.comparison.rows
     broken = [] if _shows_a_run(fed) else [row for row in rows if row.part == "constraint" and not row.premise]
     if fed.check is None or fed.check.ok:
-        yield from listed("needed, but not so", [str(row) for row in broken], width)
+        yield listed("needed, but not so", broken)
     claims = [row for row in rows if row not in broken]
     wrong = [row for row in claims if not row.ok]
     yield Line("")
@@ -90,10 +87,7 @@ def _claims(fed: Fed, width: int) -> Iterator[Line]:
         return
     be = "is" if len(wrong) == 1 else "are"
     yield Line(f"{len(wrong):,} of {len(claims):,} {plural('claim', len(claims))} {be} wrong", "bold red")
-    for row in wrong[:_SHOWN]:
-        yield from map(Line, wrapped(f"  {plain(str(row))}", width, 6))
-    if len(wrong) > _SHOWN:
-        yield Line(f"  and {len(wrong) - _SHOWN:,} more (all: --format json)")
+    yield listed("", wrong, _SHOWN)
     if any(row.premise for row in wrong):
         yield Line("the other claims are not about such inputs, or rest on what is assumed")
 

@@ -11,17 +11,15 @@ from absint.jobs.freezing.dynamic import Cause, DynamicValue
 from absint.jobs.freezing.fewest import Fewest
 from absint.jobs.freezing.freeze import Frozen
 from absint.jobs.freezing.sizes import IllegalSizesError
-from absint.lattices.logic.relation import FALSE
 from absint.lattices.text.documents import Document
 from absint.lattices.text.escapes import format_sizes, plain
 from absint.lattices.text.forms import AMOUNT, SIZES, Key, Kind, Object, by_name, many, maybe
+from absint.lattices.text.sheets import Line, Part, listed, plural
 from absint.questions.sizes.neighbours import NEIGHBOURS
-from absint.questions.sizes.outcomes import FAILURE
-from absint.show.checks import failing, listed
+from absint.questions.sizes.outcomes import FAILURE, failed, failing
 from absint.show.documents import about
-from absint.show.relations import brief, plural, reason
-from absint.show.text import Line, wrapped
 from absint.solution.naming import where
+from absint.solution.relations import brief
 from absint.solver.contracts.contract import Clause
 from absint.solver.documents import DOUBT
 
@@ -31,39 +29,37 @@ if TYPE_CHECKING:
 _SHOWN: Final = 10
 
 
-def report(result: Result, found: Frozen, width: int) -> Iterator[Line]:
+def report(result: Result, found: Frozen) -> Iterator[Part]:
     """The file written, the nodes gone, and the sizes still dynamic."""
     at = format_sizes({**found.given, **found.derived}) or "no symbols"
-    yield Line(f"{plain(found.path)}: {plain(result.origin)} at {at}", "bold")
+    yield Line(f"{found.path}: {result.origin} at {at}", "bold")
     if found.derived:
         other = "size is" if len(found.derived) == 1 else "sizes are"
-        yield from map(Line, wrapped(f"  {format_sizes(found.derived)}: no other {other} legal with these", width, 4))
+        yield Line(f"  {format_sizes(found.derived)}: no other {other} legal with these")
     yield Line(f"  nodes         {found.nodes_before:,} -> {found.nodes:,}{_how(found)}")
     if found.removed:
         what = "is a constant" if len(found.removed) == 1 else "are constants"
-        yield Line(f"  inputs        {plain(', '.join(found.removed))} {what}")
+        yield Line(f"  inputs        {', '.join(found.removed)} {what}")
     if found.dropped:
         yield Line(f"  initialisers  {len(found.dropped):,} dropped")
     yield Line(f"  bytes         {found.bytes_before:,} -> {found.bytes:,}")
     if found.calls:
         calls = f"{found.calls:,} {plural('call', found.calls)}"
         yield Line(f"  functions     {calls}: their bodies stay as they are")
-    yield from _dynamic(found, width)
-    yield from listed(
-        "sizes of the other symbols are legal if", [brief(c.relation, where(result)) for c in found.clauses], width
-    )
-    yield from failing(found.possible_failures, width)
-    yield from listed("other sizes if a loop has no trip", list(found.without_trip), width)
-    yield from listed("types left out", [str(item) for item in found.left_out], width)
+    yield from _dynamic(found)
+    yield listed("sizes of the other symbols are legal if", [brief(c.relation, where(result)) for c in found.clauses])
+    yield from failing(found.possible_failures)
+    yield listed("other sizes if a loop has no trip", found.without_trip)
+    yield listed("types left out", found.left_out)
     if found.unchecked:
-        yield Line(f"note: it is not known whether the copy loads: {plain(found.unchecked)}")
+        yield Line(f"note: it is not known whether the copy loads: {found.unchecked}")
     if found.weights_elsewhere:
         names = found.weights_elsewhere
         more = f" and {len(names) - 1} more files" if len(names) > 1 else ""
         folder = Path(os.path.realpath(found.path)).parent
         yield Line(
-            f"note: the weights stay in {plain(names[0])}{more}, which runtimes look for beside the model: "
-            f"copy or link them into {plain(str(folder))}"
+            f"note: the weights stay in {names[0]}{more}, which runtimes look for beside the model: "
+            f"copy or link them into {folder!s}"
         )
 
 
@@ -76,17 +72,17 @@ def _how(found: Frozen) -> str:
     return f"  ({', '.join(parts)})" if parts else ""
 
 
-def _dynamic(found: Frozen, width: int) -> Iterator[Line]:
+def _dynamic(found: Frozen) -> Iterator[Part]:
     """The outputs that are not static, and the causes of all sizes that are no numbers."""
     if not found.dynamic:
         yield Line("  every size is a number", "green")
         return
     if found.dynamic.outputs:
-        yield from listed("still dynamic outputs", [_value(value) for value in found.dynamic.outputs], width)
+        yield listed("still dynamic outputs", map(_value, found.dynamic.outputs))
     else:
         yield Line("  every output is static", "green")
     rows = [f"{cause}: {count:,} {plural('value', count)}" for cause, count in found.dynamic.causes.items()]
-    yield from listed("still dynamic because of", rows, width)
+    yield listed("still dynamic because of", rows)
 
 
 def _value(value: DynamicValue) -> str:
@@ -94,32 +90,29 @@ def _value(value: DynamicValue) -> str:
     return f"{value.name} {value.shape}" + (f"  ({causes})" if causes else "")
 
 
-def refused(error: IllegalSizesError, width: int) -> Iterator[Line]:
+def refused(error: IllegalSizesError) -> Iterator[Part]:
     """Sizes at which the model cannot run."""
     at = f" at {format_sizes(error.sizes)}" if error.sizes else ""
     yield Line(f"illegal{at}, nothing is written", "bold red")
-    failure = error.failure
-    yield from map(Line, wrapped(f"  {plain(reason(failure.origin, failure.reason))}", width, 6))
-    if failure.relation not in ("", str(FALSE)):
-        yield from map(Line, wrapped(f"  which needs {plain(failure.relation)}", width, 6))
+    yield from failed(error.failure)
     if error.nearest is not None:
-        yield from map(Line, wrapped(plain(error.nearest.line), width, 2))
+        yield Line(error.nearest.line)
 
 
-def fewest(result: Result, found: Fewest, width: int) -> Iterator[Line]:
+def fewest(result: Result, found: Fewest) -> Iterator[Part]:
     """The fewest symbols to fix."""
     if not found.choices:
-        yield Line(f"{plain(result.origin)}: {found.reason}", "bold yellow")
+        yield Line(f"{result.origin}: {found.reason}", "bold yellow")
         return
     first, *others = found.choices
     if first:
-        yield Line(f"{plain(result.origin)}: fix {_names(first)}", "bold")
+        yield Line(f"{result.origin}: fix {_names(first)}", "bold")
         for names in others:
             yield Line(f"  or fix {_names(names)}")
     else:
-        yield Line(f"{plain(result.origin)}: no symbol has to be fixed", "bold")
+        yield Line(f"{result.origin}: no symbol has to be fixed", "bold")
     for name, text in found.follow.items():
-        yield Line(f"  {plain(name)} follows" + (f": it is {plain(text)}" if text else ""))
+        yield Line(f"  {name} follows" + (f": it is {text}" if text else ""))
     if found.unused:
         yield Line(f"  no computed size hangs on {_names(found.unused)}")
     if found.reason:
@@ -133,9 +126,9 @@ def fewest(result: Result, found: Fewest, width: int) -> Iterator[Line]:
             causes[cause] = causes.get(cause, 0) + 1
     rows = [f"{cause}: {count:,} {plural('value', count)}" for cause, count in causes.items()]
     at = f" at {format_sizes(found.sizes)}" if found.sizes else ""
-    yield from listed(f"still dynamic{at}, because of", rows, width)
+    yield listed(f"still dynamic{at}, because of", rows)
     outputs = [value for value in found.by_data if value.name in result.outputs]
-    yield from listed("among them the outputs", [_value(value) for value in outputs], width)
+    yield listed("among them the outputs", map(_value, outputs))
 
 
 def _names(names: tuple[str, ...]) -> str:

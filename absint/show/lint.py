@@ -12,7 +12,7 @@ from absint.jobs.linting.codes import RULES, LintRule
 from absint.jobs.linting.finding import FINDING, fingerprints
 from absint.lattices.text.documents import Document
 from absint.lattices.text.forms import Key, Object, many, tally
-from absint.show.text import Line
+from absint.lattices.text.sheets import Line
 
 _STYLES: Final = {Severity.ERROR: "bold red", Severity.WARNING: "yellow", Severity.INFO: "dim"}
 _COMMANDS: Final = {Severity.ERROR: "error", Severity.WARNING: "warning", Severity.INFO: "notice"}

@@ -7,14 +7,14 @@ from typing import Final
 
 from absint.lattices.text.documents import Document
 from absint.lattices.text.forms import Key, Object, many
+from absint.lattices.text.sheets import Part, Table
 from absint.lattices.unify import POLICIES, UnificationPolicy
-from absint.show.text import Line, aligned
 
 
-def report(width: int) -> Iterator[Line]:
+def report() -> Iterator[Part]:
     """One line for each policy: its name, whether its claims hold in every run, and whose it is."""
     rows = [(policy.name, f"{_soundness(policy):7}  {policy.summary}") for policy in POLICIES.values()]
-    yield from map(Line, aligned(rows, width))
+    yield Table("", rows)
 
 
 def _soundness(policy: UnificationPolicy) -> str:

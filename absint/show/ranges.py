@@ -12,11 +12,10 @@ from absint.analyses.ranges.findings import Certainty
 from absint.analyses.ranges.rules import Kind
 from absint.lattices.domains import Span
 from absint.lattices.text.documents import Document
-from absint.lattices.text.escapes import plain
 from absint.lattices.text.forms import Key, Object, kind_of, many, maybe
+from absint.lattices.text.sheets import Line, Part, Table, plural
 from absint.show.documents import about
-from absint.show.relations import plural
-from absint.show.text import Line, aligned, assumed, wrapped
+from absint.show.text import assumed
 
 if TYPE_CHECKING:
     from absint.result import Result
@@ -30,39 +29,32 @@ _TITLES: Final[Mapping[Certainty, str]] = {
 }
 
 
-def report(result: Result, analysis: Ranges, width: int, *, everything: bool = False) -> Iterator[Line]:
+def report(result: Result, analysis: Ranges, *, everything: bool = False) -> Iterator[Part]:
     """The counts of faults, the ranges of the outputs, and the findings, certain ones first."""
     findings = analysis.findings(result)
     counts = Counter(finding.certainty for finding in findings)
     total = ", ".join(f"{counts[certainty]} {title}" for certainty, title in _TITLES.items())
-    yield from map(Line, wrapped(f"{plain(result.origin)}: what can go wrong: {total}", width, 2))
-    yield from assumed(result, width)
+    yield Line(f"{result.origin}: what can go wrong: {total}")
+    yield from assumed(result)
     values = result.found_by(analysis)
     outputs = values if everything else {name: values[name] for name in result.outputs if name in values}
-    yield Line("")
-    yield Line("values" if everything else "outputs", "bold")
-    yield from map(Line, aligned([(plain(name), analysis.domain.text(span)) for name, span in outputs.items()], width))
+    yield Table(
+        "values" if everything else "outputs",
+        [(name, analysis.domain.text(span)) for name, span in outputs.items()] or [("",)],
+    )
     shown: tuple[Certainty, ...] = tuple(_TITLES) if everything else ("always", "may")
     for certainty in shown:
         group = [finding for finding in findings if finding.certainty == certainty]
-        if group:
-            yield Line("")
-            yield Line(_TITLES[certainty], "bold")
-            yield from _group(group, width, everything)
+        listed = group if everything else group[:_SHOWN]
+        rows: list[tuple[str, ...]] = [(one.node, f"{one.kind}: {one.grounds}") for one in listed]
+        left = len(group) - len(listed)
+        more: list[tuple[str, ...]] = [(f"and {left:,} more {plural('node', left)} (all: --all)",)] if left else []
+        yield Table(_TITLES[certainty], rows + more)
     if counts["unknown"] and not everything:
-        yield Line("")
-        yield from (Line(part, "dim") for part in wrapped(_HINT, width, 1))
+        yield from (Line(""), Line(_HINT, "dim"))
 
 
 _HINT: Final = "(unknown: no range is known that would decide it; --input and sizes give ranges, --all lists the nodes)"
-
-
-def _group(group: list[RangeFinding], width: int, everything: bool) -> Iterator[Line]:
-    shown = group if everything else group[:_SHOWN]
-    yield from map(Line, aligned([(plain(one.node), plain(f"{one.kind}: {one.grounds}")) for one in shown], width))
-    left = len(group) - len(shown)
-    if left:
-        yield Line(f"  and {left:,} more {plural('node', left)} (all: --all)")
 
 
 def _finite(end: float) -> float | None:

@@ -9,14 +9,13 @@ from operator import attrgetter, itemgetter
 from typing import Final, NamedTuple
 
 from absint.lattices.text.documents import Document
-from absint.lattices.text.escapes import plain
 from absint.lattices.text.forms import COUNT, Key, Kind, Object, by_name, keys_of, many, one_of, tally
+from absint.lattices.text.sheets import Line, Part, Table
 from absint.research.obligations import obligation
 from absint.research.obligations.obligation import Gap, Obligation
 from absint.research.obligations.record import Decided, Record, counts, distinct, status
 from absint.research.obligations.ruled import Ruled
 from absint.research.obligations.solving import Decision, Verdict
-from absint.show.text import Line, aligned, wrapped
 
 Records = Mapping[Ruled, tuple[Record, ...]]
 
@@ -30,24 +29,24 @@ ASPECTS: Final[Mapping[str, tuple[obligation.Kind, ...]]] = {
 VERDICTS: Final[tuple[Verdict, ...]] = ("proved", "refuted", "undecided")
 
 
-def report(found: Sequence[Ruled], records: Records | None, width: int, *, named: bool) -> Iterator[Line]:
+def report(found: Sequence[Ruled], records: Records | None, *, named: bool) -> Iterator[Part]:
     """One line for each operator, by domain; then all that is refuted, undecided and, of named operators, open."""
     for domain, group in groupby(sorted(found, key=lambda item: item.domain), key=lambda item: item.domain):
         items = list(group)
         room = max(len(_versions(item)) for item in items)
         rows = [(item.operator, _row(item, None if records is None else records[item], room)) for item in items]
         yield Line(domain or "ai.onnx", "bold")
-        yield from map(Line, aligned(rows, width))
+        yield Table("", rows)
     if records is not None:
         every = [record for item in found for record in records[item]]
         for verdict, style in (("refuted", "bold red"), ("undecided", "yellow")):
-            yield from _listed(verdict, style, _decided(every, verdict), width)
+            yield from _listed(verdict, style, _decided(every, verdict))
         if named:
-            yield from _listed("open", "bold", _open(every), width)
+            yield from _listed("open", "bold", _open(every))
     yield Line("")
-    yield from map(Line, wrapped(_summary(found, records), width, 2))
+    yield Line(_summary(found, records))
     if records is None:
-        yield from (Line(part, "dim") for part in wrapped(_LEGEND, width, 1))
+        yield Line(_LEGEND, "dim")
 
 
 _LEGEND: Final = (
@@ -107,13 +106,11 @@ def _place(record: Record) -> str:
     return f"{domain}{record.operator}-{record.version}"
 
 
-def _listed(title: str, style: str, lines: Iterator[str], width: int) -> Iterator[Line]:
-    texts = list(lines)
-    if texts:
-        yield Line("")
-        yield Line(title, style)
-    for text in texts:
-        yield from map(Line, wrapped(f"  {plain(text)}", width, 4))
+def _listed(title: str, style: str, lines: Iterator[str]) -> Iterator[Line]:
+    for number, text in enumerate(lines):
+        if not number:
+            yield from (Line(""), Line(title, style))
+        yield Line(f"  {text}")
 
 
 def _summary(found: Sequence[Ruled], records: Records | None) -> str:

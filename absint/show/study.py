@@ -7,11 +7,10 @@ from itertools import chain, groupby, starmap
 from typing import TYPE_CHECKING, Final
 
 from absint.lattices.text.escapes import format_sizes, plain
+from absint.lattices.text.sheets import Line, plural
 from absint.research.study.results import Record, by_source
 from absint.research.study.study import Study
 from absint.research.study.tables import Row, causes
-from absint.show.relations import plural
-from absint.show.text import Line
 
 if TYPE_CHECKING:
     from rich.table import Table

@@ -13,13 +13,13 @@ from absint.lattices.text.escapes import format_sizes
 from absint.lattices.text.tokens import reads_as_name
 from absint.lattices.value import AnyTensor
 from absint.model.load import ModelLike
+from absint.questions.proofs.proof import Proof, Verdict
 from absint.questions.proofs.symbols import Symbols
 from absint.questions.sizes.outcomes import Check, Outcome, RangeCheck
 from absint.result import Result
 from absint.shapes.sizes import Size
 from absint.shapes.sizes import Sizes as GivenSizes
 from absint.solution.described import brief
-from absint.solver.prove import Proof, Verdict
 
 if TYPE_CHECKING:
     from absint.jobs.diffing import Diff

@@ -52,7 +52,7 @@ def table(title: str, rows: Iterable[Sequence[object]], head: Sequence[str] = ()
     is_long = len(found) > OPEN_ROWS
     caption = f"<caption>{text(title)}</caption>" if title and not is_long else ""
     whole = f"<table>{caption}{top}<tbody>{''.join(lines)}</tbody></table>{more}"
-    return folded(f"{title}: {len(found):,}", whole) if is_long else whole
+    return folded(f"{title or 'rows'}: {len(found):,}", whole) if is_long else whole
 
 
 def _row(cells: Sequence[object]) -> str:

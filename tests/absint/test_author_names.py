@@ -12,8 +12,8 @@ from onnx import ModelProto, parser
 
 import absint
 from absint.cli import run
+from absint.questions.proofs.proof import Verdict
 from absint.show.document import document
-from absint.solver.prove import Verdict
 from tests.absint.flows import FLOWS
 
 HEAD = '<ir_version: 10, opset_import: ["": 18, "my": 1]>'

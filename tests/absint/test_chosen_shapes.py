@@ -19,8 +19,8 @@ from absint.lattices.shape_choice import MAX_CASES, ShapeChoice
 from absint.lattices.shape_lattice import SHAPES
 from absint.lattices.terms.expr import Dim
 from absint.lattices.text import parse_relation as relation
+from absint.questions.proofs.proof import Verdict
 from absint.questions.sizes.outcomes import Outcome
-from absint.solver.prove import Verdict
 from tests.soundness.runs import ENGINE, typed
 
 HEAD = """<ir_version: 9, opset_import: ["": 18]> g (float[B, C] x) => ({outputs})

@@ -19,8 +19,9 @@ from onnx import TensorProto, helper, parser
 import absint
 from absint.cli import COMMANDS, GROUPS, cli, run
 from absint.commands.command import Shared
+from absint.lattices.text.sheets import Line, rendered
 from absint.questions.proofs.requirements import required
-from absint.show.text import Line, report, write
+from absint.show.text import report, write
 
 ROOT = Path(__file__).parents[2]
 DECODER = ROOT / "examples" / "tiny_decoder.onnx"
@@ -219,10 +220,11 @@ totals
 def test_lines_fit_a_terminal_and_break_between_dims() -> None:
     result = absint.analyze(DECODER)
     for width in (40, 80, 120):
-        title, *lines = [line.text for line in report(result, width, values=True)]
+        lines = [line.text for line in rendered(report(result, values=True), width)]
+        title = " ".join(lines[: lines.index("")])
         assert title.endswith("opset ai.onnx 17")
         assert [line for line in lines if len(line) > width and " " in line.strip()] == []
-    narrow = "\n".join(line.text for line in report(result, 44))
+    narrow = "\n".join(line.text for line in rendered(report(result), 44))
     assert (
         """
 inputs
@@ -233,7 +235,7 @@ inputs
 """
         in narrow
     )
-    narrow = "\n".join(line.text for line in report(result, 40))
+    narrow = "\n".join(line.text for line in rendered(report(result), 40))
     assert (
         """
   present.0.key    FLOAT [batch, 2,

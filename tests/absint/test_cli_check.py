@@ -15,8 +15,9 @@ from absint.cli import run
 from absint.lattices.logic.relation import TRUE
 from absint.lattices.text import parse_relation
 from absint.lattices.text.naming import Naming, Where
+from absint.lattices.text.sheets import rendered
 from absint.questions.sizes.outcomes import Check, Failure, Outcome, RangeCheck
-from absint.show.checks import check_report, range_report
+from absint.show.checks import check_sheet
 from absint.show.feeds import Fed, report
 from absint.solver.constraints import Constraint, Origin, PossibleFailure
 from tests.absint.cli_models import write_models
@@ -396,7 +397,7 @@ def test_a_run_that_contradicts_a_requirement_asks_for_a_report() -> None:
     result = absint.analyze("product.onnx")
     comparison = result.compare({"x": (2, 3), "w": (3, 2)}, {"z": (2, 2), "found": (2, 4)})
     refused = Check({"N": 2}, Outcome.ILLEGAL, failure=Failure(Origin(0, "", "fc", "MatMul", "y"), "so it seems"))
-    lines = [line.text for line in report(Fed("x.npz", result.symbols, comparison, refused, ran=True), 1 << 30)]
+    lines = [line.text for line in rendered(report(Fed("x.npz", result.symbols, comparison, refused, ran=True)))]
     assert lines[:2] == [
         "illegal at N=2: MatMul fc: so it seems",
         "but the run succeeds, so this requirement is wrong: please report it",
@@ -407,7 +408,7 @@ def test_many_wrong_claims_are_cut_short() -> None:
     comparison = absint.analyze("product.onnx").compare({"x": (2, 3), "w": (3, 2)}, {"z": (2, 5)})
     (wrong,) = comparison.wrong
     many = replace(comparison, rows=tuple(replace(wrong, axis=axis) for axis in range(25)))
-    lines = [line.text for line in report(Fed("x.npz", (), many, None), 1 << 30)]
+    lines = [line.text for line in rendered(report(Fed("x.npz", (), many, None)))]
     at = lines.index("25 of 25 claims are wrong")
     assert lines[at + 1] == "  z[0]: claimed 2, ran 5"
     assert lines[at + 21] == "  and 5 more (all: --format json)"
@@ -416,7 +417,7 @@ def test_many_wrong_claims_are_cut_short() -> None:
 def test_a_requirement_that_arrays_break_is_told_even_if_sizes_are_missing() -> None:
     result = absint.analyze("product.onnx")
     comparison = result.compare({"x": (2, 3), "w": (4, 2)}, {})
-    lines = [line.text for line in report(Fed("x.npz", ("N", "Q"), comparison, None), 1 << 30)]
+    lines = [line.text for line in rendered(report(Fed("x.npz", ("N", "Q"), comparison, None)))]
     assert lines[0] == "not checked at N=2: the arrays show no size for Q"
     at = lines.index("needed, but not so")
     assert lines[at + 1].startswith("  MatMul fc: D == K is required (inner dimensions of A and B must agree)")
@@ -433,7 +434,7 @@ def test_what_is_undecided_and_what_premises_break() -> None:
         {"N": (1, 8)}, Outcome.UNDECIDED, open=(premise,), premises=(premise,), reason="the time limit was reached"
     )
     row = "  N <= 16777216  (Div loop1/body/div: exact in float32)"
-    assert [line.text for line in range_report(unknown, Where(Naming()), 1 << 30)] == [
+    assert [line.text for line in unknown.sheet(Where(Naming())).lines()] == [
         "undecided for N=1..8: the time limit was reached",
         "",
         "not shown",
@@ -444,7 +445,7 @@ def test_what_is_undecided_and_what_premises_break() -> None:
     ]
     result = absint.analyze("free.onnx")
     broken = Check({"N": 20000000}, Outcome.LEGAL, {"y": None}, premises=(premise,))
-    assert [line.text for line in check_report(result, broken, 1 << 30)][-3:] == [
+    assert [line.text for line in check_sheet(result, broken).lines()][-3:] == [
         "",
         "these sizes break premises, so shapes may be others",
         row,
@@ -458,12 +459,8 @@ def test_many_possible_failures_of_an_operator_are_one_line_and_many_lines_are_c
     ]
     possible_failures += [PossibleFailure(Origin(k, "", f"s{k}", f"Op{k}", ""), TRUE, "who knows") for k in range(12)]
     result = absint.analyze("fixed.onnx")
-    lines = [
-        line.text
-        for line in check_report(
-            result, Check({}, Outcome.LEGAL, {}, possible_failures=tuple(possible_failures)), 1 << 30
-        )
-    ]
+    check = Check({}, Outcome.LEGAL, {}, possible_failures=tuple(possible_failures))
+    lines = [line.text for line in check_sheet(result, check).lines()]
     assert lines[-12:-9] == [
         "may fail on data",
         "  Gather g0: every index must lie within the axis, and 2 more nodes",

@@ -14,6 +14,7 @@ import absint
 from absint.cli import run
 from absint.lattices.logic.relation import TRUE, ge
 from absint.lattices.text import parse_relation
+from absint.lattices.text.sheets import rendered
 from absint.show.constraints import report as constraints_report
 from absint.show.contracts import report as contract_report
 from absint.solver.constraints import Constraint, ConstraintSet, Origin, PossibleFailure
@@ -157,7 +158,7 @@ def test_what_rarely_happens_in_a_contract() -> None:
     )
     lines = [
         line.text
-        for line in contract_report(result, Contract(clauses, None, possible_failures=possible_failures), 1 << 30)
+        for line in rendered(contract_report(result, Contract(clauses, None, possible_failures=possible_failures)))
     ]
     assert lines[0] == "free.onnx: legal sizes meet 42 clauses over N, M, K"
     assert lines[1] == "  H >= 2  (Concat cat1: reason 1, and 2 more nodes)"
@@ -247,9 +248,9 @@ required: without it the node fails
         many, symbols=["N"], possible_failures=[PossibleFailure(origin, parse_relation("N >= 4"), "it does")] * 2
     )
     result = absint.analyze("free.onnx")
-    lines = [line.text for line in constraints_report(result, found, 1 << 30)]
+    lines = [line.text for line in rendered(constraints_report(result, found))]
     assert lines[-4:] == ["  and 10 more (all: --all)", "", "may fail on data", "  Concat cat: it does  where N >= 4"]
-    assert len(list(constraints_report(result, found, 1 << 30, everything=True))) == len(lines) + 9
+    assert len(list(rendered(constraints_report(result, found, everything=True)))) == len(lines) + 9
 
 
 def test_exports_read_back_to_the_same_set(capsys: pytest.CaptureFixture[str]) -> None:

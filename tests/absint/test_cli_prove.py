@@ -14,8 +14,7 @@ from absint.cli import run
 from absint.lattices.logic.relation import Relation
 from absint.lattices.text import parse_relation
 from absint.lattices.text.naming import Naming, Where
-from absint.show.proofs import block
-from absint.solver.prove import Proof, Verdict
+from absint.questions.proofs.proof import Proof, Verdict
 from tests.absint.cli_models import FLOAT, INT64, node, save, value, write_models
 
 
@@ -335,7 +334,7 @@ def test_a_terminal_is_told_what_takes_so_long(
 
 
 def lines(proof: Proof) -> list[str]:
-    return [line.text for line in block(proof, Where(Naming()), 1 << 30)]
+    return str(proof.sheet(Where(Naming()))).split("\n")
 
 
 def test_what_rarely_happens_is_said_too() -> None:

@@ -108,6 +108,6 @@ def test_every_node_test_has_a_report(names: list[str]) -> None:
     for name in names:
         result = absint.analyze(node_tests()[name].model)
         cost, memory = result.cost(), result.memory()
-        lines = [line.text for line in report(result, cost, memory, 100, 3, "bytes")]
+        lines = [line.text for line in report(result, cost, memory, 3, "bytes").lines(100)]
         assert "peak memory of activations, in bytes" in lines, name
         assert json.loads(document(result, cost, memory, 3, "bytes"))["schema"], name

@@ -9,8 +9,8 @@ from onnx import TensorProto, helper
 
 import absint
 from absint.questions.explain.fresh import FreshSymbol
+from absint.questions.proofs.proof import Verdict
 from absint.show.document import document
-from absint.solver.prove import Verdict
 from tests.absint.flows import FLOWS
 from tests.absint.flows.build import floats, ints, model, node
 

@@ -13,10 +13,10 @@ from onnx import TensorProto, helper
 import absint
 from absint.cli import run
 from absint.program.limits import UNFINISHED, LimitError
+from absint.questions.proofs.proof import Verdict
 from absint.questions.sizes.outcomes import Outcome
 from absint.shapes.interpretation import STATES
 from absint.solver.export import to_json
-from absint.solver.prove import Verdict
 from tests.adversarial import MODELS
 
 ROOT = Path(__file__).parents[2]

@@ -15,7 +15,8 @@ from onnx import ModelProto
 import absint
 from absint import Result
 from absint.lattices.logic.truth import NO
-from absint.solver.prove import Proof, Verdict, meets
+from absint.questions.proofs.proof import Proof, Verdict
+from absint.solver.prove import meets
 from tests.absint.queries import corpus, graphs, handwritten
 from tests.absint.queries.execution import Run, Runs
 from tests.absint.queries.rows import Row

@@ -18,10 +18,11 @@ import absint
 from absint import Result, Severity, UsageError
 from absint.lattices.logic.relation import FALSE
 from absint.lattices.text import parse_relation
+from absint.questions.proofs.proof import Verdict
 from absint.questions.sizes.boxes import stated_within
 from absint.questions.sizes.outcomes import Outcome
 from absint.shapes import first_look
-from absint.solver.prove import Prover, Verdict
+from absint.solver.prove import Prover
 from tests.absint.flows.build import boolean, branch, floats, node, size_is, untyped
 from tests.absint.queries import graphs
 from tests.absint.queries.execution import Runs

@@ -7,8 +7,8 @@ import pytest
 from onnx import ModelProto
 
 import absint
+from absint.questions.proofs.proof import Verdict
 from absint.shapes.memo.switch import switched_off
-from absint.solver.prove import Verdict
 from tests.absint.flows.build import floats, node
 from tests.absint.queries.execution import Runs
 from tests.absint.queries.graphs import model

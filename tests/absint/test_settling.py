@@ -10,7 +10,7 @@ from onnx import TensorProto, helper
 import absint
 from absint.lattices.logic.relation import Relation
 from absint.questions.proofs import undecided
-from absint.solver.prove import Verdict
+from absint.questions.proofs.proof import Verdict
 from tests.absint.flows import FLOWS
 from tests.runs import Runs
 

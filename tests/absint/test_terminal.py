@@ -14,7 +14,7 @@ from pathlib import Path
 
 import pytest
 
-from absint.show.text import wrapped
+from absint.lattices.text.sheets import wrapped
 
 ROOT = Path(__file__).parents[2]
 DECODER = "examples/tiny_decoder.onnx"

@@ -13,8 +13,8 @@ from onnx import TensorProto, helper, parser
 
 import absint
 from absint.cli import run
+from absint.questions.proofs.proof import Verdict
 from absint.show import freezing
-from absint.solver.prove import Verdict
 
 TEXT = """
 <ir_version: 10, opset_import: ["": 21, "local" : 1]>

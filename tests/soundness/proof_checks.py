@@ -15,9 +15,9 @@ from onnx import helper
 import absint
 from absint.lattices.logic.relation import Relation
 from absint.lattices.logic.truth import NO, YES
+from absint.questions.proofs.proof import Proof, Verdict
 from absint.questions.sizes.outcomes import Outcome
 from absint.solver.contracts.contract import Contract
-from absint.solver.prove import Proof, Verdict
 from tests.soundness.graph_drafts import Draft
 from tests.soundness.proof_graphs import BINDINGS, bindings
 from tests.soundness.proof_queries import Asker, Query, dim, equal

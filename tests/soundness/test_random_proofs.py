@@ -10,10 +10,10 @@ from typing import Any
 import pytest
 
 import absint
+from absint.questions.proofs.proof import Proof, Verdict
 from absint.questions.sizes import checking
 from absint.questions.sizes.outcomes import Outcome
 from absint.solver.contracts.contract import Contract
-from absint.solver.prove import Proof, Verdict
 from tests.soundness.proof_checks import Judge
 from tests.soundness.proof_graphs import draft
 from tests.soundness.random_graphs import draft as general

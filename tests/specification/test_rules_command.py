@@ -9,6 +9,7 @@ import pytest
 
 from absint import Op, Shape, Tensor, rule
 from absint.cli import run
+from absint.lattices.text.sheets import rendered
 from absint.research.obligations.obligation import Obligation
 from absint.research.obligations.record import counts, distinct, obligations_of, status
 from absint.research.obligations.ruled import prove, ruled
@@ -34,7 +35,7 @@ def test_a_rule_that_is_wrong_is_refuted_with_sizes(solver: Solvers) -> None:
     (found,) = ruled(table, ["Relu"])
     with Backend() as backend:
         records = {found: prove(table, found, lambda item: asked(item, solver, backend))}
-    lines = [line.text for line in report([found], records, 200, named=True)]
+    lines = [line.text for line in rendered(report([found], records, named=True), 200)]
     assert "exact refuted    necessary refuted    sufficient -" in lines[1]
     assert "refuted" in lines
     assert any("axis 0 is" in line and "; not at " in line and " = " in line for line in lines)
@@ -92,7 +93,7 @@ def test_a_shared_script_is_decided_and_timed_once() -> None:
     assert [each["distinct"] for each in found] == [distinct(records[item]) for item in operators]
     assert all(each["solvers"] == {"z3": each["obligations"]} for each in found)
     assert all(item.obligation is item.decisions[0].obligation for record in every for item in record.decided)
-    summary = list(report(operators, records, 200, named=True))[-1].text
+    summary = list(rendered(report(operators, records, named=True)))[-1].text
     assert f"of {counts(every).total()} obligations ({len(scripts)} distinct) " in summary
 
 

@@ -24,6 +24,7 @@ from absint.jobs.diffing.witness import Both
 from absint.lattices.deadline import DeadlineError
 from absint.lattices.limits import LONG, MEMORY, RLIMIT, Limits
 from absint.lattices.logic.relation import TRUE, Relation
+from absint.lattices.text.sheets import written
 from absint.model.load import Loaded, ModelLike
 from absint.questions.limits import checked
 from absint.questions.proofs.evidence import Evidence, chosen
@@ -41,7 +42,7 @@ class Diff(Findings):
     """A model A beside a model B that is to take its place."""
 
     def __str__(self) -> str:
-        return "\n".join(line.text for line in lines(self))
+        return written(lines(self))
 
     def __repr__(self) -> str:
         return f"<Diff of {self.first} and {self.second}: {self.verdict}>"

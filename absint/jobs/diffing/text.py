@@ -7,10 +7,9 @@ from typing import Final
 
 from absint.jobs.diffing.answers import Amount, Apart, Port, Ports, Unmet
 from absint.jobs.diffing.findings import Findings
-from absint.lattices.text.escapes import format_sizes, plain
-from absint.show.text import Line, wrapped
+from absint.lattices.text.escapes import format_sizes
+from absint.lattices.text.sheets import Line
 
-_UNBROKEN: Final = 1 << 30
 _SHOWN: Final = 10
 """Lines of one kind."""
 _LONG: Final = 160
@@ -19,18 +18,17 @@ _STYLES: Final = {"same": "green", "compatible": "green", "changed": "bold red",
 _NAMES: Final = {"macs": "MACs", "flops": "FLOPs", "bytes": "bytes moved"}
 
 
-def lines(diff: Findings, width: int = _UNBROKEN) -> Iterator[Line]:
+def lines(diff: Findings) -> Iterator[Line]:
     """All of it."""
     nodes = diff.surroundings.nodes
-    yield Line(f"A  {plain(diff.first)}: {nodes[0]:,} nodes", "bold")
-    yield Line(f"B  {plain(diff.second)}: {nodes[1]:,} nodes", "bold")
+    yield Line(f"A  {diff.first}: {nodes[0]:,} nodes", "bold")
+    yield Line(f"B  {diff.second}: {nodes[1]:,} nodes", "bold")
     yield Line("")
-    yield Line(plain(headline(diff)), _STYLES[diff.verdict])
+    yield Line(headline(diff), _STYLES[diff.verdict])
     yield Line("")
     changed, same = list[Line](), list[Line]()
     for name, text, details in aspects(diff):
-        found = [Line(row) for row in wrapped(plain(f"{name:<12}{text}"), width, 12)]
-        found += [Line(row) for detail in _few(details) for row in wrapped(plain(f"  {detail}"), width, 6)]
+        found = [Line(f"{name:<12}{text}"), *(Line(f"  {detail}") for detail in _few(details))]
         (changed if details else same).extend(found)
     yield from changed
     yield from same

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final, NamedTuple
 
@@ -12,7 +12,7 @@ from absint.jobs.profiles.inputs import InputProfile
 from absint.lattices.text.documents import Document, Head
 from absint.lattices.text.escapes import excerpt, plain
 from absint.lattices.text.forms import Key, Object, keys_of, kind_of, many, maybe, one_of
-from absint.lattices.text.html import block, paragraph, table
+from absint.lattices.text.sheets import UNBROKEN, Line, Sheet, listed
 from absint.questions.sizes.outcomes import Outcome, RangeCheck
 
 
@@ -64,39 +64,28 @@ class Profile:
         return not self.refused
 
     def __str__(self) -> str:
-        return "\n".join(self.lines())
+        return str(self.sheet)
 
     def __repr__(self) -> str:
         return f"<Profile: {excerpt(self.refused or '; '.join(map(_input, self.inputs)))}>"
 
     def _repr_html_(self) -> str:
-        legal = "all sizes between are legal" if self.checked else "least, best and greatest are legal"
-        head = ("", "least", "best", "greatest")
-        boxes = (("nearest legal box", self.nearest), ("legal corners", self.corners))
-        return block(
-            f"refused: {self.refused}" if self.refused else f"profile: {legal}",
-            table("symbols", [(name, *sizes) for name, sizes in self.symbols.items()], head),
-            table("inputs", [(_named(each), *map(_corner, each.corners)) for each in self.inputs], head),
-            *(table(title, [(name, *sizes) for name, sizes in (box or {}).items()], head) for title, box in boxes),
-            table("warnings", [(warning,) for warning in self.warnings]),
-            paragraph(self.assuming and f"assuming {' and '.join(self.assuming)}"),
-        )
+        return self.sheet.html()
 
-    def lines(self) -> Iterator[str]:
-        """The profile as text, or the refusal with what may be had instead."""
+    @property
+    def sheet(self) -> Sheet:
+        """The ranges of all inputs, or the refusal with what may be had instead."""
         if self.refused:
-            yield f"refused: {self.refused}"
-            yield from (f"  {warning}" for warning in self.warnings)
+            rows = list(self.warnings)
             if self.nearest is not None:
-                yield f"  nearest legal box: {spelled(self.nearest)}"
+                rows.append(f"nearest legal box: {spelled(self.nearest)}")
             if self.corners is not None and self.corners != self.nearest:
-                yield f"  legal corners, with some illegal sizes between (--corners): {spelled(self.corners)}"
-            return
-        assuming = f", assuming {plain(' and '.join(self.assuming))}" if self.assuming else ""
-        yield f"profile for {spelled(self.symbols) or 'static inputs'}{assuming}"
-        for each in self.inputs:
-            yield f"  {_input(each)}"
-        yield from (f"warning: {warning}" for warning in self.warnings)
+                rows.append(f"legal corners, with some illegal sizes between (--corners): {spelled(self.corners)}")
+            return Sheet(Line(f"refused: {self.refused}", "bold red"), [listed("", rows, UNBROKEN)])
+        assuming = f", assuming {' and '.join(self.assuming)}" if self.assuming else ""
+        verdict = Line(f"profile for {spelled(self.symbols) or 'static inputs'}{assuming}", "bold")
+        warnings = [Line(f"warning: {warning}") for warning in self.warnings]
+        return Sheet(verdict, [listed("", map(_input, self.inputs), UNBROKEN), *warnings])
 
     def to_json(self, *, model: str = "") -> str:
         """As a JSON object, schema `absint.profile/2`, about the model of that name."""

@@ -19,7 +19,6 @@ from absint.analyses.liveness import is_parameter
 from absint.analyses.regions import Regions
 from absint.analyses.value_sizes import bytes_of, elements_of
 from absint.engine import Analysis, fixpoint
-from absint.errors import UsageError
 from absint.lattices.dim import DIMS
 from absint.lattices.dtype import DType
 from absint.lattices.logic.piecewise import product_settled
@@ -27,10 +26,11 @@ from absint.lattices.logic.relation import Relation
 from absint.lattices.terms.expr import ONE_EXPR, ZERO_EXPR, Dim, Expr, Symbol, mul
 from absint.lattices.terms.substitution import substitute
 from absint.lattices.text.escapes import excerpt, format_sizes
-from absint.lattices.text.html import block, table
 from absint.lattices.text.naming import Naming, Where
+from absint.lattices.text.sheets import Line, Part, Sheet, Table, defined, plural
 from absint.lattices.value import Tensor, Value
 from absint.program.nodes import Node
+from absint.questions.costs.amounts import amount, first, scaled, short, tried
 from absint.questions.costs.bindings import Environment, check_names, shown, shown_names, symbols_of
 from absint.questions.costs.operators.instance import Instance, UnsizedError, Work
 from absint.questions.costs.operators.rules import RULES
@@ -130,31 +130,44 @@ class Cost:
 
     def _repr_html_(self) -> str:
         texts = Where(Naming())
-        try:
-            numbers = {name: f"{number:,}" for name, number in self.evaluate(self.default_sizes)._asdict().items()}
-            heaviest = self.heaviest()
-        except UsageError:  # no run has sizes
-            numbers, heaviest = {}, []
         at = format_sizes(self.default_sizes)
-        totals = (("MACs", "macs"), ("FLOPs", "flops"), ("bytes moved", "bytes"))
-        nodes = [(node.label, f"{share:.1%}", f"{amount:,}") for node, amount, share in heaviest]
-        left_out = [(name, f"{count:,} nodes") for name, count in self.without_rule.most_common()]
-        return block(
-            f"cost of {self._analysed.origin}",
-            table(
-                "in a run",
-                [(name, texts.amount(getattr(self, key)), numbers.get(key, "")) for name, key in totals],
-                ("", "amount", f"at {at}" if at and numbers else ""),
-            ),
-            table(
-                "parameters",
-                [(p.dtype, f"{p.elements:,}", "" if p.bytes is None else f"{p.bytes:,}") for p in self.parameters],
-                _PARAMETERS,
-            ),
-            table("heaviest nodes by FLOPs", nodes, ("node", "share", "FLOPs")),
-            table("arithmetic that is in no total", [*left_out, *((node, "sizes unknown") for node in self.unsized)]),
-            table("where", list(texts.definitions.items())),
-        )
+        sizes: list[Part] = [Line(f"numbers at {at}")] if at else []
+        parts = [*sizes, *self.tables(texts), self.left_out(), defined(texts)]
+        return Sheet(Line(f"cost of {self._analysed.origin}"), parts).html()
+
+    def tables(self, texts: Where, top: int = 10, by: Quantity = "flops") -> list[Table]:
+        """What a run costs, with numbers at the default sizes, the parameters, and the nodes that cost most."""
+        numbers, why = tried(lambda: self.evaluate(self.default_sizes))
+        totals: list[tuple[str, str]] = []
+        for name, title in TITLES.items():
+            total: Dim = getattr(self, name)
+            totals.append((title, amount(total, texts, why)))
+            if numbers is not None and not total.is_concrete:
+                totals.append(("", scaled(getattr(numbers, name))))
+        all_of_them = ("all", _parameters(self.parameter_elements, self.parameter_bytes))
+        kinds = [(str(p.dtype), _parameters(p.elements, p.bytes)) for p in self.parameters]
+        found = [
+            Table("in a run", totals),
+            Table("parameters", ([all_of_them, *kinds] if len(kinds) > 1 else kinds) or [("none",)]),
+        ]
+        if top:
+            ranked, why = tried(lambda: self.heaviest(top, by))
+            nodes = [("not known", why)] if ranked is None else [_ranked(each, texts, by) for each in ranked]
+            found.append(Table(f"heaviest nodes by {TITLES[by]}", nodes or [("none",)]))
+        return found
+
+    def left_out(self, memory: Sequence[str] = (), by_data: Sequence[str] = ()) -> Table:
+        """What is in no total, or not exactly; values in no sum of the memory, and sizes that data decide."""
+        without = [f"{name} ({count:,})" for name, count in self.without_rule.most_common()]
+        found = {
+            "no cost rule": without,
+            "arithmetic": self.unsized,
+            "bytes moved": self.unmoved,
+            "memory": memory,
+            "larger branch": self.undecided,
+            "sizes by data": by_data,
+        }
+        return Table("not counted, or not exactly", [(title, first(names)) for title, names in found.items() if names])
 
     # Totals
 
@@ -357,7 +370,19 @@ class Cost:
         return Environment(self._names, binding, self._analysed.declared_inputs.elements)
 
 
-_PARAMETERS: Final = ("type", "elements", "bytes")
+TITLES: Final[Mapping[Quantity, str]] = {"macs": "MACs", "flops": "FLOPs", "bytes": "bytes moved"}
+
+
+def _parameters(elements: int, size: int | None) -> str:
+    return f"{elements:,} {plural('element', elements)}" + (
+        "" if size is None else f", {scaled(size)} {plural('byte', size)}"
+    )
+
+
+def _ranked(ranked: Ranked, texts: Where, by: Quantity) -> tuple[str, str]:
+    node, _, share = ranked
+    runs = "" if node.runs is ONE_EXPR else f" in each of {short(node.runs, texts)} runs"
+    return node.label, f"{share:6.1%}  {short(getattr(node, by), texts)}{runs}"
 
 
 def _key(node: Node) -> tuple[str, str]:

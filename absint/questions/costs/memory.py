@@ -19,8 +19,9 @@ from absint.lattices.logic.relation import TRUE, Relation, ite, negation
 from absint.lattices.terms.expr import UNKNOWN_DIM, ZERO_EXPR, Dim, Expr, Symbol
 from absint.lattices.terms.normal import maximum
 from absint.lattices.text.escapes import excerpt, format_sizes
-from absint.lattices.text.html import block, paragraph, table
 from absint.lattices.text.naming import Naming, Where
+from absint.lattices.text.sheets import Line, Part, Sheet, Table, defined
+from absint.questions.costs.amounts import amount, first, scaled, short, tried
 from absint.questions.costs.bindings import Environment, check_names, shown, shown_names, symbols_of
 from absint.questions.costs.dominance import Dominance, Sum
 from absint.questions.costs.schedule import Schedule, Top
@@ -82,23 +83,32 @@ class Memory:
 
     def _repr_html_(self) -> str:
         texts = Where(Naming())
-        bounds = [(texts.amount(bound),) for bound in self.bounds]
-        is_short = self.sums is not None and self.sums <= SHORT
-        title = "in bytes" + ("" if is_short else ", at most") + (": the largest of" if len(bounds) > 1 else "")
-        try:
-            found: Peak | None = self.at(self.default_sizes)
-        except UsageError:  # no run has sizes
-            found = None
         at = format_sizes(self.default_sizes)
-        live = [] if found is None else [(item.name, f"{item.bytes:,}") for item in found.live]
-        return block(
-            f"peak memory of the activations of {self._analysed.origin}",
-            table(title, bounds),
-            paragraph(found and f"{found.bytes:,} bytes{f' at {at}' if at else ''}, reached at {found.step}"),
-            table("live there", live, ("value", "bytes")),
-            table("in no sum", [(name,) for name in self.uncounted]),
-            table("where", list(texts.definitions.items())),
-        )
+        sizes: list[Part] = [Line(f"numbers at {at}")] if at else []
+        left_out = Table("in no sum", [(name,) for name in self.uncounted])
+        parts = [*sizes, self.table(texts), left_out, defined(texts)]
+        return Sheet(Line(f"memory of {self._analysed.origin}"), parts).html()
+
+    def table(self, texts: Where) -> Table:
+        """The peak, its number at the default sizes, and what is live there."""
+        several = len(self.bounds) > 1
+        peak, why = tried(lambda: self.at(self.default_sizes))
+        rows: list[tuple[str, str]] = []
+        if self.sums is not None and self.sums > SHORT:
+            rows.append(("peak", f"the largest of {self.sums:,} sums"))
+            rows.append(("at most", amount(self.bound, texts, why) if not several else "the largest of"))
+        else:
+            rows.append(("peak", amount(self.peak, texts, why) if not several else "the largest of"))
+        if several:
+            rows += [("", short(part, texts)) for part in self.bounds]
+        if peak is not None:
+            if self.default_sizes:
+                rows.append(("number", scaled(peak.bytes)))
+            rows.append(("reached", f"at {peak.step}"))
+            if isinstance(peak.sum, Expr) and peak.sum.const is None and peak.sum is not self.peak:
+                rows.append(("there", short(peak.sum, texts)))
+            rows.append(("live there", first(f"{item.name} {item.bytes:,}" for item in peak.live) or "nothing"))
+        return Table("peak memory of activations, in bytes", rows)
 
     @cached_property
     def peak(self) -> Dim:

@@ -1,7 +1,7 @@
 """Questions that need proof, each a function of an `Analysed`.
 
 text              relations and dims that name values of the model; symbols: the names in them
-prove             is a relation true in every run? proofs decides it
+prove             is a relation true in every run? proofs decides it, and proof is the answer
 resting           the numeric premises that an answer rests on; premises: those of all nodes
 provers           one for each set of premises
 evidence          runs of the model at the sizes of a counterexample

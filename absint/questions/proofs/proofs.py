@@ -20,6 +20,7 @@ from absint.lattices.terms.kinds import INTERNAL, SymbolKind
 from absint.lattices.terms.shape_variables import ShapeVariable
 from absint.questions.limits import checked
 from absint.questions.proofs.evidence import Evidence, Executions, chosen
+from absint.questions.proofs.proof import Proof, ShownBy, Verdict
 from absint.questions.proofs.provers import Given, Provers
 from absint.questions.proofs.text import Query
 from absint.questions.sizes.judge import Judge
@@ -27,7 +28,7 @@ from absint.shapes.assumptions import Assumption
 from absint.shapes.summaries import State
 from absint.solution.constraints import all_names, recorded
 from absint.solver.equivalence import legal_bindings
-from absint.solver.prove import Decision, Proof, Prover, ShownBy, Stopwatch, Verdict, meets
+from absint.solver.prove import Decision, Prover, Stopwatch, meets
 
 if TYPE_CHECKING:
     from absint.solution.analysed import Analysed

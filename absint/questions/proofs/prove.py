@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING
 from absint.lattices.limits import Limits
 from absint.lattices.logic.relation import Relation
 from absint.questions.proofs.evidence import Evidence
+from absint.questions.proofs.proof import Proof
 from absint.questions.proofs.proofs import Proving
 from absint.questions.proofs.provers import Given
 from absint.questions.proofs.resting import with_premises
 from absint.shapes.assumptions import Assumption
-from absint.solver.prove import Proof
 
 if TYPE_CHECKING:
     from absint.solution.analysed import Analysed

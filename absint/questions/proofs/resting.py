@@ -18,8 +18,8 @@ from absint.solution.constraints import all_names, found, recorded
 from absint.solver.constraints import ConstraintSet
 
 if TYPE_CHECKING:
+    from absint.questions.proofs.proof import Proof
     from absint.solution.analysed import Analysed
-    from absint.solver.prove import Proof
 
 
 def with_premises(analysed: Analysed, query: str | Relation, proof: Proof) -> Proof:

@@ -7,9 +7,9 @@ from dataclasses import dataclass
 from typing import Final
 
 from absint.lattices.text.documents import Document, Head
-from absint.lattices.text.escapes import excerpt, format_sizes, plain
+from absint.lattices.text.escapes import excerpt, format_sizes
 from absint.lattices.text.forms import Object, keys_of
-from absint.lattices.text.html import block, paragraph, table
+from absint.lattices.text.sheets import Line, Sheet, Table
 
 _NONE: Final = "no symbols"
 _OFFERED: Final = 3
@@ -89,25 +89,29 @@ class Nearest:
             text += " (others unchanged)"
         return "; or ".join([text, *map(format_sizes, others[: _OFFERED - 1])])
 
-    def __str__(self) -> str:
+    @property
+    def sheet(self) -> Sheet:
+        """The nearest sizes, and those of each symbol alone."""
+        given = format_sizes(self.given, _NONE)
         if self.sizes is None:
-            lines = [f"{format_sizes(self.given, _NONE)}: {self.line}"]
+            said = f"{given}: {self.line}"
         elif self.legal:
-            lines = [f"{format_sizes(self.given, _NONE)}: legal"]
+            said = f"{given}: legal"
         else:
             doubt = "" if self.proved else "; nearer ones are not ruled out"
-            found = f"{format_sizes(self.sizes, _NONE)} (distance {self.distance}{doubt})"
-            lines = [f"nearest legal to {format_sizes(self.given, _NONE)}: {found}"]
-        lines += [f"  {plain(a.symbol)} alone: {a.below} below, {a.above} above" for a in self.alone]
-        return "\n".join([*lines, f"  ({self.reason})"] if self.reason and self.sizes is not None else lines)
+            said = f"nearest legal to {given}: {format_sizes(self.sizes, _NONE)} (distance {self.distance}{doubt})"
+        alone = [(f"{a.symbol} alone: {a.below} below, {a.above} above",) for a in self.alone]
+        limit = [Line(f"  ({self.reason})")] if self.reason and self.sizes is not None else []
+        return Sheet(Line(said), [Table("", alone), *limit])
+
+    def __str__(self) -> str:
+        return str(self.sheet)
 
     def __repr__(self) -> str:
         return f"<Nearest: {excerpt(str(self))}>"
 
     def _repr_html_(self) -> str:
-        alone = [(item.symbol, item.below, item.above) for item in self.alone]
-        first = str(self).split("\n", 1)[0]
-        return block(first, table("alone", alone, ("symbol", "below", "above")), paragraph(self.reason))
+        return self.sheet.html()
 
     def to_json(self, *, model: str = "") -> str:
         """As a JSON object, schema `absint.nearest/1`, about the model of that name."""

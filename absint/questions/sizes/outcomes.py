@@ -2,18 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import Enum
 from typing import Final
 
-from absint.lattices.logic.relation import Relation
+from absint.lattices.logic.relation import FALSE, Relation
+from absint.lattices.terms.expr import MAX_DIM
 from absint.lattices.text.documents import Document, Head
 from absint.lattices.text.escapes import excerpt, format_sizes
 from absint.lattices.text.forms import SIZES, Key, Object, by_name, many, maybe, one_of
-from absint.lattices.text.html import block, paragraph, table
 from absint.lattices.text.naming import Naming, Where
+from absint.lattices.text.sheets import Line, Part, Sheet, Table, defined, listed, plural
+from absint.program.limits import LIMITED
 from absint.questions.sizes.neighbours import NEIGHBOURS, Nearest
+from absint.solution.relations import failures_by_reason, reason, runs_alone, stated
 from absint.solver.constraints import Constraint, Origin, PossibleFailure, by_kind
 from absint.solver.documents import DOUBT, OPEN, ORIGIN, PLACE, PREMISE, REASON
 
@@ -98,27 +101,30 @@ class Check:
         return f"<Check: {excerpt(str(self))}>"
 
     def _repr_html_(self) -> str:
-        texts = Where(Naming())
         shapes = [(name, _shape(shape)) for name, shape in self.shapes.items()]
-        return block(
-            self.outcome.value,
-            table("sizes", list(self.sizes.items()), ("symbol", "size")),
-            _failed(self.failure),
-            paragraph("" if self.nearest is None else self.nearest.line),
-            paragraph(self.assuming and f"assuming {' and '.join(map(str, self.assuming))}"),
-            *(
-                table(title, [(d.origin, d.reason) for d in found], ("node", "reason"))
-                for title, found in by_kind(self.possible_failures)
-            ),
-            table(
-                "does not fail",
-                [(d.failure.origin, d.failure.reason, d.by) for d in self.discharged],
-                ("node", "what must hold", "shown by"),
-            ),
-            table("premises that these sizes break", [(c.origin, texts.relation(c.relation)) for c in self.premises]),
-            table("shapes", shapes, ("value", "shape")),
-            table("where", list(texts.definitions.items())),
-        )
+        return self.sheet(Where(Naming()), [Table("shapes", shapes)]).html()
+
+    @property
+    def line(self) -> Line:
+        """The answer, with the sizes."""
+        at = f" at {format_sizes(self.sizes)}" if self.sizes else ""
+        return _verdict(self.outcome, f"{at}{_assuming(self)}", LIMITED)
+
+    def sheet(self, texts: Where, shapes: Sequence[Part] = ()) -> Sheet:
+        """The node that fails, or these shapes and what may fail."""
+        if self.failure is not None:
+            nearest = [] if self.nearest is None else [Line(self.nearest.line)]
+            return Sheet(self.line, [*failed(self.failure), *nearest], runs_alone(self.semantics))
+        shown = [f"{reason(d.failure.origin, d.failure.reason)} ({d.by})" for d in self.discharged]
+        premises = [stated(c, texts) for c in self.premises]
+        parts = [
+            *shapes,
+            listed("these sizes break premises, so shapes may be others", premises),
+            *failing(self.possible_failures),
+            listed("does not fail", shown),
+            defined(texts),
+        ]
+        return Sheet(self.line, parts, runs_alone(self.semantics))
 
     def to_json(self, texts: Where | None = None, *, model: str = "") -> str:
         """As a JSON object, schema `absint.check/2`, about the model of that name.
@@ -178,22 +184,24 @@ class RangeCheck:
         return f"<RangeCheck: {excerpt(str(self))}>"
 
     def _repr_html_(self) -> str:
-        texts = Where(Naming())
-        return block(
-            self.outcome.value,
-            table("all sizes", [(name, f"{lo}..{hi}") for name, (lo, hi) in self.box.items()], ("symbol", "range")),
-            table("illegal at", list((self.sizes or {}).items()), ("symbol", "size")),
-            _failed(self.failure),
-            paragraph(self.reason),
-            paragraph(self.assuming and f"assuming {' and '.join(map(str, self.assuming))}"),
-            table("not shown", [(texts.relation(c.formula), c.origin, c.reason) for c in self.open], _REQUIREMENT),
-            *(
-                table(title, [(d.origin, d.reason) for d in found], ("node", "reason"))
-                for title, found in by_kind(self.possible_failures)
-            ),
-            table("premises", [(c.origin, texts.relation(c.relation)) for c in self.premises]),
-            table("where", list(texts.definitions.items())),
-        )
+        return self.sheet(Where(Naming())).html()
+
+    def sheet(self, texts: Where) -> Sheet:
+        """Where it fails, or what is not shown and what may fail."""
+        box = ", ".join(f"{name}{_ends(*ends)}" for name, ends in self.box.items())
+        above, assuming = runs_alone(self.semantics), _assuming(self)
+        if self.failure is not None:
+            at = Line(f"  at {format_sizes(self.sizes or {})}")
+            verdict = Line(f"illegal for some of {box}{assuming}", "bold red")
+            return Sheet(verdict, [at, *failed(self.failure)], above)
+        parts = [
+            listed("not shown" if self.reason else "data decide", [stated(c, texts) for c in self.open]),
+            listed("some sizes may break premises", [stated(c, texts) for c in self.premises]),
+            *failing(self.possible_failures),
+            defined(texts),
+        ]
+        verdict = _verdict(self.outcome, f"{f' for {box}' if box else ''}{assuming}", self.reason)
+        return Sheet(verdict, parts, above)
 
     def to_json(self, texts: Where | None = None, *, model: str = "") -> str:
         """As a JSON object, schema `absint.check-range/3`, about the model of that name.
@@ -203,12 +211,44 @@ class RangeCheck:
         return CHECK_RANGE.text(self, texts, _head(self, model))
 
 
-_REQUIREMENT: Final = ("relation", "node", "reason")
+def _verdict(outcome: Outcome, of: str, undecided: str) -> Line:
+    match outcome:
+        case Outcome.ILLEGAL:
+            return Line(f"illegal{of}", "bold red")
+        case Outcome.RUNS:
+            return Line(f"legal{of}, and no data make it fail", "bold green")
+        case Outcome.LEGAL:
+            return Line(f"legal{of}", "bold green")
+        case Outcome.UNDECIDED:
+            return Line(f"undecided{of}: {undecided}", "bold yellow")
 
 
-def _failed(failure: Failure | None) -> str:
-    rows = [] if failure is None else [(failure.origin, failure.reason, failure.relation)]
-    return table("the first node that fails", rows, ("node", "reason", "needs"))
+def _assuming(found: Check | RangeCheck) -> str:
+    return f", assuming {' and '.join(map(str, found.assuming))}" if found.assuming else ""
+
+
+def _ends(lo: int, hi: int) -> str:
+    if lo == hi:
+        return f"={lo}"
+    if hi < MAX_DIM:
+        return f"={lo}..{hi}"
+    return f"={lo}.." if lo else " of any size"
+
+
+def failed(failure: Failure) -> list[Line]:
+    """The node, and the requirement that does not hold."""
+    needs = [] if failure.relation in ("", str(FALSE)) else [Line(f"  which needs {failure.relation}")]
+    return [Line(f"  {reason(failure.origin, failure.reason)}"), *needs]
+
+
+def failing(possible_failures: Iterable[PossibleFailure]) -> Iterator[Table]:
+    """Nodes that may fail, on data or for what rules leave out; many of one operator are one line."""
+    for title, found in by_kind(dict.fromkeys(possible_failures)):
+        rows = []
+        for same in failures_by_reason(found).values():
+            more = f", and {len(same) - 1:,} more {plural('node', len(same) - 1)}" if len(same) > 1 else ""
+            rows.append(f"{reason(same[0].origin, same[0].reason)}{more}")
+        yield listed(title, rows)
 
 
 def _shape(shape: tuple[int | None, ...] | None) -> str:

@@ -1,54 +1,17 @@
-"""A result in a notebook: tables, and the whole page in a frame."""
+"""The page about a result in a notebook, in a frame."""
 
 from __future__ import annotations
 
 from html import escape
 from typing import TYPE_CHECKING, Final
 
-from absint.diagnostics import Severity
 from absint.errors import UsageError
-from absint.lattices.text.html import block, paragraph, table
-from absint.questions.claims.diagnostics import diagnostics
-from absint.questions.proofs.requirements import required
 from absint.show.page.page import page
-from absint.show.summary import first_unknown, totals
-from absint.solution.described import described
-from absint.solution.naming import where
 
 if TYPE_CHECKING:
     from absint.solution.analysed import Analysed
 
 _LEAST_HEIGHT: Final = 100
-
-
-def result_html(analysed: Analysed) -> str:
-    """The lines of the table of `absint analyze`."""
-    texts, counts = where(analysed), totals(analysed)
-    names = (("inputs", analysed.inputs), ("outputs", analysed.outputs))
-    known = analysed.values
-    rows = {
-        title: [(name, described(known[name], texts) if name in known else "not computed") for name in found]
-        for title, found in names
-    }
-    found = diagnostics(analysed)
-    said = [
-        (d.severity.value, d.where, d.message, d.code) for severity in Severity for d in found if d.severity is severity
-    ]
-    needed = [(texts.relation(n.relation), analysed.nodes[n.nodes[0]], n.reason) for n in required(analysed)]
-    unknown = [(name, row.name, row.operator) for name, row in first_unknown(analysed).items()]
-    without = ", ".join(f"{operator} ({count:,})" for operator, count in analysed.unruled.most_common())
-    return block(
-        f"{analysed.origin}: {counts.values:,} computed values, {counts.dims:,} sizes: {counts.concrete:,} constant, "
-        f"{counts.expression:,} in terms of the inputs, {counts.unknown:,} that only a run tells",
-        paragraph("" if analysed.policy.sound else f"{analysed.policy.label}: claims, which may be false"),
-        paragraph(analysed.assumptions and f"assuming {', '.join(map(str, analysed.assumptions))}"),
-        *(table(title, found_rows) for title, found_rows in rows.items()),
-        table("required", needed, ("relation", "first node", "reason")),
-        table("unknown until a run", unknown, ("size", "first at", "operator")),
-        table("where", list(texts.definitions.items())),
-        paragraph(without and f"operators without a rule: {without}"),
-        table("diagnostics", said, ("", "where", "message", "code")),
-    )
 
 
 class View:

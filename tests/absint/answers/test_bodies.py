@@ -10,9 +10,9 @@ import pytest
 from onnx import ModelProto, parser
 
 import absint
+from absint.questions.proofs.proof import Verdict
 from absint.questions.sizes.checking import Outcome
 from absint.runs.run import feeds_for
-from absint.solver.prove import Verdict
 
 SCAN = '<ir_version: 8, opset_import: ["" : 18]> g (float[N,K] a, float[M] b) => (float[Y] y, float[Z,W] z) { '
 SCAN += "y, z = Scan <num_scan_inputs = 1, body = t (%s) => (%s) { %s }> (b, a) }"

@@ -11,8 +11,8 @@ from onnx import parser
 import absint
 import absint.runs.run
 from absint import Op, Tensor, rule
+from absint.questions.proofs.proof import Verdict
 from absint.runs.run import RunError, sizes_at
-from absint.solver.prove import Verdict
 
 PLAIN = """<ir_version: 8, opset_import: ["" : 17]> g (float[N, M] X) => (float[N, M] Z) { Z = Relu(X) }"""
 

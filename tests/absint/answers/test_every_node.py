@@ -9,11 +9,11 @@ import pytest
 from onnx import parser
 
 import absint
+from absint.questions.proofs.proof import Verdict
 from absint.questions.sizes.outcomes import Outcome
 from absint.runs.run import RunError, run
 from absint.solver import export
 from absint.solver.export import to_python
-from absint.solver.prove import Verdict
 
 HEADER = '<ir_version: 8, opset_import: ["" : 17, "local" : 1]>\n'
 BINARY = "g (float[N] X, float[M] Y)"

@@ -17,8 +17,8 @@ from absint.cli import run
 from absint.lattices.deadline import DeadlineError, on_time, remaining, within
 from absint.lattices.logic.facts import Facts
 from absint.lattices.text import parse_relation
+from absint.questions.proofs.proof import Verdict
 from absint.questions.sizes.outcomes import Outcome
-from absint.solver.prove import Verdict
 
 COUNT = 20
 SHORT = 0.3

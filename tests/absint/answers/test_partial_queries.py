@@ -6,7 +6,7 @@ import pytest
 from onnx import parser
 
 import absint
-from absint.solver.prove import Verdict
+from absint.questions.proofs.proof import Verdict
 
 TWO = '<ir_version: 8, opset_import: ["" : 17]> g (float[N] X, float[M] Y) => (float[N] A, float[M] B) {'
 APART = TWO + " A = Relu(X) B = Relu(Y) }"

@@ -13,6 +13,7 @@ import pytest
 import absint
 from absint.cli import run
 from absint.jobs.auditing import Audit, Judged, Judgement, Place
+from absint.lattices.text.sheets import rendered
 from absint.show.audit import SHOWN, report
 from absint.show.audit_sarif import document as sarif
 from tests.absint.auditing.models import LIE, SUM, model
@@ -167,13 +168,13 @@ def test_sarif_of_every_judgement() -> None:
 def test_many_claims_are_cut_short() -> None:
     judged = tuple(Judged((Place("y", n),), f"y[{n}] == 1", Judgement.UNPROVED) for n in range(SHOWN + 5))
     audit = Audit("somebody", "", 0.0, judged, SHOWN + 5, 0, 0)
-    assert [line.text for line in report([audit], 100)][-1] == "  and 5 more unproved (--all shows them)"
-    assert len(list(report([audit], 100, everything=True))) == SHOWN + 6
+    assert [line.text for line in rendered(report([audit]))][-1] == "  and 5 more unproved (--all shows them)"
+    assert len(list(rendered(report([audit], everything=True)))) == SHOWN + 6
 
 
 def test_by_proof_alone_is_said() -> None:
     item = Judged((Place("y", 0),), "y[0] == 1", Judgement.REFUTED, {"N": 2}, because=("by proof alone: no kernel",))
-    lines = [line.text for line in report([Audit("somebody", "", 0.0, (item,), 1, 1, 0)], 100)]
+    lines = [line.text for line in rendered(report([Audit("somebody", "", 0.0, (item,), 1, 1, 0)]), 100)]
     assert lines[0] == "somebody: 1 claim: 1 refuted, 1 of the refuted by proof alone"
     assert lines[3] == "    refuted   by proof alone: no kernel"
 

@@ -16,6 +16,7 @@ import absint
 from absint.jobs.auditing import Audit, Judgement, declared, judge
 from absint.jobs.auditing import runs as auditing_runs
 from absint.jobs.auditing.runs import NOT_INSTALLED, Runs
+from absint.lattices.text.sheets import rendered
 from absint.show.audit import AUDIT, report
 from absint.show.audit_sarif import document as sarif
 from tests.absint.auditing.models import LIE, model
@@ -99,7 +100,7 @@ def test_what_needs_a_run_is_said_in_one_line(monkeypatch: pytest.MonkeyPatch) -
     assert found.needs == f"1 claim needs a run of the model: {NOT_INSTALLED}"
     assert found.needs in AUDIT.text([found])
     assert found.needs in sarif(result, [found])
-    assert [line.text for line in report([found], 80)][1] == f"  {found.needs}"
+    assert [line.text for line in rendered(report([found]))][1] == f"  {found.needs}"
 
 
 def test_a_run_that_onnxruntime_refuses_is_not_outdone_by_rules() -> None:

@@ -14,7 +14,7 @@ from onnxruntime import InferenceSession
 
 import absint
 from absint.cli import run
-from absint.solver.prove import Verdict
+from absint.questions.proofs.proof import Verdict
 
 HEAD = '<ir_version: 10, opset_import: ["": 18, "my": 1]>'
 CUSTOM = """(float[N, 4] x) => (float[A, B] z, float[K, 8] w) <float[N, 8] y> {

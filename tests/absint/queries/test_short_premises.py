@@ -13,8 +13,8 @@ import absint
 from absint.cli import run
 from absint.lattices.logic.relation import TRUE
 from absint.lattices.text import parse_relation
-from absint.show.relations import in_short
 from absint.solution.naming import where
+from absint.solution.relations import in_short
 from absint.solver.constraints import Constraint, Origin
 from absint.transfer.ordinary import box_of, holds_in_box
 

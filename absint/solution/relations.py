@@ -9,11 +9,14 @@ from absint.lattices.logic.facts import Facts
 from absint.lattices.logic.relation import Relation, le
 from absint.lattices.logic.truth import YES
 from absint.lattices.terms.expr import Symbol, expr_of
+from absint.lattices.text.naming import Where
 from absint.lattices.text.printer import form_of
+from absint.lattices.text.sheets import Line, plural
+from absint.program.limits import UNFINISHED
 from absint.transfer.ordinary import box_of, holds_in_box
+from absint.transfer.semantics import EITHER, ONNX
 
 if TYPE_CHECKING:
-    from absint.lattices.text.naming import Where
     from absint.solver.constraints import Constraint, Origin, PossibleFailure
 
 _LONG: Final = 80
@@ -76,8 +79,6 @@ def by_nodes(constraints: Iterable[Constraint], relation: Relation) -> str:
 
 def failures_by_reason(possible_failures: Iterable[PossibleFailure]) -> dict[str, list[PossibleFailure]]:
     """Possible failures of one operator for one reason are one line, and so are all nodes that were not analysed."""
-    from absint.program.limits import UNFINISHED
-
     found: dict[str, list[PossibleFailure]] = {}
     for failure in possible_failures:
         operator = "" if failure.reason == UNFINISHED else f"{failure.origin.operator}: "
@@ -85,5 +86,7 @@ def failures_by_reason(possible_failures: Iterable[PossibleFailure]) -> dict[str
     return found
 
 
-def plural(word: str, count: int) -> str:
-    return word if count == 1 else f"{word}s"
+def runs_alone(semantics: str) -> list[Line]:
+    """The runs that an answer is about; nothing for those of either semantics."""
+    runs = "by the documents of ONNX" if semantics == ONNX else "in onnxruntime"
+    return [] if semantics == EITHER else [Line(f"of runs {runs} alone")]

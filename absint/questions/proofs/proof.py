@@ -1,0 +1,165 @@
+"""The answer to a query: a verdict, what it rests on, and its sheet."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from enum import Enum
+from typing import Final, Literal
+
+from absint.lattices.logic.relation import FALSE, TRUE, UNKNOWN_RELATION, Relation
+from absint.lattices.text import TextError, parse_relation
+from absint.lattices.text.escapes import excerpt, format_sizes, plain
+from absint.lattices.text.naming import Naming, Where
+from absint.lattices.text.sheets import Line, Sheet, Table, plural
+from absint.solution.relations import brief, stated
+from absint.solver.constraints import Constraint
+from absint.solver.prove import Tier
+
+ShownBy = Literal["", "rules", "run"]
+
+_PREMISES: Final = 3
+"""Numeric premises that are shown of one proof."""
+
+
+class Verdict(Enum):
+    """The status of a relation; see `absint.Result.prove`."""
+
+    PROVED = "proved"
+    REFUTED = "refuted"
+    NOT_ENTAILED = "not entailed"
+    UNKNOWN = "unknown"
+    CONTRADICTION = "contradiction"
+
+
+STYLES: Final = {
+    Verdict.PROVED: "bold green",
+    Verdict.REFUTED: "bold red",
+    Verdict.NOT_ENTAILED: "bold yellow",
+    Verdict.UNKNOWN: "bold yellow",
+    Verdict.CONTRADICTION: "bold red",
+}
+
+
+@dataclass(frozen=True)
+class Proof:
+    """The answer to one query."""
+
+    relation: Relation
+    """The relation over symbols, as it was decided."""
+    verdict: Verdict
+    """The answer."""
+    text: str = ""
+    """The query as it was asked."""
+    given: str = "run"
+    """The premises that were taken for granted: `run`, `inputs` or `declared`."""
+    because: tuple[Constraint, ...] = ()
+    """The constraints that a proof used, or that contradict each other."""
+    assuming: tuple[Constraint, ...] = ()
+    """Numeric premises on which the sizes in the query and in `because` rest: no run requires them."""
+    counterexample: Mapping[str, int] | None = None
+    """Sizes of the input symbols that make the relation false; for "not entailed", a candidate."""
+    invented: Mapping[str, int] = field(default_factory=dict)
+    """The values that the counterexample assumes for data-dependent sizes."""
+    reason: str = ""
+    """The reason why it is unknown, or why a candidate is no refutation."""
+    tier: Tier = "normal form"
+    """The cheapest means that decided it."""
+    confirmed: bool = False
+    """The counterexample was run, and the relation was false in that run."""
+    evidence: ShownBy = ""
+    """The evidence that the model runs at the refuting sizes: the `rules`, or a `run` of the model."""
+    premises_shown_consistent: bool = True
+    """Values were found that meet all premises."""
+    asked: int = 0
+    """Premises that were sent to Z3."""
+    seconds: float = 0.0
+    """Time of the answer."""
+    semantics: str = "either"
+    """The runs that the answer is about: those of ONNX's documents, of onnxruntime, or of either."""
+
+    def __bool__(self) -> bool:
+        return self.verdict is Verdict.PROVED
+
+    def __str__(self) -> str:
+        text = f"{self.verdict.value}: {plain(self.text) or self.relation}"
+        if self.counterexample is not None:
+            text += " at " + format_sizes(self.counterexample)
+        if self.because:
+            text += "; because " + "; ".join(map(str, self.because))
+        if self.assuming:
+            text += "; assuming " + "; ".join(map(str, self.assuming))
+        if self.evidence == "run":
+            text += " (a run of the model shows it)"
+        return text + (f" ({self.reason})" if self.reason else "")
+
+    def __repr__(self) -> str:
+        return f"<Proof {self.verdict.value}: {excerpt(self.text or str(self.relation))}>"
+
+    def _repr_html_(self) -> str:
+        return self.sheet(Where(Naming())).html()
+
+    def sheet(self, texts: Where, *, fixed: bool = False, verbose: bool = False) -> Sheet:
+        """The verdict, and in rows what it rests on. `fixed`: sizes are given."""
+        verdict = Line(f"{self.verdict.value}  {self.text or brief(self.relation, texts)}", STYLES[self.verdict])
+        return Sheet(verdict, [Table("", list(_rows(self, texts, fixed, verbose)))])
+
+
+def _rows(proof: Proof, texts: Where, fixed: bool, verbose: bool) -> Iterator[tuple[str, str]]:
+    if proof.relation not in (TRUE, FALSE, UNKNOWN_RELATION) and not _is_said(proof):
+        yield "in symbols", brief(proof.relation, texts)
+    match proof.verdict:
+        case Verdict.PROVED:
+            yield from _because(proof.because, texts)
+            if not proof.because:
+                yield "rests on", f"the declared inputs{' and the given sizes' if fixed else ''} alone"
+            yield from _assuming(proof.assuming, texts)
+            if not proof.premises_shown_consistent:
+                yield "note", "the premises are not shown to be consistent"
+        case Verdict.REFUTED:
+            shown = format_sizes(proof.counterexample or {})
+            yield "false at", (shown or "the sizes of the inputs, which are fixed")
+            if proof.confirmed:
+                yield "confirmed", "by a run at these sizes"
+            elif proof.evidence == "run":
+                yield "shown", "by a run of the model at these sizes"
+        case Verdict.NOT_ENTAILED:
+            yield from _candidate(proof)
+            yield "but", proof.reason or "these sizes are not shown to run"
+        case Verdict.UNKNOWN:
+            yield "because", proof.reason or "no reason is known"
+        case Verdict.CONTRADICTION:
+            yield "so", "nothing is proved: what is taken for granted cannot hold together"
+            yield from _because(proof.because, texts)
+    if verbose:
+        sent = f", {proof.asked:,} {plural('premise', proof.asked)} sent to Z3" if proof.asked else ""
+        yield "decided", f"by {proof.tier} in {proof.seconds * 1000:,.1f} ms{sent}; given {proof.given}"
+
+
+def _is_said(proof: Proof) -> bool:
+    """The query itself is over symbols."""
+    try:
+        return parse_relation(proof.text) is proof.relation
+    except TextError:
+        return False
+
+
+def _assuming(premises: Sequence[Constraint], texts: Where) -> Iterator[tuple[str, str]]:
+    for premise in premises[:_PREMISES]:
+        yield "assuming", stated(premise, texts)
+    if len(premises) > _PREMISES:
+        yield "assuming", f"{len(premises) - _PREMISES:,} more numeric premises (absint contract --role assumed)"
+
+
+def _because(core: Sequence[Constraint], texts: Where) -> Iterator[tuple[str, str]]:
+    """The constraints of the core, each under its role."""
+    for constraint in dict.fromkeys(core):
+        yield "assuming" if constraint.is_premise else constraint.role, stated(constraint, texts)
+
+
+def _candidate(proof: Proof) -> Iterator[tuple[str, str]]:
+    shown = format_sizes(proof.counterexample or {})
+    invented = format_sizes(proof.invented)
+    taken = f"{shown}, if {invented}" if shown and invented else shown or invented
+    if taken:
+        yield "false at", taken

@@ -1,0 +1,156 @@
+"""A sheet: an answer as a verdict, and below it lines and tables. Terminals and notebooks show the same one.
+
+    Sheet(Line("legal at N=3", "bold green"), [Table("outputs", [("y", "FLOAT [3]")])])
+
+Rows that are too long for a terminal break between their columns or at a comma; text that goes to a pipe or a file is
+never broken, so that one row is one line there. Whatever stands in a sheet is hostile text and goes out escaped.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from itertools import chain
+from typing import Final, NamedTuple, TypeAlias
+
+from absint.lattices.text import html
+from absint.lattices.text.escapes import plain
+from absint.lattices.text.naming import Where
+
+UNBROKEN: Final = 1 << 30
+"""A width without line breaks, and a number of rows that leaves none out."""
+
+LONGEST: Final = 1000
+"""Most characters of a line that is broken."""
+
+
+class Line(NamedTuple):
+    """A line of text, and its style on a terminal."""
+
+    text: str
+    style: str = ""
+
+    def lines(self, width: int) -> Iterator[Line]:
+        text = plain(self.text)
+        indent = len(text) - len(text.lstrip())
+        fits = len(text) <= width or len(text) > LONGEST
+        for part in [text] if fits else wrapped(text, width, indent + 4 if indent else 2):
+            yield Line(part, self.style)
+
+    def html(self) -> str:
+        return html.paragraph(self.text.strip())
+
+
+class Table(NamedTuple):
+    """Rows of one or two cells under a title; nothing without rows."""
+
+    title: str
+    rows: Sequence[Sequence[object]]
+    most: int = UNBROKEN
+    """Rows that a terminal shows."""
+    rest: str = ""
+    """Where the others are."""
+    total: int = 0
+    """The number of rows, if not all are here."""
+
+    def lines(self, width: int) -> Iterator[Line]:
+        if not self.rows:
+            return
+        if self.title:
+            yield from (Line(""), Line(plain(self.title), "bold"))
+        shown = list(self.rows[: self.most])
+        more = max(self.total, len(self.rows)) - len(shown)
+        if more > 0:
+            cells = (f"and {more:,} more", self.rest)
+            is_list = len(shown[0]) == 1
+            shown.append((f"{cells[0]} ({self.rest})" if self.rest else cells[0],) if is_list else cells)
+        yield from map(Line, aligned(shown, width))
+
+    def html(self) -> str:
+        return html.table(self.title, self.rows)
+
+
+Part: TypeAlias = "Line | Table | Sheet"
+
+
+def rendered(parts: Iterable[Part], width: int = UNBROKEN) -> Iterator[Line]:
+    """The lines of all parts for a terminal."""
+    return chain.from_iterable(part.lines(width) for part in parts)
+
+
+def written(parts: Iterable[Part]) -> str:
+    """The lines of all parts as one text."""
+    return "\n".join(line.text for line in rendered(parts))
+
+
+class Sheet(NamedTuple):
+    """What is answered, in one line, and what it rests on."""
+
+    verdict: Line
+    parts: Sequence[Part] = ()
+    above: Sequence[Line] = ()
+    """Lines above the verdict."""
+
+    def lines(self, width: int = UNBROKEN) -> Iterator[Line]:
+        """The lines for a terminal."""
+        return rendered((*self.above, self.verdict, *self.parts), width)
+
+    def html(self) -> str:
+        """The same for a notebook: small, without scripts."""
+        return html.block(self.verdict.text, *(part.html() for part in (*self.above, *self.parts)))
+
+    def __str__(self) -> str:
+        return written([self])
+
+
+def listed(title: str, rows: Iterable[object], most: int = 10, rest: str = "all: --format json") -> Table:
+    """A table of one column."""
+    return Table(title, [(row,) for row in rows], most, rest)
+
+
+def defined(texts: Where) -> Table:
+    """The names of long expressions that the texts so far use, each with what it stands for."""
+    return Table("where", [(name, f"= {text}") for name, text in texts.definitions.items()])
+
+
+def plural(word: str, count: int) -> str:
+    return word if count == 1 else f"{word}s"
+
+
+def aligned(rows: Sequence[Sequence[object]], width: int) -> Iterator[str]:
+    """Two columns. The second is broken at spaces; a name that takes over half of the width has a line for itself.
+
+    A row of one cell stands across both.
+    """
+    lines = [[plain(str(cell)) for cell in row] for row in rows]
+    share = width // 2 - 2
+    room = max((len(row[0]) for row in lines if len(row) > 1 and len(row[0]) <= share), default=4)
+    for name, *texts in lines:
+        if not texts:
+            yield from wrapped(f"  {name}", width, 6)
+            continue
+        if len(name) > room:
+            yield f"  {name}"
+            name = ""
+        yield from wrapped(f"  {name.ljust(room)}  {texts[0]}", width, room + 4)
+
+
+def wrapped(text: str, width: int, indent: int) -> Iterator[str]:
+    """The text in lines of the width, broken after a comma in the right half, else at a space.
+
+    Lines after the first are indented, less where a name would not fit otherwise.
+    """
+    text = text if len(text) <= LONGEST else text[: LONGEST - 3] + "..."
+    indent = used = indent if indent <= width - 20 else 6
+    while len(text) > width:
+        at = text.rfind(", ", used + 1, width) + 1
+        if at <= max(used, width // 2):
+            at = text.rfind(" ", used + 1, width + 1)
+        if at <= used:
+            at = text.find(" ", width)
+            if at < 0:
+                break
+        yield text[:at].rstrip()
+        rest = text[at:].lstrip()
+        used = min(indent, max(width - len(rest.partition(" ")[0]), 2))
+        text = " " * used + rest
+    yield text
