@@ -201,6 +201,10 @@ def test_answers_of_python_have_schemas_too() -> None:
     sizes = {"N": 1, "K": 2, "D": 3}
     for text, name in (
         (result.contract().to_json(model="product.onnx"), "contract"),
+        *(
+            (found.to_json(), "classes")
+            for found in (result.equal_dims(), result.equal_shapes(), result.equal_buffers())
+        ),
         (result.check(sizes).to_json(), "check"),
         (result.check_range({"N": (1, 2)}).to_json(), "check-range"),
         (result.nearest(sizes).to_json(), "nearest"),

@@ -36,8 +36,8 @@ from absint.result import Result
 from absint.shapes.policies import policy_of
 from absint.show.audit import AUDIT, report
 from absint.show.audit_sarif import document as sarif
-from absint.show.documents import about
 from absint.show.text import write
+from absint.solution.heads import about
 
 
 @click.command(cls=Command)

@@ -10,8 +10,8 @@ from absint.commands.command import Command
 from absint.commands.models import models_argument
 from absint.shapes.sizes import Sizes
 from absint.show.devices import DEVICES, report
-from absint.show.documents import about
 from absint.show.text import write
+from absint.solution.heads import about
 
 
 @click.command(cls=Command)

@@ -24,8 +24,8 @@ from absint.errors import UsageError
 from absint.lattices.limits import LONG, Limits
 from absint.model.writing import check_binary_target
 from absint.show import dynamizing as report
-from absint.show.documents import about
 from absint.show.text import write
+from absint.solution.heads import about
 
 
 @click.command(cls=Command)

@@ -69,9 +69,9 @@ def equal(
             most = None if form == "json" else classes.SHOWN_PAIRS + 1
             pairs = list(islice(found.distinct(), most))
     if form == "json":
-        click.echo(classes.CLASSES.text(classes.Answer(result, what, found, pairs), found.texts))
+        click.echo(found.to_json(distinct=pairs))
     else:
-        write(classes.report(result, what, found, pairs, everything=everything))
+        write(classes.report(result, found, pairs, everything=everything))
     return FINE
 
 

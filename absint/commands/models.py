@@ -151,7 +151,8 @@ def _codes(models: Sequence[str], command: Callable[[str], object], form: str, t
             text = str(error) if str(error).startswith(model) else f"{model}: {error}"
             tell(f"error: {text}")
             if form == "json":
-                from absint.show.documents import ERROR, Head
+                from absint.lattices.text.documents import Head
+                from absint.show.documents import ERROR
 
                 click.echo(json_text(ERROR.record(error, head=Head(model))))
             yield BAD_INPUT

@@ -1,6 +1,6 @@
 """The output of the commands. Nothing below imports it, and a command imports it when it prints.
 
-documents      the head of documents about a result; schemas: the JSON Schemas of all documents
+schemas        the JSON Schemas of all documents; documents: the one about a model that has no answer
 summary        rows and totals of an analysis; text and document render them, tracing shows the history of a value
 study          the table of a study
 exports        the constraints of a model for other tools

@@ -1,21 +1,16 @@
-"""Classes of equal dims, shapes or buffers as text and as JSON."""
+"""Classes of equal dims, shapes or buffers as text."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from operator import attrgetter
-from typing import Final, NamedTuple, TypeAlias
+from typing import Final, TypeAlias
 
-from absint.lattices.text.documents import Document
 from absint.lattices.text.escapes import format_sizes
-from absint.lattices.text.forms import Key, Object, keys_of, many, one_of
 from absint.lattices.text.sheets import UNBROKEN, Line, Part, Table, defined, listed, plural
-from absint.questions.proofs.equivalence import PARTITION, Distinct, Equalities, Place
+from absint.questions.proofs.equivalence import Distinct, Equalities, Place
 from absint.result import Result
-from absint.show.documents import about
 from absint.show.text import assumed
 from absint.solution.relations import in_short
-from absint.solver.documents import CONSTRAINT
 
 Found: TypeAlias = Equalities[Place] | Equalities[str]
 
@@ -27,7 +22,6 @@ _WORDS: Final = {"dims": "dim", "shapes": "value", "buffers": "value"}
 
 def report(
     result: Result,
-    what: str,
     found: Found,
     distinct: Sequence[Distinct] | None,
     *,
@@ -37,10 +31,10 @@ def report(
     classes = [(c.what, tuple(map(str, c.members))) for c in found.classes]
     total = sum(len(members) for _, members in classes)
     several = [item for item in classes if len(item[1]) > 1]
-    word = _WORDS[what]
+    word = _WORDS[found.what]
     yield Line(
         f"{result.origin}: {total:,} {plural(word, total)} in {len(found):,} "
-        f"{'class' if len(found) == 1 else 'classes'} of equal {what}",
+        f"{'class' if len(found) == 1 else 'classes'} of equal {found.what}",
         "bold",
     )
     yield from assumed(result)
@@ -85,31 +79,3 @@ def _apart(result: Result, pair: Distinct) -> str:
 def _ordered(result: Result, binding: Mapping[str, int]) -> dict[str, int]:
     """The sizes of input symbols first, in their order."""
     return {name: binding[name] for name in dict.fromkeys((*result.symbols, *binding)) if name in binding}
-
-
-class Answer(NamedTuple):
-    """An answer of `absint equal`."""
-
-    result: Result
-    what: str
-    found: Found
-    distinct: Sequence[Distinct] | None
-
-
-CLASSES: Final = Document[Answer](
-    "classes",
-    2,
-    "what is always equal (absint equal)",
-    Key("what", one_of(*_WORDS)),
-    PARTITION.spread(attrgetter("found")),
-    Key("undecided", int, "pairs kept apart because they were not decided", lambda answer: answer.found.undecided),
-    Key("assuming", many(CONSTRAINT), "numeric premises", lambda answer: answer.result.premises),
-    Key(
-        "distinct",
-        many(Object[Distinct](*keys_of(Distinct, counterexample="sizes where they differ; null if none are known"))),
-        "with `--distinct`: pairs of classes",
-        lambda answer: answer.distinct or (),
-        lambda answer: answer.distinct is not None,
-    ),
-    head_of=lambda answer: about(answer.result),
-)

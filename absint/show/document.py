@@ -31,10 +31,10 @@ from absint.questions.explain.fresh import FreshSymbol
 from absint.result import Result
 from absint.shapes.input_elements import InputElement
 from absint.shapes.timings import Tally, Timings
-from absint.show.documents import about
 from absint.show.summary import Row, Totals, computed, totals
 from absint.show.tracing import Change, Traced
 from absint.solution.claimed import Claimed
+from absint.solution.heads import about
 from absint.solution.naming import where
 from absint.solver.documents import CONSTRAINT
 

@@ -1,20 +1,11 @@
-"""The head of documents about a result, and the document about a model that has none."""
+"""The document about a model that has no answer."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
-from absint.lattices.text.documents import Document, Head
+from absint.lattices.text.documents import Document
 from absint.lattices.text.forms import Key
-
-if TYPE_CHECKING:
-    from absint.solution.analysed import Analysed
-
-
-def about(analysed: Analysed) -> Head:
-    """The head of a document about a result: its model, what the caller has given, and the runs that it is about."""
-    return Head(analysed.origin, tuple(map(str, analysed.assumptions)), analysed.semantics)
-
 
 ERROR: Final = Document[Exception](
     "error",
@@ -24,5 +15,3 @@ ERROR: Final = Document[Exception](
     head=("model",),
     defines=False,
 )
-
-__all__ = ["ERROR", "Head", "about"]

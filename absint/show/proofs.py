@@ -10,7 +10,7 @@ from absint.lattices.text.documents import Document
 from absint.lattices.text.forms import RELATION, SECONDS, SIZES, Key, Object, many, maybe, one_of
 from absint.lattices.text.sheets import Line
 from absint.questions.proofs.proof import STYLES, Proof, Verdict
-from absint.show.documents import about
+from absint.solution.heads import about
 from absint.solution.naming import where
 from absint.solver.documents import CONSTRAINT
 

@@ -21,7 +21,7 @@ _DOCUMENTS: Final[Mapping[str, str]] = {
     "check": "absint.questions.sizes.outcomes:CHECK",
     "check-feeds": "absint.show.feeds:FED",
     "check-range": "absint.questions.sizes.outcomes:CHECK_RANGE",
-    "classes": "absint.show.classes:CLASSES",
+    "classes": "absint.questions.proofs.equivalence:CLASSES",
     "compare": "absint.runs.comparison:COMPARISON",
     "contract": "absint.solver.contracts.contract:CONTRACT",
     "cost": "absint.show.costs:COST",

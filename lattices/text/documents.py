@@ -50,6 +50,7 @@ class Document(Object[Subject]):
         head_of: Callable[[Subject], Head] = lambda subject: Head(),
         defines: bool = True,
         lines: bool = False,
+        versioned: bool = True,
     ) -> None:
         self.form = f"absint.{name}/{version}"
         self.title = f"{self.form}: {title}"
@@ -60,7 +61,7 @@ class Document(Object[Subject]):
         super().__init__(*keys)
         self._head = Object[Head](
             Key("schema", Kind({"const": self.form}, lambda form, names: form), "the form", lambda head: self.form),
-            Key("absint", str, "the version of absint", lambda head: VERSION),
+            *([Key[Head]("absint", str, "the version of absint", lambda head: VERSION)] if versioned else []),
             *(_HEAD[key] for key in head),
         )
         last = {"definitions": Key[object]("definitions", DEFINITIONS)} if defines else {}

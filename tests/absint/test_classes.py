@@ -98,7 +98,8 @@ def test_the_largest_class_comes_first_and_every_axis_is_in_one() -> None:
 
 
 def test_json() -> None:
-    document = json.loads(absint.analyze(padded()).equal_shapes().to_json())
+    document = json.loads(absint.analyze(padded(), assume=["N >= 2"]).equal_shapes().to_json(model="padded"))
+    assert (document["model"], document["assume"], document["what"]) == ("padded", ["N >= 2"], "shapes")
     assert document["schema"] == "absint.classes/2"
     assert {"what": "[N, K]", "members": ["X", "same", "half", "product", "sum"]} in document["classes"]
 

@@ -12,12 +12,22 @@ from typing import Final
 from absint.errors import UsageError
 from absint.jobs.linting.files import relative
 from absint.jobs.linting.finding import FileReport, fingerprints
-from absint.lattices.text.escapes import json_text
+from absint.lattices.text.documents import Document
+from absint.lattices.text.forms import Key, by_name
 from absint.model.writing import write_file
 
-SCHEMA: Final = "absint.lint-baseline/1"
 Known = Mapping[str, Mapping[str, str]]
 """Fingerprints by file, each with what it was, for readers."""
+
+BASELINE: Final = Document[Known](
+    "lint-baseline",
+    1,
+    "the findings of a day (absint lint --write-baseline)",
+    Key("files", by_name(by_name(str)), "fingerprints by file, each with what it was", lambda known: known),
+    head=(),
+    defines=False,
+    versioned=False,
+)
 
 
 def read_baseline(path: Path) -> Known:
@@ -28,7 +38,7 @@ def read_baseline(path: Path) -> Known:
         raise UsageError(f"the baseline {path} cannot be read: {error.strerror}; --write-baseline writes one") from None
     except ValueError as error:
         raise UsageError(f"the baseline {path} is no JSON: {error}") from None
-    files = data.get("files") if isinstance(data, dict) and data.get("schema") == SCHEMA else None
+    files = data.get("files") if isinstance(data, dict) and data.get("schema") == BASELINE.form else None
     if not isinstance(files, dict) or not all(isinstance(found, dict) for found in files.values()):
         raise UsageError(f"{path} is no baseline of absint lint")
     return files
@@ -36,7 +46,7 @@ def read_baseline(path: Path) -> Known:
 
 def write_baseline(path: Path, files: Sequence[FileReport]) -> None:
     """Write all findings as a baseline. Paths are relative to its folder."""
-    found = {
+    found: dict[str, Mapping[str, str]] = {
         _key(file, path): {
             fingerprint: f"{item.code} {item.where}".rstrip()
             for fingerprint, item in zip(fingerprints(file.findings), file.findings, strict=True)
@@ -44,7 +54,7 @@ def write_baseline(path: Path, files: Sequence[FileReport]) -> None:
         for file in files
         if file.findings
     }
-    write_file(json_text({"schema": SCHEMA, "files": found}, indent=1) + "\n", path)
+    write_file(BASELINE.text(found) + "\n", path)
 
 
 def without_known(files: Sequence[FileReport], known: Known, path: Path) -> tuple[list[FileReport], int]:

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 from itertools import combinations
-from typing import Any, Final, Generic, NamedTuple, TypeVar
+from typing import Any, Final, Generic, Literal, NamedTuple, TypeVar
 
 from absint.lattices.deadline import DeadlineError, on_time, within
 from absint.lattices.limits import Limits
@@ -14,14 +14,18 @@ from absint.lattices.shape import Shape
 from absint.lattices.terms.expr import Dim, Expr
 from absint.lattices.terms.substitution import substitute
 from absint.lattices.text.documents import Document, Head
-from absint.lattices.text.forms import NUMERAL, Key, Object, many
+from absint.lattices.text.forms import NUMERAL, Key, Object, keys_of, kind_of, many
 from absint.lattices.text.naming import Naming, Where
 from absint.lattices.value import Tensor
+from absint.questions.proofs.premises import all_premises
 from absint.questions.proofs.provers import prover as prover_of
 from absint.solution.analysed import Analysed
 from absint.solution.constraints import all_names
 from absint.solution.described import brief
+from absint.solution.heads import about
 from absint.solution.naming import where
+from absint.solver.constraints import Constraint
+from absint.solver.documents import CONSTRAINT
 from absint.solver.equivalence import Partition, partition
 from absint.solver.prove import Prover, Stopwatch
 
@@ -37,6 +41,7 @@ class Place(NamedTuple):
 
 
 Member = TypeVar("Member")
+What = Literal["dims", "shapes", "buffers"]
 
 TEXT_SECONDS: Final = 1.0
 """Seconds for printing the expressions of the classes; after that a class is named after its first member."""
@@ -58,6 +63,9 @@ class Distinct(NamedTuple):
     counterexample: Mapping[str, int] | None
 
 
+_NOBODY: Final = Head()
+
+
 @dataclass(frozen=True)
 class Equalities(Generic[Member]):
     """Classes of what is proved equal, the largest first."""
@@ -73,6 +81,12 @@ class Equalities(Generic[Member]):
     reason: str = ""
     """The reason why some terms were not compared, if any: these are in classes of their own."""
 
+    what: What = "dims"
+    """What is compared."""
+    head: Head = _NOBODY
+    """The model, what the caller has given, and the runs that this is about."""
+    premises: Callable[[], Sequence[Constraint]] = tuple
+    """The numeric premises that it rests on."""
     texts: Where = field(default_factory=lambda: Where(Naming()), repr=False, compare=False)
     """The names of long expressions in the classes."""
 
@@ -91,19 +105,43 @@ class Equalities(Generic[Member]):
         open_ = f", {self.undecided:,} pairs undecided" if self.undecided else ""
         return f"<Equalities: {sum(len(c.members) for c in self.classes):,} in {len(self.classes):,} classes{open_}>"
 
-    def to_json(self, *, model: str = "") -> str:
-        """As a JSON object, schema `absint.classes/2`, about the model of that name."""
-        return _EQUALITIES.text(self, self.texts, Head(model))
+    def to_json(self, *, model: str = "", distinct: Iterable[Distinct] | None = None) -> str:
+        """As a JSON object, schema `absint.classes/2`, with these pairs of classes if there are any.
+
+        It is about the model of that name, or of its own.
+        """
+        head = self.head._replace(model=model) if model else self.head
+        return CLASSES.text(_Answer(self, distinct), self.texts, head)
+
+
+class _Answer(NamedTuple):
+    """What the document says."""
+
+    found: Equalities[Any]
+    distinct: Iterable[Distinct] | None
 
 
 _CLASS: Final = Object[Class[Any]](
     Key("what", NUMERAL, "the size, shape or number of bytes, or a member if that is too long to print"),
     Key("members", many(str), "what has it"),
 )
-PARTITION: Final = Object[Equalities[Any]](
-    Key("classes", many(_CLASS)), Key("reason", str, "the limit that was reached")
+CLASSES: Final = Document[_Answer](
+    "classes",
+    2,
+    "what is always equal (absint equal)",
+    Key("what", kind_of(What), of=lambda answer: answer.found.what),
+    Key("classes", many(_CLASS), of=lambda answer: answer.found.classes),
+    Key("reason", str, "the limit that was reached", lambda answer: answer.found.reason),
+    Key("undecided", int, "pairs kept apart because they were not decided", lambda answer: answer.found.undecided),
+    Key("assuming", many(CONSTRAINT), "numeric premises", lambda answer: answer.found.premises()),
+    Key(
+        "distinct",
+        many(Object[Distinct](*keys_of(Distinct, counterexample="sizes where they differ; null if none are known"))),
+        "with `--distinct`: pairs of classes",
+        lambda answer: answer.distinct or (),
+        lambda answer: answer.distinct is not None,
+    ),
 )
-_EQUALITIES: Final = Document[Equalities[Any]]("classes", 2, "what is always equal", *PARTITION.keys, head=("model",))
 
 
 def equal_dims(analysed: Analysed, limits: Limits) -> Equalities[Place]:
@@ -115,7 +153,7 @@ def equal_dims(analysed: Analysed, limits: Limits) -> Equalities[Place]:
         for axis, dim in enumerate(tensor.shape.dims):
             if isinstance(dim, Expr):
                 terms.setdefault(dim, []).append(Place(name, axis))
-    return _equalities(analysed, terms, prover, str)
+    return _equalities(analysed, "dims", terms, prover, str)
 
 
 def equal_shapes(analysed: Analysed, limits: Limits) -> Equalities[str]:
@@ -149,7 +187,7 @@ def equal_shapes(analysed: Analysed, limits: Limits) -> Equalities[str]:
     ordered = sorted(shapes.items(), key=lambda item: -len(item[1]))
     with within(TEXT_SECONDS):
         classes = tuple(Class(_or_name(partial(shown, shape), names), tuple(names)) for shape, names in ordered)
-    return Equalities(classes, distinct, len(found.undecided), watch.seconds, found.reason, texts)
+    return _answered(analysed, "shapes", classes, distinct, found, watch, texts)
 
 
 def equal_buffers(analysed: Analysed, limits: Limits) -> Equalities[str]:
@@ -164,7 +202,7 @@ def equal_buffers(analysed: Analysed, limits: Limits) -> Equalities[str]:
             total = (size * width + 7) // 8
             if isinstance(total, Expr):
                 terms.setdefault(total, []).append(name)
-    return _equalities(analysed, terms, prover, lambda text: f"{text} bytes")
+    return _equalities(analysed, "buffers", terms, prover, lambda text: f"{text} bytes")
 
 
 def _tensors(analysed: Analysed) -> Iterator[tuple[str, Tensor]]:
@@ -176,7 +214,7 @@ def _tensors(analysed: Analysed) -> Iterator[tuple[str, Tensor]]:
 
 
 def _equalities(
-    analysed: Analysed, terms: Mapping[Expr, Sequence[Member]], prover: Prover, shown: Callable[[str], str]
+    analysed: Analysed, what: What, terms: Mapping[Expr, Sequence[Member]], prover: Prover, shown: Callable[[str], str]
 ) -> Equalities[Member]:
     watch = Stopwatch()
     with within(prover.limits.seconds):
@@ -194,7 +232,29 @@ def _equalities(
     ordered.sort(key=lambda item: -len(item[1]))
     with within(TEXT_SECONDS):
         classes = [Class(_or_name(partial(text, term), members), members) for term, members in ordered]
-    return Equalities(tuple(classes), distinct, len(found.undecided), watch.seconds, found.reason, texts)
+    return _answered(analysed, what, classes, distinct, found, watch, texts)
+
+
+def _answered(
+    analysed: Analysed,
+    what: What,
+    classes: Iterable[Class[Member]],
+    distinct: Callable[[], Iterator[Distinct]],
+    found: Partition,
+    watch: Stopwatch,
+    texts: Where,
+) -> Equalities[Member]:
+    return Equalities(
+        tuple(classes),
+        distinct,
+        len(found.undecided),
+        watch.seconds,
+        found.reason,
+        what,
+        about(analysed),
+        partial(all_premises, analysed),
+        texts,
+    )
 
 
 def _or_name(text: Callable[[], str], members: Sequence[object]) -> str:

@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import cached_property
-from typing import TYPE_CHECKING, Final
+from operator import attrgetter, itemgetter
+from typing import TYPE_CHECKING, Final, NamedTuple
 
+from absint.diagnostics import Diagnostic, Severity
 from absint.lattices.limits import Limits
 from absint.lattices.logic.relation import FALSE, TRUE, Relation, disjunction, negation
 from absint.lattices.shape import Shape
 from absint.lattices.terms.expr import MAX_DIM, Dim
+from absint.lattices.text.documents import Document, Head
 from absint.lattices.text.escapes import Json, plain
+from absint.lattices.text.forms import ANYTHING, TEXT, Key, Kind, Object, by_name, keys_of, kind_of, many, maybe, one_of
 from absint.lattices.value import BOTTOM, AnyTensor, Tensor, Value
 from absint.program.steps import Operand
 from absint.questions.claims.diagnostics import diagnostics
@@ -26,17 +30,59 @@ from absint.show.summary import first_unknown
 from absint.solution.constraints import recorded
 from absint.solution.described import brief, described
 from absint.solution.naming import where
-from absint.solver.constraints import Origin, PossibleFailure
-from absint.solver.contracts.contract import Clause
-from absint.version import VERSION
+from absint.solver.constraints import Constraint, Origin, PossibleFailure
+from absint.solver.contracts.contract import Clause, Contract
 
 if TYPE_CHECKING:
     from absint.solution.analysed import Analysed
 
-SCHEMA: Final = "absint.report/1"
-
 _CONTRACT: Final = 20.0
 """Seconds for the contract."""
+
+
+class _Size(NamedTuple):
+    name: str
+    text: str
+    lo: int
+    hi: int
+    start: int | None
+
+
+class _Cost(NamedTuple):
+    flops: int | None
+    bytes: int | None
+    parameters: int
+    runs: int | None
+
+
+class _Node(NamedTuple):
+    number: int
+    name: str
+    operator: str
+    path: str
+    inputs: list[int]
+    outputs: list[int]
+    cost: _Cost | None = None
+
+
+class _Memory(NamedTuple):
+    values: list[Json]
+    exact: bool
+    peak: int | None
+    uncounted: Sequence[str]
+
+
+class _Unknown(NamedTuple):
+    size: str
+    name: str
+    operator: str
+    value: int | None
+
+
+class _Explained(NamedTuple):
+    sizes: Json
+    outputs: Json
+    left_out: int
 
 
 class Content:
@@ -49,9 +95,9 @@ class Content:
         self.instructions = Instructions()
         self._texts = where(analysed)
         self._dims: dict[Dim, int] = {}
-        self._dim_rows: list[Json] = []
+        self.dim_rows: list[Json] = []
         self._values: dict[Operand, int] = {}
-        self._value_rows: list[dict[str, Json]] = []
+        self.value_rows: list[dict[str, Json]] = []
         self._first: dict[Dim, tuple[str, int]] = {}
 
     @cached_property
@@ -61,87 +107,46 @@ class Content:
 
     def document(self) -> dict[str, Json]:
         """All of it."""
-        analysed = self.analysed
-        for name in analysed.symbols:
-            self.instructions.dim(analysed.parameters[name])
-        nodes = [self._node(number) for number in self._numbers()]
-        memory = self._memory()
-        costs = self._costs()
-        for row in nodes:
-            row.update(costs.get(row["number"], {}))  # type: ignore[arg-type]
-        terms = contract(analysed, Limits(_CONTRACT))
-        document: dict[str, Json] = {
-            "schema": SCHEMA,
-            "absint": VERSION,
-            "model": plain(analysed.origin),
-            "inputs": self._of_names(analysed.inputs),
-            "outputs": self._of_names(analysed.outputs),
-            "sizes": [self._size(name) for name in analysed.parameters],
-            "nodes": nodes,  # type: ignore[dict-item]
-            "groups": _tree(folded(list(self._named(nodes)), "model")),
-            "requirements": [
-                {
-                    "node": c.origin.node,
-                    "where": plain(str(c.origin)),
-                    "text": self._relation(c.formula),
-                    "reason": c.reason,
-                    "holds": self._over_inputs(c.formula),
-                }
-                for c in recorded(analysed).base
-                if c.role == "required"
-            ],
-            "contract": {
-                "possible": terms.possible,
-                "reason": terms.reason,
-                "clauses": [
-                    {"text": self._relation(clause.relation), "holds": self._over_inputs(clause.relation)}
-                    | {"nodes": _origins(clause), "reasons": _reasons(clause)}
-                    for clause in terms.clauses
-                ],
-                "premises": [self._relation(c.formula) for c in terms.premises],
-                "beyond": [f"{self._relation(c.formula)}: {plain(str(c.origin))}" for c in terms.beyond],
-                "doubts": [plain(str(d)) for d in terms.possible_failures],
-                "open": self._unstated(),
-            },
-            "diagnostics": [
-                {"severity": d.severity.value, "code": d.code, "where": plain(d.where), "message": plain(d.message)}
-                for d in diagnostics(analysed)
-            ],
-            "memory": memory,
-            "unknown": self._unknown(),
-        }
-        derivations = Derivations(analysed, self._values, frozenset(self._numbers()))
+        for name in self.analysed.symbols:
+            self.instructions.dim(self.analysed.parameters[name])
+        rows = [self._node(number) for number in self._numbers()]
+        memory, costs = self._memory(), self._costs()
+        nodes = [row._replace(cost=costs.get(row.number)) for row in rows]
+        terms = contract(self.analysed, Limits(_CONTRACT))
+        return REPORT.record(_Rows(self, nodes, memory, terms), self._texts, Head(plain(self.analysed.origin)))
+
+    @cached_property
+    def explained(self) -> _Explained:
+        derivations = Derivations(self.analysed, self._values, frozenset(self._numbers()))
         outputs, left_out = derivations.of_outputs()
         sizes, sizes_left_out = derivations.of_sizes(self._first, self._dims)
-        document |= {"explained": sizes, "explained_outputs": outputs, "not_explained": left_out + sizes_left_out}
-        document["values"] = list(self._value_rows)
-        document |= {
-            "dims": self._dim_rows,
-            "definitions": {plain(name): plain(text) for name, text in self._texts.definitions.items()},
-        }
-        document["program"] = {"symbols": list(self.instructions.symbols), "table": list(self.instructions.table)}
-        return document
+        return _Explained(sizes, outputs, left_out + sizes_left_out)
+
+    @property
+    def definitions(self) -> dict[str, str]:
+        return {plain(name): plain(text) for name, text in self._texts.definitions.items()}
+
+    @property
+    def program(self) -> dict[str, Json]:
+        return {"symbols": list(self.instructions.symbols), "table": list(self.instructions.table)}
 
     # Sizes and values
 
-    def _of_names(self, names: Iterable[str]) -> list[Json]:
+    def of_names(self, names: Iterable[str]) -> list[int]:
         operands = self.analysed.operands
         return [self._value(operands[name], name) for name in names if name in operands]
 
     def _dim(self, dim: Dim) -> int:
         if dim not in self._dims:
-            self._dims[dim] = len(self._dim_rows)
-            self._dim_rows.append([plain(self._texts.dim(dim)), self.instructions.dim(dim)])
+            self._dims[dim] = len(self.dim_rows)
+            self.dim_rows.append([plain(self._texts.dim(dim)), self.instructions.dim(dim)])
         return self._dims[dim]
 
-    def _relation(self, relation: Relation) -> str:
-        return plain(self._texts.relation(relation))
-
-    def _amount(self, dim: Dim | None) -> Json:
+    def _amount(self, dim: Dim | None) -> int | None:
         """The instruction of an amount, null if it is not known."""
         return None if dim is None else self.instructions.dim(dim)
 
-    def _over_inputs(self, relation: Relation) -> Json:
+    def over_inputs(self, relation: Relation) -> int | None:
         """The instruction of a relation over sizes of the inputs, null for others."""
         if not relation.free_symbols <= self.analysed.parameters.keys():
             return None
@@ -150,8 +155,8 @@ class Content:
     def _value(self, operand: Operand, name: str) -> int:
         if operand not in self._values:
             value = self.analysed.value_of(operand)
-            self._values[operand] = len(self._value_rows)
-            self._value_rows.append({"name": plain(name), "by": operand[0], **self._described(name, value)})
+            self._values[operand] = len(self.value_rows)
+            self.value_rows.append({"name": plain(name), "by": operand[0], **self._described(name, value)})
         return self._values[operand]
 
     def _open(self, shape: Shape) -> dict[str, Json]:
@@ -177,30 +182,23 @@ class Content:
                 found["elements"] = [plain(self._texts.element(element)) for element in elements]
         return found
 
-    def _size(self, name: str) -> dict[str, Json]:
+    def size(self, name: str) -> _Size:
         """A symbol of the inputs with its bounds, and a size to begin with."""
         symbol = next(iter(self.analysed.parameters[name].symbols))
         lo, hi = symbol.bounds
-        start = self._starts.get(name)
-        return {
-            "name": name,
-            "text": plain(name),
-            "lo": lo or 0,
-            "hi": hi if hi is not None else MAX_DIM,
-            "start": start,
-        }
+        return _Size(name, plain(name), lo or 0, hi if hi is not None else MAX_DIM, self._starts.get(name))
 
-    def _unstated(self) -> list[Json]:
+    def unstated(self) -> list[int | None]:
         """The conditions under which nodes may refuse sizes that meet all that the page evaluates; null for others."""
         names = self.analysed.parameters.keys()
-        found: dict[tuple[Origin, Relation], Json] = {}
+        found: dict[tuple[Origin, Relation], int | None] = {}
         for item in left_open(self.analysed):
             if isinstance(item, PossibleFailure):
-                found[item.origin, item.guard] = None if item.guard is TRUE else self._over_inputs(item.guard)
+                found[item.origin, item.guard] = None if item.guard is TRUE else self.over_inputs(item.guard)
             elif not item.formula.free_symbols <= names:
                 parts = item.formula.parts if item.formula.op == "or" else ()
                 met = disjunction(*(part for part in parts if part.free_symbols <= names))
-                found[item.origin, item.formula] = None if met is FALSE else self._over_inputs(negation(met))
+                found[item.origin, item.formula] = None if met is FALSE else self.over_inputs(negation(met))
         return list(found.values())
 
     # Nodes
@@ -211,33 +209,23 @@ class Content:
             if node.value is None and node.operator != "Constant" and (node.operation or node.step) is not None:
                 yield number
 
-    def _node(self, number: int) -> dict[str, Json]:
+    def _node(self, number: int) -> _Node:
         node = self.analysed.nodes[number]
         names = self.analysed.program.names
-        inputs: list[Json] = [
+        inputs = [
             self._value(operand, names.get(operand, ""))
             for operand in node.operands
             if operand[0] >= 0 and operand in names
         ]
-        outputs: list[Json] = [self._value((number, at), name) for at, name in enumerate(node.outputs) if name]
-        row: dict[str, Json] = {
-            "number": number,
-            "name": plain(node.name),
-            "operator": plain(node.operator),
-            "path": plain(str(node.path)),
-            "in": inputs,
-            "out": outputs,
-        }
-        return row
+        outputs = [self._value((number, at), name) for at, name in enumerate(node.outputs) if name]
+        return _Node(number, plain(node.name), plain(node.operator), plain(str(node.path)), inputs, outputs)
 
-    def _named(self, rows: Iterable[dict[str, Json]]) -> Iterator[Named]:
+    def named(self, rows: Iterable[_Node]) -> Iterator[Named]:
         """The nodes with their scopes; those that compute the same in every run have one of their own."""
         fed = self._fed()
         for row in rows:
-            number, path, name = row["number"], str(row["path"]), str(row["name"])
-            assert isinstance(number, int)
-            scopes = scopes_of(path, name) if number in fed else ("constants",)
-            yield Named(number, str(row["operator"]), scopes)
+            scopes = scopes_of(row.path, row.name) if row.number in fed else ("constants",)
+            yield Named(row.number, row.operator, scopes)
 
     def _fed(self) -> set[int]:
         """The nodes that an input reaches, and all nodes of bodies."""
@@ -247,19 +235,14 @@ class Content:
                 fed.add(number)
         return fed
 
-    def _costs(self) -> dict[int, dict[str, Json]]:
-        cost = Cost(self.analysed)
+    def _costs(self) -> dict[int, _Cost]:
+        amount = self._amount
         return {
-            node.node: {
-                "flops": self._amount(node.flops),
-                "bytes": self._amount(node.bytes),
-                "parameters": node.parameters,
-                "runs": self._amount(node.runs),
-            }
-            for node in cost.nodes
+            node.node: _Cost(amount(node.flops), amount(node.bytes), node.parameters, amount(node.runs))
+            for node in Cost(self.analysed).nodes
         }
 
-    def _memory(self) -> dict[str, Json]:
+    def _memory(self) -> _Memory:
         """Values that take memory, each with its bytes and the nodes between which it lives."""
         memory = Memory(self.analysed)
         rows: list[Json] = [
@@ -267,33 +250,14 @@ class Content:
             for value in memory.lifetimes
             if value.size is not None
         ]
-        return {
-            "values": rows,
-            "exact": not memory.varies,
-            "peak": self._amount(memory.peak),
-            "uncounted": list(memory.uncounted),
-        }
+        return _Memory(rows, not memory.varies, self._amount(memory.peak), memory.uncounted)
 
-    def _unknown(self) -> list[Json]:
+    def unknown(self) -> Iterator[_Unknown]:
         """Sizes that only a run tells, with the value and the node that first have them."""
         operands = self.analysed.operands
-        return [
-            {
-                "size": plain(name),
-                "name": plain(row.place),
-                "operator": plain(row.operator),
-                "value": None if row.path else self._values.get(operands[row.name]),
-            }
-            for name, row in first_unknown(self.analysed).items()
-        ]
-
-
-def _origins(clause: Clause) -> list[Json]:
-    return [c.origin.node for c in clause.because]
-
-
-def _reasons(clause: Clause) -> list[Json]:
-    return [[plain(str(c.origin)), c.reason] for c in clause.because]
+        for name, row in first_unknown(self.analysed).items():
+            value = None if row.path else self._values.get(operands[row.name])
+            yield _Unknown(plain(name), plain(row.place), plain(row.operator), value)
 
 
 def _tree(group: Group) -> dict[str, Json]:
@@ -302,3 +266,84 @@ def _tree(group: Group) -> dict[str, Json]:
 
 
 _MOST_ELEMENTS: Final = 16
+
+
+class _Rows(NamedTuple):
+    """What the document says, with what is numbered before it is written."""
+
+    content: Content
+    nodes: list[_Node]
+    memory: _Memory
+    terms: Contract
+
+    def holds(self, relation: Relation) -> int | None:
+        return self.content.over_inputs(relation)
+
+    def required(self) -> list[tuple[Constraint, int | None]]:
+        base = recorded(self.content.analysed).base
+        return [(c, self.holds(c.formula)) for c in base if c.role == "required"]
+
+
+_PLAIN: Final = Kind[object](TEXT.schema, lambda value, names: plain(str(value)))
+_RELATION: Final = Kind[Relation](TEXT.schema, lambda relation, names: plain(names.relation(relation)))
+_BEYOND: Final = Kind[Constraint](TEXT.schema, lambda c, names: plain(f"{names.relation(c.formula)}: {c.origin}"))
+_VALUES: Final = many(int)
+_HOLDS: Final = Key[tuple[object, int | None]](
+    "holds", maybe(int), "the instruction, over sizes of the inputs", itemgetter(1)
+)
+_REQUIREMENT: Final = Object[tuple[Constraint, int | None]](
+    Key("node", int, of=lambda pair: pair[0].origin.node),
+    Key("where", _PLAIN, of=lambda pair: pair[0].origin),
+    Key("text", _RELATION, of=lambda pair: pair[0].formula),
+    Key("reason", str, of=lambda pair: pair[0].reason),
+    _HOLDS,
+)
+_CLAUSE: Final = Object[tuple[Clause, int | None]](
+    Key("text", _RELATION, of=lambda pair: pair[0].relation),
+    _HOLDS,
+    Key("nodes", _VALUES, of=lambda pair: [c.origin.node for c in pair[0].because]),
+    Key("reasons", many(many(_PLAIN)), of=lambda pair: [(c.origin, c.reason) for c in pair[0].because]),
+)
+_TERMS: Final = Object[_Rows](
+    Key("possible", maybe(bool), of=lambda rows: rows.terms.possible),
+    Key("reason", str, of=lambda rows: rows.terms.reason),
+    Key("clauses", many(_CLAUSE), of=lambda rows: [(c, rows.holds(c.relation)) for c in rows.terms.clauses]),
+    Key("premises", many(_RELATION), of=lambda rows: [c.formula for c in rows.terms.premises]),
+    Key("beyond", many(_BEYOND), of=lambda rows: rows.terms.beyond),
+    Key("doubts", many(_PLAIN), of=lambda rows: rows.terms.possible_failures),
+    Key("open", many(maybe(int)), of=lambda rows: rows.content.unstated()),
+)
+_DIAGNOSTIC: Final = Object[Diagnostic](
+    Key("severity", one_of(Severity)), Key("code", str), Key("where", _PLAIN), Key("message", _PLAIN)
+)
+_NODE: Final = Object[_Node](
+    *keys_of(_Node)[:4],
+    Key("in", _VALUES, of=lambda node: node.inputs),
+    Key("out", _VALUES, of=lambda node: node.outputs),
+    Object(*keys_of(_Cost)).spread(attrgetter("cost"), lambda node: node.cost is not None),
+)
+_LIVES: Final = Key[_Memory]("values", many(ANYTHING), "name, first and last node, and the number of its bytes")
+REPORT: Final = Document[_Rows](
+    "report",
+    1,
+    "what the page about a result shows (absint report); sizes and truths are numbers of instructions",
+    Key("inputs", _VALUES, "numbers in `values`", lambda rows: rows.content.of_names(rows.content.analysed.inputs)),
+    Key("outputs", _VALUES, of=lambda rows: rows.content.of_names(rows.content.analysed.outputs)),
+    Key("sizes", many(kind_of(_Size)), of=lambda rows: map(rows.content.size, rows.content.analysed.parameters)),
+    Key("nodes", many(_NODE)),
+    Key("groups", ANYTHING, of=lambda rows: _tree(folded(list(rows.content.named(rows.nodes)), "model"))),
+    Key("requirements", many(_REQUIREMENT), of=lambda rows: rows.required()),
+    Key("contract", _TERMS, of=lambda rows: rows),
+    Key("diagnostics", many(_DIAGNOSTIC), of=lambda rows: diagnostics(rows.content.analysed)),
+    Key("memory", Object[_Memory](_LIVES, Key("exact", bool), Key("peak", maybe(int)), Key("uncounted", many(str)))),
+    Key("unknown", many(kind_of(_Unknown)), of=lambda rows: rows.content.unknown()),
+    Key("explained", ANYTHING, of=lambda rows: rows.content.explained.sizes),
+    Key("explained_outputs", ANYTHING, of=lambda rows: rows.content.explained.outputs),
+    Key("not_explained", int, of=lambda rows: rows.content.explained.left_out),
+    Key("values", many(ANYTHING), of=lambda rows: rows.content.value_rows),
+    Key("dims", many(ANYTHING), "a text, and the instruction that gives it", lambda rows: rows.content.dim_rows),
+    Key("definitions", by_name(str), of=lambda rows: rows.content.definitions),
+    Key("program", ANYTHING, of=lambda rows: rows.content.program),
+    head=("model",),
+    defines=False,
+)
