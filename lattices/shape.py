@@ -200,14 +200,13 @@ class Shape:
         return f"Shape({self})"
 
     def _repr_html_(self) -> str:
-        from absint.lattices.text.html import block, code, table
         from absint.lattices.text.naming import Naming, Where
+        from absint.lattices.text.sheets import Line, Sheet, defined
 
-        if self._dims is None and self.variable is None:
-            return block("shape", code(self))
         texts = Where(Naming())
-        found = code(f"[{', '.join(self.listed(texts.dim, str))}]")
-        return block("shape", found, table("where", list(texts.definitions.items())))
+        is_bare = self._dims is None and self.variable is None
+        found = str(self) if is_bare else f"[{', '.join(self.listed(texts.dim, str))}]"
+        return Sheet(Line(f"shape {found}"), [defined(texts)]).html()
 
 
 _SHAPES: InternTable[Shape] = InternTable()

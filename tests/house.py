@@ -25,12 +25,12 @@ from tests.test_architecture import MODULES, imports
 
 LIMITS: Final[Mapping[str, float]] = {
     "folders at the top of absint/": 13,
-    "lines of the product": 109_460,
+    "lines of the product": 109_290,
     "longest file, check.py apart": 400,
-    "imports inside functions": 219,
-    "blocks of imports for types": 211,
+    "imports inside functions": 218,
+    "blocks of imports for types": 208,
     "lines of imports": 9_471,
-    "files that write documents by hand": 2,
+    "files that write documents by hand": 0,
     "files that catch what is undefined": 6,
     "files that start processes": 2,
     "files that replace files": 1,
@@ -41,7 +41,7 @@ LIMITS: Final[Mapping[str, float]] = {
 """The most that each count may be."""
 
 DOCUMENT: Final = r'"schema": (SCHEMA|f?"absint\.)'
-"""The head of a document in a dict. The data of the page and the baseline of lint are no answers."""
+"""The head of a document in a dict."""
 
 CHECK: Final = "absint.questions.certificates.check"
 """One file by design: it goes into every certificate."""

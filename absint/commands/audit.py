@@ -37,7 +37,7 @@ from absint.shapes.policies import policy_of
 from absint.show.audit import AUDIT, report
 from absint.show.audit_sarif import document as sarif
 from absint.show.text import write
-from absint.solution.heads import about
+from absint.solution.documents import about
 
 
 @click.command(cls=Command)

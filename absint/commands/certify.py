@@ -14,7 +14,7 @@ from absint.questions.certificates.folder import check_folder
 from absint.shapes.sizes import Sizes
 from absint.show import certificates as report
 from absint.show.text import write
-from absint.solution.heads import about
+from absint.solution.documents import about
 
 
 @click.command(cls=Command, epilog="Recheck with cvc5 or z3, without absint: python DIR/check.py")

@@ -27,8 +27,7 @@ from absint.questions.sizes.outcomes import Check, RangeCheck
 from absint.result import Result
 from absint.shapes.inputs import has_any_shape
 from absint.shapes.sizes import Sizes, given, is_range, is_shape, spelled
-from absint.show.checks import check_sheet
-from absint.show.text import write
+from absint.show.text import check_sheet, write
 from absint.solution.naming import where
 from absint.solver.constraints import ConstraintSet
 

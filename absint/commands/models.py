@@ -152,7 +152,7 @@ def _codes(models: Sequence[str], command: Callable[[str], object], form: str, t
             tell(f"error: {text}")
             if form == "json":
                 from absint.lattices.text.documents import Head
-                from absint.show.documents import ERROR
+                from absint.solution.documents import ERROR
 
                 click.echo(json_text(ERROR.record(error, head=Head(model))))
             yield BAD_INPUT

@@ -25,16 +25,15 @@ from absint.errors import UsageError
 from absint.lattices.limits import SECONDS, Limits
 from absint.lattices.text.sheets import defined
 from absint.model.writing import check_target, write_text
+from absint.questions.proofs.proof import Proof, document, summary
 from absint.questions.proofs.text import Query
 from absint.result import Result
 from absint.shapes.sizes import Sizes
-from absint.show.proofs import document, summary
 from absint.show.text import assumed, write
 from absint.solution.naming import where
 
 if TYPE_CHECKING:
     from absint.questions.proofs.evidence import Evidence
-    from absint.questions.proofs.proof import Proof
     from absint.questions.proofs.provers import Given
 
 

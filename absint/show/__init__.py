@@ -1,10 +1,10 @@
 """The output of the commands. Nothing below imports it, and a command imports it when it prints.
 
-schemas        the JSON Schemas of all documents; documents: the one about a model that has no answer
+schemas        the JSON Schemas of all documents
 summary        rows and totals of an analysis; text and document render them, tracing shows the history of a value
 study          the table of a study
 exports        the constraints of a model for other tools
-proofs, contracts, constraints, checks, feeds, classes, costs, devices, ranges, policies, rules, freezing,
+contracts, constraints, feeds, classes, costs, devices, ranges, policies, rules, freezing,
 dynamizing, certificates, audit, audit_sarif, lint, lint_sarif
                answers of the other commands
 page/          an HTML file about a result

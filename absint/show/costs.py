@@ -19,7 +19,7 @@ from absint.questions.costs.memory import Live, Memory, Peak
 from absint.questions.costs.totals import Totals
 from absint.questions.sizes.start import Starts
 from absint.show.text import assumed
-from absint.solution.heads import about
+from absint.solution.documents import about
 from absint.solution.naming import where
 
 if TYPE_CHECKING:

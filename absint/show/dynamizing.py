@@ -12,7 +12,6 @@ from absint.jobs.dynamizing.dynamize import Dynamized
 from absint.jobs.dynamizing.listing import Baked, Cause
 from absint.jobs.dynamizing.stacked import Compared
 from absint.lattices.text.documents import Document
-from absint.lattices.text.escapes import plain
 from absint.lattices.text.forms import SIZES, Key, Kind, Object, by_name, keys_of, many, maybe
 from absint.lattices.text.sheets import Line, Part, listed, plural
 from absint.solution.relations import by_nodes
@@ -25,7 +24,7 @@ _NODES: Final = 2
 def report(found: Dynamized) -> Iterator[Part]:
     """The constants, what becomes of them, and the sizes that are legal then."""
     was = ", ".join(f"{name} was {size}" for name, size in found.sizes.items())
-    yield Line(f"{found.path}: {was}" if found.path and found.path != "-" else plain(was), "bold")
+    yield Line(f"{found.path}: {was}" if found.path and found.path != "-" else was, "bold")
     mended = [item for item in found.baked if not item.problem]
     title = "rewritten" if found.fixed else "constants that hold an old size"
     yield from _section(title, mended)
@@ -62,7 +61,7 @@ def _rows(found: Dynamized) -> Iterator[Part]:
     for name, each in found.rows.items() if not found.refusal else ():
         if each.reason:
             text = f"stacked rows of {name} were not compared with single ones: {each.reason}"
-            yield Line(plain(text))
+            yield Line(text)
         else:
             yield Line(f"2 and 3 stacked rows of {name} give what single ones give", "green")
             if each.without_rows:

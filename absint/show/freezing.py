@@ -12,12 +12,12 @@ from absint.jobs.freezing.fewest import Fewest
 from absint.jobs.freezing.freeze import Frozen
 from absint.jobs.freezing.sizes import IllegalSizesError
 from absint.lattices.text.documents import Document
-from absint.lattices.text.escapes import format_sizes, plain
+from absint.lattices.text.escapes import format_sizes
 from absint.lattices.text.forms import AMOUNT, SIZES, Key, Kind, Object, by_name, many, maybe
 from absint.lattices.text.sheets import Line, Part, listed, plural
 from absint.questions.sizes.neighbours import NEIGHBOURS
 from absint.questions.sizes.outcomes import FAILURE, failed, failing
-from absint.solution.heads import about
+from absint.solution.documents import about
 from absint.solution.naming import where
 from absint.solution.relations import brief
 from absint.solver.contracts.contract import Clause
@@ -132,8 +132,7 @@ def fewest(result: Result, found: Fewest) -> Iterator[Part]:
 
 
 def _names(names: tuple[str, ...]) -> str:
-    shown = [plain(name) for name in names]
-    return shown[0] if len(shown) == 1 else f"{', '.join(shown[:-1])} and {shown[-1]}"
+    return names[0] if len(names) == 1 else f"{', '.join(names[:-1])} and {names[-1]}"
 
 
 # JSON

@@ -67,14 +67,14 @@ def notes(found: Study) -> Iterator[Line]:
         *starmap(_incomplete, sources.items()),
     ):
         if text:
-            yield Line(plain(text))
+            yield Line(text)
     needy = [r for r in found.records if r.needs]
     if needy:
         claims = sum(r.not_entailed for r in needy)
         reason = needy[0].needs.partition(": ")[2]
-        yield Line(plain(f"{claims:,} open {plural('claim', claims)} could not be run: {reason}"), "yellow")
+        yield Line(f"{claims:,} open {plural('claim', claims)} could not be run: {reason}", "yellow")
     for r in found.lost[:_SHOWN]:
-        yield Line(plain(f"no result for {r.source} on {r.model}: {r.failure}"), "yellow")
+        yield Line(f"no result for {r.source} on {r.model}: {r.failure}", "yellow")
     if len(found.lost) > _SHOWN:
         yield Line(f"no result for {len(found.lost) - _SHOWN:,} more pairs", "yellow")
 

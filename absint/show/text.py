@@ -1,4 +1,4 @@
-"""The sheet of an analysis, and lines written to a terminal, a pipe or a file."""
+"""The sheets of an analysis and of a check at one size, and lines written to a terminal, a pipe or a file."""
 
 from __future__ import annotations
 
@@ -9,10 +9,12 @@ from shlex import quote
 from typing import TYPE_CHECKING, Final, TextIO
 
 from absint.diagnostics import Diagnostic, Severity
+from absint.lattices.shape import TOP_SHAPE
 from absint.lattices.text import html
 from absint.lattices.text.escapes import one_line, plain
 from absint.lattices.text.naming import Where
 from absint.lattices.text.sheets import UNBROKEN, Line, Part, Sheet, Table, defined, listed, plural, rendered, written
+from absint.lattices.value import Tensor, Value
 from absint.questions.claims.diagnostics import diagnostics as all_diagnostics
 from absint.questions.proofs.premises import all_premises
 from absint.questions.proofs.requirements import Needed, required
@@ -24,6 +26,7 @@ from absint.solution.relations import brief, in_short, runs_alone
 
 if TYPE_CHECKING:
     from absint.questions.explain.fresh import FreshSymbol
+    from absint.questions.sizes.outcomes import Check
     from absint.shapes.timings import Timings
     from absint.show.tracing import Traced
     from absint.solution.analysed import Analysed
@@ -106,6 +109,30 @@ def sheet(
         _claims(analysed, texts),
     ]
     return Sheet(_title(analysed), [*parts, defined(texts), *rest])
+
+
+def check_sheet(analysed: Analysed, check: Check, *, values: bool = False) -> Sheet:
+    """The shapes of outputs (of all values, if wanted) at these sizes, or the node that fails."""
+    named = {"outputs": list(analysed.outputs)}
+    if values:
+        of_graph = {*analysed.outputs, *analysed.inputs}
+        named["other values"] = [name for name in check.shapes if name not in of_graph]
+    tables = [
+        Table(title, [(name, _shape(analysed.values.get(name), check, name)) for name in names] or [("none",)])
+        for title, names in named.items()
+    ]
+    return check.sheet(where(analysed), tables)
+
+
+def _shape(value: Value | None, check: Check, name: str) -> str:
+    """The type and the sizes, with `?` for a data-dependent one."""
+    dtype = f"{value.dtype} " if isinstance(value, Tensor) else ""
+    shape = check.shapes.get(name)
+    if shape is not None:
+        return f"{dtype}[{', '.join('?' if size is None else str(size) for size in shape)}]"
+    found = value.shape.substitute(dict(check.sizes)) if isinstance(value, Tensor) else TOP_SHAPE
+    is_known = found.variable is not None and not found.free_symbols
+    return f"{dtype}{found if is_known else 'not a tensor of known rank'}"
 
 
 def assumed(analysed: Analysed, more: Sequence[str] = ()) -> list[Line]:
@@ -256,8 +283,8 @@ def diagnostics(found: Sequence[Diagnostic], rest: str = "--format json") -> Ite
             for d in items[:SHOWN_OF_A_KIND]:
                 # A hint about a text is followed by the text and a caret.
                 first, *pointed = d.message.split("\n") if code == "dim-text" else [d.message]
-                yield Line(f"  {plain(d.where)}: {plain(first)} [{code}]")
-                yield from (Line(f"  {plain(line)}") for line in pointed)
+                yield Line(f"  {d.where}: {first} [{code}]")
+                yield from (Line(f"  {line}") for line in pointed)
             if len(items) > SHOWN_OF_A_KIND:
                 yield Line(f"  and {len(items) - SHOWN_OF_A_KIND:,} more [{code}] (all: {rest})")
 

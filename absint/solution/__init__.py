@@ -9,7 +9,7 @@ node_diagnostics    nodes that cannot run, and operators without a rule
 author_names        names that the author declares for fresh sizes
 claimed             relations that an unsound policy takes for granted
 described           values as text
-heads               what documents about a result begin with
+documents           what documents about a result begin with, and the one about a model that has none
 relations           relations and the nodes that state them, in one line each
 naming              names for dims that are too long to read in place
 verify              the states are a post-fixpoint

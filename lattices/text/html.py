@@ -35,11 +35,6 @@ def paragraph(content: object) -> str:
     return f"<p>{text(content, 4 * MAX_CELL)}</p>" if content else ""
 
 
-def code(content: object) -> str:
-    """A line of code."""
-    return f"<p><code>{text(content, 4 * MAX_CELL)}</code></p>"
-
-
 def table(title: str, rows: Iterable[Sequence[object]], head: Sequence[str] = ()) -> str:
     """A table, empty without rows. The first of several columns names the rows; a long table is folded."""
     found = list(rows)

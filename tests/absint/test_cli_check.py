@@ -17,8 +17,8 @@ from absint.lattices.text import parse_relation
 from absint.lattices.text.naming import Naming, Where
 from absint.lattices.text.sheets import rendered
 from absint.questions.sizes.outcomes import Check, Failure, Outcome, RangeCheck
-from absint.show.checks import check_sheet
 from absint.show.feeds import Fed, report
+from absint.show.text import check_sheet
 from absint.solver.constraints import Constraint, Origin, PossibleFailure
 from tests.absint.cli_models import write_models
 

@@ -181,12 +181,12 @@ def test_costs_without_legal_sizes_are_shown_without_numbers() -> None:
 
 
 def test_shapes_of_any_kind() -> None:
-    assert read(absint.Shape([2, "N", None])).text == "shape[2, N, ?]"
-    assert read(absint.Shape(None)).text == "shape?"
-    assert read(absint.Shape([])).text == "shape[]"
+    assert read(absint.Shape([2, "N", None])).text == "shape [2, N, ?]"
+    assert read(absint.Shape(None)).text == "shape ?"
+    assert read(absint.Shape([])).text == "shape []"
     long = absint.Shape([" + ".join(f"a{k}*b{k}//{k + 2}" for k in range(30))])
     found = read(long)
-    assert found.text.startswith("shape[w")
+    assert found.text.startswith("shape [w")
     assert len(found.cells) >= 2
 
 

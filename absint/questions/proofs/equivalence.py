@@ -22,7 +22,7 @@ from absint.questions.proofs.provers import prover as prover_of
 from absint.solution.analysed import Analysed
 from absint.solution.constraints import all_names
 from absint.solution.described import brief
-from absint.solution.heads import about
+from absint.solution.documents import about
 from absint.solution.naming import where
 from absint.solver.constraints import Constraint
 from absint.solver.documents import CONSTRAINT
