@@ -148,7 +148,7 @@ def around(relations: Iterable[Relation], names: Sequence[str], most: int) -> tu
 
     Among those drawn some are equal to each other, and some the sum of two others.
     """
-    values = _numbers_near(relations)
+    values = numbers_near(relations)
     draw = Random(0)
     same: list[Sizes] = list(equal(names, values if names else values[:1]))
     found: dict[tuple[int, ...], None] = {(size,) * len(names): None for size in values}
@@ -167,7 +167,7 @@ def around(relations: Iterable[Relation], names: Sequence[str], most: int) -> tu
     return same, [dict(zip(names, sizes, strict=True)) for sizes in list(found)[len(same) :]]
 
 
-def _numbers_near(relations: Iterable[Relation]) -> list[int]:
+def numbers_near(relations: Iterable[Relation]) -> list[int]:
     """A few small sizes, and those around the numbers in the relations."""
     numbers: dict[int, None] = {}
     for relation in relations:

@@ -346,14 +346,15 @@ def extent(e: Expr) -> Interval:
         if len(by_symbol) == 1 and symbol is not None:
             groups.setdefault(symbol, []).append((mono, coef))
         else:
-            factors = [_extent_of(symbol, [(tuple(atoms), 1)]) for symbol, atoms in by_symbol.items()]
+            factors = [_extent_of(symbol, ((tuple(atoms), 1),)) for symbol, atoms in by_symbol.items()]
             result += reduce(Interval.times, factors, Interval(coef, coef))
     for symbol, terms in groups.items():
-        result += _extent_of(symbol, terms)
+        result += _extent_of(symbol, tuple(terms))
     return result
 
 
-def _extent_of(symbol: Symbol | None, terms: list[tuple[Monomial, int]]) -> Interval:
+@lru_cache(maxsize=1 << 12)
+def _extent_of(symbol: Symbol | None, terms: tuple[tuple[Monomial, int], ...]) -> Interval:
     """Bounds of terms over one symbol; those of the terms alone without a function."""
     function = None if symbol is None or symbol.bounds.lo is None else _of_terms(terms)
     return sum_bounds(terms) if symbol is None or function is None else Univariate(symbol, function).extent

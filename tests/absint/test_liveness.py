@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Mapping
+from random import Random
 from typing import Any
 
 import numpy as np
@@ -20,8 +22,10 @@ from absint.analyses.value_sizes import BITS, bytes_of
 from absint.engine import fixpoint
 from absint.lattices.dtype import DType
 from absint.lattices.shape import Shape
-from absint.lattices.terms.expr import Expr
+from absint.lattices.terms.expr import Expr, Symbol, expr_of
+from absint.lattices.text import parse
 from absint.lattices.value import TOP, MapOf, OptionalOf, SequenceOf, SparseTensor, Tensor
+from absint.questions.costs.dominance import Dominance, Sum
 from absint.questions.costs.memory import Memory
 from tests.absint.flows import FLOWS
 from tests.absint.flows.build import boolean, branch, const, floats, loop_body, model, node, untyped
@@ -180,6 +184,41 @@ def test_the_peak_is_the_largest_of_sums_that_cannot_be_compared() -> None:
     assert found.sums == 2
     assert found.evaluate({"N": 3, "K": 1}) == 72
     assert found.evaluate({"N": 1, "K": 3}) == 28
+
+
+def test_many_inputs_with_symbols_of_their_own() -> None:
+    count = 400
+    nodes = [node("Relu", [f"x{k}"], [f"y{k}"]) for k in range(count)]
+    inputs = [floats(f"x{k}", f"N{k}", f"M{k}") for k in range(count)]
+    found = analysed(model(nodes, inputs, [f"y{k}" for k in range(count)]))
+    started = time.process_time()
+    assert found.sums == count
+    assert time.process_time() - started < 2
+    sizes = {f"{letter}{k}": k % 7 + 1 for k in range(count) for letter in "NM"}
+    assert found.evaluate(sizes) == 4 * (sum(sizes[f"N{k}"] ** 2 for k in range(count)) + 49)
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_no_pair_of_sums_is_missed(seed: int) -> None:
+    draw = Random(seed)
+    n, m, k = symbols = [Symbol("N"), Symbol("M", 1, 64), Symbol("K")]
+    monos = [(), (n,), (m,), (k,), (n, n), *(mono for e in ("N*M", "K//2", "max(N, K)") for mono, _ in parse(e).terms)]
+    narrowed = {k: expr_of(n) + 2} if seed % 2 else {}
+    base = dict.fromkeys(draw.sample(monos, 2), 1)
+    dominance = Dominance(narrowed, symbols, base)
+    some = [{mono: draw.randrange(-1, 4) for mono in draw.sample(monos, 3)} for _ in range(40)]
+    sums = sorted(
+        (dominance.sum(terms, step) for step, terms in enumerate(some)), key=lambda s: (s.values[::-1], -s.step)
+    )
+    kept: list[Sum] = []
+    for candidate in sums[::-1]:
+        if not any(dominance.at_least(other, candidate) for other in kept):
+            kept.append(candidate)
+    assert 1 < len(kept) < 40
+    assert dominance.undominated(sums) == kept
+    assert dominance.undominated(sums[:20], kept[:3]) == [
+        each for each in dominance.undominated(sums[:20]) if not any(dominance.at_least(a, each) for a in kept[:3])
+    ]
 
 
 def test_a_requirement_that_excludes_0_makes_sums_comparable() -> None:

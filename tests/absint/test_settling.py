@@ -137,3 +137,37 @@ def test_samples_of_sizes_are_tried_once(monkeypatch: pytest.MonkeyPatch) -> Non
     del tried[:]
     absint.analyze(proto)
     assert len(tried) == first
+
+
+CROPPED = """<ir_version: 8, opset_import: ["" : 17]>
+cropped (float[B, 4, H, W] x, float[1, 96, 96, 8] table, float[8, 4, 2, 2] w) => (float[] y) <
+    int64[1] one = {1}, int64[1] two = {2}, int64[1] three = {3}, int64[1] most = {96},
+    int64[3] rows = {1, -1, 8}, int64[3] columns = {0, 8, -1}
+> {
+    patches = Conv <kernel_shape = [2, 2], strides = [2, 2]> (x, w)
+    shape = Shape (x)
+    high = Gather (shape, two)
+    wide = Gather (shape, three)
+    h = Div (high, two)
+    w2 = Div (wide, two)
+    above = Sub (most, h)
+    before = Sub (most, w2)
+    top = Div (above, two)
+    left = Div (before, two)
+    bottom = Add (top, h)
+    right = Add (left, w2)
+    band = Slice (table, top, bottom, one)
+    crop = Slice (band, left, right, two)
+    positions = Reshape (crop, rows)
+    flat = Reshape (patches, columns)
+    tokens = Transpose <perm = [0, 2, 1]> (flat)
+    y = Add (tokens, positions)
+}"""
+
+
+def test_a_cropped_table_of_positions_starts_no_solver() -> None:
+    """From a height of 196 on a negative start counts from the end: 196 by 2 is legal, with one position."""
+    result = absint.analyze(onnx.parser.parse_model(CROPPED))
+    choices = result.rounds.choices
+    assert {"H >= 196", "W >= 196"} <= {str(c) for c in choices}
+    assert not undecided.undecided(result)

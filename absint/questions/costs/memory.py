@@ -240,7 +240,7 @@ class Memory:
 
     @cached_property
     def _dominance(self) -> Dominance:
-        return Dominance(self._regions.facts.mapping, self._used)
+        return Dominance(self._regions.facts.mapping, self._used, self._schedule.base)
 
     @cached_property
     def _sums(self) -> dict[Relation, list[Sum]] | None:

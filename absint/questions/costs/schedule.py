@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
+from functools import cached_property
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from absint.analyses.liveness import START, Lifetime, is_parameter
@@ -50,6 +51,7 @@ class Schedule:
         self._varying = {gate for gate, region in regions.by_gate.items() if region.number in used}
         self._numbers = {r.number for r in regions.by_gate.values() if r.number is not None}
         self._guards: dict[int, Relation] = {}
+        self._numbered: dict[Monomial, bool] = {}
 
     @property
     def varies(self) -> bool:
@@ -146,14 +148,29 @@ class Schedule:
         always = dominance.undominated(groups.pop(TRUE))
         return {TRUE: always, **{guard: dominance.undominated(group, always) for guard, group in groups.items()}}
 
+    @cached_property
+    def base(self) -> Mapping[Monomial, int]:
+        """What all sums share: of each term the least coefficient."""
+        terms: dict[Monomial, int] = {}
+        for value in self.born.get(START, ()):
+            _count(terms, _size(value), 1)
+        least = dict(terms)
+        for number in range(START, len(self._nodes)):
+            born = self.born.get(number, ()) if number != START else ()
+            for value, sign in (*((value, 1) for value in born), *((value, -1) for value in self.dead.get(number, ()))):
+                _count(terms, _size(value), sign)
+                for mono, _ in _size(value).terms:
+                    least[mono] = min(least.get(mono, 0), terms.get(mono, 0))
+        return {mono: coef for mono, coef in least.items() if coef}
+
     def _candidates(self, dominance: Dominance) -> Iterator[tuple[Region, Sum]]:
         """Every different sum of each body."""
         seen: set[tuple[int, frozenset[tuple[Monomial, int]]]] = set()
-        terms: dict[Monomial, int] = {}
+        terms = {mono: -coef for mono, coef in self.base.items()}
         steps = set(self.steps)
         for number in range(START, len(self._nodes)):
             for value in self.born.get(number, ()):
-                _count(terms, value, 1)
+                _count(terms, _size(value), 1)
             if number in steps:
                 place = self._place(number)
                 key = place.gate, frozenset(terms.items())
@@ -161,7 +178,7 @@ class Schedule:
                     seen.add(key)
                     yield place, dominance.sum(dict(terms), number)
             for value in self.dead.get(number, ()):
-                _count(terms, value, -1)
+                _count(terms, _size(value), -1)
 
     def _is_handed_over(self, number: int) -> bool:
         """The node is a join or exit whose outputs were live already in the last step of each body that may run."""
@@ -215,8 +232,7 @@ class Schedule:
         """The sums of those trips that may be the largest; None if unknown."""
         if self._runs_in_some_trips(place):
             return None
-        atoms = {atom for mono in candidate.terms for atom in mono}
-        if not any(self._numbers & expr_of(atom).symbols for atom in atoms):
+        if not self._numbers or not any(map(self._is_numbered, (*candidate.base, *candidate.terms))):
             return [candidate]
         found = [candidate.expr]
         region: Region | None = place
@@ -227,9 +243,23 @@ class Schedule:
                     return None
                 found = [term for several in ends for term in several or ()]
             region = region.parent
-        if not all(isinstance(term, Expr) for term in found):
-            return None
-        return [dominance.sum(dict(term.terms), candidate.step) for term in found if isinstance(term, Expr)]
+        less = {mono: -coef for mono, coef in self.base.items()}
+        ends_of_all: list[Sum] = []
+        for term in found:
+            if not isinstance(term, Expr):
+                return None
+            terms = dict(less)
+            _count(terms, term, 1)
+            ends_of_all.append(dominance.sum(terms, candidate.step))
+        return ends_of_all
+
+    def _is_numbered(self, mono: Monomial) -> bool:
+        """It has the iteration number of a loop."""
+        found = self._numbered.get(mono)
+        if found is None:
+            found = any(self._numbers & expr_of(atom).symbols for atom in mono)
+            self._numbered[mono] = found
+        return found
 
 
 def _size(value: Lifetime) -> Expr:
@@ -238,9 +268,9 @@ def _size(value: Lifetime) -> Expr:
     return value.size
 
 
-def _count(terms: dict[Monomial, int], value: Lifetime, sign: int) -> None:
-    """Add the value's size to a sum, or subtract it."""
-    for mono, coef in _size(value).terms:
+def _count(terms: dict[Monomial, int], size: Expr, sign: int) -> None:
+    """Add the size to a sum, or subtract it."""
+    for mono, coef in size.terms:
         after = terms.get(mono, 0) + sign * coef
         if after:
             terms[mono] = after

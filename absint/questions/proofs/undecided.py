@@ -17,6 +17,7 @@ from absint.lattices.terms.expr import NATURAL, Dim, Symbol
 from absint.lattices.terms.interval import Interval
 from absint.lattices.terms.kept import Kept
 from absint.lattices.terms.kinds import SymbolKind
+from absint.solver.candidates import numbers_near
 
 if TYPE_CHECKING:
     from absint.solution.analysed import Analysed
@@ -39,7 +40,7 @@ _ROOMY: Final = (8, 1)
 _MAX_NAMES: Final = 8
 
 _VALUES: Final = (0, 1, 2, 3, 4, 5, 7, 8, 9, 15, 16, 17, 31, 32, 33, 63, 64, 65, 100, 128, 500, 1000)
-"""Values tried for each symbol of the condition."""
+"""Values tried for each symbol of the condition, with those around the numbers in it."""
 
 
 _one_sided: Final[Kept[tuple[object, ...], frozenset[Relation]]] = Kept(1 << 14)
@@ -86,7 +87,8 @@ class _Legal(NamedTuple):
         seen: set[Truth] = set()
         tries = {YES: _MAX_TRIES, NO: _MAX_TRIES}
         premises = list(self.premises)
-        for binding in self._samples(sorted(condition.free_symbols)):
+        values = sorted({*_VALUES, *numbers_near([condition])})
+        for binding in self._samples(sorted(condition.free_symbols), values):
             truth = condition.at(binding)
             if truth is UNKNOWN or truth in seen or not tries[truth]:
                 continue
@@ -101,14 +103,14 @@ class _Legal(NamedTuple):
                 return True
         return False
 
-    def _samples(self, varied: Sequence[str]) -> Iterator[Mapping[str, int]]:
+    def _samples(self, varied: Sequence[str], values: Sequence[int]) -> Iterator[Mapping[str, int]]:
         """Sizes that are equal but for one that may be larger, each with others where one of the varied is changed."""
         bounds = dict(self.bounds)
         for base in _EQUAL:
             equal = {name: _within(base, both) for name, both in self.bounds}
             larger = ({**equal, name: _within(4 * base, both)} for name, both in self.bounds)
             for sizes in (equal, *(larger if base in _ROOMY and len(self.bounds) <= _MAX_NAMES else ())):
-                others = ({**sizes, name: v} for name in varied for v in _VALUES if v in bounds[name])
+                others = ({**sizes, name: v} for name in varied for v in values if v in bounds[name])
                 for binding in (sizes, *others):
                     if self._solve(binding):
                         yield binding
