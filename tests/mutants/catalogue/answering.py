@@ -25,7 +25,7 @@ MUTANTS: Final[tuple[Mutant, ...]] = (
         "unneeded-nodes-demand-nothing",
         "sizes at which an unneeded node fails are legal",
         "absint.solution.constraints",
-        "for node in range(len(self._nodes)):",
+        "for node in range(len(operations)):",
         "for node in (n for n, needed in enumerate(self._needed) if needed):",
         f"str(graph({UNNEEDED}).contract())",
         EVERY_NODE,
