@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING, Final, cast
 from absint.lattices.deadline import DeadlineError, within
 from absint.lattices.limits import Limits
 from absint.lattices.logic.facts import Facts
-from absint.lattices.logic.relation import FALSE, Comparison, Relation
+from absint.lattices.logic.relation import FALSE, TRUE, Comparison, Relation
+from absint.lattices.logic.truth import NO
 from absint.lattices.terms.expr import MAX_DIM, Dim, Expr, Symbol, const, expr_of, mul, sub
 from absint.lattices.terms.interval import Interval
 from absint.lattices.terms.normal import sole_atom
@@ -48,12 +49,17 @@ def _contract(analysed: Analysed, limits: Limits) -> Contract:
     shown = base.renamed(all_names(analysed))
     with within(checked(limits).seconds):
         found = _of_base(analysed, shown, limits)
-        if not found.possible_failures or analysed.last is analysed.base:
-            return found
-        try:
-            return _refined(analysed, base, found, limits)
-        except DeadlineError:
-            return found
+        if found.possible_failures and analysed.last is not analysed.base:
+            with suppress(DeadlineError):
+                found = _refined(analysed, base, found, limits)
+        return _at_legal_sizes(found)
+
+
+def _at_legal_sizes(found: Contract) -> Contract:
+    """The contract without nodes that may fail where no size is legal."""
+    facts = Facts(clause.relation for clause in found.clauses)
+    kept = tuple(f for f in found.possible_failures if f.guard is TRUE or facts.decide(f.guard) is not NO)
+    return replace(found, possible_failures=kept)
 
 
 def _of_base(analysed: Analysed, shown: ConstraintSet, limits: Limits) -> Contract:
