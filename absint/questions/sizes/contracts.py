@@ -49,10 +49,11 @@ def _contract(analysed: Analysed, limits: Limits) -> Contract:
     shown = base.renamed(all_names(analysed))
     with within(checked(limits).seconds):
         found = _of_base(analysed, shown, limits)
-        if found.possible_failures and analysed.last is not analysed.base:
-            with suppress(DeadlineError):
+        with suppress(DeadlineError):
+            if found.possible_failures and analysed.last is not analysed.base:
                 found = _refined(analysed, base, found, limits)
-        return _at_legal_sizes(found)
+            found = _at_legal_sizes(found)
+        return found
 
 
 def _at_legal_sizes(found: Contract) -> Contract:

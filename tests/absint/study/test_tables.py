@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 
 from absint.errors import UsageError
+from absint.lattices.text.sheets import rendered
 from absint.research.study import Record, Row, Study
 from absint.research.study.plots import FORMS, claims, dims, write_plots
 from absint.research.study.tables import Cause, causes, causes_csv, pairs_csv, rows, to_csv, to_json
@@ -88,7 +89,7 @@ def test_text(capsys: pytest.CaptureFixture[str]) -> None:
     )
     assert header.split() == columns.split()
     assert lines[1].split() == ["onnx", "4", "12", "9", "10", "5", "2", "1", "1", "3", "2", "6", "0.8", "10.0"]
-    assert [line.text for line in notes(Study(RECORDS, reused=2, damaged=1))] == [
+    assert [line.text for line in rendered(notes(Study(RECORDS, reused=2, damaged=1)))] == [
         "2 of 5 results are of an earlier run",
         "1 damaged line of the file of results was ignored",
         "onnx is wrong on a.onnx: y[0] == N is false at N=1",
