@@ -46,6 +46,7 @@ GROUPS: Final[Mapping[str, Mapping[str, str]]] = {
         "profile": "Write proved ranges of sizes for engine builders.",
         "annotate": "Write a copy of MODEL with the inferred types in it.",
         "report": "Write an HTML page to look at MODEL.",
+        "site": "Write a page that analyses models in the browser.",
         "diff": "Compare model A with model B, which is to take its place.",
         "lint": "Check models and folders of models, for CI and pre-commit.",
         "prove": "Prove or refute relations between sizes of MODEL.",

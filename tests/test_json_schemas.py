@@ -239,5 +239,5 @@ def test_schemas_by_name(capsys: pytest.CaptureFixture[str]) -> None:
     assert capsys.readouterr().out.split() == names()
     assert run(["schema", "analyse"]) == 2
     assert capsys.readouterr().err == "absint: error: no document is called 'analyse'; did you mean 'analyze'?\n"
-    others = {"equal": "classes", "schema": None, "annotate": None, "report": None}
+    others = {"equal": "classes", "schema": None, "annotate": None, "report": None, "site": None}
     assert {others.get(name, name) for name in COMMANDS} - {None} <= set(names())

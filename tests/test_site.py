@@ -6,11 +6,6 @@ import importlib.util
 import os
 import subprocess
 import sys
-import threading
-from collections.abc import Iterator
-from contextlib import contextmanager
-from functools import partial
-from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from types import ModuleType
 from typing import Literal
@@ -25,7 +20,7 @@ import absint.solver.export
 import absint.testing
 from absint import cli
 from absint.cli import COMMANDS, GROUPS
-from tests.absint.page.browser import started
+from tests.absint.page.browser import served, started
 from tests.conftest import CHROMIUM
 
 ROOT = Path(__file__).parents[1]
@@ -67,21 +62,6 @@ def hooks() -> ModuleType:
     module = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(module)
     return module
-
-
-@contextmanager
-def served(folder: Path) -> Iterator[str]:
-    """The address of a server on this machine."""
-
-    class Quiet(SimpleHTTPRequestHandler):
-        def log_message(self, format: str, *args: object) -> None:
-            pass
-
-    server = ThreadingHTTPServer(("127.0.0.1", 0), partial(Quiet, directory=str(folder)))
-    threading.Thread(target=server.serve_forever, daemon=True).start()
-    yield f"http://127.0.0.1:{server.server_port}"
-    server.shutdown()
-    server.server_close()
 
 
 def test_every_public_name_is_in_the_reference(site: Path) -> None:

@@ -74,7 +74,7 @@ def write_bytes(content: bytes, target: str | os.PathLike[str]) -> None:
     _write(lambda file, _: file.write(content), target)
 
 
-def write_files(folder: str | os.PathLike[str], texts: Mapping[str, str]) -> int:
+def write_files(folder: str | os.PathLike[str], contents: Mapping[str, str | bytes]) -> int:
     """Write files to a folder, each by its path in it, and the last one last; the number of bytes.
 
     All are written to a new folder first, so that a folder with older files keeps these if there is no room for all.
@@ -83,7 +83,9 @@ def write_files(folder: str | os.PathLike[str], texts: Mapping[str, str]) -> int
     root = Path(os.path.realpath(folder))
     is_new = not root.exists()
     stage = root.with_name(f".{root.name[:200]}.{os.getpid()}.tmp") if is_new else root / f".{os.getpid()}.tmp"
-    content = {name: text.encode("utf-8", "backslashreplace") for name, text in texts.items()}
+    content = {
+        name: one.encode("utf-8", "backslashreplace") if isinstance(one, str) else one for name, one in contents.items()
+    }
     with _refusing(folder):
         stage.mkdir(parents=True)
     try:

@@ -26,7 +26,7 @@ def written(content: object) -> str:
 def framed(title: str, body: str, data: Json = None) -> str:
     """The file; with `data` it has the scripts that show them."""
     style = _asset("page.css")
-    script = "\n".join(map(_asset, _SCRIPTS)) if data is not None else ""
+    script = _script() if data is not None else ""
     allowed = f"script-src '{_hash(script)}'; " if script else ""
     policy = (
         f"default-src 'none'; {allowed}style-src '{_hash(style)}'; img-src data:; base-uri 'none'; form-action 'none'"
@@ -52,6 +52,15 @@ def framed(title: str, body: str, data: Json = None) -> str:
 {scripts}</body>
 </html>
 """
+
+
+def hashes() -> tuple[str, str]:
+    """What a policy says of the script of a page and of its style, to allow them in a frame."""
+    return _hash(_script()), _hash(_asset("page.css"))
+
+
+def _script() -> str:
+    return "\n".join(map(_asset, _SCRIPTS))
 
 
 @cache

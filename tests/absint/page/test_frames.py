@@ -51,6 +51,8 @@ def test_the_view_of_a_notebook_works_in_its_frame(browser: Browser, tmp_path: P
         frame.locator("#number-1").fill("5")
         expect(frame.locator("tr:has-text('logits') [data-shape]")).to_have_text("[64, 5, 64]")
         expect(frame.locator("#drawing .box").first).to_be_visible()
+        frame.get_by_role("link", name="all values").click()
+        expect(frame.locator("#values h2")).to_be_in_viewport()
         frame.locator("#number-0").fill("-1")
         inside = page.frames[1]
         reached = inside.evaluate("() => { try { return parent.document.body.id } catch (e) { return 'apart' } }")

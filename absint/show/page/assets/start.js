@@ -34,9 +34,19 @@ function listenToTheme() {
   });
 }
 
+function listenToSections() {
+  // A frame without an address of its own would go to that of the page around it.
+  if (parent === window) return;
+  for (const one of document.querySelectorAll("header nav a")) one.addEventListener("click", (event) => {
+    event.preventDefault();
+    document.querySelector(one.getAttribute("href")).scrollIntoView();
+  });
+}
+
 function start() {
   document.documentElement.classList.add("with-script");
   listenToTheme();
+  listenToSections();
   document.getElementById("shows").addEventListener("change", (event) => {
     state.shows = event.target.value;
     relabel();

@@ -1,0 +1,70 @@
+"""What the page of `absint site` shows: the texts of the commands, computed in the browser."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import replace
+from typing import Final
+
+from absint.api import analyze
+from absint.errors import AbsintError
+from absint.lattices.text.escapes import Json, json_text, plain
+from absint.lattices.text.sheets import written
+from absint.model.load import load
+from absint.result import Result
+from absint.show import contracts, costs, text
+from absint.show.page.page import page
+
+_TOP: Final = 10
+"""Heaviest nodes that are listed, as `absint cost` lists them."""
+_START: Final = 1
+"""The size to begin with of a symbol that no cost depends on."""
+
+
+class Answers:
+    """The answers about one model. Each is an object of JSON as text, whose only key is `error` if there is none."""
+
+    _result: Result
+
+    def opened(self, path: str) -> str:
+        """Analyse the file: `report` and `contract` as text, and `symbols` with a size to begin with."""
+
+        def answer() -> Mapping[str, Json]:
+            result = self._result = analyze(load(path))
+            starts = result.cost().default_sizes
+            return {
+                "report": text.table(result),
+                "contract": written(contracts.report(result, result.contract(), everything=True)),
+                "symbols": [{"name": name, "size": starts.get(name, _START)} for name in result.symbols],
+            }
+
+        return _answered(answer)
+
+    def report(self) -> str:
+        """The `page` of `absint report`."""
+        return _answered(lambda: {"page": page(self._result)})
+
+    def at(self, sizes: Mapping[str, int]) -> str:
+        """The `outcome` at these sizes, the `check`, and the `cost` if they are not illegal, as text."""
+
+        def answer() -> Mapping[str, Json]:
+            found = self._result.check(sizes)
+            if not found.ok:
+                found = replace(found, nearest=self._result.nearest(sizes))
+            check = written([text.check_sheet(self._result, found)])
+            return {"outcome": found.outcome.value, "check": check, "cost": self._cost(sizes) if found.ok else ""}
+
+        return _answered(answer)
+
+    def _cost(self, sizes: Mapping[str, int]) -> str:
+        result = analyze(self._result.loaded, bind=sizes)
+        return written([costs.report(result, result.cost(), result.memory(), _TOP, "flops")]) if result.can_run else ""
+
+
+def _answered(ask: Callable[[], Mapping[str, Json]]) -> str:
+    try:
+        return json_text(ask())
+    except AbsintError as error:
+        return json_text({"error": plain(" ".join(str(error).split()))})
+    except MemoryError:
+        return json_text({"error": "out of memory"})
