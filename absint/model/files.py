@@ -13,7 +13,6 @@ from typing import IO, Final
 from absint.errors import ModelError
 from absint.lattices.records import NamedTuple
 from absint.model.opening import opened_file, reason_of
-from absint.model.wire.fields import Data
 from absint.model.wire.splicing import Piece, Span
 
 _SMALL: Final = 1 << 16
@@ -63,7 +62,7 @@ def has_changed(path: str) -> ModelError:
 class Opened(NamedTuple):
     """The bytes of a model: a file mapped into memory, or bytes."""
 
-    data: Data
+    data: bytes | mmap
     number: int | None = None
     """The descriptor of the file."""
 

@@ -17,6 +17,7 @@ from absint.model.protos import DECLARING, declared_types, domain_of
 from absint.model.walk import holders
 from absint.model.wire.fields import Data, MalformedError
 from absint.model.wire.read_graphs import read_model
+from absint.model.wire.sliced import Sliced
 
 if TYPE_CHECKING:
     import onnx
@@ -27,7 +28,8 @@ if TYPE_CHECKING:
 ModelLike: TypeAlias = Union[str, "os.PathLike[str]", bytes, "onnx.ModelProto", "onnx_ir.Model"]
 
 MAX_IN_MEMORY: Final = 1 << 24
-"""Bytes up to which a file is read as a whole; a larger one is mapped into memory while its messages are read."""
+"""Bytes up to which a file is read as a whole; a larger one is mapped into memory, or read in
+slices, while its messages are read."""
 
 
 class Loaded:
@@ -179,7 +181,7 @@ def _load_file(path: str) -> Loaded:
             if file.size <= MAX_IN_MEMORY:
                 content = read_opened(number, file.size)
                 return _checked(Loaded(_read(content, path), path, folder, file, content))
-            with mmap(number, 0, access=ACCESS_READ) as data:
+            with _mapped(number, file.size) as data:
                 return _checked(Loaded(_read(data, path), path, folder, file))
     except ModelError:
         raise
@@ -190,7 +192,19 @@ def _load_file(path: str) -> Loaded:
         raise ModelError(f"{path} {reason}") from None
 
 
-def _read(data: bytes | mmap, origin: str) -> ModelMessage:
+@contextmanager
+def _mapped(number: int, size: int) -> Iterator[mmap | Sliced]:
+    """A file, read in slices on a system that does not map it."""
+    try:
+        data = mmap(number, 0, access=ACCESS_READ)
+    except OSError:
+        yield Sliced(number, size)
+        return
+    with data:
+        yield data
+
+
+def _read(data: bytes | mmap | Sliced, origin: str) -> ModelMessage:
     if not len(data):
         raise ModelError(f"{origin}: empty, not an ONNX model")
     try:

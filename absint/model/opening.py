@@ -15,6 +15,7 @@ from mmap import mmap
 from typing import Final
 
 from absint.lattices.text.nearest import bounded, nearest
+from absint.model.wire.sliced import Sliced
 
 MAX_FILE: Final = (1 << 31) - 1
 """Bytes of the largest message: protobuf reads no more."""
@@ -50,7 +51,7 @@ _POINTER: Final = (b"version https://git-lfs.github.com/spec/", b"version https:
 _LONGEST_POINTER: Final = 1024
 
 
-def is_pointer(data: bytes | mmap) -> bool:
+def is_pointer(data: bytes | mmap | Sliced) -> bool:
     """The content of a file is what Git LFS has in place of a large one."""
     return len(data) < _LONGEST_POINTER and data[: len(max(_POINTER, key=len))].startswith(_POINTER)
 

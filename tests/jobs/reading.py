@@ -1,9 +1,10 @@
 """The reader of files against protobuf: `python -m tests.jobs.reading [--files 100000] [--seed 0] [--first 0]`.
 
 Each file is a real or a random model in an unusual encoding, and half of them are damaged: lengths that lead elsewhere,
-truncated, bits flipped. It is read from bytes, and again, when parts of it are known, from a mapped file: what is
-refused, and every field that absint reads, must be as protobuf has it. A copy with changed declarations, made of spans
-of the file, must be what protobuf makes of the same changes. Prints each difference; exit code 1 if there is one.
+truncated, bits flipped. It is read from bytes, and again, when parts of it are known, from a mapped file and in slices:
+what is refused, and every field that absint reads, must be as protobuf has it. A copy with changed declarations, made
+of spans of the file, must be what protobuf makes of the same changes. Prints each difference; exit code 1 if there is
+one.
 """
 
 from __future__ import annotations
@@ -14,6 +15,7 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from mmap import mmap
 from random import Random
+from tempfile import TemporaryFile
 from typing import Final, NamedTuple
 
 import onnx
@@ -22,6 +24,8 @@ from absint import purge
 from absint.model import outlines
 from absint.model.differences import differences as changes_of
 from absint.model.wire.fields import delimited
+from absint.model.wire.graphs import Model
+from absint.model.wire.sliced import Sliced
 from absint.model.wire.splicing import Span, spliced
 from tests.absint.wire.comparing import differences, parsed, read
 from tests.absint.wire.encodings import scrambled
@@ -71,8 +75,8 @@ def _deep(random: Random) -> Iterator[bytes]:
 def check(content: bytes, random: Random) -> Iterator[str]:
     """What the reader does otherwise than protobuf."""
     proto = parsed(content)
-    for data in (content, _mapped(content)):
-        found = read(data)
+    for data in (content, _mapped(content), None):
+        found = read(data) if data is not None else _read_sliced(content)
         if (found is None) != (proto is None):
             yield "refused, and protobuf reads it" if found is None else "read, and protobuf refuses it"
             return
@@ -89,6 +93,14 @@ def _mapped(content: bytes) -> bytes | mmap:
     data = mmap(-1, len(content))
     data.write(content)
     return data
+
+
+def _read_sliced(content: bytes) -> Model | None:
+    """What is read from the same bytes as a file that cannot be mapped."""
+    with TemporaryFile() as file:
+        file.write(content)
+        file.flush()
+        return read(Sliced(file.fileno(), len(content)))
 
 
 def _copies(content: bytes, proto: onnx.ModelProto, random: Random) -> Iterator[str]:

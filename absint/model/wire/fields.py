@@ -9,10 +9,10 @@ The interface, for readers and for copiers:
     delimited(number, content)      the bytes of a field of a message: a text, bytes, an inner message
     MalformedError                  the data are no message: what is wrong, and at which byte
 
-`data` is anything that gives the integer of a byte when indexed: bytes, a memoryview of bytes, an `mmap`. Places count
-from its beginning. `data[field.tag : field.end]` is a whole field and `data[field.start : field.end]` its value; what
-the value of a delimited field means (a text, a message, packed numbers) is for its reader to say, and
-`fields(data, field.start, field.end)` goes into a message.
+`data` is anything that gives the integer of a byte when indexed: bytes, a memoryview of bytes, an `mmap`, a `Sliced`
+file. Places count from its beginning. `data[field.tag : field.end]` is a whole field and
+`data[field.start : field.end]` its value; what the value of a delimited field means (a text, a message, packed numbers)
+is for its reader to say, and `fields(data, field.start, field.end)` goes into a message.
 
 The rules are those of Google's parsers: a tag and a length have at most 5 bytes, any other number at most 10, of which
 64 bits count; a group ends with its own number. Only the limit of 2 GB is not kept: a field may be longer.
@@ -27,8 +27,9 @@ from mmap import mmap
 from typing import Final, TypeAlias
 
 from absint.lattices.records import NamedTuple
+from absint.model.wire.sliced import Sliced
 
-Data: TypeAlias = bytes | memoryview | mmap
+Data: TypeAlias = bytes | memoryview | mmap | Sliced
 
 VARINT: Final = 0
 FIXED64: Final = 1

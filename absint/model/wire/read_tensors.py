@@ -28,6 +28,7 @@ from absint.model.wire.scalars import (
     signed32,
     text,
 )  # fmt: skip
+from absint.model.wire.sliced import Sliced
 from absint.model.wire.tensors import EXTERNAL, NO_TENSOR, Entry, Rest, SparseTensor, Tensor
 from absint.model.wire.unread import check, is_entry
 
@@ -82,7 +83,7 @@ _HEADS: Final[Kept[bytes, _Head]] = Kept(MAX_KEPT)
 
 def read_tensor(data: Content, parts: Parts, depth: int) -> Tensor:
     """A tensor without what is large in it."""
-    if len(parts) == 1 and depth < MAX_DEPTH:
+    if len(parts) == 1 and depth < MAX_DEPTH and not isinstance(data, Sliced):
         start, end = parts[0]
         head = _HEAD.match(data, start, end)
         if head is not None:

@@ -22,11 +22,13 @@ from absint.model.wire.fields import (
     Field,
     MalformedError,
     field_at,
+    fields,
     varint,
 )  # fmt: skip
+from absint.model.wire.sliced import Sliced
 
-Content: TypeAlias = bytes | mmap
-"""A file, in memory or mapped into it: its slices are bytes."""
+Content: TypeAlias = bytes | mmap | Sliced
+"""A file, in memory, mapped into it or read in slices: its slices are bytes."""
 
 Parts: TypeAlias = Sequence[tuple[int, int]]
 """The places of a message: several if its field occurs several times, since a parser merges these."""
@@ -68,6 +70,10 @@ def each(data: Content, parts: Parts, depth: int, runs: Runs = _NO_RUNS) -> Iter
     """The fields of a message, `depth` messages below the outermost one."""
     if depth > MAX_DEPTH:
         raise MalformedError(parts[0][0], f"more than {MAX_DEPTH} messages and groups inside each other")
+    if isinstance(data, Sliced):  # where a pattern finds no bytes, each field of a run comes alone
+        for at, end in parts:
+            yield from fields(data, at, end, depth)
+        return
     for at, end in parts:
         while at < end:
             tag = data[at]
@@ -161,5 +167,5 @@ def check_packed(data: Content, field: Field, size: int) -> None:
             raise MalformedError(field.start, f"{length:,} bytes are no numbers of {size} bytes each")
     elif length and data[field.end - 1] > 127:
         raise MalformedError(field.start, "the last number is truncated")
-    elif length <= _LOOKED_AT and _WELL_FORMED.match(data, field.start, field.end) is None:
+    elif length <= _LOOKED_AT and _WELL_FORMED.match(data[field.start : field.end]) is None:
         raise MalformedError(field.start, "a number has over 10 bytes")

@@ -15,6 +15,7 @@ from playwright.sync_api import Page, expect
 import absint
 from absint.cli import run
 from absint.lattices.text.sheets import written
+from absint.model.load import MAX_IN_MEMORY
 from absint.show import contracts, costs, text
 from absint.show.site.files import PYODIDE as VERSION
 from tests.absint.page.browser import served, started
@@ -26,6 +27,19 @@ in_a_browser = pytest.mark.skipif(CHROMIUM is None, reason="no Chromium is insta
 
 LOADED = 120_000
 """Milliseconds to load Pyodide and analyse a model on a busy machine."""
+
+
+def large() -> onnx.ModelProto:
+    """A model that is not read as a whole."""
+    weights = onnx.TensorProto(name="w", data_type=1, dims=[4, MAX_IN_MEMORY >> 4], raw_data=bytes(MAX_IN_MEMORY))
+    model = onnx.parser.parse_model(
+        '<ir_version: 9, opset_import: ["": 18]> g (float[N, 4] x) => (float[] y) { y = MatMul (x, w) }'
+    )
+    model.graph.initializer.append(weights)
+    return model
+
+
+BUILT = {"built.onnx": needs_a_multiple, "large.onnx": large}
 
 
 @pytest.fixture(scope="module")
@@ -63,12 +77,12 @@ def set_sizes(page: Page, sizes: dict[str, int]) -> None:
 
 
 @in_a_browser
-@pytest.mark.parametrize("name", [DECODER.name, DETECTOR.name, "built.onnx"])
+@pytest.mark.parametrize("name", [DECODER.name, DETECTOR.name, "built.onnx", "large.onnx"])
 def test_answers_are_those_of_absint(page: Page, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str) -> None:
     monkeypatch.chdir(tmp_path)
     path = Path(name)
-    if name == "built.onnx":
-        onnx.save(needs_a_multiple(), path)
+    if name in BUILT:
+        onnx.save(BUILT[name](), path)
     else:
         path.write_bytes(DECODER.with_name(name).read_bytes())
     result = absint.analyze(name)

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import errno
+import os
 from pathlib import Path
-from typing import Any
+from typing import Any, NoReturn
 
 import onnx
 import pytest
@@ -113,14 +115,18 @@ def test_weights_are_stepped_over(place: str) -> None:
     assert Counted.taken < 30_000
 
 
+@pytest.mark.parametrize("can_map", [True, False], ids=["mapped", "sliced"])
 @pytest.mark.parametrize("place", PLACES)
-def test_a_file_that_is_mapped_into_memory_gives_the_same_answers(
-    place: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+def test_a_large_file_gives_the_same_answers(
+    place: str, can_map: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    """Mapped into memory, or read in slices on a system that maps no file."""
     path = tmp_path / "m.onnx"
     path.write_bytes(PLACES[place]())
     whole = absint.analyze(path)
     monkeypatch.setattr(load, "MAX_IN_MEMORY", 0)
+    if not can_map:
+        monkeypatch.setattr(load, "mmap", refused)
     mapped = absint.analyze(path)
     path.rename(tmp_path / "moved.onnx")  # nothing is read later
     assert mapped.diagnostics == whole.diagnostics
@@ -129,6 +135,42 @@ def test_a_file_that_is_mapped_into_memory_gives_the_same_answers(
     with pytest.raises(absint.ModelError, match=r"m\.onnx does not exist$"):
         _ = mapped.model
     assert whole.model.graph.output[0].name == "y"
+
+
+def refused(*_: object, **__: object) -> NoReturn:
+    raise OSError(errno.ENODEV, os.strerror(errno.ENODEV))
+
+
+@pytest.mark.parametrize("place", PLACES.keys() - {"in a field each"})
+def test_weights_are_not_read_in_slices(place: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    path = tmp_path / "m.onnx"
+    path.write_bytes(PLACES[place]())
+    lengths = []
+    read = os.read
+
+    def counted(number: int, length: int) -> bytes:
+        lengths.append(length)
+        return read(number, length)
+
+    monkeypatch.setattr(load, "MAX_IN_MEMORY", 0)
+    monkeypatch.setattr(load, "mmap", refused)
+    monkeypatch.setattr(os, "read", counted)
+    absint.analyze(path)
+    assert 0 < sum(lengths) < 100_000 < path.stat().st_size
+
+
+def test_a_file_that_becomes_shorter_while_it_is_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    path = tmp_path / "m.onnx"
+    path.write_bytes(with_initialiser(raw()))
+
+    def cut(*_: object, **__: object) -> NoReturn:
+        path.write_bytes(b"")
+        refused()
+
+    monkeypatch.setattr(load, "MAX_IN_MEMORY", 0)
+    monkeypatch.setattr(load, "mmap", cut)
+    with pytest.raises(absint.ModelError, match=r"m\.onnx cannot be read: it became shorter while it was read$"):
+        absint.analyze(path)
 
 
 def test_a_model_of_over_2_gb_is_analysed_and_is_no_message(tmp_path: Path) -> None:
