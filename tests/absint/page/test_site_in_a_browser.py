@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import shutil
 import zipfile
 from collections.abc import Iterator
@@ -21,6 +22,7 @@ from absint.show.site.files import PYODIDE as VERSION
 from tests.absint.page.browser import served, started
 from tests.absint.page.models import DECODER, DETECTOR, needs_a_multiple
 from tests.conftest import CHROMIUM, PYODIDE
+from tests.real_models import ROOT
 
 pytestmark = pytest.mark.skipif(PYODIDE is None, reason="Pyodide is not installed")
 in_a_browser = pytest.mark.skipif(CHROMIUM is None, reason="no Chromium is installed")
@@ -135,6 +137,54 @@ def test_sizes_that_fail_and_files_that_are_no_model(
     expect(page.locator("#cost")).to_be_empty()
     set_sizes(page, {"N": -1})
     expect(page.locator("#check")).to_have_text("each size is a whole number from 0")
+
+
+def test_the_version_of_pyodide_is_the_same_everywhere() -> None:
+    for name in (".ci/run", "docs/light.md"):
+        assert set(re.findall(r"pyodide@([\d.]+)", (ROOT / name).read_text("utf-8"))) == {VERSION}
+
+
+@in_a_browser
+def test_another_file_ends_the_analysis_of_the_first(page: Page) -> None:
+    choose(page, DECODER)
+    drop(page, DETECTOR)
+    expect(page.locator("#state")).to_have_text("", timeout=LOADED)
+    expect(page.locator("#report")).to_contain_text("tiny_detector.onnx: ")
+    expect(page.locator("iframe")).to_have_count(1)
+
+
+@in_a_browser
+def test_the_worker_reaches_no_other_server(page: Page, folder: Path) -> None:
+    """The policy of the page holds in the worker."""
+    browser = page.context.browser
+    assert browser is not None
+    with served(folder) as address, served(folder) as other:
+        fresh = browser.new_page()
+        fresh.goto(address)
+        reached = fresh.evaluate(
+            """async (address) => {
+                const source = `import ${JSON.stringify(new URL("worker.js", document.baseURI).href)};
+                    fetch(${JSON.stringify(address)}, { mode: "no-cors" })
+                        .then(() => postMessage("reached"), () => postMessage("refused"));`;
+                const blob = new Blob([source], { type: "text/javascript" });
+                const worker = new Worker(URL.createObjectURL(blob), { type: "module" });
+                return new Promise((done) => { worker.onmessage = ({ data }) => data.kind || done(data); });
+            }""",
+            other,
+        )
+        fresh.close()
+        assert reached == "refused"
+
+
+def drop(page: Page, path: Path) -> None:
+    page.evaluate(
+        """([name, bytes]) => {
+            const data = new DataTransfer();
+            data.items.add(new File([Uint8Array.from(bytes)], name));
+            dispatchEvent(new DragEvent("drop", { dataTransfer: data }));
+        }""",
+        [path.name, list(path.read_bytes())],
+    )
 
 
 def test_a_folder_is_written_whole_or_not_at_all(

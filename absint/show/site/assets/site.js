@@ -3,6 +3,8 @@ const $ = (name) => document.getElementById(name);
 let worker = null;
 let isBusy = false; // with a model; another one then gets a new worker
 let asked = 0;
+let wanted = null; // the last question, while the worker answers another one
+let isAsked = false;
 let frame = null;
 
 function begin() {
@@ -10,9 +12,9 @@ function begin() {
   const source = `import ${JSON.stringify(new URL("worker.js", document.baseURI).href)};`;
   const url = URL.createObjectURL(new Blob([source], { type: "text/javascript" }));
   worker?.terminate();
-  worker = new Worker(url, { type: "module" });
-  worker.onmessage = ({ data }) => told[data.kind](data);
-  worker.onerror = (event) => failed(event.message || "the worker did not start");
+  const own = worker = new Worker(url, { type: "module" });
+  own.onmessage = ({ data }) => own === worker && told[data.kind](data);
+  own.onerror = (event) => own === worker && failed(event.message || "the worker did not start");
 }
 
 function say(text, isError = false) {
@@ -51,6 +53,8 @@ const told = {
     $("explore").append(frame);
   },
   checked({ id, error, outcome, check, cost }) {
+    isAsked = false;
+    send();
     if (id !== asked) return; // other sizes by now
     $("check").textContent = error ?? check;
     $("check").className = error ? "illegal" : outcome;
@@ -78,6 +82,7 @@ function ask() {
   const id = ++asked;
   const numbers = [...$("sizes").querySelectorAll("input[type=number]")];
   clearTimeout(timer);
+  wanted = null;
   if (numbers.some((number) => !number.checkValidity() || !Number.isSafeInteger(number.valueAsNumber))) {
     $("check").textContent = "each size is a whole number from 0";
     $("check").className = "illegal";
@@ -85,13 +90,23 @@ function ask() {
     return;
   }
   const sizes = new Map(numbers.map((number) => [number.name, number.valueAsNumber]));
-  timer = setTimeout(() => worker?.postMessage({ sizes, id }), 120);
+  wanted = { sizes, id };
+  timer = setTimeout(send, 120);
+}
+
+function send() {
+  if (!worker || !wanted || isAsked) return;
+  isAsked = true;
+  worker.postMessage(wanted);
+  wanted = null;
 }
 
 function open(file) {
   if (!file) return;
   clearTimeout(timer);
   asked++;
+  wanted = null;
+  isAsked = false;
   $("answers").hidden = true;
   for (const name of ["report", "contract", "check", "cost", "sizes"]) $(name).replaceChildren();
   frame?.remove();

@@ -12,7 +12,8 @@ const python = (async () => {
   const archive = await fetch(`${here}absint.zip`);
   if (!archive.ok) throw new Error(`absint.zip: ${archive.status}`);
   loaded.unpackArchive(await archive.arrayBuffer(), "zip", { extractDir: "/absint" });
-  loaded.runPython(`import os, sys; sys.path.insert(0, "/absint"); import absint.show.site.answers`);
+  // Without the empty entry: the working folder has the file, which may be called onnx.py.
+  loaded.runPython(`import sys; sys.path[:] = ["/absint", *filter(None, sys.path)]; import absint.show.site.answers`);
   loaded.FS.mkdir(FOLDER);
   return loaded;
 })();
