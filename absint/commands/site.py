@@ -14,7 +14,7 @@ from absint.show.site.files import site as files_of_site
 
 @click.command(cls=Command, epilog=f"Pyodide {PYODIDE}: npm install --prefix {NPM} pyodide@{PYODIDE}")
 @click.option("-o", "--output", metavar="DIR", required=True, help="The folder to write; one that is there is renewed.")
-@click.option("--pyodide", metavar="FOLDER", help="The folder with Pyodide, if it is not where npm puts it.")
+@click.option("--pyodide", metavar="FOLDER", help="The folder with Pyodide, if it is elsewhere.")
 def site(output: str, pyodide: str | None) -> int:
     """Write a page that analyses models in the browser.
 
