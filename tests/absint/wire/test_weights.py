@@ -141,7 +141,7 @@ def refused(*_: object, **__: object) -> NoReturn:
     raise OSError(errno.ENODEV, os.strerror(errno.ENODEV))
 
 
-@pytest.mark.parametrize("place", PLACES.keys() - {"in a field each"})
+@pytest.mark.parametrize("place", [place for place in PLACES if place != "in a field each"])
 def test_weights_are_not_read_in_slices(place: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     path = tmp_path / "m.onnx"
     path.write_bytes(PLACES[place]())
