@@ -14,11 +14,11 @@ def is_installed(module: str) -> bool:
 
 
 def missing(module: str) -> str:
-    """What to say where it is needed and not installed."""
+    """The message if a module that is needed is not installed."""
     return f"{distribution(module)} is not installed: pip install {distribution(module)}"
 
 
 def distribution(module: str) -> str:
-    """What to install for a module; onnx brings protobuf's along."""
+    """The distribution that has a module; that of onnx installs protobuf too."""
     package = module.partition(".")[0]
     return {"google": "onnx", "z3": "z3-solver"}.get(package, package)

@@ -33,7 +33,7 @@ def {function}(op: Op) -> {returned}:
 
 
 def run({parameters}, **attributes: object) -> {arrays}:
-    """What a run computes, to compare the rule with. It raises an error where a run fails."""
+    """What the operator computes; raises an error where a run fails. The test compares the rule with it."""
     return {results}
 
 

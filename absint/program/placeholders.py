@@ -21,7 +21,7 @@ CODE: Final = "placeholder-names"
 
 
 class Placeholders:
-    """Those that the inputs of a model have for dims."""
+    """The placeholders among the declared dims of inputs."""
 
     def __init__(self) -> None:
         self._texts: dict[str, list[str]] = {}
