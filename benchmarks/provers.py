@@ -1,6 +1,6 @@
 """Exported queries, asked of several provers: which claims each proves, and in what time.
 
-    absint export-queries MODELS --out QUERIES
+    absint export-queries MODELS --output QUERIES
     python benchmarks/provers.py QUERIES [--python torch=PATH] [--python jax=PATH] [--seconds 10]
 
 A query whose status is unsat is a claim that holds, one whose status is sat is a claim that does not. `--python` names

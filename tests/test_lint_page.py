@@ -9,6 +9,7 @@ import onnx
 import pytest
 
 from absint.cli import run
+from absint.commands.command import FORMER
 from absint.commands.lint import lint
 from absint.jobs.linting.codes import RULES
 from absint.jobs.linting.settings import KEYS
@@ -31,7 +32,7 @@ def test_the_rules_are_up_to_date() -> None:
 def test_every_option_and_setting_is_on_the_page() -> None:
     text = PAGE.read_text("utf-8")
     table = text.partition("## Options and settings")[2].partition("Settings stand")[0]
-    options = {option for parameter in lint.params for option in parameter.opts if option.startswith("--")}
+    options = {name for option in lint.params for name in option.opts if name.startswith("--")} - FORMER
     named = set(re.findall(r"--[a-z][\w-]+", text))
     assert options == named - {"--absint-lint", "--fix", "--merge", "--outputs"}
     assert {key for key in KEYS if f"`{key}`" in table} == set(KEYS)

@@ -97,7 +97,9 @@ def settings_options(command: Command) -> Command:
         help="Take placeholders as ?, None and unk, where inputs declare them, for names: each is one size.",
     )
     @shared(
+        "--seconds",
         "--max-seconds",
+        "max_seconds",
         type=float,
         metavar="SECONDS",
         help="Stop the analysis after this time; nodes that it has not reached are unknown.",
@@ -170,7 +172,7 @@ def limit_options(seconds: float) -> Callable[[Command], Command]:
             metavar="SECONDS",
             default=seconds,
             show_default=True,
-            help="Time limit of one answer, all work included.",
+            help="Time limit of one answer, all work included; if it is given, of the analysis too.",
         )
         @rlimit_option
         @shared(
@@ -178,13 +180,17 @@ def limit_options(seconds: float) -> Callable[[Command], Command]:
             metavar="AMOUNT",
             default=f"{MEMORY >> 30}GB",
             show_default=True,
-            help="Memory limit of Z3, as 8GB; a number alone is megabytes.",
+            help="Memory limit of Z3 and of a run of the model, each, as 8GB; a number alone is megabytes.",
         )
         @wraps(command)
         def packed(*args: object, seconds: float, rlimit: int, memory: str, **options: object) -> object:
             if not 0 < seconds < inf:
                 raise UsageError(f"--seconds {seconds:g}: expected a number above 0")
             size = amount(memory, "--memory", alone="M")
+            if options.get("max_seconds", 0) is None and _is_given("seconds"):
+                options["max_seconds"] = seconds
+            if options.get("run_memory", "") is None and _is_given("memory"):
+                options["run_memory"] = str(size)
             return command(*args, limits=Limits(seconds, rlimit, size), **options)
 
         return cast(Command, packed)
@@ -192,10 +198,21 @@ def limit_options(seconds: float) -> Callable[[Command], Command]:
     return decorated
 
 
-def memory_option(command: Command) -> Command:
-    """`--run-memory`, for commands that run models."""
+def _is_given(name: str) -> bool:
+    context = click.get_current_context(silent=True)
+    return context is not None and context.get_parameter_source(name) is click.core.ParameterSource.COMMANDLINE
 
-    @shared("--run-memory", metavar="AMOUNT", help="Memory limit of a run of the model, as 8GB.  [default: 4GB]")
+
+def memory_option(command: Command) -> Command:
+    """`--memory`, for commands that run models."""
+
+    @shared(
+        "--memory",
+        "--run-memory",
+        "run_memory",
+        metavar="AMOUNT",
+        help="Memory limit of a run of the model, as 8GB.  [default: 4GB]",
+    )
     @wraps(command)
     def limited(*args: object, run_memory: str | None = None, **options: object) -> object:
         with allowing(run_memory):

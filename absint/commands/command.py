@@ -21,7 +21,23 @@ _SHOWN: Final = "absint.shown"
 """The number of options that help shows; all, if it is not there."""
 
 
-class Shared(click.Option):
+FORMER: Final = frozenset({"--max-seconds", "--run-memory", "--out"})
+"""Names that options had: they work, and no help shows them."""
+
+
+class Option(click.Option):
+    """An option of one name and a short one; help leaves former names out."""
+
+    def get_help_record(self, ctx: click.Context) -> tuple[str, str] | None:
+        every = self.opts
+        self.opts = [name for name in every if name not in FORMER]
+        try:
+            return super().get_help_record(ctx) if self.opts else None
+        finally:
+            self.opts = every
+
+
+class Shared(Option):
     """An option that many commands take."""
 
 
@@ -30,7 +46,23 @@ shared: Final = partial(click.option, cls=Shared)
 
 
 class Command(click.Command):
-    """A command with short help, and with all of it under `--help-all`."""
+    """A command with short help, and with all of it under `--help-all`.
+
+    Where it has a limit of its own under the name of a shared one, as `--seconds` for a lemma, the shared one keeps its
+    former name alone.
+    """
+
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        self._tell_apart()
+        return super().parse_args(ctx, args)
+
+    def _tell_apart(self) -> None:
+        shared = [one for one in self.params if isinstance(one, Shared) and FORMER.intersection(one.opts)]
+        for option in shared:
+            taken = {name for other in self.params if other is not option for name in other.opts}
+            if taken.intersection(option.opts):
+                option.opts = [name for name in option.opts if name in FORMER]
+                option.hidden = True
 
     def get_params(self, ctx: click.Context) -> list[click.Parameter]:
         *own, help_ = super().get_params(ctx)
@@ -51,7 +83,7 @@ class Command(click.Command):
     def format_help_text(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         super().format_help_text(ctx, formatter)
         takes = any("SIZE" in (param.metavar or "") for param in self.params if isinstance(param, click.Argument))
-        if takes and "=" not in (self.help or ""):
+        if takes and not re.search(r"\w=\w", self.help or ""):
             formatter.write_paragraph()
             with formatter.indentation():
                 formatter.write_text(SIZES)

@@ -10,7 +10,7 @@ import click
 
 from absint.commands.analysis import check_seconds, format_option, jobs_option, scheduler_option
 from absint.commands.codes import FINE, NO
-from absint.commands.command import Command
+from absint.commands.command import Command, Option
 from absint.commands.progress import counted
 from absint.commands.study import seconds_option, sources_option
 from absint.errors import UsageError
@@ -35,7 +35,7 @@ _SHOWN: Final = 5
 
 @click.command("export-queries", cls=Command)
 @click.argument("folder", metavar="DIR")
-@click.option("--out", metavar="OUT", help="The folder to write to.")
+@click.option("-o", "--output", "--out", "out", cls=Option, metavar="OUT", help="The folder to write to.")
 @sources_option
 @jobs_option
 @seconds_option
@@ -70,7 +70,7 @@ def export_queries(
     found: Export | None = None
     if out is None:
         if not (checked and is_export(Path(folder))):
-            raise UsageError("--out is missing: name the folder to write to, or give an export as DIR with --check")
+            raise UsageError("--output is missing: name the folder to write to, or give an export as DIR with --check")
         target = Path(folder)
     else:
         target = Path(out)

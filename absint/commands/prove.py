@@ -92,8 +92,8 @@ def prove(
     """Prove or refute relations between sizes of MODEL.
 
     A relation is proved if it holds in every run that succeeds. It is over dims of values and symbols of inputs:
-    'logits[1] == input_ids[1]', 'H % 32 == 0', 'shape(X) == shape(Z)', 'size(A) <= size(B)', 'rank(X) == 4 and N >= 1',
-    'N == 1 -> X[0] == 1'. A name with odd characters is quoted: '`past seq`[1] == 8'.
+    'logits[1] == input_ids[1]', 'H % 32 == 0', 'shape(X) == shape(Z)', 'size(A) <= size(B)',
+    'N == 1 -> rank(X) == 4'. A name with odd characters is quoted: '`past seq`[1] == 8'.
 
     \b
     proved         the premises entail it; the nodes that the proof rests on are listed

@@ -8,7 +8,7 @@ import click
 
 from absint.commands.analysis import check_seconds, format_option, jobs_option, memory_option, scheduler_option
 from absint.commands.codes import FINE, NO, UNDECIDED
-from absint.commands.command import Command
+from absint.commands.command import Command, Option
 from absint.commands.progress import counted
 from absint.errors import UsageError
 from absint.model.writing import write_files
@@ -33,7 +33,15 @@ seconds_option = click.option(
 
 @click.command(cls=Command)
 @click.argument("folder", metavar="DIR")
-@click.option("--out", metavar="DIR", help="Keep results in this folder, and continue from those in it.")
+@click.option(
+    "-o",
+    "--output",
+    "--out",
+    "out",
+    cls=Option,
+    metavar="DIR",
+    help="Keep results in this folder, and continue from those in it.",
+)
 @sources_option
 @jobs_option
 @seconds_option
@@ -48,7 +56,7 @@ seconds_option = click.option(
     metavar="N",
 )
 @click.option("--retry", is_flag=True, help="Retry pairs that died, hung or ended in an error.")
-@click.option("--plots", type=click.Choice(["png", "svg", "pdf"]), help="Write plots to --out too.")
+@click.option("--plots", type=click.Choice(["png", "svg", "pdf"]), help="Write plots to --output too.")
 @memory_option
 @format_option("csv")
 def study(
@@ -69,13 +77,14 @@ def study(
     The claims are those of the models' authors, of each unification policy and of each installed tool. Each is proved,
     refuted with sizes at which a run shows it to be false, or left open. docs/study.md explains the columns.
 
-    With --out an interrupted study continues. A pair whose process dies or hangs counts as failed; the study goes on.
+    With --output an interrupted study continues. A pair whose process dies or hangs counts as failed; the study goes
+    on.
 
     Exit code: 1 if a claim of the policy "sound" is refuted; else 3 if the study failed at a pair; else 0.
     """
     check_seconds(seconds)
     if (plots is not None or retry) and out is None:
-        raise UsageError(f"{'--retry' if plots is None else '--plots'} needs --out, the folder to write to")
+        raise UsageError(f"{'--retry' if plots is None else '--plots'} needs --output, the folder to write to")
     check_scheduler(scheduler)
     with counted("pairs") as advance:
         found = run_study(

@@ -57,7 +57,7 @@ class Watch:
     ) -> None:
         """Start the clock. Raises UsageError for an invalid limit."""
         if max_seconds is not None and not 0 < max_seconds < inf:
-            raise UsageError(f"max_seconds={max_seconds:g} (--max-seconds): expected a number above 0")
+            raise UsageError(f"max_seconds={max_seconds:g} (--seconds): expected a number above 0")
         if max_nodes is not None and max_nodes < 0:
             raise UsageError(f"max_nodes={max_nodes} (--max-nodes): expected a number of nodes, 0 or more")
         self.max_nodes = max_nodes

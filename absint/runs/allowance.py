@@ -47,7 +47,7 @@ def allowing(text: str | None) -> Iterator[None]:
         yield
         return
     before = os.environ.get(VARIABLE)
-    os.environ[VARIABLE] = str(amount(text, "--run-memory"))
+    os.environ[VARIABLE] = str(amount(text, "--memory"))
     try:
         yield
     finally:
@@ -60,7 +60,7 @@ def explained(reason: str) -> str:
     """The reason of a failed run, with the limit if it ran out of memory."""
     if not any(text in reason for text in _TOLD):
         return reason
-    return f"it needs more than {_in_words(allowed())} of memory (--run-memory or {VARIABLE} allows more): {reason}"
+    return f"it needs more than {_in_words(allowed())} of memory (--memory or {VARIABLE} allows more): {reason}"
 
 
 def _in_words(size: int) -> str:

@@ -268,7 +268,7 @@ def _summary(analysed: Analysed, texts: Where) -> Table:
 
 
 def diagnostics(found: Sequence[Diagnostic], rest: str = "--format json") -> Iterator[Line]:
-    """Diagnostics by severity and code; of each code only the first few. `rest` shows the others."""
+    """Diagnostics by severity and code, equal ones in one line; of each code only the first few. `rest` shows all."""
     for severity in Severity:
         of_severity = [d for d in found if d.severity is severity]
         if not of_severity:
@@ -276,17 +276,18 @@ def diagnostics(found: Sequence[Diagnostic], rest: str = "--format json") -> Ite
         yield Line("")
         word = {Severity.ERROR: "error", Severity.WARNING: "warning", Severity.INFO: "note"}[severity]
         yield Line(f"{len(of_severity):,} {plural(word, len(of_severity))}", _STYLES[severity])
-        by_code: dict[str, list[Diagnostic]] = {}
+        by_code: dict[str, dict[str, list[Diagnostic]]] = {}
         for d in of_severity:
-            by_code.setdefault(d.code, []).append(d)
-        for code, items in by_code.items():
-            for d in items[:SHOWN_OF_A_KIND]:
+            by_code.setdefault(d.code, {}).setdefault(d.message, []).append(d)
+        for code, alike in by_code.items():
+            for message, (d, *others) in list(alike.items())[:SHOWN_OF_A_KIND]:
                 # A hint about a text is followed by the text and a caret.
-                first, *pointed = d.message.split("\n") if code == "dim-text" else [d.message]
-                yield Line(f"  {d.where}: {first} [{code}]")
+                first, *pointed = message.split("\n") if code == "dim-text" else [message]
+                more = f", and {len(others):,} more" if others else ""
+                yield Line(f"  {d.where}{more}: {first} [{code}]")
                 yield from (Line(f"  {line}") for line in pointed)
-            if len(items) > SHOWN_OF_A_KIND:
-                yield Line(f"  and {len(items) - SHOWN_OF_A_KIND:,} more [{code}] (all: {rest})")
+            if left := sum(map(len, list(alike.values())[SHOWN_OF_A_KIND:])):
+                yield Line(f"  and {left:,} more [{code}] (all: {rest})")
 
 
 def _missing(requirement: str, lines: Sequence[str]) -> Iterator[Part]:

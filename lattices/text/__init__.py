@@ -18,6 +18,7 @@
     nearest           suggestions for a misspelt name
     forms             JSON documents, each declared once: what is written, and its JSON Schema
     escapes           untrusted text, made safe to print
+    breaks            where a long line is broken
     sheets            an answer in lines and tables, for terminals and notebooks
     html              tables and texts for notebooks
 

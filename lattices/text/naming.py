@@ -12,12 +12,16 @@ from itertools import count
 from typing import Final, NamedTuple
 
 from absint.lattices.logic.relation import FALSE, TRUE, Relation
+from absint.lattices.terms.evaluation import casts_floats
 from absint.lattices.terms.expr import Dim, Expr, Symbol, sole_atom
 from absint.lattices.text.layout import Shown, sides
 from absint.lattices.text.printer import Form, Part, form_of, format_dim, format_relation
 
 MAX_SHOWN: Final = 120
 """Characters of the longest expression that is shown in place."""
+
+MAX_FLOAT: Final = 32
+"""The same of an expression with float terms."""
 
 _SHORTEST: Final = 16
 """A part with fewer characters is named only where it occurs several times."""
@@ -311,7 +315,10 @@ def _pieces(value: _Printed) -> tuple[str | Part, ...]:
 
 
 def _is_long(expr: Expr) -> bool:
-    return expr.const is None and form_of(expr).length > MAX_SHOWN and _can_have_name(expr)
+    """It has a name: above all a float term, which takes more reading than its length says."""
+    length = 0 if expr.const is not None else form_of(expr).length
+    most = MAX_SHOWN if length <= MAX_FLOAT or length > MAX_SHOWN or not casts_floats(expr) else MAX_FLOAT
+    return length > most and _can_have_name(expr)
 
 
 def _can_have_name(expr: Expr) -> bool:

@@ -13,11 +13,15 @@ from itertools import chain
 from typing import Final, NamedTuple, TypeAlias
 
 from absint.lattices.text import html
+from absint.lattices.text.breaks import break_at
 from absint.lattices.text.escapes import plain
 from absint.lattices.text.naming import Where
 
 UNBROKEN: Final = 1 << 30
 """A width without line breaks, and a number of rows that leaves none out."""
+
+_PIPE: Final = 84
+"""The width by which columns of a text without line breaks are aligned."""
 
 LONGEST: Final = 1000
 """Most characters of a line that is broken."""
@@ -117,35 +121,36 @@ def plural(word: str, count: int) -> str:
 
 
 def aligned(rows: Sequence[Sequence[object]], width: int) -> Iterator[str]:
-    """Two columns. The second is broken at spaces; a name that takes over half of the width has a line for itself.
+    """Two columns. A name that takes over half of the width has a line for itself, or in a pipe moves no other.
 
     A row of one cell stands across both.
     """
     lines = [[plain(str(cell)) for cell in row] for row in rows]
-    share = width // 2 - 2
+    share = min(width, _PIPE) // 2 - 2
     room = max((len(row[0]) for row in lines if len(row) > 1 and len(row[0]) <= share), default=4)
     for name, *texts in lines:
         if not texts:
             yield from wrapped(f"  {name}", width, 6)
             continue
+        if len(name) > room and width == UNBROKEN:
+            yield f"  {name}  {texts[0]}"
+            continue
         if len(name) > room:
-            yield f"  {name}"
+            yield from wrapped(f"  {name}", width, 6)
             name = ""
         yield from wrapped(f"  {name.ljust(room)}  {texts[0]}", width, room + 4)
 
 
 def wrapped(text: str, width: int, indent: int) -> Iterator[str]:
-    """The text in lines of the width, broken after a comma in the right half, else at a space.
+    """The text in lines of the width, broken where `break_at` says.
 
     Lines after the first are indented, less where a name would not fit otherwise.
     """
     text = text if len(text) <= LONGEST else text[: LONGEST - 3] + "..."
     indent = used = indent if indent <= width - 20 else 6
     while len(text) > width:
-        at = text.rfind(", ", used + 1, width) + 1
-        if at <= max(used, width // 2):
-            at = text.rfind(" ", used + 1, width + 1)
-        if at <= used:
+        at = break_at(text, used, width)
+        if not at:
             at = text.find(" ", width)
             if at < 0:
                 break

@@ -35,9 +35,7 @@ def greedy(gigabytes: float) -> onnx.ModelProto:
 def test_a_run_that_needs_more_is_ended(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv(VARIABLE, "600MB")
     result = absint.analyze(greedy(0.7))
-    with pytest.raises(
-        RunError, match=r"^it needs more than 600 MB of memory \(--run-memory or ABSINT_RUN_MEMORY allows"
-    ):
+    with pytest.raises(RunError, match=r"^it needs more than 600 MB of memory \(--memory or ABSINT_RUN_MEMORY allows"):
         run_model(result, {"X": np.ones(2, np.float32)}, isolated=True)
 
 

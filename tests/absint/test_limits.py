@@ -179,7 +179,7 @@ def test_on_the_command_line(tmp_path: Path, capsys: pytest.CaptureFixture[str])
     assert run(["analyze", str(path), "--max-seconds", "1e-9"]) == 2
     assert capsys.readouterr().err.startswith(f"absint: error: {path}: max_seconds=1e-09 is over")
     assert run(["analyze", str(path), "--max-seconds", "-1"]) == 2
-    assert capsys.readouterr().err == "absint: error: max_seconds=-1 (--max-seconds): expected a number above 0\n"
+    assert capsys.readouterr().err == "absint: error: max_seconds=-1 (--seconds): expected a number above 0\n"
 
 
 def test_commands_that_show_no_diagnostics_tell_the_limit_on_stderr(

@@ -1,4 +1,4 @@
-"""A comparison as text: what matters first, one line for each aspect that is the same."""
+"""A comparison as text: what matters first, and one line with all that is the same."""
 
 from __future__ import annotations
 
@@ -15,6 +15,7 @@ _SHOWN: Final = 10
 _LONG: Final = 160
 """Characters of an expression; a longer one is not shown."""
 _STYLES: Final = {"same": "green", "compatible": "green", "changed": "bold red", "undecided": "yellow"}
+_ALIKE: Final = {"no rule": "operators without a rule", "on data": "possible failures on data"}
 _NAMES: Final = {"macs": "MACs", "flops": "FLOPs", "bytes": "bytes moved"}
 
 
@@ -26,12 +27,15 @@ def lines(diff: Findings) -> Iterator[Line]:
     yield Line("")
     yield Line(headline(diff), _STYLES[diff.verdict])
     yield Line("")
-    changed, same = list[Line](), list[Line]()
-    for name, text, details in aspects(diff):
-        found = [Line(f"{name:<12}{text}"), *(Line(f"  {detail}") for detail in _few(details))]
-        (changed if details else same).extend(found)
-    yield from changed
-    yield from same
+    same: list[str] = []
+    for name, text, details in sorted(aspects(diff), key=lambda aspect: not aspect[2]):
+        if not details and text.startswith("the same"):
+            same.append(_ALIKE.get(name, name))
+            continue
+        yield Line(f"{name:<12}{text}")
+        yield from (Line(f"  {detail}") for detail in _few(details))
+    if same:
+        yield Line(f"{'the same':<12}{', '.join(same)}")
 
 
 def headline(diff: Findings) -> str:
@@ -158,7 +162,7 @@ def _values(diff: Findings) -> tuple[str, list[str]]:
     for value in found:
         at = " (not decided)" if not value.is_decided else f", apart at {format_sizes(value.at)}" if value.at else ""
         details.append(f"{value.name}: {_cut(value.before)} -> {_cut(value.after)}{at}")
-    return (f"{len(found):,} of one name differ" if found else "all of one name have the same shapes"), details
+    return (f"{len(found):,} of one name differ" if found else "the same shapes of all of one name"), details
 
 
 def _figures(diff: Findings) -> Iterator[tuple[str, str, list[str]]]:
@@ -185,7 +189,9 @@ def amount_text(amount: Amount) -> str:
     if amount.numbers is None:
         return f"{name}: {_cut(amount.first)} -> {_cut(amount.second)}"
     before, after = amount.numbers
-    ratio = "" if amount.ratio is None or before == after else f" ({_percent(100 * amount.ratio - 100)})"
+    if before == after:
+        return f"{name}: {before:,} in both, and perhaps not at other sizes"
+    ratio = "" if amount.ratio is None else f" ({_percent(100 * amount.ratio - 100)})"
     is_symbolic = amount.difference != "?" and not amount.difference.lstrip("-").isdigit()
     by = f", by {amount.difference}" if is_symbolic and len(amount.difference) <= _LONG else ""
     return f"{name}: {before:,} -> {after:,}{ratio}{by}"

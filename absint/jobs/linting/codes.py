@@ -39,7 +39,7 @@ RULES: Final = {
         LintRule(
             "ABS002", "process-died", ERROR,
             "The process that checked the model died, or reached its limit of memory.",
-            "Nothing is known of the model. --run-memory allows more memory.",
+            "Nothing is known of the model. --memory allows more memory.",
         ),
         LintRule(
             "ABS003", "timed-out", WARNING,

@@ -123,15 +123,15 @@ class Store:
         self.damaged = 0
         """Lines that are no record."""
         if folder.exists() and not folder.is_dir():
-            raise UsageError(f"--out {folder} is a file: give a folder")
+            raise UsageError(f"--output {folder} is a file: give a folder")
         try:
             folder.mkdir(parents=True, exist_ok=True)
             self._file: IO[bytes] = self.path.open("a+b")
         except OSError as error:
-            raise UsageError(f"--out {folder} cannot be written: {error.strerror or error}") from None
+            raise UsageError(f"--output {folder} cannot be written: {error.strerror or error}") from None
         if not _locked(self._file):
             self._file.close()
-            raise UsageError(f"--out {folder}: another study is writing there")
+            raise UsageError(f"--output {folder}: another study is writing there")
         self._known = {found.key: found for found in self._read()}
 
     def of(self, task: Task) -> Record | None:

@@ -160,11 +160,11 @@ def check_folder(folder: Path) -> Mapping[str, Status]:
     Raises UsageError if it is no folder, or has files but no index of an export.
     """
     if folder.exists() and not folder.is_dir():
-        raise UsageError(f"--out {folder} is a file: give a folder")
+        raise UsageError(f"--output {folder} is a file: give a folder")
     if not folder.exists() or not any(folder.iterdir()):
         return {}
     if not is_export(folder):
-        raise UsageError(f"--out {folder} has files that are no export: give another folder")
+        raise UsageError(f"--output {folder} has files that are no export: give another folder")
     return read_index(folder)
 
 
@@ -238,7 +238,7 @@ _ENTRY: Final = Object[Entry](
 QUERIES: Final = Document[Export](
     "queries",
     1,
-    "index.json of exported queries (absint export-queries --out DIR)",
+    "index.json of exported queries (absint export-queries --output DIR)",
     Key("claims", int),
     Key("left_out", by_name(int), "claims without a query, by reason"),
     Key("failures", many(str), "pairs of model and source without all of their queries"),

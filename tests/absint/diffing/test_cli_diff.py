@@ -115,7 +115,7 @@ def test_inner_values_of_one_name() -> None:
     ]
     assert "a: FLOAT [M, N] -> FLOAT [K, M], apart at N=2, M=1" in str(found)
     same = absint.diff(before, before, values=True)
-    assert "values      all of one name have the same shapes" in str(same)
+    assert ", values, " in str(same).splitlines()[-1]
 
 
 def test_a_page_is_written_beside_the_text(capsys: pytest.CaptureFixture[str]) -> None:

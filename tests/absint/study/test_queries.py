@@ -190,8 +190,8 @@ def test_the_command(models: Path, tmp_path: Path, capsys: pytest.CaptureFixture
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (["models"], "--out is missing: name the folder to write to"),
-        (["models", "--check"], "--out is missing: name the folder to write to"),
+        (["models"], "--output is missing: name the folder to write to"),
+        (["models", "--check"], "--output is missing: name the folder to write to"),
         (["models", "--out", "models"], "models has files that are no export: give another folder"),
         (["models", "--out", "models/true.onnx"], "models/true.onnx is a file: give a folder"),
         (["models", "--out", "out", "--limit", "0"], "--limit 0: expected a number above 0"),
