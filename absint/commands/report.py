@@ -12,6 +12,7 @@ from absint.commands.models import models_argument
 from absint.model.writing import check_target, write_file
 from absint.shapes.sizes import Sizes, exact_sizes
 from absint.show.page.page import page
+from absint.show.summary import nodes_in_words
 
 
 @click.command(cls=Command)
@@ -46,6 +47,5 @@ def report(
 
     start = exact_sizes(sizes, result.declared_inputs)
     write_file(page(result, verdicts(result, declared, tools) if is_judged else (), start), output)
-    count = len(result.loaded.model.graph.node)
-    say(f"{output}: {count:,} {'node' if count == 1 else 'nodes'}")
+    say(f"{output}: {nodes_in_words(result)}")
     return FINE

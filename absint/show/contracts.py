@@ -9,7 +9,7 @@ from absint.lattices.logic.relation import FALSE, TRUE
 from absint.lattices.text.escapes import format_sizes
 from absint.lattices.text.naming import Where
 from absint.lattices.text.sheets import UNBROKEN, Line, Part, defined, listed, plural
-from absint.questions.proofs.clauses import Row, is_long, meaning, rows
+from absint.questions.proofs.clauses import Row, rows, written
 from absint.solution.naming import where
 from absint.solution.relations import brief, by_nodes, failures_by_reason, in_short, reason, runs_alone, stated
 from absint.solver.constraints import KINDS, Constraint, PossibleFailure
@@ -57,17 +57,9 @@ def report(result: Result, contract: Contract, *, everything: bool = False) -> I
 
 def _short(contract: Contract, row: Row, texts: Where) -> Line:
     """One line for the clauses of a row, with the first nodes that impose them."""
-    because = [constraint for clause in row.clauses for constraint in clause.because]
     relation = row.clauses[0].relation
-    nodes = by_nodes(because, relation)
-    if relation is FALSE:
-        said = nodes
-    elif len(row.clauses) > 1:
-        said = f"{', '.join(row.names)} >= 1  ({nodes})"
-    else:
-        short = meaning(contract, relation) if is_long(relation) else ""
-        said = f"{short or brief(relation, texts)}  ({nodes})"
-    return Line(f"  {said}")
+    nodes = by_nodes(row.because, relation)
+    return Line(f"  {nodes}" if relation is FALSE else f"  {written(contract, row, texts)}  ({nodes})")
 
 
 def _all_nodes(row: Row, texts: Where) -> Iterator[Part]:

@@ -12,12 +12,13 @@ from absint.lattices.text.documents import Document
 from absint.lattices.text.escapes import format_sizes
 from absint.lattices.text.forms import AMOUNT, SECONDS, SIZES, Key, Kind, Object, by_name, keys_of, many, maybe, one_of
 from absint.lattices.text.naming import Where
-from absint.lattices.text.sheets import Line, Part, Sheet, defined, plural
+from absint.lattices.text.sheets import Line, Part, Sheet, defined
 from absint.questions.costs.amounts import SHOWN, tried
 from absint.questions.costs.cost import Cost, Parameters, Quantity, Ranked
 from absint.questions.costs.memory import Live, Memory, Peak
 from absint.questions.costs.totals import Totals
 from absint.questions.sizes.start import Starts
+from absint.show.summary import nodes_in_words
 from absint.show.text import assumed
 from absint.solution.documents import about
 from absint.solution.naming import where
@@ -28,7 +29,6 @@ if TYPE_CHECKING:
 
 def report(result: Result, cost: Cost, memory: Memory, top: int, by: Quantity) -> Sheet:
     """What `absint cost` prints."""
-    nodes = len(cost.nodes)
     texts = where(result)
     symbols = ", ".join(result.symbols) or "none"
     parts: list[Part] = list(assumed(result))
@@ -42,7 +42,7 @@ def report(result: Result, cost: Cost, memory: Memory, top: int, by: Quantity) -
     by_data = [name for name in used if name not in result.parameters]
     left_out = cost.left_out(memory.uncounted, by_data)
     parts += [memory.table(texts), *cost.tables(texts, top, by), left_out, defined(texts)]
-    return Sheet(Line(f"{result.origin}: {nodes:,} {plural('operator', nodes)}, symbols {symbols}", "bold"), parts)
+    return Sheet(Line(f"{result.origin}: {nodes_in_words(result)}, symbols {symbols}", "bold"), parts)
 
 
 def _sizes(result: Result, used: Mapping[str, int]) -> str:

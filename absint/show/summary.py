@@ -8,7 +8,9 @@ from typing import TYPE_CHECKING, Literal, NamedTuple
 
 from absint.lattices.shape import Shape
 from absint.lattices.terms.expr import Dim, Expr
+from absint.lattices.text.sheets import plural
 from absint.lattices.value import BOTTOM, TOP, Container, Tensor, Value
+from absint.model.walk import graphs_below
 from absint.solution.described import IN_PLACE, Texts, brief
 
 if TYPE_CHECKING:
@@ -43,6 +45,14 @@ class Totals(NamedTuple):
     @property
     def dims(self) -> int:
         return self.concrete + self.expression + self.unknown
+
+
+def nodes_in_words(analysed: Analysed) -> str:
+    """The number of nodes in the file: of the main graph, and of the bodies in it."""
+    nodes = analysed.loaded.model.graph.node
+    count = f"{len(nodes):,} {plural('node', len(nodes))}"
+    inner = sum(len(body.node) for body in graphs_below(nodes))
+    return f"{count} and {inner:,} in bodies" if inner else count
 
 
 def kind_of(dim: Dim, analysed: Analysed) -> Literal["concrete", "expression", "unknown"]:

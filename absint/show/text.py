@@ -18,7 +18,7 @@ from absint.lattices.value import Tensor, Value
 from absint.questions.claims.diagnostics import diagnostics as all_diagnostics
 from absint.questions.proofs.premises import all_premises
 from absint.questions.proofs.requirements import Needed, required
-from absint.show.summary import Row, computed, first_unknown, totals
+from absint.show.summary import Row, computed, first_unknown, nodes_in_words, totals
 from absint.solution.claimed import claims
 from absint.solution.described import described
 from absint.solution.naming import where
@@ -173,8 +173,7 @@ def _title(analysed: Analysed) -> Line:
     model = analysed.loaded.model
     opsets = {entry.domain or "ai.onnx": entry.version for entry in model.opset_import}
     versions = ", ".join(f"{domain} {version}" for domain, version in opsets.items())
-    nodes = len(model.graph.node)
-    return Line(f"{analysed.origin}: {nodes:,} {plural('node', nodes)}, opset {versions or 'unknown'}", "bold")
+    return Line(f"{analysed.origin}: {nodes_in_words(analysed)}, opset {versions or 'unknown'}", "bold")
 
 
 def _values(analysed: Analysed, texts: Where) -> Iterator[Table]:

@@ -38,7 +38,7 @@ def test_the_report(capsys: pytest.CaptureFixture[str]) -> None:
     assert (
         printed(capsys)
         == """\
-layer.onnx: 2 operators, symbols N
+layer.onnx: 2 nodes, symbols N
 numbers at N=64 (SYMBOL=SIZE for others)
 
 peak memory of activations, in bytes

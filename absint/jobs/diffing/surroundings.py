@@ -7,6 +7,7 @@ from collections.abc import Iterable, Mapping
 
 from absint.jobs.diffing.answers import Meaning, Surroundings
 from absint.model.schemas import since
+from absint.model.walk import graphs_below
 from absint.questions.claims.diagnostics import diagnostics
 from absint.solution.analysed import Analysed
 from absint.solver.contracts.contract import Contract
@@ -43,8 +44,9 @@ def _domains(model: Analysed) -> set[str]:
 
 
 def _count(model: Analysed) -> int:
-    """Operators, those of bodies included."""
-    return sum(node.operation is not None for node in model.nodes)
+    """Nodes in the file, those of bodies included."""
+    nodes = model.loaded.model.graph.node
+    return len(nodes) + sum(len(body.node) for body in graphs_below(nodes))
 
 
 def _failures(contract: Contract) -> Iterable[str]:

@@ -12,9 +12,11 @@ from absint.lattices.logic.relation import TRUE, Relation, ge
 from absint.lattices.logic.truth import YES
 from absint.lattices.terms.expr import Expr, Symbol, expr_of
 from absint.lattices.text.escapes import format_sizes, plain
+from absint.lattices.text.naming import Where
 from absint.lattices.text.printer import form_of
+from absint.solution.relations import brief
 from absint.solver.candidates import USUAL, combined, equal
-from absint.solver.constraints import ConstraintSet, meets
+from absint.solver.constraints import Constraint, ConstraintSet, meets
 from absint.solver.contracts.simplification import is_plain
 from absint.solver.contracts.summaries import forms
 from absint.solver.prove import Prover
@@ -43,6 +45,11 @@ class Row(NamedTuple):
     clauses: tuple[Clause, ...]
 
     @property
+    def because(self) -> list[Constraint]:
+        """What imposes them."""
+        return [constraint for clause in self.clauses for constraint in clause.because]
+
+    @property
     def names(self) -> list[str]:
         """The symbols of the clauses."""
         return [name for clause in self.clauses for name in sorted(clause.relation.free_symbols)]
@@ -67,6 +74,14 @@ def _rank(relation: Relation) -> int:
     if relation.op == "==" or (relation.op == "or" and all(part.op == "==" for part in relation.parts)):
         return 0
     return 2 if relation is TRUE or (is_plain(relation) and len(relation.symbols) == 1) else 1
+
+
+def written(contract: Contract, row: Row, texts: Where) -> str:
+    """The text of a row: `height, width >= 1`, a clause as it stands, or the meaning of a long one."""
+    relation = row.clauses[0].relation
+    if len(row.clauses) > 1:
+        return f"{', '.join(row.names)} >= 1"
+    return (meaning(contract, relation) if is_long(relation) else "") or brief(relation, texts)
 
 
 def is_long(relation: Relation) -> bool:

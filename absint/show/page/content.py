@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import cached_property
 from operator import attrgetter, itemgetter
@@ -9,7 +10,7 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 
 from absint.diagnostics import Diagnostic, Severity
 from absint.lattices.limits import Limits
-from absint.lattices.logic.relation import FALSE, TRUE, Relation, disjunction, negation
+from absint.lattices.logic.relation import FALSE, TRUE, Relation, conjunction, disjunction, negation
 from absint.lattices.shape import Shape
 from absint.lattices.terms.expr import MAX_DIM, Dim
 from absint.lattices.text.documents import Document, Head
@@ -21,17 +22,20 @@ from absint.questions.claims.diagnostics import diagnostics
 from absint.questions.costs.bindings import shown
 from absint.questions.costs.cost import Cost
 from absint.questions.costs.memory import Memory
+from absint.questions.proofs.clauses import Row, written
+from absint.questions.proofs.clauses import rows as clause_rows
 from absint.questions.sizes.checking import left_open
 from absint.questions.sizes.contracts import contract
 from absint.show.page.derivations import Derivations
-from absint.show.page.groups import Group, Named, folded, scopes_of
+from absint.show.page.groups import DEEPEST, Group, Named, folded
 from absint.show.page.instructions import Instructions
+from absint.show.page.nodes import Construct, Scopes, attributes, elements
 from absint.show.summary import first_unknown
 from absint.solution.constraints import recorded
 from absint.solution.described import brief, described
 from absint.solution.naming import where
 from absint.solver.constraints import Constraint, Origin, PossibleFailure
-from absint.solver.contracts.contract import Clause, Contract
+from absint.solver.contracts.contract import Contract
 
 if TYPE_CHECKING:
     from absint.solution.analysed import Analysed
@@ -62,6 +66,7 @@ class _Node(NamedTuple):
     path: str
     inputs: list[int]
     outputs: list[int]
+    attributes: Mapping[str, str]
     cost: _Cost | None = None
 
 
@@ -93,7 +98,7 @@ class Content:
         self.analysed = analysed
         self._given = sizes
         self.instructions = Instructions()
-        self._texts = where(analysed)
+        self.texts = where(analysed)
         self._dims: dict[Dim, int] = {}
         self.dim_rows: list[Json] = []
         self._values: dict[Operand, int] = {}
@@ -113,7 +118,9 @@ class Content:
         memory, costs = self._memory(), self._costs()
         nodes = [row._replace(cost=costs.get(row.number)) for row in rows]
         terms = contract(self.analysed, Limits(_CONTRACT))
-        return REPORT.record(_Rows(self, nodes, memory, terms), self._texts, Head(plain(self.analysed.origin)))
+        return REPORT.record(
+            _Rows(self, nodes, memory, terms), self.texts, Head(plain(re.split(r"[/\\]", self.analysed.origin)[-1]))
+        )
 
     @cached_property
     def explained(self) -> _Explained:
@@ -124,7 +131,7 @@ class Content:
 
     @property
     def definitions(self) -> dict[str, str]:
-        return {plain(name): plain(text) for name, text in self._texts.definitions.items()}
+        return {plain(name): plain(text) for name, text in self.texts.definitions.items()}
 
     @property
     def program(self) -> dict[str, Json]:
@@ -139,7 +146,7 @@ class Content:
     def _dim(self, dim: Dim) -> int:
         if dim not in self._dims:
             self._dims[dim] = len(self.dim_rows)
-            self.dim_rows.append([plain(self._texts.dim(dim)), self.instructions.dim(dim)])
+            self.dim_rows.append([plain(self.texts.dim(dim)), self.instructions.dim(dim)])
         return self._dims[dim]
 
     def _amount(self, dim: Dim | None) -> int | None:
@@ -167,19 +174,17 @@ class Content:
 
     def _described(self, name: str, value: Value) -> dict[str, Json]:
         if not isinstance(value, AnyTensor):
-            return {"type": "never computed" if value is BOTTOM else plain(described(value, self._texts)), "dims": None}
+            return {"type": "never computed" if value is BOTTOM else plain(described(value, self.texts)), "dims": None}
         if value.shape.rank is None:
-            words = f" {brief(value.shape, self._texts)}" if value.shape.cases else ""
+            words = f" {brief(value.shape, self.texts)}" if value.shape.cases else ""
             return {"type": plain(f"{value.dtype}{words}"), "dims": None, **self._open(value.shape)}
         if name in self.analysed.operands:
             for axis, dim in enumerate(value.shape.dims):
                 if not dim.is_concrete:
                     self._first.setdefault(dim, (name, axis))
         found: dict[str, Json] = {"type": str(value.dtype), "dims": [self._dim(dim) for dim in value.shape.dims]}
-        if isinstance(value, Tensor) and value.contents is not None and value.contents.shape is not None:
-            elements = value.contents.elements
-            if 0 < len(elements) <= _MOST_ELEMENTS:
-                found["elements"] = [plain(self._texts.element(element)) for element in elements]
+        if isinstance(value, Tensor) and (shown := elements(value, self.texts.element)):
+            found["elements"] = list(map(plain, shown))
         return found
 
     def size(self, name: str) -> _Size:
@@ -218,14 +223,17 @@ class Content:
             if operand[0] >= 0 and operand in names
         ]
         outputs = [self._value((number, at), name) for at, name in enumerate(node.outputs) if name]
-        return _Node(number, plain(node.name), plain(node.operator), plain(str(node.path)), inputs, outputs)
+        said = attributes(node, self.texts.element)
+        return _Node(number, plain(node.name), plain(node.operator), plain(str(node.path)), inputs, outputs, said)
 
     def named(self, rows: Iterable[_Node]) -> Iterator[Named]:
         """The nodes with their scopes; those that compute the same in every run have one of their own."""
         fed = self._fed()
+        nodes = self.analysed.nodes
+        scopes = Scopes(nodes)
         for row in rows:
-            scopes = scopes_of(row.path, row.name) if row.number in fed else ("constants",)
-            yield Named(row.number, row.operator, scopes)
+            found = scopes.of(row.number, nodes[row.number])[:DEEPEST] if row.number in fed else ("constants",)
+            yield Named(row.number, row.operator, found)
 
     def _fed(self) -> set[int]:
         """The nodes that an input reaches, and all nodes of bodies."""
@@ -262,10 +270,8 @@ class Content:
 
 def _tree(group: Group) -> dict[str, Json]:
     members: list[Json] = [member if isinstance(member, int) else _tree(member) for member in group.members]
-    return {"label": plain(group.label), "alike": group.alike, "members": members}
-
-
-_MOST_ELEMENTS: Final = 16
+    inside = {"inside": True} if isinstance(group.label, Construct) else {}
+    return {"label": plain(group.label), "alike": group.alike, "members": members, **inside}
 
 
 class _Rows(NamedTuple):
@@ -278,6 +284,11 @@ class _Rows(NamedTuple):
 
     def holds(self, relation: Relation) -> int | None:
         return self.content.over_inputs(relation)
+
+    def clauses(self) -> Iterator[tuple[Row, str, int | None]]:
+        for row in clause_rows(self.terms):
+            relation = conjunction(*(clause.relation for clause in row.clauses))
+            yield row, written(self.terms, row, self.content.texts), self.holds(relation)
 
     def required(self) -> list[tuple[Constraint, int | None]]:
         base = recorded(self.content.analysed).base
@@ -298,16 +309,17 @@ _REQUIREMENT: Final = Object[tuple[Constraint, int | None]](
     Key("reason", str, of=lambda pair: pair[0].reason),
     _HOLDS,
 )
-_CLAUSE: Final = Object[tuple[Clause, int | None]](
-    Key("text", _RELATION, of=lambda pair: pair[0].relation),
-    _HOLDS,
-    Key("nodes", _VALUES, of=lambda pair: [c.origin.node for c in pair[0].because]),
-    Key("reasons", many(many(_PLAIN)), of=lambda pair: [(c.origin, c.reason) for c in pair[0].because]),
+_CLAUSE: Final = Object[tuple[Row, str, int | None]](
+    Key("text", _PLAIN, "as `absint contract` writes it", itemgetter(1)),
+    Key("exactly", _RELATION, of=lambda row: conjunction(*(clause.relation for clause in row[0].clauses))),
+    Key("holds", maybe(int), "the instruction, over sizes of the inputs", itemgetter(2)),
+    Key("nodes", _VALUES, of=lambda row: [c.origin.node for c in row[0].because]),
+    Key("reasons", many(many(_PLAIN)), of=lambda row: [(c.origin, c.reason) for c in row[0].because]),
 )
 _TERMS: Final = Object[_Rows](
     Key("possible", maybe(bool), of=lambda rows: rows.terms.possible),
     Key("reason", str, of=lambda rows: rows.terms.reason),
-    Key("clauses", many(_CLAUSE), of=lambda rows: [(c, rows.holds(c.relation)) for c in rows.terms.clauses]),
+    Key("clauses", many(_CLAUSE), of=lambda rows: rows.clauses()),
     Key("premises", many(_RELATION), of=lambda rows: [c.formula for c in rows.terms.premises]),
     Key("beyond", many(_BEYOND), of=lambda rows: rows.terms.beyond),
     Key("doubts", many(_PLAIN), of=lambda rows: rows.terms.possible_failures),
@@ -320,6 +332,7 @@ _NODE: Final = Object[_Node](
     *keys_of(_Node)[:4],
     Key("in", _VALUES, of=lambda node: node.inputs),
     Key("out", _VALUES, of=lambda node: node.outputs),
+    Object(Key[_Node]("attributes", by_name(str))).spread(lambda node: node, lambda node: bool(node.attributes)),
     Object(*keys_of(_Cost)).spread(attrgetter("cost"), lambda node: node.cost is not None),
 )
 _LIVES: Final = Key[_Memory]("values", many(ANYTHING), "name, first and last node, and the number of its bytes")

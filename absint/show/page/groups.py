@@ -7,18 +7,21 @@ as alike, so that twelve layers read as one.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
+from itertools import groupby
 from operator import eq
 from typing import NamedTuple
+
+from absint.show.page.nodes import Construct
 
 MOST = 48
 """Most members of a group."""
 
-_DEEPEST = 30
+DEEPEST = 30
 """Most scopes of a node: names may have thousands."""
 
-_FEW = 16
+_FEW = 12
 """With more members than that at the outermost, single nodes between groups are one part."""
 
 _LEAST_REPEATED = 3
@@ -44,12 +47,6 @@ class Group:
     alike: int = 1
     """Groups in a row, this one among them, that have the same operators in the same order."""
     signature: int = 0
-
-
-def scopes_of(path: str, name: str) -> tuple[str, ...]:
-    """The scopes of a node: those of the bodies that it lies in, then those in its name, as `/layers.0/attn/MatMul`."""
-    inner = [part for part in name.split("/") if part]
-    return (*filter(None, path.split("/")), *inner[:-1])[:_DEEPEST]
 
 
 def folded(nodes: Sequence[Named], label: str) -> Group:
@@ -87,13 +84,28 @@ def _finish(root: Group, operators: dict[int, str]) -> None:
     for group in reversed(order):
         group.members = [_unwrapped(member) for member in group.members]
         if len(group.members) > MOST:
-            group.members = _cut(group.members, operators)
+            group.members = _cut(group.members, operators, _FEW if group is root else MOST)
         _mark(group.members, operators)
         group.signature = hash(tuple(_token(member, operators) for member in group.members))
     _open(root)
     if len(root.members) > _FEW and sum(isinstance(member, Group) for member in root.members) > 1:
         root.members = _nodes_together(root.members, operators)
         _mark(root.members, operators)
+    root.members = list(_alike_together(root.members))
+
+
+def _alike_together(members: Iterable[Group | int]) -> Iterator[Group | int]:
+    """Many groups in a row that are alike, as layers, become one, so that the first look has all of a model."""
+    for _, group in groupby(members, lambda member: isinstance(member, Group) and (member.alike > 1, member.signature)):
+        row = list(group)
+        parts = [member for member in row if isinstance(member, Group)]
+        if len(parts) == len(row) and len(row) >= _MANY_ALIKE:
+            yield Group(f"{parts[0].label} to {parts[-1].label.rpartition('/')[2]}", row, signature=len(row))
+        else:
+            yield from row
+
+
+_MANY_ALIKE = 4
 
 
 def _open(root: Group) -> None:
@@ -102,12 +114,12 @@ def _open(root: Group) -> None:
         sizes = [_count(member) for member in root.members]
         at = max(range(len(sizes)), key=sizes.__getitem__, default=0)
         largest = root.members[at] if sizes else 0
-        if not isinstance(largest, Group) or sizes[at] * 2 < sum(sizes):
+        if not isinstance(largest, Group) or isinstance(largest.label, Construct) or sizes[at] * 2 < sum(sizes):
             return
         if len(root.members) - 1 + len(largest.members) > MOST:
             return
         for member in largest.members:
-            if isinstance(member, Group) and len(root.members) > 1:
+            if isinstance(member, Group) and len(root.members) > 1 and not isinstance(member.label, Construct):
                 member.label = f"{largest.label}/{member.label}"
         root.members[at : at + 1] = largest.members
 
@@ -119,7 +131,7 @@ def _count(member: Group | int) -> int:
 def _unwrapped(member: Group | int) -> Group | int:
     if isinstance(member, Group) and len(member.members) == 1:
         only = member.members[0]
-        if isinstance(only, Group):
+        if isinstance(only, Group) and not isinstance(only.label, Construct):
             only.label = f"{member.label}/{only.label}"
         return only
     return member
@@ -140,8 +152,8 @@ def _mark(members: Iterable[Group | int], operators: dict[int, str]) -> None:
         run = [member] if isinstance(member, Group) else []
 
 
-def _cut(members: list[Group | int], operators: dict[int, str]) -> list[Group | int]:
-    """A long row as a short one: what repeats in a row becomes a group for each time, the rest pieces of even size."""
+def _cut(members: list[Group | int], operators: dict[int, str], most: int = MOST) -> list[Group | int]:
+    """A long row as a short one: what repeats in a row becomes a group each time, the rest at `most` pieces."""
     found = _nodes_together(members, operators)
     if len(found) <= MOST:
         return found
@@ -156,7 +168,7 @@ def _cut(members: list[Group | int], operators: dict[int, str]) -> list[Group | 
         if len(found) <= MOST:
             return found
     size = -(-len(found) // MOST)
-    size = max(size, min(MOST, round(len(found) ** 0.5)))
+    size = max(size, -(-len(found) // most), min(MOST, round(len(found) ** 0.5)))
     pieces = [found[at : at + size] for at in range(0, len(found), size)]
     cut: list[Group | int] = [_group(f"part {i + 1}", piece, operators) for i, piece in enumerate(pieces)]
     return cut if len(cut) <= MOST else _cut(cut, operators)

@@ -5,14 +5,13 @@ Names in models are hostile: here they are escaped, in the data `<` is, and scri
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from absint.show.page.content import Content
 from absint.show.page.frame import framed, written
 from absint.show.page.sections import Data, all_values, contract, diagnostics, interface, section, unknown, verdicts
-from absint.show.summary import totals
+from absint.show.summary import nodes_in_words, totals
 from absint.version import VERSION
 
 if TYPE_CHECKING:
@@ -24,16 +23,16 @@ def page(analysed: Analysed, audits: Sequence[Data] = (), sizes: Mapping[str, in
     the `sizes` that are given, and legal ones for the other symbols."""
     analysed.require_sound("a report")
     data: Data = Content(analysed, sizes or {}).document()
-    name = re.split(r"[/\\]", data["model"])[-1]
+    name = data["model"]
     return framed(f"{name}: absint report", "\n".join(_body(analysed, data, name, audits)), data)
 
 
 def _body(analysed: Analysed, data: Data, name: str, audits: Sequence[Data]) -> Iterator[str]:
     counts = totals(analysed)
     yield f"""<header><h1>{written(name)}</h1>
-<p>{len(data["nodes"]):,} nodes, {counts.dims:,} sizes of computed values: {counts.concrete:,} constant,
+<p>{nodes_in_words(analysed)}, {counts.dims:,} sizes of computed values: {counts.concrete:,} constant,
 {counts.expression:,} in terms of the inputs, {counts.unknown:,} that only a run tells.
-<small>{written(data["model"])}, absint {VERSION}</small></p>
+<small>absint {VERSION}</small></p>
 <nav aria-label="sections"><a href="#interface">shapes</a> <a href="#contract">legal sizes</a>
 <a href="#diagnostics">diagnostics</a> <a class="only-script" href="#memory-section">memory</a>
 {'<a class="only-script" href="#cost">cost</a>' if data["sizes"] else ""} <a href="#values">all values</a></nav>
@@ -47,13 +46,15 @@ def _body(analysed: Analysed, data: Data, name: str, audits: Sequence[Data]) -> 
 placeholder="a node or a value ( / )" autocomplete="off"><ul id="hits"></ul></div>
 <label for="shows">edges show</label> <select id="shows"><option value="formulas">formulas</option>
 <option value="numbers">numbers</option></select>
+<select id="direction" aria-label="direction"><option value="TB">top down</option>
+<option value="LR">left to right</option></select>
 <button type="button" id="zoom-in" aria-label="zoom in">+</button><button type="button" id="zoom-out"
 aria-label="zoom out">&minus;</button><button type="button" id="fit">fit</button></div>
 <nav id="crumbs" aria-label="where in the model"></nav>
 <div id="graph" tabindex="0" role="application" aria-label="the graph: arrows go from box to box, Enter opens, Escape
 goes up, plus and minus zoom, with Shift arrows move it"></div>
-<p class="hint">Enter or a click opens a group; dashed edges have sizes that only a run tells; &#8592; in a box names
-what it reads from afar.</p>
+<p class="hint">Enter or a click opens a group, with Shift in its place; dashed edges have sizes that only a run
+tells; &#8592; in a box names what it reads from afar.</p>
 </div><div><div id="details" role="region" aria-label="what is chosen" tabindex="0"><p>Choose a node for what it
 requires, a shape for where it comes from, a group to open it.</p></div><h3>At these sizes</h3><div id="totals"></div>
 <p id="said" role="status"></p></div></section>"""

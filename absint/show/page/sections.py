@@ -121,8 +121,10 @@ def _clause(clause: Data) -> str:
         if rest
         else ""
     )
+    text, hint, _ = clause["text"].partition(" (exactly: --format json)")
+    exactly = f"<details><summary>exactly</summary><code>{written(clause['exactly'])}</code></details>" if hint else ""
     return (
-        f'<tr><td><code>{written(clause["text"])}</code></td><td class="only-script">{now}</td>'
+        f'<tr><td><code>{written(text)}</code>{exactly}</td><td class="only-script">{now}</td>'
         f"<td>{because[0] if because else ''}{folded}</td></tr>"
     )
 

@@ -125,7 +125,7 @@ def test_without_scripts_it_is_a_document(browser: Browser, tmp_path: Path) -> N
         ]  # fmt: skip
         text = page.locator("main").inner_text()
         assert "FLOAT [batch, 3, height, width]" in text
-        assert "height >= 1" in text
+        assert "height, width >= 1" in text
         assert "Conv /stem/stem.0/stem.0.0/Conv: the window must fit" in text
         for control in ("#controls", "#explore", "#memory", "#theme"):
             assert not page.locator(control).is_visible()

@@ -117,14 +117,16 @@ function curve(title, points, pick, unit, name, most) {
 }
 
 function farthest(name) {
-  // A power of two to draw curves up to: the largest legal one that is near.
-  const tried = [1024, 512, 256, 128, 64, 32, 16];
-  return tried.find((size) => isLegal({ ...state.sizes, [name]: size })) ?? Math.max(2 * state.sizes[name], 16);
+  // To draw curves up to: a power of two that has the size of now in the middle.
+  const most = Math.max(2 ** Math.ceil(Math.log2(Math.max(2 * state.sizes[name], 1))), 16);
+  return Math.min(most, data.sizes.find((one) => one.name === name).hi);
 }
 
 function showCurves() {
   const name = document.getElementById("over")?.value;
   if (name === undefined) return;
+  const upTo = document.getElementById("upto");
+  if (!upTo.dataset.chosen) upTo.value = farthest(name);
   const most = Math.max(Math.round(Number(document.getElementById("upto").value)) || 1, 1);
   job("curves", curves(name, most));
 }

@@ -61,8 +61,13 @@ function valueTable(title, values) {
     element("caption", {}, title),
     element("tbody", {}, ...values.map((at) => element("tr", {},
       element("td", {}, valueButton(at, 36)),
-      element("td", { class: "shape" }, `${data.values[at].type} ${shapeText(data.values[at], formula)}`),
+      element("td", { class: "shape" }, `${data.values[at].type} ${shapeText(data.values[at], formula)}`, elementsOf(at)),
       element("td", { class: "shape now" }, shapeText(data.values[at], dimNumber))))));
+}
+
+function elementsOf(at) {
+  const { elements } = data.values[at];
+  return elements ? element("div", { class: "elements" }, `= ${short(elements.join(", "), 160)}`) : null;
 }
 
 function showDetails() {
@@ -80,6 +85,7 @@ function nodeDetails(number) {
   return [
     element("h3", {}, `${short(node.operator, 60)} `, element("small", {}, named(node.name, 160))),
     node.path ? element("p", {}, "in ", named(node.path, 160)) : null,
+    node.attributes ? element("table", { class: "attributes" }, element("caption", {}, "attributes"), element("tbody", {}, ...Object.entries(node.attributes).map(([name, text]) => element("tr", {}, element("th", { scope: "row" }, named(name, 60)), element("td", { class: "shape" }, text))))) : null,
     element("h4", {}, "requires"),
     needs.length ? element("ul", {}, ...needs.map(needItem)) : element("p", {}, "nothing of sizes"),
     valueTable("inputs", node.in),

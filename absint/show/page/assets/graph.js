@@ -12,10 +12,11 @@ const fonts = { head: "600 12.5px system-ui, sans-serif", small: "11px system-ui
 
 function showGraph(group) {
   state.group = group;
+  const shown = shownIn(group);
   const merged = mergedBorder(edgesOf(group));
   const { kept: outside, lines, crossing } = withinBoxes(merged.edges, merged.border);
-  const { kept, also } = unbundled(outside);
-  const boxes = new Map(group.members.map((member) => [key(member), { member, ...boxOf(member) }]));
+  const { kept, also } = unbundled(outside, new Map(shown.map(([member], at) => [key(member), at])));
+  const boxes = new Map(shown.map(([member, around]) => [key(member), { member, around, ...boxOf(member) }]));
   const hidden = crossing.slice(mostCrossing).reduce((sum, one) => sum + one.values.length, 0);
   for (const { name, values } of crossing.slice(0, mostCrossing)) {
     const more = values.length > 1 ? `and ${values.length - 1} more` : "";
@@ -26,10 +27,12 @@ function showGraph(group) {
     const names = [...new Set(values)].map((value) => valueLabel(value, 22));
     boxes.get(name)?.lines.push(`\u2190 ${names.slice(0, 2).join(", ")}${names.length > 2 ? ` +${names.length - 2}` : ""}`);
   }
-  const layout = laidOut(boxes, kept.filter((edge) => boxes.has(edge.from) && boxes.has(edge.to)));
+  const frames = openedIn(group);
+  const layout = laidOut(frames, boxes, kept.filter((edge) => boxes.has(edge.from) && boxes.has(edge.to)));
   const { width, height } = layout.graph();
   const drawing = element("svg", { id: "drawing", role: "group", "aria-label": `graph of ${short(group.label, 200)}`, viewBox: `0 0 ${Math.max(width, 1)} ${Math.max(height, 1)}` },
     element("defs", {}, element("marker", { id: "arrow", viewBox: "0 0 8 8", refX: 7, refY: 4, markerWidth: 7, markerHeight: 7, orient: "auto" }, element("path", { d: "M0 0L8 4L0 8z" }))));
+  drawing.append(...frames.map((one) => frameDrawn(one, layout.node(key(one)))));
   drawing.append(...layout.edges().map((ends) => edgeDrawn(layout.edge(ends))));
   for (const [name, box] of boxes) drawing.append(boxDrawn(name, box, layout.node(name)));
   replace("graph", drawing);
@@ -38,11 +41,16 @@ function showGraph(group) {
   relabel();
 }
 
-function laidOut(boxes, edges) {
-  const layout = new dagre.graphlib.Graph().setGraph({ rankdir: "TB", nodesep: 22, edgesep: 14, ranksep: 30, marginx: 14, marginy: 14 });
+function laidOut(frames, boxes, edges) {
+  const layout = new dagre.graphlib.Graph({ compound: frames.length > 0 }).setGraph({ rankdir: state.direction, nodesep: 22, edgesep: 14, ranksep: 30, marginx: 14, marginy: 14 });
   for (const [name, { lines }] of boxes) {
     const width = Math.max(...lines.map((line, at) => widthOf(line, at ? fonts.small : fonts.head))) + 24;
     layout.setNode(name, { width: Math.max(width, 80), height: 14 + 15 * lines.filter(Boolean).length });
+  }
+  const framed = new Set(frames);
+  for (const frame of frames) layout.setNode(key(frame), {});
+  for (const frame of frames) {
+    for (const member of frame.members) if (framed.has(member) || boxes.has(key(member))) layout.setParent(key(member), key(frame));
   }
   for (const edge of edges) {
     const widest = Math.max(...["formulas", "numbers"].map((shows) => widthOf(edgeLabel(edge, shows), fonts.edge)));
@@ -69,8 +77,30 @@ function edgeDrawn({ edge, points, x, y }) {
   return element("g", { class: isUnknown ? "edge open" : "edge" }, element("path", { d: path, "marker-end": "url(#arrow)" }), label);
 }
 
+function frameDrawn(group, { x, y, width, height }) {
+  const act = (event) => {
+    event.stopPropagation();
+    openInPlace(group, false);
+  };
+  const label = `${group.label} (close)`;
+  const frame = element("g", { class: "box frame", "data-key": key(group), tabindex: -1, role: "button", "aria-label": `close ${short(group.label, 200)}`, onclick: act, onkeydown: onEnter(() => openInPlace(group, false)) },
+    element("title", {}, label),
+    element("rect", { x: x - width / 2, y: y - height / 2, width, height, rx: 6 }),
+    element("text", { class: "small", x, y: y - height / 2 + 13 }, short(label, 60)));
+  frame.place = { x, y: y - height / 2 + 13, width: 60, height: 20 };
+  return frame;
+}
+
+function openInPlace(group, isOpen = true) {
+  if (isOpen) state.opened.add(group);
+  else for (const one of [group, ...openedIn(group)]) state.opened.delete(one);
+  showGraph(state.group);
+  document.querySelector(`#drawing [data-key="${key(group)}"]`)?.focus({ preventScroll: true });
+  announce(`${short(group.label, 100)} is ${isOpen ? "open" : "closed"}`);
+}
+
 function boxDrawn(name, box, { x, y, width, height }) {
-  const act = () => (box.kind === "group" ? openGroup(box.member) : select(box.kind === "node" ? { node: box.member } : { value: box.values[0], among: box.values }));
+  const act = (event) => (box.kind === "group" ? (box.member.inside || event?.shiftKey ? openInPlace : openGroup)(box.member) : select(box.kind === "node" ? { node: box.member } : { value: box.values[0], among: box.values }));
   const lines = box.lines.filter(Boolean);
   const top = y - (lines.length - 1) * 7.5 + 4;
   const drawnBox = element("g", { class: `box ${box.kind}`, "data-key": name, tabindex: -1, role: "button", "aria-label": box.label, onclick: act, onkeydown: onEnter(act) },

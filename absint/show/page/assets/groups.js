@@ -25,11 +25,22 @@ function readGroups(group, around) {
 }
 
 function memberAt(number, group) {
-  // The member of a group that a node lies in; undefined outside of it.
+  // The box of a group's graph that a node lies in; undefined outside of it.
   const inside = home.get(number);
-  const depth = group.around.length;
+  let depth = group.around.length;
   if (!inside || inside[depth] !== group) return undefined;
-  return inside.length > depth + 1 ? inside[depth + 1] : number;
+  do depth++; while (depth < inside.length && state.opened.has(inside[depth]));
+  return depth < inside.length ? inside[depth] : number;
+}
+
+function openedIn(group) {
+  // The groups below that are opened in place, the outer ones first.
+  return group.members.flatMap((member) => (state.opened.has(member) ? [member, ...openedIn(member)] : []));
+}
+
+function shownIn(group) {
+  // The boxes of a group's graph: [member, the opened group around it].
+  return [group, ...openedIn(group)].flatMap((around) => around.members.filter((member) => !state.opened.has(member)).map((member) => [member, around]));
 }
 
 const key = (member) => (typeof member === "number" ? `n${member}` : `g${member.id}`);
@@ -105,15 +116,19 @@ function withinBoxes(edges, border) {
 
 const mostReaders = 2; // a value with more of them has an edge to the first, and its name in the others
 
-function unbundled(edges) {
-  // Edges of values that many read, as a mask, would run along the whole graph: their names stand in the boxes instead.
+const mostNear = 3; // in a large graph an edge of scalars and vectors alone goes no farther
+
+function unbundled(edges, order) {
+  // Edges of values that many read, as a mask, would run along the whole graph, and so would those of sizes, which say
+  // little: their names stand in the boxes instead.
+  const isFar = ({ from, to, values }) => order.size > 10 && order.get(to) - order.get(from) > mostNear && values.every((at) => data.values[at].dims?.length <= 1);
   const seen = new Map();
   for (const edge of edges) for (const value of edge.values) if (edge.to[0] !== "o") seen.set(value, (seen.get(value) ?? 0) + 1);
   const drawnOnce = new Set();
   const also = new Map();
   const kept = [];
   for (const edge of edges) {
-    const own = edge.values.filter((value) => (seen.get(value) ?? 0) <= mostReaders || !drawnOnce.has(value));
+    const own = isFar(edge) ? [] : edge.values.filter((value) => (seen.get(value) ?? 0) <= mostReaders || !drawnOnce.has(value));
     for (const value of edge.values) {
       if (!own.includes(value)) also.set(edge.to, [...(also.get(edge.to) ?? []), value]);
       drawnOnce.add(value);

@@ -1,7 +1,7 @@
 // Sizes of the inputs: sliders, the shapes at these sizes, and the first requirement that fails.
 
 const nodesByNumber = new Map(data.nodes.map((node) => [node.number, node]));
-const state = { sizes: {}, values: [], failure: null, undecided: false, group: null, selected: null, before: [], shows: "formulas" };
+const state = { sizes: {}, values: [], failure: null, undecided: false, group: null, selected: null, before: [], shows: "formulas", direction: "TB", opened: new Set() };
 
 function valueAt(instruction) {
   return instruction === null || instruction === undefined ? undefined : state.values[instruction];
@@ -81,6 +81,7 @@ function setSizes(sizes) {
       const value = sizes[size.name];
       if (input && value !== undefined && Number(input.value) !== value) {
         if (kind === "slider" && value > Number(input.max)) input.max = value * 2;
+        if (kind === "slider" && value < Number(input.min)) input.min = value;
         input.value = value;
       }
     }
@@ -148,19 +149,32 @@ function scheduleRest() {
   });
 }
 
+const triedElements = [1, 2, 4, 8, 16, 64, 256, 1024, 4096];
+
+function rangeOf(size) {
+  // What a slider offers: of an element of an input, whose type bounds nothing, what is legal beside the other sizes.
+  const start = size.start ?? 1;
+  if (size.lo >= 0) return [size.lo, Math.min(size.hi, Math.max(4 * (size.start ?? 64), 256))];
+  const others = atTheStart();
+  const legal = (value) => isLegal({ ...others, [size.name]: value });
+  const least = [-16, -4, -1, 0].find(legal) ?? start;
+  const most = triedElements.findLast((value) => value > start && legal(value)) ?? 16;
+  return [Math.max(Math.min(least, start), size.lo), Math.min(Math.max(most, start), Math.max(4 * start, 64), size.hi)];
+}
+
 function buildSliders() {
   const rows = data.sizes.map((size, index) => {
     size.index = index;
-    const most = Math.min(size.hi, Math.max(4 * (size.start ?? 64), 256));
+    const [least, most] = rangeOf(size);
     const change = (event) => {
       const value = Math.round(Number(event.target.value));
       if (event.target.value === "" || !Number.isFinite(value)) return;
-      setSizes({ ...state.sizes, [size.name]: Math.min(Math.max(value, 0), Number.MAX_SAFE_INTEGER) });
+      setSizes({ ...state.sizes, [size.name]: Math.min(Math.max(value, Math.min(size.lo, 0)), Number.MAX_SAFE_INTEGER) });
     };
     return element("div", { class: "size" },
       element("label", { for: `slider-${index}` }, named(size.text, 32)),
-      element("input", { id: `slider-${index}`, type: "range", min: size.lo, max: most, value: size.start ?? 1, oninput: change }),
-      element("input", { id: `number-${index}`, type: "number", min: 0, step: 1, value: size.start ?? 1, "aria-label": `${short(size.text, 200)}, as a number`, oninput: change }));
+      element("input", { id: `slider-${index}`, type: "range", min: least, max: most, value: size.start ?? 1, oninput: change }),
+      element("input", { id: `number-${index}`, type: "number", min: size.lo < 0 ? null : 0, step: 1, value: size.start ?? 1, "aria-label": `${short(size.text, 200)}, as a number`, oninput: change }));
   });
   const reset = () => setSizes(atTheStart());
   replace("sizes", ...(rows.length ? [...rows, element("button", { type: "button", id: "reset", onclick: reset }, "reset")] : [element("p", {}, "Every size is a constant.")]));

@@ -51,6 +51,10 @@ function start() {
     state.shows = event.target.value;
     relabel();
   });
+  document.getElementById("direction").addEventListener("change", (event) => {
+    state.direction = event.target.value;
+    showGraph(state.group);
+  });
   readGroups(data.groups, []);
   for (const group of groups) if (group.label === "constants" && group.around.length === 1) for (const number of group.nodes) constants.add(number);
   buildSliders();
@@ -60,15 +64,18 @@ function start() {
   const names = namesToCompare();
   options("across", names[0]);
   options("up", names[1]);
-  options("over", data.sizes.at(-1)?.name);
+  options("over", (data.sizes.findLast((size) => size.lo >= 0 && size.hi > 1) ?? data.sizes.at(-1))?.name);
   for (const id of ["across", "up"]) document.getElementById(id)?.addEventListener("change", showRegion);
   const over = document.getElementById("over");
   const upTo = document.getElementById("upto");
   over?.addEventListener("change", () => {
-    upTo.value = farthest(over.value);
+    delete upTo.dataset.chosen;
     showCurves();
   });
-  upTo?.addEventListener("change", showCurves);
+  upTo?.addEventListener("change", () => {
+    upTo.dataset.chosen = "yes";
+    showCurves();
+  });
   let width = innerWidth;
   addEventListener("resize", () => {
     if (innerWidth !== width) scheduleRest();
@@ -77,7 +84,6 @@ function start() {
   const sizes = atTheStart();
   state.values = evaluate(data.program, sizes);
   state.sizes = sizes;
-  if (over) upTo.value = farthest(over.value);
   showGraph(data.groups);
   setSizes(sizes);
 }

@@ -5,16 +5,19 @@ const view = {
   full: [0, 0, 1, 1],
   frame: document.getElementById("graph"),
   reset(layout) {
-    // At a size that can be read, from the top, where something is.
+    // All of it if it can be read then, else from its beginning, where something is.
     const { width, height } = layout.graph();
     const { clientWidth, clientHeight } = this.frame;
     this.full = [0, 0, Math.max(width, 1), Math.max(height, 1)];
-    const scale = Math.min(Math.max(1, width / Math.max(clientWidth, 1), height / Math.max(clientHeight, 1)), 1.25);
+    const whole = Math.max(1, width / Math.max(clientWidth, 1), height / Math.max(clientHeight, 1));
+    const scale = whole <= (state.group.around.length ? 1.9 : 2.5) ? whole : 1.25;
     const [w, h] = [clientWidth * scale, clientHeight * scale];
-    const tops = layout.nodes().map((name) => layout.node(name)).filter((node) => node.y - node.height / 2 < h * 0.6);
-    const middle = tops.length ? tops.reduce((sum, node) => sum + node.x, 0) / tops.length : width / 2;
-    const left = width <= w ? (width - w) / 2 : Math.min(Math.max(middle - w / 2, 0), width - w);
-    this.box = [left, height <= h ? (height - h) / 2 : 0, w, h];
+    const begins = ([size, most, along]) => layout.nodes().map((name) => layout.node(name)).filter((node) => node[along] - node[most] / 2 < size * 0.6);
+    const middle = (found, along, all) => (found.length ? found.reduce((sum, node) => sum + node[along], 0) / found.length : all / 2);
+    const placed = (all, seen, at) => (all <= seen ? (all - seen) / 2 : Math.min(Math.max(at - seen / 2, 0), all - seen));
+    const isDown = state.direction === "TB";
+    const left = placed(width, w, isDown ? middle(begins([h, "height", "y"]), "x", width) : 0);
+    this.box = [left, placed(height, h, isDown ? 0 : middle(begins([w, "width", "x"]), "y", height)), w, h];
     this.apply();
   },
   fit() {
@@ -53,7 +56,7 @@ function onEnter(act) {
     if (event.key === "Enter" || event.key === " ") {
       event.preventDefault();
       event.stopPropagation();
-      act();
+      act(event);
     }
   };
 }
