@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, nullcontext
-from functools import wraps
+from functools import partial, wraps
 from math import inf
 from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeVar, cast
 
@@ -24,6 +24,7 @@ from absint.model.load import Loaded
 from absint.program import overridable, placeholders
 from absint.program.limits import Progress
 from absint.program.rules.files import read_rules
+from absint.program.sources import EXTERNAL_DATA
 from absint.result import Result
 from absint.runs.allowance import allowing, amount
 from absint.shapes.sizes import Sizes
@@ -37,7 +38,7 @@ if TYPE_CHECKING:
     from absint.show.tracing import Recorder
 
 _DOING: Final = {"lower": "reading", "analyse": "analysing", "refine": "refining", "settle": "proving"}
-_READING: Final = (overridable.CODE, placeholders.CODE)
+_READING: Final = (overridable.CODE, placeholders.CODE, EXTERNAL_DATA)
 """Diagnostics of how inputs are read, which an option changes."""
 LARGE_MODEL = 20_000
 """From this many nodes on, progress is shown."""
@@ -264,6 +265,11 @@ def analysed(
             with_=with_,
             **settings._asdict(),
         )
+    if any(item.code == overridable.CODE and item.severity is Severity.WARNING for item in result.lowered.diagnostics):
+        from absint.commands.defaults import note_defaults
+
+        again = partial(analyze, loaded, assume=assume, bind=sizes, refine=refine, plugins=plugins, policy=policy)
+        note_defaults(result, partial(again, **settings._replace(defaults=True)._asdict()))
     if not shows_diagnostics:
         for message in result.limits_reached:
             tell(f"warning: {message}")

@@ -6,6 +6,7 @@ A terminal gets messages in lines of its width, broken at spaces; a log has each
 from __future__ import annotations
 
 import sys
+import textwrap
 from typing import Final
 
 from absint.lattices.text.escapes import one_line, plain
@@ -30,7 +31,6 @@ def say(line: str, *, to_stderr: bool = False) -> None:
 
 def _fitted(text: str) -> list[str]:
     import shutil
-    import textwrap
 
     width = max(shutil.get_terminal_size().columns, 40)
     return textwrap.wrap(text, width, subsequent_indent="  ", break_long_words=False, break_on_hyphens=False)

@@ -136,6 +136,19 @@ def is_pointer_beside(folder: str | os.PathLike[str], location: str) -> bool:
         return False
 
 
+def fault_beside(folder: str | os.PathLike[str], location: str) -> str:
+    """Why no external data can be read from there: `does not exist`; empty if they can."""
+    try:
+        with _beside(folder, location) as (number, length):
+            return LFS if _holds_pointer(number, length) else ""
+    except RefusedError as error:
+        return str(error)
+    except FileNotFoundError:
+        return "does not exist"
+    except (OSError, ValueError):
+        return "cannot be read"
+
+
 @contextmanager
 def _beside(folder: str | os.PathLike[str], location: str) -> Iterator[tuple[int, int]]:
     """A descriptor of external data that may be read, and their bytes. Raises RefusedError for others, OSError."""

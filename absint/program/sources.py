@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from types import MappingProxyType
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from absint.lattices.shape import Shape
 from absint.lattices.value import Tensor, Value
 from absint.model.declared_types import read_type
 from absint.model.initialisers import decode, dtype_of, external_place, is_small
 from absint.model.load import Loaded
-from absint.model.opening import LFS, is_pointer_beside
+from absint.model.opening import fault_beside
 from absint.model.sources import initialiser_fault, input_fault
 from absint.model.wire.tensors import EXTERNAL
 from absint.program.graph import Program
@@ -24,6 +24,10 @@ from absint.program.steps import Operand, first_output
 
 if TYPE_CHECKING:
     from absint.model.messages import GraphMessage, TensorMessage, ValueInfoMessage
+
+
+EXTERNAL_DATA: Final = "external-data"
+"""The code of the diagnostic about files of elements that are not there."""
 
 
 class Sources:
@@ -47,7 +51,7 @@ class Sources:
         self._defaults = defaults
         self._placeholders = None if names_as_declared else Placeholders()
         self._root = Path()
-        self._outside: set[str] = set()
+        self._outside: dict[str, str] = {}
         self.signature = Signature()
         self.refused: list[tuple[int, str]] = []
         """Inputs and initialisers that every runtime rejects, each with the reason."""
@@ -105,6 +109,7 @@ class Sources:
             self.signature.outputs.append(info.name)
             if info.name not in self._program.main.names:
                 self._report.error("undefined-output", f"output {info.name!r}", "no node computes it")
+        self._report_missing()
 
     def add(self, name: str, value: Value, names: dict[str, Operand], gate: int = -1) -> int:
         """Add a node that stands for a value; its id."""
@@ -128,14 +133,19 @@ class Sources:
             and tensor.data_location == EXTERNAL
             and is_small(tensor.data_type, tuple(tensor.dims))
         ):
-            self._report_pointer(tensor)
+            self._note_missing(tensor)
         return value
 
-    def _report_pointer(self, tensor: TensorMessage) -> None:
-        """Warn once of a file of external data that is a pointer of Git LFS."""
+    def _note_missing(self, tensor: TensorMessage) -> None:
+        """Keep in mind that a file of external data cannot be read."""
         folder, place = self._loaded.folder, external_place(tensor)
         if folder is not None and place is not None and place[0] not in self._outside:
-            self._outside.add(place[0])
-            if is_pointer_beside(folder, place[0]):
-                text = f"the file {LFS}, so the elements in it are unknown"
-                self._report.warn("external-data", f"external data in {place[0]!r}", text)
+            self._outside[place[0]] = fault_beside(folder, place[0])
+
+    def _report_missing(self) -> None:
+        """Warn of files that small tensors are in and that cannot be read, in one line for each reason."""
+        for reason in filter(None, dict.fromkeys(self._outside.values())):
+            first, *others = (location for location, found in self._outside.items() if found == reason)
+            more = f" and {len(others):,} more {'file' if len(others) == 1 else 'files'}" if others else ""
+            text = f"the file {reason}, so the elements in it are unknown"
+            self._report.warn(EXTERNAL_DATA, f"external data in {first!r}{more}", text)

@@ -214,7 +214,7 @@ def test_commands_that_need_z3_alone_say_so(tmp_path: Path) -> None:
 def test_a_report_is_written(tmp_path: Path) -> None:
     (answer,) = light(["report", "examples/tiny_detector.onnx", "-o", str(tmp_path / "report.html")])
     assert answer.code == 0
-    assert "height &gt;= 1" in (tmp_path / "report.html").read_text()
+    assert "height, width &gt;= 1" in (tmp_path / "report.html").read_text()
 
 
 def test_equal_says_why_pairs_are_undecided() -> None:

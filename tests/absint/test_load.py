@@ -70,7 +70,9 @@ def test_external_data_that_cannot_or_must_not_be_read_are_unknown(tmp_path: Pat
     result = absint.analyze(save(tmp_path / "inner", location, data=False))
     shape = result.shapes["R"]
     assert [str(d) for d in shape] == ["_d0", "_d1"]
-    assert result.diagnostics == ()
+    (said,) = result.diagnostics
+    why = "does not exist" if location == "missing.bin" else "is not below the folder of the model"
+    assert (said.where, said.message.partition(",")[0]) == (f"external data in {location!r}", f"the file {why}")
 
 
 def test_an_initialiser_that_is_an_input_gives_its_shape_but_not_its_contents() -> None:

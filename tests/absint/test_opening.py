@@ -270,7 +270,7 @@ def test_no_command_writes_over_weights(
     os.link("w.bin", "second.bin")
     for target in ("w.bin", "second.bin"):
         assert run([command, "m.onnx", "-o", target]) == 2
-        assert capsys.readouterr().err == (
+        assert capsys.readouterr().err.endswith(
             f"absint: error: {target} holds weights of the model: give another file to -o\n"
         )
     Path("other").mkdir()

@@ -4,7 +4,8 @@ Where old sizes coincide, or were 1, a target has several readings, and the read
 the next. So every combination is followed, those with the fewest failures first. A combination is
 refuted if it ends in a requirement that the old sizes alone meet and another one does not, and by a judge, who knows
 more than shapes: axes of outputs that the caller has named, and runs of the copy (`judging`). Being likely, or giving
-a shape that an earlier value has, is no proof, and decides nothing. If two combinations remain, or some were not
+a shape that an earlier value has, is no proof, and decides nothing. Of several that remain, those count that have the
+symbols at the axes where the author declares them for outputs. If two combinations remain, or some were not
 followed, the targets that they read differently are open: they stay as they are.
 """
 
@@ -42,6 +43,9 @@ class Judge(Protocol):
 
     def refutes(self, found: Found) -> bool:
         """It is not what the model means."""
+
+    def is_as_declared(self, found: Found) -> bool:
+        """Outputs have the symbols that the author declares."""
 
     def fails(self, found: Found) -> bool:
         """The copy does not run with every number of rows."""
@@ -172,6 +176,8 @@ def settle(
     """The decisions that let the model run at other sizes, if no other reading of a target does so too."""
     tree = _Tree(analysed, inputs, resizing, may_vary, judge)
     is_complete = tree.follow()
+    if is_complete and len(tree.leaves) > 1:
+        tree.leaves = [leaf for leaf in tree.leaves if judge.is_as_declared(leaf.found)] or tree.leaves
     if is_complete and len(tree.leaves) == 1:
         found = tree.leaves[0].found
         return Settled(found, dict.fromkeys(found.run.left_open, ()))

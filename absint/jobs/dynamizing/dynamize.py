@@ -133,7 +133,7 @@ def dynamize(
             pieces = list(outline.pieces(rewritten(found, fix=True).model))
             return None if size_of(pieces) > _MOST_RUN else _content(opened.data, pieces)
 
-        judging = Judging(static, request, to_run, runs=fix and run)
+        judging = Judging(static, request, analysed.loaded.model.graph, to_run, runs=fix and run)
         settled = settle(static, request.inputs, resizing, constants.may_vary, judging)
         found = settled.found
         refuse_overridable(static, [*(item.node for _, item in found.left if item is not None), *sized(static)])

@@ -1,4 +1,5 @@
-"""Readings judged by more than shapes: by axes of outputs that the caller names, and by runs on stacked rows.
+"""Readings judged by more than shapes: by axes of outputs that the caller or the author names, and by runs on stacked
+rows.
 
 Runs decide between readings for a batch alone. Rows of a sequence depend on each other in the author's model too, and
 a reading that keeps them apart may then be the wrong one. So a symbol counts as a batch if its name says so.
@@ -16,7 +17,8 @@ from absint.lattices.value import Tensor
 
 if TYPE_CHECKING:
     from absint.jobs.dynamizing.finding import Found
-    from absint.jobs.dynamizing.request import Request
+    from absint.jobs.dynamizing.request import Axes, Request
+    from absint.model.messages import GraphMessage, ValueInfoMessage
     from absint.solution.analysed import Analysed
 
 
@@ -24,9 +26,18 @@ class Judging:
     """The judge of copies of one model."""
 
     def __init__(
-        self, analysed: Analysed, request: Request, written: Callable[[Found], bytes | None], *, runs: bool
+        self,
+        analysed: Analysed,
+        request: Request,
+        graph: GraphMessage,
+        written: Callable[[Found], bytes | None],
+        *,
+        runs: bool,
     ) -> None:
-        """`written` is the copy with the decisions, or None if it is not written to be run. `runs` allows runs."""
+        """`graph` is that of the author; `written` is the copy with the decisions, or None if it is not written to be
+        run. `runs` allows runs.
+        """
+        self._declared = _declared(graph, request)
         self._analysed = analysed
         self._outputs = request.outputs
         self._is_sole = len(request.sizes) == 1
@@ -48,7 +59,7 @@ class Judging:
 
     def refutes(self, found: Found) -> bool:
         """An output lacks an axis that the caller has named, or holds other rows than single runs."""
-        if not self._has_outputs(found):
+        if not self._has(found, self._outputs):
             return True
         return any(each.differing for each in self.compared(found).values())
 
@@ -63,8 +74,12 @@ class Judging:
         first, second = self.compared(one), self.compared(other)
         return bool(first) and all(each.is_like(second[name]) for name, each in first.items())
 
-    def _has_outputs(self, found: Found) -> bool:
-        for name, axes in self._outputs.items():
+    def is_as_declared(self, found: Found) -> bool:
+        """Outputs have the symbols that the author declares, and there are such outputs."""
+        return bool(self._declared) and self._has(found, self._declared)
+
+    def _has(self, found: Found, outputs: Axes) -> bool:
+        for name, axes in outputs.items():
             node, index = self._analysed.operands[name]
             value = found.states[node][index]
             if not isinstance(value, Tensor) or value.shape.is_top:
@@ -72,3 +87,23 @@ class Judging:
             if any(value.shape[axis] is not symbol(text) for axis, text in axes.items()):
                 return False
         return True
+
+
+def _declared(graph: GraphMessage, request: Request) -> dict[str, dict[int, str]]:
+    """The axes of outputs that the author declares to be one of the new symbols: by its name, or by that which the axis
+    of an input had before.
+    """
+    names = {text: text for text in request.sizes}
+    inputs = {info.name: _params(info) for info in graph.input[:]}
+    for name, axes in request.axes.items():
+        names.update((old, text) for axis, text in axes.items() if (old := inputs.get(name, {}).get(axis)))
+    found = {
+        info.name: {axis: names[text] for axis, text in _params(info).items() if text in names}
+        for info in graph.output[:]
+        if info.name not in request.outputs
+    }
+    return {name: axes for name, axes in found.items() if axes}
+
+
+def _params(info: ValueInfoMessage) -> dict[int, str]:
+    return {axis: dim.dim_param for axis, dim in enumerate(info.type.tensor_type.shape.dim[:]) if dim.dim_param}

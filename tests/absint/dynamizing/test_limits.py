@@ -160,7 +160,7 @@ def test_an_initialiser_that_is_an_input_too(tmp_path: Path) -> None:
 
 def test_an_axis_with_a_symbol_of_one_legal_size(tmp_path: Path) -> None:
     """Exporters write a name where they have traced 1."""
-    model = static([node("Reshape", "x t", "y")], {"x": ["batch", 3]}, {"y": ["batch", 3]}, {"t": ints(1, 3)})
+    model = static([node("Reshape", "x t", "y")], {"x": ["batch", 3]}, {"y": [1, 3]}, {"t": ints(1, 3)})
     assert refused(model, {"x": {0: "batch"}}, tmp_path).sizes == {"batch": 1}
     made = absint.dynamize(model, {"x": {0: "batch"}, "y": {0: "batch"}}, tmp_path / "out.onnx", fix=True)
     assert made.is_free
