@@ -22,7 +22,7 @@ SIZES = {"batch": 1, "seq": 128}
 def pictures(browser: Browser, folder: Path) -> list[Path]:
     """Writes one picture for each colour scheme."""
     made = []
-    with TemporaryDirectory() as inner, chdir(ROOT):  # the page shows the path
+    with TemporaryDirectory() as inner, chdir(ROOT):
         page = Path(inner) / "report.html"
         absint.analyze("examples/bert/bert.onnx").report(page)
         for scheme in ("light", "dark"):

@@ -59,7 +59,7 @@ def _info(tensor: TensorProto) -> tuple[str, int, list[int]]:
     ("initialiser", "body", "hangs"),
     [
         ("float[2] b = {1, 2}", "y = Add (x, b)", False),
-        ("int64 one = {1}", "z = Neg (one)  y = Relu (x)", False),
+        ("int64 one = {1}", "z = Identity (one)  y = Relu (x)", False),
         ("int64[2] to = {-1, 4}", "y = Reshape (x, to)", True),
         ("int64 one = {1}", "y = Gather (x, one)", True),
     ],

@@ -275,7 +275,7 @@ def test_no_command_writes_over_weights(
         )
     Path("other").mkdir()
     assert run([command, "m.onnx", "-o", "other/w.bin"]) == 2
-    assert capsys.readouterr().err == (
+    assert capsys.readouterr().err.endswith(
         "absint: error: other/w.bin has the name that the model gives its weights: give another file to -o\n"
     )
     assert Path("w.bin").read_bytes() == bytes(16)

@@ -44,7 +44,7 @@ def _body(analysed: Analysed, data: Data, name: str, audits: Sequence[Data]) -> 
 <section id="explore" class="only-script" aria-label="the graph"><div>
 <div id="bar"><div id="find"><label for="search">search</label> <input id="search" type="search"
 placeholder="a node or a value ( / )" autocomplete="off"><ul id="hits"></ul></div>
-<label for="shows">edges show</label> <select id="shows"><option value="formulas">formulas</option>
+<label for="shows">edges</label> <select id="shows"><option value="formulas">formulas</option>
 <option value="numbers">numbers</option></select>
 <select id="direction" aria-label="direction"><option value="TB">top down</option>
 <option value="LR">left to right</option></select>

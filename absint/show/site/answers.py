@@ -10,7 +10,10 @@ from absint.api import analyze
 from absint.errors import AbsintError
 from absint.lattices.text.escapes import Json, json_text, plain
 from absint.lattices.text.sheets import written
+from absint.model.initialisers import external_place, is_small
 from absint.model.load import load
+from absint.model.walk import graphs
+from absint.model.wire.tensors import EXTERNAL
 from absint.result import Result
 from absint.show import contracts, costs, text
 from absint.show.page.page import page
@@ -27,7 +30,9 @@ class Answers:
     _result: Result
 
     def opened(self, path: str) -> str:
-        """Analyse the file: `report` and `contract` as text, and `symbols` with a size to begin with."""
+        """Analyse the file: `report` and `contract` as text, `symbols` with a size to begin with, `elements` of inputs
+        that some size depends on, and the files of `weights` beside it, which no answer needs.
+        """
 
         def answer() -> Mapping[str, Json]:
             result = self._result = analyze(load(path))
@@ -36,6 +41,8 @@ class Answers:
                 "report": text.table(result),
                 "contract": written(contracts.report(result, result.contract(), everything=True)),
                 "symbols": [{"name": name, "size": starts.get(name, _START)} for name in result.symbols],
+                "elements": list(result.elements),
+                "weights": _weights(result),
             }
 
         return _answered(answer)
@@ -59,6 +66,18 @@ class Answers:
     def _cost(self, sizes: Mapping[str, int]) -> str:
         result = analyze(self._result.loaded, bind=sizes)
         return written([costs.report(result, result.cost(), result.memory(), _TOP, "flops")]) if result.can_run else ""
+
+
+def _weights(result: Result) -> list[Json]:
+    """The names of the files of large tensors, each once."""
+    found = dict.fromkeys(
+        place[0]
+        for graph in graphs(result.loaded.model.graph)
+        for tensor in graph.initializer
+        if tensor.data_location == EXTERNAL and not is_small(tensor.data_type, tuple(tensor.dims))
+        if (place := external_place(tensor)) is not None
+    )
+    return list(map(plain, found))
 
 
 def _answered(ask: Callable[[], Mapping[str, Json]]) -> str:

@@ -89,3 +89,10 @@ def test_the_pictures_of_the_readme_are_made_of_a_report(browser: Browser, tmp_p
         kept = EXAMPLES.parent / "docs" / "pictures" / picture.name
         assert picture.read_bytes()[16:24] == kept.read_bytes()[16:24]  # width and height
         assert len(picture.read_bytes()) > 50_000
+
+
+def test_the_picture_of_the_site_is_small() -> None:
+    picture = (EXAMPLES.parent / "docs" / "pictures" / "site.png").read_bytes()
+    assert [int.from_bytes(picture[at : at + 4]) for at in (16, 20)] == [1000, 760]
+    assert len(picture) < 100_000
+    assert "pictures/site.png" in (EXAMPLES.parent / "docs" / "light.md").read_text("utf-8")

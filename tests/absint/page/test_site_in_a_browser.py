@@ -20,7 +20,7 @@ from absint.model.load import MAX_IN_MEMORY
 from absint.show import contracts, costs, text
 from absint.show.site.files import PYODIDE as VERSION
 from tests.absint.page.browser import served, started
-from tests.absint.page.models import DECODER, DETECTOR, needs_a_multiple
+from tests.absint.page.models import DECODER, DETECTOR, flat, needs_a_multiple
 from tests.conftest import CHROMIUM, PYODIDE
 from tests.real_models import ROOT
 
@@ -137,6 +137,48 @@ def test_sizes_that_fail_and_files_that_are_no_model(
     expect(page.locator("#cost")).to_be_empty()
     set_sizes(page, {"N": -1})
     expect(page.locator("#check")).to_have_text("each size is a whole number from 0")
+
+
+@in_a_browser
+def test_elements_of_inputs_have_fields_and_weights_beside_the_file_are_not_needed(page: Page, tmp_path: Path) -> None:
+    model = onnx.parser.parse_model(
+        """<ir_version: 9, opset_import: ["": 18]> g (float[N, 64] x, int64[2] to) => (float[a, b] y)
+        { h = MatMul (x, w) y = Reshape (h, to) }"""
+    )
+    weights = onnx.TensorProto(name="w", data_type=1, dims=[64, 64], data_location=onnx.TensorProto.EXTERNAL)
+    weights.external_data.add(key="location", value="weights.bin")
+    model.graph.initializer.append(weights)
+    path = tmp_path / "external.onnx"
+    path.write_bytes(model.SerializeToString())
+    choose(page, path)
+    expect(page.locator("#state")).to_have_text("", timeout=LOADED)
+    expect(page.locator("#weights")).to_have_text("Not needed: the weights in weights.bin.")
+    fields = page.locator("#sizes input[type=number]")
+    assert fields.evaluate_all("all => all.map(one => one.name)") == ["N", "to_0", "to_1"]
+    set_sizes(page, {"N": 4})
+    expect(page.locator("#check")).to_contain_text("y  FLOAT [?, ?]", timeout=LOADED)
+    set_sizes(page, {"to_0": -1, "to_1": 16})
+    expect(page.locator("#check")).to_contain_text("y  FLOAT [16, 16]", timeout=LOADED)
+    set_sizes(page, {"to_1": 7})
+    expect(page.locator("#check")).to_have_class("illegal", timeout=LOADED)
+    choose(page, DECODER)
+    expect(page.locator("#state")).to_have_text("", timeout=LOADED)
+    expect(page.locator("#weights")).to_be_empty()
+
+
+@in_a_browser
+def test_a_model_of_4000_nodes(page: Page, tmp_path: Path) -> None:
+    path = tmp_path / "flat.onnx"
+    onnx.save(flat(4000), path)
+    page.wait_for_timeout(100)
+    choose(page, path)
+    expect(page.locator("#report")).to_contain_text("flat.onnx: 4,000 nodes", timeout=LOADED)
+    set_sizes(page, {"N": 3})
+    expect(page.locator("#check")).to_contain_text("v4000  FLOAT [3, 4]", timeout=LOADED)
+    expect(page.locator("#state")).to_have_text("", timeout=LOADED)
+    frame = page.frame_locator("#explore iframe")
+    expect(frame.locator("#drawing .box").first).to_be_visible()
+    assert frame.locator("#drawing .box").count() < 20
 
 
 def test_the_version_of_pyodide_is_the_same_everywhere() -> None:

@@ -32,12 +32,14 @@ function failed(text) {
 const told = {
   progress: ({ text }) => say(`${text} …`),
   failed: ({ text }) => failed(text),
-  opened({ error, report, contract, symbols }) {
+  opened({ error, report, contract, symbols, elements, weights }) {
     isBusy = !error;
     if (error) return say(error, true);
     $("report").textContent = report;
     $("contract").textContent = contract;
-    $("sizes").replaceChildren(...symbols.map(field));
+    $("sizes").replaceChildren(...symbols.map(field), ...elements.map(elementField));
+    const more = weights.length > 3 ? ` and ${weights.length - 3} more files` : "";
+    $("weights").textContent = weights.length ? `Not needed: the weights in ${weights.slice(0, 3).join(", ")}${more}.` : "";
     $("answers").hidden = false;
     say("writing the report …");
     ask();
@@ -77,19 +79,30 @@ function field({ name, size }) {
   return label;
 }
 
+function elementField(name) {
+  // An element of a small input; empty, it may be anything.
+  const label = document.createElement("label");
+  const text = document.createElement("span");
+  text.textContent = name;
+  const number = Object.assign(document.createElement("input"), { type: "number", step: 1, name, placeholder: "any", oninput: ask });
+  label.append(text, number);
+  return label;
+}
+
 let timer = 0;
 function ask() {
   const id = ++asked;
   const numbers = [...$("sizes").querySelectorAll("input[type=number]")];
   clearTimeout(timer);
   wanted = null;
-  if (numbers.some((number) => !number.checkValidity() || !Number.isSafeInteger(number.valueAsNumber))) {
+  const given = numbers.filter((number) => number.required || number.value !== "" || !number.checkValidity());
+  if (given.some((number) => !number.checkValidity() || !Number.isSafeInteger(number.valueAsNumber))) {
     $("check").textContent = "each size is a whole number from 0";
     $("check").className = "illegal";
     $("cost").textContent = "";
     return;
   }
-  const sizes = new Map(numbers.map((number) => [number.name, number.valueAsNumber]));
+  const sizes = new Map(given.map((number) => [number.name, number.valueAsNumber]));
   wanted = { sizes, id };
   timer = setTimeout(send, 120);
 }
@@ -108,7 +121,7 @@ function open(file) {
   wanted = null;
   isAsked = false;
   $("answers").hidden = true;
-  for (const name of ["report", "contract", "check", "cost", "sizes"]) $(name).replaceChildren();
+  for (const name of ["report", "contract", "check", "cost", "sizes", "weights"]) $(name).replaceChildren();
   frame?.remove();
   if (isBusy || !worker) begin();
   isBusy = true;
