@@ -7,6 +7,8 @@ from __future__ import annotations
 
 import sys
 import textwrap
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from typing import Final
 
 from absint.lattices.text.escapes import one_line, plain
@@ -14,8 +16,37 @@ from absint.lattices.text.escapes import one_line, plain
 _LONGEST: Final = 1000
 
 
+_held: dict[str, list[str]] | None = None
+"""Notes and warnings, and the models that each is about, while several models are answered."""
+_model = ""
+_MILD: Final = ("note: ", "warning: ")
+
+
+@contextmanager
+def collapsed() -> Iterator[Callable[[str], None]]:
+    """Notes and warnings within the block are told at its end, equal ones once; call it with each model that begins."""
+    global _held
+    _held = {}
+    try:
+        yield _begin
+    finally:
+        held, _held = _held, None
+        for message, models in held.items():
+            kind, _, text = message.partition(": ")
+            several = f" and {len(models) - 1:,} more" if len(models) > 1 else ""
+            tell(f"{kind}: {models[0]}{several}: {text}")
+
+
+def _begin(model: str) -> None:
+    global _model
+    _model = model
+
+
 def tell(message: str) -> None:
     """Print a message to standard error, after the name of the program."""
+    if _held is not None and message.startswith(_MILD):
+        _held.setdefault(message, []).append(_model)
+        return
     lines = message.split("\n")
     pointed = lines[-2:] if len(lines) == 3 and lines[2].strip() == "^" and lines[1].startswith("    ") else []
     line = " ".join((lines[0] if pointed else message).split())

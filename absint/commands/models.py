@@ -17,7 +17,7 @@ import click
 
 from absint.commands.codes import BAD_INPUT, worst
 from absint.commands.command import shared
-from absint.commands.messages import say, tell
+from absint.commands.messages import collapsed, say, tell
 from absint.commands.sizes import is_size, read_sizes, trimmed
 from absint.errors import AbsintError, ModelError, UsageError
 from absint.lattices.text.escapes import excerpt, json_text
@@ -134,11 +134,15 @@ def run_each(models: Sequence[str], command: Callable[[str], object], form: str,
         return command(models[0])
     if form not in ("text", "json"):
         raise UsageError(f"--format {form} is one document: give one model")
-    return worst(_codes(models, command, form, titled))
+    with collapsed() as begin:
+        return worst(_codes(models, command, form, titled, begin))
 
 
-def _codes(models: Sequence[str], command: Callable[[str], object], form: str, titled: bool) -> Iterator[int]:
+def _codes(
+    models: Sequence[str], command: Callable[[str], object], form: str, titled: bool, begin: Callable[[str], None]
+) -> Iterator[int]:
     for index, model in enumerate(models):
+        begin(model)
         if form == "json":
             click.echo("[" if index == 0 else ",")
         elif index:

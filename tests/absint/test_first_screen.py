@@ -113,3 +113,17 @@ def test_what_is_the_same_in_two_models_is_one_line(
 def test_prove_says_what_a_size_is(capsys: pytest.CaptureFixture[str]) -> None:
     assert run(["prove", "--help"]) == 0
     assert "SIZE: of a symbol" in capsys.readouterr().out
+
+
+def test_equal_notes_about_several_models_are_told_once(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    text = '<ir_version: 8, opset_import: ["": 17]> g (float[unk, unk] x) => (float[a, b] y) { y = Relu (x) }'
+    for name in "abc":
+        onnx.save(parser.parse_model(text), f"{name}.onnx")
+    onnx.save(parser.parse_model(text.replace("unk, unk", "unk, unk, unk")), "d.onnx")
+    assert run(["contract", "a.onnx", "b.onnx", "c.onnx", "d.onnx"]) == 0
+    first, second = capsys.readouterr().err.splitlines()
+    assert first.startswith("absint: note: a.onnx and 2 more: input 'x': 2 axes")
+    assert second.startswith("absint: note: d.onnx: input 'x': 3 axes")
