@@ -10,7 +10,7 @@ from absint.api import analyze
 from absint.errors import AbsintError
 from absint.lattices.text.escapes import Json, json_text, plain
 from absint.lattices.text.sheets import written
-from absint.model.initialisers import external_place, is_small
+from absint.model.initialisers import is_small
 from absint.model.load import load
 from absint.model.walk import graphs
 from absint.model.wire.tensors import EXTERNAL
@@ -31,7 +31,7 @@ class Answers:
 
     def opened(self, path: str) -> str:
         """Analyse the file: `report` and `contract` as text, `symbols` with a size to begin with, `elements` of inputs
-        that some size depends on, and the files of `weights` beside it, which no answer needs.
+        that some size depends on, and the number of `external` weights, which no answer needs.
         """
 
         def answer() -> Mapping[str, Json]:
@@ -42,7 +42,7 @@ class Answers:
                 "contract": written(contracts.report(result, result.contract(), everything=True)),
                 "symbols": [{"name": name, "size": starts.get(name, _START)} for name in result.symbols],
                 "elements": list(result.elements),
-                "weights": _weights(result),
+                "external": _external(result),
             }
 
         return _answered(answer)
@@ -68,16 +68,10 @@ class Answers:
         return written([costs.report(result, result.cost(), result.memory(), _TOP, "flops")]) if result.can_run else ""
 
 
-def _weights(result: Result) -> list[Json]:
-    """The names of the files of large tensors, each once."""
-    found = dict.fromkeys(
-        place[0]
-        for graph in graphs(result.loaded.model.graph)
-        for tensor in graph.initializer
-        if tensor.data_location == EXTERNAL and not is_small(tensor.data_type, tuple(tensor.dims))
-        if (place := external_place(tensor)) is not None
-    )
-    return list(map(plain, found))
+def _external(result: Result) -> int:
+    """The number of tensors with many elements in other files: the reader steps over the names of these files."""
+    tensors = (tensor for graph in graphs(result.loaded.model.graph) for tensor in graph.initializer)
+    return sum(one.data_location == EXTERNAL and not is_small(one.data_type, tuple(one.dims)) for one in tensors)
 
 
 def _answered(ask: Callable[[], Mapping[str, Json]]) -> str:

@@ -152,7 +152,7 @@ def test_elements_of_inputs_have_fields_and_weights_beside_the_file_are_not_need
     path.write_bytes(model.SerializeToString())
     choose(page, path)
     expect(page.locator("#state")).to_have_text("", timeout=LOADED)
-    expect(page.locator("#weights")).to_have_text("Not needed: the weights in weights.bin.")
+    expect(page.locator("#weights")).to_have_text("The weights of 1 tensor lie in other files, which are not needed.")
     fields = page.locator("#sizes input[type=number]")
     assert fields.evaluate_all("all => all.map(one => one.name)") == ["N", "to_0", "to_1"]
     set_sizes(page, {"N": 4})

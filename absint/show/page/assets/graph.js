@@ -86,8 +86,8 @@ function frameDrawn(group, { x, y, width, height }) {
   const frame = element("g", { class: "box frame", "data-key": key(group), tabindex: -1, role: "button", "aria-label": `close ${short(group.label, 200)}`, onclick: act, onkeydown: onEnter(() => openInPlace(group, false)) },
     element("title", {}, label),
     element("rect", { x: x - width / 2, y: y - height / 2, width, height, rx: 6 }),
-    element("text", { class: "small", x, y: y - height / 2 + 13 }, short(label, 60)));
-  frame.place = { x, y: y - height / 2 + 13, width: 60, height: 20 };
+    element("text", { class: "small", x: x - width / 2 + 10, y: y - height / 2 + 13 }, short(label, 60)));
+  frame.place = { x: x - width / 2 + 40, y: y - height / 2 + 13, width: 80, height: 26 };
   return frame;
 }
 

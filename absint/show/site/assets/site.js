@@ -32,14 +32,14 @@ function failed(text) {
 const told = {
   progress: ({ text }) => say(`${text} …`),
   failed: ({ text }) => failed(text),
-  opened({ error, report, contract, symbols, elements, weights }) {
+  opened({ error, report, contract, symbols, elements, external }) {
     isBusy = !error;
     if (error) return say(error, true);
     $("report").textContent = report;
     $("contract").textContent = contract;
     $("sizes").replaceChildren(...symbols.map(field), ...elements.map(elementField));
-    const more = weights.length > 3 ? ` and ${weights.length - 3} more files` : "";
-    $("weights").textContent = weights.length ? `Not needed: the weights in ${weights.slice(0, 3).join(", ")}${more}.` : "";
+    const count = external === 1 ? "1 tensor" : `${external.toLocaleString("en")} tensors`;
+    $("weights").textContent = external ? `The weights of ${count} lie in other files, which are not needed.` : "";
     $("answers").hidden = false;
     say("writing the report …");
     ask();
