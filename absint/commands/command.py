@@ -52,10 +52,6 @@ class Command(click.Command):
     former name alone.
     """
 
-    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
-        self._tell_apart()
-        return super().parse_args(ctx, args)
-
     def _tell_apart(self) -> None:
         shared = [one for one in self.params if isinstance(one, Shared) and FORMER.intersection(one.opts)]
         for option in shared:
@@ -65,6 +61,7 @@ class Command(click.Command):
                 option.hidden = True
 
     def get_params(self, ctx: click.Context) -> list[click.Parameter]:
+        self._tell_apart()
         *own, help_ = super().get_params(ctx)
         return [*own, help_, _HELP_ALL]
 
