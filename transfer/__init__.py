@@ -11,7 +11,8 @@ The machinery, from the ground up:
     ordinary     which numeric premises may be assumed: those that hold for all ordinary sizes
     stating      the statements a rule can make: require, define, assume, may_fail, reject
     op           Op: inputs, attributes, statements, broadcasting; all that a rule sees
-    rule         Rule, and the decorator @rule
+    forms        an operator in one line, `X[N, M] w[M]? -> Y[N]`: inputs and outputs, and how dims move
+    rule         Rule, the decorator @rule, and `shaped`: rules that are forms alone
     semantics    the runs that an analysis is about: those of ONNX's documents, of onnxruntime, or of either
     application  apply: run a rule on an Op and check what it returns
     table        Table: (domain, operator, version) -> rule

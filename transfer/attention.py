@@ -34,8 +34,7 @@ from absint.transfer.semantics import ONNX
 
 @rule(
     "Attention",
-    inputs="Q K V attn_mask past_key past_value nonpad_kv_seqlen",
-    outputs="Y present_key present_value qk_matmul_output",
+    "Q K V attn_mask past_key past_value nonpad_kv_seqlen -> Y present_key present_value qk_matmul_output",
     complete=True,
 )
 def attention(op: Op) -> tuple[Tensor, ...]:
@@ -198,7 +197,7 @@ def _nonpad_needs(op: Op, q: Heads) -> Iterator[Need]:
         yield Need(fits, "nonpad_kv_seqlen must hold a length for each of the batch", str(lengths.shape))
 
 
-@rule("FlexAttention", inputs="Q K V", domain=PREVIEW, complete=True)
+@rule("FlexAttention", "Q K V -> Y", domain=PREVIEW, complete=True)
 def flex_attention(op: Op) -> Tensor:
     """softmax(Q K^T) V by heads of rank 4 inputs; the graphs score_mod and prob_mod change no shape."""
     for name in ("Q", "K", "V"):
@@ -219,7 +218,7 @@ def flex_attention(op: Op) -> Tensor:
 _PRECISIONS: Final = (DType.FLOAT, DType.FLOAT16, DType.DOUBLE, DType.BFLOAT16)
 
 
-@rule("RotaryEmbedding", inputs="X cos_cache sin_cache position_ids", complete=True)
+@rule("RotaryEmbedding", "X cos_cache sin_cache position_ids -> Y", complete=True)
 def rotary_embedding(op: Op) -> Tensor:
     """Each pair of features turned by an angle: the shape of X."""
     x, angles, part = op.tensor("X"), op.tensor("cos_cache").shape, op.integer("rotary_embedding_dim", 0)
@@ -243,7 +242,7 @@ def rotary_embedding(op: Op) -> Tensor:
     return Tensor(op.common_dtype("X", "cos_cache", "sin_cache"), x.shape)
 
 
-@rule("TensorScatter", inputs="past_cache update write_indices", outputs="present_cache", complete=True)
+@rule("TensorScatter", "past_cache update write_indices -> present_cache", complete=True)
 def tensor_scatter(op: Op) -> Tensor:
     """A cache with new steps written at the given positions: the shape of the cache."""
     cache, update, mode = op.tensor("past_cache"), op.tensor("update"), op.string("mode", "linear")

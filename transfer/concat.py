@@ -22,7 +22,7 @@ from absint.transfer.rule import rule
 from absint.transfer.semantics import ONNX, RUNTIME
 
 
-@rule("Concat", inputs="inputs*", outputs="concat_result", complete=True, elements=True, starred=True)
+@rule("Concat", "inputs* -> concat_result", complete=True, elements=True, starred=True)
 def concat(op: Op) -> Tensor:
     """numpy.concatenate along `axis`.
 

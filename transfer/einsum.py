@@ -17,7 +17,7 @@ ELLIPSIS = "…"
 """The one label for the axes of an ellipsis."""
 
 
-@rule("Einsum", inputs="Inputs*", outputs="Output", complete=True)
+@rule("Einsum", "Inputs* -> Output", complete=True)
 def einsum(op: Op) -> Tensor:
     """numpy.einsum with letters, ellipses and an implicit or explicit output."""
     tensors = op.variadic()

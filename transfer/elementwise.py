@@ -31,7 +31,7 @@ def _unary(names: str, says: str, fold: Unary | None = None, *, gives: DType | N
         return Tensor(x.dtype if gives is None else gives, x.shape, contents)
 
     transfer.__doc__ = says
-    return rule(names, inputs="X", complete=True, elements=fold is not None, starred=True)(transfer)
+    return rule(names, "X -> Y", complete=True, elements=fold is not None, starred=True)(transfer)
 
 
 def _folded(op: Op, fold: Unary, x: Tensor) -> Contents | None:
@@ -65,7 +65,7 @@ float_class = _unary(
 )
 
 
-@rule("Identity", inputs="X", complete=True, elements=True, starred=True)
+@rule("Identity", "X -> Y", complete=True, elements=True, starred=True)
 def identity(op: Op) -> Value:
     """The input itself, of any kind."""
     value = op.value("X")
@@ -74,25 +74,25 @@ def identity(op: Op) -> Value:
     return value
 
 
-@rule("Dropout", inputs="X", outputs="Y mask", until=6, complete=True, elements=True, starred=True)
+@rule("Dropout", "X -> Y mask", until=6, complete=True, elements=True, starred=True)
 def dropout_1(op: Op) -> tuple[Tensor, Tensor]:
     """Shape and type of X for both outputs; elements change unless is_test is set."""
     return _dropped(op.tensor("X"), op.dtype("X"), unchanged=op.integer("is_test", 0) != 0)
 
 
-@rule("Dropout", inputs="X", outputs="Y mask", since=7, until=9, complete=True, elements=True, starred=True)
+@rule("Dropout", "X -> Y mask", since=7, until=9, complete=True, elements=True, starred=True)
 def dropout_7(op: Op) -> tuple[Tensor, Tensor]:
     """X itself, and a mask of its shape and type."""
     return _dropped(op.tensor("X"), op.dtype("X"))
 
 
-@rule("Dropout", inputs="X", outputs="Y mask", since=10, until=11, complete=True, elements=True, starred=True)
+@rule("Dropout", "X -> Y mask", since=10, until=11, complete=True, elements=True, starred=True)
 def dropout_10(op: Op) -> tuple[Tensor, Tensor]:
     """X itself, and a boolean mask of its shape."""
     return _dropped(op.tensor("X"), DType.BOOL)
 
 
-@rule("Dropout", inputs="X ratio training_mode", outputs="Y mask", since=12, complete=True, elements=True, starred=True)
+@rule("Dropout", "X ratio training_mode -> Y mask", since=12, complete=True, elements=True, starred=True)
 def dropout(op: Op) -> tuple[Tensor, Tensor]:
     """Shape and type of X, X itself outside training; a boolean mask of the same shape."""
     if op.has("ratio"):
@@ -139,7 +139,7 @@ def require_single(op: Op, name: str) -> None:
         op.require_equal(size, 1, f"{name} must have one element")
 
 
-@rule("Clip", inputs="X", until=10, complete=True, elements=True, starred=True)
+@rule("Clip", "X -> Y", until=10, complete=True, elements=True, starred=True)
 def clip_1(op: Op) -> Tensor:
     """min(max(x, min), max) of each element, the ends as attributes."""
     x = op.tensor("X")
@@ -156,7 +156,7 @@ def _end_of_type(dtype: DType, value: float) -> Element:
     return ar.float_element(value) if found is not None and dtype.is_float and representable(dtype, found) else OPAQUE
 
 
-@rule("Clip", inputs="X min max", since=11, complete=True, elements=True, starred=True)
+@rule("Clip", "X min max -> Y", since=11, complete=True, elements=True, starred=True)
 def clip(op: Op) -> Tensor:
     """min(max(x, min), max) of each element."""
     x = op.tensor("X")
@@ -189,7 +189,7 @@ def _clipped(op: Op, x: Tensor, lo: Element | None, hi: Element | None) -> Tenso
     return Tensor(x.dtype, x.shape, pointwise([x], x.shape, fold, missing))
 
 
-@rule("Cast", inputs="input", complete=True, elements=True, starred=True)
+@rule("Cast", "input -> Y", complete=True, elements=True, starred=True)
 def cast_to(op: Op) -> Tensor:
     """numpy.astype to the type of attribute `to`."""
     if op.version < 6 and not isinstance(op.attributes.get("to"), str):
@@ -197,7 +197,7 @@ def cast_to(op: Op) -> Tensor:
     return _converted(op, type_attribute(op, "to"))
 
 
-@rule("CastLike", inputs="input target_type", complete=True, elements=True, starred=True)
+@rule("CastLike", "input target_type -> Y", complete=True, elements=True, starred=True)
 def cast_like(op: Op) -> Tensor:
     """numpy.astype to the type of the second input."""
     return _converted(op, op.dtype("target_type"))
@@ -220,7 +220,7 @@ def _converted(op: Op, target: DType) -> Tensor:
     return Tensor(target, x.shape, pointwise([x], x.shape, lambda e: cast(op, x.dtype, target, e)))
 
 
-@rule("BitCast", inputs="input", complete=True, starred=True)
+@rule("BitCast", "input -> Y", complete=True, starred=True)
 def bit_cast(op: Op) -> Tensor:
     """numpy.ndarray.view as a type of the same width: the shape is unchanged."""
     source, target = op.dtype("input"), type_attribute(op, "to")

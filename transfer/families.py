@@ -5,13 +5,13 @@ A new operator is added to the line of its family here.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from functools import cache, cached_property
 from importlib import import_module
 from typing import Final
 
 from absint.transfer.rule import Rule
-from absint.transfer.table import Table
+from absint.transfer.table import Table, rules_of
 
 FAMILIES: Final[Mapping[str, str]] = {
     "": """
@@ -75,7 +75,7 @@ FAMILIES: Final[Mapping[str, str]] = {
     "com.microsoft": """
         contrib.channels_last: QLinearConv QLinearAveragePool QLinearGlobalAveragePool NhwcMaxPool NhwcConv
             NhwcFusedConv MaxpoolWithMask ConvTransposeWithDynamicPads
-        contrib.com_microsoft: Gelu QuickGelu Trilu Inverse BiasGelu FastGelu BiasSplitGelu BiasAdd BiasSoftmax
+        contrib.com_microsoft: Gelu QuickGelu SampleOp Trilu Inverse BiasGelu FastGelu BiasSplitGelu BiasAdd BiasSoftmax
             BiasDropout SkipLayerNormalization SkipSimplifiedLayerNormalization SimplifiedLayerNormalization
             SkipGroupNorm EmbedLayerNormalization Tokenizer MurmurHash3 Pad GatherND QLinearReduceMean Unique
         contrib.decoder_attention: DecoderAttention LongformerAttention GatedRelativePositionBias
@@ -110,7 +110,7 @@ FAMILIES: Final[Mapping[str, str]] = {
             VarlenCausalConvWithState AttnLSTM
         contrib.sparse_attention: SparseAttention DynamicSparseAttention SparseAttentionIndexer
             PackedSparseAttentionIndexer
-        contrib.tensors: ExpandDims GridSample SampleOp Range UnfoldTensor CropAndResize WordConvEmbedding
+        contrib.tensors: ExpandDims GridSample Range UnfoldTensor CropAndResize WordConvEmbedding
             TorchEmbedding ComplexMul ComplexMulConj Rfft Irfft GroupNorm BitmaskDropout BitmaskBiasDropout IsAllFinite
             Snpe
     """,
@@ -180,8 +180,9 @@ class Shipped(Table):
         return [r for module in modules for r in _rules(module) if r.domain == domain and name in r.names]
 
 
-def _rules(module: str) -> Iterator[Rule]:
-    return (item for item in vars(import_module(f"absint.transfer.{module}")).values() if isinstance(item, Rule))
+@cache
+def _rules(module: str) -> Sequence[Rule]:
+    return tuple(rules_of(import_module(f"absint.transfer.{module}")))
 
 
 @cache

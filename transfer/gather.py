@@ -37,7 +37,7 @@ from absint.transfer.op import Op
 from absint.transfer.rule import rule
 
 
-@rule("Gather", inputs="data indices", complete=True, elements=True, starred=True)
+@rule("Gather", "data indices -> Y", complete=True, elements=True, starred=True)
 def gather(op: Op) -> Tensor:
     """numpy.take: data.shape[:axis] + indices.shape + data.shape[axis+1:]."""
     data, indices, dtype = op.tensor("data"), op.tensor("indices"), op.dtype("data")
@@ -85,7 +85,7 @@ def _gathered(op: Op, shape: Shape, axis: int) -> Contents | None:
     return Contents.of(sizes, [choose(lane, index) for row in rows for index in indices.elements for lane in row])
 
 
-@rule("GatherElements", inputs="data indices", complete=True, elements=True, starred=True)
+@rule("GatherElements", "data indices -> Y", complete=True, elements=True, starred=True)
 def gather_elements(op: Op) -> Tensor:
     """numpy.take_along_axis; the result has the shape of the indices, which the data must cover on every other axis."""
     data, indices, dtype = op.tensor("data"), op.tensor("indices"), op.dtype("data")
@@ -122,7 +122,7 @@ def _gathered_elements(op: Op, axis: int) -> Contents | None:
     return Contents.of(indices.shape, [choose(data.lane(at, axis), indices[at]) for at in indices.places()])
 
 
-@rule("GatherND", inputs="data indices", complete=True, elements=True)
+@rule("GatherND", "data indices -> Y", complete=True, elements=True)
 def gather_nd(op: Op) -> Tensor:
     """Slices of the data at index tuples of length k: indices.shape[:-1] + data.shape[batch_dims+k:]."""
     data, indices, dtype = op.tensor("data"), op.tensor("indices"), op.dtype("data")

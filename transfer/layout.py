@@ -17,7 +17,7 @@ from absint.transfer.op import Op
 from absint.transfer.rule import rule
 
 
-@rule("Transpose", inputs="data", complete=True, elements=True, starred=True)
+@rule("Transpose", "data -> Y", complete=True, elements=True, starred=True)
 def transpose(op: Op) -> Tensor:
     """numpy.transpose: output axis i is input axis perm[i]; all axes reversed by default."""
     x, perm = op.tensor("data"), op.ints("perm")
@@ -48,7 +48,7 @@ def _permuted(op: Op, shape: Shape, perm: Sequence[int] | None) -> Shape:
     return shape_of(tuple([dims[axis] if sorts else UNKNOWN_SIZE for axis in perm]))
 
 
-@rule("Expand", inputs="input shape", complete=True, elements=True, starred=True)
+@rule("Expand", "input shape -> Y", complete=True, elements=True, starred=True)
 def expand(op: Op) -> Tensor:
     """numpy.broadcast_to, but both ways: input * ones(shape)."""
     x = op.tensor("input")
@@ -67,7 +67,7 @@ def expand(op: Op) -> Tensor:
     return moved(x, result, lambda block: block.spread(result.concrete or ()), ramps)
 
 
-@rule("Tile", inputs="input tiles axis", until=5, complete=True, elements=True)
+@rule("Tile", "input tiles axis -> Y", until=5, complete=True, elements=True)
 def tile_axis(op: Op) -> Tensor:
     """numpy.tile along one axis."""
     x, tiles, axis = op.tensor("input"), whole_numbers(op, "tiles"), whole_numbers(op, "axis")
@@ -78,7 +78,7 @@ def tile_axis(op: Op) -> Tensor:
     return _tiled(op, x, [tiles[0] if i == at else ONE_EXPR for i in range(len(x.shape))])
 
 
-@rule("Tile", inputs="input repeats", since=6, complete=True, elements=True)
+@rule("Tile", "input repeats -> Y", since=6, complete=True, elements=True)
 def tile(op: Op) -> Tensor:
     """numpy.tile, with one repeat for each axis."""
     vector(op, "repeats")

@@ -17,7 +17,7 @@ from absint.transfer.rule import rule
 from absint.transfer.semantics import EITHER, RUNTIME
 
 
-@rule("MatMul", inputs="A B", complete=True, starred=True)
+@rule("MatMul", "A B -> Y", complete=True, starred=True)
 def matmul(op: Op) -> Tensor:
     """numpy.matmul: contract the last axis of A with the last but one of B."""
     a, b, dtype = op.tensor("A"), op.tensor("B"), op.common_dtype("A", "B")
@@ -29,7 +29,7 @@ def matmul(op: Op) -> Tensor:
     return Tensor(dtype, result)
 
 
-@rule("MatMulInteger", inputs="A B a_zero_point b_zero_point", complete=True, starred=True)
+@rule("MatMulInteger", "A B a_zero_point b_zero_point -> Y", complete=True, starred=True)
 def matmul_integer(op: Op) -> Tensor:
     """MatMul of 8-bit integers, accumulated in int32."""
     _require_parameters(op, op.tensor("B").shape, ("a_zero_point",), ("b_zero_point",))
@@ -38,8 +38,7 @@ def matmul_integer(op: Op) -> Tensor:
 
 @rule(
     "QLinearMatMul",
-    inputs="a a_scale a_zero_point b b_scale b_zero_point y_scale y_zero_point",
-    outputs="y",
+    "a a_scale a_zero_point b b_scale b_zero_point y_scale y_zero_point -> y",
     complete=True,
     starred=True,
 )
@@ -71,7 +70,7 @@ def _columns(shape: Shape, b: Shape) -> list[Relation]:
     return [same_dims(shape, (*b[:-2], Dim(1), b[-1])), same_dims(shape, b[1:]) if len(b) == 2 else FALSE]
 
 
-@rule("Gemm", inputs="A B C", until=6, complete=True)
+@rule("Gemm", "A B C -> Y", until=6, complete=True)
 def gemm_1(op: Op) -> Tensor:
     """alpha * A' @ B' + beta * C; C has the shape of the product, or with `broadcast` broadcasts one way to it."""
     rows, columns = _product(op)
@@ -86,7 +85,7 @@ def gemm_1(op: Op) -> Tensor:
     return Tensor(op.common_dtype("A", "B", "C"), shape_of((rows, columns)))
 
 
-@rule("Gemm", inputs="A B C", since=7, complete=True)
+@rule("Gemm", "A B C -> Y", since=7, complete=True)
 def gemm(op: Op) -> Tensor:
     """alpha * A' @ B' + beta * C, with A' and B' the matrices or their transposes and C broadcast one way to (M, N)."""
     rows, columns = _product(op)
@@ -132,7 +131,7 @@ def _require_one_way(op: Op, bias: Shape, target: tuple[Dim, Dim]) -> None:
         op.require(disjunction(eq(dim, size), eq(dim, 1)), f"dim {-axis} of C must be 1 or that of the product")
 
 
-@rule("Det", inputs="X", complete=True)
+@rule("Det", "X -> Y", complete=True)
 def det(op: Op) -> Tensor:
     """numpy.linalg.det: a number for each square matrix of the last two axes."""
     x = op.tensor("X")

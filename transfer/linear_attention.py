@@ -24,12 +24,7 @@ from absint.transfer.rule import rule
 from absint.transfer.semantics import ONNX
 
 
-@rule(
-    "LinearAttention",
-    inputs="query key value past_state decay beta",
-    outputs="output present_state",
-    complete=True,
-)
+@rule("LinearAttention", "query key value past_state decay beta -> output present_state", complete=True)
 def linear_attention(op: Op) -> tuple[Tensor, Tensor]:
     """Packed (batch, seq, heads * size) inputs to (batch, seq, q_heads * value size) and the state of each head."""
     for name in ("query", "key", "value"):

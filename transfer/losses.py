@@ -12,13 +12,13 @@ from absint.transfer.rule import rule
 from absint.transfer.semantics import ONNX, RUNTIME
 
 
-@rule("NegativeLogLikelihoodLoss", inputs="input target weight", outputs="loss", complete=True)
+@rule("NegativeLogLikelihoodLoss", "input target weight -> loss", complete=True)
 def negative_log_likelihood_loss(op: Op) -> Tensor:
     """The loss of input (N, C, ...) at the classes target (N, ...): a number, or one for each target."""
     return Tensor(op.common_dtype("input", "weight"), _loss_shape(op, "input", "target", "weight"))
 
 
-@rule("SoftmaxCrossEntropyLoss", inputs="scores labels weights", outputs="output log_prob", complete=True)
+@rule("SoftmaxCrossEntropyLoss", "scores labels weights -> output log_prob", complete=True)
 def softmax_cross_entropy_loss(op: Op) -> tuple[Tensor, Tensor]:
     """The cross entropy of scores (N, C, ...) and labels (N, ...), and the logarithm of the softmax of the scores."""
     dtype = op.common_dtype("scores", "weights")

@@ -21,7 +21,7 @@ from absint.lattices.logic.relation import FALSE, TRUE, UNKNOWN_RELATION
 from absint.lattices.logic.truth import NO, YES
 from absint.lattices.shape import SCALAR, TOP_SHAPE, Shape, shape_of
 from absint.lattices.starred import aligned
-from absint.lattices.terms.expr import ONE_EXPR, UNKNOWN_DIM, UNKNOWN_SIZE, Dim, Expr
+from absint.lattices.terms.expr import NATURAL, ONE_EXPR, UNKNOWN_DIM, UNKNOWN_SIZE, Dim, Expr, Unknown
 from absint.lattices.terms.intern import remembered
 from absint.lattices.terms.normal import broadcast
 from absint.lattices.unify import SOUND, UnificationPolicy
@@ -274,6 +274,13 @@ class Op(Stating):
         return result
 
 
+def as_size(dim: Dim) -> Dim:
+    """The dim as the size of an axis: a natural number."""
+    if isinstance(dim, Expr) or dim.bounds.leq(NATURAL):
+        return dim
+    return Unknown(dim.bounds.meet(NATURAL), dim.congruence)
+
+
 def constants_of(dims: Sequence[Dim] | None) -> list[int] | None:
     """The numbers that the dims are, if all are constants."""
     if dims is None:
@@ -313,5 +320,6 @@ __all__ = [
     "RefusedError",
     "RejectedError",
     "Statement",
+    "as_size",
     "constants_of",
 ]

@@ -6,20 +6,20 @@ from typing import Final
 
 from absint.lattices.dtype import DTYPES, DType
 from absint.lattices.logic.relation import FALSE, UNKNOWN_RELATION, Relation, conjunction, disjunction
-from absint.lattices.shape import SCALAR, Shape
+from absint.lattices.shape import Shape
 from absint.lattices.terms.expr import ZERO_EXPR
 from absint.lattices.terms.normal import ceildiv
 from absint.lattices.value import Tensor
 from absint.transfer.caveats import one_value, same_dims
 from absint.transfer.elements.conversion import type_attribute
 from absint.transfer.op import Op
-from absint.transfer.rule import rule
+from absint.transfer.rule import rule, shaped
 from absint.transfer.semantics import ONNX
 
 _FLOATS_OF_8_BITS = (DType.FLOAT8E4M3FN, DType.FLOAT8E4M3FNUZ, DType.FLOAT8E5M2, DType.FLOAT8E5M2FNUZ)
 
 
-@rule("QuantizeLinear", inputs="x y_scale y_zero_point", outputs="y", complete=True, starred=True)
+@rule("QuantizeLinear", "x y_scale y_zero_point -> y", complete=True, starred=True)
 def quantize_linear(op: Op) -> Tensor:
     """x / scale + zero point, rounded: the type is that of the zero point, else output_dtype, else uint8."""
     x = op.tensor("x")
@@ -40,7 +40,7 @@ def quantize_linear(op: Op) -> Tensor:
     return Tensor(op.dtype("y_zero_point") if op.has("y_zero_point") else given, x.shape)
 
 
-@rule("DequantizeLinear", inputs="x x_scale x_zero_point", outputs="y", complete=True, starred=True)
+@rule("DequantizeLinear", "x x_scale x_zero_point -> y", complete=True, starred=True)
 def dequantize_linear(op: Op) -> Tensor:
     """(x - zero point) * scale: the type is output_dtype, else that of the scale."""
     x = op.tensor("x")
@@ -52,10 +52,13 @@ def dequantize_linear(op: Op) -> Tensor:
     return Tensor(dtype, x.shape)
 
 
-@rule("DynamicQuantizeLinear", inputs="x", outputs="y y_scale y_zero_point", complete=True, starred=True)
-def dynamic_quantize_linear(op: Op) -> tuple[Tensor, Tensor, Tensor]:
-    """x as uint8, with the scale and zero point computed from its range."""
-    return Tensor(DType.UINT8, op.tensor("x").shape), Tensor(DType.FLOAT, SCALAR), Tensor(DType.UINT8, SCALAR)
+QUANTISED = shaped(
+    """
+    # x as uint8, with the scale and zero point computed from its range.
+    DynamicQuantizeLinear: x[...] -> y:uint8[...] y_scale:float[] y_zero_point:uint8[]
+    """,
+    complete=True,
+)
 
 
 def _require_parameters(op: Op, x: Shape, scale_name: str, zero_point_name: str) -> None:

@@ -17,19 +17,19 @@ ACTIVATIONS = frozenset({"Relu", "Tanh", "Sigmoid", "HardSigmoid", "Elu", "Softs
 DIRECTIONS = {"forward": 1, "reverse": 1, "bidirectional": 2}
 
 
-@rule("LSTM", inputs="X W R B sequence_lens initial_h initial_c P", outputs="Y Y_h Y_c", complete=True)
+@rule("LSTM", "X W R B sequence_lens initial_h initial_c P -> Y Y_h Y_c", complete=True)
 def lstm(op: Op) -> tuple[Tensor, ...]:
     """X (seq, batch, input) to Y (seq, directions, batch, hidden) and the last hidden and cell states."""
     return _recurrent(op, gates=4, states=("initial_h", "initial_c"))
 
 
-@rule("GRU", inputs="X W R B sequence_lens initial_h", outputs="Y Y_h", complete=True)
+@rule("GRU", "X W R B sequence_lens initial_h -> Y Y_h", complete=True)
 def gru(op: Op) -> tuple[Tensor, ...]:
     """X (seq, batch, input) to Y (seq, directions, batch, hidden) and the last hidden state."""
     return _recurrent(op, gates=3, states=("initial_h",))
 
 
-@rule("RNN", inputs="X W R B sequence_lens initial_h", outputs="Y Y_h", complete=True)
+@rule("RNN", "X W R B sequence_lens initial_h -> Y Y_h", complete=True)
 def rnn(op: Op) -> tuple[Tensor, ...]:
     """X (seq, batch, input) to Y (seq, directions, batch, hidden) and the last hidden state."""
     return _recurrent(op, gates=1, states=("initial_h",))

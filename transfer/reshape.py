@@ -63,7 +63,7 @@ Element = tuple[Case, ...]
 """All cases of a target element, with conditions that exclude each other; empty if nothing is known of it."""
 
 
-@rule("Reshape", inputs="data", until=4, complete=True, elements=True, starred=True)
+@rule("Reshape", "data -> Y", until=4, complete=True, elements=True, starred=True)
 def reshape_attribute(op: Op) -> Tensor:
     """numpy.reshape with the target in an attribute."""
     sizes = op.ints("shape")
@@ -72,7 +72,7 @@ def reshape_attribute(op: Op) -> Tensor:
     return _reshape(op, [const(d) for d in sizes or []])
 
 
-@rule("Reshape", inputs="data shape", since=5, complete=True, elements=True, starred=True)
+@rule("Reshape", "data shape -> Y", since=5, complete=True, elements=True, starred=True)
 def reshape(op: Op) -> Tensor:
     """numpy.reshape; -1 is inferred, and 0 copies the input's dim of the same axis unless `allowzero` is set."""
     vector(op, "shape")

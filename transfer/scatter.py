@@ -27,7 +27,7 @@ from absint.transfer.op import Op
 from absint.transfer.rule import rule
 
 
-@rule("ScatterElements Scatter", inputs="data indices updates", complete=True, elements=True, starred=True)
+@rule("ScatterElements Scatter", "data indices updates -> Y", complete=True, elements=True, starred=True)
 def scatter_elements(op: Op) -> Tensor:
     """The data with updates written along an axis; indices and updates share one shape."""
     data, indices, updates = op.tensor("data"), op.tensor("indices"), op.tensor("updates")
@@ -87,7 +87,7 @@ _REDUCTIONS: Final = {
 }
 
 
-@rule("ScatterND", inputs="data indices updates", complete=True, elements=True, starred=True)
+@rule("ScatterND", "data indices updates -> Y", complete=True, elements=True, starred=True)
 def scatter_nd(op: Op) -> Tensor:
     """The data with slices written at index tuples; updates: indices.shape[:-1] + data.shape[k:]."""
     data, indices, updates = op.tensor("data"), op.tensor("indices"), op.tensor("updates")

@@ -34,7 +34,7 @@ class Cut(NamedTuple):
     step: Dim
 
 
-@rule("Slice", inputs="data", until=9, complete=True, elements=True, starred=True)
+@rule("Slice", "data -> Y", until=9, complete=True, elements=True, starred=True)
 def slice_attribute(op: Op) -> Tensor:
     """x[starts:ends] on the given axes, all in attributes."""
     starts, ends, axes = op.ints("starts"), op.ints("ends"), op.ints("axes")
@@ -45,7 +45,7 @@ def slice_attribute(op: Op) -> Tensor:
     return _slice(op, [Dim(s) for s in starts], [Dim(e) for e in ends], axes or list(range(len(starts))), None)
 
 
-@rule("Slice", inputs="data starts ends axes steps", since=10, complete=True, elements=True, starred=True)
+@rule("Slice", "data starts ends axes steps -> Y", since=10, complete=True, elements=True, starred=True)
 def slice_input(op: Op) -> Tensor:
     """x[starts:ends:steps] on the given axes, by default the first ones.
 

@@ -20,7 +20,7 @@ from absint.transfer.rule import rule
 from absint.transfer.semantics import ONNX, RUNTIME
 
 
-@rule("DepthToSpace", inputs="input", complete=True, elements=True)
+@rule("DepthToSpace", "input -> Y", complete=True, elements=True)
 def depth_to_space(op: Op) -> Tensor:
     """(N, C, H, W) to (N, C / b^2, H * b, W * b)."""
     x = op.tensor("input")
@@ -32,7 +32,7 @@ def depth_to_space(op: Op) -> Tensor:
     return Tensor(x.dtype, shape_of((n, c // (b * b), h * b, w * b)), _fill(x))
 
 
-@rule("SpaceToDepth", inputs="input", complete=True, elements=True)
+@rule("SpaceToDepth", "input -> Y", complete=True, elements=True)
 def space_to_depth(op: Op) -> Tensor:
     """(N, C, H, W) to (N, C * b^2, H / b, W / b)."""
     x = op.tensor("input")
@@ -84,7 +84,7 @@ def _blocksize(op: Op) -> int:
     return size
 
 
-@rule("ReverseSequence", inputs="input sequence_lens", complete=True, elements=True, starred=True)
+@rule("ReverseSequence", "input sequence_lens -> Y", complete=True, elements=True, starred=True)
 def reverse_sequence(op: Op) -> Tensor:
     """The first sequence_lens[b] steps of batch entry b in reverse order."""
     x, lengths = op.tensor("input"), op.tensor("sequence_lens")
@@ -106,7 +106,7 @@ def reverse_sequence(op: Op) -> Tensor:
     return Tensor(x.dtype, x.shape, _fill(x))
 
 
-@rule("Trilu", inputs="input k", complete=True, elements=True, starred=True)
+@rule("Trilu", "input k -> Y", complete=True, elements=True, starred=True)
 def trilu(op: Op) -> Tensor:
     """numpy.triu, or numpy.tril if `upper` is 0, at diagonal k."""
     x, diagonal = op.tensor("input"), op.optional("k")
@@ -136,7 +136,7 @@ def _trilu_contents(op: Op, x: Tensor) -> Contents | None:
     return Contents.from_block(block.with_elements(dropped))
 
 
-@rule("CumSum CumProd", inputs="x axis", outputs="y", complete=True, elements=True, starred=True)
+@rule("CumSum CumProd", "x axis -> y", complete=True, elements=True, starred=True)
 def cumulate(op: Op) -> Tensor:
     """numpy.cumsum or numpy.cumprod; `exclusive` omits the element itself, `reverse` starts at the end."""
     x, axes = op.tensor("x"), op.constants("axis")

@@ -23,7 +23,7 @@ from absint.transfer.rule import rule
 from absint.transfer.semantics import EITHER
 
 
-@rule("Split", inputs="input split", outputs="outputs*", until=1, elements=True)
+@rule("Split", "input split -> outputs*", until=1, elements=True)
 def split_1(op: Op) -> list[Tensor]:
     """numpy.split with the sizes in an attribute or, as floats, in an input; the axis has no default."""
     if op.integer("axis") is None:
@@ -35,7 +35,7 @@ def split_1(op: Op) -> list[Tensor]:
     return _split_by_attribute(op)
 
 
-@rule("Split", inputs="input", outputs="outputs*", since=2, until=12, complete=True, elements=True, starred=True)
+@rule("Split", "input -> outputs*", since=2, until=12, complete=True, elements=True, starred=True)
 def split_attribute(op: Op) -> list[Tensor]:
     """numpy.split with the sizes in an attribute; equal parts without it."""
     return _split_by_attribute(op)
@@ -48,7 +48,7 @@ def _split_by_attribute(op: Op) -> list[Tensor]:
     return _split(op, [Dim(size) for size in sizes] if sizes else None)
 
 
-@rule("Split", inputs="input split", outputs="outputs*", since=13, complete=True, elements=True, starred=True)
+@rule("Split", "input split -> outputs*", since=13, complete=True, elements=True, starred=True)
 def split(op: Op) -> list[Tensor]:
     """numpy.split with the sizes in an input; without it equal parts, or `num_outputs` with a smaller last one."""
     if not op.has("split"):

@@ -167,6 +167,13 @@ class Stating(Attributes):
         """The node cannot run with these inputs, whatever the sizes."""
         raise RejectedError(reason)
 
+    def positive(self, name: str) -> int:
+        """An integer attribute that must be given, and 1 or more."""
+        value = self.integer(name)
+        if value is None or value < 1:
+            self.reject(f"attribute {name} must be positive, found {'none' if value is None else value}")
+        return value
+
     def ill_typed(self, reason: str) -> NoReturn:
         """The node breaks the types of its operator: no runtime loads it."""
         raise RefusedError(reason, "ill-typed")

@@ -36,7 +36,7 @@ def _optimiser(name: str, says: str, states: int) -> Rule:
         return tuple(Tensor(old.dtype, shape) for old, shape in results)
 
     transfer.__doc__ = says
-    return rule(name, inputs="R T inputs*", outputs="outputs*", domain=DOMAIN)(transfer)
+    return rule(name, "R T inputs* -> outputs*", domain=DOMAIN)(transfer)
 
 
 adagrad = _optimiser("Adagrad", "A step of Adagrad: the trained tensors, then their accumulated squared gradients.", 1)
@@ -44,7 +44,7 @@ adam = _optimiser("Adam", "A step of Adam: the trained tensors, then their two a
 momentum = _optimiser("Momentum", "A step with momentum: the trained tensors, then their momenta.", 1)
 
 
-@rule("Gradient", inputs="Inputs*", outputs="Outputs*", domain=DOMAIN)
+@rule("Gradient", "Inputs* -> Outputs*", domain=DOMAIN)
 def gradient(op: Op) -> tuple[Tensor, ...]:
     """The derivatives of `y` with respect to `xs`, the first inputs: their shapes."""
     return tuple(Tensor(x.dtype, x.shape) for x in op.variadic()[: op.outputs])

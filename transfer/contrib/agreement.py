@@ -10,8 +10,7 @@ from absint.lattices.logic.relation import FALSE, Relation, conjunction, disjunc
 from absint.lattices.shape import Shape, shape_of
 from absint.lattices.terms.expr import UNKNOWN_SIZE, Dim, as_dim
 from absint.lattices.value import Tensor
-from absint.transfer.op import Op
-from absint.transfer.window import as_size
+from absint.transfer.op import Op, as_size
 
 
 def of_dims(dtype: DType, *dims: Dim | int) -> Tensor:
@@ -113,14 +112,6 @@ def one_integer(op: Op, name: str) -> Dim:
     """The only element of an input, as a size."""
     found = op.integers(name)
     return as_size(found[0]) if found is not None and len(found) == 1 else UNKNOWN_SIZE
-
-
-def positive(op: Op, name: str) -> int:
-    """An integer attribute that must be given and at least 1."""
-    value = op.integer(name)
-    if value is None or value < 1:
-        op.reject(f"attribute {name} must be positive, found {'none' if value is None else value}")
-    return value
 
 
 def head_size(op: Op, hidden: Dim, heads: int, *rows: Dim) -> Dim:

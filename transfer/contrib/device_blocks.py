@@ -13,13 +13,36 @@ from absint.lattices.shape import TOP_SHAPE, Shape, shape_of
 from absint.lattices.terms.expr import UNKNOWN_SIZE, Dim, as_dim
 from absint.lattices.value import Tensor
 from absint.transfer.caveats import runtime_needs
-from absint.transfer.contrib.agreement import kept, of_dims, positive, require_dims, sizes
+from absint.transfer.contrib.agreement import kept, of_dims, require_dims, sizes
 from absint.transfer.elements.conversion import type_attribute
 from absint.transfer.op import Op
-from absint.transfer.rule import MICROSOFT, rule
+from absint.transfer.rule import MICROSOFT, device, kernel, shaped
 
 _LAYOUT = "the device must know the layout of the packed weights"
 _STATE = "offsets and sizes must fit the state"
+
+
+MOVES = shaped(
+    """
+    # A mixture of packed experts keeps the shape of its input.
+    MoEPacked: input[...] router_probs gate_experts_weights up_experts_weights down_experts_weights router_weights
+        -> output[...]
+    ! the device must know the layout of the packed weights
+    # One product, split into router_size columns and an activated gate: (..., router_size) and (..., inter).
+    RouterGateUpProj: X[..., K] W[K, N] -> router:X&W[..., router_size] activated:X&W[..., (N - router_size) // 2]
+    ! the device must have the kernel
+    # Merged indices (queries, max_output_entries), their counts and a status for each query.
+    PackedSparseAttentionIndexerMerge:
+        base_indices base_counts base_row_indices[Q] range_starts range_ends additional_indices additional_counts
+        -> selected_indices:int32[Q, max_output_entries] selected_counts:int32[Q] status:int32[Q]
+    ! selections must fit the queries
+    # The destination, a vector, updated in place.
+    ConvStateReplay GatedDeltaNetStateReplay:
+        source capture destination_backing[N] metadata -> destination_out:destination_backing[N]
+    ! offsets and sizes must fit the state
+    """,
+    domain=MICROSOFT,
+)
 
 
 def _with_last(op: Op, name: str, last: Dim | int, dtype: DType) -> Tensor:
@@ -40,53 +63,35 @@ def _last(op: Op, name: str) -> Dim:
 # Packed weights
 
 
-@rule("MatMulPacked", inputs="A B global_scale", outputs="Y", domain=MICROSOFT)
+@device("MatMulPacked", "A B global_scale -> Y")
 def matmul_packed(op: Op) -> Tensor:
     """A times the transpose of B, whose rows are packed blocks: (..., K) to (..., N)."""
     op.may_fail(_LAYOUT)
-    return _with_last(op, "A", positive(op, "N"), op.dtype("A"))
+    return _with_last(op, "A", op.positive("N"), op.dtype("A"))
 
 
-@rule("MatMulNBitsQLoRA", inputs="X W scales lora_A lora_A_scales lora_B lora_B_scales", outputs="Y", domain=MICROSOFT)
+@device("MatMulNBitsQLoRA", "X W scales lora_A lora_A_scales lora_B lora_B_scales -> Y")
 def matmul_n_bits_qlora(op: Op) -> Tensor:
     """X times a packed weight, plus its product with two packed adapters: (..., K) to (..., N)."""
     op.may_fail(_LAYOUT)
-    return _with_last(op, "X", positive(op, "N"), op.dtype("X"))
+    return _with_last(op, "X", op.positive("N"), op.dtype("X"))
 
 
-@rule("GatherPacked", inputs="data indices", outputs="output", domain=MICROSOFT)
+@device("GatherPacked", "data indices -> output")
 def gather_packed(op: Op) -> Tensor:
     """Rows of K features from a packed table: the axes of the indices, then K."""
     op.may_fail(_LAYOUT)
     dtype, shape = type_attribute(op, "output_dtype", DType.BFLOAT16), op.tensor("indices").shape
-    return Tensor(dtype, TOP_SHAPE if shape.is_top else shape_of((*shape, as_dim(positive(op, "K")))))
+    return Tensor(dtype, TOP_SHAPE if shape.is_top else shape_of((*shape, as_dim(op.positive("K")))))
 
 
 # Experts and gates
 
 
-@rule(
-    "MoEPacked",
-    inputs="input router_probs gate_experts_weights up_experts_weights down_experts_weights router_weights",
-    outputs="output",
-    domain=MICROSOFT,
-)
-def moe_packed(op: Op) -> Tensor:
-    """A mixture of packed experts keeps the shape of its input."""
-    op.may_fail(_LAYOUT)
-    return Tensor(op.dtype("input"), op.tensor("input").shape)
-
-
-@rule(
-    "MoEGroupRouter",
-    inputs="logits expert_bias projection_weight",
-    outputs="router_probs selection_scores router_weights",
-    domain=MICROSOFT,
-    complete=True,
-)
+@kernel("MoEGroupRouter", "logits expert_bias projection_weight -> router_probs selection_scores router_weights")
 def moe_group_router(op: Op) -> Sequence[Tensor]:
     """Scores (tokens, experts), of the type of the logits once and as float32 twice."""
-    groups, best, chosen = op.integer("n_group", 1), op.integer("topk_group", 1), positive(op, "top_k")
+    groups, best, chosen = op.integer("n_group", 1), op.integer("topk_group", 1), op.positive("top_k")
     if op.integer("group_topk", 1) < 1 or not 1 <= best <= groups:
         op.reject(f"group_topk must be positive, and topk_group at most n_group, found {best} of {groups} groups")
     shape, tokens, experts = op.tensor("logits").shape, as_dim(UNKNOWN_SIZE), as_dim(UNKNOWN_SIZE)
@@ -111,17 +116,7 @@ def moe_group_router(op: Op) -> Sequence[Tensor]:
     return [of_dims(dtype, tokens, experts) for dtype in (op.dtype("logits"), DType.FLOAT, DType.FLOAT)]
 
 
-@rule("RouterGateUpProj", inputs="X W", outputs="router activated", domain=MICROSOFT)
-def router_gate_up_proj(op: Op) -> Sequence[Tensor]:
-    """One product, split into router_size columns and an activated gate: (..., router_size) and (..., inter)."""
-    op.may_fail("the device must have the kernel")
-    router, dtype = positive(op, "router_size"), op.common_dtype("X", "W")
-    rows, columns = sizes(op, "W", 2)
-    op.require_equal(_last(op, "X"), rows, "the last dim of X must be the rows of W")
-    return _with_last(op, "X", router, dtype), _with_last(op, "X", (columns - router) // 2, dtype)
-
-
-@rule("SwiGLU", inputs="gate up", outputs="output", domain=MICROSOFT)
+@device("SwiGLU", "gate up -> output")
 def swiglu(op: Op) -> Tensor:
     """A gated activation, of the shape of each half; without `up` the last axis of `gate` holds both halves."""
     op.may_fail("the device must have the kernel")
@@ -132,33 +127,22 @@ def swiglu(op: Op) -> Tensor:
     return _with_last(op, "gate", last // 2, op.dtype("gate"))
 
 
-@rule(
+@device(
     "HyperConnectionLowRankMix",
-    inputs="streams norm_scale down_weight up_weight inject_weight prev_block_output prev_post_gate",
-    outputs="pre_output post_gate streams_out",
-    domain=MICROSOFT,
+    "streams[..., W] norm_scale down_weight up_weight inject_weight prev_block_output prev_post_gate "
+    "-> pre_output[..., W // num_branches] post_gate[..., num_branches] streams_out[..., W]",
 )
-def hyper_connection_low_rank_mix(op: Op) -> Sequence[Tensor]:
+def hyper_connection_low_rank_mix(op: Op, W: Dim) -> None:
     """Streams (..., C * H) reduced to (..., H), a gate (..., C) for each, and the streams."""
     op.may_fail("weights must fit the streams")
-    branches, dtype, wide = positive(op, "num_branches"), op.dtype("streams"), _last(op, "streams")
-    op.require(divisible(wide, branches), f"streams must hold {branches} streams")
-    return (
-        _with_last(op, "streams", wide // branches, dtype),
-        _with_last(op, "streams", branches, dtype),
-        Tensor(dtype, op.tensor("streams").shape),
-    )
+    branches = op.positive("num_branches")
+    op.require(divisible(W, branches), f"streams must hold {branches} streams")
 
 
 # Attention
 
 
-@rule(
-    "RMSNormRotary",
-    inputs="X scale position_ids cosine sine prefill_numerics",
-    outputs="Y normalized_fp32",
-    domain=MICROSOFT,
-)
+@device("RMSNormRotary", "X scale position_ids cosine sine prefill_numerics -> Y normalized_fp32")
 def rms_norm_rotary(op: Op) -> Sequence[Tensor]:
     """X (batch, length, heads, stride) to (batch, length, heads * width), and as float32 with an axis for heads."""
     op.may_fail("positions and caches must fit X")
@@ -169,47 +153,16 @@ def rms_norm_rotary(op: Op) -> Sequence[Tensor]:
     return of_dims(dtype, *rows, heads * width), of_dims(DType.FLOAT, batch, length, heads, width)
 
 
-@rule(
-    "PackedSparseAttentionIndexerMerge",
-    inputs="base_indices base_counts base_row_indices range_starts range_ends additional_indices additional_counts",
-    outputs="selected_indices selected_counts status",
-    domain=MICROSOFT,
-)
-def packed_sparse_attention_indexer_merge(op: Op) -> Sequence[Tensor]:
-    """Merged indices (queries, max_output_entries), their counts and a status for each query."""
-    op.may_fail("selections must fit the queries")
-    (queries,), width = sizes(op, "base_row_indices", 1), positive(op, "max_output_entries")
-    one_each = of_dims(DType.INT32, queries)
-    return of_dims(DType.INT32, queries, width), one_each, one_each
-
-
 # States
 
 
-@rule(
-    "ConvStateReplay GatedDeltaNetStateReplay",
-    inputs="source capture destination_backing metadata",
-    outputs="destination_out",
-    domain=MICROSOFT,
-)
-def state_replay(op: Op) -> Tensor:
-    """The destination, a vector, updated in place."""
-    op.may_fail(_STATE)
-    return kept(op, "destination_backing", 1)
-
-
-@rule(
-    "Mamba2Verify",
-    inputs="projection conv_state ssm_state rest*",
-    outputs="Y conv_snapshots ssm_snapshots xbc readout",
-    domain=MICROSOFT,
-)
+@device("Mamba2Verify", "projection conv_state ssm_state rest* -> Y conv_snapshots ssm_snapshots xbc readout")
 def mamba2_verify(op: Op) -> Sequence[Tensor]:
     """A mixer of one sequence (length, width): its result, the states after each step, and two intermediate results."""
     op.may_fail(_STATE)
     length, _ = sizes(op, "projection", 2)
-    inner = positive(op, "heads") * op.integer("head_dim", 64)
-    channels = inner + 2 * positive(op, "n_groups") * op.integer("d_state", 128)
+    inner = op.positive("heads") * op.integer("head_dim", 64)
+    channels = inner + 2 * op.positive("n_groups") * op.integer("d_state", 128)
     dtype = op.dtype("projection")
     return (
         of_dims(dtype, length, inner),
@@ -220,11 +173,9 @@ def mamba2_verify(op: Op) -> Sequence[Tensor]:
     )
 
 
-@rule(
+@device(
     "SpeculativePrefixCommit",
-    inputs="next_tokens input_ids status ctl ctx_commit prefixes ptrs",
-    outputs="head_c updated_ctl updated_ctx_commit",
-    domain=MICROSOFT,
+    "next_tokens input_ids status ctl ctx_commit prefixes ptrs -> head_c updated_ctl updated_ctx_commit",
 )
 def speculative_prefix_commit(op: Op) -> Sequence[Tensor]:
     """A length for each sequence of the batch, and the states that it updates."""

@@ -15,20 +15,31 @@ from absint.lattices.shape import TOP_SHAPE, Shape, shape_of
 from absint.lattices.terms.expr import UNKNOWN_SIZE, const
 from absint.lattices.value import Tensor, Value
 from absint.transfer.elements.conversion import type_attribute
-from absint.transfer.op import Op
-from absint.transfer.rule import MICROSOFT, rule
-from absint.transfer.window import as_size
+from absint.transfer.op import Op, as_size
+from absint.transfer.rule import MICROSOFT, device, shaped
 
 _ORDER = "the device must support the order of elements"
 
+ORDERED = shaped(
+    """
+    # The shape of X, as int8.
+    QOrderedGelu QOrderedLayerNormalization: X[...] rest* -> Y:int8[...]
+    ! the device must support the order of elements
+    # The shape of the input (batch, length, hidden), as int8.
+    QOrderedLongformerAttention: input[B, L, H] rest* -> output:int8[B, L, H]
+    ! the device must support the order of elements
+    """,
+    domain=MICROSOFT,
+)
 
-@rule("QuantizeWithOrder", inputs="input scale_input", outputs="output", domain=MICROSOFT)
+
+@device("QuantizeWithOrder", "input scale_input -> output")
 def quantize_with_order(op: Op) -> Tensor:
     """The shape of the input, as int8."""
     return Tensor(DType.INT8, _reordered(op))
 
 
-@rule("DequantizeWithOrder", inputs="input scale_input", outputs="output", domain=MICROSOFT)
+@device("DequantizeWithOrder", "input scale_input -> output")
 def dequantize_with_order(op: Op) -> Tensor:
     """The shape of the input, in the type that the attribute `to` names."""
     return Tensor(type_attribute(op, "to"), _reordered(op))
@@ -41,26 +52,9 @@ def _reordered(op: Op) -> Shape:
     return TOP_SHAPE if shape.rank in (0, 1) else shape
 
 
-@rule("QOrderedGelu QOrderedLayerNormalization", inputs="X rest*", domain=MICROSOFT)
-def q_ordered_layer(op: Op) -> Tensor:
-    """The shape of X, as int8."""
-    op.may_fail(_ORDER)
-    return Tensor(DType.INT8, op.tensor("X").shape)
-
-
-@rule("QOrderedLongformerAttention", inputs="input rest*", outputs="output", domain=MICROSOFT)
-def q_ordered_longformer_attention(op: Op) -> Tensor:
-    """The shape of the input (batch, length, hidden), as int8."""
-    op.require_rank(op.tensor("input").shape, 3, "input")
-    op.may_fail(_ORDER)
-    return Tensor(DType.INT8, op.tensor("input").shape)
-
-
-@rule(
+@device(
     "QOrderedAttention",
-    inputs="input scale_input scale_Q_gemm scale_K_gemm scale_V_gemm Q_weight K_weight V_weight rest*",
-    outputs="output",
-    domain=MICROSOFT,
+    "input scale_input scale_Q_gemm scale_K_gemm scale_V_gemm Q_weight K_weight V_weight rest* -> output",
 )
 def q_ordered_attention(op: Op) -> Tensor:
     """(batch, length, hidden) as int8. The documents differ on `hidden` where the weights change it."""
@@ -76,7 +70,7 @@ def q_ordered_attention(op: Op) -> Tensor:
 # Block floating point
 
 
-@rule("QuantizeBFP", inputs="x", outputs="y shape strides", domain=MICROSOFT, elements=True)
+@device("QuantizeBFP", "x -> y shape strides", elements=True)
 def quantize_bfp(op: Op) -> Sequence[Tensor]:
     """The bytes of x, a vector; the shape of x; its strides."""
     shape = op.tensor("x").shape
@@ -93,7 +87,7 @@ def quantize_bfp(op: Op) -> Sequence[Tensor]:
     )
 
 
-@rule("DequantizeBFP", inputs="x shape strides", outputs="y", domain=MICROSOFT)
+@device("DequantizeBFP", "x shape strides -> y")
 def dequantize_bfp(op: Op) -> Tensor:
     """A tensor of the shape in the input `shape`, in the type that the attribute dtype names."""
     dtype, sizes = type_attribute(op, "dtype", DType.FLOAT), op.integers("shape")
@@ -108,7 +102,7 @@ def dequantize_bfp(op: Op) -> Tensor:
 # Compiled graphs
 
 
-@rule("EPContext", inputs="inputs*", outputs="outputs*", domain=MICROSOFT)
+@device("EPContext", "inputs* -> outputs*")
 def ep_context(op: Op) -> Sequence[Value]:
     """A graph compiled for a device: nothing is known of its outputs."""
     op.may_fail("the device must exist, and its graph must accept the inputs")

@@ -8,19 +8,32 @@ from absint.lattices.shape import TOP_SHAPE
 from absint.lattices.terms.expr import Dim
 from absint.lattices.value import Tensor
 from absint.transfer.contrib.agreement import of_dims, require_given, sizes
-from absint.transfer.contrib.com_microsoft import unary
 from absint.transfer.elementwise import identity
 from absint.transfer.op import Op
-from absint.transfer.rule import Outputs, rule
+from absint.transfer.rule import Outputs, rule, shaped
 from absint.transfer.slicing import slice_input
 
 LAST = 9
 """The last version of ONNX's domain that has them."""
 
-mapped = rule("Affine Scale", inputs="X", until=LAST, complete=True)(unary.function)
+MAPPED = shaped(
+    """
+    # The shape and type of the input.
+    Affine Scale: X[...] -> Y[...]
+    """,
+    until=LAST,
+    complete=True,
+) + shaped(
+    """
+    # The hidden state after one more step of a GRU: the type of the state before.
+    GRUUnit: hidden_prev gates seq_lengths t -> hidden:hidden_prev
+    ! the gates must fit the state
+    """,
+    until=LAST,
+)
 
 
-@rule("ParametricSoftplus ScaledTanh", inputs="X", until=LAST, complete=True)
+@rule("ParametricSoftplus ScaledTanh", "X -> Y", until=LAST, complete=True)
 def parametric(op: Op) -> Tensor:
     """A function of each element with the parameters alpha and beta: the shape of X."""
     for name in ("alpha", "beta"):
@@ -29,17 +42,17 @@ def parametric(op: Op) -> Tensor:
     return Tensor(op.dtype("X"), op.tensor("X").shape)
 
 
-copied = rule("MemcpyFromHost MemcpyToHost", inputs="X", complete=True, elements=True)(identity.function)
+copied = rule("MemcpyFromHost MemcpyToHost", "X -> Y", complete=True, elements=True)(identity.function)
 
 
-@rule("DynamicSlice", inputs="data starts ends axes steps", outputs="output", until=LAST, complete=True, elements=True)
+@rule("DynamicSlice", "data starts ends axes steps -> output", until=LAST, complete=True, elements=True)
 def dynamic_slice(op: Op) -> Outputs:
     """Slice, whose bounds no schema requires."""
     require_given(op, "data", "starts", "ends")
     return slice_input.function(op)
 
 
-@rule("ImageScaler", inputs="input", outputs="output", until=LAST, complete=True)
+@rule("ImageScaler", "input -> output", until=LAST, complete=True)
 def image_scaler(op: Op) -> Tensor:
     """Images (N, C, H, W), scaled, with a bias for each channel: their shape."""
     require_given(op, "input")
@@ -58,7 +71,7 @@ def image_scaler(op: Op) -> Tensor:
     return of_dims(op.dtype("input"), *dims)
 
 
-@rule("Crop", inputs="input", outputs="output", until=LAST, complete=True)
+@rule("Crop", "input -> output", until=LAST, complete=True)
 def crop(op: Op) -> Tensor:
     """Images (N, C, H, W) without their borders, or with `scale`, that size from the top left border on."""
     require_given(op, "input")
@@ -80,7 +93,7 @@ def _cut(op: Op, size: Dim, before: int, kept: int | None, after: int, what: str
     return size - (before + after) if kept is None else kept
 
 
-@rule("GivenTensorFill", inputs="shape", outputs="X", until=LAST)
+@rule("GivenTensorFill", "shape -> X", until=LAST)
 def given_tensor_fill(op: Op) -> Tensor:
     """A tensor of the shape of the attribute; else of the input's shape with `extra_shape` after it."""
     shape, dims, dtype = op.tensor("shape").shape if op.has("shape") else TOP_SHAPE, op.ints("shape"), op.dtype("shape")
@@ -90,10 +103,3 @@ def given_tensor_fill(op: Op) -> Tensor:
     if shape.is_top or op.integer("input_as_shape", 0):
         return Tensor(dtype)
     return of_dims(dtype, *shape, *(op.ints("extra_shape") or []))
-
-
-@rule("GRUUnit", inputs="hidden_prev gates seq_lengths t", outputs="hidden", until=LAST)
-def gru_unit(op: Op) -> Tensor:
-    """The hidden state after one more step of a GRU: the type of the state before."""
-    op.may_fail("the gates must fit the state")
-    return Tensor(op.dtype("hidden_prev"))

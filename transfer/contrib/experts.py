@@ -8,16 +8,13 @@ from absint.lattices.value import Tensor
 from absint.transfer.caveats import runtime_needs
 from absint.transfer.contrib.agreement import all_equal, of_attribute, require_dims, sizes
 from absint.transfer.op import Op
-from absint.transfer.rule import MICROSOFT, rule
+from absint.transfer.rule import device, kernel
 
 
-@rule(
+@kernel(
     "MoE",
-    inputs="input router_probs fc1_experts_weights fc1_experts_bias fc2_experts_weights fc2_experts_bias "
-    "fc3_experts_weights fc3_experts_bias",
-    outputs="output",
-    domain=MICROSOFT,
-    complete=True,
+    "input router_probs fc1_experts_weights fc1_experts_bias fc2_experts_weights fc2_experts_bias "
+    "fc3_experts_weights fc3_experts_bias -> output",
 )
 def mixture_of_experts(op: Op) -> Tensor:
     """The shape of the input, of rank 2 or 3: each token passes through the experts that the router chooses."""
@@ -57,14 +54,12 @@ def _require_layers(op: Op, hidden: Dim, experts: Dim, halves: int | None) -> No
 _ACTIVATIONS = ("relu", "gelu", "silu", "swiglu", "identity")
 
 
-@rule(
+@device(
     "QMoE",
-    inputs="input router_probs fc1_experts_weights fc1_scales fc1_experts_bias fc2_experts_weights fc2_scales "
-    "fc2_experts_bias fc3_experts_weights fc3_scales fc3_experts_bias fc1_zero_points fc2_zero_points fc3_zero_points "
-    "router_weights fc1_global_scale fc2_global_scale fc1_act_scale fc2_act_scale fc1_act_block_scale "
-    "fc2_act_block_scale",
-    outputs="output",
-    domain=MICROSOFT,
+    "input router_probs fc1_experts_weights fc1_scales fc1_experts_bias fc2_experts_weights fc2_scales "
+    "fc2_experts_bias fc3_experts_weights fc3_scales fc3_experts_bias fc1_zero_points fc2_zero_points "
+    "fc3_zero_points router_weights fc1_global_scale fc2_global_scale fc1_act_scale fc2_act_scale "
+    "fc1_act_block_scale fc2_act_block_scale -> output",
 )
 def quantised_mixture_of_experts(op: Op) -> Tensor:
     """MoE with packed weights."""

@@ -17,22 +17,15 @@ from absint.transfer.contrib.agreement import (
     all_equal,
     first_known,
     of_dims,
-    positive,
     require_dims,
     require_form,
     sizes,
 )
 from absint.transfer.op import Op
-from absint.transfer.rule import MICROSOFT, rule
+from absint.transfer.rule import device, kernel
 
 
-@rule(
-    "Attention",
-    inputs="input weights bias mask_index past attention_bias past_sequence_length",
-    outputs="output present",
-    domain=MICROSOFT,
-    complete=True,
-)
+@kernel("Attention", "input weights bias mask_index past attention_bias past_sequence_length -> output present")
 def attention(op: Op) -> Sequence[Tensor]:
     """Self attention on one projection to queries, keys and values; present is (2, B, H, T, d)."""
     if op.integer("do_rotary", 0) == 1:
@@ -42,12 +35,9 @@ def attention(op: Op) -> Sequence[Tensor]:
     return _self_attention(op, "weights", op.dtype("input"))
 
 
-@rule(
+@kernel(
     "QAttention",
-    inputs="input weight bias input_scale weight_scale mask_index input_zero_point weight_zero_point past",
-    outputs="output present",
-    domain=MICROSOFT,
-    complete=True,
+    "input weight bias input_scale weight_scale mask_index input_zero_point weight_zero_point past -> output present",
 )
 def q_attention(op: Op) -> Sequence[Tensor]:
     """Attention on quantised input and weights."""
@@ -110,7 +100,7 @@ def _attended(op: Op, weights: str, dtype: DType) -> tuple[Tensor, Tensor]:
     if op.has("bias"):
         require_dims(op, "bias", columns)
         columns = first_known(columns, *sizes(op, "bias", 1))
-    heads = positive(op, "num_heads")
+    heads = op.positive("num_heads")
     key_size, value_size = _projection_sizes(op, columns)
     for size in (key_size, value_size):
         splits = conjunction(divisible(size, heads), ge(size, 1))
@@ -137,11 +127,10 @@ def _projection_sizes(op: Op, columns: Dim) -> tuple[Dim, Dim]:
     return const(hidden[1]), const(hidden[2])
 
 
-@rule(
+@device(
     "DecoderMaskedSelfAttention",
-    inputs="input weights bias mask_index past attention_bias past_sequence_length beam_width cache_indirection",
-    outputs="output present",
-    domain=MICROSOFT,
+    "input weights bias mask_index past attention_bias past_sequence_length beam_width cache_indirection -> "
+    "output present",
 )
 def decoder_masked_self_attention(op: Op) -> Sequence[Tensor]:
     """Attention for one new token: Y (B, 1, hidden); present is past with that token."""
@@ -150,12 +139,8 @@ def decoder_masked_self_attention(op: Op) -> Sequence[Tensor]:
     return _attended(op, "weights", op.dtype("input"))
 
 
-@rule("PackedAttention", inputs="input weights bias token_offset", outputs="output", domain=MICROSOFT)
-def packed_attention(op: Op) -> Tensor:
+@device("PackedAttention", "input[N, F] weights[F, C] bias[C] token_offset -> output")
+def packed_attention(op: Op, N: Dim, C: Dim) -> Tensor:
     """Self attention on the tokens of all rows without padding."""
-    tokens, features = sizes(op, "input", 2)
-    rows, columns = sizes(op, "weights", 2)
-    op.require_equal(features, rows, "input and weights must agree")
-    require_dims(op, "bias", columns)
     op.may_fail("the offsets must fit the tokens")
-    return of_dims(op.dtype("input"), tokens, _projection_sizes(op, columns)[1])
+    return of_dims(op.dtype("input"), N, _projection_sizes(op, C)[1])

@@ -8,10 +8,10 @@ from absint.lattices.value import Tensor, Value
 from absint.transfer.contrib.views import restate
 from absint.transfer.convolution import conv
 from absint.transfer.op import Op
-from absint.transfer.rule import MICROSOFT, rule
+from absint.transfer.rule import kernel
 
 
-@rule("FusedConv", inputs="X W B Z", domain=MICROSOFT, complete=True)
+@kernel("FusedConv", "X W B Z -> Y")
 def fused_conv(op: Op) -> Value:
     """Conv, then the sum with Z and an activation."""
     check_activation(op)

@@ -11,7 +11,7 @@ from absint.transfer.contrib.com_microsoft import require_vector
 from absint.transfer.contrib.views import restate
 from absint.transfer.linalg import gemm, matmul_shape
 from absint.transfer.op import Op
-from absint.transfer.rule import MICROSOFT, rule
+from absint.transfer.rule import device, kernel
 
 
 def swapped(shape: Shape, swap: bool) -> Shape:
@@ -28,7 +28,7 @@ def _batch_last(shape: Shape, moved: bool) -> Shape:
     return shape_of((*shape[1:-1], shape[0], shape[-1]))
 
 
-@rule("FusedMatMul TransposeMatMul", inputs="A B", domain=MICROSOFT, complete=True)
+@kernel("FusedMatMul TransposeMatMul", "A B -> Y")
 def fused_matmul(op: Op) -> Tensor:
     """alpha * A @ B after the transpositions that the attributes ask for."""
     moved_a, moved_b = bool(op.integer("transBatchA", 0)), bool(op.integer("transBatchB", 0))
@@ -42,10 +42,10 @@ def fused_matmul(op: Op) -> Tensor:
     return Tensor(op.common_dtype("A", "B"), matmul_shape(op, a, b))
 
 
-fused_matmul_activation = rule("FusedMatMulActivation", inputs="A B", domain=MICROSOFT)(fused_matmul.function)
+fused_matmul_activation = device("FusedMatMulActivation", "A B -> Y")(fused_matmul.function)
 
 
-@rule("CDist", inputs="A B", outputs="C", domain=MICROSOFT, complete=True)
+@kernel("CDist", "A B -> C")
 def cdist(op: Op) -> Tensor:
     """The distance of each row of A to each row of B."""
     rows: list[Dim] = []
@@ -61,7 +61,7 @@ def cdist(op: Op) -> Tensor:
     return Tensor(op.common_dtype("A", "B"), shape_of(tuple(rows)))
 
 
-@rule("GemmFastGelu", inputs="X W bias", domain=MICROSOFT)
+@device("GemmFastGelu", "X W bias -> Y")
 def gemm_fast_gelu(op: Op) -> Tensor:
     """FastGelu(X @ W + bias)."""
     shape = matmul_shape(op, op.tensor("X").shape, op.tensor("W").shape)
@@ -77,7 +77,7 @@ _ACTIVATIONS = dict.fromkeys(("Relu", "Sigmoid", "Softplus", "Softsign", "Tanh")
 """The parameters that each activation needs."""
 
 
-@rule("FusedGemm", inputs="A B C", domain=MICROSOFT, complete=True)
+@kernel("FusedGemm", "A B C -> Y")
 def fused_gemm(op: Op) -> Value:
     """Gemm, then an activation."""
     needed = _ACTIVATIONS[of_attribute(op, "activation", tuple(_ACTIVATIONS), "")]

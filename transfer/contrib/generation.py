@@ -14,11 +14,10 @@ from absint.lattices.logic.relation import conjunction, disjunction, eq, ge, gt,
 from absint.lattices.terms.expr import UNKNOWN_SIZE, Dim, Expr, const
 from absint.lattices.terms.normal import maximum
 from absint.lattices.value import Tensor
-from absint.transfer.contrib.agreement import first_known, of_dims, one_integer, positive, sizes
+from absint.transfer.contrib.agreement import of_dims, one_integer, sizes
 from absint.transfer.elementwise import require_scalar
-from absint.transfer.op import Op
-from absint.transfer.rule import MICROSOFT, rule
-from absint.transfer.window import as_size
+from absint.transfer.op import Op, as_size
+from absint.transfer.rule import device, kernel
 
 GPT, ENCODER_DECODER, WHISPER = 0, 1, 2
 """The values of the attribute model_type."""
@@ -48,7 +47,7 @@ def _prompt(op: Op, length: Dim) -> Dim:
     return batch
 
 
-@rule("GreedySearch Sampling", inputs="input_ids max_length", outputs="sequences filtered_logits", domain=MICROSOFT)
+@device("GreedySearch Sampling", "input_ids max_length -> sequences filtered_logits")
 def greedy_search(op: Op) -> Sequence[Tensor]:
     """The sequences that a decoder generates, padded: (B, max_length), and the last logits, (B, vocabulary)."""
     length = _number(op, "max_length")
@@ -77,17 +76,16 @@ def _beam_search(op: Op, model: int) -> tuple[Dim, list[Tensor]]:
     ]
 
 
-@rule("BeamSearch", inputs=BEAM_INPUTS, outputs="sequences sequences_scores scores", domain=MICROSOFT)
+@device("BeamSearch", f"{BEAM_INPUTS} -> sequences sequences_scores scores")
 def beam_search(op: Op) -> Sequence[Tensor]:
     """The best sequences of a search, padded: (B, num_return_sequences, max_length), with their scores."""
     return _beam_search(op, op.integer("model_type", GPT))[1]
 
 
-@rule(
+@device(
     "WhisperBeamSearch",
-    inputs=f"{BEAM_INPUTS} cross_qk_layer_head extra_decoding_ids temperature",
-    outputs="sequences sequences_scores scores cross_qk non_speech_probs",
-    domain=MICROSOFT,
+    f"{BEAM_INPUTS} cross_qk_layer_head extra_decoding_ids temperature -> sequences sequences_scores scores "
+    "cross_qk non_speech_probs",
 )
 def whisper_beam_search(op: Op) -> Sequence[Tensor]:
     """BeamSearch for speech, with attention (B, num_return_sequences, heads, tokens, frames) and probabilities (B)."""
@@ -101,26 +99,17 @@ def whisper_beam_search(op: Op) -> Sequence[Tensor]:
 # Operators on tokens
 
 
-@rule("NGramRepeatBlock", inputs="input_ids scores", outputs="scores_out", domain=MICROSOFT, complete=True)
-def ngram_repeat_block(op: Op) -> Tensor:
+@kernel("NGramRepeatBlock", "input_ids[B, T] scores[B, V] -> scores_out:scores[B, V]")
+def ngram_repeat_block(op: Op, B: Dim, T: Dim, V: Dim) -> None:
     """The scores, with tokens that would repeat an n-gram at -inf: their shape."""
-    size, (batch, length) = positive(op, "ngram_size"), sizes(op, "input_ids", 2)
-    rows, vocabulary = sizes(op, "scores", 2)
-    op.require_equal(batch, rows, "each row of tokens must have scores")
-    none = disjunction(eq(batch, 0), lt(length, size))
+    size = op.positive("ngram_size")
+    none = disjunction(eq(B, 0), lt(T, size))
     if size == 1:
-        op.require(disjunction(none, ge(vocabulary, 1)), "the vocabulary must not be empty")
+        op.require(disjunction(none, ge(V, 1)), "the vocabulary must not be empty")
     op.may_fail("every token must be in the vocabulary", unless=none)
-    return of_dims(op.dtype("scores"), first_known(rows, batch), vocabulary)
 
 
-@rule(
-    "BifurcationDetector",
-    inputs="src_tokens cur_tokens prev_suffix_match_idx pred_tokens",
-    outputs="tokens suffix_match_idx",
-    domain=MICROSOFT,
-    complete=True,
-)
+@kernel("BifurcationDetector", "src_tokens cur_tokens prev_suffix_match_idx pred_tokens -> tokens suffix_match_idx")
 def bifurcation_detector(op: Op) -> Sequence[Tensor]:
     """The current tokens, then the predicted ones until they leave the source; an index of unchanged shape."""
     least, most = op.integer("min_ngram_size", 1), op.integer("max_ngram_size", 3)
@@ -146,7 +135,7 @@ def bifurcation_detector(op: Op) -> Sequence[Tensor]:
     return of_dims(DType.INT64, tokens), Tensor(DType.INT64, index.shape)
 
 
-@rule("DynamicTimeWarping", inputs="input", outputs="output", domain=MICROSOFT, complete=True)
+@kernel("DynamicTimeWarping", "input -> output")
 def dynamic_time_warping(op: Op) -> Tensor:
     """The cheapest path through a matrix of costs, (M, N) or (1, M, N): (2, steps)."""
     shape = op.tensor("input").shape

@@ -13,7 +13,7 @@ from absint.transfer.op import Op
 from absint.transfer.rule import ML, rule
 
 
-@rule("DictVectorizer", inputs="X", domain=ML, complete=True)
+@rule("DictVectorizer", "X -> Y", domain=ML, complete=True)
 def dict_vectorizer(op: Op) -> Tensor:
     """The values of a map, in the order of the vocabulary for its type of keys."""
     key, dtype = _types(op)
@@ -28,7 +28,7 @@ def dict_vectorizer(op: Op) -> Tensor:
     return Tensor(dtype, shape_of((ONE_EXPR, size)))
 
 
-@rule("CastMap", inputs="X", domain=ML, complete=True)
+@rule("CastMap", "X -> Y", domain=ML, complete=True)
 def cast_map(op: Op) -> Tensor:
     """The values of a map in the order of the keys; a sparse one has `max_map` columns."""
     casts = {"TO_FLOAT": DType.FLOAT, "TO_STRING": DType.STRING, "TO_INT64": DType.INT64}

@@ -20,7 +20,6 @@ from absint.transfer.contrib.agreement import (
     of_attribute,
     of_dims,
     one_integer,
-    positive,
     require_dims,
     require_form,
     require_heads,
@@ -29,9 +28,8 @@ from absint.transfer.contrib.agreement import (
     sizes,
 )
 from absint.transfer.elementwise import require_scalar
-from absint.transfer.op import Op
-from absint.transfer.rule import MICROSOFT, rule
-from absint.transfer.window import as_size
+from absint.transfer.op import Op, as_size
+from absint.transfer.rule import kernel
 
 
 class Projected(NamedTuple):
@@ -44,17 +42,14 @@ class Projected(NamedTuple):
     value_size: Dim
 
 
-@rule(
+@kernel(
     "MultiHeadAttention",
-    inputs="query key value bias key_padding_mask attention_bias past_key past_value past_sequence_length "
-    "cache_indirection",
-    outputs="output present_key present_value qk",
-    domain=MICROSOFT,
-    complete=True,
+    "query key value bias key_padding_mask attention_bias past_key past_value past_sequence_length "
+    "cache_indirection -> output present_key present_value qk",
 )
 def multi_head_attention(op: Op) -> Sequence[Tensor]:
     """Attention on separate or packed queries, keys and values; present is (B, H, T, d)."""
-    heads, has_past = positive(op, "num_heads"), require_together(op, "past_key", "past_value")
+    heads, has_past = op.positive("num_heads"), require_together(op, "past_key", "past_value")
     found = _projected(op, heads)
     if not op.has("key") and op.tensor("query").shape.rank == 3:
         op.reject("a query of rank 3 needs key and value, which are missing")
@@ -73,17 +68,14 @@ def multi_head_attention(op: Op) -> Sequence[Tensor]:
     return _multi_head(op, found, heads, "key_padding_mask", forms, shared=shared)
 
 
-@rule(
+@kernel(
     "DecoderMaskedMultiHeadAttention",
-    inputs="query key value mask_index attention_bias past_key past_value past_sequence_length beam_width "
-    "cache_indirection bias",
-    outputs="output present_key present_value qk",
-    domain=MICROSOFT,
-    complete=True,
+    "query key value mask_index attention_bias past_key past_value past_sequence_length beam_width "
+    "cache_indirection bias -> output present_key present_value qk",
 )
 def decoder_masked_multi_head_attention(op: Op) -> Sequence[Tensor]:
     """MultiHeadAttention for one new token, on a cache that has room for it."""
-    heads, has_past = positive(op, "num_heads"), require_together(op, "past_key", "past_value")
+    heads, has_past = op.positive("num_heads"), require_together(op, "past_key", "past_value")
     op.require_equal(sizes(op, "query", 3)[1], 1, "a decoder must take one token at a time")
     found = _projected(op, heads)
     if not op.has("key"):
@@ -223,20 +215,18 @@ def _projected(op: Op, heads: int) -> Projected:
     return Projected(batch, length, key[2], size, head * heads)
 
 
-@rule(
+@kernel(
     "GroupQueryAttention",
-    inputs="query key value past_key past_value seqlens_k total_sequence_length cos_cache sin_cache position_ids "
-    "attention_bias head_sink k_scale v_scale q_norm_weight k_norm_weight query_seqlens",
-    outputs="output present_key present_value output_qk",
-    domain=MICROSOFT,
-    complete=True,
+    "query key value past_key past_value seqlens_k total_sequence_length cos_cache sin_cache position_ids "
+    "attention_bias head_sink k_scale v_scale q_norm_weight k_norm_weight query_seqlens -> output present_key "
+    "present_value output_qk",
 )
 def group_query_attention(op: Op) -> Sequence[Tensor]:
     """Attention whose heads share keys and values; present is (B, kv_num_heads, max(P, total_sequence_length), d).
 
     A sliding-window cache keeps its length, and a quantised one the size that it stores for a head.
     """
-    heads, groups, dtype = positive(op, "num_heads"), positive(op, "kv_num_heads"), op.dtype("query")
+    heads, groups, dtype = op.positive("num_heads"), op.positive("kv_num_heads"), op.dtype("query")
     if heads % groups:
         op.reject(f"num_heads must be a multiple of kv_num_heads, found {heads} and {groups}")
     batch, length, width = sizes(op, "query", 3)

@@ -10,22 +10,18 @@ from absint.lattices.terms.expr import Dim
 from absint.lattices.value import Tensor
 from absint.transfer.contrib.agreement import (
     of_dims,
-    positive,
     require_captures,
     require_dims,
     require_offsets,
     sizes,
 )
 from absint.transfer.op import Op
-from absint.transfer.rule import MICROSOFT, rule
+from absint.transfer.rule import kernel
 
 
-@rule(
+@kernel(
     "NGramHashMapping",
-    inputs="input_ids multipliers vocab_sizes past_ids head_offsets eos_token_id segment_ids",
-    outputs="hash_ids present_ids",
-    domain=MICROSOFT,
-    complete=True,
+    "input_ids multipliers vocab_sizes past_ids head_offsets eos_token_id segment_ids -> hash_ids present_ids",
 )
 def ngram_hash_mapping(op: Op) -> Sequence[Tensor]:
     """Hashes of the n-grams that end at each token: (B, S, hashes), and the last tokens, (B, max_ngram_size - 1)."""
@@ -33,13 +29,10 @@ def ngram_hash_mapping(op: Op) -> Sequence[Tensor]:
     return _hashes(op, (batch, length), batch)
 
 
-@rule(
+@kernel(
     "VarlenNGramHashMapping",
-    inputs="input_ids multipliers vocab_sizes cumulative_sequence_length past_ids head_offsets eos_token_id "
-    "segment_ids past_segment_ids capture_count",
-    outputs="hash_ids present_ids present_segment_ids state_update",
-    domain=MICROSOFT,
-    complete=True,
+    "input_ids multipliers vocab_sizes cumulative_sequence_length past_ids head_offsets eos_token_id "
+    "segment_ids past_segment_ids capture_count -> hash_ids present_ids present_segment_ids state_update",
 )
 def varlen_ngram_hash_mapping(op: Op) -> Sequence[Tensor]:
     """NGramHashMapping on N tokens of B rows without padding; segments and captured states are outputs too."""
@@ -53,7 +46,7 @@ def varlen_ngram_hash_mapping(op: Op) -> Sequence[Tensor]:
         if op.wants(2):
             op.may_fail("present_segment_ids needs segment_ids, which is missing")
     hashes, present = _hashes(op, (tokens,), batch)
-    before = positive(op, "max_ngram_size") - 1
+    before = op.positive("max_ngram_size") - 1
     require_dims(op, "past_segment_ids", batch, before)
     segments = of_dims(DType.INT32, batch, before)
     return hashes, present, segments, of_dims(op.dtype("input_ids"), batch, capacity, before)
@@ -61,10 +54,10 @@ def varlen_ngram_hash_mapping(op: Op) -> Sequence[Tensor]:
 
 def _hashes(op: Op, tokens: tuple[Dim, ...], batch: Dim) -> tuple[Tensor, Tensor]:
     """The hashes of each token, and the tokens that the next call needs."""
-    longest = positive(op, "max_ngram_size")
+    longest = op.positive("max_ngram_size")
     if longest < 2 or op.integer("pad_id") is None:
         op.reject(f"max_ngram_size must be 2 or more, and pad_id be given, found {longest}")
-    count, dtype = (longest - 1) * positive(op, "n_head_per_ngram"), op.common_dtype("input_ids", "multipliers")
+    count, dtype = (longest - 1) * op.positive("n_head_per_ngram"), op.common_dtype("input_ids", "multipliers")
     op.require(ge(sizes(op, "multipliers", 1)[0], longest), "each position of an n-gram must have a multiplier")
     require_dims(op, "vocab_sizes", count)
     require_dims(op, "head_offsets", count)

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from absint.lattices.dtype import DType
 from absint.lattices.logic.relation import le
 from absint.lattices.terms.expr import Dim
 from absint.lattices.value import Tensor
@@ -17,23 +16,19 @@ from absint.transfer.contrib.agreement import (
     of_attribute,
     of_dims,
     packed_head_size,
-    positive,
     require_dims,
     sizes,
 )
 from absint.transfer.op import Op
-from absint.transfer.rule import MICROSOFT, rule
+from absint.transfer.rule import MICROSOFT, device, shaped
 
 
-@rule(
-    "PackedMultiHeadAttention",
-    inputs="query key value bias token_offset cumulative_sequence_length attention_bias",
-    outputs="output",
-    domain=MICROSOFT,
+@device(
+    "PackedMultiHeadAttention", "query key value bias token_offset cumulative_sequence_length attention_bias -> output"
 )
 def packed_multi_head_attention(op: Op) -> Tensor:
     """MultiHeadAttention on N tokens: (N, hidden size of the values)."""
-    heads, query, dtype = positive(op, "num_heads"), op.tensor("query").shape, op.common_dtype("query", "value")
+    heads, query, dtype = op.positive("num_heads"), op.tensor("query").shape, op.common_dtype("query", "value")
     op.may_fail("the inputs must fit together")
     if query.rank == 4:  # (N, H, 3, d)
         require_dims(op, "query", query[0], heads, 3, query[3])
@@ -49,24 +44,24 @@ def packed_multi_head_attention(op: Op) -> Tensor:
 PAGED = "query key value key_cache value_cache cumulative_sequence_length past_seqlens block_table"
 
 
-@rule("PagedAttention", inputs=PAGED, outputs="output key_cache_out value_cache_out", domain=MICROSOFT)
+@device("PagedAttention", f"{PAGED} -> output key_cache_out value_cache_out")
 def paged_attention(op: Op) -> Sequence[Tensor]:
     """Attention of N tokens on caches in blocks, which are written in place: (N, num_heads * head size of values)."""
     if of_attribute(op, "kv_cache_layout", ("SEPARATE", "LATENT"), "SEPARATE") == "SEPARATE":
         return _paged(op)
-    heads, (tokens, width) = positive(op, "num_heads"), sizes(op, "query", 2)
+    heads, (tokens, width) = op.positive("num_heads"), sizes(op, "query", 2)
     head = op.integer("v_head_size", 0) or head_size(op, width, heads)
     return _attended(op, tokens, head * heads)
 
 
-@rule("SparsePagedAttention", inputs=PAGED, outputs="output key_cache_out value_cache_out", domain=MICROSOFT)
+@device("SparsePagedAttention", f"{PAGED} -> output key_cache_out value_cache_out")
 def sparse_paged_attention(op: Op) -> Sequence[Tensor]:
     """PagedAttention on selected entries of the caches."""
     return _paged(op)
 
 
 def _paged(op: Op) -> Sequence[Tensor]:
-    heads, groups = positive(op, "num_heads"), positive(op, "kv_num_heads")
+    heads, groups = op.positive("num_heads"), op.positive("kv_num_heads")
     tokens, width = sizes(op, "query", 2)
     head = packed_head_size(op, width, heads, groups)
     require_dims(op, "key", tokens, head * groups)
@@ -79,30 +74,22 @@ def _attended(op: Op, tokens: Dim, width: Dim | int) -> Sequence[Tensor]:
     return of_dims(op.dtype("query"), tokens, width), kept(op, "key_cache", 4), kept(op, "value_cache", 4)
 
 
-@rule(
+@device(
     "RemovePadding",
-    inputs="input sequence_token_count",
-    outputs="output token_offset cumulated_seq_len max_seq_len",
+    "input[B, S, H] sequence_token_count[B] "
+    "-> output[Tokens, H] token_offset:int32[B, S] cumulated_seq_len:int32[B + 1] max_seq_len:int32[1]",
+)
+def remove_padding(op: Op, B: Dim, S: Dim) -> None:
+    """The tokens of all rows, (N, hidden), with their offsets (B, S), the sums of lengths (B + 1) and the longest."""
+    op.may_fail("a row must not have more tokens than its length")
+    op.define(le(op.fresh("tokens"), B * S), "padding is removed")
+
+
+PADDED = shaped(
+    """
+    # The tokens back in rows: (B, S, hidden).
+    RestorePadding: input[N, H] token_offset[B, S] -> output[B, S, H]
+    ! the offsets must fit the tokens
+    """,
     domain=MICROSOFT,
 )
-def remove_padding(op: Op) -> Sequence[Tensor]:
-    """The tokens of all rows, (N, hidden), with their offsets (B, S), the sums of lengths (B + 1) and the longest."""
-    batch, length, hidden = sizes(op, "input", 3)
-    require_dims(op, "sequence_token_count", batch)
-    op.may_fail("a row must not have more tokens than its length")
-    tokens = op.fresh("tokens")
-    op.define(le(tokens, batch * length), "padding is removed")
-    return (
-        of_dims(op.dtype("input"), tokens, hidden),
-        of_dims(DType.INT32, batch, length),
-        of_dims(DType.INT32, batch + 1),
-        of_dims(DType.INT32, 1),
-    )
-
-
-@rule("RestorePadding", inputs="input token_offset", outputs="output", domain=MICROSOFT)
-def restore_padding(op: Op) -> Tensor:
-    """The tokens back in rows: (B, S, hidden)."""
-    _, hidden = sizes(op, "input", 2)
-    op.may_fail("the offsets must fit the tokens")
-    return of_dims(op.dtype("input"), *sizes(op, "token_offset", 2), hidden)

@@ -13,9 +13,8 @@ from absint.lattices.shape import Shape, shape_of
 from absint.lattices.terms.expr import UNKNOWN_SIZE, Dim, as_dim
 from absint.lattices.value import Tensor
 from absint.transfer.linalg import matmul_shape
-from absint.transfer.op import Op
-from absint.transfer.rule import MICROSOFT, rule
-from absint.transfer.window import as_size
+from absint.transfer.op import Op, as_size
+from absint.transfer.rule import device, kernel
 
 
 def packed_product(op: Op, inner: Dim | int, columns: Dim | int) -> Tensor:
@@ -27,17 +26,10 @@ def packed_product(op: Op, inner: Dim | int, columns: Dim | int) -> Tensor:
     return Tensor(dtype, matmul_shape(op, a, shape_of((as_dim(inner), as_dim(columns)))))
 
 
-def _size(op: Op, name: str) -> int:
-    size = op.integer(name)
-    if size is None or size < 1:
-        op.reject(f"attribute {name} must be positive, found {'none' if size is None else size}")
-    return size
-
-
-@rule("MatMulNBits", inputs="A B scales zero_points g_idx bias", domain=MICROSOFT, complete=True)
+@kernel("MatMulNBits", "A B scales zero_points g_idx bias -> Y")
 def matmul_n_bits(op: Op) -> Tensor:
     """A @ B for a packed B of K rows and N columns, as the attributes say."""
-    rows, columns = _size(op, "K"), _size(op, "N")
+    rows, columns = op.positive("K"), op.positive("N")
     if op.dtype("A") not in (DType.FLOAT, DType.FLOAT16):
         op.may_fail("onnxruntime multiplies floats on a CPU")
     bits, block = op.integer("bits", 4), op.integer("block_size", 0)
@@ -78,10 +70,10 @@ def _require_shape(op: Op, name: str, *shapes: tuple[int, ...]) -> None:
         op.may_fail(reason, unless=fits)
 
 
-@rule("MatMulBnb4", inputs="A B absmax", domain=MICROSOFT, complete=True)
+@kernel("MatMulBnb4", "A B absmax -> Y")
 def matmul_bnb4(op: Op) -> Tensor:
     """A @ B for a packed B of K rows and N columns; of N rows and K columns if the attribute transB is 0."""
-    rows, columns, block = _size(op, "K"), _size(op, "N"), op.integer("block_size")
+    rows, columns, block = op.positive("K"), op.positive("N"), op.integer("block_size")
     if block not in (16, 32, 64, 128, 256):
         op.reject(f"block_size must be 16, 32, 64, 128 or 256, found {block}")
     if op.integer("quant_type") not in (0, 1):
@@ -96,7 +88,7 @@ def matmul_bnb4(op: Op) -> Tensor:
     return packed_product(op, columns, rows)
 
 
-@rule("MatMulFpQ4", inputs="A B B_shape", domain=MICROSOFT)
+@device("MatMulFpQ4", "A B B_shape -> Y")
 def matmul_fp_q4(op: Op) -> Tensor:
     """A @ B for a packed B of the shape B_shape."""
     op.may_fail("the packed matrix must fit its shape")
@@ -110,13 +102,13 @@ def matmul_fp_q4(op: Op) -> Tensor:
     return packed_product(op, *map(as_size, sizes))
 
 
-@rule("MatMulBlockQuantizedFp4Weight", inputs="A B weight_scale weight_scale_2 input_scale bias", domain=MICROSOFT)
+@device("MatMulBlockQuantizedFp4Weight", "A B weight_scale weight_scale_2 input_scale bias -> Y")
 def matmul_fp4_weight(op: Op) -> Tensor:
     """A times the transpose of B, whose bytes (N, K / 2) hold two columns each."""
     return _weight_product(op, 2)
 
 
-@rule("MatMulBlockQuantizedFp8Weight", inputs="A B b_scale a_scale bias", domain=MICROSOFT)
+@device("MatMulBlockQuantizedFp8Weight", "A B b_scale a_scale bias -> Y")
 def matmul_fp8_weight(op: Op) -> Tensor:
     """A times the transpose of B (N, K)."""
     return _weight_product(op, 1)
@@ -133,22 +125,17 @@ def _weight_product(op: Op, packed: int) -> Tensor:
 # Several products of one input
 
 
-@rule(
-    "MatMulNBitsMlp",
-    inputs="A skip norm_scale gate_B gate_scales gate_bias up_B up_scales up_bias",
-    outputs="Y input_skip_bias_sum",
-    domain=MICROSOFT,
+@device(
+    "MatMulNBitsMlp", "A skip norm_scale gate_B gate_scales gate_bias up_B up_scales up_bias -> Y input_skip_bias_sum"
 )
 def matmul_n_bits_mlp(op: Op) -> Sequence[Tensor]:
     """The product of two packed products of K rows and N columns, and the normalised sum of A and skip."""
     return _products(op, "N")
 
 
-@rule(
+@device(
     "MatMulNBitsQkv",
-    inputs="A skip norm_scale q_B q_scales q_bias k_B k_scales k_bias v_B v_scales v_bias",
-    outputs="Q K V input_skip_bias_sum",
-    domain=MICROSOFT,
+    "A skip norm_scale q_B q_scales q_bias k_B k_scales k_bias v_B v_scales v_bias -> Q K V input_skip_bias_sum",
 )
 def matmul_n_bits_qkv(op: Op) -> Sequence[Tensor]:
     """Queries of Nq, keys and values of Nkv columns, and the sum of A and skip."""
@@ -157,7 +144,7 @@ def matmul_n_bits_qkv(op: Op) -> Sequence[Tensor]:
 
 def _products(op: Op, *columns: str) -> list[Tensor]:
     op.may_fail("the packed matrices must fit their attributes, and skip must fit A")
-    results = [packed_product(op, _size(op, "K"), _size(op, name)) for name in columns]
+    results = [packed_product(op, op.positive("K"), op.positive(name)) for name in columns]
     return [*results, Tensor(op.dtype("A"), _sum_shape(op))]
 
 

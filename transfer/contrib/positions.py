@@ -10,16 +10,10 @@ from absint.lattices.terms.normal import floordiv
 from absint.lattices.value import Tensor
 from absint.transfer.contrib.agreement import of_dims, one_integer, require_dims, require_like, sizes
 from absint.transfer.op import Op
-from absint.transfer.rule import MICROSOFT, rule
+from absint.transfer.rule import device, kernel
 
 
-@rule(
-    "RotaryEmbedding MRotaryEmbedding",
-    inputs="input position_ids cos_cache sin_cache",
-    outputs="output",
-    domain=MICROSOFT,
-    complete=True,
-)
+@kernel("RotaryEmbedding MRotaryEmbedding", "input position_ids cos_cache sin_cache -> output")
 def rotary_embedding(op: Op) -> Tensor:
     """The input with pairs of features rotated."""
     shape, (angles, pairs) = op.tensor("input").shape, sizes(op, "cos_cache", 2)
@@ -108,7 +102,7 @@ def _require_positions(op: Op, batch: Dim, length: Dim, angles: Dim) -> None:
 _IN_RANGE = "each position must have an angle"
 
 
-@rule("RelativePositionBias", inputs="bias_table query_length key_length", outputs="output", domain=MICROSOFT)
+@device("RelativePositionBias", "bias_table query_length key_length -> output")
 def relative_position_bias(op: Op) -> Tensor:
     """A bias for each head, query and key: (1, H, query_length, key_length)."""
     _, heads = sizes(op, "bias_table", 2)

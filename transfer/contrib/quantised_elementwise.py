@@ -10,16 +10,10 @@ from absint.transfer.contrib.parameters import may_refuse, may_refuse_vectors, r
 from absint.transfer.contrib.views import restate
 from absint.transfer.op import Op
 from absint.transfer.reduction import by_attribute
-from absint.transfer.rule import MICROSOFT, rule
+from absint.transfer.rule import device, kernel
 
 
-@rule(
-    "QLinearAdd QLinearMul",
-    inputs="A A_scale A_zero_point B B_scale B_zero_point C_scale C_zero_point",
-    outputs="C",
-    domain=MICROSOFT,
-    complete=True,
-)
+@kernel("QLinearAdd QLinearMul", "A A_scale A_zero_point B B_scale B_zero_point C_scale C_zero_point -> C")
 def q_linear_binary(op: Op) -> Tensor:
     """An element-wise operation on quantised tensors with broadcasting."""
     scales, zero_points = ("A_scale", "B_scale", "C_scale"), ("A_zero_point", "B_zero_point", "C_zero_point")
@@ -29,13 +23,7 @@ def q_linear_binary(op: Op) -> Tensor:
     return Tensor(op.common_dtype("A", "B"), op.broadcast(op.tensor("A").shape, op.tensor("B").shape))
 
 
-@rule(
-    "QLinearWhere",
-    inputs="condition X x_scale x_zero_point Y y_scale y_zero_point z_scale z_zero_point",
-    outputs="Z",
-    domain=MICROSOFT,
-    complete=True,
-)
+@kernel("QLinearWhere", "condition X x_scale x_zero_point Y y_scale y_zero_point z_scale z_zero_point -> Z")
 def q_linear_where(op: Op) -> Tensor:
     """Where on quantised tensors."""
     for name in op.rule.inputs:  # not read where X or Y is already quantised as Z is
@@ -46,12 +34,7 @@ def q_linear_where(op: Op) -> Tensor:
     return Tensor(op.common_dtype("X", "Y"), op.broadcast(*shapes))
 
 
-@rule(
-    "QLinearSigmoid QLinearLeakyRelu",
-    inputs="X X_scale X_zero_point Y_scale Y_zero_point",
-    domain=MICROSOFT,
-    complete=True,
-)
+@kernel("QLinearSigmoid QLinearLeakyRelu", "X X_scale X_zero_point Y_scale Y_zero_point -> Y")
 def q_linear_unary(op: Op) -> Tensor:
     """An element-wise operation on a quantised tensor."""
     require_one_value(op, "X_scale", "Y_scale", "X_zero_point", "Y_zero_point")
@@ -60,26 +43,26 @@ def q_linear_unary(op: Op) -> Tensor:
     return Tensor(op.dtype("X"), op.tensor("X").shape)
 
 
-@rule("QuantizeLinear", inputs="x y_scale y_zero_point", outputs="y", domain=MICROSOFT, complete=True)
+@kernel("QuantizeLinear", "x y_scale y_zero_point -> y")
 def quantize_linear(op: Op) -> Value:
     """QuantizeLinear of ONNX, with more types."""
     return restate(op, quantised.quantize_linear, op.inputs)[0]
 
 
-@rule("DequantizeLinear", inputs="x x_scale x_zero_point", outputs="y", domain=MICROSOFT, complete=True)
+@kernel("DequantizeLinear", "x x_scale x_zero_point -> y")
 def dequantize_linear(op: Op) -> Value:
     """DequantizeLinear of ONNX, with more types."""
     return restate(op, quantised.dequantize_linear, op.inputs)[0]
 
 
-@rule("MulInteger", inputs="A A_zero_point B B_zero_point", outputs="C", domain=MICROSOFT)
+@device("MulInteger", "A A_zero_point B B_zero_point -> C")
 def mul_integer(op: Op) -> Tensor:
     """A * B of 8-bit integers with broadcasting, as int32."""
     op.may_fail("zero points must be single values")
     return Tensor(DType.INT32, op.broadcast(op.tensor("A").shape, op.tensor("B").shape))
 
 
-@rule("ReduceSumInteger", inputs="data", outputs="reduced", domain=MICROSOFT)
+@device("ReduceSumInteger", "data -> reduced")
 def reduce_sum_integer(op: Op) -> Tensor:
     """The sum of 8-bit integers over the axes of an attribute, in 32 bits."""
     result = by_attribute(None)(op)

@@ -19,15 +19,10 @@ from absint.transfer.contrib.views import restate, retyped
 from absint.transfer.elements.conversion import type_attribute
 from absint.transfer.linalg import matmul_shape
 from absint.transfer.op import Op
-from absint.transfer.rule import MICROSOFT, rule
+from absint.transfer.rule import device, kernel
 
 
-@rule(
-    "QGemm",
-    inputs="A a_scale a_zero_point B b_scale b_zero_point C y_scale y_zero_point",
-    domain=MICROSOFT,
-    complete=True,
-)
+@kernel("QGemm", "A a_scale a_zero_point B b_scale b_zero_point C y_scale y_zero_point -> Y")
 def q_gemm(op: Op) -> Value:
     """Gemm of quantised matrices: in the type of y_zero_point, else floats."""
     dtype = op.dtype("y_zero_point") if op.has("y_zero_point") else DType.FLOAT
@@ -41,18 +36,13 @@ def q_gemm(op: Op) -> Value:
     return result
 
 
-@rule("DynamicQuantizeMatMul", inputs="A B b_scale b_zero_point bias", domain=MICROSOFT, complete=True)
+@kernel("DynamicQuantizeMatMul", "A B b_scale b_zero_point bias -> Y")
 def dynamic_quantize_matmul(op: Op) -> Tensor:
     """A @ B with A quantised on the fly."""
     return _scaled_product(op, op.common_dtype("A", "b_scale"), "b_scale")
 
 
-@rule(
-    "MatMulIntegerToFloat",
-    inputs="A B a_scale b_scale a_zero_point b_zero_point bias",
-    domain=MICROSOFT,
-    complete=True,
-)
+@kernel("MatMulIntegerToFloat", "A B a_scale b_scale a_zero_point b_zero_point bias -> Y")
 def matmul_integer_to_float(op: Op) -> Tensor:
     """A @ B of integers, scaled to floats."""
     require_one_value(op, "a_zero_point")
@@ -91,7 +81,7 @@ def _require_scale(op: Op, name: str, columns: Dim) -> None:
         op.may_fail(f"{name} must not have more values than the product has columns")
 
 
-@rule("MatMulInteger16", inputs="A B", domain=MICROSOFT, complete=True)
+@kernel("MatMulInteger16", "A B -> Y")
 def matmul_integer_16(op: Op) -> Tensor:
     """A @ B of 16-bit integers, summed in 32 bits."""
     dtypes = {op.dtype("A"), op.dtype("B")}
@@ -102,7 +92,7 @@ def matmul_integer_16(op: Op) -> Tensor:
     return Tensor(DType.INT32 if dtypes & {DType.INT16} else DType.UNDEFINED, shape)
 
 
-@rule("GemmFloat8", inputs="A B C scaleA scaleB scaleY", domain=MICROSOFT)
+@device("GemmFloat8", "A B C scaleA scaleB scaleY -> Y")
 def gemm_float8(op: Op) -> Value:
     """Gemm of float8 matrices, in the type that the attribute dtype names."""
     dtype = type_attribute(op, "dtype", DType.FLOAT)
@@ -110,18 +100,14 @@ def gemm_float8(op: Op) -> Value:
     return restate(op, linalg.gemm, [retyped(op.value(name), dtype) for name in ("A", "B")])[0]
 
 
-@rule(
-    "QOrderedMatMul",
-    inputs="A scale_A B scale_B scale_Y bias C scale_C",
-    domain=MICROSOFT,
-)
+@device("QOrderedMatMul", "A scale_A B scale_B scale_Y bias C scale_C -> Y")
 def q_ordered_matmul(op: Op) -> Tensor:
     """A @ B of int8 matrices, plus bias and C; the order of their elements changes no shape."""
     op.may_fail("the order must be known, and scales, bias and C must fit the product")
     return Tensor(DType.INT8, matmul_shape(op, op.tensor("A").shape, op.tensor("B").shape))
 
 
-@rule("SparseToDenseMatMul", inputs="A B", domain=MICROSOFT, complete=True)
+@kernel("SparseToDenseMatMul", "A B -> Y")
 def sparse_to_dense_matmul(op: Op) -> Tensor:
     """A sparse matrix times a dense one, after the transpositions that the attributes ask for."""
     sparse = op.value("A")

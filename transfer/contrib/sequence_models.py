@@ -20,7 +20,6 @@ from absint.transfer.contrib.agreement import (
     last_axis,
     of_attribute,
     of_dims,
-    positive,
     require_captures,
     require_dims,
     require_form,
@@ -31,10 +30,9 @@ from absint.transfer.contrib.agreement import (
     require_together,
     sizes,
 )
-from absint.transfer.op import Op
+from absint.transfer.op import Op, as_size
 from absint.transfer.recurrent import DIRECTIONS, check_activations
-from absint.transfer.rule import MICROSOFT, rule
-from absint.transfer.window import as_size
+from absint.transfer.rule import kernel, rule
 
 UPDATE_RULES: Final = ("linear", "gated", "delta", "gated_delta")
 
@@ -49,16 +47,10 @@ def _windowed(op: Op) -> tuple[Dim, ...]:
     return (const(window),) if window else ()
 
 
-@rule(
-    "LinearAttention",
-    inputs="query key value past_state decay beta",
-    outputs="output present_state",
-    domain=MICROSOFT,
-    complete=True,
-)
+@kernel("LinearAttention", "query key value past_state decay beta -> output present_state")
 def linear_attention(op: Op) -> Sequence[Tensor]:
     """Linear attention of packed heads: (B, S, most heads * value size), and a state for each head, (B, H, d, v)."""
-    heads, groups = positive(op, "q_num_heads"), positive(op, "kv_num_heads")
+    heads, groups = op.positive("q_num_heads"), op.positive("kv_num_heads")
     if max(heads, groups) % min(heads, groups):
         op.reject(f"q_num_heads and kv_num_heads must be multiples of each other, found {heads} and {groups}")
     batch, length, width = sizes(op, "query", 3)
@@ -86,13 +78,7 @@ def linear_attention(op: Op) -> Sequence[Tensor]:
     )
 
 
-@rule(
-    "LinearAttentionGate",
-    inputs="a dt_bias decay_scale b",
-    outputs="decay beta",
-    domain=MICROSOFT,
-    complete=True,
-)
+@kernel("LinearAttentionGate", "a dt_bias decay_scale b -> decay beta")
 def linear_attention_gate(op: Op) -> Sequence[Tensor]:
     """Decay and update rate of each head: both in the shape of `a`, whose last axis is the heads."""
     heads = last_axis(op, "a")
@@ -106,12 +92,10 @@ def linear_attention_gate(op: Op) -> Sequence[Tensor]:
     return Tensor(a.dtype, a.shape), Tensor(op.dtype("b"), a.shape)
 
 
-@rule(
+@kernel(
     "GatedDeltaNet",
-    inputs="query key value cu_seqlens decay beta initial_state a_log dt_bias capture_count state_update_active",
-    outputs="output final_state state_update",
-    domain=MICROSOFT,
-    complete=True,
+    "query key value cu_seqlens decay beta initial_state a_log dt_bias capture_count state_update_active -> "
+    "output final_state state_update",
 )
 def gated_delta_net(op: Op) -> Sequence[Tensor]:
     """Gated delta rule on tokens (..., H, d): (..., H, v), states (B, H, v, d), and their updates."""
@@ -210,13 +194,7 @@ def _carried(op: Op, kernel: Dim) -> Dim:
     return as_size((kernel - 1) * dilation)
 
 
-@rule(
-    "CausalConvWithState",
-    inputs="input weight bias past_state",
-    outputs="output present_state state_update",
-    domain=MICROSOFT,
-    complete=True,
-)
+@kernel("CausalConvWithState", "input weight bias past_state -> output present_state state_update")
 def causal_conv_with_state(op: Op) -> Sequence[Tensor]:
     """Causal convolution of each channel: the shape of the input; the state has (kernel - 1) * dilation positions."""
     if op.wants(2) or any(op.integer(name, default) != default for name, default in _EXTENDED.items()):
@@ -266,7 +244,7 @@ def _causal_conv(op: Op) -> Sequence[Tensor]:
     return Tensor(dtype, x), of_dims(dtype, *state), changes
 
 
-@rule("CausalConvWithState", inputs="input weight bias past_state", outputs="output present_state")
+@rule("CausalConvWithState", "input weight bias past_state -> output present_state")
 def causal_conv_with_state_onnx(op: Op) -> Sequence[Tensor]:
     """The operator that ONNX took over, without updates of the state.
 
@@ -287,12 +265,10 @@ def causal_conv_with_state_onnx(op: Op) -> Sequence[Tensor]:
     return Tensor(dtype), Tensor(dtype)
 
 
-@rule(
+@kernel(
     "VarlenCausalConvWithState",
-    inputs="input weight cumulative_sequence_length bias initial_state capture_count kernel_delta previous_mask",
-    outputs="output final_state state_update",
-    domain=MICROSOFT,
-    complete=True,
+    "input weight cumulative_sequence_length bias initial_state capture_count kernel_delta previous_mask -> "
+    "output final_state state_update",
 )
 def varlen_causal_conv_with_state(op: Op) -> Sequence[Tensor]:
     """CausalConvWithState on (N, channels) tokens of B rows; states (B, channels, positions) and the last inputs."""
@@ -319,17 +295,11 @@ def varlen_causal_conv_with_state(op: Op) -> Sequence[Tensor]:
     )
 
 
-@rule(
-    "AttnLSTM",
-    inputs="X W R B sequence_lens initial_h initial_c P QW MW V M memory_seq_lens AW",
-    outputs="Y Y_h Y_c",
-    domain=MICROSOFT,
-    complete=True,
-)
+@kernel("AttnLSTM", "X W R B sequence_lens initial_h initial_c P QW MW V M memory_seq_lens AW -> Y Y_h Y_c")
 def attn_lstm(op: Op) -> Sequence[Tensor]:
     """LSTM on its input joined with attention over a memory: (S, directions, B, hidden), and the last states."""
     directions = DIRECTIONS[of_attribute(op, "direction", tuple(DIRECTIONS), "forward")]
-    size = const(positive(op, "hidden_size"))
+    size = const(op.positive("hidden_size"))
     if op.number("clip", 1.0) <= 0:
         op.reject(f"clip must be positive, found {op.number('clip')}")
     check_activations(op, 3 * directions)

@@ -18,25 +18,22 @@ from absint.transfer.contrib.agreement import (
     of_attribute,
     of_dims,
     packed_head_size,
-    positive,
     require_dims,
     require_like,
     sizes,
 )
 from absint.transfer.elements.cases import choose
 from absint.transfer.op import Op
-from absint.transfer.rule import MICROSOFT, rule
+from absint.transfer.rule import device
 
 
-@rule(
+@device(
     "SparseAttention DynamicSparseAttention",
-    inputs="query key value past_key past_value",
-    outputs="output present_key present_value validation_status",
-    domain=MICROSOFT,
+    "query key value past_key past_value -> output present_key present_value validation_status",
 )
 def sparse_attention(op: Op) -> Sequence[Tensor]:
     """Attention whose heads share keys and values, in a cache that keeps its shape (B, kv_num_heads, P, d)."""
-    heads, groups, dtype = positive(op, "num_heads"), positive(op, "kv_num_heads"), op.dtype("query")
+    heads, groups, dtype = op.positive("num_heads"), op.positive("kv_num_heads"), op.dtype("query")
     batch, length, width = sizes(op, "query", 3)
     head = packed_head_size(op, width, heads, groups)
     require_dims(op, "key", batch, length, head * groups)
@@ -54,16 +51,15 @@ def sparse_attention(op: Op) -> Sequence[Tensor]:
 def _policy(op: Op) -> tuple[bool, int, int]:
     """True if compressed blocks are chosen (csa), not tokens (qsa); the block size; the number chosen."""
     compressed = of_attribute(op, "policy_mode", ("qsa", "csa"), "") == "csa"
-    ratio = positive(op, "compress_ratio")
-    return compressed, ratio, positive(op, "index_topk") if compressed else positive(op, "token_budget") + ratio - 1
+    ratio = op.positive("compress_ratio")
+    return compressed, ratio, op.positive("index_topk") if compressed else op.positive("token_budget") + ratio - 1
 
 
-@rule(
+@device(
     "SparseAttentionIndexer",
-    inputs="query key query_norm_weight key_norm_weight cos_cache sin_cache mask past_key gate position_bias "
-    "head_weights position_ids past_sequence_length past_proj_buffer",
-    outputs="selected_indices present_key present_proj_buffer",
-    domain=MICROSOFT,
+    "query key query_norm_weight key_norm_weight cos_cache sin_cache mask past_key gate position_bias "
+    "head_weights position_ids past_sequence_length past_proj_buffer -> selected_indices present_key "
+    "present_proj_buffer",
 )
 def sparse_attention_indexer(op: Op) -> Sequence[Tensor]:
     """The entries each query may read, (B, S, capacity); the keys and the new ones, one for each block in csa."""
@@ -93,15 +89,13 @@ def _pending(op: Op, before: Dim, new: Dim, ratio: int) -> Dim:
     return choose(op.facts, lt(before + new, ratio), before + new, mod(before + new, ratio) + ratio)
 
 
-@rule(
+@device(
     "PackedSparseAttentionIndexer",
-    inputs="query key query_norm_weight key_norm_weight cos_cache sin_cache cumulative_sequence_lengths "
+    "query key query_norm_weight key_norm_weight cos_cache sin_cache cumulative_sequence_lengths "
     "past_sequence_lengths gate position_bias head_weights position_ids past_key_state past_kv_buffer "
-    "past_gate_buffer past_state_lengths state_update_capture_count state_update_active indexshare_mode merged_indices "
-    "merged_counts merged_status",
-    outputs="selected_indices selected_counts present_key_state present_kv_buffer present_gate_buffer "
-    "present_state_lengths state_update indexshare_status state_status",
-    domain=MICROSOFT,
+    "past_gate_buffer past_state_lengths state_update_capture_count state_update_active indexshare_mode "
+    "merged_indices merged_counts merged_status -> selected_indices selected_counts present_key_state "
+    "present_kv_buffer present_gate_buffer present_state_lengths state_update indexshare_status state_status",
 )
 def packed_sparse_attention_indexer(op: Op) -> Sequence[Tensor]:
     """The entries each of N tokens may read, (N, capacity), and their number; states of unchanged shapes."""

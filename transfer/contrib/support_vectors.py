@@ -15,7 +15,7 @@ from absint.transfer.op import Op
 from absint.transfer.rule import ML, rule
 
 
-@rule("SVMClassifier", inputs="X", outputs="Y Z", domain=ML, complete=True)
+@rule("SVMClassifier", "X -> Y Z", domain=ML, complete=True)
 def svm_classifier(op: Op) -> Sequence[Tensor]:
     """Label and scores: a probability or a plane for each class, else a vote for each pair."""
     is_text = "classlabels_strings" in op.attributes
@@ -37,7 +37,7 @@ def svm_classifier(op: Op) -> Sequence[Tensor]:
     )
 
 
-@rule("SVMRegressor", inputs="X", domain=ML, complete=True)
+@rule("SVMRegressor", "X -> Y", domain=ML, complete=True)
 def svm_regressor(op: Op) -> Tensor:
     """One number for each row."""
     vectors = op.integer("n_supports", 0)
