@@ -24,9 +24,21 @@ from absint.lattices.shape import Shape, shape_of
 from absint.lattices.terms.expr import UNKNOWN_DIM, UNKNOWN_SIZE, Dim, Expr, const
 from absint.lattices.terms.normal import floordiv
 from absint.lattices.value import Tensor
-from absint.transfer.attention_function import PACKED, has_ranks, may_run_as_function, require_of_function
 from absint.transfer.caveats import runtime_needs
-from absint.transfer.heads import UNKNOWN_HEADS, Heads, Need, agreement, batches, equal_dims, heads_of, require_all
+from absint.transfer.heads import (
+    PACKED,
+    UNKNOWN_HEADS,
+    Heads,
+    Need,
+    agreement,
+    batches,
+    equal_dims,
+    has_ranks,
+    heads_of,
+    may_run_as_function,
+    require_all,
+    require_of_function,
+)
 from absint.transfer.op import Op
 from absint.transfer.rule import PREVIEW, rule
 from absint.transfer.semantics import ONNX

@@ -19,10 +19,9 @@ from absint.lattices.value import Tensor
 from absint.transfer.elements import arithmetic as ar
 from absint.transfer.elements.arithmetic import Binary
 from absint.transfer.elements.conversion import bitwise, shift_left, shift_right
-from absint.transfer.elements.folding import Combine, elementwise, pointwise
+from absint.transfer.elements.folding import Combine, combined, elementwise, pointwise
 from absint.transfer.elements.logic import Comparison, compare, conjoin, differ, disjoin, where
 from absint.transfer.elements.premises import integer
-from absint.transfer.elements.ramps import combined
 from absint.transfer.op import BadNodeError, Op
 from absint.transfer.rule import Rule, rule
 from absint.transfer.semantics import ONNX

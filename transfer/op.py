@@ -26,11 +26,10 @@ from absint.lattices.terms.intern import remembered
 from absint.lattices.terms.normal import broadcast
 from absint.lattices.unify import SOUND, UnificationPolicy
 from absint.lattices.value import Tensor, Value
-from absint.transfer.attributes import AttributeValue
 from absint.transfer.semantics import DOCUMENTED, EITHER, RUNTIME, Semantics
 from absint.transfer.signature import RuleError, Signature, listed
 from absint.transfer.stated import Applied, BadNodeError, Caveat, RefusedError, RejectedError, Statement, Within
-from absint.transfer.stating import Stating
+from absint.transfer.stating import AttributeValue, Stating
 
 if TYPE_CHECKING:
     from absint.lattices.contents import ObjectArray

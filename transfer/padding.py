@@ -14,8 +14,8 @@ from absint.lattices.terms.interval import Interval
 from absint.lattices.terms.normal import maximum
 from absint.lattices.value import Tensor
 from absint.transfer.caveats import runs_as, runtime_needs, vector
-from absint.transfer.elements.cases import is_natural, least
-from absint.transfer.elements.rearrange import zero
+from absint.transfer.elements.folding import zero
+from absint.transfer.elements.logic import is_natural, least
 from absint.transfer.op import Op
 from absint.transfer.rule import rule
 from absint.transfer.semantics import RUNTIME

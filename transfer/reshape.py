@@ -33,8 +33,8 @@ from absint.lattices.terms.kinds import SymbolKind
 from absint.lattices.terms.normal import exact_quotient, floordiv, maximum
 from absint.lattices.value import Tensor
 from absint.transfer.caveats import vector
-from absint.transfer.elements.cases import choose, is_natural, is_positive, nonzero_parts, vanishes_with
-from absint.transfer.elements.rearrange import reshaped
+from absint.transfer.elements.folding import reshaped
+from absint.transfer.elements.logic import choose, is_natural, is_positive, nonzero_parts, vanishes_with
 from absint.transfer.op import Op
 from absint.transfer.rule import rule
 from absint.transfer.semantics import ONNX

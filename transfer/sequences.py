@@ -23,8 +23,8 @@ from absint.lattices.terms.interval import Interval
 from absint.lattices.terms.normal import ceildiv, minimum
 from absint.lattices.value import MAX_ITEMS, TOP, MapOf, OptionalOf, SequenceOf, Tensor, Value
 from absint.transfer.concat import joined
-from absint.transfer.elements.cases import choose
-from absint.transfer.elements.rearrange import moved, reshaped
+from absint.transfer.elements.folding import moved, reshaped
+from absint.transfer.elements.logic import choose
 from absint.transfer.op import Op
 from absint.transfer.rule import rule
 from absint.transfer.semantics import ONNX, RUNTIME

@@ -13,7 +13,7 @@ from absint.lattices.terms.expr import MAX_DIM, ONE_EXPR, UNKNOWN_SIZE, Dim, Unk
 from absint.lattices.terms.interval import Interval
 from absint.lattices.value import Tensor
 from absint.transfer.caveats import runtime_needs, vector
-from absint.transfer.elements.rearrange import moved, reshaped, unmoved
+from absint.transfer.elements.folding import moved, reshaped, unmoved
 from absint.transfer.op import Op
 from absint.transfer.rule import rule
 from absint.transfer.semantics import ONNX

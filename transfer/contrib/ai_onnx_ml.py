@@ -13,8 +13,7 @@ from absint.lattices.shape import SCALAR, shape_of
 from absint.lattices.terms.expr import ONE_EXPR, UNKNOWN_SIZE, Dim, Expr, const
 from absint.lattices.value import MapOf, SequenceOf, Tensor, Value
 from absint.transfer.caveats import documents_exclude, required_text, runs_as, runtime_needs
-from absint.transfer.contrib.rows import POST_TRANSFORMS, counted, rows_of
-from absint.transfer.contrib.trees import require_read_features, require_trees
+from absint.transfer.contrib.ml_models import POST_TRANSFORMS, counted, require_read_features, require_trees, rows_of
 from absint.transfer.op import Op
 from absint.transfer.rule import ML, rule, shaped
 from absint.transfer.semantics import RUNTIME

@@ -17,7 +17,7 @@ from absint.lattices.terms.normal import ceildiv
 from absint.lattices.value import Tensor, Value
 from absint.transfer.caveats import positive
 from absint.transfer.contrib.channels_last import onnx_rule
-from absint.transfer.contrib.fused_convolutions import check_activation, require_sum
+from absint.transfer.contrib.fused_products import check_activation, require_sum
 from absint.transfer.contrib.views import NEWEST, restate
 from absint.transfer.op import Op
 from absint.transfer.rule import rule

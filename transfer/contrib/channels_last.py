@@ -12,10 +12,10 @@ from absint.lattices.logic.relation import FALSE, Relation, conjunction, disjunc
 from absint.lattices.shape import TOP_SHAPE, Shape, shape_of
 from absint.lattices.terms.expr import UNKNOWN_SIZE, Dim, product
 from absint.lattices.value import Tensor, Value
-from absint.transfer import convolution, normalisation, pooling, resize, sampling, spatial
+from absint.transfer import convolution, layout, normalisation, pooling, resize, sampling
 from absint.transfer.caveats import not_empty
-from absint.transfer.contrib.fused_convolutions import check_activation
-from absint.transfer.contrib.parameters import (
+from absint.transfer.contrib.fused_products import check_activation
+from absint.transfer.contrib.quantised_products import (
     may_refuse_vectors,
     only_number,
     require_names,
@@ -29,7 +29,7 @@ from absint.transfer.table import Table
 
 NHWC = "com.ms.internal.nhwc"
 
-IMAGES = Table.of((convolution, normalisation, pooling, resize, sampling, spatial))
+IMAGES = Table.of((convolution, normalisation, pooling, resize, sampling, layout))
 """ONNX's operators on images."""
 
 

@@ -14,11 +14,11 @@ from absint.lattices.shape import TOP_SHAPE, Shape, shape_of
 from absint.lattices.terms.expr import ONE_EXPR, UNKNOWN_SIZE, Dim, Expr, const, product
 from absint.lattices.value import Tensor
 from absint.transfer.gather import gather_nd
+from absint.transfer.layout import trilu
 from absint.transfer.op import Op
 from absint.transfer.padding import pad
 from absint.transfer.reduction import by_attribute
 from absint.transfer.rule import MICROSOFT, ONNX, device, kernel, rule, shaped
-from absint.transfer.spatial import trilu
 
 SAME_SHAPES = shaped(
     """
