@@ -131,12 +131,7 @@ def _check_group(op: Op, group: int) -> None:
 
 
 def conv_shape(
-    op: Op,
-    x: Shape,
-    w: Shape,
-    bias: Shape | None,
-    *,
-    counts: Callable[[Op, Dim, Window, int], Dim] = slides,
+    op: Op, x: Shape, w: Shape, bias: Shape | None, *, counts: Callable[[Op, Dim, Window, int], Dim] = slides
 ) -> Shape:
     """The output shape of a convolution of x with the weights w, requirements stated. `counts` gives the number of the
     window's positions on an axis.

@@ -8,12 +8,7 @@ from typing import Final
 
 from absint.transfer.rule import Rule, RuleError
 
-NEWEST: Final[Mapping[str, int]] = {
-    "": 28,
-    "ai.onnx.ml": 5,
-    "ai.onnx.preview": 1,
-    "ai.onnx.preview.training": 1,
-}
+NEWEST: Final[Mapping[str, int]] = {"": 28, "ai.onnx.ml": 5, "ai.onnx.preview": 1, "ai.onnx.preview.training": 1}
 """The newest version of each ONNX domain that the shipped rules cover."""
 
 

@@ -132,14 +132,7 @@ def bert_decoder(op: Op) -> Tensor:
 
 NEWER = tuple(
     changed(found, domain=EXTENSIONS)
-    for found in (
-        *MEDIA,
-        bpe_tokenizer,
-        bert_tokenizer,
-        sentencepiece_tokenizer,
-        decode_rows,
-        bert_decoder,
-    )
+    for found in (*MEDIA, bpe_tokenizer, bert_tokenizer, sentencepiece_tokenizer, decode_rows, bert_decoder)
 )
 
 
