@@ -20,7 +20,7 @@ ORDER: Final = tuple(
     """
     absint.version absint.packages absint.runs.serving absint.runs.process
     lattices.deadline lattices.records lattices.terms lattices.logic lattices.text lattices
-    transfer.stated transfer.signature transfer.semantics transfer.ordinary
+    transfer.stated transfer.semantics transfer.ordinary
     transfer.stating transfer.op transfer.forms transfer.rule
     transfer.application transfer.table transfer.elements transfer transfer.contrib transfer.families
     solver solver.contracts solver.nearest solver.export

@@ -5,8 +5,7 @@ case in `tests/transfer` that holds it against real runs; `families` lists the o
 
 The machinery, from the ground up:
 
-    stated       Statement, Caveat, Applied: data that one application of a rule gives; errors of a node
-    signature    a rule as an Op sees it, and RuleError
+    stated       Statement, Caveat, Applied: data that one application of a rule gives; errors; a rule as an Op sees it
     ordinary     which numeric premises may be assumed: those that hold for all ordinary sizes
     stating      attributes by type; the statements a rule can make: require, define, assume, may_fail, reject
     op           Op: inputs, attributes, statements, broadcasting; all that a rule sees

@@ -245,10 +245,11 @@ def rotary_embedding(op: Op) -> Tensor:
     op.require(ge(size, turned), "rotary_embedding_dim must not exceed the head size")
     op.documents_require(divisible(turned, 2), "features turn in pairs")
     rows = angles[0] if angles.rank == 2 else UNKNOWN_SIZE
+    op.require_given("cos_cache", "sin_cache")
     for name in ("cos_cache", "sin_cache"):
-        _require_dims(op, name, *((rows,) if op.has("position_ids") else (batch, steps)), floordiv(turned, 2))
+        op.require_dims(name, *((rows,) if op.has("position_ids") else (batch, steps)), floordiv(turned, 2))
     if op.has("position_ids"):
-        _require_dims(op, "position_ids", batch, steps)
+        op.require_dims("position_ids", batch, steps)
         op.runtime_requires(le(steps, rows), "onnxruntime needs as many angles as steps")
         _require_from_zero(op, "position_ids", rows - 1, "every position must have an angle")
     return Tensor(op.common_dtype("X", "cos_cache", "sin_cache"), x.shape)
@@ -274,21 +275,10 @@ def tensor_scatter(op: Op) -> Tensor:
         else:
             op.require(le(size, dim), "the new steps must fit the cache")
     if op.has("write_indices"):
-        _require_dims(op, "write_indices", shape[0])
+        op.require_dims("write_indices", shape[0])
         most = shape[along] - update.shape[along] if mode == "linear" else None
         _require_from_zero(op, "write_indices", most, "the new steps must fit the cache from write_indices on")
     return Tensor(dtype, shape)
-
-
-def _require_dims(op: Op, name: str, *wanted: Dim) -> None:
-    """Require these dims of the input."""
-    shape = op.tensor(name).shape
-    op.require_rank(shape, len(wanted), name)
-    if shape.is_top:
-        op.may_fail(f"{name} must have rank {len(wanted)}")
-        return
-    for axis, (size, dim) in enumerate(zip(shape, wanted, strict=True)):
-        op.require_equal(size, dim, f"dim {axis} of {name} must fit the other inputs")
 
 
 def _require_from_zero(op: Op, name: str, most: Dim | None, reason: str) -> None:

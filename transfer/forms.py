@@ -26,7 +26,7 @@ from absint.lattices.starred import last_dims, spliced
 from absint.lattices.terms.expr import UNKNOWN_SIZE, Dim, const
 from absint.lattices.value import Tensor
 from absint.transfer.op import Op, as_size
-from absint.transfer.signature import RuleError
+from absint.transfer.stated import RuleError
 
 Dims = dict[str, Dim]
 Size = Callable[[Mapping[str, Dim]], Dim]
@@ -85,10 +85,7 @@ class Form:
                 found, sizes = _parted(op, formal, shape)
                 rest = (formal.name, found) if rest is None else _alike(op, rest, (formal.name, found))
             else:
-                op.require_rank(shape, len(axes), formal.name)
-                sizes = (UNKNOWN_SIZE,) * len(axes) if shape.is_top else shape.dims
-                if shape.is_top:
-                    op.may_fail(f"{formal.name} must have rank {len(axes)}")
+                sizes = op.sizes(formal.name, len(axes))
             for at, (axis, size) in enumerate(zip(axes, sizes, strict=True)):
                 if axis.name and axis.name in dims:
                     known = dims[axis.name]

@@ -42,6 +42,7 @@ def rnn(op: Op) -> tuple[Tensor, ...]:
 
 
 def _recurrent(op: Op, gates: int, states: tuple[str, ...]) -> tuple[Tensor, ...]:
+    op.require_given("X", "W", "R")
     direction = op.string("direction", "forward")
     if direction not in DIRECTIONS:
         op.reject(f"direction must be forward, reverse or bidirectional, found {direction!r}")
@@ -54,21 +55,21 @@ def _recurrent(op: Op, gates: int, states: tuple[str, ...]) -> tuple[Tensor, ...
     clip = op.number("clip")
     if clip is not None and clip <= 0:
         op.may_fail("onnxruntime needs a positive clip")
-    x = _dims(op, "X", 3)
+    x = op.sizes("X", 3)
     positive(op, "onnxruntime may fail over an empty sequence", x)
     steps, batch, width = (x[1], x[0], x[2]) if batch_first else x
     check_activations(op, directions * {4: 3, 3: 2, 1: 1}[gates])
     _check_lengths(op, steps)
     hidden = _hidden_size(op, gates)
-    _require(op, "W", (Dim(directions), gates * hidden, width))
-    _require(op, "R", (Dim(directions), gates * hidden, hidden))
-    _require(op, "B", (Dim(directions), 2 * gates * hidden))
-    _require(op, "sequence_lens", (batch,))
+    op.require_dims("W", Dim(directions), gates * hidden, width)
+    op.require_dims("R", Dim(directions), gates * hidden, hidden)
+    op.require_dims("B", Dim(directions), 2 * gates * hidden)
+    op.require_dims("sequence_lens", batch)
     if op.rule.names[0] == "LSTM":
-        _require(op, "P", (Dim(directions), 3 * hidden))
+        op.require_dims("P", Dim(directions), 3 * hidden)
     carried = (batch, Dim(directions), hidden) if batch_first else (Dim(directions), batch, hidden)
     for name in states:
-        _require(op, name, carried)
+        op.require_dims(name, *carried)
     dtype = op.common_dtype("X", "W", "R")
     every = (batch, steps, Dim(directions), hidden) if batch_first else (steps, Dim(directions), batch, hidden)
     return Tensor(dtype, shape_of(every)), *(Tensor(dtype, shape_of(carried)) for _ in states)
@@ -106,23 +107,7 @@ def _hidden_size(op: Op, gates: int) -> Dim:
             op.may_fail("hidden_size must be positive")
         return Dim(given)
     op.may_fail("onnxruntime needs the attribute hidden_size")
-    return _dims(op, "R", 3)[2]
-
-
-def _dims(op: Op, name: str, rank: int) -> tuple[Dim, ...]:
-    shape = op.tensor(name).shape
-    op.require_rank(shape, rank, name)
-    return (UNKNOWN_SIZE,) * rank if shape.is_top else shape.dims
-
-
-def _require(op: Op, name: str, dims: tuple[Dim, ...]) -> None:
-    """Require that the input, if given, has these dims."""
-    if not op.has(name):
-        return
-    found: Shape = op.tensor(name).shape
-    op.require_rank(found, len(dims), name)
-    for axis, (size, dim) in enumerate(zip(_dims(op, name, len(dims)), dims, strict=True)):
-        op.require_equal(size, dim, f"dim {axis} of {name} must fit the layer")
+    return op.sizes("R", 3)[2]
 
 
 @rule("LinearAttention", "query key value past_state decay beta -> output present_state", complete=True)

@@ -11,7 +11,7 @@ from absint.lattices.records import record
 from absint.lattices.value import Value
 from absint.transfer.forms import applied, form_of
 from absint.transfer.op import Op
-from absint.transfer.signature import RuleError
+from absint.transfer.stated import RuleError
 
 Outputs = Value | Sequence[Value]
 Function = Callable[[Op], Outputs]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Final, NoReturn, overload
+from typing import Final, NoReturn, TypeVar, overload
 
 from absint.lattices.logic import relation as rel
 from absint.lattices.logic.facts import Facts
@@ -14,12 +14,13 @@ from absint.lattices.terms.expr import MAX_DIM, Dim, Expr, Symbol, as_dim, expr_
 from absint.lattices.value import Tensor
 from absint.transfer.ordinary import is_ordinary
 from absint.transfer.semantics import EITHER, ONNX, RUNTIME, Semantics
-from absint.transfer.signature import RuleError, Signature
-from absint.transfer.stated import BadNodeError, Caveat, RefusedError, RejectedError, Statement
+from absint.transfer.stated import BadNodeError, Caveat, RefusedError, RejectedError, RuleError, Signature, Statement
 
 AttributeValue = int | float | str | bytes | Tensor | list[int] | list[float] | list[str] | object
 
 _INTEGERS: Final = frozenset({int, bool})
+
+T = TypeVar("T")
 
 
 class Attributes:
@@ -35,12 +36,7 @@ class Attributes:
     def integer(self, name: str, default: int) -> int: ...
     def integer(self, name: str, default: int | None = None) -> int | None:
         """An integer attribute."""
-        value = self.attributes.get(name)
-        if value is None:
-            return default
-        if not isinstance(value, int):
-            raise BadNodeError(f"attribute {name} must be an integer")
-        return value
+        return self._typed(name, int, "an integer", default)
 
     @overload
     def number(self, name: str) -> float | None: ...
@@ -48,12 +44,7 @@ class Attributes:
     def number(self, name: str, default: float) -> float: ...
     def number(self, name: str, default: float | None = None) -> float | None:
         """A float attribute."""
-        value = self.attributes.get(name)
-        if value is None:
-            return default
-        if not isinstance(value, (float, int)):
-            raise BadNodeError(f"attribute {name} must be a float")
-        return value
+        return self._typed(name, (float, int), "a float", default)
 
     @overload
     def string(self, name: str) -> str | None: ...
@@ -61,11 +52,18 @@ class Attributes:
     def string(self, name: str, default: str) -> str: ...
     def string(self, name: str, default: str | None = None) -> str | None:
         """A string attribute."""
+        return self._typed(name, str, "a string", default)
+
+    def attribute_tensor(self, name: str) -> Tensor | None:
+        """A tensor attribute, as an abstract value."""
+        return self._typed(name, Tensor, "a tensor", None)
+
+    def _typed(self, name: str, kind: type[T] | tuple[type[T], ...], what: str, default: T | None) -> T | None:
         value = self.attributes.get(name)
         if value is None:
             return default
-        if not isinstance(value, str):
-            raise BadNodeError(f"attribute {name} must be a string")
+        if not isinstance(value, kind):
+            raise BadNodeError(f"attribute {name} must be {what}")
         return value
 
     def ints(self, name: str) -> list[int] | None:
@@ -76,15 +74,6 @@ class Attributes:
         if not isinstance(value, (list, tuple)) or not _INTEGERS.issuperset(map(type, value)):
             raise BadNodeError(f"attribute {name} must be a list of integers")
         return [*value]
-
-    def attribute_tensor(self, name: str) -> Tensor | None:
-        """A tensor attribute, as an abstract value."""
-        value = self.attributes.get(name)
-        if value is None:
-            return None
-        if not isinstance(value, Tensor):
-            raise BadNodeError(f"attribute {name} must be a tensor")
-        return value
 
 
 class Stating(Attributes):

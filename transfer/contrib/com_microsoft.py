@@ -11,7 +11,7 @@ from absint.lattices.dtype import DType
 from absint.lattices.logic.relation import FALSE, UNKNOWN_RELATION, conjunction, disjunction, divisible, eq, ge, le
 from absint.lattices.logic.truth import NO, YES
 from absint.lattices.shape import TOP_SHAPE, Shape, shape_of
-from absint.lattices.terms.expr import ONE_EXPR, UNKNOWN_SIZE, Dim, Expr, const, product
+from absint.lattices.terms.expr import ONE_EXPR, UNKNOWN_SIZE, Dim, const, product
 from absint.lattices.value import Tensor
 from absint.transfer.gather import gather_nd
 from absint.transfer.layout import trilu
@@ -214,8 +214,7 @@ def embed_layer_normalization(op: Op) -> Sequence[Tensor]:
     hidden = _embedding_size(op)
     batch, length = (UNKNOWN_SIZE, UNKNOWN_SIZE) if ids.is_top else ids.dims
     for name in ("segment_ids", "mask"):
-        if op.has(name):
-            _require_like(op, name, (batch, length))
+        op.require_dims(name, batch, length)
     positions = op.tensor("position_embedding").shape
     if op.has("position_ids"):
         _require_positions(op, batch, length)
@@ -256,39 +255,17 @@ def _require_known(op: Op, name: str, table: Shape) -> None:
         op.require(fits, reason)
 
 
-def _require_like(op: Op, name: str, dims: Sequence[Dim]) -> None:
-    shape = op.tensor(name).shape
-    op.require_rank(shape, len(dims), name)
-    for found, wanted in zip([UNKNOWN_SIZE] * len(dims) if shape.is_top else shape, dims, strict=True):
-        op.require_equal(found, wanted, f"{name} must have the shape of input_ids")
-
-
 def _embedding_size(op: Op) -> Dim:
     """The last axis that all tables and weights share."""
     hidden: Dim = UNKNOWN_SIZE
-    for name in _EMBEDDINGS:
-        if op.has(name):
-            shape = op.tensor(name).shape
-            op.require_rank(shape, 2, name)
-            hidden = _shared(op, hidden, UNKNOWN_SIZE if shape.is_top else shape[1], name)
-    for name in ("gamma", "beta"):
-        shape = op.tensor(name).shape
-        op.require_rank(shape, 1, name)
-        hidden = _shared(op, hidden, UNKNOWN_SIZE if shape.is_top else shape[0], name)
+    op.require_given("gamma", "beta")
+    for name in (*filter(op.has, _EMBEDDINGS), "gamma", "beta"):
+        found = op.sizes(name, 2 if name in _EMBEDDINGS else 1)[-1]
+        if not hidden.is_unknown:
+            op.require_equal(hidden, found, f"{name} must have the size of the embedding")
+        if hidden.is_unknown or (found.is_concrete and not hidden.is_concrete):
+            hidden = found
     return hidden
-
-
-def _shared(op: Op, known: Dim, found: Dim, name: str) -> Dim:
-    if isinstance(known, Expr):
-        op.require_equal(known, found, f"{name} must have the size of the embedding")
-        return (
-            known
-            if known.const is not None or not isinstance(found, Expr)
-            else found
-            if found.const is not None
-            else known
-        )
-    return found
 
 
 # Text

@@ -15,7 +15,7 @@ from absint.lattices.shape import TOP_SHAPE, Shape, shape_of
 from absint.lattices.terms.expr import UNKNOWN_SIZE, Dim, as_dim, const
 from absint.lattices.value import Tensor, Value
 from absint.transfer.caveats import runtime_needs
-from absint.transfer.contrib.agreement import kept, of_dims, require_dims, sizes
+from absint.transfer.contrib.agreement import kept, of_dims
 from absint.transfer.elements.conversion import type_attribute
 from absint.transfer.op import Op, as_size
 from absint.transfer.rule import MICROSOFT, device, kernel, shaped
@@ -195,10 +195,10 @@ def moe_group_router(op: Op) -> Sequence[Tensor]:
     else:
         tokens, experts = Shape(shape[:-1]).size, shape[-1]
     if op.has("projection_weight"):
-        tokens, width = sizes(op, "logits", 2)
-        experts = sizes(op, "projection_weight", 2)[0]
+        tokens, width = op.sizes("logits", 2)
+        experts = op.sizes("projection_weight", 2)[0]
         op.require(conjunction(divisible(width, 256), ge(width, 1)), "logits must have a multiple of 256 columns")
-        require_dims(op, "projection_weight", experts, width)
+        op.require_dims("projection_weight", experts, width)
     fits = conjunction(ge(experts, chosen), divisible(experts, groups))
     op.require(fits, f"there must be {groups} groups of experts, and {chosen} experts or more")
     op.require_equal(op.tensor("expert_bias").shape.size, experts, "expert_bias must have a value for each expert")
@@ -239,7 +239,7 @@ def hyper_connection_low_rank_mix(op: Op, W: Dim) -> None:
 def rms_norm_rotary(op: Op) -> Sequence[Tensor]:
     """X (batch, length, heads, stride) to (batch, length, heads * width), and as float32 with an axis for heads."""
     op.may_fail("positions and caches must fit X")
-    batch, length, heads, stride = sizes(op, "X", 4)
+    batch, length, heads, stride = op.sizes("X", 4)
     width = op.integer("input_width", 0) or stride
     rows = (1, batch * length) if op.integer("flatten_batch", 0) else (batch, length)
     dtype = DType.FLOAT16 if op.integer("output_fp16", 0) else DType.BFLOAT16
@@ -253,7 +253,7 @@ def rms_norm_rotary(op: Op) -> Sequence[Tensor]:
 def mamba2_verify(op: Op) -> Sequence[Tensor]:
     """A mixer of one sequence (length, width): its result, the states after each step, and two intermediate results."""
     op.may_fail(_STATE)
-    length, _ = sizes(op, "projection", 2)
+    length, _ = op.sizes("projection", 2)
     inner = op.positive("heads") * op.integer("head_dim", 64)
     channels = inner + 2 * op.positive("n_groups") * op.integer("d_state", 128)
     dtype = op.dtype("projection")

@@ -13,7 +13,7 @@ from absint.lattices.records import changed
 from absint.lattices.shape import TOP_SHAPE
 from absint.lattices.terms.expr import Dim
 from absint.lattices.value import Tensor
-from absint.transfer.contrib.agreement import of_dims, require_given, sizes
+from absint.transfer.contrib.agreement import of_dims
 from absint.transfer.elementwise import identity
 from absint.transfer.op import Op
 from absint.transfer.rule import Outputs, rule, shaped
@@ -54,14 +54,14 @@ copied = rule("MemcpyFromHost MemcpyToHost", "X -> Y", complete=True, elements=T
 @rule("DynamicSlice", "data starts ends axes steps -> output", until=LAST, complete=True, elements=True)
 def dynamic_slice(op: Op) -> Outputs:
     """Slice, whose bounds no schema requires."""
-    require_given(op, "data", "starts", "ends")
+    op.require_given("data", "starts", "ends")
     return slice_input.function(op)
 
 
 @rule("ImageScaler", "input -> output", until=LAST, complete=True)
 def image_scaler(op: Op) -> Tensor:
     """Images (N, C, H, W), scaled, with a bias for each channel: their shape."""
-    require_given(op, "input")
+    op.require_given("input")
     bias = op.attributes.get("bias")
     shape = op.tensor("input").shape
     if not isinstance(bias, list):
@@ -72,7 +72,7 @@ def image_scaler(op: Op) -> Tensor:
             return Tensor(op.dtype("input"))  # no kernel of theirs tells
         dims = shape.dims[:4]
     else:
-        dims = tuple(sizes(op, "input", 4))
+        dims = tuple(op.sizes("input", 4))
     op.require_equal(dims[1], len(bias), "each channel must have a bias")
     return of_dims(op.dtype("input"), *dims)
 
@@ -80,13 +80,13 @@ def image_scaler(op: Op) -> Tensor:
 @rule("Crop", "input -> output", until=LAST, complete=True)
 def crop(op: Op) -> Tensor:
     """Images (N, C, H, W) without their borders, or with `scale`, that size from the top left border on."""
-    require_given(op, "input")
+    op.require_given("input")
     border, scale = op.ints("border") or [], op.ints("scale")
     if len(border) != 4 or min(border) < 0:
         op.reject(f"border must be four sizes, found {border}")
     if scale is not None and (len(scale) != 2 or min(scale) < 0):
         op.reject(f"scale must be two sizes, found {scale}")
-    *lead, height, width = sizes(op, "input", 4)
+    *lead, height, width = op.sizes("input", 4)
     left, top, right, bottom = border
     cut = [_cut(op, height, top, scale[0] if scale else None, bottom, "height")]
     cut.append(_cut(op, width, left, scale[1] if scale else None, right, "width"))
@@ -131,7 +131,7 @@ def efficient_nms(op: Op) -> Sequence[Tensor]:
     """At most max_output_boxes boxes of each image (B): counts (B, 1), boxes (B, n, 4), scores and classes (B, n)."""
     op.may_fail("TensorRT must run the node")
     boxes, count = op.tensor("boxes").shape, op.positive("max_output_boxes")
-    batch = boxes[0] if boxes.rank else sizes(op, "scores", 3)[0]
+    batch = boxes[0] if boxes.rank else op.sizes("scores", 3)[0]
     dtype = op.common_dtype("boxes", "scores")
     return (
         of_dims(DType.INT32, batch, 1),

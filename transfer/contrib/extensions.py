@@ -14,7 +14,7 @@ from absint.lattices.records import changed
 from absint.lattices.shape import SCALAR, TOP_SHAPE, Shape, shape_of
 from absint.lattices.terms.expr import UNKNOWN_SIZE, Dim, const
 from absint.lattices.value import Tensor
-from absint.transfer.contrib.agreement import of_dims, require_like, sizes
+from absint.transfer.contrib.agreement import of_dims, require_like
 from absint.transfer.op import Op
 from absint.transfer.rule import rule, shaped
 
@@ -209,7 +209,7 @@ def transformed(op: Op) -> Tensor:
 @rule("SegmentSum", "data segments -> Y", domain=CONTRIB)
 def segment_sum(op: Op) -> Tensor:
     """The sum of the rows of each segment."""
-    data, segments = op.tensor("data").shape, sizes(op, "segments", 1)[0]
+    data, segments = op.tensor("data").shape, op.sizes("segments", 1)[0]
     if not data.rank:
         return Tensor(DType.FLOAT)
     op.require_equal(data[0], segments, "each row must have a segment")

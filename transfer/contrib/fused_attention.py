@@ -16,16 +16,7 @@ from absint.lattices.terms.expr import UNKNOWN_DIM, UNKNOWN_SIZE, Dim, const, pr
 from absint.lattices.terms.normal import floordiv
 from absint.lattices.value import Tensor
 from absint.transfer.caveats import runtime_needs
-from absint.transfer.contrib.agreement import (
-    all_equal,
-    first_known,
-    of_dims,
-    one_integer,
-    require_dims,
-    require_form,
-    require_like,
-    sizes,
-)
+from absint.transfer.contrib.agreement import all_equal, first_known, of_dims, one_integer, require_form, require_like
 from absint.transfer.op import Op
 from absint.transfer.rule import device, kernel
 
@@ -46,8 +37,8 @@ def attention(op: Op) -> Sequence[Tensor]:
 )
 def q_attention(op: Op) -> Sequence[Tensor]:
     """Attention on quantised input and weights."""
-    op.require(ge(sizes(op, "input", 3)[0], 1), "input must have rows")
-    columns = sizes(op, "weight", 2)[1]
+    op.require(ge(op.sizes("input", 3)[0], 1), "input must have rows")
+    columns = op.sizes("weight", 2)[1]
     for name in ("input_scale", "input_zero_point"):
         require_form(op, name, f"{name} must be one value", (), (1,))
     for name in ("weight_scale", "weight_zero_point"):
@@ -99,12 +90,12 @@ _MASK = "mask_index must fit the keys"
 
 
 def _attended(op: Op, weights: str, dtype: DType) -> tuple[Tensor, Tensor]:
-    batch, length, features = sizes(op, "input", 3)
-    rows, columns = sizes(op, weights, 2)
+    batch, length, features = op.sizes("input", 3)
+    rows, columns = op.sizes(weights, 2)
     op.require_equal(features, rows, "input and weights must agree")
     if op.has("bias"):
-        require_dims(op, "bias", columns)
-        columns = first_known(columns, *sizes(op, "bias", 1))
+        op.require_dims("bias", columns)
+        columns = first_known(columns, *op.sizes("bias", 1))
     heads = op.positive("num_heads")
     key_size, value_size = _projection_sizes(op, columns)
     for size in (key_size, value_size):
@@ -113,8 +104,8 @@ def _attended(op: Op, weights: str, dtype: DType) -> tuple[Tensor, Tensor]:
     head, total = key_size // heads, length
     if op.has("past"):
         op.require_equal(key_size, value_size, "past must hold keys and values of one size")
-        _, _, _, past, _ = sizes(op, "past", 5)
-        require_dims(op, "past", 2, batch, heads, past, head)
+        _, _, _, past, _ = op.sizes("past", 5)
+        op.require_dims("past", 2, batch, heads, past, head)
         total = past if op.integer("past_present_share_buffer", 0) else past + length
     stored = head if op.is_equal(key_size, value_size) is YES else UNKNOWN_SIZE
     return of_dims(dtype, batch, length, value_size), of_dims(dtype, 2, batch, heads, total, stored)
@@ -139,7 +130,7 @@ def _projection_sizes(op: Op, columns: Dim) -> tuple[Dim, Dim]:
 )
 def decoder_masked_self_attention(op: Op) -> Sequence[Tensor]:
     """Attention for one new token: Y (B, 1, hidden); present is past with that token."""
-    op.require_equal(sizes(op, "input", 3)[1], 1, "a decoder must take one token at a time")
+    op.require_equal(op.sizes("input", 3)[1], 1, "a decoder must take one token at a time")
     op.may_fail("mask and bias must fit the input")
     return _attended(op, "weights", op.dtype("input"))
 
@@ -154,7 +145,7 @@ def packed_attention(op: Op, N: Dim, C: Dim) -> Tensor:
 @kernel("RotaryEmbedding MRotaryEmbedding", "input position_ids cos_cache sin_cache -> output")
 def rotary_embedding(op: Op) -> Tensor:
     """The input with pairs of features rotated."""
-    shape, (angles, pairs) = op.tensor("input").shape, sizes(op, "cos_cache", 2)
+    shape, (angles, pairs) = op.tensor("input").shape, op.sizes("cos_cache", 2)
     if shape.rank not in (None, 3, 4):
         op.reject(f"input must have rank 3 or 4, found shape {shape}")
     for name in ("num_heads", "rotary_embedding_dim"):
@@ -220,9 +211,9 @@ def _require_positions(op: Op, batch: Dim, length: Dim, angles: Dim) -> None:
     elements = dict.fromkeys(contents.elements) if contents is not None else {OPAQUE: None}
     places = [e if isinstance(e, Dim) else UNKNOWN_DIM for e in elements]
     if op.name == "MRotaryEmbedding":
-        require_dims(op, "position_ids", 3, batch, length)
+        op.require_dims("position_ids", 3, batch, length)
     elif rank is None or rank > 1:
-        require_dims(op, "position_ids", batch, length)
+        op.require_dims("position_ids", batch, length)
     else:
         op.require(eq(op.tensor("position_ids").shape.size, 1), "a vector of positions must hold the first one alone")
         op.require(le(length, angles), reason)
@@ -243,7 +234,7 @@ _IN_RANGE = "each position must have an angle"
 @device("RelativePositionBias", "bias_table query_length key_length -> output")
 def relative_position_bias(op: Op) -> Tensor:
     """A bias for each head, query and key: (1, H, query_length, key_length)."""
-    _, heads = sizes(op, "bias_table", 2)
+    _, heads = op.sizes("bias_table", 2)
     lengths = [one_integer(op, name) for name in ("query_length", "key_length")]
     for length in lengths:
         op.require(ge(length, 1), "lengths must be positive")

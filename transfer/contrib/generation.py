@@ -14,14 +14,7 @@ from absint.lattices.logic.relation import conjunction, disjunction, eq, ge, gt,
 from absint.lattices.terms.expr import UNKNOWN_SIZE, Dim, Expr, const
 from absint.lattices.terms.normal import maximum
 from absint.lattices.value import Tensor
-from absint.transfer.contrib.agreement import (
-    of_dims,
-    one_integer,
-    require_captures,
-    require_dims,
-    require_offsets,
-    sizes,
-)
+from absint.transfer.contrib.agreement import of_dims, one_integer, require_captures, require_offsets
 from absint.transfer.elementwise import require_scalar
 from absint.transfer.op import Op, as_size
 from absint.transfer.rule import device, kernel
@@ -49,7 +42,7 @@ def _vocabulary(op: Op) -> Dim:
 
 def _prompt(op: Op, length: Dim) -> Dim:
     """The rows of a prompt, which must be shorter than max_length."""
-    batch, tokens = sizes(op, "input_ids", 2)
+    batch, tokens = op.sizes("input_ids", 2)
     op.require(gt(length, tokens), "max_length must exceed the length of the prompt")
     return batch
 
@@ -70,7 +63,7 @@ def _beam_search(op: Op, model: int) -> tuple[Dim, list[Tensor]]:
     op.require(le(returned, beams), "num_return_sequences must not exceed num_beams")
     op.may_fail("the decoder must run")
     if model == GPT:
-        batch, prompt = _prompt(op, length), sizes(op, "input_ids", 2)[1]
+        batch, prompt = _prompt(op, length), op.sizes("input_ids", 2)[1]
     else:
         shape, prompt = op.tensor("input_ids").shape, UNKNOWN_SIZE
         batch = UNKNOWN_SIZE if shape.is_top or not len(shape) else shape[0]
@@ -98,7 +91,7 @@ def whisper_beam_search(op: Op) -> Sequence[Tensor]:
     """BeamSearch for speech, with attention (B, num_return_sequences, heads, tokens, frames) and probabilities (B)."""
     batch, outputs = _beam_search(op, WHISPER)
     returned = outputs[0].shape[1]
-    heads = sizes(op, "cross_qk_layer_head", 2)[0] if op.has("cross_qk_layer_head") else UNKNOWN_SIZE
+    heads = op.sizes("cross_qk_layer_head", 2)[0] if op.has("cross_qk_layer_head") else UNKNOWN_SIZE
     attended = of_dims(DType.FLOAT, batch, returned, heads, UNKNOWN_SIZE, UNKNOWN_SIZE)
     return *outputs, attended, of_dims(outputs[1].dtype, batch)
 
@@ -122,8 +115,8 @@ def bifurcation_detector(op: Op) -> Sequence[Tensor]:
     least, most = op.integer("min_ngram_size", 1), op.integer("max_ngram_size", 3)
     if not 1 <= least <= most:
         op.reject(f"n-grams must have 1 token or more, and at most max_ngram_size, found {least} to {most}")
-    (current,) = sizes(op, "cur_tokens", 1)
-    (source,) = sizes(op, "src_tokens", 1)
+    (current,) = op.sizes("cur_tokens", 1)
+    (source,) = op.sizes("src_tokens", 1)
     index = op.tensor("prev_suffix_match_idx")
     if index.shape.is_top:
         op.may_fail("prev_suffix_match_idx must hold one element")
@@ -131,7 +124,7 @@ def bifurcation_detector(op: Op) -> Sequence[Tensor]:
         op.require(eq(index.shape.size, 1), "prev_suffix_match_idx must hold one element")
     tokens = current
     if op.has("pred_tokens"):
-        (predicted,) = sizes(op, "pred_tokens", 1)
+        (predicted,) = op.sizes("pred_tokens", 1)
         reach = "the predicted tokens must reach the end of the source"
         op.require(conjunction(ge(predicted, 1), le(predicted, source + 1)), reach)
         start = one_integer(op, "prev_suffix_match_idx") if index.shape.rank in (0, 1) else UNKNOWN_SIZE
@@ -168,7 +161,7 @@ def dynamic_time_warping(op: Op) -> Tensor:
 )
 def ngram_hash_mapping(op: Op) -> Sequence[Tensor]:
     """Hashes of the n-grams that end at each token: (B, S, hashes), and the last tokens, (B, max_ngram_size - 1)."""
-    batch, length = sizes(op, "input_ids", 2)
+    batch, length = op.sizes("input_ids", 2)
     return _hashes(op, (batch, length), batch)
 
 
@@ -179,7 +172,7 @@ def ngram_hash_mapping(op: Op) -> Sequence[Tensor]:
 )
 def varlen_ngram_hash_mapping(op: Op) -> Sequence[Tensor]:
     """NGramHashMapping on N tokens of B rows without padding; segments and captured states are outputs too."""
-    (tokens,) = sizes(op, "input_ids", 1)
+    (tokens,) = op.sizes("input_ids", 1)
     batch = require_offsets(op, "cumulative_sequence_length", tokens, least=1)
     op.require(ge(tokens, batch), "every row must have a token")
     capacity = require_captures(op, batch)
@@ -190,7 +183,7 @@ def varlen_ngram_hash_mapping(op: Op) -> Sequence[Tensor]:
             op.may_fail("present_segment_ids needs segment_ids, which is missing")
     hashes, present = _hashes(op, (tokens,), batch)
     before = op.positive("max_ngram_size") - 1
-    require_dims(op, "past_segment_ids", batch, before)
+    op.require_dims("past_segment_ids", batch, before)
     segments = of_dims(DType.INT32, batch, before)
     return hashes, present, segments, of_dims(op.dtype("input_ids"), batch, capacity, before)
 
@@ -201,12 +194,12 @@ def _hashes(op: Op, tokens: tuple[Dim, ...], batch: Dim) -> tuple[Tensor, Tensor
     if longest < 2 or op.integer("pad_id") is None:
         op.reject(f"max_ngram_size must be 2 or more, and pad_id be given, found {longest}")
     count, dtype = (longest - 1) * op.positive("n_head_per_ngram"), op.common_dtype("input_ids", "multipliers")
-    op.require(ge(sizes(op, "multipliers", 1)[0], longest), "each position of an n-gram must have a multiplier")
-    require_dims(op, "vocab_sizes", count)
-    require_dims(op, "head_offsets", count)
-    require_dims(op, "past_ids", batch, longest - 1)
-    require_dims(op, "segment_ids", *tokens)
-    require_dims(op, "eos_token_id")
+    op.require(ge(op.sizes("multipliers", 1)[0], longest), "each position of an n-gram must have a multiplier")
+    op.require_dims("vocab_sizes", count)
+    op.require_dims("head_offsets", count)
+    op.require_dims("past_ids", batch, longest - 1)
+    op.require_dims("segment_ids", *tokens)
+    op.require_dims("eos_token_id")
     words = op.integers("vocab_sizes")
     if words is None:
         op.may_fail(_WORDS)

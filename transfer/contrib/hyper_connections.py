@@ -12,7 +12,7 @@ from absint.lattices.logic.relation import disjunction, divisible, eq, ge
 from absint.lattices.shape import Shape, shape_of
 from absint.lattices.terms.expr import Dim, const
 from absint.lattices.value import Tensor
-from absint.transfer.contrib.agreement import of_attribute, require_dims, require_given
+from absint.transfer.contrib.agreement import of_attribute
 from absint.transfer.op import Op
 from absint.transfer.rule import MICROSOFT, kernel, shaped
 
@@ -76,11 +76,11 @@ def hyper_connection_pre_mix(op: Op) -> Tensor:
 @kernel("HyperConnectionPostMix", "streams block_output post_mix stream_mix -> output")
 def hyper_connection_post_mix(op: Op) -> Tensor:
     """The streams mixed, and a block's output (..., H) added to each by its gate: the shape of the streams."""
-    require_given(op, "block_output", "post_mix")
+    op.require_given("block_output", "post_mix")
     streams = _streams(op, "streams")
     if streams is not None:
-        require_dims(op, "block_output", *streams.lead, streams.width)
-        require_dims(op, "stream_mix", *streams.lead, streams.branches, streams.branches)
+        op.require_dims("block_output", *streams.lead, streams.width)
+        op.require_dims("stream_mix", *streams.lead, streams.branches, streams.branches)
         _require_gate(op, "post_mix", streams)
     return Tensor(op.dtype("streams"), op.tensor("streams").shape)
 
@@ -104,7 +104,7 @@ def _require_scale(op: Op, scale: Shape, streams: Streams) -> None:
     elif scale.rank is None:
         op.may_fail("scale must fit the streams")
     else:
-        require_dims(op, "scale", branches, width)
+        op.require_dims("scale", branches, width)
 
 
 @kernel("GatedRMSNorm", "X[..., H] scale gate[..., H] -> Y[..., H]")

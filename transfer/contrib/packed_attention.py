@@ -20,9 +20,7 @@ from absint.transfer.contrib.agreement import (
     of_attribute,
     of_dims,
     packed_head_size,
-    require_dims,
     require_like,
-    sizes,
 )
 from absint.transfer.elements.logic import choose
 from absint.transfer.op import Op
@@ -37,13 +35,13 @@ def packed_multi_head_attention(op: Op) -> Tensor:
     heads, query, dtype = op.positive("num_heads"), op.tensor("query").shape, op.common_dtype("query", "value")
     op.may_fail("the inputs must fit together")
     if query.rank == 4:  # (N, H, 3, d)
-        require_dims(op, "query", query[0], heads, 3, query[3])
+        op.require_dims("query", query[0], heads, 3, query[3])
         return of_dims(dtype, query[0], query[3] * heads)
-    tokens, hidden = sizes(op, "query", 2)
+    tokens, hidden = op.sizes("query", 2)
     head_size(op, hidden, heads)
-    _, values = sizes(op, "value", 2)
-    require_dims(op, "key", tokens, hidden)
-    require_dims(op, "value", tokens, values)
+    _, values = op.sizes("value", 2)
+    op.require_dims("key", tokens, hidden)
+    op.require_dims("value", tokens, values)
     return of_dims(dtype, tokens, values)
 
 
@@ -55,7 +53,7 @@ def paged_attention(op: Op) -> Sequence[Tensor]:
     """Attention of N tokens on caches in blocks, which are written in place: (N, num_heads * head size of values)."""
     if of_attribute(op, "kv_cache_layout", ("SEPARATE", "LATENT"), "SEPARATE") == "SEPARATE":
         return _paged(op)
-    heads, (tokens, width) = op.positive("num_heads"), sizes(op, "query", 2)
+    heads, (tokens, width) = op.positive("num_heads"), op.sizes("query", 2)
     head = op.integer("v_head_size", 0) or head_size(op, width, heads)
     return _attended(op, tokens, head * heads)
 
@@ -68,10 +66,10 @@ def sparse_paged_attention(op: Op) -> Sequence[Tensor]:
 
 def _paged(op: Op) -> Sequence[Tensor]:
     heads, groups = op.positive("num_heads"), op.positive("kv_num_heads")
-    tokens, width = sizes(op, "query", 2)
+    tokens, width = op.sizes("query", 2)
     head = packed_head_size(op, width, heads, groups)
-    require_dims(op, "key", tokens, head * groups)
-    require_dims(op, "value", tokens, head * groups)
+    op.require_dims("key", tokens, head * groups)
+    op.require_dims("value", tokens, head * groups)
     return _attended(op, tokens, head * heads)
 
 
@@ -108,15 +106,15 @@ PADDED = shaped(
 def sparse_attention(op: Op) -> Sequence[Tensor]:
     """Attention whose heads share keys and values, in a cache that keeps its shape (B, kv_num_heads, P, d)."""
     heads, groups, dtype = op.positive("num_heads"), op.positive("kv_num_heads"), op.dtype("query")
-    batch, length, width = sizes(op, "query", 3)
+    batch, length, width = op.sizes("query", 3)
     head = packed_head_size(op, width, heads, groups)
-    require_dims(op, "key", batch, length, head * groups)
+    op.require_dims("key", batch, length, head * groups)
     require_like(op, "value", "key")
     op.may_fail("the inputs must fit together")
     past: Dim = UNKNOWN_SIZE
     if op.has("past_key"):
-        past = sizes(op, "past_key", 4)[2]
-        require_dims(op, "past_key", batch, groups, past, head)
+        past = op.sizes("past_key", 4)[2]
+        op.require_dims("past_key", batch, groups, past, head)
         require_like(op, "past_value", "past_key")
     present = of_dims(op.dtype("past_key") if op.has("past_key") else dtype, batch, groups, past, head)
     return of_dims(dtype, batch, length, head * heads), present, present, Tensor(DType.INT32)
@@ -138,15 +136,15 @@ def _policy(op: Op) -> tuple[bool, int, int]:
 def sparse_attention_indexer(op: Op) -> Sequence[Tensor]:
     """The entries each query may read, (B, S, capacity); the keys and the new ones, one for each block in csa."""
     compressed, ratio, capacity = _policy(op)
-    batch, length, _ = sizes(op, "query", 3)
-    (size,) = sizes(op, "key_norm_weight", 1)
-    _, past, _ = sizes(op, "past_key", 3)
-    require_dims(op, "past_key", batch, past, size)
-    require_dims(op, "key", batch, length, size * (2 if compressed else 1))
+    batch, length, _ = op.sizes("query", 3)
+    (size,) = op.sizes("key_norm_weight", 1)
+    _, past, _ = op.sizes("past_key", 3)
+    op.require_dims("past_key", batch, past, size)
+    op.require_dims("key", batch, length, size * (2 if compressed else 1))
     op.may_fail("the inputs must fit together")
     dtype = op.common_dtype("query", "past_key")
     selected = of_dims(DType.INT32, batch, length, capacity)
-    pending = sizes(op, "past_proj_buffer", 4)[2] if compressed else UNKNOWN_SIZE
+    pending = op.sizes("past_proj_buffer", 4)[2] if compressed else UNKNOWN_SIZE
     added = (mod(pending, ratio) + length) // ratio if compressed else length
     present = past if op.has("past_sequence_length") else past + added
     return (
@@ -174,10 +172,10 @@ def _pending(op: Op, before: Dim, new: Dim, ratio: int) -> Dim:
 def packed_sparse_attention_indexer(op: Op) -> Sequence[Tensor]:
     """The entries each of N tokens may read, (N, capacity), and their number; states of unchanged shapes."""
     _, _, capacity = _policy(op)
-    tokens, _ = sizes(op, "query", 2)
-    (size,) = sizes(op, "key_norm_weight", 1)
+    tokens, _ = op.sizes("query", 2)
+    (size,) = op.sizes("key_norm_weight", 1)
     op.may_fail("the inputs must fit together")
-    batch = sizes(op, "past_key_state", 3)[0]
+    batch = op.sizes("past_key_state", 3)[0]
     gate = kept(op, "past_gate_buffer", 3)
     return (
         of_dims(DType.INT32, tokens, capacity),
@@ -220,9 +218,9 @@ def gated_relative_position_bias(op: Op) -> Tensor:
     """A bias for each head, query and key, scaled by a gate of the query: (B, H, S, S)."""
     heads, query = op.positive("num_heads"), op.tensor("query_layer").shape
     packed = query.rank == 2  # (N, D): tokens, whose rows token_offset gives
-    batch, length = sizes(op, "token_offset", 2) if packed else sizes(op, "query_layer", 3)[:2]
-    rows, columns = sizes(op, "rel_pos", 4)[2:]
-    require_dims(op, "rel_pos", 1, heads, length, length)
+    batch, length = op.sizes("token_offset", 2) if packed else op.sizes("query_layer", 3)[:2]
+    rows, columns = op.sizes("rel_pos", 4)[2:]
+    op.require_dims("rel_pos", 1, heads, length, length)
     op.may_fail("weights and biases must fit the heads")
     known = first_known(length, rows, columns)
     return of_dims(op.dtype("query_layer"), batch, heads, known, known)

@@ -14,7 +14,7 @@ from absint.lattices.shape import Shape, shape_of
 from absint.lattices.terms.expr import UNKNOWN_SIZE, Dim, as_dim, product
 from absint.lattices.value import Tensor
 from absint.transfer.caveats import runtime_needs
-from absint.transfer.contrib.agreement import all_equal, of_attribute, require_dims, sizes
+from absint.transfer.contrib.agreement import all_equal, of_attribute
 from absint.transfer.linalg import matmul_shape
 from absint.transfer.op import Op, as_size
 from absint.transfer.rule import device, kernel
@@ -179,7 +179,7 @@ def mixture_of_experts(op: Op) -> Tensor:
         runtime_needs(op, FALSE, "onnxruntime's CPU kernel takes swiglu with swiglu_fusion = 1 alone")
         halves = None
     _require_layers(op, hidden, experts, halves)
-    require_dims(op, "fc2_experts_bias", experts, hidden)
+    op.require_dims("fc2_experts_bias", experts, hidden)
     if op.has("fc3_experts_weights") or op.has("fc3_experts_bias"):
         runtime_needs(op, FALSE, "onnxruntime's CPU kernel has no third layer")
     return output
@@ -187,7 +187,7 @@ def mixture_of_experts(op: Op) -> Tensor:
 
 def _require_layers(op: Op, hidden: Dim, experts: Dim, halves: int | None) -> None:
     """Require layers that fit each other, with rows first or last in both; fc1 has `halves` times the inner size."""
-    first, second = sizes(op, "fc1_experts_weights", 3), sizes(op, "fc2_experts_weights", 3)
+    first, second = op.sizes("fc1_experts_weights", 3), op.sizes("fc2_experts_weights", 3)
     op.require(conjunction(*(ge(size, 1) for size in second[1:])), "tokens and inner layers must not be empty")
     fits: list[Relation] = []
     for inner, turn in ((second[2], 1), (second[1], -1)):
@@ -196,7 +196,7 @@ def _require_layers(op: Op, hidden: Dim, experts: Dim, halves: int | None) -> No
             all_equal(first, (experts, *(wide, hidden)[::turn])),
             all_equal(second, (experts, *(hidden, inner)[::turn])),
         )
-        bias = [all_equal(sizes(op, name, 2), (experts, wide)) for name in ("fc1_experts_bias",) if op.has(name)]
+        bias = [all_equal(op.sizes(name, 2), (experts, wide)) for name in ("fc1_experts_bias",) if op.has(name)]
         fits.append(conjunction(*form, *bias))
     op.require(disjunction(*fits), "the layers must fit the tokens, the experts and each other")
 
@@ -225,10 +225,10 @@ def _routed(op: Op) -> tuple[Tensor, Dim, Dim]:
     if x.shape.is_top:
         op.may_fail("input must have rank 2 or 3")
     tokens, hidden = (UNKNOWN_SIZE,) * 2 if x.shape.is_top else (product(x.shape[:-1]), x.shape[-1])
-    rows, experts = sizes(op, "router_probs", 2)
+    rows, experts = op.sizes("router_probs", 2)
     op.require_equal(rows, tokens, "the router must have a row for each token")
     for name in ("fc1_experts_weights", "fc2_experts_weights"):
-        op.require_equal(sizes(op, name, 3)[0], experts, f"{name} must have the experts of the router")
+        op.require_equal(op.sizes(name, 3)[0], experts, f"{name} must have the experts of the router")
     if (chosen := op.integer("k", 1)) < 1:
         op.reject(f"k must be positive, found {chosen}")
     op.require(le(chosen, experts), f"there must be {chosen} experts or more")

@@ -16,7 +16,6 @@ from absint.lattices.value import Tensor, Value
 from absint.transfer import normalisation, recurrent
 from absint.transfer.concat import joined
 from absint.transfer.contrib import com_microsoft
-from absint.transfer.contrib.agreement import require_dims
 from absint.transfer.contrib.fused_products import swapped
 from absint.transfer.contrib.quantised_products import may_refuse, only_number, require_one_value
 from absint.transfer.contrib.views import restate, retyped
@@ -154,7 +153,7 @@ def _require_blocks(op: Op, sizes: Sequence[Dim], gathered: int, count: int | No
         op.require_rank(op.tensor("scales").shape, len(sizes), "scales")
         return
     blocks = [ceildiv(size, block) if i == axis else size for i, size in enumerate(sizes)]
-    require_dims(op, "scales", *blocks)
+    op.require_dims("scales", *blocks)
     if op.has("zero_points"):
         op.may_fail("onnxruntime must not see sizes of zero points that it cannot compare")
-    require_dims(op, "zero_points", *(ceildiv(n, count or 1) if i == axis else n for i, n in enumerate(blocks)))
+    op.require_dims("zero_points", *(ceildiv(n, count or 1) if i == axis else n for i, n in enumerate(blocks)))

@@ -15,7 +15,7 @@ from absint.lattices.terms.expr import UNKNOWN_SIZE, Dim, const
 from absint.lattices.terms.normal import ceildiv
 from absint.lattices.terms.real import Real
 from absint.lattices.value import Tensor, Value
-from absint.transfer.contrib.agreement import first_known, of_attribute, of_dims, require_dims, require_like, sizes
+from absint.transfer.contrib.agreement import first_known, of_attribute, of_dims, require_like
 from absint.transfer.contrib.views import restate
 from absint.transfer.generators import arange
 from absint.transfer.op import Op, as_size
@@ -85,10 +85,10 @@ def unfold_tensor(op: Op) -> Tensor:
 def crop_and_resize(op: Op) -> Tensor:
     """A crop of images (N, C, H, W) for each of R regions, resized: (R, C, height, width) of crop_size."""
     of_attribute(op, "mode", ("bilinear", "nearest"), "bilinear")
-    channels = sizes(op, "X", 4)[1]
-    (regions, _), (indices,) = sizes(op, "rois", 2), sizes(op, "batch_indices", 1)
-    require_dims(op, "rois", indices, 4)
-    require_dims(op, "crop_size", 2)
+    channels = op.sizes("X", 4)[1]
+    (regions, _), (indices,) = op.sizes("rois", 2), op.sizes("batch_indices", 1)
+    op.require_dims("rois", indices, 4)
+    op.require_dims("crop_size", 2)
     op.may_fail("every region must belong to an image", unless=eq(first_known(regions, indices), 0))
     size = op.integers("crop_size")
     height, width = size if size is not None and len(size) == 2 else (UNKNOWN_SIZE, UNKNOWN_SIZE)
@@ -103,7 +103,7 @@ def word_conv_embedding(op: Op) -> Tensor:
     words, characters = _leading(op, "Sequence", 2)
     filters, _, window, size = _leading(op, "W", 4)
     _, length = _leading(op, "C", 2)
-    require_dims(op, "B", filters)
+    op.require_dims("B", filters)
     op.require_equal(length, size, "a vector of a character must have the size of the window")
     for name, dim in (("embedding_size", filters), ("conv_window_size", window), ("char_embedding_size", length)):
         if (given := op.integer(name, -1)) != -1:
@@ -117,7 +117,7 @@ def _leading(op: Op, name: str, rank: int) -> tuple[Dim, ...]:
     """The first dims of an input. onnxruntime accepts further axes, but may read beyond the input."""
     shape = op.tensor(name).shape
     if shape.rank is None or shape.rank <= rank:
-        return sizes(op, name, rank)
+        return op.sizes(name, rank)
     op.may_fail(f"{name} must have rank {rank}")
     return shape.dims[:rank]
 
@@ -157,10 +157,10 @@ def fft(op: Op) -> Tensor:
 @device("GroupNorm", "X gamma beta -> Y")
 def group_norm(op: Op) -> Tensor:
     """Normalisation of groups of channels of images (N, H, W, C), or (N, C, H, W): their shape."""
-    x = sizes(op, "X", 4)
+    x = op.sizes("X", 4)
     channels = x[3] if op.integer("channels_last", 1) else x[1]
     for name in ("gamma", "beta"):
-        require_dims(op, name, channels)
+        op.require_dims(name, channels)
     op.may_fail("the channels must divide into groups")
     return of_dims(op.dtype("X"), *x)
 
