@@ -34,111 +34,122 @@ Size = Callable[[Mapping[str, Dim]], Dim]
 
 @record()
 class Axis:
-    """The size of one axis: a `name`, or what `size` makes of names; `text` is as written."""
+    """The size of one axis: a `name`, or what `size` makes of names; `text` is as written, `reason` why it fits."""
 
     text: str
     name: str
     size: Size
+    reason: str
 
 
 @record()
 class Formal:
-    """An input or output; `head` and `tail` are its axes before and after `...`, `head` all of them without it."""
+    """An input or output, with `before` axes in front of `...` if it is `starred`."""
 
     name: str
-    dtype: str
     optional: bool
     has_dims: bool
     starred: bool
-    head: tuple[Axis, ...]
-    tail: tuple[Axis, ...]
+    before: int
+    axes: tuple[Axis, ...]
+    dtype: DType | None
+    """The type of an output; None for that of the inputs `typed`."""
+    typed: tuple[str, ...]
+    key: tuple[str, ...]
+    """The axes as they are written."""
+    is_named: bool
+    """Each of its axes has a name."""
+
+    def shape(self, dims: Dims, rest: Shape) -> Shape:
+        """The shape of an output."""
+        if self.starred and not self.axes:
+            return rest
+        if not self.has_dims:
+            return TOP_SHAPE
+        sizes = tuple([as_size(dims[axis.name] if axis.name else axis.size(dims)) for axis in self.axes])
+        return spliced(sizes[: self.before], rest, sizes[self.before :]) if self.starred else shape_of(sizes)
+
+    def parted(self, op: Op, shape: Shape) -> tuple[Shape, tuple[Dim, ...]]:
+        """The axes of an input that `...` stands for, and the sizes of the others."""
+        least = len(self.axes)
+        if not least:
+            return shape, ()
+        after = least - self.before
+        if shape.rank is None:
+            tail = last_dims(shape)[-after:] if after else ()
+            op.may_fail(f"{self.name} must have rank {least} or more")
+            return TOP_SHAPE, (*[UNKNOWN_SIZE] * (least - len(tail)), *tail)
+        if shape.rank < least:
+            op.reject(f"{self.name} must have rank {least} or more, found shape {shape}")
+        end = shape.rank - after
+        return shape_of(shape.dims[self.before : end]), (*shape.dims[: self.before], *shape.dims[end:])
 
 
 @record()
 class Form:
-    """The form of an operator."""
+    """The form of an operator: the inputs of which it gives dims are `given`."""
 
     inputs: tuple[Formal, ...]
     outputs: tuple[Formal, ...]
+    given: tuple[Formal, ...]
     dims: tuple[str, ...]
     """Dims of inputs."""
     attributes: tuple[str, ...]
     fresh: tuple[str, ...]
     """Dims of outputs alone."""
-
-    @property
-    def has_shapes(self) -> bool:
-        """The form says more than names."""
-        return any(formal.has_dims or formal.dtype for formal in (*self.inputs, *self.outputs))
+    has_shapes: bool
+    """The form says more than names."""
 
     def bound(self, op: Op) -> tuple[Dims, Shape]:
         """The dims by name, and the axes that `...` stands for. States that inputs agree."""
-        dims: Dims = {name: const(op.positive(name)) for name in self.attributes}
-        later: list[tuple[Formal, int, Dim, Axis]] = []
+        dims: Dims = {name: const(op.positive(name)) for name in self.attributes} if self.attributes else {}
+        later: list[tuple[Axis, Dim]] = []
         rest: tuple[str, Shape] | None = None
-        for formal in self.inputs:
-            x = op.optional(formal.name) if formal.optional or not formal.has_dims else op.tensor(formal.name)
-            if x is None or not formal.has_dims:
+        seen: tuple[tuple[str, ...], Shape] | None = None
+        for formal in self.given:
+            x = op.optional(formal.name) if formal.optional else op.tensor(formal.name)
+            if x is None or (seen is not None and x.shape is seen[1] and formal.key == seen[0]):
                 continue
-            shape, axes = x.shape, formal.head + formal.tail
+            if not x.shape.has_unknown and formal.is_named:
+                seen = formal.key, x.shape  # another of this shape agrees
             if formal.starred:
-                found, sizes = _parted(op, formal, shape)
+                found, sizes = formal.parted(op, x.shape)
                 rest = (formal.name, found) if rest is None else _alike(op, rest, (formal.name, found))
             else:
-                sizes = op.sizes(formal.name, len(axes))
-            for at, (axis, size) in enumerate(zip(axes, sizes, strict=True)):
-                if axis.name and axis.name in dims:
-                    known = dims[axis.name]
-                    op.require_equal(size, known, f"dim {at} of {formal.name} must fit the other inputs")
-                    dims[axis.name] = size if known.is_unknown else known
-                elif axis.name:
-                    dims[axis.name] = size
-                elif axis.text != "?":
-                    later.append((formal, at, size, axis))
-        for name in self.dims:
-            dims.setdefault(name, UNKNOWN_SIZE)
-        for formal, at, size, axis in later:
-            wanted = "fit the other inputs" if not axis.text.isdigit() else f"be {axis.text}"
-            op.require_equal(size, axis.size(dims), f"dim {at} of {formal.name} must {wanted}")
+                sizes = op.sizes(formal.name, len(formal.axes))
+            for axis, size in zip(formal.axes, sizes, strict=True):
+                known = dims.get(axis.name)
+                if not axis.name:
+                    later.append((axis, size))
+                elif known is None or known.is_unknown or size is not known:
+                    if known is not None:
+                        op.require_equal(size, known, axis.reason)
+                    dims[axis.name] = size if known is None or known.is_unknown else known
+        if len(dims) < len(self.dims) + len(self.attributes):
+            for name in self.dims:
+                dims.setdefault(name, UNKNOWN_SIZE)
+        for axis, size in later:
+            if axis.text != "?":
+                op.require_equal(size, axis.size(dims), axis.reason)
         return dims, TOP_SHAPE if rest is None else rest[1]
 
-    def results(self, op: Op, dims: Dims, rest: Shape) -> list[Tensor]:
+    def results(self, op: Op, dims: Dims, rest: Shape) -> Tensor | list[Tensor]:
         """The outputs."""
-        dims |= {name: op.fresh(name.lower()) for name in self.fresh}
-        return [Tensor(self._dtype(op, formal), _shape(formal, dims, rest)) for formal in self.outputs]
-
-    def _dtype(self, op: Op, formal: Formal) -> DType:
-        names = formal.dtype.split("&") if formal.dtype else [self.inputs[0].name] if self.inputs else ["?"]
-        if names == ["?"]:
-            return DType.UNDEFINED
-        return op.common_dtype(*names) if names[0] in op.rule.places else _TYPES[names[0]]
+        for name in self.fresh:
+            dims[name] = op.fresh(name.lower())
+        found = [Tensor(_dtype(op, f) if f.dtype is None else f.dtype, f.shape(dims, rest)) for f in self.outputs]
+        return found[0] if len(found) == 1 else found
 
 
-def _shape(formal: Formal, dims: Dims, rest: Shape) -> Shape:
-    if not formal.has_dims:
-        return TOP_SHAPE
-    head, tail = (tuple([as_size(axis.size(dims)) for axis in axes]) for axes in (formal.head, formal.tail))
-    return spliced(head, rest, tail) if formal.starred else shape_of(head)
-
-
-def _parted(op: Op, formal: Formal, shape: Shape) -> tuple[Shape, tuple[Dim, ...]]:
-    """The axes of an input that `...` stands for, and the sizes of the others."""
-    before, after = len(formal.head), len(formal.tail)
-    if shape.rank is not None:
-        if shape.rank < before + after:
-            op.reject(f"{formal.name} must have rank {before + after} or more, found shape {shape}")
-        end = shape.rank - after
-        return shape_of(shape[before:end]) if before + after else shape, (*shape[:before], *shape[end:])
-    if not before + after:
-        return shape, ()
-    tail = last_dims(shape)[-after:] if after else ()
-    op.may_fail(f"{formal.name} must have rank {before + after} or more")
-    return TOP_SHAPE, (*[UNKNOWN_SIZE] * (before + after - len(tail)), *tail)
+def _dtype(op: Op, formal: Formal) -> DType:
+    return op.common_dtype(*formal.typed) if len(formal.typed) > 1 else op.dtype(formal.typed[0])
 
 
 def _alike(op: Op, one: tuple[str, Shape], other: tuple[str, Shape]) -> tuple[str, Shape]:
     """Require that `...` stands for the same axes in two inputs; the ones that are known."""
     (first, known), (name, shape) = one, other
+    if known is shape and not known.has_unknown:
+        return one
     if known.rank is None or shape.rank is None:
         if known is not shape or known is TOP_SHAPE or any(dim.is_unknown for dim in known.known):
             op.may_fail(f"{name} must have the shape of {first}")
@@ -165,7 +176,7 @@ class _Text:
 
 
 _FORMAL: Final = re.compile(r"\s*([^\W\d]\w*)(?::([\w&?]+))?(?:\[([^\]]*)\])?([*?]?)(?=\s|$)")
-_TYPES: Final = {dtype.name.lower(): dtype for dtype in DType}
+_TYPES: Final = {dtype.name.lower(): dtype for dtype in DType} | {"?": DType.UNDEFINED, "": DType.UNDEFINED}
 _OPERATIONS: Final[Mapping[type[ast.operator], Callable[[Dim, Dim], Dim]]] = {
     ast.Add: add, ast.Sub: sub, ast.Mult: mul, ast.FloorDiv: floordiv, ast.Mod: mod,
 }  # fmt: skip
@@ -175,17 +186,16 @@ def form_of(text: str) -> Form:
     """Read a form. Raises RuleError for a text that is none."""
     before, arrow, after = text.partition("->")
     names: dict[str, None] = {}
-    inputs = tuple(_formal(each, text, names) for each in _formals(before, text))
+    inputs = tuple(_formal(each, text, names, ()) for each in _formals(before, text))
     known = [*names]
-    outputs = tuple(_formal(each, text, names) for each in _formals(after, text))
+    outputs = tuple(_formal(each, text, names, inputs) for each in _formals(after, text))
     if not arrow or not outputs:
         raise RuleError(f"form {text!r}: write inputs and outputs, as X[N, M] W[M]? -> Y[N]")
-    for formal in outputs:
-        if not {*formal.dtype.split("&")} <= {"", "?", *(i.name for i in inputs)} and formal.dtype not in _TYPES:
-            raise RuleError(f"form {text!r}: {formal.dtype!r} must be a type, or inputs joined by &")
     dims = tuple(name for name in known if name[0].isupper())
     attributes = tuple(name for name in names if not name[0].isupper())
-    return Form(inputs, outputs, dims, attributes, tuple(n for n in names if n[0].isupper() and n not in known))
+    fresh = tuple(name for name in names if name[0].isupper() and name not in known)
+    given = tuple(formal for formal in inputs if formal.has_dims)
+    return Form(inputs, outputs, given, dims, attributes, fresh, "[" in text or ":" in text)
 
 
 def _formals(text: str, form: str) -> Sequence[_Text]:
@@ -199,23 +209,30 @@ def _formals(text: str, form: str) -> Sequence[_Text]:
     return found
 
 
-def _formal(found: _Text, form: str, names: dict[str, None]) -> Formal:
+def _formal(found: _Text, form: str, names: dict[str, None], inputs: Sequence[Formal]) -> Formal:
     texts = [part.strip() for part in (found.dims or "").split(",")] if (found.dims or "").strip() else []
     starred = "..." in texts
-    split = texts.index("...") if starred else len(texts)
-    head, tail = (tuple([_axis(t, form, names) for t in part]) for part in (texts[:split], texts[split + 1 :]))
+    before = texts.index("...") if starred else len(texts)
+    texts = texts[:before] + texts[before + 1 :]
     name = found.name + found.mark * (found.mark == "*")
-    return Formal(name, found.dtype, found.mark == "?", found.dims is not None, starred, head, tail)
+    axes = tuple([_axis(part, f"dim {at} of {name}", form, names) for at, part in enumerate(texts)])
+    key, is_named = (*texts[:before], *["..."] * starred, *texts[before:]), all(axis.name for axis in axes)
+    typed = tuple(found.dtype.split("&")) if found.dtype else tuple(formal.name for formal in inputs[:1])
+    dtype = None if {*typed} <= {formal.name for formal in inputs} and typed else _TYPES.get(found.dtype)
+    if found.dtype and dtype is None and not {*typed} <= {formal.name for formal in inputs}:
+        raise RuleError(f"form {form!r}: {found.dtype!r} must be a type, or inputs joined by &")
+    return Formal(name, found.mark == "?", found.dims is not None, starred, before, axes, dtype, typed, key, is_named)
 
 
-def _axis(text: str, form: str, names: dict[str, None]) -> Axis:
+def _axis(text: str, where: str, form: str, names: dict[str, None]) -> Axis:
     if text == "?":
-        return Axis(text, "", lambda dims: UNKNOWN_SIZE)
+        return Axis(text, "", lambda dims: UNKNOWN_SIZE, "")
     try:
         size = _size(ast.parse(text, mode="eval").body, names)
     except (SyntaxError, LookupError):
         raise RuleError(f"form {form!r}: {text!r} must be a dim, as N, 2 * N or num_heads * N") from None
-    return Axis(text, text if text.isidentifier() else "", size)
+    reason = f"{where} must {f'be {text}' if text.isdigit() else 'fit the other inputs'}"
+    return Axis(text, text if text.isidentifier() else "", size, reason)
 
 
 def _size(node: ast.expr, names: dict[str, None]) -> Size:
@@ -242,7 +259,7 @@ def applied(form: Form, function: Callable[..., object]) -> Callable[[Op], objec
     @wraps(function)
     def transfer(op: Op) -> object:
         dims, rest = form.bound(op)
-        found = function(op, **{name: dims[name] for name in wanted})
+        found = function(op, **{name: dims[name] for name in wanted}) if wanted else function(op)
         return form.results(op, dims, rest) if found is None else found
 
     transfer.form = form  # type: ignore[attr-defined]
