@@ -27,8 +27,8 @@ import absint
 from absint.lattices.value import Tensor
 from absint.research.specification.specs import specification
 from absint.transfer.families import shipped
+from absint.transfer.losses import DOMAIN as TRAINING
 from absint.transfer.rule import Rule
-from absint.transfer.training import DOMAIN as TRAINING
 from tests.pages import settle
 from tests.soundness.models import Variant, node_tests
 from tests.transfer.harness import Case, apply_case

@@ -20,8 +20,8 @@ ORDER: Final = tuple(
     """
     absint.version absint.packages absint.runs.serving absint.runs.process
     lattices.deadline lattices.records lattices.terms lattices.logic lattices.text lattices
-    transfer.stated transfer.attributes transfer.signature transfer.semantics transfer.ordinary
-    transfer.stating transfer.op transfer.rule
+    transfer.stated transfer.semantics transfer.ordinary
+    transfer.stating transfer.op transfer.forms transfer.rule
     transfer.application transfer.table transfer.elements transfer transfer.contrib transfer.families
     solver solver.contracts solver.nearest solver.export
     absint.errors absint.diagnostics absint.engine absint.model absint.program.rules absint.program

@@ -5,13 +5,12 @@ case in `tests/transfer` that holds it against real runs; `families` lists the o
 
 The machinery, from the ground up:
 
-    stated       Statement, Caveat, Applied: data that one application of a rule gives; errors of a node
-    attributes   attributes of a node, read by type
-    signature    a rule as an Op sees it, and RuleError
+    stated       Statement, Caveat, Applied: data that one application of a rule gives; errors; a rule as an Op sees it
     ordinary     which numeric premises may be assumed: those that hold for all ordinary sizes
-    stating      the statements a rule can make: require, define, assume, may_fail, reject
+    stating      attributes by type; the statements a rule can make: require, define, assume, may_fail, reject
     op           Op: inputs, attributes, statements, broadcasting; all that a rule sees
-    rule         Rule, and the decorator @rule
+    forms        an operator in one line, `X[N, M] w[M]? -> Y[N]`: inputs and outputs, and how dims move
+    rule         Rule, the decorator @rule, and `shaped`: rules that are forms alone
     semantics    the runs that an analysis is about: those of ONNX's documents, of onnxruntime, or of either
     application  apply: run a rule on an Op and check what it returns
     table        Table: (domain, operator, version) -> rule
@@ -24,21 +23,20 @@ Shared by several families:
     indexing     valid ranges of indices, and the elements they pick
     window       sliding windows, of convolutions and pools
     resize_modes forms of Resize that onnxruntime executes
-    heads        inputs of attention by heads; attention_function: where onnxruntime runs the function that defines it
+    heads        inputs of attention by heads, also where onnxruntime runs the function that defines it
 
 The families of ai.onnx:
 
-    element by element     elementwise broadcasting quantised
-    products               linalg einsum attention linear_attention
-    windows and images     convolution pooling padding resize sampling spatial
-    statistics             reduction normalisation losses
-    shapes and layout      shape_ops reshape layout concat split
-    reading and writing    slicing gather scatter selection
+    element by element     elementwise (with quantisation) broadcasting
+    products               linalg (with Einsum) attention
+    windows and images     convolution pooling padding resize sampling
+    statistics             reduction normalisation losses (with training)
+    shapes and layout      shape_ops reshape layout concat (with Split)
+    reading and writing    slicing gather (with scatter) selection
     new tensors            generators
     sequences, optionals   sequences
-    layers in time         recurrent signal
+    layers in time         recurrent (with LinearAttention) signal
     strings, boxes, images data_dependent
-    training               training
 
 contrib/ holds the operators of other domains.
 """

@@ -11,8 +11,7 @@ from absint.lattices.shape import BOTTOM_SHAPE, TOP_SHAPE, Shape
 from absint.lattices.value import TOP, AnyTensor, SparseTensor, Tensor, Value, map_tensors, without_elements
 from absint.transfer.op import Op
 from absint.transfer.rule import Rule
-from absint.transfer.signature import RuleError, listed
-from absint.transfer.stated import Applied, BadNodeError, RefusedError, RejectedError, Statement
+from absint.transfer.stated import Applied, BadNodeError, RefusedError, RejectedError, RuleError, Statement, listed
 
 
 def apply(rule: Rule, op: Op) -> Applied:

@@ -24,9 +24,21 @@ from absint.lattices.shape import Shape, shape_of
 from absint.lattices.terms.expr import UNKNOWN_DIM, UNKNOWN_SIZE, Dim, Expr, const
 from absint.lattices.terms.normal import floordiv
 from absint.lattices.value import Tensor
-from absint.transfer.attention_function import PACKED, has_ranks, may_run_as_function, require_of_function
 from absint.transfer.caveats import runtime_needs
-from absint.transfer.heads import UNKNOWN_HEADS, Heads, Need, agreement, batches, equal_dims, heads_of, require_all
+from absint.transfer.heads import (
+    PACKED,
+    UNKNOWN_HEADS,
+    Heads,
+    Need,
+    agreement,
+    batches,
+    equal_dims,
+    has_ranks,
+    heads_of,
+    may_run_as_function,
+    require_all,
+    require_of_function,
+)
 from absint.transfer.op import Op
 from absint.transfer.rule import PREVIEW, rule
 from absint.transfer.semantics import ONNX
@@ -34,8 +46,7 @@ from absint.transfer.semantics import ONNX
 
 @rule(
     "Attention",
-    inputs="Q K V attn_mask past_key past_value nonpad_kv_seqlen",
-    outputs="Y present_key present_value qk_matmul_output",
+    "Q K V attn_mask past_key past_value nonpad_kv_seqlen -> Y present_key present_value qk_matmul_output",
     complete=True,
 )
 def attention(op: Op) -> tuple[Tensor, ...]:
@@ -198,7 +209,7 @@ def _nonpad_needs(op: Op, q: Heads) -> Iterator[Need]:
         yield Need(fits, "nonpad_kv_seqlen must hold a length for each of the batch", str(lengths.shape))
 
 
-@rule("FlexAttention", inputs="Q K V", domain=PREVIEW, complete=True)
+@rule("FlexAttention", "Q K V -> Y", domain=PREVIEW, complete=True)
 def flex_attention(op: Op) -> Tensor:
     """softmax(Q K^T) V by heads of rank 4 inputs; the graphs score_mod and prob_mod change no shape."""
     for name in ("Q", "K", "V"):
@@ -219,7 +230,7 @@ def flex_attention(op: Op) -> Tensor:
 _PRECISIONS: Final = (DType.FLOAT, DType.FLOAT16, DType.DOUBLE, DType.BFLOAT16)
 
 
-@rule("RotaryEmbedding", inputs="X cos_cache sin_cache position_ids", complete=True)
+@rule("RotaryEmbedding", "X cos_cache sin_cache position_ids -> Y", complete=True)
 def rotary_embedding(op: Op) -> Tensor:
     """Each pair of features turned by an angle: the shape of X."""
     x, angles, part = op.tensor("X"), op.tensor("cos_cache").shape, op.integer("rotary_embedding_dim", 0)
@@ -234,16 +245,17 @@ def rotary_embedding(op: Op) -> Tensor:
     op.require(ge(size, turned), "rotary_embedding_dim must not exceed the head size")
     op.documents_require(divisible(turned, 2), "features turn in pairs")
     rows = angles[0] if angles.rank == 2 else UNKNOWN_SIZE
+    op.require_given("cos_cache", "sin_cache")
     for name in ("cos_cache", "sin_cache"):
-        _require_dims(op, name, *((rows,) if op.has("position_ids") else (batch, steps)), floordiv(turned, 2))
+        op.require_dims(name, *((rows,) if op.has("position_ids") else (batch, steps)), floordiv(turned, 2))
     if op.has("position_ids"):
-        _require_dims(op, "position_ids", batch, steps)
+        op.require_dims("position_ids", batch, steps)
         op.runtime_requires(le(steps, rows), "onnxruntime needs as many angles as steps")
         _require_from_zero(op, "position_ids", rows - 1, "every position must have an angle")
     return Tensor(op.common_dtype("X", "cos_cache", "sin_cache"), x.shape)
 
 
-@rule("TensorScatter", inputs="past_cache update write_indices", outputs="present_cache", complete=True)
+@rule("TensorScatter", "past_cache update write_indices -> present_cache", complete=True)
 def tensor_scatter(op: Op) -> Tensor:
     """A cache with new steps written at the given positions: the shape of the cache."""
     cache, update, mode = op.tensor("past_cache"), op.tensor("update"), op.string("mode", "linear")
@@ -263,21 +275,10 @@ def tensor_scatter(op: Op) -> Tensor:
         else:
             op.require(le(size, dim), "the new steps must fit the cache")
     if op.has("write_indices"):
-        _require_dims(op, "write_indices", shape[0])
+        op.require_dims("write_indices", shape[0])
         most = shape[along] - update.shape[along] if mode == "linear" else None
         _require_from_zero(op, "write_indices", most, "the new steps must fit the cache from write_indices on")
     return Tensor(dtype, shape)
-
-
-def _require_dims(op: Op, name: str, *wanted: Dim) -> None:
-    """Require these dims of the input."""
-    shape = op.tensor(name).shape
-    op.require_rank(shape, len(wanted), name)
-    if shape.is_top:
-        op.may_fail(f"{name} must have rank {len(wanted)}")
-        return
-    for axis, (size, dim) in enumerate(zip(shape, wanted, strict=True)):
-        op.require_equal(size, dim, f"dim {axis} of {name} must fit the other inputs")
 
 
 def _require_from_zero(op: Op, name: str, most: Dim | None, reason: str) -> None:

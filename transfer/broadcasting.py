@@ -19,10 +19,9 @@ from absint.lattices.value import Tensor
 from absint.transfer.elements import arithmetic as ar
 from absint.transfer.elements.arithmetic import Binary
 from absint.transfer.elements.conversion import bitwise, shift_left, shift_right
-from absint.transfer.elements.folding import Combine, elementwise, pointwise
+from absint.transfer.elements.folding import Combine, combined, elementwise, pointwise
 from absint.transfer.elements.logic import Comparison, compare, conjoin, differ, disjoin, where
 from absint.transfer.elements.premises import integer
-from absint.transfer.elements.ramps import combined
 from absint.transfer.op import BadNodeError, Op
 from absint.transfer.rule import Rule, rule
 from absint.transfer.semantics import ONNX
@@ -42,7 +41,7 @@ def _binary(
         return Tensor(result.dtype, result.shape, result.contents, ramps) if ramps else result
 
     transfer.__doc__ = says
-    return rule(names, inputs="A B", outputs="C", since=since, complete=True, elements=True, starred=True)(transfer)
+    return rule(names, "A B -> C", since=since, complete=True, elements=True, starred=True)(transfer)
 
 
 def arithmetic(op: Op, fold: Binary) -> Tensor:
@@ -65,13 +64,13 @@ logical_or = _binary("Or", "numpy.logical_or.", lambda op, dtype, a, b: disjoin(
 logical_xor = _binary("Xor", "numpy.logical_xor.", lambda op, dtype, a, b: differ(a, b))
 
 
-@rule("SwiGLU", inputs="A B", complete=True, starred=True)
+@rule("SwiGLU", "A B -> Y", complete=True, starred=True)
 def swiglu(op: Op) -> Tensor:
     """Swish(A) * B, both of the same shape."""
     return Tensor(op.common_dtype("A", "B"), _same_shape(op, op.tensor("A").shape, op.tensor("B").shape))
 
 
-@rule("Div", inputs="A B", outputs="C", since=7, complete=True, elements=True, starred=True)
+@rule("Div", "A B -> C", since=7, complete=True, elements=True, starred=True)
 def divide(op: Op) -> Tensor:
     """numpy.true_divide on floats; on integers the quotient rounded towards zero, by a nonzero divisor."""
     result = arithmetic(op, ar.div)
@@ -79,7 +78,7 @@ def divide(op: Op) -> Tensor:
     return result
 
 
-@rule("Mod", inputs="A B", outputs="C", complete=True, elements=True, starred=True)
+@rule("Mod", "A B -> C", complete=True, elements=True, starred=True)
 def modulo(op: Op) -> Tensor:
     """numpy.fmod if fmod is 1, else numpy.mod: of integers, by a nonzero divisor, and since opset 28 of floats."""
     c_sign = op.flag("fmod")
@@ -127,7 +126,7 @@ def _require_nonzero(op: Op, divisor: Dim, shape: Shape) -> None:
     op.require(rel.disjunction(nonzero, empty), "no element of the divisor must be 0")
 
 
-@rule("Pow", inputs="X Y", outputs="Z", since=7, complete=True, elements=True, starred=True)
+@rule("Pow", "X Y -> Z", since=7, complete=True, elements=True, starred=True)
 def power(op: Op) -> Tensor:
     """numpy.power, in the type of X."""
     x, y = op.tensor("X"), op.tensor("Y")
@@ -136,7 +135,7 @@ def power(op: Op) -> Tensor:
     return Tensor(x.dtype, shape, contents)
 
 
-@rule("BitShift", inputs="X Y", outputs="Z", complete=True, elements=True, starred=True)
+@rule("BitShift", "X Y -> Z", complete=True, elements=True, starred=True)
 def bit_shift(op: Op) -> Tensor:
     """numpy.left_shift or right_shift, by attribute direction."""
     fold = {"LEFT": shift_left, "RIGHT": shift_right}.get(op.string("direction", ""))
@@ -158,7 +157,7 @@ def _comparison(name: str, test: Comparison, *, since: int = 7) -> Rule:
         return Tensor(DType.BOOL, shape, contents)
 
     transfer.__doc__ = f"A {test.__name__} B, booleans in the broadcast shape."
-    return rule(name, inputs="A B", outputs="C", since=since, complete=True, elements=True, starred=True)(transfer)
+    return rule(name, "A B -> C", since=since, complete=True, elements=True, starred=True)(transfer)
 
 
 equal = _comparison("Equal", rel.eq)
@@ -175,7 +174,7 @@ _FOLDS_1: Final[Mapping[str, Binary]] = {"Add": ar.add, "Sub": ar.sub, "Mul": ar
 _TESTS_1: Final[Mapping[str, Comparison]] = {"Equal": rel.eq, "Less": rel.lt, "Greater": rel.gt}
 
 
-@rule("Add Sub Mul Div Pow And Or Xor", inputs="A B", outputs="C", until=6, complete=True, elements=True, starred=True)
+@rule("Add Sub Mul Div Pow And Or Xor", "A B -> C", until=6, complete=True, elements=True, starred=True)
 def arithmetic_1(op: Op) -> Tensor:
     """Inputs of one shape; with `broadcast` B may be one element, or a part of the shape of A from `axis` on."""
     dtype, shape, fold = op.common_dtype("A", "B"), _limited_broadcast(op), _FOLDS_1.get(op.name)
@@ -186,7 +185,7 @@ def arithmetic_1(op: Op) -> Tensor:
     return result
 
 
-@rule("Equal Less Greater", inputs="A B", outputs="C", until=6, complete=True, elements=True, starred=True)
+@rule("Equal Less Greater", "A B -> C", until=6, complete=True, elements=True, starred=True)
 def comparison_1(op: Op) -> Tensor:
     """Booleans of one shape; with `broadcast` B may be one element, or a part of the shape of A from `axis` on."""
     dtype, shape, test = op.common_dtype("A", "B"), _limited_broadcast(op), _TESTS_1[op.name]
@@ -232,7 +231,7 @@ def _variadic(name: str, says: str, fold: Binary | None) -> Rule:
         return _combined(op, inputs, op.broadcast(*(t.shape for t in inputs)), fold)
 
     transfer.__doc__ = says
-    return rule(name, inputs="data_0*", since=8, complete=True, elements=True, starred=True)(transfer)
+    return rule(name, "data_0* -> Y", since=8, complete=True, elements=True, starred=True)(transfer)
 
 
 def _given(op: Op) -> list[Tensor]:
@@ -260,7 +259,7 @@ total = _variadic("Sum", "The sum of all inputs, broadcast.", ar.add)
 mean = _variadic("Mean", "The mean of all inputs, broadcast.", None)
 
 
-@rule("Max Min Sum Mean", inputs="data_0*", until=7, complete=True, starred=True)
+@rule("Max Min Sum Mean", "data_0* -> Y", until=7, complete=True, starred=True)
 def variadic_1(op: Op) -> Tensor:
     """Before opset 8 all inputs must have the same shape."""
     inputs = _given(op)
@@ -284,7 +283,7 @@ def _same_shape(op: Op, a: Shape, b: Shape) -> Shape:
 # Selection
 
 
-@rule("Where", inputs="condition X Y", outputs="output", complete=True, elements=True, starred=True)
+@rule("Where", "condition X Y -> output", complete=True, elements=True, starred=True)
 def choose(op: Op) -> Tensor:
     """numpy.where: all three inputs broadcast."""
     inputs = [op.tensor("condition"), op.tensor("X"), op.tensor("Y")]
@@ -295,7 +294,7 @@ def choose(op: Op) -> Tensor:
     return Tensor(dtype, shape, pointwise(inputs, shape, partial(where, op), missing=OPAQUE))
 
 
-@rule("PRelu", inputs="X slope", since=7, complete=True, starred=True)
+@rule("PRelu", "X slope -> Y", since=7, complete=True, starred=True)
 def parametric_relu(op: Op) -> Tensor:
     """X or slope * X; the spec broadcasts slope to X, onnxruntime both ways, so the shape is that of the broadcast."""
     x, slope = op.tensor("X"), op.tensor("slope")
@@ -309,7 +308,7 @@ def parametric_relu(op: Op) -> Tensor:
     return Tensor(dtype, op.broadcast(x.shape, slope.shape))
 
 
-@rule("PRelu", inputs="X slope", until=6, complete=True, starred=True)
+@rule("PRelu", "X slope -> Y", until=6, complete=True, starred=True)
 def parametric_relu_1(op: Op) -> Tensor:
     """X or slope * X, slope given for each channel, or one for all. No implementation tells how it lies along X."""
     slope = op.tensor("slope").shape

@@ -24,13 +24,13 @@ from absint.lattices.terms.normal import exact_quotient, floordiv, maximum
 from absint.lattices.terms.sign import nonneg
 from absint.lattices.value import Tensor
 from absint.transfer.caveats import not_empty, one_value, runtime_needs, same_dims
-from absint.transfer.op import Op
+from absint.transfer.op import Op, as_size
 from absint.transfer.rule import rule
 from absint.transfer.semantics import ONNX, RUNTIME
-from absint.transfer.window import CONVOLUTIONS, Window, as_size, kernel_of, pooled, slides, values_of, windows
+from absint.transfer.window import CONVOLUTIONS, Window, kernel_of, pooled, slides, values_of, windows
 
 
-@rule("Conv", inputs="X W B", complete=True)
+@rule("Conv", "X W B -> Y", complete=True)
 def conv(op: Op) -> Tensor:
     """N, M and the positions of the window: X (N, C, ...) with W (M, C/group, kernel...)."""
     x, w, bias = op.tensor("X"), op.tensor("W"), op.optional("B")
@@ -39,7 +39,7 @@ def conv(op: Op) -> Tensor:
     return Tensor(op.same_dtype(x.dtype, w.dtype, bias.dtype), conv_shape(op, x.shape, w.shape, bias.shape))
 
 
-@rule("ConvInteger", inputs="x w x_zero_point w_zero_point", outputs="y", complete=True)
+@rule("ConvInteger", "x w x_zero_point w_zero_point -> y", complete=True)
 def conv_integer(op: Op) -> Tensor:
     """Conv of 8-bit integers, accumulated in int32."""
     w = op.tensor("w").shape
@@ -59,12 +59,7 @@ def _require_parameter(op: Op, name: str, w: Shape | None = None) -> None:
         op.require(one_value(shape, *instead), f"{name} must be one value{either}")
 
 
-@rule(
-    "QLinearConv",
-    inputs="x x_scale x_zero_point w w_scale w_zero_point y_scale y_zero_point B",
-    outputs="y",
-    complete=True,
-)
+@rule("QLinearConv", "x x_scale x_zero_point w w_scale w_zero_point y_scale y_zero_point B -> y", complete=True)
 def qlinear_conv(op: Op) -> Tensor:
     """Conv of quantised tensors, quantised again to the type of y_zero_point."""
     bias = op.optional("B")
@@ -78,7 +73,7 @@ def qlinear_conv(op: Op) -> Tensor:
     return Tensor(op.dtype("y_zero_point"), shape)
 
 
-@rule("DeformConv", inputs="X W offset B mask", complete=True)
+@rule("DeformConv", "X W offset B mask -> Y", complete=True)
 def deform_conv(op: Op) -> Tensor:
     """Conv whose window samples at learned offsets: the shape is that of Conv."""
     x, w, bias, groups = op.tensor("X").shape, op.tensor("W").shape, op.optional("B"), op.integer("offset_group", 1)
@@ -136,12 +131,7 @@ def _check_group(op: Op, group: int) -> None:
 
 
 def conv_shape(
-    op: Op,
-    x: Shape,
-    w: Shape,
-    bias: Shape | None,
-    *,
-    counts: Callable[[Op, Dim, Window, int], Dim] = slides,
+    op: Op, x: Shape, w: Shape, bias: Shape | None, *, counts: Callable[[Op, Dim, Window, int], Dim] = slides
 ) -> Shape:
     """The output shape of a convolution of x with the weights w, requirements stated. `counts` gives the number of the
     window's positions on an axis.
@@ -218,7 +208,7 @@ def _with_bias(op: Op, bias: Shape, outputs: Dim) -> Dim:
     return count if outputs.is_unknown else outputs
 
 
-@rule("ConvTranspose", inputs="X W B", complete=True)
+@rule("ConvTranspose", "X W B -> Y", complete=True)
 def conv_transpose(op: Op) -> Tensor:
     """The gradient of Conv: stride*(N-1) + output_padding + span - pads, or output_shape if given."""
     x, w = op.tensor("X").shape, op.tensor("W").shape
@@ -312,7 +302,7 @@ def _output_padding(op: Op, found: Sequence[Window]) -> list[int]:
     return extra
 
 
-@rule("Col2Im", inputs="input image_shape block_shape", outputs="output", complete=True)
+@rule("Col2Im", "input image_shape block_shape -> output", complete=True)
 def col2im(op: Op) -> Tensor:
     """Columns (N, C * prod(block), L) summed back into an image (N, C, image...)."""
     columns = op.tensor("input")

@@ -20,8 +20,7 @@ from absint.transfer.rule import rule
 
 @rule(
     "NonMaxSuppression",
-    inputs="boxes scores max_output_boxes_per_class iou_threshold score_threshold",
-    outputs="selected_indices",
+    "boxes scores max_output_boxes_per_class iou_threshold score_threshold -> selected_indices",
     complete=True,
 )
 def non_max_suppression(op: Op) -> Tensor:
@@ -68,7 +67,7 @@ def _selected(op: Op, boxes: Shape, scores: Shape) -> Dim:
     return count
 
 
-@rule("StringNormalizer", inputs="X", complete=True)
+@rule("StringNormalizer", "X -> Y", complete=True)
 def string_normalizer(op: Op) -> Tensor:
     """[C] or [1, C] without the stop words; one empty string if nothing is left (onnxruntime needs C > 0)."""
     shape, action = op.tensor("X").shape, op.string("case_change_action", "NONE")
@@ -93,7 +92,7 @@ def string_normalizer(op: Op) -> Tensor:
     return Tensor(DType.STRING, shape_of((*shape[:-1], kept)))
 
 
-@rule("TfIdfVectorizer", inputs="X", complete=True)
+@rule("TfIdfVectorizer", "X -> Y", complete=True)
 def tf_idf_vectorizer(op: Op) -> Tensor:
     """Counts of n-grams: one column for each index, of one row or of a batch."""
     indexes = op.ints("ngram_indexes")
@@ -139,7 +138,7 @@ def _is_pool(op: Op, indexes: Sequence[int]) -> bool:
     )
 
 
-@rule("StringSplit", inputs="X", outputs="Y Z", complete=True)
+@rule("StringSplit", "X -> Y Z", complete=True)
 def string_split(op: Op) -> Sequence[Tensor]:
     """The parts of each string, padded to the largest number of parts, and their number."""
     shape, limit = op.tensor("X").shape, op.integer("maxsplit")
@@ -150,13 +149,13 @@ def string_split(op: Op) -> Sequence[Tensor]:
     return Tensor(DType.STRING, shape_of((*shape, parts))), Tensor(DType.INT64, shape)
 
 
-@rule("StringConcat", inputs="X Y", outputs="Z", complete=True, starred=True)
+@rule("StringConcat", "X Y -> Z", complete=True, starred=True)
 def string_concat(op: Op) -> Tensor:
     """Element-wise concatenation with broadcasting."""
     return Tensor(DType.STRING, op.broadcast(op.tensor("X").shape, op.tensor("Y").shape))
 
 
-@rule("RegexFullMatch", inputs="X", complete=True, starred=True)
+@rule("RegexFullMatch", "X -> Y", complete=True, starred=True)
 def regex_full_match(op: Op) -> Tensor:
     """One boolean for each string: it matches."""
     pattern = op.string("pattern")
@@ -171,7 +170,7 @@ _SYNTAX: Final = frozenset("\\()[]{}*+?")
 _CHANNELS: Final = {"RGB": 3, "BGR": 3, "Grayscale": 1}
 
 
-@rule("ImageDecoder", inputs="encoded_stream", outputs="image")
+@rule("ImageDecoder", "encoded_stream -> image")
 def image_decoder(op: Op) -> Tensor:
     """An image of (height, width, channels)."""
     op.require_rank(op.tensor("encoded_stream").shape, 1, "encoded_stream")

@@ -1,24 +1,27 @@
-"""Elementwise operators of one input: they keep the shape; the spec gives the element type."""
+"""Elementwise operators of one input, quantisation among them: they keep the shape; the spec gives the element type."""
 
 from __future__ import annotations
 
+from typing import Final
+
 from absint.lattices.contents import OPAQUE, Contents, Element
-from absint.lattices.dtype import DType
-from absint.lattices.logic.relation import FALSE
+from absint.lattices.dtype import DTYPES, DType
+from absint.lattices.logic.relation import FALSE, UNKNOWN_RELATION, Relation, conjunction, disjunction
 from absint.lattices.ramp import NO_RAMPS
-from absint.lattices.terms.expr import UNKNOWN_DIM
+from absint.lattices.shape import Shape
+from absint.lattices.terms.expr import UNKNOWN_DIM, ZERO_EXPR
+from absint.lattices.terms.normal import ceildiv
 from absint.lattices.terms.real import Real
 from absint.lattices.value import Tensor, Value
-from absint.transfer.caveats import single
+from absint.transfer.caveats import one_value, same_dims, single
 from absint.transfer.elements import arithmetic as ar
 from absint.transfer.elements.arithmetic import Unary
 from absint.transfer.elements.conversion import bitwise_not, cast, type_attribute
-from absint.transfer.elements.folding import pointwise
+from absint.transfer.elements.folding import pointwise, within
 from absint.transfer.elements.logic import invert
 from absint.transfer.elements.premises import representable
-from absint.transfer.elements.ramps import within
 from absint.transfer.op import BadNodeError, Op
-from absint.transfer.rule import Rule, rule
+from absint.transfer.rule import Rule, rule, shaped
 from absint.transfer.semantics import ONNX
 
 
@@ -31,7 +34,7 @@ def _unary(names: str, says: str, fold: Unary | None = None, *, gives: DType | N
         return Tensor(x.dtype if gives is None else gives, x.shape, contents)
 
     transfer.__doc__ = says
-    return rule(names, inputs="X", complete=True, elements=fold is not None, starred=True)(transfer)
+    return rule(names, "X -> Y", complete=True, elements=fold is not None, starred=True)(transfer)
 
 
 def _folded(op: Op, fold: Unary, x: Tensor) -> Contents | None:
@@ -65,7 +68,7 @@ float_class = _unary(
 )
 
 
-@rule("Identity", inputs="X", complete=True, elements=True, starred=True)
+@rule("Identity", "X -> Y", complete=True, elements=True, starred=True)
 def identity(op: Op) -> Value:
     """The input itself, of any kind."""
     value = op.value("X")
@@ -74,25 +77,25 @@ def identity(op: Op) -> Value:
     return value
 
 
-@rule("Dropout", inputs="X", outputs="Y mask", until=6, complete=True, elements=True, starred=True)
+@rule("Dropout", "X -> Y mask", until=6, complete=True, elements=True, starred=True)
 def dropout_1(op: Op) -> tuple[Tensor, Tensor]:
     """Shape and type of X for both outputs; elements change unless is_test is set."""
     return _dropped(op.tensor("X"), op.dtype("X"), unchanged=op.integer("is_test", 0) != 0)
 
 
-@rule("Dropout", inputs="X", outputs="Y mask", since=7, until=9, complete=True, elements=True, starred=True)
+@rule("Dropout", "X -> Y mask", since=7, until=9, complete=True, elements=True, starred=True)
 def dropout_7(op: Op) -> tuple[Tensor, Tensor]:
     """X itself, and a mask of its shape and type."""
     return _dropped(op.tensor("X"), op.dtype("X"))
 
 
-@rule("Dropout", inputs="X", outputs="Y mask", since=10, until=11, complete=True, elements=True, starred=True)
+@rule("Dropout", "X -> Y mask", since=10, until=11, complete=True, elements=True, starred=True)
 def dropout_10(op: Op) -> tuple[Tensor, Tensor]:
     """X itself, and a boolean mask of its shape."""
     return _dropped(op.tensor("X"), DType.BOOL)
 
 
-@rule("Dropout", inputs="X ratio training_mode", outputs="Y mask", since=12, complete=True, elements=True, starred=True)
+@rule("Dropout", "X ratio training_mode -> Y mask", since=12, complete=True, elements=True, starred=True)
 def dropout(op: Op) -> tuple[Tensor, Tensor]:
     """Shape and type of X, X itself outside training; a boolean mask of the same shape."""
     if op.has("ratio"):
@@ -139,7 +142,7 @@ def require_single(op: Op, name: str) -> None:
         op.require_equal(size, 1, f"{name} must have one element")
 
 
-@rule("Clip", inputs="X", until=10, complete=True, elements=True, starred=True)
+@rule("Clip", "X -> Y", until=10, complete=True, elements=True, starred=True)
 def clip_1(op: Op) -> Tensor:
     """min(max(x, min), max) of each element, the ends as attributes."""
     x = op.tensor("X")
@@ -156,7 +159,7 @@ def _end_of_type(dtype: DType, value: float) -> Element:
     return ar.float_element(value) if found is not None and dtype.is_float and representable(dtype, found) else OPAQUE
 
 
-@rule("Clip", inputs="X min max", since=11, complete=True, elements=True, starred=True)
+@rule("Clip", "X min max -> Y", since=11, complete=True, elements=True, starred=True)
 def clip(op: Op) -> Tensor:
     """min(max(x, min), max) of each element."""
     x = op.tensor("X")
@@ -189,7 +192,7 @@ def _clipped(op: Op, x: Tensor, lo: Element | None, hi: Element | None) -> Tenso
     return Tensor(x.dtype, x.shape, pointwise([x], x.shape, fold, missing))
 
 
-@rule("Cast", inputs="input", complete=True, elements=True, starred=True)
+@rule("Cast", "input -> Y", complete=True, elements=True, starred=True)
 def cast_to(op: Op) -> Tensor:
     """numpy.astype to the type of attribute `to`."""
     if op.version < 6 and not isinstance(op.attributes.get("to"), str):
@@ -197,7 +200,7 @@ def cast_to(op: Op) -> Tensor:
     return _converted(op, type_attribute(op, "to"))
 
 
-@rule("CastLike", inputs="input target_type", complete=True, elements=True, starred=True)
+@rule("CastLike", "input target_type -> Y", complete=True, elements=True, starred=True)
 def cast_like(op: Op) -> Tensor:
     """numpy.astype to the type of the second input."""
     return _converted(op, op.dtype("target_type"))
@@ -220,7 +223,7 @@ def _converted(op: Op, target: DType) -> Tensor:
     return Tensor(target, x.shape, pointwise([x], x.shape, lambda e: cast(op, x.dtype, target, e)))
 
 
-@rule("BitCast", inputs="input", complete=True, starred=True)
+@rule("BitCast", "input -> Y", complete=True, starred=True)
 def bit_cast(op: Op) -> Tensor:
     """numpy.ndarray.view as a type of the same width: the shape is unchanged."""
     source, target = op.dtype("input"), type_attribute(op, "to")
@@ -229,3 +232,95 @@ def bit_cast(op: Op) -> Tensor:
             f"both types must have the same width, found {source} of {source.bits} bits and {target} of {target.bits}"
         )
     return Tensor(target, op.tensor("input").shape)
+
+
+_FLOATS_OF_8_BITS = (DType.FLOAT8E4M3FN, DType.FLOAT8E4M3FNUZ, DType.FLOAT8E5M2, DType.FLOAT8E5M2FNUZ)
+
+
+@rule("QuantizeLinear", "x y_scale y_zero_point -> y", complete=True, starred=True)
+def quantize_linear(op: Op) -> Tensor:
+    """x / scale + zero point, rounded: the type is that of the zero point, else output_dtype, else uint8."""
+    x = op.tensor("x")
+    _require_parameters(op, x.shape, "y_scale", "y_zero_point")
+    given = type_attribute(op, "output_dtype") if op.integer("output_dtype", 0) else DType.UNDEFINED
+    zero_point = op.dtype("y_zero_point") if op.has("y_zero_point") else given
+    if DTYPES.meet(given, zero_point) is DType.CONFLICT:
+        op.ill_typed(f"output_dtype must be the type of y_zero_point, found {given} and {zero_point}")
+    if given.is_float or given in (DType.INT32, DType.UINT32, DType.INT64, DType.UINT64, DType.BOOL, DType.STRING):
+        op.may_fail(f"onnxruntime does not quantise to {given}")
+    precision = op.integer("precision", 0)
+    if precision not in (0, DType.FLOAT, DType.FLOAT16):
+        op.runtime_may_fail(f"onnxruntime divides in FLOAT or FLOAT16, found precision {precision}")
+    if op.dtype("y_scale") is not x.dtype:
+        op.may_fail(f"onnxruntime needs y_scale to have the type of x, found {op.dtype('y_scale')} and {x.dtype}")
+    if given is DType.UNDEFINED:
+        given = DType.UINT8
+    return Tensor(op.dtype("y_zero_point") if op.has("y_zero_point") else given, x.shape)
+
+
+@rule("DequantizeLinear", "x x_scale x_zero_point -> y", complete=True, starred=True)
+def dequantize_linear(op: Op) -> Tensor:
+    """(x - zero point) * scale: the type is output_dtype, else that of the scale."""
+    x = op.tensor("x")
+    _require_parameters(op, x.shape, "x_scale", "x_zero_point")
+    given = op.integer("output_dtype", 0)
+    dtype = type_attribute(op, "output_dtype") if given else op.dtype("x_scale")
+    if dtype is not op.dtype("x_scale"):
+        op.may_fail("output_dtype must be the type of x_scale")
+    return Tensor(dtype, x.shape)
+
+
+QUANTISED = shaped(
+    """
+    # x as uint8, with the scale and zero point computed from its range.
+    DynamicQuantizeLinear: x[...] -> y:uint8[...] y_scale:float[] y_zero_point:uint8[]
+    """,
+    complete=True,
+)
+
+
+def _require_parameters(op: Op, x: Shape, scale_name: str, zero_point_name: str) -> None:
+    """Require one scale, or one for each slice along `axis`, or for each block of one; and as many zero points.
+
+    Before opset 13 the specification allows one value only, but onnxruntime takes a vector along axis 1 too.
+    """
+    scale, block = op.tensor(scale_name).shape, op.integer("block_size", 0)
+    if block < 0:
+        op.reject(f"block_size must be positive, found {block}")
+    one = one_value(scale)
+    if op.version < 13 and op.semantics == ONNX:
+        op.require(one, f"{scale_name} must be one value before opset 13")
+    reason = f"{scale_name} must be one value, or have one for each {'block' if block else 'slice'} of axis"
+    op.require(disjunction(one, _fits(op, x, scale, block)), f"{reason} {op.integer('axis', 1)}")
+    if block:
+        op.runtime_requires(one.negated, "onnxruntime needs a scale for each block")
+    if not op.has(zero_point_name):
+        return
+    zero_point = op.tensor(zero_point_name).shape
+    if zero_point != scale or scale.is_top:
+        alike = UNKNOWN_RELATION if scale.is_top else same_dims(zero_point, scale.dims)
+        op.require(disjunction(alike, conjunction(one, one_value(zero_point))), _ALIKE)
+    dtype = op.dtype("x")
+    if (dtype is DType.INT32 or dtype in _FLOATS_OF_8_BITS) and not _is_zero(op, zero_point_name):
+        op.runtime_may_fail(f"onnxruntime needs a zero point of 0 for {dtype}")
+
+
+_ALIKE: Final = "scale and zero point must have the same shape"
+
+
+def _fits(op: Op, x: Shape, scale: Shape, block: int) -> Relation:
+    """There is one scale for each slice along the axis, or for each block of one."""
+    if x.is_top or scale.is_top:
+        return UNKNOWN_RELATION
+    axis = op.integer("axis", 1)
+    if not -len(x) <= axis < len(x):
+        return FALSE
+    if not block:
+        return same_dims(scale, (x[axis],))
+    axis %= len(x)
+    return same_dims(scale, (*x[:axis], ceildiv(x[axis], block), *x[axis + 1 :]))
+
+
+def _is_zero(op: Op, name: str) -> bool:
+    found = op.tensor(name).contents
+    return found is not None and all(element is ZERO_EXPR for element in found.elements)

@@ -5,134 +5,119 @@ A new operator is added to the line of its family here.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from functools import cache, cached_property
 from importlib import import_module
 from typing import Final
 
 from absint.transfer.rule import Rule
-from absint.transfer.table import Table
+from absint.transfer.table import Table, rules_of
 
 FAMILIES: Final[Mapping[str, str]] = {
     "": """
         attention: Attention RotaryEmbedding TensorScatter
         broadcasting: Add Sub Mul BitwiseAnd BitwiseOr BitwiseXor And Or Xor SwiGLU Div Mod Pow BitShift Equal Less
             Greater LessOrEqual GreaterOrEqual Max Min Sum Mean Where PRelu
-        concat: Concat
+        concat: Concat Split
         convolution: Conv ConvInteger QLinearConv DeformConv ConvTranspose Col2Im
         data_dependent: NonMaxSuppression StringNormalizer TfIdfVectorizer StringSplit StringConcat RegexFullMatch
             ImageDecoder
-        einsum: Einsum
-        elementwise: Sigmoid Softplus Softsign Gelu HardSigmoid HardSwish Selu Elu Celu LeakyRelu ThresholdedRelu
-            Mish Swish Shrink Erf Exp Log Sin Cos Tan Asin Acos Atan Sinh Cosh Tanh Asinh Acosh Atanh Relu Neg Abs Sign
-            Ceil Floor Round Sqrt Reciprocal Not BitwiseNot IsNaN IsInf Identity Dropout Clip Cast CastLike BitCast
-        gather: Gather GatherElements GatherND
+        elementwise: Sigmoid Softplus Softsign Gelu HardSigmoid HardSwish Selu Elu Celu LeakyRelu ThresholdedRelu Mish
+            Swish Shrink Erf Exp Log Sin Cos Tan Asin Acos Atan Sinh Cosh Tanh Asinh Acosh Atanh Relu Neg Abs Sign Ceil
+            Floor Round Sqrt Reciprocal Not BitwiseNot IsNaN IsInf Identity Dropout Clip Cast CastLike BitCast
+            QuantizeLinear DequantizeLinear DynamicQuantizeLinear
+        gather: Gather GatherElements GatherND ScatterElements Scatter ScatterND
         generators: Constant ConstantOfShape Range RandomNormal RandomUniform RandomNormalLike RandomUniformLike
             Bernoulli Multinomial EyeLike OneHot HannWindow HammingWindow BlackmanWindow MelWeightMatrix
-        layout: Transpose Expand Tile
-        linear_attention: LinearAttention
-        linalg: MatMul MatMulInteger QLinearMatMul Gemm Det
+        layout: Transpose Expand Tile DepthToSpace SpaceToDepth ReverseSequence Trilu CumSum CumProd
+        linalg: Einsum MatMul MatMulInteger QLinearMatMul Gemm Det
         losses: NegativeLogLikelihoodLoss SoftmaxCrossEntropyLoss
-        normalisation: Softmax LogSoftmax Hardmax LpNormalization MeanVarianceNormalization LRN
-            InstanceNormalization GroupNormalization BatchNormalization LayerNormalization RMSNormalization
+        normalisation: Softmax LogSoftmax Hardmax LpNormalization MeanVarianceNormalization LRN InstanceNormalization
+            GroupNormalization BatchNormalization LayerNormalization RMSNormalization
         padding: Pad CenterCropPad
         pooling: MaxPool AveragePool LpPool GlobalAveragePool GlobalMaxPool GlobalLpPool MaxUnpool
-        quantised: QuantizeLinear DequantizeLinear DynamicQuantizeLinear
-        recurrent: LSTM GRU RNN
-        reduction: ReduceSum ReduceProd ReduceMax ReduceMin ReduceMean ReduceL1 ReduceL2 ReduceLogSum
-            ReduceLogSumExp ReduceSumSquare
+        recurrent: LinearAttention LSTM GRU RNN
+        reduction: ReduceSum ReduceProd ReduceMax ReduceMin ReduceMean ReduceL1 ReduceL2 ReduceLogSum ReduceLogSumExp
+            ReduceSumSquare
         reshape: Reshape
         resize: Upsample Resize
         sampling: RoiAlign MaxRoiPool GridSample AffineGrid
-        scatter: ScatterElements Scatter ScatterND
         selection: TopK ArgMax ArgMin NonZero Compress Unique
         sequences: SequenceConstruct SequenceEmpty SequenceLength SequenceAt SequenceInsert SequenceErase
             SplitToSequence ConcatFromSequence Optional OptionalHasElement OptionalGetElement
         shape_ops: Shape Size Flatten Squeeze Unsqueeze
         signal: DFT STFT
         slicing: Slice
-        spatial: DepthToSpace SpaceToDepth ReverseSequence Trilu CumSum CumProd
-        split: Split
         contrib.com_microsoft: SimplifiedLayerNormalization
         contrib.experimental: Affine Scale ParametricSoftplus ScaledTanh MemcpyFromHost MemcpyToHost DynamicSlice
-            ImageScaler Crop GivenTensorFill GRUUnit
+            ImageScaler Crop GivenTensorFill GRUUnit DisentangledAttention_TRT EfficientNMS_TRT
+            MultilevelCropAndResize_TRT PyramidROIAlign_TRT
         contrib.sequence_models: CausalConvWithState
-        contrib.tensorrt: DisentangledAttention_TRT EfficientNMS_TRT MultilevelCropAndResize_TRT PyramidROIAlign_TRT
     """,
     "ai.onnx.ml": """
         contrib.ai_onnx_ml: Scaler Normalizer Imputer Binarizer OneHotEncoder LabelEncoder CategoryMapper
             LinearClassifier TreeEnsembleClassifier LinearRegressor TreeEnsembleRegressor TreeEnsemble
             ArrayFeatureExtractor FeatureVectorizer ZipMap
-        contrib.maps: DictVectorizer CastMap
-        contrib.support_vectors: SVMClassifier SVMRegressor
+        contrib.ml_models: DictVectorizer CastMap SVMClassifier SVMRegressor
     """,
     "ai.onnx.preview": """
         attention: FlexAttention
     """,
     "ai.onnx.preview.training": """
-        training: Adagrad Adam Momentum Gradient
+        losses: Adagrad Adam Momentum Gradient
     """,
     "com.microsoft": """
         contrib.channels_last: QLinearConv QLinearAveragePool QLinearGlobalAveragePool NhwcMaxPool NhwcConv
             NhwcFusedConv MaxpoolWithMask ConvTransposeWithDynamicPads
-        contrib.com_microsoft: Gelu QuickGelu Trilu Inverse BiasGelu FastGelu BiasSplitGelu BiasAdd BiasSoftmax
+        contrib.com_microsoft: Gelu QuickGelu SampleOp Trilu Inverse BiasGelu FastGelu BiasSplitGelu BiasAdd BiasSoftmax
             BiasDropout SkipLayerNormalization SkipSimplifiedLayerNormalization SimplifiedLayerNormalization
             SkipGroupNorm EmbedLayerNormalization Tokenizer MurmurHash3 Pad GatherND QLinearReduceMean Unique
-        contrib.decoder_attention: DecoderAttention LongformerAttention GatedRelativePositionBias
-            GemmaRotaryEmbedding
-        contrib.device_blocks: MatMulPacked MatMulNBitsQLoRA GatherPacked MoEPacked MoEGroupRouter RouterGateUpProj
-            SwiGLU HyperConnectionLowRankMix RMSNormRotary PackedSparseAttentionIndexerMerge ConvStateReplay
-            GatedDeltaNetStateReplay Mamba2Verify SpeculativePrefixCommit
-        contrib.device_formats: QuantizeWithOrder DequantizeWithOrder QOrderedGelu QOrderedLayerNormalization
-            QOrderedLongformerAttention QOrderedAttention QuantizeBFP DequantizeBFP EPContext
-        contrib.experts: MoE QMoE
-        contrib.fused_attention: Attention QAttention DecoderMaskedSelfAttention PackedAttention
-        contrib.fused_convolutions: FusedConv
-        contrib.fused_products: FusedMatMul FusedMatMulActivation TransposeMatMul CDist GemmFastGelu FusedGemm
+        contrib.devices: MatMulPacked MatMulNBitsQLoRA GatherPacked MoEPacked MoEGroupRouter RouterGateUpProj SwiGLU
+            HyperConnectionLowRankMix RMSNormRotary PackedSparseAttentionIndexerMerge ConvStateReplay
+            GatedDeltaNetStateReplay Mamba2Verify SpeculativePrefixCommit QuantizeWithOrder DequantizeWithOrder
+            QOrderedGelu QOrderedLayerNormalization QOrderedLongformerAttention QOrderedAttention QuantizeBFP
+            DequantizeBFP EPContext
+        contrib.fused_attention: Attention QAttention DecoderMaskedSelfAttention PackedAttention RotaryEmbedding
+            MRotaryEmbedding RelativePositionBias
+        contrib.fused_products: FusedConv FusedMatMul FusedMatMulActivation TransposeMatMul CDist GemmFastGelu FusedGemm
         contrib.generation: GreedySearch Sampling BeamSearch WhisperBeamSearch NGramRepeatBlock BifurcationDetector
-            DynamicTimeWarping
-        contrib.hyper_connections: HyperConnectionPreMix HyperConnectionPostMix BranchwiseRMSNorm GatedRMSNorm
-            GatedAdd ScaledSiLU EngramGate
+            DynamicTimeWarping NGramHashMapping VarlenNGramHashMapping
+        contrib.hyper_connections: HyperConnectionPreMix HyperConnectionPostMix BranchwiseRMSNorm GatedRMSNorm GatedAdd
+            ScaledSiLU EngramGate
         contrib.multi_head_attention: MultiHeadAttention DecoderMaskedMultiHeadAttention GroupQueryAttention
-        contrib.ngram_hashes: NGramHashMapping VarlenNGramHashMapping
-        contrib.packed_attention: PackedMultiHeadAttention PagedAttention SparsePagedAttention RemovePadding
-            RestorePadding
-        contrib.packed_products: MatMulNBits MatMulBnb4 MatMulFpQ4 MatMulBlockQuantizedFp4Weight
+        contrib.packed_attention: DecoderAttention LongformerAttention GatedRelativePositionBias GemmaRotaryEmbedding
+            PackedMultiHeadAttention PagedAttention SparsePagedAttention RemovePadding RestorePadding SparseAttention
+            DynamicSparseAttention SparseAttentionIndexer PackedSparseAttentionIndexer
+        contrib.packed_products: MoE QMoE MatMulNBits MatMulBnb4 MatMulFpQ4 MatMulBlockQuantizedFp4Weight
             MatMulBlockQuantizedFp8Weight MatMulNBitsMlp MatMulNBitsQkv
-        contrib.positions: RotaryEmbedding MRotaryEmbedding RelativePositionBias
-        contrib.quantised_elementwise: QLinearAdd QLinearMul QLinearWhere QLinearSigmoid QLinearLeakyRelu
-            QuantizeLinear DequantizeLinear MulInteger ReduceSumInteger
         contrib.quantised_layers: QLinearConcat QLinearSoftmax QEmbedLayerNormalization DynamicQuantizeLSTM
             GatherBlockQuantized
-        contrib.quantised_products: QGemm DynamicQuantizeMatMul MatMulIntegerToFloat MatMulInteger16 GemmFloat8
-            QOrderedMatMul SparseToDenseMatMul
+        contrib.quantised_products: QLinearAdd QLinearMul QLinearWhere QLinearSigmoid QLinearLeakyRelu QuantizeLinear
+            DequantizeLinear MulInteger ReduceSumInteger QGemm DynamicQuantizeMatMul MatMulIntegerToFloat
+            MatMulInteger16 GemmFloat8 QOrderedMatMul SparseToDenseMatMul
         contrib.sequence_models: LinearAttention LinearAttentionGate GatedDeltaNet CausalConvWithState
             VarlenCausalConvWithState AttnLSTM
-        contrib.sparse_attention: SparseAttention DynamicSparseAttention SparseAttentionIndexer
-            PackedSparseAttentionIndexer
-        contrib.tensors: ExpandDims GridSample SampleOp Range UnfoldTensor CropAndResize WordConvEmbedding
-            TorchEmbedding ComplexMul ComplexMulConj Rfft Irfft GroupNorm BitmaskDropout BitmaskBiasDropout IsAllFinite
-            Snpe
+        contrib.tensors: ExpandDims GridSample Range UnfoldTensor CropAndResize WordConvEmbedding TorchEmbedding
+            ComplexMul ComplexMulConj Rfft Irfft GroupNorm BitmaskDropout BitmaskBiasDropout IsAllFinite Snpe
     """,
     "ai.onnx.contrib": """
         contrib.extensions: DecodeImage ImageDecoder EncodeImage DrawBoundingBoxes ImageReader AudioDecoder
             GPT2Tokenizer CLIPTokenizer RobertaTokenizer SpmTokenizer HfJsonTokenizer TrieTokenizer BertTokenizer
-            HfBertTokenizer SentencepieceTokenizer WordpieceTokenizer BasicTokenizer BlingFireSentenceBreaker
-            BpeDecoder TrieDetokenizer SentencepieceDecoder BertTokenizerDecoder StringUpper StringLower StringStrip
-            StringMapping StringRegexReplace StringECMARegexReplace StringLength StringToHashBucket
-            StringToHashBucketFast StringConcat StringEqual StringJoin StringSplit StringRegexSplitWithOffsets
-            StringECMARegexSplitWithOffsets MaskedFill StringToVector VectorToString RaggedTensorToSparse
-            RaggedTensorToDense StringRaggedTensorToDense NegPos Inverse GaussianBlur StftNorm SegmentExtraction
-            SegmentSum
+            HfBertTokenizer SentencepieceTokenizer WordpieceTokenizer BasicTokenizer BlingFireSentenceBreaker BpeDecoder
+            TrieDetokenizer SentencepieceDecoder BertTokenizerDecoder StringUpper StringLower StringStrip StringMapping
+            StringRegexReplace StringECMARegexReplace StringLength StringToHashBucket StringToHashBucketFast
+            StringConcat StringEqual StringJoin StringSplit StringRegexSplitWithOffsets StringECMARegexSplitWithOffsets
+            MaskedFill StringToVector VectorToString RaggedTensorToSparse RaggedTensorToDense StringRaggedTensorToDense
+            NegPos Inverse GaussianBlur StftNorm SegmentExtraction SegmentSum
     """,
     "com.microsoft.extensions": """
         contrib.extensions: DecodeImage ImageDecoder EncodeImage DrawBoundingBoxes GPT2Tokenizer CLIPTokenizer
             RobertaTokenizer SpmTokenizer HfJsonTokenizer TrieTokenizer BertTokenizer HfBertTokenizer
-            SentencepieceTokenizer WordpieceTokenizer BasicTokenizer BlingFireSentenceBreaker BpeDecoder
-            TrieDetokenizer SentencepieceDecoder BertTokenizerDecoder
+            SentencepieceTokenizer WordpieceTokenizer BasicTokenizer BlingFireSentenceBreaker BpeDecoder TrieDetokenizer
+            SentencepieceDecoder BertTokenizerDecoder
     """,
     "TRT": """
-        contrib.tensorrt: EfficientNMS_TRT
+        contrib.experimental: EfficientNMS_TRT
     """,
     "com.microsoft.nchwc": """
         contrib.blocked_layout: ReorderInput ReorderOutput AveragePool GlobalAveragePool GlobalMaxPool MaxPool Conv
@@ -180,8 +165,9 @@ class Shipped(Table):
         return [r for module in modules for r in _rules(module) if r.domain == domain and name in r.names]
 
 
-def _rules(module: str) -> Iterator[Rule]:
-    return (item for item in vars(import_module(f"absint.transfer.{module}")).values() if isinstance(item, Rule))
+@cache
+def _rules(module: str) -> Sequence[Rule]:
+    return tuple(rules_of(import_module(f"absint.transfer.{module}")))
 
 
 @cache

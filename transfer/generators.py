@@ -31,7 +31,7 @@ from absint.transfer.semantics import ONNX, RUNTIME
 # Constants
 
 
-@rule("Constant", inputs="", outputs="output", complete=True, elements=True)
+@rule("Constant", "-> output", complete=True, elements=True)
 def constant(op: Op) -> Tensor:
     """The tensor in the one attribute."""
     given = [name for name in op.attributes if name in _VALUES]
@@ -74,7 +74,7 @@ _FORMS: Final[dict[str, tuple[DType, Callable[[object], Element]]]] = {
 _VALUES: Final = frozenset({"value", "sparse_value", *_FORMS})
 
 
-@rule("ConstantOfShape", inputs="input", outputs="output", complete=True, elements=True)
+@rule("ConstantOfShape", "input -> output", complete=True, elements=True)
 def constant_of_shape(op: Op) -> Tensor:
     """numpy.full: attribute value, or 0.0, in the shape that the input lists."""
     value = op.attribute_tensor("value")
@@ -112,7 +112,7 @@ def as_size(op: Op, value: Dim, what: str) -> Dim:
 # Range
 
 
-@rule("Range", inputs="start limit delta", outputs="output", complete=True, elements=True)
+@rule("Range", "start limit delta -> output", complete=True, elements=True)
 def arange(op: Op) -> Tensor:
     """numpy.arange: max(ceil((limit - start) / delta), 0) numbers."""
     dtype = op.common_dtype("start", "limit", "delta")
@@ -198,7 +198,7 @@ def _progression(dtype: DType, start: Element, delta: Element, count: Dim) -> Co
 # Random numbers
 
 
-@rule("RandomNormal RandomUniform", inputs="", outputs="output", complete=True)
+@rule("RandomNormal RandomUniform", "-> output", complete=True)
 def random(op: Op) -> Tensor:
     """Random numbers in the shape of attribute `shape`."""
     sizes = op.ints("shape")
@@ -207,7 +207,7 @@ def random(op: Op) -> Tensor:
     return _drawn(op, shape_of(tuple(as_size(op, const(n), "a size in shape") for n in sizes)), DType.FLOAT)
 
 
-@rule("RandomNormalLike RandomUniformLike", inputs="input", outputs="output", complete=True, starred=True)
+@rule("RandomNormalLike RandomUniformLike", "input -> output", complete=True, starred=True)
 def random_like(op: Op) -> Tensor:
     """Random numbers in the shape of the input, and in its type if no other is given."""
     return _drawn(op, op.tensor("input").shape, op.dtype("input"))
@@ -224,7 +224,7 @@ def _drawn(op: Op, shape: Shape, default: DType) -> Tensor:
     return Tensor(dtype, shape)
 
 
-@rule("Bernoulli", inputs="input", outputs="output", complete=True, starred=True)
+@rule("Bernoulli", "input -> output", complete=True, starred=True)
 def bernoulli(op: Op) -> Tensor:
     """A trial for each probability of the input, in its type if no other is given."""
     shape = op.tensor("input").shape
@@ -234,7 +234,7 @@ def bernoulli(op: Op) -> Tensor:
     return Tensor(type_attribute(op, "dtype", op.dtype("input")), shape)
 
 
-@rule("Multinomial", inputs="input", outputs="output", complete=True)
+@rule("Multinomial", "input -> output", complete=True)
 def multinomial(op: Op) -> Tensor:
     """sample_size draws for each row of (batch, classes) log probabilities."""
     shape = op.tensor("input").shape
@@ -257,7 +257,7 @@ def multinomial(op: Op) -> Tensor:
 # Matrices and windows
 
 
-@rule("EyeLike", inputs="input", outputs="output", complete=True, elements=True)
+@rule("EyeLike", "input -> output", complete=True, elements=True)
 def eye_like(op: Op) -> Tensor:
     """numpy.eye in the shape of the input matrix, and in its type if no other is given."""
     shape = op.tensor("input").shape
@@ -278,7 +278,7 @@ def _diagonal(dtype: DType, shape: Shape, k: int) -> Contents | None:
     return Contents.of(sizes, [one if j - i == k else ar.zero(dtype) for i in range(rows) for j in range(columns)])
 
 
-@rule("OneHot", inputs="indices depth values", outputs="output", complete=True, elements=True, starred=True)
+@rule("OneHot", "indices depth values -> output", complete=True, elements=True, starred=True)
 def one_hot(op: Op) -> Tensor:
     """A new axis of size depth, with values[1] at the index and values[0] elsewhere."""
     require_scalar(op, "depth")
@@ -330,7 +330,7 @@ def _require_pair(op: Op, values: Shape) -> None:
         op.require_equal(values[0], 2, "values must have two elements")
 
 
-@rule("HannWindow HammingWindow BlackmanWindow", inputs="size", outputs="output", complete=True)
+@rule("HannWindow HammingWindow BlackmanWindow", "size -> output", complete=True)
 def window(op: Op) -> Tensor:
     """A window of the given size."""
     size = _count(op, "size")
@@ -338,7 +338,7 @@ def window(op: Op) -> Tensor:
     return Tensor(type_attribute(op, "output_datatype", DType.FLOAT), shape_of((size,)))
 
 
-@rule("MelWeightMatrix", inputs="num_mel_bins dft_length sample_rate lower upper", outputs="output", complete=True)
+@rule("MelWeightMatrix", "num_mel_bins dft_length sample_rate lower upper -> output", complete=True)
 def mel_weight_matrix(op: Op) -> Tensor:
     """(dft_length // 2 + 1, num_mel_bins) weights."""
     for name in ("sample_rate", "lower", "upper"):

@@ -8,17 +8,7 @@ from typing import Final, cast
 
 from absint.lattices.block import Block
 from absint.lattices.contents import OPAQUE, Element, join_elements
-from absint.lattices.logic.relation import (
-    FALSE,
-    UNKNOWN_RELATION,
-    Relation,
-    conjunction,
-    disjunction,
-    eq,
-    ge,
-    ite,
-    lt,
-)
+from absint.lattices.logic.relation import FALSE, UNKNOWN_RELATION, Relation, conjunction, disjunction, eq, ge, ite, lt
 from absint.lattices.logic.truth import YES
 from absint.lattices.ramp import Ramp, ends
 from absint.lattices.shape import Shape

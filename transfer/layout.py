@@ -1,23 +1,30 @@
-"""Operators that permute and repeat tensors: Transpose, Expand, Tile."""
+"""Elements in another place: Transpose, Expand, Tile, DepthToSpace and SpaceToDepth, ReverseSequence, Trilu; CumSum."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from itertools import accumulate
+from operator import add, mul
+from typing import Final
 
-from absint.lattices.logic.relation import FALSE, ge
+from absint.lattices.contents import Contents, Element
+from absint.lattices.dtype import DType
+from absint.lattices.logic.relation import FALSE, TRUE, disjunction, divisible, eq, ge
 from absint.lattices.ramp import NO_RAMPS, ramp, spread
 from absint.lattices.shape import TOP_SHAPE, Shape, shape_of
 from absint.lattices.starred import dims_of_rank
 from absint.lattices.terms.expr import ONE_EXPR, UNKNOWN_SIZE, ZERO_EXPR, Dim, Expr
 from absint.lattices.value import Tensor
-from absint.transfer.caveats import vector
+from absint.transfer.caveats import documents_exclude, one_value, runtime_needs, vector
 from absint.transfer.elements.conversion import whole_numbers
-from absint.transfer.elements.rearrange import moved, unmoved
+from absint.transfer.elements.folding import moved, unmoved, zero
+from absint.transfer.elements.premises import fit, integer
 from absint.transfer.op import Op
 from absint.transfer.rule import rule
+from absint.transfer.semantics import ONNX, RUNTIME
 
 
-@rule("Transpose", inputs="data", complete=True, elements=True, starred=True)
+@rule("Transpose", "data -> Y", complete=True, elements=True, starred=True)
 def transpose(op: Op) -> Tensor:
     """numpy.transpose: output axis i is input axis perm[i]; all axes reversed by default."""
     x, perm = op.tensor("data"), op.ints("perm")
@@ -48,7 +55,7 @@ def _permuted(op: Op, shape: Shape, perm: Sequence[int] | None) -> Shape:
     return shape_of(tuple([dims[axis] if sorts else UNKNOWN_SIZE for axis in perm]))
 
 
-@rule("Expand", inputs="input shape", complete=True, elements=True, starred=True)
+@rule("Expand", "input shape -> Y", complete=True, elements=True, starred=True)
 def expand(op: Op) -> Tensor:
     """numpy.broadcast_to, but both ways: input * ones(shape)."""
     x = op.tensor("input")
@@ -67,7 +74,7 @@ def expand(op: Op) -> Tensor:
     return moved(x, result, lambda block: block.spread(result.concrete or ()), ramps)
 
 
-@rule("Tile", inputs="input tiles axis", until=5, complete=True, elements=True)
+@rule("Tile", "input tiles axis -> Y", until=5, complete=True, elements=True)
 def tile_axis(op: Op) -> Tensor:
     """numpy.tile along one axis."""
     x, tiles, axis = op.tensor("input"), whole_numbers(op, "tiles"), whole_numbers(op, "axis")
@@ -78,7 +85,7 @@ def tile_axis(op: Op) -> Tensor:
     return _tiled(op, x, [tiles[0] if i == at else ONE_EXPR for i in range(len(x.shape))])
 
 
-@rule("Tile", inputs="input repeats", since=6, complete=True, elements=True)
+@rule("Tile", "input repeats -> Y", since=6, complete=True, elements=True)
 def tile(op: Op) -> Tensor:
     """numpy.tile, with one repeat for each axis."""
     vector(op, "repeats")
@@ -107,3 +114,173 @@ def _tiled(op: Op, x: Tensor, repeats: Sequence[Dim]) -> Tensor:
             op.may_fail("repeats must not be negative")
             dims.append(ZERO_EXPR if dim is ZERO_EXPR else UNKNOWN_SIZE)
     return moved(x, shape_of(tuple(dims)), lambda block: block.tiled([int(r) if r.is_concrete else 0 for r in repeats]))
+
+
+@rule("DepthToSpace", "input -> Y", complete=True, elements=True)
+def depth_to_space(op: Op) -> Tensor:
+    """(N, C, H, W) to (N, C / b^2, H * b, W * b)."""
+    x = op.tensor("input")
+    n, c, h, w = _image(op, x)
+    b = _blocksize(op)
+    if op.string("mode", "DCR") not in ("DCR", "CRD"):
+        op.reject(f"mode must be DCR or CRD, found {op.string('mode')}")
+    _require_blocks(op, x, c, b * b, f"the channels must be a multiple of {b * b}, the square of the block size")
+    return Tensor(x.dtype, shape_of((n, c // (b * b), h * b, w * b)), _fill(x))
+
+
+@rule("SpaceToDepth", "input -> Y", complete=True, elements=True)
+def space_to_depth(op: Op) -> Tensor:
+    """(N, C, H, W) to (N, C * b^2, H / b, W / b)."""
+    x = op.tensor("input")
+    n, c, h, w = _image(op, x)
+    b = _blocksize(op)
+    _require_blocks(op, x, h, b, f"the height must be a multiple of the block size {b}")
+    _require_blocks(op, x, w, b, f"the width must be a multiple of the block size {b}")
+    return Tensor(x.dtype, shape_of((n, c * (b * b), h // b, w // b)), _fill(x))
+
+
+def _require_blocks(op: Op, x: Tensor, size: Dim, block: int, reason: str) -> None:
+    """Require whole blocks. Since 28 the function that defines the operator reshapes what is empty in any case.
+
+    onnxruntime runs it for types without a kernel.
+    """
+    blocks = divisible(size, block)
+    if not _may_run_as_function(op, x) or x.shape.is_top:
+        op.require(blocks, reason)
+    elif blocks is not TRUE:
+        op.documents_require(blocks, reason)
+        op.require(disjunction(blocks, *(eq(dim, 0) for dim in x.shape)), f"{reason} unless the input is empty")
+
+
+def _may_run_as_function(op: Op, x: Tensor) -> bool:
+    return op.version >= 28 and op.semantics != ONNX and x.dtype not in _WITH_KERNEL
+
+
+_WITH_KERNEL: Final = frozenset({DType.FLOAT, DType.DOUBLE, DType.UINT8, DType.INT8})
+
+
+def _image(op: Op, x: Tensor) -> tuple[Dim, Dim, Dim, Dim]:
+    if x.shape.is_top:
+        op.may_fail("the input, of unknown rank, must have rank 4")
+        return UNKNOWN_SIZE, UNKNOWN_SIZE, UNKNOWN_SIZE, UNKNOWN_SIZE
+    if len(x.shape) != 4 and _may_run_as_function(op, x):
+        reason = f"the input must have rank 4, found shape {x.shape}"
+        documents_exclude(op, reason)
+        op.require(disjunction(*(eq(dim, 0) for dim in x.shape)), reason)
+        return UNKNOWN_SIZE, UNKNOWN_SIZE, UNKNOWN_SIZE, UNKNOWN_SIZE
+    op.require_rank(x.shape, 4, "the input")
+    n, c, h, w = x.shape
+    return n, c, h, w
+
+
+def _blocksize(op: Op) -> int:
+    size = op.integer("blocksize")
+    if size is None or size < 1:
+        op.reject(f"blocksize must be at least 1, found {'none' if size is None else size}")
+    return size
+
+
+@rule("ReverseSequence", "input sequence_lens -> Y", complete=True, elements=True, starred=True)
+def reverse_sequence(op: Op) -> Tensor:
+    """The first sequence_lens[b] steps of batch entry b in reverse order."""
+    x, lengths = op.tensor("input"), op.tensor("sequence_lens")
+    op.require_rank(lengths.shape, 1, "sequence_lens")
+    op.may_fail("every sequence length must lie within the time axis")
+    if x.shape.is_top:
+        return Tensor(x.dtype, x.shape, _fill(x))
+    rank = len(x.shape)
+    if rank < 2:
+        op.reject(f"the input must have rank 2 or more, found {x.shape}")
+    time, batch = op.integer("time_axis", 0), op.integer("batch_axis", 1)
+    if time == batch or max(time, batch) > 1:
+        op.reject(f"time_axis and batch_axis must be 0 and 1, found {time} and {batch}")
+    if min(time, batch) < 0:
+        op.may_fail("onnxruntime reads beyond the shape where time_axis or batch_axis is negative")
+        return Tensor(x.dtype, x.shape, _fill(x))
+    if lengths.shape.rank is not None:
+        op.require_equal(lengths.shape[0], x.shape[batch], "sequence_lens must have one length for each batch entry")
+    return Tensor(x.dtype, x.shape, _fill(x))
+
+
+@rule("Trilu", "input k -> Y", complete=True, elements=True, starred=True)
+def trilu(op: Op) -> Tensor:
+    """numpy.triu, or numpy.tril if `upper` is 0, at diagonal k."""
+    x, diagonal = op.tensor("input"), op.optional("k")
+    if diagonal is not None and diagonal.shape != ():
+        runtime_needs(op, one_value(diagonal.shape), "k must be a single number")
+    if x.shape.is_top:
+        op.may_fail("the input, of unknown rank, must have rank 2 or more")
+    elif len(x.shape) < 2:
+        op.reject(f"the input must have rank 2 or more, found {x.shape}")
+    return Tensor(x.dtype, x.shape, _trilu_contents(op, x))
+
+
+def _trilu_contents(op: Op, x: Tensor) -> Contents | None:
+    nothing = zero(x.dtype)
+    if x.contents is None or nothing is None:
+        return None
+    if x.contents.is_fill and x.contents.elements[0] == nothing:
+        return x.contents
+    k = op.constants("k") if op.has("k") else [0]
+    block = op.block("input")
+    if block is None or k is None or len(k) != 1:
+        return None
+    upper, diagonal = op.integer("upper", 1), k[0]
+    dropped = {
+        at: nothing for at in block.places() if (at[-1] - at[-2] < diagonal if upper else at[-1] - at[-2] > diagonal)
+    }
+    return Contents.from_block(block.with_elements(dropped))
+
+
+@rule("CumSum CumProd", "x axis -> y", complete=True, elements=True, starred=True)
+def cumulate(op: Op) -> Tensor:
+    """numpy.cumsum or numpy.cumprod; `exclusive` omits the element itself, `reverse` starts at the end."""
+    x, axes = op.tensor("x"), op.constants("axis")
+    backwards, exclusive = op.flag("reverse"), op.flag("exclusive")
+    if x.shape.rank == 0:
+        op.runtime_requires(FALSE, "onnxruntime accumulates no scalar")
+    if op.tensor("axis").shape != ():
+        reason = "the axis must be a single number, and ONNX needs a scalar"
+        if op.semantics == RUNTIME and not x.shape.is_top:
+            # onnxruntime returns an empty tensor before it looks at the axis
+            op.require(one_value(op.tensor("axis").shape, *(eq(size, 0) for size in x.shape)), reason)
+            op.load_risk(reason)
+        else:
+            op.may_fail(reason)
+    if x.shape.is_top or axes is None or len(axes) != 1:
+        op.may_fail("the axis must be in range")
+        return Tensor(x.dtype, x.shape)
+    rank = len(x.shape)
+    if not -rank <= axes[0] < rank:
+        # onnxruntime returns an empty tensor before it looks at the axis
+        is_empty = FALSE if op.semantics == ONNX else disjunction(*(eq(size, 0) for size in x.shape))
+        op.require(is_empty, f"axis {axes[0]} must be in range unless x is empty")
+        return Tensor(x.dtype, x.shape)
+    axis = op.axis(axes[0], rank)
+    return Tensor(x.dtype, x.shape, _cumulated(op, x, axis, backwards, exclusive))
+
+
+_LONGEST_SUM = 64
+
+
+def _cumulated(op: Op, x: Tensor, axis: int, backwards: bool, exclusive: bool) -> Contents | None:
+    block = op.block("x")
+    if block is None or not x.dtype.is_integer or block.shape[axis] > _LONGEST_SUM:
+        return None
+    product = op.name == "CumProd"
+
+    def cumulated(lane: tuple[Element, ...]) -> list[Element]:
+        numbers = [integer(e) for e in (reversed(lane) if backwards else lane)]
+        if exclusive:
+            numbers = [Dim(int(product)), *numbers][:-1]
+        result = list(accumulate(numbers, mul if product else add))
+        return [*(reversed(result) if backwards else result)]
+
+    if not all(isinstance(e, Dim) for e in block.elements):
+        return None
+    contents = Contents.from_block(block.along(axis, block.shape[axis], cumulated))
+    return None if contents is None else contents.map(lambda e: fit(op, x.dtype, integer(e)))
+
+
+def _fill(x: Tensor) -> Contents | None:
+    return x.contents if x.contents is not None and x.contents.is_fill else None

@@ -1,6 +1,8 @@
-"""Losses of class scores."""
+"""Losses of class scores; preview operators of training: an optimiser step, gradients of a part of the graph."""
 
 from __future__ import annotations
+
+from typing import Final
 
 from absint.lattices.logic.relation import FALSE, UNKNOWN_RELATION, Relation, conjunction, disjunction, eq, ge, le
 from absint.lattices.shape import SCALAR, TOP_SHAPE, Shape
@@ -8,17 +10,17 @@ from absint.lattices.terms.expr import UNKNOWN_SIZE, Dim
 from absint.lattices.value import Tensor
 from absint.transfer.caveats import known_text, runs_as
 from absint.transfer.op import Op
-from absint.transfer.rule import rule
+from absint.transfer.rule import Rule, rule
 from absint.transfer.semantics import ONNX, RUNTIME
 
 
-@rule("NegativeLogLikelihoodLoss", inputs="input target weight", outputs="loss", complete=True)
+@rule("NegativeLogLikelihoodLoss", "input target weight -> loss", complete=True)
 def negative_log_likelihood_loss(op: Op) -> Tensor:
     """The loss of input (N, C, ...) at the classes target (N, ...): a number, or one for each target."""
     return Tensor(op.common_dtype("input", "weight"), _loss_shape(op, "input", "target", "weight"))
 
 
-@rule("SoftmaxCrossEntropyLoss", inputs="scores labels weights", outputs="output log_prob", complete=True)
+@rule("SoftmaxCrossEntropyLoss", "scores labels weights -> output log_prob", complete=True)
 def softmax_cross_entropy_loss(op: Op) -> tuple[Tensor, Tensor]:
     """The cross entropy of scores (N, C, ...) and labels (N, ...), and the logarithm of the softmax of the scores."""
     dtype = op.common_dtype("scores", "weights")
@@ -70,3 +72,45 @@ def _weighted(op: Op, name: str, classes: Dim, empty: Relation, target: Shape) -
     op.may_fail(reason)
     op.load_risk(f"{name} must have rank 1, found shape {given}")
     return target if op.semantics == ONNX else TOP_SHAPE  # gathered at the labels, they broadcast against the loss
+
+
+DOMAIN: Final = "ai.onnx.preview.training"
+
+
+def _optimiser(name: str, says: str, states: int) -> Rule:
+    """The rule of an optimiser that keeps `states` tensors for each trained tensor.
+
+    The inputs after R (learning rate) and T (number of updates) are all trained tensors, all gradients, all first
+    states, and so on. The outputs are the trained tensors, then the states.
+    """
+
+    def transfer(op: Op) -> tuple[Tensor, ...]:
+        given = op.variadic()
+        if len(given) < 3:
+            op.reject("an optimiser needs R, T and the tensors to train")
+        rate, _, *tensors = given
+        if len(tensors) % (2 + states):
+            op.reject(f"each trained tensor must have {2 + states} inputs, found {len(tensors)} inputs after R and T")
+        count = len(tensors) // (2 + states)
+        trained, gradients, *kept = (tensors[at : at + count] for at in range(0, len(tensors), count or 1))
+        steps = [op.broadcast(x.shape, g.shape) for x, g in zip(trained, gradients, strict=True)]
+        moved = [[op.broadcast(s.shape, step) for s, step in zip(group, steps, strict=True)] for group in kept]
+        news = [op.broadcast(rate.shape, *shapes) for shapes in zip(*moved, strict=True)]
+        results = zip(
+            (*trained, *(s for group in kept for s in group)), (*news, *(m for g in moved for m in g)), strict=True
+        )
+        return tuple(Tensor(old.dtype, shape) for old, shape in results)
+
+    transfer.__doc__ = says
+    return rule(name, "R T inputs* -> outputs*", domain=DOMAIN)(transfer)
+
+
+adagrad = _optimiser("Adagrad", "A step of Adagrad: the trained tensors, then their accumulated squared gradients.", 1)
+adam = _optimiser("Adam", "A step of Adam: the trained tensors, then their two averages of gradients.", 2)
+momentum = _optimiser("Momentum", "A step with momentum: the trained tensors, then their momenta.", 1)
+
+
+@rule("Gradient", "Inputs* -> Outputs*", domain=DOMAIN)
+def gradient(op: Op) -> tuple[Tensor, ...]:
+    """The derivatives of `y` with respect to `xs`, the first inputs: their shapes."""
+    return tuple(Tensor(x.dtype, x.shape) for x in op.variadic()[: op.outputs])

@@ -31,7 +31,7 @@ from absint.transfer.rule import rule
 from absint.transfer.semantics import ONNX
 
 
-@rule("Softmax LogSoftmax Hardmax", inputs="input", outputs="output", complete=True, starred=True)
+@rule("Softmax LogSoftmax Hardmax", "input -> output", complete=True, starred=True)
 def softmax(op: Op) -> Tensor:
     """The shape of the input, normalised over `axis` (-1); before opset 13 over all axes from `axis` (1) on."""
     x = op.tensor("input")
@@ -53,7 +53,7 @@ def softmax(op: Op) -> Tensor:
     return Tensor(x.dtype, x.shape)
 
 
-@rule("LpNormalization", inputs="input", outputs="output", complete=True, starred=True)
+@rule("LpNormalization", "input -> output", complete=True, starred=True)
 def lp_normalization(op: Op) -> Tensor:
     """Each slice along `axis` divided by its p-norm: the shape of the input."""
     x = op.tensor("input")
@@ -68,7 +68,7 @@ def lp_normalization(op: Op) -> Tensor:
     return Tensor(x.dtype, x.shape)
 
 
-@rule("MeanVarianceNormalization", inputs="X", complete=True, starred=True)
+@rule("MeanVarianceNormalization", "X -> Y", complete=True, starred=True)
 def mean_variance_normalization(op: Op) -> Tensor:
     """(X - mean) / deviation: the shape of X."""
     x = op.tensor("X")
@@ -83,7 +83,7 @@ def _has_image_axes(axes: list[int] | None) -> bool:
     return axes is None or sorted(axis % 4 for axis in axes) in ([0, 2, 3], [0, 1, 2, 3])
 
 
-@rule("LRN", inputs="X", complete=True, starred=True)
+@rule("LRN", "X -> Y", complete=True, starred=True)
 def lrn(op: Op) -> Tensor:
     """Local response normalisation across channels: the shape of X, of rank 4 in onnxruntime."""
     x = op.tensor("X")
@@ -97,7 +97,7 @@ def lrn(op: Op) -> Tensor:
     return Tensor(x.dtype, x.shape)
 
 
-@rule("InstanceNormalization", inputs="input scale B", outputs="output", complete=True, starred=True)
+@rule("InstanceNormalization", "input scale B -> output", complete=True, starred=True)
 def instance_normalization(op: Op) -> Tensor:
     """Each channel of each instance normalised: the shape of the input (N, C, ...)."""
     x = op.tensor("input")
@@ -113,7 +113,7 @@ def instance_normalization(op: Op) -> Tensor:
     return Tensor(op.common_dtype("input", "scale", "B"), x.shape)
 
 
-@rule("GroupNormalization", inputs="X scale bias", complete=True)
+@rule("GroupNormalization", "X scale bias -> Y", complete=True)
 def group_normalization(op: Op) -> Tensor:
     """Groups of channels normalised: the shape of X; scale and bias are per group before opset 21."""
     x = op.tensor("X")
@@ -163,12 +163,7 @@ def _require_by_group(op: Op, name: str, size: Dim, empty: Relation) -> None:
 
 
 @rule(
-    "BatchNormalization",
-    inputs="X scale B mean var",
-    outputs="Y mean var saved_mean saved_var",
-    until=13,
-    complete=True,
-    starred=True,
+    "BatchNormalization", "X scale B mean var -> Y mean var saved_mean saved_var", until=13, complete=True, starred=True
 )
 def batch_normalization_7(op: Op) -> tuple[Tensor, ...]:
     """Normalised by channel: the shape of X; the optional outputs are statistics in the shape of mean."""
@@ -188,8 +183,7 @@ def batch_normalization_7(op: Op) -> tuple[Tensor, ...]:
 
 @rule(
     "BatchNormalization",
-    inputs="X scale B input_mean input_var",
-    outputs="Y running_mean running_var",
+    "X scale B input_mean input_var -> Y running_mean running_var",
     since=14,
     complete=True,
     starred=True,
@@ -249,7 +243,7 @@ def _vector_size(op: Op, channels: Dim, *names: str) -> Dim:
     return min(known, key=lambda d: not d.is_concrete, default=UNKNOWN_SIZE)
 
 
-@rule("LayerNormalization", inputs="X Scale B", outputs="Y Mean InvStdDev", complete=True, starred=True)
+@rule("LayerNormalization", "X Scale B -> Y Mean InvStdDev", complete=True, starred=True)
 def layer_normalization(op: Op) -> tuple[Tensor, Tensor, Tensor]:
     """Normalised over the axes from `axis` on: the shape of X; Mean and InvStdDev have 1 there, and the stash type.
 
@@ -271,7 +265,7 @@ _FLOATS: Final = (1, 10, 11, 16)
 """Numbers of FLOAT, FLOAT16, DOUBLE and BFLOAT16."""
 
 
-@rule("RMSNormalization", inputs="X scale", complete=True, starred=True)
+@rule("RMSNormalization", "X scale -> Y", complete=True, starred=True)
 def rms_normalization(op: Op) -> Tensor:
     """Divided by the root mean square over the axes from `axis` on: the shape of X, the type of scale."""
     x, scale = op.tensor("X"), op.tensor("scale")

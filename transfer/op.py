@@ -21,16 +21,25 @@ from absint.lattices.logic.relation import FALSE, TRUE, UNKNOWN_RELATION
 from absint.lattices.logic.truth import NO, YES
 from absint.lattices.shape import SCALAR, TOP_SHAPE, Shape, shape_of
 from absint.lattices.starred import aligned
-from absint.lattices.terms.expr import ONE_EXPR, UNKNOWN_DIM, UNKNOWN_SIZE, Dim, Expr
+from absint.lattices.terms.expr import NATURAL, ONE_EXPR, UNKNOWN_DIM, UNKNOWN_SIZE, Dim, Expr, Unknown
 from absint.lattices.terms.intern import remembered
 from absint.lattices.terms.normal import broadcast
 from absint.lattices.unify import SOUND, UnificationPolicy
 from absint.lattices.value import Tensor, Value
-from absint.transfer.attributes import AttributeValue
 from absint.transfer.semantics import DOCUMENTED, EITHER, RUNTIME, Semantics
-from absint.transfer.signature import RuleError, Signature, listed
-from absint.transfer.stated import Applied, BadNodeError, Caveat, RefusedError, RejectedError, Statement, Within
-from absint.transfer.stating import Stating
+from absint.transfer.stated import (
+    Applied,
+    BadNodeError,
+    Caveat,
+    RefusedError,
+    RejectedError,
+    RuleError,
+    Signature,
+    Statement,
+    Within,
+    listed,
+)
+from absint.transfer.stating import AttributeValue, Stating
 
 if TYPE_CHECKING:
     from absint.lattices.contents import ObjectArray
@@ -112,6 +121,11 @@ class Op(Stating):
         """The input as a tensor, or None if it is left out."""
         value = self.value(name)
         return value if value is None or isinstance(value, Tensor) else ANY_TENSOR
+
+    def require_given(self, *names: str) -> None:
+        """Raise BadNodeError if one of these inputs is left out."""
+        for name in names:
+            self.tensor(name)
 
     def variadic(self) -> list[Tensor]:
         """All inputs as tensors, for an operator whose inputs are interchangeable."""
@@ -210,6 +224,22 @@ class Op(Stating):
         if shape.rank is not None and shape.rank != rank:
             self.reject(f"{what} must have rank {rank}, found shape {shape}")
 
+    def sizes(self, name: str, rank: int) -> tuple[Dim, ...]:
+        """The dims of an input that must have this rank; unknown if it is left out or of unknown rank."""
+        value = self.optional(name)
+        if value is None or value.shape.is_top:
+            if value is not None:
+                self.may_fail(f"{name} must have rank {rank}")
+            return (UNKNOWN_SIZE,) * rank
+        self.require_rank(value.shape, rank, name)
+        return value.shape.dims
+
+    def require_dims(self, name: str, *dims: Dim | int) -> None:
+        """Require these dims of an input, if it is given."""
+        if self.has(name):
+            for axis, (found, wanted) in enumerate(zip(self.sizes(name, len(dims)), dims, strict=True)):
+                self.require_equal(found, wanted, f"dim {axis} of {name} must fit the other inputs")
+
     def broadcast(self, *shapes: Shape) -> Shape:
         """The shape after numpy broadcasting, of unknown rank if one of the shapes is. States the requirements."""
         first = shapes[0]
@@ -274,6 +304,13 @@ class Op(Stating):
         return result
 
 
+def as_size(dim: Dim) -> Dim:
+    """The dim as the size of an axis: a natural number."""
+    if isinstance(dim, Expr) or dim.bounds.leq(NATURAL):
+        return dim
+    return Unknown(dim.bounds.meet(NATURAL), dim.congruence)
+
+
 def constants_of(dims: Sequence[Dim] | None) -> list[int] | None:
     """The numbers that the dims are, if all are constants."""
     if dims is None:
@@ -313,5 +350,6 @@ __all__ = [
     "RefusedError",
     "RejectedError",
     "Statement",
+    "as_size",
     "constants_of",
 ]

@@ -14,8 +14,8 @@ from absint.lattices.terms.interval import Interval
 from absint.lattices.terms.normal import maximum
 from absint.lattices.value import Tensor
 from absint.transfer.caveats import runs_as, runtime_needs, vector
-from absint.transfer.elements.cases import is_natural, least
-from absint.transfer.elements.rearrange import zero
+from absint.transfer.elements.folding import zero
+from absint.transfer.elements.logic import is_natural, least
 from absint.transfer.op import Op
 from absint.transfer.rule import rule
 from absint.transfer.semantics import RUNTIME
@@ -24,14 +24,14 @@ Pads = tuple[Dim, Dim]
 """The elements added before and after one axis; negative numbers remove elements."""
 
 
-@rule("Pad", inputs="data", until=10, complete=True, elements=True)
+@rule("Pad", "data -> Y", until=10, complete=True, elements=True)
 def pad_attribute(op: Op) -> Tensor:
     """numpy.pad with the pads in an attribute (`paddings` in version 1)."""
     pads = op.ints("pads") or op.ints("paddings") or []
     return _pad(op, [Dim(p) for p in pads], None)
 
 
-@rule("Pad", inputs="data pads constant_value axes", since=11, complete=True, elements=True)
+@rule("Pad", "data pads constant_value axes -> Y", since=11, complete=True, elements=True)
 def pad(op: Op) -> Tensor:
     """numpy.pad on the given axes, by default all: pads before each axis, then after each; negative pads crop."""
     x, pads = op.tensor("data"), op.integers("pads")
@@ -181,7 +181,7 @@ def _targets(op: Op) -> Dim:
     return UNKNOWN_SIZE if shape.is_top else shape[0] if len(shape) else Dim(1)
 
 
-@rule("CenterCropPad", inputs="input_data shape", outputs="output_data", complete=True)
+@rule("CenterCropPad", "input_data shape -> output_data", complete=True)
 def center_crop_pad(op: Op) -> Tensor:
     """The given axes, by default all, cropped or padded around the centre to the target."""
     x, target, axes = op.tensor("input_data"), op.integers("shape"), op.ints("axes")

@@ -11,13 +11,13 @@ from absint.lattices.terms.expr import UNKNOWN_SIZE, Dim, const, product
 from absint.lattices.terms.normal import ceildiv
 from absint.lattices.value import Tensor
 from absint.transfer.caveats import runtime_needs, same_dims
-from absint.transfer.op import Op
+from absint.transfer.op import Op, as_size
 from absint.transfer.rule import rule
 from absint.transfer.semantics import ONNX, RUNTIME
-from absint.transfer.window import Window, as_size, pooled, windows
+from absint.transfer.window import Window, pooled, windows
 
 
-@rule("MaxPool", inputs="X", outputs="Y Indices", complete=True)
+@rule("MaxPool", "X -> Y Indices", complete=True)
 def max_pool(op: Op) -> tuple[Tensor, Tensor]:
     """The largest element of each window, and its flat index."""
     op.flag("storage_order")
@@ -25,13 +25,13 @@ def max_pool(op: Op) -> tuple[Tensor, Tensor]:
     return Tensor(op.dtype("X"), shape), Tensor(DType.INT64, shape)
 
 
-@rule("AveragePool LpPool", inputs="X", complete=True)
+@rule("AveragePool LpPool", "X -> Y", complete=True)
 def average_pool(op: Op) -> Tensor:
     """The mean or p-norm of each window."""
     return Tensor(op.dtype("X"), pool_shape(op))
 
 
-@rule("GlobalAveragePool GlobalMaxPool GlobalLpPool", inputs="X", complete=True)
+@rule("GlobalAveragePool GlobalMaxPool GlobalLpPool", "X -> Y", complete=True)
 def global_pool(op: Op) -> Tensor:
     """One value for each channel: every spatial axis becomes 1."""
     x = op.tensor("X")
@@ -125,7 +125,7 @@ def _may_refuse_to_crop(op: Op, batch: Dim, spatial: Sequence[Dim], found: Seque
                 op.runtime_may_fail(reason, unless=fits)
 
 
-@rule("MaxUnpool", inputs="X I output_shape", outputs="output", complete=True)
+@rule("MaxUnpool", "X I output_shape -> output", complete=True)
 def max_unpool(op: Op) -> Tensor:
     """The inverse of MaxPool: stride*(N-1) + kernel - pads, or output_shape if given."""
     x, places = op.tensor("X"), op.tensor("I").shape

@@ -33,8 +33,8 @@ from absint.lattices.terms.kinds import SymbolKind
 from absint.lattices.terms.normal import exact_quotient, floordiv, maximum
 from absint.lattices.value import Tensor
 from absint.transfer.caveats import vector
-from absint.transfer.elements.cases import choose, is_natural, is_positive, nonzero_parts, vanishes_with
-from absint.transfer.elements.rearrange import reshaped
+from absint.transfer.elements.folding import reshaped
+from absint.transfer.elements.logic import choose, is_natural, is_positive, nonzero_parts, vanishes_with
 from absint.transfer.op import Op
 from absint.transfer.rule import rule
 from absint.transfer.semantics import ONNX
@@ -63,7 +63,7 @@ Element = tuple[Case, ...]
 """All cases of a target element, with conditions that exclude each other; empty if nothing is known of it."""
 
 
-@rule("Reshape", inputs="data", until=4, complete=True, elements=True, starred=True)
+@rule("Reshape", "data -> Y", until=4, complete=True, elements=True, starred=True)
 def reshape_attribute(op: Op) -> Tensor:
     """numpy.reshape with the target in an attribute."""
     sizes = op.ints("shape")
@@ -72,7 +72,7 @@ def reshape_attribute(op: Op) -> Tensor:
     return _reshape(op, [const(d) for d in sizes or []])
 
 
-@rule("Reshape", inputs="data shape", since=5, complete=True, elements=True, starred=True)
+@rule("Reshape", "data shape -> Y", since=5, complete=True, elements=True, starred=True)
 def reshape(op: Op) -> Tensor:
     """numpy.reshape; -1 is inferred, and 0 copies the input's dim of the same axis unless `allowzero` is set."""
     vector(op, "shape")

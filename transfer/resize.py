@@ -38,17 +38,16 @@ from absint.lattices.value import Tensor
 from absint.transfer.caveats import runtime_needs
 from absint.transfer.elements import arithmetic as ar
 from absint.transfer.elements.rounded import converted, of_integer, to_integer
-from absint.transfer.op import Op
+from absint.transfer.op import Op, as_size
 from absint.transfer.resize_modes import supported
 from absint.transfer.rule import rule
 from absint.transfer.semantics import ONNX, RUNTIME
-from absint.transfer.window import as_size
 
 EXACT: Final = 1 << 24
 """float32 holds all integers up to this exactly."""
 
 
-@rule("Upsample", inputs="X", until=6, complete=True)
+@rule("Upsample", "X -> Y", until=6, complete=True)
 def upsample_1(op: Op) -> Tensor:
     """The last two axes of four, scaled by height_scale and width_scale and rounded down."""
     x = op.tensor("X")
@@ -59,7 +58,7 @@ def upsample_1(op: Op) -> Tensor:
     return _scaled(op, x, [_real(float32(scale or 0.0)) for scale in (1.0, 1.0, *scales)], least=1)
 
 
-@rule("Upsample", inputs="X", since=7, until=8, complete=True)
+@rule("Upsample", "X -> Y", since=7, until=8, complete=True)
 def upsample_7(op: Op) -> Tensor:
     """Every axis scaled by the attribute scales, rounded down."""
     x = op.tensor("X")
@@ -69,19 +68,19 @@ def upsample_7(op: Op) -> Tensor:
     return _scaled(op, x, [_real(float32(float(s))) for s in scales], least=1)
 
 
-@rule("Upsample", inputs="X scales", since=9, complete=True)
+@rule("Upsample", "X scales -> Y", since=9, complete=True)
 def upsample(op: Op) -> Tensor:
     """Every axis scaled by the input scales, rounded down."""
     return _scaled(op, op.tensor("X"), _scale_elements(op), least=1)
 
 
-@rule("Resize", inputs="X scales", until=10, complete=True)
+@rule("Resize", "X scales -> Y", until=10, complete=True)
 def resize_10(op: Op) -> Tensor:
     """Every axis scaled by the input scales, rounded down."""
     return _scaled(op, op.tensor("X"), _scale_elements(op))
 
 
-@rule("Resize", inputs="X roi scales sizes", since=11, complete=True)
+@rule("Resize", "X roi scales sizes -> Y", since=11, complete=True)
 def resize(op: Op) -> Tensor:
     """The given sizes, or sizes times scales rounded down; axes that `axes` does not name stay."""
     x = op.tensor("X")

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from functools import cached_property
+from functools import cached_property, partial
 from inspect import unwrap
+from typing import cast
 
 from absint.lattices.records import record
 from absint.lattices.value import Value
+from absint.transfer.forms import applied, form_of
 from absint.transfer.op import Op
-from absint.transfer.signature import RuleError
+from absint.transfer.stated import RuleError
 
 Outputs = Value | Sequence[Value]
 Function = Callable[[Op], Outputs]
@@ -108,8 +110,9 @@ def _shown(file: str) -> str:
 
 def rule(
     names: str,
+    form: str = "",
     *,
-    inputs: str,
+    inputs: str = "",
     outputs: str = "Y",
     since: int = 1,
     until: int | None = None,
@@ -117,19 +120,24 @@ def rule(
     complete: bool = False,
     elements: bool = False,
     starred: bool = False,
-) -> Callable[[Function], Rule]:
+) -> Callable[[Callable[..., Outputs | None]], Rule]:
     """Make the decorated function the rule of the operators `names` (space-separated).
 
-    `inputs` and `outputs` are the names of its formals, space-separated too. `since` and `until` are versions of
-    `domain`, both inclusive; without them the rule is for any version. A rule that gives the elements of its outputs,
-    or passes on those of an input, declares `elements`; without it outputs keep only type and shape. One that is right
-    about shapes with a variable, `[*s, 64]`, declares `starred`; others see an unknown rank in their place. Raises
-    RuleError for malformed arguments.
+    `form` names inputs and outputs, as `X W B? -> Y`; `inputs` and `outputs` do so in two texts. Where the form has
+    dims, as `X[N, M] -> Y[N, 2 * M]` (`absint.transfer.forms`), the rule requires that inputs agree; the function may
+    have parameters for dims of inputs, as `N: Dim`, and returns None for the outputs of the form. `since` and `until`
+    are versions of `domain`, both inclusive; without them the rule is for any version. A rule that gives the elements
+    of its outputs, or passes on those of an input, declares `elements`; without it outputs keep only type and shape.
+    One that is right about shapes with a variable, `[*s, 64]`, declares `starred`; others see an unknown rank in their
+    place. Raises RuleError for malformed arguments.
     """
+    read = form_of(form) if form else None
+    if read is not None:
+        inputs, outputs = (" ".join(formal.name for formal in part) for part in (read.inputs, read.outputs))
 
-    def declare(function: Function) -> Rule:
+    def declare(function: Callable[..., Outputs | None]) -> Rule:
         return Rule(
-            function,
+            cast(Function, applied(read, function) if read is not None and read.has_shapes else function),
             _words("names", names),
             domain,
             since,
@@ -142,10 +150,47 @@ def rule(
         )
 
     if not _words("names", names):
-        raise RuleError("rule: names must list at least one operator, as in @rule('Scale', inputs='X')")
+        raise RuleError("rule: names must list at least one operator, as in @rule('Scale', 'X -> Y')")
     if until is not None and until < since:
         raise RuleError(f"rule {names!r}: since must not exceed until, found {since} and {until}")
     return declare
+
+
+kernel = partial(rule, domain=MICROSOFT, complete=True)
+"""The rule of operators of onnxruntime's own whose requirements are sufficient."""
+
+device = partial(rule, domain=MICROSOFT)
+"""The rule of operators of onnxruntime's own that mostly no kernel of its CPU runs."""
+
+
+def shaped(
+    text: str, *, since: int = 1, until: int | None = None, domain: str = ONNX, complete: bool = False
+) -> tuple[Rule, ...]:
+    """Rules of operators that only move dims, from a text: a line that says what after `#`, then names and form.
+
+        # Each row of a table that an index names.
+        Embedding: weight[N, D] indices[...] -> Y[..., D]
+        ! every index must be in the table
+
+    A line after `!` tells what the form leaves open, so that the node may fail.
+    """
+    rules = []
+    for block in text.split("# ")[1:]:
+        says, *lines = (line.strip() for line in block.strip().split("\n"))
+        names, _, form = " ".join(line for line in lines if line[:1] != "!").partition(": ")
+        doubts = [line[2:] for line in lines if line[:1] == "!"]
+        made = rule(names, form, since=since, until=until, domain=domain, complete=complete, starred=True)
+        rules.append(made(_stating(says, doubts)))
+    return tuple(rules)
+
+
+def _stating(says: str, doubts: Sequence[str]) -> Callable[[Op], None]:
+    def transfer(op: Op) -> None:
+        for doubt in doubts:
+            op.may_fail(doubt)
+
+    transfer.__doc__ = says
+    return transfer
 
 
 def _words(what: str, text: str) -> tuple[str, ...]:
@@ -154,4 +199,17 @@ def _words(what: str, text: str) -> tuple[str, ...]:
     return tuple(text.split())
 
 
-__all__ = ["MICROSOFT", "ML", "ONNX", "PREVIEW", "Function", "Outputs", "Rule", "RuleError", "rule"]
+__all__ = [
+    "MICROSOFT",
+    "ML",
+    "ONNX",
+    "PREVIEW",
+    "Function",
+    "Outputs",
+    "Rule",
+    "RuleError",
+    "device",
+    "kernel",
+    "rule",
+    "shaped",
+]

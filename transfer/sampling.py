@@ -11,13 +11,12 @@ from absint.lattices.shape import Shape, shape_of
 from absint.lattices.terms.expr import UNKNOWN_SIZE, Dim, Expr
 from absint.lattices.value import Tensor
 from absint.transfer.caveats import known_text
-from absint.transfer.op import Op
+from absint.transfer.op import Op, as_size
 from absint.transfer.rule import rule
 from absint.transfer.semantics import ONNX
-from absint.transfer.window import as_size
 
 
-@rule("RoiAlign", inputs="X rois batch_indices", complete=True)
+@rule("RoiAlign", "X rois batch_indices -> Y", complete=True)
 def roi_align(op: Op) -> Tensor:
     """A map (output_height, output_width) for each region and channel."""
     sizes = [op.integer("output_height", 1), op.integer("output_width", 1)]
@@ -57,7 +56,7 @@ def _require_batch_indices(op: Op, regions: Dim, batch: Dim) -> None:
     op.may_fail(reason, unless=disjunction(eq(regions, 0), within))
 
 
-@rule("MaxRoiPool", inputs="X rois", complete=True)
+@rule("MaxRoiPool", "X rois -> Y", complete=True)
 def max_roi_pool(op: Op) -> Tensor:
     """The maximum of each cell of each region: pooled_shape for each region and channel."""
     sizes = op.ints("pooled_shape")
@@ -103,7 +102,7 @@ def _cut(op: Op, regions: Dim, sizes: Sequence[int]) -> Tensor:
     return Tensor(op.common_dtype("X", "rois"), shape_of((regions, channels, *map(Dim, sizes))))
 
 
-@rule("GridSample", inputs="X grid", complete=True)
+@rule("GridSample", "X grid -> Y", complete=True)
 def grid_sample(op: Op) -> Tensor:
     """X (N, C, ...) sampled at grid (N, out..., r): (N, C, out...)."""
     x, grid = op.tensor("X"), op.tensor("grid").shape
@@ -140,7 +139,7 @@ def _check_modes(op: Op, rank: int) -> None:
         op.runtime_requires(ge(size, 1), "onnxruntime does not sample empty images")
 
 
-@rule("AffineGrid", inputs="theta size", outputs="grid", complete=True)
+@rule("AffineGrid", "theta size -> grid", complete=True)
 def affine_grid(op: Op) -> Tensor:
     """The sampling grid of an image (N, C, spatial...) under theta (N, r, r + 1): (N, spatial..., r)."""
     theta = op.tensor("theta")

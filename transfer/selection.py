@@ -40,7 +40,7 @@ _MAX_TERMS = 16
 # The k largest
 
 
-@rule("TopK", inputs="X", outputs="Values Indices", until=9, complete=True, starred=True)
+@rule("TopK", "X -> Values Indices", until=9, complete=True, starred=True)
 def top_k_attribute(op: Op) -> Sequence[Tensor]:
     """The k largest elements of each lane; k is an attribute."""
     k = op.integer("k")
@@ -51,7 +51,7 @@ def top_k_attribute(op: Op) -> Sequence[Tensor]:
     return _top_k(op, const(k))
 
 
-@rule("TopK", inputs="X K", outputs="Values Indices", since=10, complete=True, starred=True)
+@rule("TopK", "X K -> Values Indices", since=10, complete=True, starred=True)
 def top_k(op: Op) -> Sequence[Tensor]:
     """The k largest (or smallest) elements of each lane; K holds k."""
     shape = op.tensor("K").shape
@@ -92,7 +92,7 @@ def _top_k(op: Op, k: Expr) -> Sequence[Tensor]:
     return Tensor(dtype, shape), Tensor(DType.INT64, shape)
 
 
-@rule("ArgMax ArgMin", inputs="data", complete=True, elements=True, starred=True)
+@rule("ArgMax ArgMin", "data -> Y", complete=True, elements=True, starred=True)
 def arg_extreme(op: Op) -> Tensor:
     """numpy.argmax or argmin: the index of the extreme of each lane; the axis becomes 1 or is removed."""
     shape = op.tensor("data").shape
@@ -124,7 +124,7 @@ def arg_extreme(op: Op) -> Tensor:
 # Counts
 
 
-@rule("NonZero", inputs="X", complete=True, elements=True)
+@rule("NonZero", "X -> Y", complete=True, elements=True)
 def non_zero(op: Op) -> Tensor:
     """numpy.nonzero: one column of coordinates for each element that is not zero."""
     x = op.tensor("X")
@@ -190,7 +190,7 @@ def _sum(start: Dim, conditions: Sequence[Relation]) -> Dim:
     return total
 
 
-@rule("Compress", inputs="input condition", outputs="output", complete=True, elements=True)
+@rule("Compress", "input condition -> output", complete=True, elements=True)
 def compress(op: Op) -> Tensor:
     """numpy.compress: the slices whose condition is true; the condition may be shorter than the axis."""
     x, condition, dtype = op.tensor("input"), op.tensor("condition"), op.dtype("input")
@@ -238,7 +238,7 @@ def _compressed(op: Op, axis: int | None) -> Contents | None:
     return Contents.from_block(lanes.taken(kept, axis or 0))
 
 
-@rule("Unique", inputs="X", outputs="Y indices inverse_indices counts", complete=True)
+@rule("Unique", "X -> Y indices inverse_indices counts", complete=True)
 def unique(op: Op) -> Sequence[Tensor]:
     """numpy.unique: distinct elements, or distinct slices along an axis."""
     shape, given = op.tensor("X").shape, op.integer("axis")

@@ -23,8 +23,8 @@ from absint.lattices.terms.interval import Interval
 from absint.lattices.terms.normal import ceildiv, minimum
 from absint.lattices.value import MAX_ITEMS, TOP, MapOf, OptionalOf, SequenceOf, Tensor, Value
 from absint.transfer.concat import joined
-from absint.transfer.elements.cases import choose
-from absint.transfer.elements.rearrange import moved, reshaped
+from absint.transfer.elements.folding import moved, reshaped
+from absint.transfer.elements.logic import choose
 from absint.transfer.op import Op
 from absint.transfer.rule import rule
 from absint.transfer.semantics import ONNX, RUNTIME
@@ -58,7 +58,7 @@ def _either(op: Op, a: Value, b: Tensor) -> Value:
     return Tensor(dtype, SHAPES.join(a.shape, b.shape), CONTENTS.join(a.contents, b.contents))
 
 
-@rule("SequenceConstruct", inputs="inputs*", outputs="output_sequence", complete=True, elements=True)
+@rule("SequenceConstruct", "inputs* -> output_sequence", complete=True, elements=True)
 def sequence_construct(op: Op) -> Value:
     """The sequence of the inputs."""
     tensors = op.variadic()
@@ -70,7 +70,7 @@ def sequence_construct(op: Op) -> Value:
     return SequenceOf.of((Tensor(dtype, t.shape, t.contents, t.ramps) for t in tensors), _nothing(dtype))
 
 
-@rule("SequenceEmpty", inputs="", outputs="output", complete=True)
+@rule("SequenceEmpty", "-> output", complete=True)
 def sequence_empty(op: Op) -> Value:
     """An empty sequence of the given element type, by default FLOAT."""
     dtype = op.integer("dtype", DType.FLOAT)
@@ -79,14 +79,14 @@ def sequence_empty(op: Op) -> Value:
     return SequenceOf(_nothing(DType(dtype)), ZERO_EXPR)
 
 
-@rule("SequenceLength", inputs="input_sequence", outputs="length", complete=True, elements=True)
+@rule("SequenceLength", "input_sequence -> length", complete=True, elements=True)
 def sequence_length(op: Op) -> Value:
     """The length, as a scalar."""
     sequence = _sequence(op, "input_sequence")
     return Tensor(DType.INT64, SCALAR, Contents.scalar(sequence.length if sequence else UNKNOWN_SIZE))
 
 
-@rule("SequenceAt", inputs="input_sequence position", outputs="tensor", complete=True, elements=True)
+@rule("SequenceAt", "input_sequence position -> tensor", complete=True, elements=True)
 def sequence_at(op: Op) -> Value:
     """The element at a position, counted from the end if negative."""
     sequence = _sequence(op, "input_sequence")
@@ -120,9 +120,7 @@ def _require_position(op: Op, sequence: SequenceOf | None, name: str, end: bool 
     op.require(conjunction(ge(position, -length), below), _IN_RANGE, found=f"position {position} of {length}")
 
 
-@rule(
-    "SequenceInsert", inputs="input_sequence tensor position", outputs="output_sequence", complete=True, elements=True
-)
+@rule("SequenceInsert", "input_sequence tensor position -> output_sequence", complete=True, elements=True)
 def sequence_insert(op: Op) -> Value:
     """The sequence with one more element, by default at its end."""
     sequence, tensor = _sequence(op, "input_sequence"), op.tensor("tensor")
@@ -148,7 +146,7 @@ def sequence_insert(op: Op) -> Value:
     return SequenceOf(element, length, tuple(items)) if len(items) == len(each) + 1 else SequenceOf(element, length)
 
 
-@rule("SequenceErase", inputs="input_sequence position", outputs="output_sequence", complete=True, elements=True)
+@rule("SequenceErase", "input_sequence position -> output_sequence", complete=True, elements=True)
 def sequence_erase(op: Op) -> Value:
     """The sequence without one element, by default the last."""
     sequence = _sequence(op, "input_sequence")
@@ -173,7 +171,7 @@ def sequence_erase(op: Op) -> Value:
 # Splitting and joining
 
 
-@rule("SplitToSequence", inputs="input split", outputs="output_sequence", complete=True, elements=True)
+@rule("SplitToSequence", "input split -> output_sequence", complete=True, elements=True)
 def split_to_sequence(op: Op) -> Value:
     """Chunks along an axis: of size 1 (removed by keepdims=0), of one given size, or of listed sizes."""
     x, keep = op.tensor("input"), op.integer("keepdims", 1) != 0
@@ -286,7 +284,7 @@ def _list_length(op: Op, extent: Dim) -> Dim:
     return choose(op.facts, eq(op.tensor("split").shape[0], 0), extent, op.tensor("split").shape[0])
 
 
-@rule("ConcatFromSequence", inputs="input_sequence", outputs="concat_result", complete=True, elements=True)
+@rule("ConcatFromSequence", "input_sequence -> concat_result", complete=True, elements=True)
 def concat_from_sequence(op: Op) -> Value:
     """Join all elements along an axis, or stack them along a new one."""
     sequence, axis, stack = _sequence(op, "input_sequence"), op.integer("axis"), op.integer("new_axis", 0) != 0
@@ -343,7 +341,7 @@ def _with_axis(shape: Shape, axis: int) -> Shape:
 # Optionals
 
 
-@rule("Optional", inputs="input", outputs="output", complete=True, elements=True)
+@rule("Optional", "input -> output", complete=True, elements=True)
 def optional(op: Op) -> Value:
     """The input as an optional, or without an input an empty optional of the type in an attribute."""
     value = op.value("input")
@@ -355,7 +353,7 @@ def optional(op: Op) -> Value:
     return OptionalOf(declared if isinstance(declared, Value) else TOP, False)
 
 
-@rule("OptionalHasElement", inputs="input", outputs="output", complete=True, elements=True)
+@rule("OptionalHasElement", "input -> output", complete=True, elements=True)
 def optional_has_element(op: Op) -> Value:
     """A boolean scalar: false without an input, true for an input that is no optional."""
     value = op.value("input")
@@ -369,7 +367,7 @@ def optional_has_element(op: Op) -> Value:
     return Tensor(DType.BOOL, SCALAR, None if present is None else Contents.scalar(TRUE if present else FALSE))
 
 
-@rule("OptionalGetElement", inputs="input", outputs="output", complete=True, elements=True)
+@rule("OptionalGetElement", "input -> output", complete=True, elements=True)
 def optional_get_element(op: Op) -> Value:
     """The value of the optional; any other input unchanged."""
     value = op.value("input")

@@ -13,13 +13,13 @@ from absint.lattices.terms.expr import MAX_DIM, ONE_EXPR, UNKNOWN_SIZE, Dim, Unk
 from absint.lattices.terms.interval import Interval
 from absint.lattices.value import Tensor
 from absint.transfer.caveats import runtime_needs, vector
-from absint.transfer.elements.rearrange import moved, reshaped, unmoved
+from absint.transfer.elements.folding import moved, reshaped, unmoved
 from absint.transfer.op import Op
 from absint.transfer.rule import rule
 from absint.transfer.semantics import ONNX
 
 
-@rule("Shape", inputs="data", outputs="shape", complete=True, elements=True, starred=True)
+@rule("Shape", "data -> shape", complete=True, elements=True, starred=True)
 def shape(op: Op) -> Tensor:
     """The dims from `start` to `end`: `x.shape[start:end]` in numpy."""
     x = op.tensor("data")
@@ -54,7 +54,7 @@ def _part_length(start: int, end: int | None, least: int) -> Dim:
     return Unknown(Interval(0, longest)) if longest else Dim(0)
 
 
-@rule("Size", inputs="data", outputs="size", complete=True, elements=True, starred=True)
+@rule("Size", "data -> size", complete=True, elements=True, starred=True)
 def size(op: Op) -> Tensor:
     """The number of elements."""
     x = op.tensor("data")
@@ -62,7 +62,7 @@ def size(op: Op) -> Tensor:
     return Tensor(DType.INT64, SCALAR, Contents.scalar(count))
 
 
-@rule("Flatten", inputs="input", complete=True, elements=True, starred=True)
+@rule("Flatten", "input -> Y", complete=True, elements=True, starred=True)
 def flatten(op: Op) -> Tensor:
     """A matrix: the axes before `axis` merge into rows, the others into columns."""
     x = op.tensor("input")
@@ -90,13 +90,13 @@ def _flat(op: Op, shape: Shape, axis: int) -> Shape:
     return shape_of((ONE_EXPR if axis == 0 else UNKNOWN_SIZE, UNKNOWN_SIZE))
 
 
-@rule("Squeeze", inputs="data", until=12, complete=True, elements=True, starred=True)
+@rule("Squeeze", "data -> Y", until=12, complete=True, elements=True, starred=True)
 def squeeze_attribute(op: Op) -> Tensor:
     """numpy.squeeze with the axes in an attribute."""
     return _squeeze(op, op.ints("axes"))
 
 
-@rule("Squeeze", inputs="data axes", since=13, complete=True, elements=True, starred=True)
+@rule("Squeeze", "data axes -> Y", since=13, complete=True, elements=True, starred=True)
 def squeeze(op: Op) -> Tensor:
     """numpy.squeeze; without axes every dim of size 1 goes."""
     if not op.has("axes"):
@@ -151,7 +151,7 @@ def _squeeze_somewhere(op: Op) -> Tensor:
     return Tensor(x.dtype, shape_of((UNKNOWN_SIZE,) * (len(x.shape) - 1)), _fill(x))
 
 
-@rule("Unsqueeze", inputs="data", until=12, complete=True, elements=True, starred=True)
+@rule("Unsqueeze", "data -> Y", until=12, complete=True, elements=True, starred=True)
 def unsqueeze_attribute(op: Op) -> Tensor:
     """numpy.expand_dims with the axes in an attribute."""
     axes = op.ints("axes")
@@ -160,7 +160,7 @@ def unsqueeze_attribute(op: Op) -> Tensor:
     return _unsqueeze(op, axes)
 
 
-@rule("Unsqueeze", inputs="data axes", since=13, complete=True, elements=True, starred=True)
+@rule("Unsqueeze", "data axes -> Y", since=13, complete=True, elements=True, starred=True)
 def unsqueeze(op: Op) -> Tensor:
     """numpy.expand_dims: axes refer to the result."""
     if (op.tensor("axes").shape.rank or 0) > 1:

@@ -10,19 +10,18 @@ from absint.lattices.terms.normal import floordiv
 from absint.lattices.value import Tensor
 from absint.transfer.caveats import documents_exclude, one_value, runtime_needs
 from absint.transfer.elementwise import require_single
-from absint.transfer.op import Op
+from absint.transfer.op import Op, as_size
 from absint.transfer.rule import rule
 from absint.transfer.semantics import RUNTIME
-from absint.transfer.window import as_size
 
 
-@rule("DFT", inputs="input dft_length", outputs="output", since=17, until=19, complete=True)
+@rule("DFT", "input dft_length -> output", since=17, until=19, complete=True)
 def dft_17(op: Op) -> Tensor:
     """numpy.fft along the attribute axis, real and imaginary parts in the last axis."""
     return _transform(op, op.integer("axis", 1))
 
 
-@rule("DFT", inputs="input dft_length axis", outputs="output", since=20, complete=True)
+@rule("DFT", "input dft_length axis -> output", since=20, complete=True)
 def dft(op: Op) -> Tensor:
     """numpy.fft along the input axis (-2), real and imaginary parts in the last axis."""
     if not op.has("axis"):
@@ -83,7 +82,7 @@ def _length(op: Op, name: str) -> Dim | None:
     return found[0] if found and isinstance(found[0], Expr) else UNKNOWN_SIZE
 
 
-@rule("STFT", inputs="signal frame_step window frame_length", outputs="output", complete=True)
+@rule("STFT", "signal frame_step window frame_length -> output", complete=True)
 def stft(op: Op) -> Tensor:
     """The spectrum of each frame: (batch, (signal - frame) // step + 1, frequencies, 2)."""
     signal = op.tensor("signal").shape

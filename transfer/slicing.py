@@ -19,8 +19,8 @@ from absint.lattices.terms.interval import Interval
 from absint.lattices.terms.normal import ceildiv
 from absint.lattices.value import Tensor
 from absint.transfer.caveats import vector
-from absint.transfer.elements.cases import choose, greatest, is_natural_by, least
-from absint.transfer.elements.rearrange import moved, nothing, unmoved
+from absint.transfer.elements.folding import moved, nothing, unmoved
+from absint.transfer.elements.logic import choose, greatest, is_natural_by, least
 from absint.transfer.op import Op, constants_of
 from absint.transfer.rule import rule
 from absint.transfer.semantics import ONNX
@@ -34,7 +34,7 @@ class Cut(NamedTuple):
     step: Dim
 
 
-@rule("Slice", inputs="data", until=9, complete=True, elements=True, starred=True)
+@rule("Slice", "data -> Y", until=9, complete=True, elements=True, starred=True)
 def slice_attribute(op: Op) -> Tensor:
     """x[starts:ends] on the given axes, all in attributes."""
     starts, ends, axes = op.ints("starts"), op.ints("ends"), op.ints("axes")
@@ -45,7 +45,7 @@ def slice_attribute(op: Op) -> Tensor:
     return _slice(op, [Dim(s) for s in starts], [Dim(e) for e in ends], axes or list(range(len(starts))), None)
 
 
-@rule("Slice", inputs="data starts ends axes steps", since=10, complete=True, elements=True, starred=True)
+@rule("Slice", "data starts ends axes steps -> Y", since=10, complete=True, elements=True, starred=True)
 def slice_input(op: Op) -> Tensor:
     """x[starts:ends:steps] on the given axes, by default the first ones.
 

@@ -1,6 +1,9 @@
-"""The results of applying a rule: statements, caveats, `Applied`; and errors about a node that cannot run."""
+"""The results of applying a rule: statements, caveats, `Applied`; errors about a node, and RuleError about a rule."""
 
 from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Protocol
 
 from absint.lattices.logic.relation import Relation
 from absint.lattices.records import NamedTuple
@@ -60,3 +63,34 @@ class Applied(NamedTuple):
     refusal: str = ""
     """The diagnostic code of a node that no runtime loads; empty otherwise."""
     load_risks: tuple[str, ...] = ()
+
+
+class RuleError(ValueError):
+    """A rule is declared or written wrongly. The message says in one line what it did, and what to do instead."""
+
+
+class Signature(Protocol):
+    """The part of a rule that an `Op` reads."""
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The operators of the rule."""
+
+    @property
+    def domain(self) -> str: ...
+    @property
+    def inputs(self) -> tuple[str, ...]: ...
+    @property
+    def outputs(self) -> tuple[str, ...]: ...
+    @property
+    def places(self) -> Mapping[str, int]:
+        """The index of each input by name."""
+
+    @property
+    def origin(self) -> str:
+        """The distribution or schema that provides the rule; empty for a rule of this package."""
+
+
+def listed(formals: Sequence[str]) -> str:
+    """Formal names, for messages."""
+    return ", ".join(formals) or "none"

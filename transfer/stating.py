@@ -1,8 +1,9 @@
-"""Statements about a node: requirements, definitions, premises, possible failures, rejections, notes."""
+"""Statements about a node: requirements, definitions, premises, possible failures, rejections; its attributes."""
 
 from __future__ import annotations
 
-from typing import NoReturn
+from collections.abc import Mapping
+from typing import Final, NoReturn, TypeVar, overload
 
 from absint.lattices.logic import relation as rel
 from absint.lattices.logic.facts import Facts
@@ -10,11 +11,69 @@ from absint.lattices.logic.relation import FALSE, TRUE, UNKNOWN_RELATION, Relati
 from absint.lattices.logic.truth import NO, UNKNOWN, YES, Truth
 from absint.lattices.shape import Shape
 from absint.lattices.terms.expr import MAX_DIM, Dim, Expr, Symbol, as_dim, expr_of
-from absint.transfer.attributes import Attributes
+from absint.lattices.value import Tensor
 from absint.transfer.ordinary import is_ordinary
 from absint.transfer.semantics import EITHER, ONNX, RUNTIME, Semantics
-from absint.transfer.signature import RuleError, Signature
-from absint.transfer.stated import Caveat, RefusedError, RejectedError, Statement
+from absint.transfer.stated import BadNodeError, Caveat, RefusedError, RejectedError, RuleError, Signature, Statement
+
+AttributeValue = int | float | str | bytes | Tensor | list[int] | list[float] | list[str] | object
+
+_INTEGERS: Final = frozenset({int, bool})
+
+T = TypeVar("T")
+
+
+class Attributes:
+    """Attributes by name, with defaults. Raises BadNodeError for an attribute of another type."""
+
+    __slots__ = ("attributes",)
+
+    attributes: Mapping[str, AttributeValue]
+
+    @overload
+    def integer(self, name: str) -> int | None: ...
+    @overload
+    def integer(self, name: str, default: int) -> int: ...
+    def integer(self, name: str, default: int | None = None) -> int | None:
+        """An integer attribute."""
+        return self._typed(name, int, "an integer", default)
+
+    @overload
+    def number(self, name: str) -> float | None: ...
+    @overload
+    def number(self, name: str, default: float) -> float: ...
+    def number(self, name: str, default: float | None = None) -> float | None:
+        """A float attribute."""
+        return self._typed(name, (float, int), "a float", default)
+
+    @overload
+    def string(self, name: str) -> str | None: ...
+    @overload
+    def string(self, name: str, default: str) -> str: ...
+    def string(self, name: str, default: str | None = None) -> str | None:
+        """A string attribute."""
+        return self._typed(name, str, "a string", default)
+
+    def attribute_tensor(self, name: str) -> Tensor | None:
+        """A tensor attribute, as an abstract value."""
+        return self._typed(name, Tensor, "a tensor", None)
+
+    def _typed(self, name: str, kind: type[T] | tuple[type[T], ...], what: str, default: T | None) -> T | None:
+        value = self.attributes.get(name)
+        if value is None:
+            return default
+        if not isinstance(value, kind):
+            raise BadNodeError(f"attribute {name} must be {what}")
+        return value
+
+    def ints(self, name: str) -> list[int] | None:
+        """An attribute that is a list of integers, or None if it is absent."""
+        value = self.attributes.get(name)
+        if value is None:
+            return None
+        if not isinstance(value, (list, tuple)) or not _INTEGERS.issuperset(map(type, value)):
+            raise BadNodeError(f"attribute {name} must be a list of integers")
+        return [*value]
 
 
 class Stating(Attributes):
@@ -166,6 +225,13 @@ class Stating(Attributes):
     def reject(self, reason: str) -> NoReturn:
         """The node cannot run with these inputs, whatever the sizes."""
         raise RejectedError(reason)
+
+    def positive(self, name: str) -> int:
+        """An integer attribute that must be given, and 1 or more."""
+        value = self.integer(name)
+        if value is None or value < 1:
+            self.reject(f"attribute {name} must be positive, found {'none' if value is None else value}")
+        return value
 
     def ill_typed(self, reason: str) -> NoReturn:
         """The node breaks the types of its operator: no runtime loads it."""

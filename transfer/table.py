@@ -8,12 +8,7 @@ from typing import Final
 
 from absint.transfer.rule import Rule, RuleError
 
-NEWEST: Final[Mapping[str, int]] = {
-    "": 28,
-    "ai.onnx.ml": 5,
-    "ai.onnx.preview": 1,
-    "ai.onnx.preview.training": 1,
-}
+NEWEST: Final[Mapping[str, int]] = {"": 28, "ai.onnx.ml": 5, "ai.onnx.preview": 1, "ai.onnx.preview.training": 1}
 """The newest version of each ONNX domain that the shipped rules cover."""
 
 
@@ -37,7 +32,7 @@ class Table:
     @staticmethod
     def of(modules: Iterable[ModuleType]) -> Table:
         """The table of all rules defined in these modules."""
-        return Table(item for module in modules for item in vars(module).values() if isinstance(item, Rule))
+        return Table(rule for module in modules for rule in rules_of(module))
 
     @property
     def rules(self) -> tuple[Rule, ...]:
@@ -82,6 +77,14 @@ class Table:
 
     def __len__(self) -> int:
         return len(self.rules) + (len(self.base) if self.base is not None else 0)
+
+
+def rules_of(module: ModuleType) -> Iterator[Rule]:
+    """The rules that a module defines, alone or in tuples."""
+    for item in vars(module).values():
+        for found in item if isinstance(item, tuple) else (item,):
+            if isinstance(found, Rule):
+                yield found
 
 
 def _checked(item: object) -> Rule:

@@ -17,12 +17,12 @@ from absint.lattices.logic.facts import Facts
 from absint.lattices.logic.relation import TRUE, Relation, ge
 from absint.lattices.logic.truth import YES
 from absint.lattices.records import NamedTuple
-from absint.lattices.terms.expr import NATURAL, UNKNOWN_SIZE, Dim, Expr, Unknown, add, const, expr_of, sub
+from absint.lattices.terms.expr import UNKNOWN_SIZE, Dim, Expr, add, const, expr_of, sub
 from absint.lattices.terms.intern import remembered
 from absint.lattices.terms.normal import ceildiv, floordiv, maximum, minimum, truncdiv
 from absint.lattices.terms.sign import nonneg
 from absint.transfer.caveats import documents_exclude
-from absint.transfer.op import Op
+from absint.transfer.op import Op, as_size
 from absint.transfer.semantics import ONNX
 
 SAME = ("SAME_UPPER", "SAME_LOWER")
@@ -258,10 +258,3 @@ def monotone(e: Dim, change: Callable[[Dim], Dim]) -> Dim:
                 parts = [change(add(rest, cast(Expr, arg))) for arg in mono[0].args]
                 return maximum(*parts) if mono[0].op == "max" else minimum(*parts)
     return change(e)
-
-
-def as_size(dim: Dim) -> Dim:
-    """The dim as the size of an axis: a natural number."""
-    if isinstance(dim, Expr) or dim.bounds.leq(NATURAL):
-        return dim
-    return Unknown(dim.bounds.meet(NATURAL), dim.congruence)

@@ -22,7 +22,7 @@ from absint.lattices.logic.relation import UNKNOWN_RELATION, Relation, eq
 from absint.lattices.logic.shortest import shortest
 from absint.lattices.terms.evaluation import UndefinedError
 from absint.lattices.terms.expr import Dim, Expr
-from absint.transfer.elements.cases import choose
+from absint.transfer.elements.logic import choose
 from tests import reference
 from tests.reference import NoValueError, Tree
 

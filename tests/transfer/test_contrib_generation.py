@@ -82,7 +82,7 @@ TOKENS = [
         [Arg(["B", "S"], I64, high=2), Arg(["C", "V"])],
         {"ngram_size": 2},
         bindings=sizes(B=[0, 1, 2], S=[0, 1, 5], C=[0, 1, 2], V=[2, 7]),
-        expect=["[C, V]"],
+        expect=["[B, V]"],
     ),
     MS(
         "BifurcationDetector",

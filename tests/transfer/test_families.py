@@ -10,8 +10,7 @@ import pytest
 
 import absint.transfer
 from absint.transfer.families import FAMILIES, shipped
-from absint.transfer.rule import Rule
-from absint.transfer.table import NEWEST, Table
+from absint.transfer.table import NEWEST, Table, rules_of
 
 FOLDER = Path(absint.transfer.__file__).parent
 MODULES = {
@@ -44,7 +43,7 @@ def test_each_line_names_operators_of_its_family(domain: str) -> None:
         if word.endswith(":"):
             module = word[:-1]
             continue
-        rules = [item for item in vars(MODULES[module]).values() if isinstance(item, Rule)]
+        rules = rules_of(MODULES[module])
         assert any(rule.domain == domain and word in rule.names for rule in rules), (module, word)
     assert len(words) == len(set(words)), "an operator has one family"
 

@@ -14,7 +14,7 @@ from absint.lattices.terms.expr import Dim, symbol
 from absint.lattices.text import parse
 from absint.lattices.value import Tensor
 from absint.transfer.application import apply
-from absint.transfer.elements.cases import vanishes_with
+from absint.transfer.elements.logic import vanishes_with
 from absint.transfer.families import shipped
 from absint.transfer.op import Op
 from tests.transfer.harness import Arg, Case, run_case, sizes

@@ -7,39 +7,15 @@ from itertools import pairwise
 
 from absint.lattices.dtype import DType
 from absint.lattices.logic.relation import FALSE, Relation, conjunction, disjunction, divisible, eq, ge
-from absint.lattices.shape import Shape, shape_of
+from absint.lattices.shape import shape_of
 from absint.lattices.terms.expr import UNKNOWN_SIZE, Dim, as_dim
 from absint.lattices.value import Tensor
-from absint.transfer.op import Op
-from absint.transfer.window import as_size
+from absint.transfer.op import Op, as_size
 
 
 def of_dims(dtype: DType, *dims: Dim | int) -> Tensor:
     """A tensor of these dims."""
     return Tensor(dtype, shape_of(tuple(map(as_dim, dims))))
-
-
-def sizes(op: Op, name: str, rank: int) -> tuple[Dim, ...]:
-    """The dims of an input of fixed rank; unknown if it is left out or of unknown rank."""
-    shape = op.tensor(name).shape if op.has(name) else Shape(None)
-    op.require_rank(shape, rank, name)
-    if op.has(name) and shape.is_top:
-        op.may_fail(f"{name} must have rank {rank}")
-    return (UNKNOWN_SIZE,) * rank if shape.is_top else shape.dims
-
-
-def require_given(op: Op, *names: str) -> None:
-    """Raise BadNodeError if one of these inputs is left out."""
-    for name in names:
-        op.tensor(name)
-
-
-def require_dims(op: Op, name: str, *dims: Dim | int) -> None:
-    """Require these dims of the input, if it is given."""
-    if not op.has(name):
-        return
-    for axis, (found, wanted) in enumerate(zip(sizes(op, name, len(dims)), dims, strict=True)):
-        op.require_equal(found, wanted, f"dim {axis} of {name} must fit the other inputs")
 
 
 def require_like(op: Op, name: str, other: str) -> None:
@@ -84,7 +60,7 @@ def require_together(op: Op, *names: str) -> bool:
 
 def require_offsets(op: Op, name: str, tokens: Dim, *, least: int = 0) -> Dim:
     """Require offsets that split the tokens into rows, each of `least` tokens or more; the number of rows."""
-    (bounds,) = sizes(op, name, 1)
+    (bounds,) = op.sizes(name, 1)
     op.require(ge(bounds, 2), f"{name} must have 2 elements or more")
     offsets, reason = op.integers(name), f"the rows of {name} must cover the tokens"
     if not offsets:
@@ -100,7 +76,7 @@ def require_captures(op: Op, batch: Dim) -> int:
     capacity = op.integer("state_update_capacity", 0)
     if capacity < 0 or bool(capacity) != op.has("capture_count"):
         op.reject("capture_count must be given exactly if state_update_capacity is positive")
-    require_dims(op, "capture_count", batch)
+    op.require_dims("capture_count", batch)
     return capacity
 
 
@@ -113,14 +89,6 @@ def one_integer(op: Op, name: str) -> Dim:
     """The only element of an input, as a size."""
     found = op.integers(name)
     return as_size(found[0]) if found is not None and len(found) == 1 else UNKNOWN_SIZE
-
-
-def positive(op: Op, name: str) -> int:
-    """An integer attribute that must be given and at least 1."""
-    value = op.integer(name)
-    if value is None or value < 1:
-        op.reject(f"attribute {name} must be positive, found {'none' if value is None else value}")
-    return value
 
 
 def head_size(op: Op, hidden: Dim, heads: int, *rows: Dim) -> Dim:
@@ -156,7 +124,7 @@ def of_attribute(op: Op, name: str, choices: Sequence[str], default: str) -> str
 
 def kept(op: Op, name: str, rank: int) -> Tensor:
     """A state of this rank that the operator updates and returns with the same shape and type."""
-    return of_dims(op.dtype(name), *sizes(op, name, rank))
+    return of_dims(op.dtype(name), *op.sizes(name, rank))
 
 
 def last_axis(op: Op, name: str) -> Dim:

@@ -13,10 +13,9 @@ from absint.lattices.shape import SCALAR, shape_of
 from absint.lattices.terms.expr import ONE_EXPR, UNKNOWN_SIZE, Dim, Expr, const
 from absint.lattices.value import MapOf, SequenceOf, Tensor, Value
 from absint.transfer.caveats import documents_exclude, required_text, runs_as, runtime_needs
-from absint.transfer.contrib.rows import POST_TRANSFORMS, counted, rows_of
-from absint.transfer.contrib.trees import require_read_features, require_trees
+from absint.transfer.contrib.ml_models import POST_TRANSFORMS, counted, require_read_features, require_trees, rows_of
 from absint.transfer.op import Op
-from absint.transfer.rule import ML, rule
+from absint.transfer.rule import ML, rule, shaped
 from absint.transfer.semantics import RUNTIME
 
 
@@ -29,7 +28,7 @@ def _table(op: Op, columns: int | None, dtype: DType = DType.FLOAT) -> Tensor:
     return Tensor(dtype, shape_of((rows_of(op), UNKNOWN_SIZE if columns is None else const(columns))))
 
 
-@rule("Scaler", inputs="X", domain=ML, complete=True)
+@rule("Scaler", "X -> Y", domain=ML, complete=True)
 def scaler(op: Op) -> Tensor:
     """(X - offset) * scale, as floats."""
     count = counted(op, "scale")
@@ -49,7 +48,7 @@ def _per_feature(op: Op, count: int) -> Relation:
     return TRUE if count == 1 else eq(shape[min(len(shape), 2) - 1], count)
 
 
-@rule("Normalizer", inputs="X", domain=ML, complete=True)
+@rule("Normalizer", "X -> Y", domain=ML, complete=True)
 def normalizer(op: Op) -> Tensor:
     """Each row divided by its norm, as floats."""
     shape = op.tensor("X").shape
@@ -59,7 +58,7 @@ def normalizer(op: Op) -> Tensor:
     return Tensor(DType.FLOAT, shape)
 
 
-@rule("Imputer", inputs="X", domain=ML, complete=True)
+@rule("Imputer", "X -> Y", domain=ML, complete=True)
 def imputer(op: Op) -> Tensor:
     """The input with some elements replaced."""
     names = {DType.FLOAT: "imputed_value_floats", DType.INT64: "imputed_value_int64s"}
@@ -76,13 +75,17 @@ def imputer(op: Op) -> Tensor:
     return Tensor(op.dtype("X"), op.tensor("X").shape)
 
 
-@rule("Binarizer", inputs="X", domain=ML, complete=True)
-def binarizer(op: Op) -> Tensor:
-    """1 for elements above the threshold, else 0."""
-    return Tensor(op.dtype("X"), op.tensor("X").shape)
+ELEMENTWISE = shaped(
+    """
+    # 1 for elements above the threshold, else 0.
+    Binarizer: X[...] -> Y[...]
+    """,
+    domain=ML,
+    complete=True,
+)
 
 
-@rule("OneHotEncoder", inputs="X", domain=ML, complete=True)
+@rule("OneHotEncoder", "X -> Y", domain=ML, complete=True)
 def one_hot_encoder(op: Op) -> Tensor:
     """A last axis with one column for each category."""
     shape, categories = op.tensor("X").shape, counted(op, "cats_int64s", "cats_strings")
@@ -107,7 +110,7 @@ def _swapped(op: Op) -> Tensor:
     return Tensor(swapped.get(op.dtype("X"), DType.UNDEFINED), op.tensor("X").shape)
 
 
-@rule("LabelEncoder", inputs="X", until=1, domain=ML, complete=True)
+@rule("LabelEncoder", "X -> Y", until=1, domain=ML, complete=True)
 def label_encoder_1(op: Op) -> Tensor:
     """Strings to their places in a list, or places to strings."""
     if not counted(op, "classes_strings"):
@@ -116,7 +119,7 @@ def label_encoder_1(op: Op) -> Tensor:
     return _swapped(op)
 
 
-@rule("CategoryMapper", inputs="X", domain=ML, complete=True)
+@rule("CategoryMapper", "X -> Y", domain=ML, complete=True)
 def category_mapper(op: Op) -> Tensor:
     """Strings to integers, or integers to strings, by two lists of one length."""
     numbers, texts = counted(op, "cats_int64s"), counted(op, "cats_strings")
@@ -125,7 +128,7 @@ def category_mapper(op: Op) -> Tensor:
     return _swapped(op)
 
 
-@rule("LabelEncoder", inputs="X", since=2, domain=ML, complete=True)
+@rule("LabelEncoder", "X -> Y", since=2, domain=ML, complete=True)
 def label_encoder(op: Op) -> Tensor:
     """Each element replaced by the value of its key."""
     lengths = [_only_length(op, part) for part in ("keys", "values")]
@@ -187,7 +190,7 @@ def _require_type(op: Op, *attributes: tuple[str, DType]) -> None:
             op.ill_typed(f"input X and attribute {name} must share one element type, found {found} and {dtype}")
 
 
-@rule("LinearClassifier", inputs="X", outputs="Y Z", domain=ML, complete=True)
+@rule("LinearClassifier", "X -> Y Z", domain=ML, complete=True)
 def linear_classifier(op: Op) -> Sequence[Tensor]:
     """Label and scores; a single score is doubled where there are two labels."""
     classes, labels = counted(op, "intercepts"), counted(op, "classlabels_strings", "classlabels_ints")
@@ -220,7 +223,7 @@ def _linear(op: Op, targets: int) -> None:
         runs_as(op, ge(count, needed), eq(needed, count), "each feature must have a coefficient")
 
 
-@rule("TreeEnsembleClassifier", inputs="X", outputs="Y Z", domain=ML, complete=True)
+@rule("TreeEnsembleClassifier", "X -> Y Z", domain=ML, complete=True)
 def tree_ensemble_classifier(op: Op) -> Sequence[Tensor]:
     """Label and scores, one for each label."""
     labels = counted(op, "classlabels_strings", "classlabels_int64s")
@@ -230,7 +233,7 @@ def tree_ensemble_classifier(op: Op) -> Sequence[Tensor]:
     return Tensor(_label_dtype(op), shape_of((rows_of(op),))), _table(op, labels or None)
 
 
-@rule("LinearRegressor", inputs="X", domain=ML, complete=True)
+@rule("LinearRegressor", "X -> Y", domain=ML, complete=True)
 def linear_regressor(op: Op) -> Tensor:
     """One column for each target."""
     targets = op.integer("targets", 1)
@@ -242,7 +245,7 @@ def linear_regressor(op: Op) -> Tensor:
     return _table(op, targets)
 
 
-@rule("TreeEnsembleRegressor", inputs="X", domain=ML, complete=True)
+@rule("TreeEnsembleRegressor", "X -> Y", domain=ML, complete=True)
 def tree_ensemble_regressor(op: Op) -> Tensor:
     """One column for each target."""
     targets = op.integer("n_targets")
@@ -250,7 +253,7 @@ def tree_ensemble_regressor(op: Op) -> Tensor:
     return _table(op, targets)
 
 
-@rule("TreeEnsemble", inputs="X", since=5, domain=ML)
+@rule("TreeEnsemble", "X -> Y", since=5, domain=ML)
 def tree_ensemble(op: Op) -> Tensor:
     """One column for each target, of the type of the input."""
     op.may_fail("the attributes must fit the features")
@@ -286,7 +289,7 @@ def _length(op: Op, name: str) -> int | None:
     return None if value.shape.concrete is None else value.shape.concrete[0]
 
 
-@rule("ArrayFeatureExtractor", inputs="X Y", outputs="Z", domain=ML, complete=True)
+@rule("ArrayFeatureExtractor", "X Y -> Z", domain=ML, complete=True)
 def array_feature_extractor(op: Op) -> Tensor:
     """The columns of X that Y names."""
     x, dtype, chosen = op.tensor("X").shape, op.dtype("X"), op.block("Y")
@@ -307,7 +310,7 @@ def array_feature_extractor(op: Op) -> Tensor:
     return Tensor(dtype, shape_of((*rows, count)))
 
 
-@rule("FeatureVectorizer", inputs="X*", domain=ML, complete=True)
+@rule("FeatureVectorizer", "X* -> Y", domain=ML, complete=True)
 def feature_vectorizer(op: Op) -> Tensor:
     """The features of all inputs side by side, as floats; `inputdimensions` says how many of each."""
     sizes, inputs = op.ints("inputdimensions") or [], op.variadic()
@@ -339,7 +342,7 @@ def feature_vectorizer(op: Op) -> Tensor:
 # Maps
 
 
-@rule("ZipMap", inputs="X", outputs="Z", domain=ML, complete=True)
+@rule("ZipMap", "X -> Z", domain=ML, complete=True)
 def zip_map(op: Op) -> Value:
     """Each row as a map from label to score."""
     labels = counted(op, "classlabels_strings", "classlabels_int64s")

@@ -17,7 +17,7 @@ from absint.lattices.terms.normal import ceildiv
 from absint.lattices.value import Tensor, Value
 from absint.transfer.caveats import positive
 from absint.transfer.contrib.channels_last import onnx_rule
-from absint.transfer.contrib.fused_convolutions import check_activation, require_sum
+from absint.transfer.contrib.fused_products import check_activation, require_sum
 from absint.transfer.contrib.views import NEWEST, restate
 from absint.transfer.op import Op
 from absint.transfer.rule import rule
@@ -39,7 +39,7 @@ def _require_blocks(op: Op, channels: Dim) -> None:
     op.may_fail("the block size must be the processor's", unless=divisible(channels, LARGEST_BLOCK))
 
 
-@rule("ReorderInput", inputs="X", domain=NCHWC, complete=True)
+@rule("ReorderInput", "X -> Y", domain=NCHWC, complete=True)
 def reorder_input(op: Op) -> Tensor:
     """(N, C, H, W), or (N, H, W, C) with the attribute channels_last, to blocks: C is padded to whole blocks."""
     batch, *sizes = _image(op)
@@ -60,7 +60,7 @@ def _padded(op: Op, channels: Dim) -> Dim:
     return padded
 
 
-@rule("ReorderOutput", inputs="X", domain=NCHWC, complete=True)
+@rule("ReorderOutput", "X -> Y", domain=NCHWC, complete=True)
 def reorder_output(op: Op) -> Tensor:
     """Blocks back to (N, C, H, W), or (N, H, W, C) with the attribute channels_last, with C as the attributes say."""
     batch, padded, *sizes = _image(op)
@@ -75,7 +75,7 @@ def reorder_output(op: Op) -> Tensor:
     return Tensor(op.dtype("X"), shape_of((batch, *sizes)))
 
 
-@rule("AveragePool GlobalAveragePool GlobalMaxPool MaxPool", inputs="X", domain=NCHWC, complete=True)
+@rule("AveragePool GlobalAveragePool GlobalMaxPool MaxPool", "X -> Y", domain=NCHWC, complete=True)
 def pool(op: Op) -> Value:
     """The rule of ONNX's operator of that name, for channels in blocks."""
     _, channels, *sizes = _image(op)
@@ -86,7 +86,7 @@ def pool(op: Op) -> Value:
     return result
 
 
-@rule("Conv", inputs="X W B Sum", domain=NCHWC, complete=True)
+@rule("Conv", "X W B Sum -> Y", domain=NCHWC, complete=True)
 def conv(op: Op) -> Value:
     """Conv; X of fewer channels than a block is not blocked, and Sum of the output's shape is added."""
     channels = _image(op)[1]
@@ -109,7 +109,7 @@ def conv(op: Op) -> Value:
 _MODES = ("align_corners", "half_pixel", "asymmetric")
 
 
-@rule("Upsample", inputs="X", domain=NCHWC, complete=True)
+@rule("Upsample", "X -> Y", domain=NCHWC, complete=True)
 def upsample(op: Op) -> Tensor:
     """Height and width times the integers of the attribute scales."""
     batch, channels, *sizes = _image(op)

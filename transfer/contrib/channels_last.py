@@ -12,10 +12,10 @@ from absint.lattices.logic.relation import FALSE, Relation, conjunction, disjunc
 from absint.lattices.shape import TOP_SHAPE, Shape, shape_of
 from absint.lattices.terms.expr import UNKNOWN_SIZE, Dim, product
 from absint.lattices.value import Tensor, Value
-from absint.transfer import convolution, normalisation, pooling, resize, sampling, spatial
+from absint.transfer import convolution, layout, normalisation, pooling, resize, sampling
 from absint.transfer.caveats import not_empty
-from absint.transfer.contrib.fused_convolutions import check_activation
-from absint.transfer.contrib.parameters import (
+from absint.transfer.contrib.fused_products import check_activation
+from absint.transfer.contrib.quantised_products import (
     may_refuse_vectors,
     only_number,
     require_names,
@@ -24,12 +24,12 @@ from absint.transfer.contrib.parameters import (
 )
 from absint.transfer.contrib.views import channels_last, of_rank, restate, retyped
 from absint.transfer.op import AttributeValue, Op
-from absint.transfer.rule import MICROSOFT, ONNX, Rule, rule
+from absint.transfer.rule import ONNX, Rule, device, kernel, rule
 from absint.transfer.table import Table
 
 NHWC = "com.ms.internal.nhwc"
 
-IMAGES = Table.of((convolution, normalisation, pooling, resize, sampling, spatial))
+IMAGES = Table.of((convolution, normalisation, pooling, resize, sampling, layout))
 """ONNX's operators on images."""
 
 
@@ -41,10 +41,9 @@ def onnx_rule(op: Op, version: int) -> Rule:
 
 
 @rule(
-    "AveragePool BatchNormalization Conv ConvTranspose DepthToSpace GlobalAveragePool GlobalLpPool GlobalMaxPool "
-    "GridSample InstanceNormalization LRN LpPool MaxPool SpaceToDepth QLinearConv",
-    inputs="X rest*",
-    outputs="Y rest*",
+    "AveragePool BatchNormalization Conv ConvTranspose DepthToSpace GlobalAveragePool GlobalLpPool "
+    "GlobalMaxPool GridSample InstanceNormalization LRN LpPool MaxPool SpaceToDepth QLinearConv",
+    "X rest* -> Y rest*",
     domain=NHWC,
 )
 def image(op: Op) -> Sequence[Value]:
@@ -59,7 +58,7 @@ def image(op: Op) -> Sequence[Value]:
     return channels_last(op, onnx_rule(op, op.version), op.inputs, version=op.version)
 
 
-@rule("MaxUnpool", inputs="X I output_shape", outputs="output", domain=NHWC)
+@rule("MaxUnpool", "X I output_shape -> output", domain=NHWC)
 def max_unpool(op: Op) -> Sequence[Value]:
     """MaxUnpool with the channels of X and of the output as the last axis; those of I are the second."""
     outputs = channels_last(op, onnx_rule(op, op.version), op.inputs, version=op.version)
@@ -69,7 +68,7 @@ def max_unpool(op: Op) -> Sequence[Value]:
     return outputs if fits and not op.has("output_shape") else [of_rank(value) for value in outputs]
 
 
-@rule("Resize", inputs="X roi scales sizes", domain=NHWC)
+@rule("Resize", "X roi scales sizes -> Y", domain=NHWC)
 def resize_image(op: Op) -> Sequence[Value]:
     """Resize: constant scales and sizes are in the order of X's axes; others may not be."""
     outputs = restate(op, onnx_rule(op, op.version), op.inputs, version=op.version)
@@ -83,7 +82,7 @@ def resize_image(op: Op) -> Sequence[Value]:
 _POOLED = "X x_scale x_zero_point y_scale y_zero_point"
 
 
-@rule("QLinearAveragePool", inputs=_POOLED, domain=NHWC)
+@rule("QLinearAveragePool", f"{_POOLED} -> Y", domain=NHWC)
 def q_linear_average_pool_nhwc(op: Op) -> Sequence[Value]:
     """AveragePool of a quantised image with the channels as the last axis."""
     outputs = channels_last(op, pooling.average_pool, op.inputs[:1])
@@ -94,7 +93,7 @@ def q_linear_average_pool_nhwc(op: Op) -> Sequence[Value]:
 _CONVOLVED = "x x_scale x_zero_point w w_scale w_zero_point y_scale y_zero_point B"
 
 
-@rule("QLinearConvTranspose", inputs=_CONVOLVED, outputs="y", domain=NHWC)
+@rule("QLinearConvTranspose", f"{_CONVOLVED} -> y", domain=NHWC)
 def q_linear_conv_transpose(op: Op) -> Value:
     """ConvTranspose of a quantised image with the channels as the last axis, in the type of y_zero_point."""
     op.may_fail("scales and zero points must fit")
@@ -107,7 +106,7 @@ def _laid_out(op: Op, rule: Rule, inputs: Sequence[Value | None]) -> Sequence[Va
     return channels_last(op, rule, inputs) if op.integer("channels_last", 0) else restate(op, rule, inputs)
 
 
-@rule("QLinearConv", inputs=_CONVOLVED, outputs="y", domain=MICROSOFT, complete=True)
+@kernel("QLinearConv", f"{_CONVOLVED} -> y")
 def q_linear_conv(op: Op) -> Sequence[Value]:
     """QLinearConv; with the attribute channels_last the channels of x and y are the last axis."""
     require_one_value(op, "x_scale", "x_zero_point", "y_scale", "y_zero_point")
@@ -116,7 +115,7 @@ def q_linear_conv(op: Op) -> Sequence[Value]:
     return _laid_out(op, convolution.qlinear_conv, op.inputs)
 
 
-@rule("QLinearAveragePool", inputs=_POOLED, domain=MICROSOFT, complete=True)
+@kernel("QLinearAveragePool", f"{_POOLED} -> Y")
 def q_linear_average_pool(op: Op) -> Sequence[Value]:
     """AveragePool of a quantised image; with the attribute channels_last the channels are the last axis."""
     parameters = _POOLED.split()[1:]
@@ -130,7 +129,7 @@ def q_linear_average_pool(op: Op) -> Sequence[Value]:
     return outputs
 
 
-@rule("QLinearGlobalAveragePool", inputs=_POOLED, domain=MICROSOFT, complete=True)
+@kernel("QLinearGlobalAveragePool", f"{_POOLED} -> Y")
 def q_linear_global_average_pool(op: Op) -> Tensor:
     """GlobalAveragePool of a quantised image; with the attribute channels_last the channels are the last axis."""
     require_one_value(op, *_POOLED.split()[1:])
@@ -164,20 +163,20 @@ def _may_leave_the_range(op: Op, shape: Shape, unless: Relation = FALSE) -> None
     op.may_fail("the scales must be in the range that onnxruntime supports", unless=disjunction(unless, fits))
 
 
-@rule("NhwcMaxPool", inputs="x", outputs="y", domain=MICROSOFT, complete=True)
+@kernel("NhwcMaxPool", "x -> y")
 def nhwc_max_pool(op: Op) -> Sequence[Value]:
     """MaxPool of an image with the channels as the last axis."""
     op.tensor("x")
     return channels_last(op, pooling.max_pool, op.inputs)[:1]
 
 
-@rule("NhwcConv", inputs="X W B", domain=MICROSOFT)
+@device("NhwcConv", "X W B -> Y")
 def nhwc_conv(op: Op) -> Sequence[Value]:
     """Conv of X (N, spatial..., C) with W (M, C/group, kernel...): N, positions of the window, M."""
     return channels_last(op, convolution.conv, op.inputs)
 
 
-@rule("NhwcFusedConv", inputs="X W B Z", domain=MICROSOFT)
+@device("NhwcFusedConv", "X W B Z -> Y")
 def nhwc_fused_conv(op: Op) -> Sequence[Value]:
     """NhwcConv, then Z of the same shape is added, then an activation."""
     check_activation(op)
@@ -189,7 +188,7 @@ def nhwc_fused_conv(op: Op) -> Sequence[Value]:
 # Windows that other inputs change
 
 
-@rule("MaxpoolWithMask", inputs="X M", domain=MICROSOFT, complete=True)
+@kernel("MaxpoolWithMask", "X M -> Y")
 def maxpool_with_mask(op: Op) -> Sequence[Value]:
     """MaxPool of the elements of X that the mask M keeps. Batch and channels of M are repeated."""
     x, mask = op.tensor("X").shape, op.tensor("M").shape
@@ -205,7 +204,7 @@ def maxpool_with_mask(op: Op) -> Sequence[Value]:
     return restate(op, pooling.max_pool, op.inputs[:1])[:1]
 
 
-@rule("ConvTransposeWithDynamicPads", inputs="X W Pads B", domain=MICROSOFT, complete=True)
+@kernel("ConvTransposeWithDynamicPads", "X W Pads B -> Y")
 def conv_transpose_with_dynamic_pads(op: Op) -> Value:
     """ConvTranspose with the pads in an input."""
     if not op.has("Pads"):

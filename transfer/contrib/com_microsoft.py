@@ -11,25 +11,42 @@ from absint.lattices.dtype import DType
 from absint.lattices.logic.relation import FALSE, UNKNOWN_RELATION, conjunction, disjunction, divisible, eq, ge, le
 from absint.lattices.logic.truth import NO, YES
 from absint.lattices.shape import TOP_SHAPE, Shape, shape_of
-from absint.lattices.terms.expr import ONE_EXPR, UNKNOWN_SIZE, Dim, Expr, const, product
+from absint.lattices.terms.expr import ONE_EXPR, UNKNOWN_SIZE, Dim, const, product
 from absint.lattices.value import Tensor
 from absint.transfer.gather import gather_nd
+from absint.transfer.layout import trilu
 from absint.transfer.op import Op
 from absint.transfer.padding import pad
 from absint.transfer.reduction import by_attribute
-from absint.transfer.rule import MICROSOFT, ONNX, rule
-from absint.transfer.spatial import trilu
+from absint.transfer.rule import MICROSOFT, ONNX, device, kernel, rule, shaped
+
+SAME_SHAPES = shaped(
+    """
+    # The shape and type of the input.
+    Gelu QuickGelu SampleOp: X[...] -> Y[...]
+    """,
+    domain=MICROSOFT,
+    complete=True,
+) + shaped(
+    """
+    # The shape and type of the first input.
+    BiasAdd BiasSoftmax: X[...] rest* -> Y[...]
+    ! the other inputs must fit the first
+    # data + bias + residual with elements dropped, and a mask of those kept.
+    BiasDropout: data[...] bias residual ratio training_mode -> output[...] mask:bool[...]
+    ! bias and residual must fit the data
+    # GroupNorm of X + skip + bias, and the sum.
+    SkipGroupNorm: X[...] gamma beta skip bias -> Y[...] S[...]
+    ! the other inputs must fit the first
+    """,
+    domain=MICROSOFT,
+)
+
 
 # Element-wise
 
 
-@rule("Gelu QuickGelu", inputs="X", domain=MICROSOFT, complete=True)
-def unary(op: Op) -> Tensor:
-    """The shape and type of the input."""
-    return Tensor(op.dtype("X"), op.tensor("X").shape)
-
-
-@rule("Inverse", inputs="X", domain=MICROSOFT, complete=True)
+@kernel("Inverse", "X -> Y")
 def inverse(op: Op) -> Tensor:
     """The inverse of each matrix of the last two axes; onnxruntime may crash on one that is empty or not square."""
     shape = op.tensor("X").shape
@@ -45,13 +62,13 @@ def inverse(op: Op) -> Tensor:
     return Tensor(op.dtype("X"), shape)
 
 
-@rule("BiasGelu", inputs="A B", outputs="C", domain=MICROSOFT, complete=True)
+@kernel("BiasGelu", "A B -> C")
 def bias_gelu(op: Op) -> Tensor:
     """Gelu(A + B), B added to the last axis."""
     return _biased(op, "A", "B")
 
 
-@rule("FastGelu", inputs="X bias", domain=MICROSOFT, complete=True)
+@kernel("FastGelu", "X bias -> Y")
 def fast_gelu(op: Op) -> Tensor:
     """Gelu(X + bias) by tanh: bias is added to the last axis of a float32 X, and broadcasts for other types."""
     dtype = op.common_dtype(*(n for n in ("X", "bias") if op.has(n)))
@@ -87,55 +104,22 @@ def require_vector(op: Op, name: str, length: Dim) -> None:
     op.require_equal(UNKNOWN_SIZE if shape.is_top else shape[0], length, f"{name} must have the size of the last axis")
 
 
-@rule("BiasSplitGelu", inputs="X bias", domain=MICROSOFT)
-def bias_split_gelu(op: Op) -> Tensor:
+@device("BiasSplitGelu", "X[B, S, H] bias[H] -> Y[B, S, H // 2]")
+def bias_split_gelu(op: Op, H: Dim) -> None:
     """One half of the last axis times Gelu of the other."""
-    shape = op.tensor("X").shape
-    op.require_rank(shape, 3, "X")
-    if shape.is_top:
-        return Tensor(op.dtype("X"), Shape([None] * 3))
-    require_vector(op, "bias", shape[2])
-    op.require(divisible(shape[2], 2), "the size of the last axis must be even")
-    return Tensor(op.dtype("X"), shape_of((*shape[:2], shape[2] // 2)))
-
-
-@rule("BiasAdd BiasSoftmax", inputs="X rest*", domain=MICROSOFT)
-def first_input(op: Op) -> Tensor:
-    """The shape and type of the first input."""
-    op.may_fail("the other inputs must fit the first")
-    return Tensor(op.dtype("X"), op.tensor("X").shape)
-
-
-@rule("BiasDropout", inputs="data bias residual ratio training_mode", outputs="output mask", domain=MICROSOFT)
-def bias_dropout(op: Op) -> Sequence[Tensor]:
-    """data + bias + residual with elements dropped, and a mask of those kept."""
-    op.may_fail("bias and residual must fit the data")
-    shape = op.tensor("data").shape
-    return Tensor(op.dtype("data"), shape), Tensor(DType.BOOL, shape)
+    op.require(divisible(H, 2), "the size of the last axis must be even")
 
 
 # Normalisation
 
 
-@rule(
-    "SkipLayerNormalization",
-    inputs="input skip gamma beta bias",
-    outputs="output mean inv_std_var input_skip_bias_sum",
-    domain=MICROSOFT,
-    complete=True,
-)
+@kernel("SkipLayerNormalization", "input skip gamma beta bias -> output mean inv_std_var input_skip_bias_sum")
 def skip_layer_normalization(op: Op) -> Sequence[Tensor]:
     """LayerNormalization of input + skip + bias over the last axis; the sum is an output too."""
     return _skip_normalized(op, "gamma", "beta", "bias")
 
 
-@rule(
-    "SkipSimplifiedLayerNormalization",
-    inputs="input skip gamma bias",
-    outputs="output mean inv_std_var input_skip_bias_sum",
-    domain=MICROSOFT,
-    complete=True,
-)
+@kernel("SkipSimplifiedLayerNormalization", "input skip gamma bias -> output mean inv_std_var input_skip_bias_sum")
 def skip_simplified_layer_normalization(op: Op) -> Sequence[Tensor]:
     """Root-mean-square normalisation of input + skip + bias over the last axis."""
     return _skip_normalized(op, "gamma", "bias")
@@ -172,7 +156,7 @@ def _skip_normalized(op: Op, *vectors: str) -> Sequence[Tensor]:
     return Tensor(dtype, shape), moments, moments, Tensor(dtype, shape)
 
 
-@rule("SimplifiedLayerNormalization", inputs="X scale", outputs="Y inv_std_var", domain=ONNX, complete=True)
+@rule("SimplifiedLayerNormalization", "X scale -> Y inv_std_var", domain=ONNX, complete=True)
 def simplified_layer_normalization(op: Op) -> Sequence[Tensor]:
     """Root-mean-square normalisation over the axes from `axis` on (an operator of onnxruntime in ONNX's domain)."""
     shape, dtype = op.tensor("X").shape, op.dtype("scale")
@@ -206,28 +190,18 @@ def _require_scale(op: Op, target: Shape) -> None:
         op.require(disjunction(eq(dim, size), eq(dim, 1)), f"dim {-axis} of scale must be 1 or that of X")
 
 
-simplified_layer_normalization_ms = rule(
-    "SimplifiedLayerNormalization", inputs="X scale", outputs="Y inv_std_var", domain=MICROSOFT
-)(simplified_layer_normalization.function)
-
-
-@rule("SkipGroupNorm", inputs="X gamma beta skip bias", outputs="Y S", domain=MICROSOFT)
-def skip_group_norm(op: Op) -> Sequence[Tensor]:
-    """GroupNorm of X + skip + bias, and the sum."""
-    op.may_fail("the other inputs must fit the first")
-    y = Tensor(op.dtype("X"), op.tensor("X").shape)
-    return y, y
+simplified_layer_normalization_ms = device("SimplifiedLayerNormalization", "X scale -> Y inv_std_var")(
+    simplified_layer_normalization.function
+)
 
 
 _EMBEDDINGS = ("word_embedding", "position_embedding", "segment_embedding")
 
 
-@rule(
+@kernel(
     "EmbedLayerNormalization",
-    inputs="input_ids segment_ids word_embedding position_embedding segment_embedding gamma beta mask position_ids",
-    outputs="output mask_index embedding_sum",
-    domain=MICROSOFT,
-    complete=True,
+    "input_ids segment_ids word_embedding position_embedding segment_embedding gamma beta mask position_ids -> "
+    "output mask_index embedding_sum",
 )
 def embed_layer_normalization(op: Op) -> Sequence[Tensor]:
     """Normalised sum of word, position and segment embeddings; the number of unmasked tokens in each row; the sum."""
@@ -240,8 +214,7 @@ def embed_layer_normalization(op: Op) -> Sequence[Tensor]:
     hidden = _embedding_size(op)
     batch, length = (UNKNOWN_SIZE, UNKNOWN_SIZE) if ids.is_top else ids.dims
     for name in ("segment_ids", "mask"):
-        if op.has(name):
-            _require_like(op, name, (batch, length))
+        op.require_dims(name, batch, length)
     positions = op.tensor("position_embedding").shape
     if op.has("position_ids"):
         _require_positions(op, batch, length)
@@ -282,45 +255,23 @@ def _require_known(op: Op, name: str, table: Shape) -> None:
         op.require(fits, reason)
 
 
-def _require_like(op: Op, name: str, dims: Sequence[Dim]) -> None:
-    shape = op.tensor(name).shape
-    op.require_rank(shape, len(dims), name)
-    for found, wanted in zip([UNKNOWN_SIZE] * len(dims) if shape.is_top else shape, dims, strict=True):
-        op.require_equal(found, wanted, f"{name} must have the shape of input_ids")
-
-
 def _embedding_size(op: Op) -> Dim:
     """The last axis that all tables and weights share."""
     hidden: Dim = UNKNOWN_SIZE
-    for name in _EMBEDDINGS:
-        if op.has(name):
-            shape = op.tensor(name).shape
-            op.require_rank(shape, 2, name)
-            hidden = _shared(op, hidden, UNKNOWN_SIZE if shape.is_top else shape[1], name)
-    for name in ("gamma", "beta"):
-        shape = op.tensor(name).shape
-        op.require_rank(shape, 1, name)
-        hidden = _shared(op, hidden, UNKNOWN_SIZE if shape.is_top else shape[0], name)
+    op.require_given("gamma", "beta")
+    for name in (*filter(op.has, _EMBEDDINGS), "gamma", "beta"):
+        found = op.sizes(name, 2 if name in _EMBEDDINGS else 1)[-1]
+        if not hidden.is_unknown:
+            op.require_equal(hidden, found, f"{name} must have the size of the embedding")
+        if hidden.is_unknown or (found.is_concrete and not hidden.is_concrete):
+            hidden = found
     return hidden
-
-
-def _shared(op: Op, known: Dim, found: Dim, name: str) -> Dim:
-    if isinstance(known, Expr):
-        op.require_equal(known, found, f"{name} must have the size of the embedding")
-        return (
-            known
-            if known.const is not None or not isinstance(found, Expr)
-            else found
-            if found.const is not None
-            else known
-        )
-    return found
 
 
 # Text
 
 
-@rule("Tokenizer", inputs="X", domain=MICROSOFT, complete=True)
+@kernel("Tokenizer", "X -> Y")
 def tokenizer(op: Op) -> Tensor:
     """The tokens of each string on a new last axis, padded to the longest; without strings there is no such axis."""
     shape = op.tensor("X").shape
@@ -356,7 +307,7 @@ def _check_tokens(op: Op) -> None:
         op.may_fail("separators and tokenexp must be regular expressions")
 
 
-@rule("MurmurHash3", inputs="X", domain=MICROSOFT, complete=True)
+@kernel("MurmurHash3", "X -> Y")
 def murmur_hash(op: Op) -> Tensor:
     """A hash of each element."""
     return Tensor(DType.UINT32 if op.integer("positive", 1) == 1 else DType.INT32, op.tensor("X").shape)
@@ -365,24 +316,15 @@ def murmur_hash(op: Op) -> Tensor:
 # Operators of ONNX's domain under another name
 
 
-pad_ms = rule(
-    "Pad",
-    inputs="data pads constant_value axes",
-    outputs="output",
-    domain=MICROSOFT,
-    complete=True,
-    elements=True,
-)(pad.function)
-trilu_ms = rule("Trilu", inputs="input k", domain=MICROSOFT, complete=True, elements=True)(trilu.function)
-gather_nd_ms = rule(
-    "GatherND", inputs="data indices", outputs="output", domain=MICROSOFT, complete=True, elements=True
-)(gather_nd.function)
-q_linear_reduce_mean = rule(
-    "QLinearReduceMean", inputs="data data_scale data_zero_point reduced_scale reduced_zero_point", domain=MICROSOFT
+pad_ms = kernel("Pad", "data pads constant_value axes -> output", elements=True)(pad.function)
+trilu_ms = kernel("Trilu", "input k -> Y", elements=True)(trilu.function)
+gather_nd_ms = kernel("GatherND", "data indices -> output", elements=True)(gather_nd.function)
+q_linear_reduce_mean = device(
+    "QLinearReduceMean", "data data_scale data_zero_point reduced_scale reduced_zero_point -> Y"
 )(by_attribute(None))
 
 
-@rule("Unique", inputs="x", outputs="y idx counts", domain=MICROSOFT, complete=True)
+@kernel("Unique", "x -> y idx counts")
 def unique(op: Op) -> Sequence[Tensor]:
     """The distinct elements of a vector in order of appearance, the place of each element among them, their counts."""
     shape, dtype = op.tensor("x").shape, op.dtype("x")

@@ -1,38 +1,27 @@
-"""Attention with a built-in projection to queries, keys and values. onnxruntime is the specification.
+"""Attention with a built-in projection to queries, keys and values; rotations and biases by the positions of tokens.
 
-B batch, S length, P of the past, T = P + S, H heads, d the size of a head.
+onnxruntime is the specification. B batch, S length, P of the past, T = P + S, H heads, d the size of a head.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 
+from absint.lattices.contents import OPAQUE
 from absint.lattices.dtype import DType
-from absint.lattices.logic.relation import FALSE, conjunction, disjunction, divisible, eq, ge
+from absint.lattices.logic.relation import FALSE, conjunction, disjunction, divisible, eq, ge, le, lt
 from absint.lattices.logic.truth import YES
-from absint.lattices.terms.expr import UNKNOWN_SIZE, Dim, const
+from absint.lattices.shape import Shape
+from absint.lattices.terms.expr import UNKNOWN_DIM, UNKNOWN_SIZE, Dim, const, product
+from absint.lattices.terms.normal import floordiv
 from absint.lattices.value import Tensor
 from absint.transfer.caveats import runtime_needs
-from absint.transfer.contrib.agreement import (
-    all_equal,
-    first_known,
-    of_dims,
-    positive,
-    require_dims,
-    require_form,
-    sizes,
-)
+from absint.transfer.contrib.agreement import all_equal, first_known, of_dims, one_integer, require_form, require_like
 from absint.transfer.op import Op
-from absint.transfer.rule import MICROSOFT, rule
+from absint.transfer.rule import device, kernel
 
 
-@rule(
-    "Attention",
-    inputs="input weights bias mask_index past attention_bias past_sequence_length",
-    outputs="output present",
-    domain=MICROSOFT,
-    complete=True,
-)
+@kernel("Attention", "input weights bias mask_index past attention_bias past_sequence_length -> output present")
 def attention(op: Op) -> Sequence[Tensor]:
     """Self attention on one projection to queries, keys and values; present is (2, B, H, T, d)."""
     if op.integer("do_rotary", 0) == 1:
@@ -42,17 +31,14 @@ def attention(op: Op) -> Sequence[Tensor]:
     return _self_attention(op, "weights", op.dtype("input"))
 
 
-@rule(
+@kernel(
     "QAttention",
-    inputs="input weight bias input_scale weight_scale mask_index input_zero_point weight_zero_point past",
-    outputs="output present",
-    domain=MICROSOFT,
-    complete=True,
+    "input weight bias input_scale weight_scale mask_index input_zero_point weight_zero_point past -> output present",
 )
 def q_attention(op: Op) -> Sequence[Tensor]:
     """Attention on quantised input and weights."""
-    op.require(ge(sizes(op, "input", 3)[0], 1), "input must have rows")
-    columns = sizes(op, "weight", 2)[1]
+    op.require(ge(op.sizes("input", 3)[0], 1), "input must have rows")
+    columns = op.sizes("weight", 2)[1]
     for name in ("input_scale", "input_zero_point"):
         require_form(op, name, f"{name} must be one value", (), (1,))
     for name in ("weight_scale", "weight_zero_point"):
@@ -104,13 +90,13 @@ _MASK = "mask_index must fit the keys"
 
 
 def _attended(op: Op, weights: str, dtype: DType) -> tuple[Tensor, Tensor]:
-    batch, length, features = sizes(op, "input", 3)
-    rows, columns = sizes(op, weights, 2)
+    batch, length, features = op.sizes("input", 3)
+    rows, columns = op.sizes(weights, 2)
     op.require_equal(features, rows, "input and weights must agree")
     if op.has("bias"):
-        require_dims(op, "bias", columns)
-        columns = first_known(columns, *sizes(op, "bias", 1))
-    heads = positive(op, "num_heads")
+        op.require_dims("bias", columns)
+        columns = first_known(columns, *op.sizes("bias", 1))
+    heads = op.positive("num_heads")
     key_size, value_size = _projection_sizes(op, columns)
     for size in (key_size, value_size):
         splits = conjunction(divisible(size, heads), ge(size, 1))
@@ -118,8 +104,8 @@ def _attended(op: Op, weights: str, dtype: DType) -> tuple[Tensor, Tensor]:
     head, total = key_size // heads, length
     if op.has("past"):
         op.require_equal(key_size, value_size, "past must hold keys and values of one size")
-        _, _, _, past, _ = sizes(op, "past", 5)
-        require_dims(op, "past", 2, batch, heads, past, head)
+        _, _, _, past, _ = op.sizes("past", 5)
+        op.require_dims("past", 2, batch, heads, past, head)
         total = past if op.integer("past_present_share_buffer", 0) else past + length
     stored = head if op.is_equal(key_size, value_size) is YES else UNKNOWN_SIZE
     return of_dims(dtype, batch, length, value_size), of_dims(dtype, 2, batch, heads, total, stored)
@@ -137,25 +123,119 @@ def _projection_sizes(op: Op, columns: Dim) -> tuple[Dim, Dim]:
     return const(hidden[1]), const(hidden[2])
 
 
-@rule(
+@device(
     "DecoderMaskedSelfAttention",
-    inputs="input weights bias mask_index past attention_bias past_sequence_length beam_width cache_indirection",
-    outputs="output present",
-    domain=MICROSOFT,
+    "input weights bias mask_index past attention_bias past_sequence_length beam_width cache_indirection -> "
+    "output present",
 )
 def decoder_masked_self_attention(op: Op) -> Sequence[Tensor]:
     """Attention for one new token: Y (B, 1, hidden); present is past with that token."""
-    op.require_equal(sizes(op, "input", 3)[1], 1, "a decoder must take one token at a time")
+    op.require_equal(op.sizes("input", 3)[1], 1, "a decoder must take one token at a time")
     op.may_fail("mask and bias must fit the input")
     return _attended(op, "weights", op.dtype("input"))
 
 
-@rule("PackedAttention", inputs="input weights bias token_offset", outputs="output", domain=MICROSOFT)
-def packed_attention(op: Op) -> Tensor:
+@device("PackedAttention", "input[N, F] weights[F, C] bias[C] token_offset -> output")
+def packed_attention(op: Op, N: Dim, C: Dim) -> Tensor:
     """Self attention on the tokens of all rows without padding."""
-    tokens, features = sizes(op, "input", 2)
-    rows, columns = sizes(op, "weights", 2)
-    op.require_equal(features, rows, "input and weights must agree")
-    require_dims(op, "bias", columns)
     op.may_fail("the offsets must fit the tokens")
-    return of_dims(op.dtype("input"), tokens, _projection_sizes(op, columns)[1])
+    return of_dims(op.dtype("input"), N, _projection_sizes(op, C)[1])
+
+
+@kernel("RotaryEmbedding MRotaryEmbedding", "input position_ids cos_cache sin_cache -> output")
+def rotary_embedding(op: Op) -> Tensor:
+    """The input with pairs of features rotated."""
+    shape, (angles, pairs) = op.tensor("input").shape, op.sizes("cos_cache", 2)
+    if shape.rank not in (None, 3, 4):
+        op.reject(f"input must have rank 3 or 4, found shape {shape}")
+    for name in ("num_heads", "rotary_embedding_dim"):
+        if op.integer(name, 0) < 0:
+            op.reject(f"{name} must not be negative, found {op.integer(name)}")
+    if op.integer("rotary_embedding_dim", 0) and not op.integer("num_heads", 0):
+        op.reject("rotary_embedding_dim needs num_heads, which is missing")
+    require_like(op, "sin_cache", "cos_cache")
+    if op.name == "MRotaryEmbedding":
+        _require_sections(op, pairs)
+    if shape.is_top:
+        op.may_fail("positions and angles must fit the input")
+        return Tensor(op.dtype("input"), shape)
+    _require_positions(op, shape[0], shape[-2], angles)
+    (_require_pairs_of_one_head if _is_one_head(op, shape) else _require_pairs)(op, shape, pairs)
+    return Tensor(op.dtype("input"), shape)
+
+
+def _is_one_head(op: Op, shape: Shape) -> bool:
+    """The angles decide the size of a head."""
+    return len(shape) == 3 and not op.integer("num_heads", 0)
+
+
+def _require_pairs_of_one_head(op: Op, shape: Shape, pairs: Dim) -> None:
+    if op.name == "MRotaryEmbedding":
+        op.reject("an input of rank 3 needs num_heads, which is missing")
+    op.require(disjunction(eq(pairs, 0), divisible(shape[-1], 2 * pairs)), "input must divide into heads of the angles")
+    op.require(disjunction(ge(pairs, 1), eq(shape.size, 0)), "heads must not be empty")
+
+
+def _require_pairs(op: Op, shape: Shape, pairs: Dim) -> None:
+    """Require an angle for each pair of the features that turn."""
+    heads, part, features = op.integer("num_heads", 0), op.integer("rotary_embedding_dim", 0), shape[-1]
+    if len(shape) == 3:
+        op.require(divisible(features, heads), f"input must divide into {heads} heads")
+    size = floordiv(features, heads) if len(shape) == 3 else features
+    op.require(ge(size, part), "rotary_embedding_dim must not exceed the head size")
+    reason, half = "each pair of features must have an angle", eq(pairs, floordiv(size, 2))
+    if op.name == "MRotaryEmbedding":
+        turned = Dim(part) if part else size
+        op.require(eq(pairs, floordiv(turned, 2)), reason)
+        whole = conjunction(ge(turned, 1), divisible(turned, 2))
+        op.require(disjunction(whole, eq(shape.size, 0)), "features turn in pairs")
+        return
+    op.require(disjunction(eq(features, 0), half, eq(pairs, part // 2) if part else FALSE), reason)
+    safe = disjunction(ge(features, 1), eq(pairs, 0), eq(product(shape[:-1]), 0))
+    op.may_fail("onnxruntime may end the process if heads are empty", unless=safe)
+
+
+def _require_sections(op: Op, pairs: Dim) -> None:
+    """Require the number of pairs that turn by each of the three positions."""
+    sections, layout = op.ints("mrope_section") or (), op.integer("mrope_layout", 0)
+    if len(sections) != 3 or min(sections) < 0:
+        op.reject(f"mrope_section must be three sizes, found {list(sections)}")
+    if layout not in (0, 1):
+        op.reject(f"mrope_layout must be 0 or 1, found {layout}")
+    op.require_equal(pairs, sum(sections), "mrope_section must count the angles of a position")
+
+
+def _require_positions(op: Op, batch: Dim, length: Dim, angles: Dim) -> None:
+    """Require a position for each token, on three axes for images, or the first position alone."""
+    rank, reason, contents = op.tensor("position_ids").shape.rank, _IN_RANGE, op.tensor("position_ids").contents
+    elements = dict.fromkeys(contents.elements) if contents is not None else {OPAQUE: None}
+    places = [e if isinstance(e, Dim) else UNKNOWN_DIM for e in elements]
+    if op.name == "MRotaryEmbedding":
+        op.require_dims("position_ids", 3, batch, length)
+    elif rank is None or rank > 1:
+        op.require_dims("position_ids", batch, length)
+    else:
+        op.require(eq(op.tensor("position_ids").shape.size, 1), "a vector of positions must hold the first one alone")
+        op.require(le(length, angles), reason)
+        fits = [conjunction(ge(base, 0), le(base + length, angles)) for base in places]
+        op.require(conjunction(*fits), reason)
+        return
+    if not op.flag("is_packed_batching"):
+        op.require(le(length, angles), reason)
+    nothing = disjunction(eq(batch, 0), eq(length, 0))
+    op.require(disjunction(nothing, ge(angles, 1)), reason)
+    for place in places:
+        op.require(disjunction(nothing, conjunction(ge(place, 0), lt(place, angles))), reason)
+
+
+_IN_RANGE = "each position must have an angle"
+
+
+@device("RelativePositionBias", "bias_table query_length key_length -> output")
+def relative_position_bias(op: Op) -> Tensor:
+    """A bias for each head, query and key: (1, H, query_length, key_length)."""
+    _, heads = op.sizes("bias_table", 2)
+    lengths = [one_integer(op, name) for name in ("query_length", "key_length")]
+    for length in lengths:
+        op.require(ge(length, 1), "lengths must be positive")
+    return of_dims(op.dtype("bias_table"), 1, heads, *lengths)

@@ -1,17 +1,59 @@
-"""Fused products of the com.microsoft domain. onnxruntime is the specification."""
+"""Fused products and convolutions of the com.microsoft domain. onnxruntime is the specification."""
 
 from __future__ import annotations
 
-from absint.lattices.logic.relation import ge
-from absint.lattices.shape import Shape, shape_of
+from absint.lattices.logic.relation import FALSE, Relation, conjunction, disjunction, eq, ge
+from absint.lattices.shape import TOP_SHAPE, Shape, shape_of
 from absint.lattices.terms.expr import UNKNOWN_SIZE, Dim
 from absint.lattices.value import Tensor, Value
 from absint.transfer.contrib.agreement import first_known, of_attribute
 from absint.transfer.contrib.com_microsoft import require_vector
 from absint.transfer.contrib.views import restate
+from absint.transfer.convolution import conv
 from absint.transfer.linalg import gemm, matmul_shape
 from absint.transfer.op import Op
-from absint.transfer.rule import MICROSOFT, rule
+from absint.transfer.rule import device, kernel
+
+
+@kernel("FusedConv", "X W B Z -> Y")
+def fused_conv(op: Op) -> Value:
+    """Conv, then the sum with Z and an activation."""
+    check_activation(op)
+    result = restate(op, conv, [op.value(name) for name in ("X", "W", "B")])[0]
+    empty = eq(result.shape.size, 0) if isinstance(result, Tensor) and not result.shape.is_top else FALSE
+    require_sum(op, "Z", result, unless=empty)
+    return result
+
+
+_PARAMETERS = {
+    "Relu": None, "Tanh": None, "Sigmoid": None, "HardSwish": None, "LeakyRelu": 1, "Clip": 2, "HardSigmoid": 2,
+}  # fmt: skip
+"""How many parameters each activation has; None if they are not read."""
+
+
+def check_activation(op: Op) -> None:
+    """The activation of a fused convolution, with its parameters, if it is given."""
+    name, parameters = op.string("activation"), op.attributes.get("activation_params")
+    if name is None:
+        return
+    if name not in _PARAMETERS:
+        op.reject(f"activation must be one of {', '.join(_PARAMETERS)}, found {name!r}")
+    count = _PARAMETERS[name]
+    if count is not None and (not isinstance(parameters, list) or len(parameters) != count):
+        op.reject(f"activation {name} must have {count} parameters")
+
+
+def require_sum(op: Op, name: str, result: Value, *, unless: Relation = FALSE) -> None:
+    """Require the shape of the result for an input that is added to it."""
+    if not op.has(name):
+        return
+    added, shape = op.tensor(name).shape, result.shape if isinstance(result, Tensor) else TOP_SHAPE
+    reason = f"{name} must have the shape of the output"
+    if added.is_top or shape.is_top:
+        op.may_fail(reason, unless=unless)
+    else:
+        same = conjunction(*map(eq, added, shape)) if len(added) == len(shape) else FALSE
+        op.require(disjunction(unless, same), reason)
 
 
 def swapped(shape: Shape, swap: bool) -> Shape:
@@ -28,7 +70,7 @@ def _batch_last(shape: Shape, moved: bool) -> Shape:
     return shape_of((*shape[1:-1], shape[0], shape[-1]))
 
 
-@rule("FusedMatMul TransposeMatMul", inputs="A B", domain=MICROSOFT, complete=True)
+@kernel("FusedMatMul TransposeMatMul", "A B -> Y")
 def fused_matmul(op: Op) -> Tensor:
     """alpha * A @ B after the transpositions that the attributes ask for."""
     moved_a, moved_b = bool(op.integer("transBatchA", 0)), bool(op.integer("transBatchB", 0))
@@ -42,10 +84,10 @@ def fused_matmul(op: Op) -> Tensor:
     return Tensor(op.common_dtype("A", "B"), matmul_shape(op, a, b))
 
 
-fused_matmul_activation = rule("FusedMatMulActivation", inputs="A B", domain=MICROSOFT)(fused_matmul.function)
+fused_matmul_activation = device("FusedMatMulActivation", "A B -> Y")(fused_matmul.function)
 
 
-@rule("CDist", inputs="A B", outputs="C", domain=MICROSOFT, complete=True)
+@kernel("CDist", "A B -> C")
 def cdist(op: Op) -> Tensor:
     """The distance of each row of A to each row of B."""
     rows: list[Dim] = []
@@ -61,7 +103,7 @@ def cdist(op: Op) -> Tensor:
     return Tensor(op.common_dtype("A", "B"), shape_of(tuple(rows)))
 
 
-@rule("GemmFastGelu", inputs="X W bias", domain=MICROSOFT)
+@device("GemmFastGelu", "X W bias -> Y")
 def gemm_fast_gelu(op: Op) -> Tensor:
     """FastGelu(X @ W + bias)."""
     shape = matmul_shape(op, op.tensor("X").shape, op.tensor("W").shape)
@@ -77,7 +119,7 @@ _ACTIVATIONS = dict.fromkeys(("Relu", "Sigmoid", "Softplus", "Softsign", "Tanh")
 """The parameters that each activation needs."""
 
 
-@rule("FusedGemm", inputs="A B C", domain=MICROSOFT, complete=True)
+@kernel("FusedGemm", "A B C -> Y")
 def fused_gemm(op: Op) -> Value:
     """Gemm, then an activation."""
     needed = _ACTIVATIONS[of_attribute(op, "activation", tuple(_ACTIVATIONS), "")]

@@ -6,24 +6,15 @@ where the attribute num_branches gives C.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import NamedTuple
 
 from absint.lattices.logic.relation import disjunction, divisible, eq, ge
 from absint.lattices.shape import Shape, shape_of
 from absint.lattices.terms.expr import Dim, const
 from absint.lattices.value import Tensor
-from absint.transfer.contrib.agreement import (
-    last_axis,
-    of_attribute,
-    of_dims,
-    require_dims,
-    require_given,
-    require_like,
-    sizes,
-)
+from absint.transfer.contrib.agreement import of_attribute
 from absint.transfer.op import Op
-from absint.transfer.rule import MICROSOFT, rule
+from absint.transfer.rule import MICROSOFT, kernel, shaped
 
 
 class Streams(NamedTuple):
@@ -72,7 +63,7 @@ def _require_gate(op: Op, name: str, streams: Streams, *, flat: bool = False) ->
         op.require(disjunction(eq(gate[-1], 1), eq(gate[-1], width)), reason)
 
 
-@rule("HyperConnectionPreMix", inputs="streams pre_mix", outputs="output", domain=MICROSOFT, complete=True)
+@kernel("HyperConnectionPreMix", "streams pre_mix -> output")
 def hyper_connection_pre_mix(op: Op) -> Tensor:
     """The sum of the streams (..., C, H), each times its gate: (..., H)."""
     streams, dtype = _streams(op, "streams"), op.dtype("streams")
@@ -82,25 +73,19 @@ def hyper_connection_pre_mix(op: Op) -> Tensor:
     return Tensor(dtype, shape_of((*streams.lead, streams.width)))
 
 
-@rule(
-    "HyperConnectionPostMix",
-    inputs="streams block_output post_mix stream_mix",
-    outputs="output",
-    domain=MICROSOFT,
-    complete=True,
-)
+@kernel("HyperConnectionPostMix", "streams block_output post_mix stream_mix -> output")
 def hyper_connection_post_mix(op: Op) -> Tensor:
     """The streams mixed, and a block's output (..., H) added to each by its gate: the shape of the streams."""
-    require_given(op, "block_output", "post_mix")
+    op.require_given("block_output", "post_mix")
     streams = _streams(op, "streams")
     if streams is not None:
-        require_dims(op, "block_output", *streams.lead, streams.width)
-        require_dims(op, "stream_mix", *streams.lead, streams.branches, streams.branches)
+        op.require_dims("block_output", *streams.lead, streams.width)
+        op.require_dims("stream_mix", *streams.lead, streams.branches, streams.branches)
         _require_gate(op, "post_mix", streams)
     return Tensor(op.dtype("streams"), op.tensor("streams").shape)
 
 
-@rule("BranchwiseRMSNorm", inputs="X scale", domain=MICROSOFT, complete=True)
+@kernel("BranchwiseRMSNorm", "X scale -> Y")
 def branchwise_rms_norm(op: Op) -> Tensor:
     """Root-mean-square normalisation of each stream: the shape of X."""
     streams, x = _streams(op, "X"), op.tensor("X")
@@ -119,72 +104,44 @@ def _require_scale(op: Op, scale: Shape, streams: Streams) -> None:
     elif scale.rank is None:
         op.may_fail("scale must fit the streams")
     else:
-        require_dims(op, "scale", branches, width)
+        op.require_dims("scale", branches, width)
 
 
-@rule("GatedRMSNorm", inputs="X scale gate", domain=MICROSOFT, complete=True)
-def gated_rms_norm(op: Op) -> Tensor:
+@kernel("GatedRMSNorm", "X[..., H] scale gate[..., H] -> Y[..., H]")
+def gated_rms_norm(op: Op, H: Dim) -> None:
     """Root-mean-square normalisation of groups of the last axis, times an activated gate: the shape of X."""
-    require_given(op, "X", "scale", "gate")
-    x, groups = op.tensor("X"), op.tensor("scale").shape.size
+    groups = op.tensor("scale").shape.size
     of_attribute(op, "activation", ("silu", "swish", "sigmoid"), "silu")
-    require_like(op, "gate", "X")
     op.require(ge(groups, 1), "scale must not be empty")
-    if x.shape.is_top:
-        op.may_fail("the last axis must divide into groups")
-    elif not len(x.shape):
-        op.reject("X must not be a scalar")
-    else:
-        op.require(divisible(x.shape[-1], groups), "the last axis must divide into groups")
-    return Tensor(x.dtype, x.shape)
+    op.require(divisible(H, groups), "the last axis must divide into groups")
 
 
-@rule("GatedAdd", inputs="X Y gate gate_weight", outputs="output", domain=MICROSOFT, complete=True)
-def gated_add(op: Op) -> Tensor:
+@kernel("GatedAdd", "X[..., H] Y[..., H] gate[..., F] gate_weight[F, 1]? -> output[..., H]")
+def gated_add(op: Op, H: Dim, F: Dim) -> None:
     """X + Y * gate, with a gate (..., 1) for each row: the shape of X."""
-    require_given(op, "X", "Y", "gate")
-    last_axis(op, "X")
-    require_like(op, "Y", "X")
-    x = op.tensor("X")
-    if x.shape.is_top:
-        op.may_fail("gate must fit the rows")
-    elif op.has("gate_weight"):
+    op.require(ge(H, 1), "the last axis of X must not be empty")
+    if op.has("gate_weight"):
         op.may_fail("the device must have the kernel")
-        features = sizes(op, "gate_weight", 2)[0]
-        require_dims(op, "gate", *x.shape[:-1], features)
-        require_dims(op, "gate_weight", features, 1)
     else:
-        require_dims(op, "gate", *x.shape[:-1], 1)
-    return Tensor(x.dtype, x.shape)
+        op.require_equal(F, 1, "gate must have one value for each row")
 
 
-@rule("ScaledSiLU", inputs="X scale", domain=MICROSOFT, complete=True)
-def scaled_silu(op: Op) -> Tensor:
-    """SiLU of X times a scalar: the shape of X."""
-    scale = op.optional("scale")
-    if scale is not None:
-        op.require_rank(scale.shape, 0, "scale")
-        if scale.shape.is_top:
-            op.may_fail("scale must be a scalar")
-    return Tensor(op.dtype("X"), op.tensor("X").shape)
-
-
-@rule(
-    "EngramGate",
-    inputs="key query value key_norm_scale query_norm_scale conv_norm_scale",
-    outputs="output gated_value_normed",
+ACTIVATIONS = shaped(
+    """
+    # SiLU of X times a scalar: the shape of X.
+    ScaledSiLU: X[...] scale[]? -> Y[...]
+    """,
     domain=MICROSOFT,
     complete=True,
 )
-def engram_gate(op: Op) -> Sequence[Tensor]:
+
+
+@kernel(
+    "EngramGate",
+    "key[B, S, C, H] query[B, S, C, H] value[B, S, H] key_norm_scale[C, H] query_norm_scale[C, H] "
+    "conv_norm_scale[C, H]? -> output:key&query&value[B, S, C, H] gated_value_normed:key&query&value[B, S, C, H]",
+)
+def engram_gate(op: Op) -> None:
     """A value (B, S, H) times a gate of each of C streams: (B, S, C, H), and normalised."""
-    require_given(op, "key", "query", "value", "key_norm_scale", "query_norm_scale")
-    batch, length, branches, width = sizes(op, "key", 4)
-    require_like(op, "query", "key")
-    require_dims(op, "value", batch, length, width)
-    for name in ("key_norm_scale", "query_norm_scale", "conv_norm_scale"):
-        require_dims(op, name, branches, width)
     if op.wants(1) and not op.has("conv_norm_scale"):
         op.reject("gated_value_normed needs conv_norm_scale, which is missing")
-    output = of_dims(op.common_dtype("key", "query", "value"), batch, length, branches, width)
-    return output, output

@@ -20,18 +20,14 @@ from absint.transfer.contrib.agreement import (
     of_attribute,
     of_dims,
     one_integer,
-    positive,
-    require_dims,
     require_form,
     require_heads,
     require_like,
     require_together,
-    sizes,
 )
 from absint.transfer.elementwise import require_scalar
-from absint.transfer.op import Op
-from absint.transfer.rule import MICROSOFT, rule
-from absint.transfer.window import as_size
+from absint.transfer.op import Op, as_size
+from absint.transfer.rule import kernel
 
 
 class Projected(NamedTuple):
@@ -44,24 +40,21 @@ class Projected(NamedTuple):
     value_size: Dim
 
 
-@rule(
+@kernel(
     "MultiHeadAttention",
-    inputs="query key value bias key_padding_mask attention_bias past_key past_value past_sequence_length "
-    "cache_indirection",
-    outputs="output present_key present_value qk",
-    domain=MICROSOFT,
-    complete=True,
+    "query key value bias key_padding_mask attention_bias past_key past_value past_sequence_length "
+    "cache_indirection -> output present_key present_value qk",
 )
 def multi_head_attention(op: Op) -> Sequence[Tensor]:
     """Attention on separate or packed queries, keys and values; present is (B, H, T, d)."""
-    heads, has_past = positive(op, "num_heads"), require_together(op, "past_key", "past_value")
+    heads, has_past = op.positive("num_heads"), require_together(op, "past_key", "past_value")
     found = _projected(op, heads)
     if not op.has("key") and op.tensor("query").shape.rank == 3:
         op.reject("a query of rank 3 needs key and value, which are missing")
     for name, width, rows in _split(op, found):
         require_heads(op, name, width, heads, found.batch, rows)
     if has_past:
-        past = sizes(op, "past_key", 4)[2]
+        past = op.sizes("past_key", 4)[2]
         if op.outputs < 3:
             if op.has("past_sequence_length"):
                 op.reject("a shared buffer must be an output too")
@@ -73,18 +66,15 @@ def multi_head_attention(op: Op) -> Sequence[Tensor]:
     return _multi_head(op, found, heads, "key_padding_mask", forms, shared=shared)
 
 
-@rule(
+@kernel(
     "DecoderMaskedMultiHeadAttention",
-    inputs="query key value mask_index attention_bias past_key past_value past_sequence_length beam_width "
-    "cache_indirection bias",
-    outputs="output present_key present_value qk",
-    domain=MICROSOFT,
-    complete=True,
+    "query key value mask_index attention_bias past_key past_value past_sequence_length beam_width "
+    "cache_indirection bias -> output present_key present_value qk",
 )
 def decoder_masked_multi_head_attention(op: Op) -> Sequence[Tensor]:
     """MultiHeadAttention for one new token, on a cache that has room for it."""
-    heads, has_past = positive(op, "num_heads"), require_together(op, "past_key", "past_value")
-    op.require_equal(sizes(op, "query", 3)[1], 1, "a decoder must take one token at a time")
+    heads, has_past = op.positive("num_heads"), require_together(op, "past_key", "past_value")
+    op.require_equal(op.sizes("query", 3)[1], 1, "a decoder must take one token at a time")
     found = _projected(op, heads)
     if not op.has("key"):
         op.may_fail(_PACKED)
@@ -130,7 +120,7 @@ def _require_beams(op: Op) -> None:
     op.require(ge(op.tensor("beam_width").shape.size, 1), "beam_width must not be empty")
     width = one_integer(op, "beam_width")
     if op.has("cache_indirection"):
-        op.require_equal(width, sizes(op, "cache_indirection", 3)[1], "cache_indirection must have beam_width beams")
+        op.require_equal(width, op.sizes("cache_indirection", 3)[1], "cache_indirection must have beam_width beams")
     else:
         op.require(le(width, 1), "several beams need cache_indirection")
 
@@ -141,9 +131,9 @@ def _multi_head(
     """With `shared`, the past is a buffer that has room for the new keys. `masks`: more forms of the mask."""
     batch, length, dtype = found.batch, found.length, op.dtype("query")
     head = found.query_size // heads
-    past = sizes(op, "past_key", 4)[2] if op.has("past_key") else ZERO_EXPR
+    past = op.sizes("past_key", 4)[2] if op.has("past_key") else ZERO_EXPR
     for name in ("past_key", "past_value"):
-        require_dims(op, name, batch, heads, past, head)
+        op.require_dims(name, batch, heads, past, head)
     stored = seen = past + found.key_length
     if shared:
         require_scalar(op, "past_sequence_length")
@@ -153,12 +143,12 @@ def _multi_head(
         seen, stored = used + found.key_length, past
         op.require(ge(past, seen), "the buffer must have room for the keys")
     if op.has("cache_indirection"):
-        rows, beams, room = sizes(op, "cache_indirection", 3)
+        rows, beams, room = op.sizes("cache_indirection", 3)
         op.require(conjunction(eq(rows * beams, batch), ge(beams, 1)), "cache_indirection must fit the batch")
         if shared:
             op.require_equal(room, past, "cache_indirection must have the length of the buffer")
             op.may_fail("cache_indirection must name beams")
-    require_dims(op, "bias", 2 * found.query_size + found.value_size)
+    op.require_dims("bias", 2 * found.query_size + found.value_size)
     require_form(op, mask, f"{mask} must fit the keys", *masks, (batch, seen), *[(batch, length, seen)] * bool(masks))
     scores = [(rows, each, length, seen) for rows in (batch, 1) for each in (heads, 1)]
     require_form(op, "attention_bias", "attention_bias must broadcast to the scores", *scores)
@@ -192,7 +182,7 @@ def _projected(op: Op, heads: int) -> Projected:
         if op.has("key"):
             op.reject("a packed query must come without key and value")
         batch, length, _, _, head = query
-        require_dims(op, "query", batch, length, heads, 3, head)
+        op.require_dims("query", batch, length, heads, 3, head)
         runtime_needs(op, FALSE, _PACKED)
         return Projected(batch, length, length, head * heads, head * heads)
     if query.is_top:
@@ -202,8 +192,8 @@ def _projected(op: Op, heads: int) -> Projected:
         return Projected(batch, length, length, size // 3, size // 3)
     key, head = op.tensor("key").shape, size // heads
     if not op.has("value"):
-        length_of_keys = sizes(op, "key", 5)[1]
-        require_dims(op, "key", batch, length_of_keys, heads, 2, head)
+        length_of_keys = op.sizes("key", 5)[1]
+        op.require_dims("key", batch, length_of_keys, heads, 2, head)
         runtime_needs(op, FALSE, _PACKED)
         if op.has("bias"):
             op.reject("packed keys must come without bias")
@@ -215,43 +205,41 @@ def _projected(op: Op, heads: int) -> Projected:
     if len(key) != len(value) or len(key) not in (3, 4):
         op.reject(f"key and value must have one rank, 3 or 4, found shapes {key} and {value}")
     if len(key) == 3:
-        require_dims(op, "key", batch, key[1], size)
-        require_dims(op, "value", batch, key[1], value[2])
+        op.require_dims("key", batch, key[1], size)
+        op.require_dims("value", batch, key[1], value[2])
         return Projected(batch, length, key[1], size, value[2])
     for name in ("key", "value"):
-        require_dims(op, name, batch, heads, key[2], head)
+        op.require_dims(name, batch, heads, key[2], head)
     return Projected(batch, length, key[2], size, head * heads)
 
 
-@rule(
+@kernel(
     "GroupQueryAttention",
-    inputs="query key value past_key past_value seqlens_k total_sequence_length cos_cache sin_cache position_ids "
-    "attention_bias head_sink k_scale v_scale q_norm_weight k_norm_weight query_seqlens",
-    outputs="output present_key present_value output_qk",
-    domain=MICROSOFT,
-    complete=True,
+    "query key value past_key past_value seqlens_k total_sequence_length cos_cache sin_cache position_ids "
+    "attention_bias head_sink k_scale v_scale q_norm_weight k_norm_weight query_seqlens -> output present_key "
+    "present_value output_qk",
 )
 def group_query_attention(op: Op) -> Sequence[Tensor]:
     """Attention whose heads share keys and values; present is (B, kv_num_heads, max(P, total_sequence_length), d).
 
     A sliding-window cache keeps its length, and a quantised one the size that it stores for a head.
     """
-    heads, groups, dtype = positive(op, "num_heads"), positive(op, "kv_num_heads"), op.dtype("query")
+    heads, groups, dtype = op.positive("num_heads"), op.positive("kv_num_heads"), op.dtype("query")
     if heads % groups:
         op.reject(f"num_heads must be a multiple of kv_num_heads, found {heads} and {groups}")
-    batch, length, width = sizes(op, "query", 3)
+    batch, length, width = op.sizes("query", 3)
     op.require(conjunction(ge(batch, 1), ge(length, 1)), "query must have rows and tokens")
     parts = heads if require_together(op, "key", "value") else heads + 2 * groups
     op.require(
         conjunction(divisible(width, 8 * parts), ge(width, 1)), f"query must divide into {parts} heads, multiples of 8"
     )
-    head, new = width // parts, sizes(op, "key", 3)[1] if op.has("key") else length
+    head, new = width // parts, op.sizes("key", 3)[1] if op.has("key") else length
     for name in ("key", "value"):
-        require_dims(op, name, batch, new, head * groups)
+        op.require_dims(name, batch, new, head * groups)
     past, present, total = _cache_lengths(op, new, length)
     stored = _stored_size(op, head, groups)
     for name in ("past_key", "past_value"):
-        require_dims(op, name, batch, groups, past, stored)
+        op.require_dims(name, batch, groups, past, stored)
     _require_group_form(op)
     _require_group_inputs(op, batch, length, total, present, heads, head)
     kinds = [op.dtype(name) if op.has(name) else dtype for name in ("past_key", "past_value")]
@@ -341,11 +329,11 @@ def _require_group_inputs(op: Op, batch: Dim, length: Dim, total: Dim, present: 
         op.require(fits, "seqlens_k must have a length for each row")
     room = total if rotated and where is None else present
     op.may_fail("seqlens_k must be within the cache", unless=_lengths_fit(op, length, total, room))
-    require_dims(op, "head_sink", heads)
+    op.require_dims("head_sink", heads)
     scores = [(rows, each, length, total) for rows in (batch, 1) for each in (heads, 1)]
     require_form(op, "attention_bias", "attention_bias must broadcast to the scores", *scores)
     if op.has("query_seqlens"):
-        require_dims(op, "query_seqlens", batch)
+        op.require_dims("query_seqlens", batch)
         op.may_fail("query_seqlens must count tokens of the query")
 
 
@@ -372,12 +360,12 @@ def _cache_lengths(op: Op, new: Dim, length: Dim) -> tuple[Dim, Dim, Dim]:
         op.require_equal(total, new, "total_sequence_length must count the keys where there is no past")
         known = first_known(new, length, total)
         return ZERO_EXPR, known, known
-    past = sizes(op, "past_key", 4)[2]
+    past = op.sizes("past_key", 4)[2]
     op.require(disjunction(eq(new, length), eq(new, 0)), "each query must have a new key, or none")
     if op.has("query_seqlens"):
         op.require_equal(new, length, "each query must have a new key")
     else:
-        one_row = eq(sizes(op, "query", 3)[0], 1)
+        one_row = eq(op.sizes("query", 3)[0], 1)
         op.require(disjunction(eq(length, 1), eq(total, length), one_row), "several rows must have one new token each")
     if _windowed(op):
         window = op.integer("local_window_size", -1)

@@ -1,6 +1,7 @@
-"""Products with packed matrices of the com.microsoft domain: a few bits for each element, with a scale for each block.
+"""Products with packed matrices of the com.microsoft domain, and mixtures of experts.
 
-Source: onnxruntime's docs/ContribOperators.md and its behaviour.
+A packed matrix has a few bits for each element, with a scale for each block. Source: onnxruntime's
+docs/ContribOperators.md and its behaviour.
 """
 
 from __future__ import annotations
@@ -8,14 +9,15 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from absint.lattices.dtype import DType
-from absint.lattices.logic.relation import conjunction, disjunction, eq, ge
+from absint.lattices.logic.relation import FALSE, Relation, conjunction, disjunction, eq, ge, le
 from absint.lattices.shape import Shape, shape_of
-from absint.lattices.terms.expr import UNKNOWN_SIZE, Dim, as_dim
+from absint.lattices.terms.expr import UNKNOWN_SIZE, Dim, as_dim, product
 from absint.lattices.value import Tensor
+from absint.transfer.caveats import runtime_needs
+from absint.transfer.contrib.agreement import all_equal, of_attribute
 from absint.transfer.linalg import matmul_shape
-from absint.transfer.op import Op
-from absint.transfer.rule import MICROSOFT, rule
-from absint.transfer.window import as_size
+from absint.transfer.op import Op, as_size
+from absint.transfer.rule import device, kernel
 
 
 def packed_product(op: Op, inner: Dim | int, columns: Dim | int) -> Tensor:
@@ -27,17 +29,10 @@ def packed_product(op: Op, inner: Dim | int, columns: Dim | int) -> Tensor:
     return Tensor(dtype, matmul_shape(op, a, shape_of((as_dim(inner), as_dim(columns)))))
 
 
-def _size(op: Op, name: str) -> int:
-    size = op.integer(name)
-    if size is None or size < 1:
-        op.reject(f"attribute {name} must be positive, found {'none' if size is None else size}")
-    return size
-
-
-@rule("MatMulNBits", inputs="A B scales zero_points g_idx bias", domain=MICROSOFT, complete=True)
+@kernel("MatMulNBits", "A B scales zero_points g_idx bias -> Y")
 def matmul_n_bits(op: Op) -> Tensor:
     """A @ B for a packed B of K rows and N columns, as the attributes say."""
-    rows, columns = _size(op, "K"), _size(op, "N")
+    rows, columns = op.positive("K"), op.positive("N")
     if op.dtype("A") not in (DType.FLOAT, DType.FLOAT16):
         op.may_fail("onnxruntime multiplies floats on a CPU")
     bits, block = op.integer("bits", 4), op.integer("block_size", 0)
@@ -78,10 +73,10 @@ def _require_shape(op: Op, name: str, *shapes: tuple[int, ...]) -> None:
         op.may_fail(reason, unless=fits)
 
 
-@rule("MatMulBnb4", inputs="A B absmax", domain=MICROSOFT, complete=True)
+@kernel("MatMulBnb4", "A B absmax -> Y")
 def matmul_bnb4(op: Op) -> Tensor:
     """A @ B for a packed B of K rows and N columns; of N rows and K columns if the attribute transB is 0."""
-    rows, columns, block = _size(op, "K"), _size(op, "N"), op.integer("block_size")
+    rows, columns, block = op.positive("K"), op.positive("N"), op.integer("block_size")
     if block not in (16, 32, 64, 128, 256):
         op.reject(f"block_size must be 16, 32, 64, 128 or 256, found {block}")
     if op.integer("quant_type") not in (0, 1):
@@ -96,7 +91,7 @@ def matmul_bnb4(op: Op) -> Tensor:
     return packed_product(op, columns, rows)
 
 
-@rule("MatMulFpQ4", inputs="A B B_shape", domain=MICROSOFT)
+@device("MatMulFpQ4", "A B B_shape -> Y")
 def matmul_fp_q4(op: Op) -> Tensor:
     """A @ B for a packed B of the shape B_shape."""
     op.may_fail("the packed matrix must fit its shape")
@@ -110,13 +105,13 @@ def matmul_fp_q4(op: Op) -> Tensor:
     return packed_product(op, *map(as_size, sizes))
 
 
-@rule("MatMulBlockQuantizedFp4Weight", inputs="A B weight_scale weight_scale_2 input_scale bias", domain=MICROSOFT)
+@device("MatMulBlockQuantizedFp4Weight", "A B weight_scale weight_scale_2 input_scale bias -> Y")
 def matmul_fp4_weight(op: Op) -> Tensor:
     """A times the transpose of B, whose bytes (N, K / 2) hold two columns each."""
     return _weight_product(op, 2)
 
 
-@rule("MatMulBlockQuantizedFp8Weight", inputs="A B b_scale a_scale bias", domain=MICROSOFT)
+@device("MatMulBlockQuantizedFp8Weight", "A B b_scale a_scale bias -> Y")
 def matmul_fp8_weight(op: Op) -> Tensor:
     """A times the transpose of B (N, K)."""
     return _weight_product(op, 1)
@@ -133,22 +128,17 @@ def _weight_product(op: Op, packed: int) -> Tensor:
 # Several products of one input
 
 
-@rule(
-    "MatMulNBitsMlp",
-    inputs="A skip norm_scale gate_B gate_scales gate_bias up_B up_scales up_bias",
-    outputs="Y input_skip_bias_sum",
-    domain=MICROSOFT,
+@device(
+    "MatMulNBitsMlp", "A skip norm_scale gate_B gate_scales gate_bias up_B up_scales up_bias -> Y input_skip_bias_sum"
 )
 def matmul_n_bits_mlp(op: Op) -> Sequence[Tensor]:
     """The product of two packed products of K rows and N columns, and the normalised sum of A and skip."""
     return _products(op, "N")
 
 
-@rule(
+@device(
     "MatMulNBitsQkv",
-    inputs="A skip norm_scale q_B q_scales q_bias k_B k_scales k_bias v_B v_scales v_bias",
-    outputs="Q K V input_skip_bias_sum",
-    domain=MICROSOFT,
+    "A skip norm_scale q_B q_scales q_bias k_B k_scales k_bias v_B v_scales v_bias -> Q K V input_skip_bias_sum",
 )
 def matmul_n_bits_qkv(op: Op) -> Sequence[Tensor]:
     """Queries of Nq, keys and values of Nkv columns, and the sum of A and skip."""
@@ -157,7 +147,7 @@ def matmul_n_bits_qkv(op: Op) -> Sequence[Tensor]:
 
 def _products(op: Op, *columns: str) -> list[Tensor]:
     op.may_fail("the packed matrices must fit their attributes, and skip must fit A")
-    results = [packed_product(op, _size(op, "K"), _size(op, name)) for name in columns]
+    results = [packed_product(op, op.positive("K"), op.positive(name)) for name in columns]
     return [*results, Tensor(op.dtype("A"), _sum_shape(op))]
 
 
@@ -169,3 +159,77 @@ def _sum_shape(op: Op) -> Shape:
 
 def _of_rank(shape: Shape) -> Shape:
     return shape if shape.is_top else shape_of((*[UNKNOWN_SIZE] * (len(shape) - 1), *shape[-1:]))
+
+
+@kernel(
+    "MoE",
+    "input router_probs fc1_experts_weights fc1_experts_bias fc2_experts_weights fc2_experts_bias "
+    "fc3_experts_weights fc3_experts_bias -> output",
+)
+def mixture_of_experts(op: Op) -> Tensor:
+    """The shape of the input, of rank 2 or 3: each token passes through the experts that the router chooses."""
+    output, hidden, experts = _routed(op)
+    activation, chosen = of_attribute(op, "activation_type", _ACTIVATIONS, "relu"), op.integer("k", 1)
+    if op.integer("use_sparse_mixer", 0) == 1 and chosen != 2:
+        op.reject(f"a sparse mixer must choose 2 experts, found k = {chosen}")
+    halves: int | None = 2 if activation == "swiglu" else 1
+    if op.integer("swiglu_limit_after_activation", 0) != 0:
+        runtime_needs(op, FALSE, "onnxruntime's CPU kernel takes swiglu_limit_after_activation = 0 alone")
+    if halves == 2 and op.integer("swiglu_fusion", 0) != 1:
+        runtime_needs(op, FALSE, "onnxruntime's CPU kernel takes swiglu with swiglu_fusion = 1 alone")
+        halves = None
+    _require_layers(op, hidden, experts, halves)
+    op.require_dims("fc2_experts_bias", experts, hidden)
+    if op.has("fc3_experts_weights") or op.has("fc3_experts_bias"):
+        runtime_needs(op, FALSE, "onnxruntime's CPU kernel has no third layer")
+    return output
+
+
+def _require_layers(op: Op, hidden: Dim, experts: Dim, halves: int | None) -> None:
+    """Require layers that fit each other, with rows first or last in both; fc1 has `halves` times the inner size."""
+    first, second = op.sizes("fc1_experts_weights", 3), op.sizes("fc2_experts_weights", 3)
+    op.require(conjunction(*(ge(size, 1) for size in second[1:])), "tokens and inner layers must not be empty")
+    fits: list[Relation] = []
+    for inner, turn in ((second[2], 1), (second[1], -1)):
+        wide = UNKNOWN_SIZE if halves is None else halves * inner
+        form = (
+            all_equal(first, (experts, *(wide, hidden)[::turn])),
+            all_equal(second, (experts, *(hidden, inner)[::turn])),
+        )
+        bias = [all_equal(op.sizes(name, 2), (experts, wide)) for name in ("fc1_experts_bias",) if op.has(name)]
+        fits.append(conjunction(*form, *bias))
+    op.require(disjunction(*fits), "the layers must fit the tokens, the experts and each other")
+
+
+_ACTIVATIONS = ("relu", "gelu", "silu", "swiglu", "identity")
+
+
+@device(
+    "QMoE",
+    "input router_probs fc1_experts_weights fc1_scales fc1_experts_bias fc2_experts_weights fc2_scales "
+    "fc2_experts_bias fc3_experts_weights fc3_scales fc3_experts_bias fc1_zero_points fc2_zero_points "
+    "fc3_zero_points router_weights fc1_global_scale fc2_global_scale fc1_act_scale fc2_act_scale "
+    "fc1_act_block_scale fc2_act_block_scale -> output",
+)
+def quantised_mixture_of_experts(op: Op) -> Tensor:
+    """MoE with packed weights."""
+    op.may_fail("the weights must fit the tokens and the experts")
+    return _routed(op)[0]
+
+
+def _routed(op: Op) -> tuple[Tensor, Dim, Dim]:
+    """The output, the size of a token, and the number of experts."""
+    x = op.tensor("input")
+    if x.shape.rank not in (None, 2, 3):
+        op.reject(f"input must have rank 2 or 3, found shape {x.shape}")
+    if x.shape.is_top:
+        op.may_fail("input must have rank 2 or 3")
+    tokens, hidden = (UNKNOWN_SIZE,) * 2 if x.shape.is_top else (product(x.shape[:-1]), x.shape[-1])
+    rows, experts = op.sizes("router_probs", 2)
+    op.require_equal(rows, tokens, "the router must have a row for each token")
+    for name in ("fc1_experts_weights", "fc2_experts_weights"):
+        op.require_equal(op.sizes(name, 3)[0], experts, f"{name} must have the experts of the router")
+    if (chosen := op.integer("k", 1)) < 1:
+        op.reject(f"k must be positive, found {chosen}")
+    op.require(le(chosen, experts), f"there must be {chosen} experts or more")
+    return Tensor(x.dtype, x.shape), hidden, experts

@@ -16,15 +16,14 @@ from absint.lattices.value import Tensor, Value
 from absint.transfer import normalisation, recurrent
 from absint.transfer.concat import joined
 from absint.transfer.contrib import com_microsoft
-from absint.transfer.contrib.agreement import require_dims
 from absint.transfer.contrib.fused_products import swapped
-from absint.transfer.contrib.parameters import may_refuse, only_number, require_one_value
+from absint.transfer.contrib.quantised_products import may_refuse, only_number, require_one_value
 from absint.transfer.contrib.views import restate, retyped
 from absint.transfer.op import ANY_TENSOR, Op
-from absint.transfer.rule import MICROSOFT, rule
+from absint.transfer.rule import kernel
 
 
-@rule("QLinearConcat", inputs="Y_scale Y_zero_point inputs*", outputs="Y", domain=MICROSOFT, complete=True)
+@kernel("QLinearConcat", "Y_scale Y_zero_point inputs* -> Y")
 def q_linear_concat(op: Op) -> Tensor:
     """Concat of quantised tensors, each followed by its scale and zero point."""
     axis = op.integer("axis")
@@ -47,7 +46,7 @@ def q_linear_concat(op: Op) -> Tensor:
     return joined(op, [Tensor(dtype, tensor.shape) for tensor in tensors], axis)
 
 
-@rule("QLinearSoftmax", inputs="X X_scale x_zero_point y_scale y_zero_point", domain=MICROSOFT, complete=True)
+@kernel("QLinearSoftmax", "X X_scale x_zero_point y_scale y_zero_point -> Y")
 def q_linear_softmax(op: Op) -> Value:
     """The shape of X: Softmax of the version that the attribute opset names, with -1 as the default axis."""
     version = op.integer("opset")
@@ -66,15 +65,12 @@ def q_linear_softmax(op: Op) -> Value:
     ]
 
 
-@rule(
+@kernel(
     "QEmbedLayerNormalization",
-    inputs="input_ids segment_ids word_embedding_quant position_embedding_quant segment_embedding gamma_quant "
-    "beta_quant mask word_embedding_scale position_embedding_scale segment_embedding_scale gamma_scale beta_scale "
-    "word_embedding_zero_point position_embedding_zero_point segment_embedding_zero_point gamma_zero_point "
-    "beta_zero_point",
-    outputs="layernorm_out mask_index_out",
-    domain=MICROSOFT,
-    complete=True,
+    "input_ids segment_ids word_embedding_quant position_embedding_quant segment_embedding gamma_quant "
+    "beta_quant mask word_embedding_scale position_embedding_scale segment_embedding_scale gamma_scale "
+    "beta_scale word_embedding_zero_point position_embedding_zero_point segment_embedding_zero_point "
+    "gamma_zero_point beta_zero_point -> layernorm_out mask_index_out",
 )
 def q_embed_layer_normalization(op: Op) -> Sequence[Value]:
     """EmbedLayerNormalization of quantised tables, in the type of their scales."""
@@ -87,12 +83,9 @@ def q_embed_layer_normalization(op: Op) -> Sequence[Value]:
     return restate(op, com_microsoft.embed_layer_normalization, [*op.inputs[:2], *tables, *op.inputs[7:8]])[:2]
 
 
-@rule(
+@kernel(
     "DynamicQuantizeLSTM",
-    inputs="X W R B sequence_lens initial_h initial_c P W_scale W_zero_point R_scale R_zero_point",
-    outputs="Y Y_h Y_c",
-    domain=MICROSOFT,
-    complete=True,
+    "X W R B sequence_lens initial_h initial_c P W_scale W_zero_point R_scale R_zero_point -> Y Y_h Y_c",
 )
 def dynamic_quantize_lstm(op: Op) -> Sequence[Value]:
     """LSTM with quantised weights, which are the transposes of LSTM's."""
@@ -116,9 +109,7 @@ def _transposed(op: Op, name: str) -> Value:
     return Tensor(op.dtype("X"), swapped(op.tensor(name).shape, True))
 
 
-@rule(
-    "GatherBlockQuantized", inputs="data indices scales zero_points", outputs="output", domain=MICROSOFT, complete=True
-)
+@kernel("GatherBlockQuantized", "data indices scales zero_points -> output")
 def gather_block_quantized(op: Op) -> Tensor:
     """Gather along `gather_axis`, as floats; a byte of the last axis holds 8 / bits elements.
 
@@ -162,7 +153,7 @@ def _require_blocks(op: Op, sizes: Sequence[Dim], gathered: int, count: int | No
         op.require_rank(op.tensor("scales").shape, len(sizes), "scales")
         return
     blocks = [ceildiv(size, block) if i == axis else size for i, size in enumerate(sizes)]
-    require_dims(op, "scales", *blocks)
+    op.require_dims("scales", *blocks)
     if op.has("zero_points"):
         op.may_fail("onnxruntime must not see sizes of zero points that it cannot compare")
-    require_dims(op, "zero_points", *(ceildiv(n, count or 1) if i == axis else n for i, n in enumerate(blocks)))
+    op.require_dims("zero_points", *(ceildiv(n, count or 1) if i == axis else n for i, n in enumerate(blocks)))

@@ -20,21 +20,16 @@ from absint.transfer.contrib.agreement import (
     last_axis,
     of_attribute,
     of_dims,
-    positive,
     require_captures,
-    require_dims,
     require_form,
-    require_given,
     require_heads,
     require_like,
     require_offsets,
     require_together,
-    sizes,
 )
-from absint.transfer.op import Op
+from absint.transfer.op import Op, as_size
 from absint.transfer.recurrent import DIRECTIONS, check_activations
-from absint.transfer.rule import MICROSOFT, rule
-from absint.transfer.window import as_size
+from absint.transfer.rule import kernel, rule
 
 UPDATE_RULES: Final = ("linear", "gated", "delta", "gated_delta")
 
@@ -49,30 +44,24 @@ def _windowed(op: Op) -> tuple[Dim, ...]:
     return (const(window),) if window else ()
 
 
-@rule(
-    "LinearAttention",
-    inputs="query key value past_state decay beta",
-    outputs="output present_state",
-    domain=MICROSOFT,
-    complete=True,
-)
+@kernel("LinearAttention", "query key value past_state decay beta -> output present_state")
 def linear_attention(op: Op) -> Sequence[Tensor]:
     """Linear attention of packed heads: (B, S, most heads * value size), and a state for each head, (B, H, d, v)."""
-    heads, groups = positive(op, "q_num_heads"), positive(op, "kv_num_heads")
+    heads, groups = op.positive("q_num_heads"), op.positive("kv_num_heads")
     if max(heads, groups) % min(heads, groups):
         op.reject(f"q_num_heads and kv_num_heads must be multiples of each other, found {heads} and {groups}")
-    batch, length, width = sizes(op, "query", 3)
-    keys, values = sizes(op, "key", 3)[2], sizes(op, "value", 3)[2]
+    batch, length, width = op.sizes("query", 3)
+    keys, values = op.sizes("key", 3)[2], op.sizes("value", 3)[2]
     require_heads(op, "query", width, heads)
     require_heads(op, "value", values, groups)
     head, value_head = width // heads, values // groups
-    require_dims(op, "key", batch, length, keys)
-    require_dims(op, "value", batch, length, values)
+    op.require_dims("key", batch, length, keys)
+    op.require_dims("value", batch, length, values)
     op.require(conjunction(ge(head, 1), divisible(keys, head)), "keys must divide into heads of the query's size")
     shared = conjunction(ge(keys, 1), divisible(groups * head, keys))
     op.require(shared, "kv_num_heads must be a multiple of the heads of the keys")
     state = (*_windowed(op), batch, const(groups), head, value_head)
-    require_dims(op, "past_state", *state)
+    op.require_dims("past_state", *state)
     rule = of_attribute(op, "update_rule", UPDATE_RULES, "gated_delta")
     for name, part, most in (("decay", "gated", groups * head), ("beta", "delta", const(1))):
         if part in rule and not op.has(name):
@@ -86,13 +75,7 @@ def linear_attention(op: Op) -> Sequence[Tensor]:
     )
 
 
-@rule(
-    "LinearAttentionGate",
-    inputs="a dt_bias decay_scale b",
-    outputs="decay beta",
-    domain=MICROSOFT,
-    complete=True,
-)
+@kernel("LinearAttentionGate", "a dt_bias decay_scale b -> decay beta")
 def linear_attention_gate(op: Op) -> Sequence[Tensor]:
     """Decay and update rate of each head: both in the shape of `a`, whose last axis is the heads."""
     heads = last_axis(op, "a")
@@ -106,12 +89,10 @@ def linear_attention_gate(op: Op) -> Sequence[Tensor]:
     return Tensor(a.dtype, a.shape), Tensor(op.dtype("b"), a.shape)
 
 
-@rule(
+@kernel(
     "GatedDeltaNet",
-    inputs="query key value cu_seqlens decay beta initial_state a_log dt_bias capture_count state_update_active",
-    outputs="output final_state state_update",
-    domain=MICROSOFT,
-    complete=True,
+    "query key value cu_seqlens decay beta initial_state a_log dt_bias capture_count state_update_active -> "
+    "output final_state state_update",
 )
 def gated_delta_net(op: Op) -> Sequence[Tensor]:
     """Gated delta rule on tokens (..., H, d): (..., H, v), states (B, H, v, d), and their updates."""
@@ -120,7 +101,7 @@ def gated_delta_net(op: Op) -> Sequence[Tensor]:
         op.reject("key and value must be given together")
     if packed and not op.has("initial_state"):
         op.reject("a packed query needs initial_state, which is missing")
-    batch, heads, value, key = sizes(op, "initial_state", 4)
+    batch, heads, value, key = op.sizes("initial_state", 4)
     if query.rank is not None and query.rank not in ((2, 3) if packed else (3, 4)):
         op.reject(f"query must have the axes (tokens, ...) or (batch, length, ...), found shape {query}")
     if query.is_top:
@@ -130,21 +111,21 @@ def gated_delta_net(op: Op) -> Sequence[Tensor]:
     if packed:
         projected = query[-1] - heads * value
     else:
-        key, (*_, heads, value) = query[-1], sizes(op, "value", len(query))
+        key, (*_, heads, value) = query[-1], op.sizes("value", len(query))
         projected = 2 * query[-2] * key
-        require_dims(op, "key", *query)
-        require_dims(op, "value", *lead, heads, value)
+        op.require_dims("key", *query)
+        op.require_dims("value", *lead, heads, value)
     fits = conjunction(divisible(projected, 2 * key), divisible(2 * key * heads, projected))
     filled = conjunction(*(ge(size, 1) for size in (*lead, heads, value, key, projected)))
     op.require(filled, "tokens and heads must not be empty")
     op.require(conjunction(filled, fits), "value must have a multiple of the heads of query")
     batch = _rows_of_tokens(op, lead, batch)
-    require_dims(op, "initial_state", batch, heads, value, key)
+    op.require_dims("initial_state", batch, heads, value, key)
     _require_updates(op, lead, heads, key)
     capacity = require_captures(op, batch)
     if capacity > 8:
         op.reject(f"state_update_capacity must be at most 8, found {capacity}")
-    require_dims(op, "state_update_active", 1)
+    op.require_dims("state_update_active", 1)
     changes = UNKNOWN_SIZE if packed else as_size(capacity * (heads + query[-2] * key + heads * value))
     if op.has("decay") and op.tensor("decay").shape.rank != len(lead) + 1:
         changes = UNKNOWN_SIZE
@@ -177,7 +158,7 @@ def _require_updates(op: Op, lead: Sequence[Dim], heads: Dim, key: Dim) -> None:
             op.reject(f"update rule {taken} {'must have no' if op.has(name) else 'needs'} {name}")
         if op.has(name) and op.dtype(name) not in (DType.FLOAT, op.dtype("query")):
             op.may_fail(f"{name} must be of floats, or of the type of query")
-    require_dims(op, "beta", *lead, heads)
+    op.require_dims("beta", *lead, heads)
     require_form(op, "decay", "decay must fit the heads", (*lead, heads), (*lead, heads, key))
     of_attribute(op, "beta_activation", ("none", "sigmoid"), "none")
     if op.integer("chunk_size", 1) < 1:
@@ -196,7 +177,7 @@ def _require_updates(op: Op, lead: Sequence[Dim], heads: Dim, key: Dim) -> None:
         if decay.is_top and active:
             op.may_fail("dt_bias must fit the heads")
         each = [(heads, key), (heads * key,)] if decay.is_top or len(decay) > len(lead) + 1 else []
-        require_dims(op, "a_log", heads)
+        op.require_dims("a_log", heads)
         require_form(op, "dt_bias", "dt_bias must fit the heads", (heads,), *each)
 
 
@@ -210,13 +191,7 @@ def _carried(op: Op, kernel: Dim) -> Dim:
     return as_size((kernel - 1) * dilation)
 
 
-@rule(
-    "CausalConvWithState",
-    inputs="input weight bias past_state",
-    outputs="output present_state state_update",
-    domain=MICROSOFT,
-    complete=True,
-)
+@kernel("CausalConvWithState", "input weight bias past_state -> output present_state state_update")
 def causal_conv_with_state(op: Op) -> Sequence[Tensor]:
     """Causal convolution of each channel: the shape of the input; the state has (kernel - 1) * dilation positions."""
     if op.wants(2) or any(op.integer(name, default) != default for name, default in _EXTENDED.items()):
@@ -237,14 +212,14 @@ _EXTENDED: Final = {
 
 
 def _causal_conv(op: Op) -> Sequence[Tensor]:
-    require_given(op, "input", "weight")
+    op.require_given("input", "weight")
     axes, channels_last = op.integer("ndim", 1), op.flag("channels_last")
     if axes not in (1, 2, 3) or (channels_last and axes != 1):
         op.reject(f"ndim must be 1, 2 or 3, and 1 where the channels are last, found {axes}")
     if axes != 1:
         runtime_needs(op, FALSE, "onnxruntime's CPU kernel has one spatial axis")
     window, x, dtype = _windowed(op), op.tensor("input").shape, op.common_dtype("input", "weight", "bias", "past_state")
-    kernel = sizes(op, "weight", axes + 2)[2:]
+    kernel = op.sizes("weight", axes + 2)[2:]
     carried = _carried(op, kernel[-1])
     if x.is_top:
         op.may_fail("weight, bias and past_state must fit the input")
@@ -255,18 +230,18 @@ def _causal_conv(op: Op) -> Sequence[Tensor]:
     if taken > 0:
         x = shape_of((*x[:2], const(taken)))
     channels = product(x[2:]) if channels_last else x[1]
-    require_dims(op, "weight", channels, 1, *kernel)
-    require_dims(op, "bias", channels)
+    op.require_dims("weight", channels, 1, *kernel)
+    op.require_dims("bias", channels)
     carried = const(length) if length > 0 else carried
     state = (*window, x[0], carried, *x[2:]) if channels_last else (*window, *x[:-1], carried)
     if op.integer("state_channels_last", -1) == 0:
         state = (UNKNOWN_SIZE,) * len(state)
-    require_dims(op, "past_state", *state)
+    op.require_dims("past_state", *state)
     changes = of_dims(dtype, x[0], op.integer("state_update_capacity", 0), channels)
     return Tensor(dtype, x), of_dims(dtype, *state), changes
 
 
-@rule("CausalConvWithState", inputs="input weight bias past_state", outputs="output present_state")
+@rule("CausalConvWithState", "input weight bias past_state -> output present_state")
 def causal_conv_with_state_onnx(op: Op) -> Sequence[Tensor]:
     """The operator that ONNX took over, without updates of the state.
 
@@ -274,7 +249,7 @@ def causal_conv_with_state_onnx(op: Op) -> Sequence[Tensor]:
     which takes a multiple of them as rows of the weight, after a Concat with a past of any length. So sizes are known
     where the inputs agree.
     """
-    require_given(op, "input", "weight")
+    op.require_given("input", "weight")
     names = [name for name in ("input", "weight", "past_state") if op.has(name)]
     shapes = {name: op.tensor(name).shape for name in names}
     if not any(shape.is_top or len(shape) < 3 for shape in shapes.values()):
@@ -287,24 +262,22 @@ def causal_conv_with_state_onnx(op: Op) -> Sequence[Tensor]:
     return Tensor(dtype), Tensor(dtype)
 
 
-@rule(
+@kernel(
     "VarlenCausalConvWithState",
-    inputs="input weight cumulative_sequence_length bias initial_state capture_count kernel_delta previous_mask",
-    outputs="output final_state state_update",
-    domain=MICROSOFT,
-    complete=True,
+    "input weight cumulative_sequence_length bias initial_state capture_count kernel_delta previous_mask -> "
+    "output final_state state_update",
 )
 def varlen_causal_conv_with_state(op: Op) -> Sequence[Tensor]:
     """CausalConvWithState on (N, channels) tokens of B rows; states (B, channels, positions) and the last inputs."""
-    tokens, channels = sizes(op, "input", 2)
-    kernel = sizes(op, "weight", 3)[2]
+    tokens, channels = op.sizes("input", 2)
+    kernel = op.sizes("weight", 3)[2]
     op.require(ge(channels, 1), "input must have channels")
-    require_dims(op, "weight", channels, 1, kernel)
-    require_dims(op, "bias", channels)
-    rows, _, length = sizes(op, "initial_state", 3)
+    op.require_dims("weight", channels, 1, kernel)
+    op.require_dims("bias", channels)
+    rows, _, length = op.sizes("initial_state", 3)
     batch = first_known(require_offsets(op, "cumulative_sequence_length", tokens), rows)
     carried = first_known(_carried(op, kernel), length)
-    require_dims(op, "initial_state", batch, channels, carried)
+    op.require_dims("initial_state", batch, channels, carried)
     op.require(ge(tokens, batch), "there must be a token for each row")
     capacity = require_captures(op, batch)
     if require_together(op, "kernel_delta", "previous_mask"):
@@ -319,23 +292,17 @@ def varlen_causal_conv_with_state(op: Op) -> Sequence[Tensor]:
     )
 
 
-@rule(
-    "AttnLSTM",
-    inputs="X W R B sequence_lens initial_h initial_c P QW MW V M memory_seq_lens AW",
-    outputs="Y Y_h Y_c",
-    domain=MICROSOFT,
-    complete=True,
-)
+@kernel("AttnLSTM", "X W R B sequence_lens initial_h initial_c P QW MW V M memory_seq_lens AW -> Y Y_h Y_c")
 def attn_lstm(op: Op) -> Sequence[Tensor]:
     """LSTM on its input joined with attention over a memory: (S, directions, B, hidden), and the last states."""
     directions = DIRECTIONS[of_attribute(op, "direction", tuple(DIRECTIONS), "forward")]
-    size = const(positive(op, "hidden_size"))
+    size = const(op.positive("hidden_size"))
     if op.number("clip", 1.0) <= 0:
         op.reject(f"clip must be positive, found {op.number('clip')}")
     check_activations(op, 3 * directions)
-    steps, batch, width = sizes(op, "X", 3)
-    (_, depth, attention), memory = sizes(op, "MW", 3), sizes(op, "M", 3)[1]
-    context = sizes(op, "AW", 3)[2] if op.has("AW") else depth
+    steps, batch, width = op.sizes("X", 3)
+    (_, depth, attention), memory = op.sizes("MW", 3), op.sizes("M", 3)[1]
+    context = op.sizes("AW", 3)[2] if op.has("AW") else depth
     for name, dims in {
         "W": (directions, 4 * size, width + context),
         "R": (directions, 4 * size, size),
@@ -351,7 +318,7 @@ def attn_lstm(op: Op) -> Sequence[Tensor]:
         "memory_seq_lens": (batch,),
         "AW": (directions, depth + size, context),
     }.items():
-        require_dims(op, name, *dims)
+        op.require_dims(name, *dims)
     for name in ("sequence_lens", "memory_seq_lens"):
         if op.has(name):
             op.may_fail(f"{name} must be positive and within the sequences")

@@ -10,26 +10,34 @@ from collections.abc import Sequence
 from absint.lattices.contents import Contents
 from absint.lattices.dtype import DType
 from absint.lattices.logic.relation import FALSE, UNKNOWN_RELATION, eq, ge
-from absint.lattices.shape import SCALAR, TOP_SHAPE, shape_of
+from absint.lattices.shape import SCALAR, TOP_SHAPE
 from absint.lattices.terms.expr import UNKNOWN_SIZE, Dim, const
 from absint.lattices.terms.normal import ceildiv
 from absint.lattices.terms.real import Real
 from absint.lattices.value import Tensor, Value
-from absint.transfer.contrib.agreement import first_known, of_attribute, of_dims, require_dims, require_like, sizes
-from absint.transfer.contrib.com_microsoft import unary
+from absint.transfer.contrib.agreement import first_known, of_attribute, of_dims, require_like
 from absint.transfer.contrib.views import restate
 from absint.transfer.generators import arange
-from absint.transfer.op import Op
-from absint.transfer.rule import MICROSOFT, rule
+from absint.transfer.op import Op, as_size
+from absint.transfer.rule import MICROSOFT, device, kernel, shaped
 from absint.transfer.sampling import grid_sample
 from absint.transfer.shape_ops import unsqueeze
-from absint.transfer.window import as_size
 
-grid_sample_ms = rule("GridSample", inputs="X grid", domain=MICROSOFT, complete=True)(grid_sample.function)
-sample_op = rule("SampleOp", inputs="X", domain=MICROSOFT, complete=True)(unary.function)
+grid_sample_ms = kernel("GridSample", "X grid -> Y")(grid_sample.function)
+
+LOOKUPS = shaped(
+    """
+    # The row of a table for each index: the shape of the indices, and the size of a row.
+    TorchEmbedding: weight[?, D] indices[...] padding_idx scale_grad_by_freq -> Y[..., D]
+    ! every index must be in the table
+    # A boolean scalar: no element of any input is infinite or NaN.
+    IsAllFinite: input* -> output:bool[]
+    """,
+    domain=MICROSOFT,
+)
 
 
-@rule("ExpandDims", inputs="data axis", domain=MICROSOFT, complete=True, elements=True)
+@kernel("ExpandDims", "data axis -> Y", elements=True)
 def expand_dims(op: Op) -> Value:
     """Unsqueeze at one axis."""
     axis, reason = op.tensor("axis").shape, "axis must be one number"
@@ -42,7 +50,7 @@ def expand_dims(op: Op) -> Value:
     return restate(op, unsqueeze, op.inputs)[0]
 
 
-@rule("Range", inputs="start limit delta", domain=MICROSOFT, complete=True, elements=True)
+@kernel("Range", "start limit delta -> Y", elements=True)
 def arange_by_one(op: Op) -> Sequence[Value]:
     """numpy.arange: max(ceil((limit - start) / delta), 0) numbers, by 1 if delta is left out."""
     dtype = op.common_dtype("start", "limit", "delta")
@@ -51,7 +59,7 @@ def arange_by_one(op: Op) -> Sequence[Value]:
     return restate(op, arange, (op.value("start"), op.value("limit"), step))
 
 
-@rule("UnfoldTensor", inputs="input", outputs="output", domain=MICROSOFT, complete=True)
+@kernel("UnfoldTensor", "input -> output")
 def unfold_tensor(op: Op) -> Tensor:
     """All windows along an axis: (..., floor((n - size) / step) + 1, ..., size)."""
     x, size, step = op.tensor("input"), op.integer("size"), op.integer("step", 1)
@@ -73,14 +81,14 @@ def unfold_tensor(op: Op) -> Tensor:
     return of_dims(x.dtype, *x.shape[:axis], count, *x.shape[axis + 1 :], size)
 
 
-@rule("CropAndResize", inputs="X rois batch_indices crop_size", domain=MICROSOFT, complete=True)
+@kernel("CropAndResize", "X rois batch_indices crop_size -> Y")
 def crop_and_resize(op: Op) -> Tensor:
     """A crop of images (N, C, H, W) for each of R regions, resized: (R, C, height, width) of crop_size."""
     of_attribute(op, "mode", ("bilinear", "nearest"), "bilinear")
-    channels = sizes(op, "X", 4)[1]
-    (regions, _), (indices,) = sizes(op, "rois", 2), sizes(op, "batch_indices", 1)
-    require_dims(op, "rois", indices, 4)
-    require_dims(op, "crop_size", 2)
+    channels = op.sizes("X", 4)[1]
+    (regions, _), (indices,) = op.sizes("rois", 2), op.sizes("batch_indices", 1)
+    op.require_dims("rois", indices, 4)
+    op.require_dims("crop_size", 2)
     op.may_fail("every region must belong to an image", unless=eq(first_known(regions, indices), 0))
     size = op.integers("crop_size")
     height, width = size if size is not None and len(size) == 2 else (UNKNOWN_SIZE, UNKNOWN_SIZE)
@@ -89,13 +97,13 @@ def crop_and_resize(op: Op) -> Tensor:
     return of_dims(op.dtype("X"), first_known(regions, indices), channels, as_size(height), as_size(width))
 
 
-@rule("WordConvEmbedding", inputs="Sequence W B C", domain=MICROSOFT, complete=True)
+@kernel("WordConvEmbedding", "Sequence W B C -> Y")
 def word_conv_embedding(op: Op) -> Tensor:
     """A vector for each word, (N, characters), by a convolution of its characters: (N, filters)."""
     words, characters = _leading(op, "Sequence", 2)
     filters, _, window, size = _leading(op, "W", 4)
     _, length = _leading(op, "C", 2)
-    require_dims(op, "B", filters)
+    op.require_dims("B", filters)
     op.require_equal(length, size, "a vector of a character must have the size of the window")
     for name, dim in (("embedding_size", filters), ("conv_window_size", window), ("char_embedding_size", length)):
         if (given := op.integer(name, -1)) != -1:
@@ -109,24 +117,15 @@ def _leading(op: Op, name: str, rank: int) -> tuple[Dim, ...]:
     """The first dims of an input. onnxruntime accepts further axes, but may read beyond the input."""
     shape = op.tensor(name).shape
     if shape.rank is None or shape.rank <= rank:
-        return sizes(op, name, rank)
+        return op.sizes(name, rank)
     op.may_fail(f"{name} must have rank {rank}")
     return shape.dims[:rank]
-
-
-@rule("TorchEmbedding", inputs="weight indices padding_idx scale_grad_by_freq", domain=MICROSOFT)
-def torch_embedding(op: Op) -> Tensor:
-    """The row of a table for each index: the shape of the indices, and the size of a row."""
-    _, size = sizes(op, "weight", 2)
-    indices = op.tensor("indices").shape
-    op.may_fail("every index must be in the table")
-    return Tensor(op.dtype("weight"), indices if indices.is_top else shape_of((*indices, size)))
 
 
 # Numbers of two parts
 
 
-@rule("ComplexMul ComplexMulConj", inputs="A B", outputs="C", domain=MICROSOFT)
+@device("ComplexMul ComplexMulConj", "A B -> C")
 def complex_mul(op: Op) -> Tensor:
     """The product of complex numbers, which the last axis holds as two reals, with broadcasting."""
     shapes = [op.tensor(name).shape for name in ("A", "B")]
@@ -137,7 +136,7 @@ def complex_mul(op: Op) -> Tensor:
     return Tensor(op.common_dtype("A", "B"), op.broadcast(*shapes))
 
 
-@rule("Rfft Irfft", inputs="X", domain=MICROSOFT)
+@device("Rfft Irfft", "X -> Y")
 def fft(op: Op) -> Tensor:
     """The spectrum of real signals, (..., n) to (..., n//2 + 1, 2), or back to an unknown length."""
     x, forward = op.tensor("X"), op.name == "Rfft"
@@ -155,25 +154,25 @@ def fft(op: Op) -> Tensor:
 # Normalisation and dropout
 
 
-@rule("GroupNorm", inputs="X gamma beta", domain=MICROSOFT)
+@device("GroupNorm", "X gamma beta -> Y")
 def group_norm(op: Op) -> Tensor:
     """Normalisation of groups of channels of images (N, H, W, C), or (N, C, H, W): their shape."""
-    x = sizes(op, "X", 4)
+    x = op.sizes("X", 4)
     channels = x[3] if op.integer("channels_last", 1) else x[1]
     for name in ("gamma", "beta"):
-        require_dims(op, name, channels)
+        op.require_dims(name, channels)
     op.may_fail("the channels must divide into groups")
     return of_dims(op.dtype("X"), *x)
 
 
-@rule("BitmaskDropout", inputs="data ratio training_mode", outputs="output mask", domain=MICROSOFT)
+@device("BitmaskDropout", "data ratio training_mode -> output mask")
 def bitmask_dropout(op: Op) -> Sequence[Tensor]:
     """data with elements dropped, and a mask of those kept: a bit for each element, 32 in a number."""
     data = op.tensor("data")
     return Tensor(data.dtype, data.shape), of_dims(DType.UINT32, _packed(data.shape.size))
 
 
-@rule("BitmaskBiasDropout", inputs="data bias residual ratio training_mode", outputs="output mask", domain=MICROSOFT)
+@device("BitmaskBiasDropout", "data bias residual ratio training_mode -> output mask")
 def bitmask_bias_dropout(op: Op) -> Sequence[Tensor]:
     """data + bias with elements dropped, + residual, and a bit for each element that was kept, 32 in a number."""
     require_like(op, "residual", "data")
@@ -186,13 +185,7 @@ def _packed(bits: Dim) -> Dim:
     return as_size(ceildiv(bits, 32))
 
 
-@rule("IsAllFinite", inputs="input*", outputs="output", domain=MICROSOFT)
-def is_all_finite(op: Op) -> Tensor:
-    """A boolean scalar: no element of any input is infinite or NaN."""
-    return Tensor(DType.BOOL, SCALAR)
-
-
-@rule("Snpe", inputs="inputs*", outputs="outputs*", domain=MICROSOFT)
+@device("Snpe", "inputs* -> outputs*")
 def snpe(op: Op) -> Sequence[Tensor]:
     """The outputs of a compiled model in an attribute: tensors of the type of the inputs."""
     op.may_fail("the compiled model must fit the inputs")

@@ -2,11 +2,8 @@
 
 premises     when a kernel's integers and floats equal the expression, and under which premises
 arithmetic   sums, products, quotients, extremes, roundings: one function for each operation, by element type
-logic        comparisons, connectives, and choices by a condition
+logic        case distinctions over dims, extremes, signs; comparisons, connectives, and choices by a condition
 rounded      floats as terms that round as the run does
 conversion   casts between types, and the bits of integers
-ramps        elements that grow along the axes, through arithmetic
-folding      contents of an elementwise result: elements broadcast and combined
-rearrange    contents of a tensor with its elements moved
-cases        case distinctions over dims: choices that collapse, extremes, signs
+folding      contents of a result: elements broadcast, combined and moved; ramps that grow along the axes
 """

@@ -19,8 +19,8 @@ from absint.research.specification.data_dependent import bounded
 from absint.research.specification.formulas import Formula, Term, term, variable
 from absint.research.specification.node import Attribute, IllegalError, Input, Node, Output
 from absint.research.specification.specs import specification
-from absint.transfer.attributes import AttributeValue
 from absint.transfer.semantics import Semantics
+from absint.transfer.stating import AttributeValue
 
 SIGNED: Final = frozenset({"Slice", "Pad", "Range", "ConstantOfShape", "OneHot", "CenterCropPad", "AffineGrid"})
 """Operators whose specification covers numbers of any sign; those of others read each as a size, unless it is -1."""

@@ -304,7 +304,7 @@ MUTANTS: Final[tuple[Mutant, ...]] = (
     mutant(
         "split-rounds-down",
         "uneven parts have the size of an even one",
-        "absint.transfer.split",
+        "absint.transfer.concat",
         "size = ceildiv(total, count)",
         "size = total // count",
         "node('Split', floats('N'), num_outputs=3, outputs=3)",

@@ -1,15 +1,50 @@
-"""Ensembles of decision trees in attributes: forms that onnxruntime accepts, and the features that they read."""
+"""Trees, support vector machines and maps of ai.onnx.ml, and what its rules share: rows of features, lists.
+
+Ensembles of trees are lists in attributes. The rules say which of them onnxruntime accepts, and the features they read.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from typing import Final
 
+from absint.lattices.dtype import DType
 from absint.lattices.logic.relation import FALSE, TRUE, ge
+from absint.lattices.shape import shape_of
+from absint.lattices.terms.expr import ONE_EXPR, UNKNOWN_SIZE, Dim, Unknown, const
+from absint.lattices.terms.interval import Interval
+from absint.lattices.value import MapOf, Tensor
 from absint.transfer.caveats import required_text, runtime_needs
-from absint.transfer.contrib.rows import POST_TRANSFORMS, listed
 from absint.transfer.op import Op
+from absint.transfer.rule import ML, rule
 from absint.transfer.semantics import RUNTIME
+
+POST_TRANSFORMS: Final = ("NONE", "SOFTMAX", "LOGISTIC", "SOFTMAX_ZERO", "PROBIT")
+
+
+def listed(op: Op, name: str) -> Sequence[object]:
+    """The list attribute; empty if it is left out."""
+    value = op.attributes.get(name)
+    return value if isinstance(value, (list, tuple)) else ()
+
+
+def counted(op: Op, *names: str) -> int:
+    """The length of the first of these list attributes that holds anything."""
+    return next((length for name in names if (length := len(listed(op, name)))), 0)
+
+
+def rows_of(op: Op, features: int | None = None) -> Dim:
+    """The number of rows of X, which has rank 1 (one row) or 2; each must have so many features, if they are known."""
+    shape = op.tensor("X").shape
+    if shape.is_top:
+        op.may_fail("X must have rank 1 or 2")
+        return UNKNOWN_SIZE
+    if len(shape) not in (1, 2):
+        op.reject(f"X must have rank 1 or 2, found shape {shape}")
+    if features is not None:
+        op.require_equal(shape[-1], features, f"a row must have {features} features")
+    return shape[0] if len(shape) == 2 else ONE_EXPR
+
 
 _MODES: Final = frozenset({"BRANCH_LEQ", "BRANCH_LT", "BRANCH_GTE", "BRANCH_GT", "BRANCH_EQ", "BRANCH_NEQ", "LEAF"})
 _NODES: Final = (
@@ -143,3 +178,88 @@ def _have_results(op: Op, leaves: str, results: int, known: set[Key]) -> bool:
         return False
     in_range = all(isinstance(number, int) and 0 <= number < results for number in {*ids})
     return in_range and set(zip(trees, nodes, strict=True)) == known
+
+
+@rule("SVMClassifier", "X -> Y Z", domain=ML, complete=True)
+def svm_classifier(op: Op) -> Sequence[Tensor]:
+    """Label and scores: a probability or a plane for each class, else a vote for each pair."""
+    is_text = "classlabels_strings" in op.attributes
+    labels = counted(op, "classlabels_strings" if is_text else "classlabels_ints")
+    of_classes, chances = op.ints("vectors_per_class") or [], counted(op, "prob_a")
+    vectors, pairs, scores = sum(of_classes), labels * (labels - 1) // 2, labels
+    fits = labels > 0 and min(of_classes, default=0) >= 0 and chances == counted(op, "prob_b")
+    if vectors > 0:
+        fits = fits and len(of_classes) == labels and (not chances or chances >= pairs)
+        fits = fits and counted(op, "coefficients") >= (labels - 1) * vectors
+        if len(of_classes) != labels:
+            scores = 0  # runtimes differ on which of the two counts
+        elif not chances:
+            scores = max(pairs, 2)
+    rows = rows_of(op, _features(op, vectors, labels, pairs if vectors > 0 else 1, fits))
+    return (
+        Tensor(DType.STRING if is_text else DType.INT64, shape_of((rows,))),
+        Tensor(DType.FLOAT, shape_of((rows, const(scores) if scores else UNKNOWN_SIZE))),
+    )
+
+
+@rule("SVMRegressor", "X -> Y", domain=ML, complete=True)
+def svm_regressor(op: Op) -> Tensor:
+    """One number for each row."""
+    vectors = op.integer("n_supports", 0)
+    fits = vectors <= 0 or (counted(op, "coefficients") >= vectors and counted(op, "support_vectors") > 0)
+    return Tensor(DType.FLOAT, shape_of((rows_of(op, _features(op, vectors, 1, 1, fits)), ONE_EXPR)))
+
+
+def _features(op: Op, vectors: int, classes: int, offsets: int, fits: bool) -> int | None:
+    """The features of a support vector, or without any of a plane for each class; None if the attributes do not fit."""
+    required_text(op, "kernel_type", ("LINEAR", "POLY", "RBF", "SIGMOID"))
+    required_text(op, "post_transform", POST_TRANSFORMS)
+    fits = fits and counted(op, "coefficients") > 0 and "rho" in op.attributes and counted(op, "rho") >= offsets
+    fits = fits and "kernel_params" in op.attributes and counted(op, "kernel_params") in (0, 3)
+    numbers, each = (counted(op, "support_vectors"), vectors) if vectors > 0 else (counted(op, "coefficients"), classes)
+    if not fits or (vectors > 0 and numbers % vectors):
+        runtime_needs(op, FALSE, "the attributes must fit each other")
+        return None
+    return numbers // each
+
+
+@rule("DictVectorizer", "X -> Y", domain=ML, complete=True)
+def dict_vectorizer(op: Op) -> Tensor:
+    """The values of a map, in the order of the vocabulary for its type of keys."""
+    key, dtype = _types(op)
+    vocabularies = {DType.STRING: "string_vocabulary", DType.INT64: "int64_vocabulary"}
+    if key not in vocabularies:
+        op.may_fail("there must be a vocabulary of the keys")
+    elif vocabularies[key] not in op.attributes:
+        runtime_needs(op, FALSE, "there must be a vocabulary of the keys")
+    names = [vocabularies[key]] if key in vocabularies else vocabularies.values()
+    words = next((value for name in names if (value := op.attributes.get(name))), None)
+    size = const(len(words)) if isinstance(words, (list, tuple)) else UNKNOWN_SIZE
+    return Tensor(dtype, shape_of((ONE_EXPR, size)))
+
+
+@rule("CastMap", "X -> Y", domain=ML, complete=True)
+def cast_map(op: Op) -> Tensor:
+    """The values of a map in the order of the keys; a sparse one has `max_map` columns."""
+    casts = {"TO_FLOAT": DType.FLOAT, "TO_STRING": DType.STRING, "TO_INT64": DType.INT64}
+    required_text(op, "cast_to", tuple(casts))
+    required_text(op, "map_form", ("DENSE", "SPARSE"))
+    dtype = casts.get(op.string("cast_to", "TO_FLOAT"), DType.UNDEFINED)
+    columns: Dim = Unknown(Interval(0, None))
+    if op.string("map_form", "DENSE") == "SPARSE":
+        largest = op.integer("max_map", 1)
+        columns = const(max(largest, 0))
+        if largest < 1:
+            runtime_needs(op, FALSE, f"max_map must be positive, found {largest}")
+        op.may_fail("no key must be negative")
+    if dtype is not DType.STRING and _types(op)[1] is not DType.FLOAT:
+        op.may_fail("the values must be castable")
+    return Tensor(dtype, shape_of((ONE_EXPR, columns)))
+
+
+def _types(op: Op) -> tuple[DType, DType]:
+    """The types of the keys and of the values."""
+    value = op.value("X")
+    if not isinstance(value, MapOf):
+        return DType.UNDEFINED, DType.UNDEFINED
+    return value.key, value.element.dtype if isinstance(value.element, Tensor) else DType.UNDEFINED
