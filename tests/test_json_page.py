@@ -124,6 +124,8 @@ def printed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.Capt
         "certify sizes.onnx -o certificate --prove N==1",
         f"cost {DETECTOR}",
         f"devices {DETECTOR}",
+        f"rows {DETECTOR} --no-run",
+        "rows sizes.onnx",
         f"ranges {DETECTOR}",
         f"audit {DETECTOR}",
         "lint broken.onnx",

@@ -6,12 +6,21 @@ trip by trip. A condition that is the same in A and C alone leaves claims about 
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING
 
 from absint.analyses.forward import ForwardAnalysis
 from absint.analyses.independence.claims import (
-    CLAIMS, COUNTED, NONE, SAME, SHARED, Along, Claims, Shift, at_equal_numbers, closed,
+    CLAIMS,
+    COUNTED,
+    NONE,
+    SAME,
+    SHARED,
+    Along,
+    Claims,
+    Shift,
+    at_equal_numbers,
+    closed,
 )  # fmt: skip
 from absint.analyses.independence.seen import Seen, Sizes
 from absint.analyses.independence.table import RULES, is_random
@@ -57,7 +66,7 @@ class Independence(ForwardAnalysis[Claims]):
         if self.frame.call is not None or node not in self._inputs_by_node:
             return SAME
         rows = expr_of(self.sizes.rows)
-        named = [d for t in tensors(value) for d in t.shape.known if self.sizes.rows in d.symbols]
+        named = [d for t in tensors(value) for d in t.shape.open if self.sizes.rows in d.symbols]
         if not named:
             return SAME
         if not isinstance(value, Tensor) or value.shape.rank is None or len(named) > 1 or named[0] is not rows:

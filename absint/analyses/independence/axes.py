@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from typing import Final
 
-from absint.analyses.independence.claims import Along, Growth, Shift, is_steady
+from absint.analyses.independence.claims import NO_SHIFT, Along, Growth, Shift, is_steady
 from absint.analyses.independence.layout import Found
 from absint.analyses.independence.seen import Rule, Seen
+from absint.lattices.dtype import DType
 from absint.lattices.terms.expr import ONE_EXPR, ZERO_EXPR, Expr, sub
+from absint.lattices.value import Tensor
 
 
 def each(seen: Seen, axes: Collection[int], outputs: Iterable[int] = (0,), others: int = 0) -> Found:
@@ -80,24 +82,25 @@ def elementwise(seen: Seen) -> Found:
 def _kept(seen: Seen, shifts: Sequence[Shift]) -> Shift:
     """A change of type, or none."""
     value = seen.outputs[0]
-    is_integer = getattr(getattr(value, "dtype", None), "is_integer", False) or seen.operator == "Identity"
-    if shifts[0] is None or (is_steady(shifts[0]) and not is_integer):
-        return (Growth(),) if shifts[0] is not None else None
-    return shifts[0] if is_integer else None
+    if isinstance(value, Tensor) and value.dtype in (DType.INT32, DType.INT64):
+        return shifts[0]
+    return NO_SHIFT if is_steady(shifts[0]) else None
 
 
-def _sum(sign: int) -> object:
-    def combine(seen: Seen, shifts: Sequence[Shift]) -> Shift:
-        return _paired(seen, shifts, lambda a, b: _added(a, b, sign))
-
-    return combine
+def _sum(seen: Seen, shifts: Sequence[Shift]) -> Shift:
+    sign = 1 if seen.operator == "Add" else -1
+    return _paired(shifts, lambda a, b: _added(a, b, sign))
 
 
-def _paired(seen: Seen, shifts: Sequence[Shift], change: object) -> Shift:
-    if len(shifts) != 2 or any(shift is None or len(shift) != 1 for shift in shifts):
-        return (Growth(),) if all(map(is_steady, shifts)) else None
-    (a,), (b,) = shifts  # type: ignore[misc]
-    found = change(a, b)  # type: ignore[operator]
+def _product(seen: Seen, shifts: Sequence[Shift]) -> Shift:
+    return _paired(shifts, _multiplied)
+
+
+def _paired(shifts: Sequence[Shift], change: Callable[[Growth, Growth], Growth | None]) -> Shift:
+    first, second = shifts
+    if first is None or second is None or len(first) != 1 or len(second) != 1:
+        return NO_SHIFT if all(map(is_steady, shifts)) else None
+    found = change(first[0], second[0])
     return None if found is None else (found,)
 
 
@@ -112,10 +115,6 @@ def _added(a: Growth, b: Growth, sign: int) -> Growth | None:
     return None if step is None else Growth(step, _plus(a.least, low, sign), _plus(a.most, high, sign))
 
 
-def _product(seen: Seen, shifts: Sequence[Shift]) -> Shift:
-    return _paired(seen, shifts, _multiplied)
-
-
 def _multiplied(a: Growth, b: Growth) -> Growth | None:
     """A product with one number that is known, and not negative."""
     if a.least is not None and a.least is a.most:
@@ -124,21 +123,14 @@ def _multiplied(a: Growth, b: Growth) -> Growth | None:
         return Growth() if a.step is b.step is ZERO_EXPR else None
     factor = b.least
     is_positive = factor.bounds.lo is not None and factor.bounds.lo >= 0
-    numbers = [
-        a.step * factor,
-        *(end * factor if is_positive and end is not None else None for end in (a.least, a.most)),
-    ]
-    step, least, most = (n if isinstance(n, Expr) else None for n in numbers)
-    return None if step is None else Growth(step, least, most)
+    step, *ends = (None if n is None else n * factor for n in (a.step, a.least, a.most))
+    least, most = (end if is_positive and isinstance(end, Expr) else None for end in ends)
+    return Growth(step, least, most) if isinstance(step, Expr) else None
 
 
-NUMBERS: Final = {
-    "Identity": _kept,
-    "Cast": _kept,
-    "Add": _sum(1),
-    "Sub": _sum(-1),
-    "Mul": _product,
-}  # type: ignore[var-annotated]
+NUMBERS: Final[Mapping[str, Callable[[Seen, Sequence[Shift]], Shift]]] = {
+    "Identity": _kept, "Cast": _kept, "Add": _sum, "Sub": _sum, "Mul": _product,
+}  # fmt: skip
 
 
 # Reductions
@@ -254,14 +246,13 @@ def _resized(seen: Seen) -> Iterator[Along]:
         has_scales = seen.has(by_scales) and seen.shape(by_scales).concrete != (0,)
         if has_scales and not any(c == (True,) for c in seen.claims(by_scales)):
             continue
-        yield claim._replace(shift=(Growth(),) if is_kept and claim.is_free else None)
+        yield claim._replace(shift=NO_SHIFT if is_kept and claim.is_free else None)
 
 
 AXES: Final[Mapping[str, Rule]] = {
     **dict.fromkeys(("Softmax", "LogSoftmax", "Hardmax"), softmax),
     **dict.fromkeys(
-        ("ReduceL1", "ReduceL2", "ReduceLogSum", "ReduceLogSumExp", "ReduceMax", "ReduceMean", "ReduceMin")
-        + ("ReduceProd", "ReduceSum", "ReduceSumSquare"),
+        (f"Reduce{name}" for name in "L1 L2 LogSum LogSumExp Max Mean Min Prod Sum SumSquare".split()),  # noqa: SIM905
         reduced,
     ),
     **dict.fromkeys(("ArgMax", "ArgMin"), place_of_largest),

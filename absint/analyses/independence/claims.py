@@ -8,9 +8,10 @@ which hold: more claims say more.
     counted    it is the same in A and C: it may depend on n, but on no row
     along      an axis is made of outer x rows x inner: A and C agree where row i is, and A and B do up to a shift
 
-Where a value in A is at the place (o, i, k) of that axis, B has it at (o, k), less i times the step of the shift. A step
-of 0 says that row i depends on row i alone; another one is that of row numbers, as of Range; without a shift nothing is
-claimed of B. Outer and inner, and the sizes of all other axes, are the same in A and C, and with a shift in B.
+Where a value in A is at the place (o, i, k) of that axis, B has it at (o, k), less i times the step of the shift. A
+step of 0 says that row i depends on row i alone; another one is that of row numbers, as of Range; without a shift
+nothing is claimed of B. Outer and inner, and the sizes of all other axes, are the same in A and C, and with a shift in
+B too.
 Of a sequence, a claim is about each of its elements, and about their number.
 """
 

@@ -1,4 +1,4 @@
-"""What a rule sees of a node, and the one argument that most rules make: a node works on each slice of an axis by itself.
+"""What a rule sees of a node, and the argument that most rules make: it works on each slice of an axis by itself.
 
 The shape analysis holds of every run that succeeds: of A and C with n rows, and of B with one. So an expression over
 the sizes of inputs is the same number in all of them, but for the number of rows.
@@ -11,7 +11,18 @@ from typing import TypeVar
 
 from absint.analyses.elements import bounds_of
 from absint.analyses.independence.claims import (
-    COUNTED, NO_SHIFT, SHARED, Along, Claim, Claims, Growth, Shift, closed, is_steady, strongest, united,
+    COUNTED,
+    NO_SHIFT,
+    SHARED,
+    Along,
+    Claim,
+    Claims,
+    Growth,
+    Shift,
+    closed,
+    is_steady,
+    strongest,
+    united,
 )  # fmt: skip
 from absint.lattices.contents import Element, element_symbols
 from absint.lattices.logic.relation import FALSE, TRUE, Relation
@@ -69,15 +80,15 @@ class Sizes:
         elements = value.contents.elements if value.contents is not None else None
         if elements is not None and value.shape.rank is not None:
             symbols = {symbol for element in elements for symbol in element_symbols(element)}
-            symbols |= {symbol for dim in value.shape for symbol in dim.symbols} if _is_known(value.shape) else set()
+            symbols |= {symbol for dim in value.shape.open for symbol in dim.symbols}
             if all(map(_is_exact, elements)) and _is_known(value.shape):
                 if self._are_fixed(symbols, ()):
                     return closed([SHARED])
                 if self._are_fixed(symbols - {self.rows}, ()):
                     found.append(COUNTED)
-            if value.contents is not None and value.contents.is_fill and all(map(_is_exact, elements)):
-                if self._are_fixed(element_symbols(elements[0]), ()):
-                    found += self._of_growth(value.shape, None)
+            is_fill = value.contents is not None and value.contents.is_fill and all(map(_is_exact, elements))
+            if is_fill and self._are_fixed(element_symbols(elements[0]), ()):
+                found += self._of_growth(value.shape, None)
         if value.ramps and _is_known(value.shape):
             found += self._of_ramps(value.ramps, value.shape)
         return closed(found)
@@ -259,7 +270,7 @@ class Seen:
         return found.whole if max(map(abs, found.numbers)) < 1 << 31 or found.least is not None else (None, None)
 
     def known(self, index: int, claim: Along) -> frozenset[Symbol]:
-        """Symbols that are the same in the runs that a claim is about, since it says so of sizes that consist of one."""
+        """Symbols that are the same in the runs that a claim is about, as it says of sizes that consist of one."""
         shape = self.shape(index)
         dims = [claim.outer, claim.inner]
         dims += [d for at, d in enumerate(shape) if at != claim.axis and isinstance(d, Expr)] if shape.rank else []

@@ -6,22 +6,23 @@ none, and after the arrow those of the outputs; `|` separates texts that are tru
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from typing import Final
 
 from absint.analyses.independence.axes import AXES, aligned, elementwise
-from absint.analyses.independence.claims import Along
+from absint.analyses.independence.claims import COUNTED, SHARED, Along
 from absint.analyses.independence.indexing import INDEXING
 from absint.analyses.independence.layout import LAYOUT, Found
 from absint.analyses.independence.products import PRODUCTS
 from absint.analyses.independence.seen import Rule, Seen
 
 _ELEMENTWISE: Final = """
-    Abs Acos Acosh Add And Asin Asinh Atan Atanh BitShift BitwiseAnd BitwiseNot BitwiseOr BitwiseXor Cast Ceil Celu Clip
-    Cos Cosh Div Elu Equal Erf Exp Floor Gelu Greater GreaterOrEqual HardSigmoid HardSwish Identity IsInf IsNaN LeakyRelu
-    Less LessOrEqual Log Max Mean Min Mish Mod Mul Neg Not Or PRelu Pow Reciprocal Relu Round Selu Shrink Sigmoid Sign
-    Sin Sinh Softplus Softsign Sqrt Sub Sum Swish Tan Tanh ThresholdedRelu Where Xor StringConcat RegexFullMatch
-    com.microsoft::BiasGelu com.microsoft::FastGelu com.microsoft::Gelu com.microsoft::QuickGelu
+    Abs Acos Acosh Add And Asin Asinh Atan Atanh BitShift BitwiseAnd BitwiseNot BitwiseOr BitwiseXor Cast Ceil Celu
+    Clip Cos Cosh Div Elu Equal Erf Exp Floor Gelu Greater GreaterOrEqual HardSigmoid HardSwish Identity IsInf IsNaN
+    LeakyRelu Less LessOrEqual Log Max Mean Min Mish Mod Mul Neg Not Or PRelu Pow Reciprocal Relu Round Selu Shrink
+    Sigmoid Sign Sin Sinh Softplus Softsign Sqrt Sub Sum Swish Tan Tanh ThresholdedRelu Where Xor StringConcat
+    RegexFullMatch com.microsoft::BiasGelu com.microsoft::FastGelu com.microsoft::Gelu
+    com.microsoft::QuickGelu
 """.split()  # noqa: SIM905
 
 _OLD_FORMS: Final = ("Add", "And", "Div", "Equal", "Greater", "Less", "Mul", "Or", "PRelu", "Pow", "Sub", "Xor")
@@ -69,6 +70,10 @@ def is_random(seen: Seen) -> bool:
     if seen.operator == "Dropout":
         return seen.version < 7 or (seen.has(2) and seen.truth(2) is not False)
     return seen.operation.op_type in _RANDOM
+
+
+def _aligned(seen: Seen) -> Found:
+    return elementwise(seen) if seen.version >= 7 else {}
 
 
 def _batched(text: str) -> Rule:
@@ -151,8 +156,7 @@ def _constructed(seen: Seen) -> Found:
     ranks = {seen.rank(index) for index in range(len(seen.inputs))}
     if len(ranks) != 1 or None in ranks:
         return {}
-    first = [c for c in seen.along(0)]
-    return {0: [c for c in first if all(_has(seen, index, c) for index in range(len(seen.inputs)))]}
+    return {0: [c for c in seen.along(0) if all(_has(seen, index, c) for index in range(len(seen.inputs)))]}
 
 
 def _has(seen: Seen, index: int, claim: Along) -> bool:
@@ -161,22 +165,14 @@ def _has(seen: Seen, index: int, claim: Along) -> bool:
 
 def _taken(seen: Seen) -> Found:
     """An element of a sequence, or a sequence without one."""
-    places = {1: [c for c in seen.claims(1)]}
-    is_shared = any(c == (True,) for c in places[1])
-    is_counted = any(c == (False,) for c in places[1])
-    return {
-        0: [
-            c if is_shared and c.is_free else c._replace(shift=None)
-            for c in seen.along(0)
-            if is_shared or is_counted
-        ]
-    }  # fmt: skip
+    at = seen.claims(1)
+    kept = seen.along(0) if COUNTED in at else ()
+    return {0: [c if SHARED in at and c.is_free else c._replace(shift=None) for c in kept]}
 
-
-_Chosen = Callable[[Seen], Found]
 
 RULES: Final[Mapping[str, Rule]] = {
     **dict.fromkeys(_ELEMENTWISE, elementwise),
+    **dict.fromkeys(_OLD_FORMS, _aligned),
     **AXES,
     **INDEXING,
     **LAYOUT,
