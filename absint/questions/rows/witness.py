@@ -23,25 +23,28 @@ if TYPE_CHECKING:
 Array = npt.NDArray[np.generic]
 Feeds = dict[str, Array]
 
-ROWS: Final = 3
-_SIZES: Final = (4, 16, 64)
-"""Wanted sizes of the other symbols; legal ones near them are taken."""
-_SEEDS: Final = 3
+_SIZES: Final = ((3, 4), (2, 4), (3, 16), (2, 64))
+"""Wanted numbers of rows, and sizes of the other symbols; legal ones near them are taken."""
+_SEEDS: Final = 2
+_MOST: Final = 16
+"""Most rows of a run."""
 
 _RELATIVE, _ABSOLUTE = 1e-3, 1e-4
 """Floats that differ by less count as rounded."""
 
 
 class Witness(NamedTuple):
-    """Two rows, either of which changes one element of an output, at these sizes of the inputs."""
+    """An element of an output that changes with two rows, each alone; or with one row, though no axis has it there."""
 
     sizes: Mapping[str, int]
-    rows: tuple[int, int]
+    """Sizes of the inputs."""
+    rows: tuple[int, ...]
     place: tuple[int, ...]
 
     def __str__(self) -> str:
         sizes = ", ".join(f"{name}={size}" for name, size in self.sizes.items())
-        return f"at {sizes} element {list(self.place)} changes with row {self.rows[0]} and with row {self.rows[1]}"
+        changes = f"at {sizes} element {list(self.place)} changes with row {self.rows[0]}"
+        return f"{changes} and with row {self.rows[1]}" if len(self.rows) > 1 else f"{changes}, which is on no one axis"
 
 
 def witnesses(
@@ -77,17 +80,16 @@ class _Plan(NamedTuple):
 
 def _plans(analysed: Analysed, symbol: str, axes: Sequence[InputAxis]) -> Iterator[_Plan]:
     done = []
-    for size in _SIZES:
-        sizes = analysed.once(Starts).near({**dict.fromkeys(analysed.parameters, size), symbol: ROWS})
-        if sizes is None or sizes in done or sizes[symbol] < 2:
+    for rows, size in _SIZES:
+        sizes = analysed.once(Starts).near({**dict.fromkeys(analysed.parameters, size), symbol: rows})
+        if sizes is None or sizes in done or not 2 <= sizes[symbol] <= _MOST:
             continue
         done.append(sizes)
         for seed in range(_SEEDS):
             with suppress(AbsintError, MemoryError):
                 first = feeds_for(analysed, sizes, seed=seed)
                 other = feeds_for(analysed, sizes, seed=seed + 100, values="random")
-                count = range(min(sizes[symbol], ROWS))
-                yield _Plan(sizes, [first, *(_changed(first, other, axes, row) for row in count)])
+                yield _Plan(sizes, [first, *(_changed(first, other, axes, row) for row in range(sizes[symbol]))])
 
 
 def _changed(feeds: Feeds, other: Feeds, axes: Sequence[InputAxis], row: int) -> Feeds:
@@ -110,11 +112,33 @@ def _shown(plan: _Plan, arrays: Sequence[Array | None]) -> Witness | None:
     base, *others = arrays
     if base is None:
         return None
-    changes = [_unlike(base, one) if one is not None and one.shape == base.shape else None for one in others]
-    for (i, one), (j, other) in combinations(enumerate(changes), 2):
-        if one is not None and other is not None and (one & other).any():
+    changes = [
+        (row, _unlike(base, one)) for row, one in enumerate(others) if one is not None and one.shape == base.shape
+    ]
+    for (i, one), (j, other) in combinations(changes, 2):
+        if (one & other).any():
             return Witness(plan.sizes, (i, j), tuple(map(int, np.argwhere(one & other)[0])))
+    if len(changes) == len(others) and not any(_is_along(changes, *way) for way in _ways(base.shape, len(others))):
+        row, one = next((row, one) for row, one in reversed(changes) if one.any())
+        return Witness(plan.sizes, (row,), tuple(map(int, np.argwhere(one)[0])))
     return None
+
+
+def _ways(shape: Sequence[int], rows: int) -> Iterator[tuple[int, int, int]]:
+    """Each axis as outer x rows x inner."""
+    for axis, size in enumerate(shape):
+        for outer in range(1, size // rows + 1) if size % rows == 0 else ():
+            if size // rows % outer == 0:
+                yield axis, outer, size // rows // outer
+
+
+def _is_along(changes: Sequence[tuple[int, npt.NDArray[np.bool_]]], axis: int, outer: int, inner: int) -> bool:
+    """Each row changes nothing but its own part of the axis."""
+    for row, one in changes:
+        apart = one.reshape(*one.shape[:axis], outer, len(changes), inner, *one.shape[axis + 1 :])
+        if np.delete(apart, row, axis + 1).any():
+            return False
+    return True
 
 
 def _unlike(a: Array, b: Array) -> npt.NDArray[np.bool_]:
