@@ -137,7 +137,7 @@ def test_documents_about_every_model(command: str, capsys: pytest.CaptureFixture
         ("cost unet.onnx H=2 W=4", "cost"),
         ("devices unet.onnx", "devices"),
         ("rows unet.onnx", "rows"),
-        ("rows sizes.onnx", "rows"),
+        ("rows pooled.onnx", "rows"),
         ("ranges unet.onnx", "ranges"),
         ("diff broken.onnx sizes.onnx --values", "diff"),
         ("diff pooled.onnx sliced.onnx --values", "diff"),

@@ -3,20 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from absint.lattices.terms.expr import ONE_EXPR
 from absint.lattices.text.documents import Document
 from absint.lattices.text.forms import COUNT, DIM, SIZES, TEXT, Key, Object, kind_of, many, maybe
 from absint.lattices.text.sheets import Line, Part, Table, plural
-from absint.questions.rows.answer import InputAxis, OutputRows, Rows, Verdict
+from absint.questions.rows.answer import OutputRows, Rows, Verdict
 from absint.questions.rows.meeting import Meeting
-from absint.questions.rows.witness import Witness
+from absint.questions.rows.witness import InputAxis, Witness
+from absint.result import Result
 from absint.show.text import assumed
 from absint.solution.documents import about
-
-if TYPE_CHECKING:
-    from absint.result import Result
 
 
 def report(result: Result, found: Rows) -> Iterator[Part]:

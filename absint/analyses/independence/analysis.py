@@ -7,7 +7,6 @@ trip by trip. A condition that is the same in A and C alone leaves claims about 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from typing import TYPE_CHECKING
 
 from absint.analyses.forward import ForwardAnalysis
 from absint.analyses.independence.claims import (
@@ -30,9 +29,7 @@ from absint.lattices.value import TOP, Tensor, Value, tensors
 from absint.program.constructs import IfJoin, LoopExit, LoopHead, MapExit, ScanExit, ScanHead
 from absint.program.nodes import Node
 from absint.program.steps import Operand, Step
-
-if TYPE_CHECKING:
-    from absint.solution.analysed import Analysed
+from absint.solution.analysed import Analysed
 
 States = Sequence[tuple[Claims, ...]]
 

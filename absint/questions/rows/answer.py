@@ -6,7 +6,7 @@ import re
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Final, Literal, NamedTuple
+from typing import Final, Literal
 
 from absint.analyses.independence import COUNTED, SHARED, Along, Claims, Independence, strongest
 from absint.engine import fixpoint
@@ -16,24 +16,12 @@ from absint.lattices.text.nearest import did_you_mean
 from absint.lattices.value import Tensor, tensors
 from absint.packages import is_installed
 from absint.questions.rows.meeting import Meeting, first_meeting
-from absint.questions.rows.witness import Witness, witnesses
-
-if TYPE_CHECKING:
-    from absint.solution.analysed import Analysed
+from absint.questions.rows.witness import InputAxis, Witness, witnesses
+from absint.solution.analysed import Analysed
 
 Verdict = Literal["independent", "by position", "shared", "mixes", "unknown"]
 
 _AXIS: Final = re.compile(r"(.*)\[\s*(-?[0-9]+)\s*\]\s*", re.DOTALL)
-
-
-class InputAxis(NamedTuple):
-    """An axis of an input that holds the rows."""
-
-    input: str
-    axis: int
-
-    def __str__(self) -> str:
-        return f"{self.input}[{self.axis}]"
 
 
 @dataclass(frozen=True)
@@ -95,7 +83,7 @@ def rows(analysed: Analysed, axes: Sequence[str] = (), *, run: bool = True) -> R
     analysis = Independence(analysed, symbol)
     states = fixpoint(analysed.program, analysis).states
     claims_of = analysis.named(states)
-    found = {name: claims_of[name] for name in analysed.outputs}
+    found = {name: claims_of[name] for name in analysed.outputs if name in claims_of}
     open_ = [name for name, claims in found.items() if not claims]
     shown: Mapping[str, Witness] = {}
     if open_ and run and is_installed("onnxruntime"):

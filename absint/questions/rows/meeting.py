@@ -3,15 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 from absint.analyses.independence import CLAIMS, SHARED, Claims, Independence, strongest, text_of
 from absint.analyses.independence.table import RULES, is_random
+from absint.program.nodes import Node
 from absint.program.steps import Operand
-
-if TYPE_CHECKING:
-    from absint.program.nodes import Node
-    from absint.solution.analysed import Analysed
+from absint.solution.analysed import Analysed
 
 States = Sequence[tuple[Claims, ...]]
 

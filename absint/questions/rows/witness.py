@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from itertools import combinations
-from typing import TYPE_CHECKING, Final, NamedTuple, cast
+from typing import Final, NamedTuple, cast
 
 import numpy as np
 import numpy.typing as npt
@@ -15,10 +15,7 @@ from absint.questions.sizes.start import Starts
 from absint.runs.process import ProcessError
 from absint.runs.run import SECONDS, feeds_for, with_outputs
 from absint.runs.worker import ask_once
-
-if TYPE_CHECKING:
-    from absint.questions.rows.answer import InputAxis
-    from absint.solution.analysed import Analysed
+from absint.solution.analysed import Analysed
 
 Array = npt.NDArray[np.generic]
 Feeds = dict[str, Array]
@@ -31,6 +28,16 @@ _MOST: Final = 16
 
 _RELATIVE, _ABSOLUTE = 1e-3, 1e-4
 """Floats that differ by less count as rounded."""
+
+
+class InputAxis(NamedTuple):
+    """An axis of an input that holds the rows."""
+
+    input: str
+    axis: int
+
+    def __str__(self) -> str:
+        return f"{self.input}[{self.axis}]"
 
 
 class Witness(NamedTuple):
