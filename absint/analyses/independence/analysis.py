@@ -7,6 +7,7 @@ trip by trip. A condition that is the same in A and C alone leaves claims about 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
+from typing import cast
 
 from absint.analyses.forward import ForwardAnalysis
 from absint.analyses.independence.claims import (
@@ -23,6 +24,7 @@ from absint.analyses.independence.claims import (
 )  # fmt: skip
 from absint.analyses.independence.seen import Seen, Sizes
 from absint.analyses.independence.table import RULES, is_random
+from absint.analyses.rows import Row
 from absint.lattices.shape import TOP_SHAPE
 from absint.lattices.terms.expr import Expr, Symbol, expr_of, product
 from absint.lattices.value import TOP, Tensor, Value, tensors
@@ -49,6 +51,7 @@ class Independence(ForwardAnalysis[Claims]):
         self.sizes = Sizes(some, fixed)
         self._some = {rows: expr_of(some)}
         self._values: dict[Value, Value] = {}
+        self._found: dict[object, list[Claims]] = {}
         self._inputs_by_node = {node: name for name, node in result.input_nodes.items()}
 
     def value(self, operand: Operand) -> Value:
@@ -77,17 +80,24 @@ class Independence(ForwardAnalysis[Claims]):
         if any(one == CLAIMS.bottom for one in inputs):
             return [CLAIMS.bottom] * width
         seen = self.seen(node, inputs)
+        key = (item.operation, tuple(inputs), tuple(seen.values), tuple(seen.outputs), self.frame.call is None)
+        if key not in self._found:
+            self._found[key] = self._of_operator(seen)
+        return self._found[key]
+
+    def _of_operator(self, seen: Seen) -> list[Claims]:
         if is_random(seen):
-            return [NONE] * width
-        given = [one for one in inputs if one is not None]
+            return [NONE] * len(seen.outputs)
+        given = [one for one in seen.inputs if one is not None]
         whole = SAME if all(SHARED in one for one in given) else NONE
         if all(COUNTED in one for one in given):
             whole |= {COUNTED}
-        rule = None if item.operation.malformed or item.operation.other is not None else RULES.get(item.operator)
-        if whole == SAME:
-            return [whole] * width
+        if whole == SAME or self.frame.call is not None:
+            return [whole] * len(seen.outputs)
+        operation = seen.operation
+        rule = None if operation.malformed or operation.other is not None else RULES.get(seen.operator)
         found = rule(seen) if rule is not None else {}
-        return [whole | closed(found.get(at, ())) | self.sizes.of_value(self.value((node, at))) for at in range(width)]
+        return [whole | closed(found.get(at, ())) | self.sizes.of_value(one) for at, one in enumerate(seen.outputs)]
 
     def seen(self, node: int, inputs: Sequence[Claims | None]) -> Seen:
         """A node for its rule."""
@@ -99,6 +109,10 @@ class Independence(ForwardAnalysis[Claims]):
 
     def trip_number(self, head: int) -> Claims:
         return SAME
+
+    def arguments(self, node: int, rows: Sequence[Row]) -> Row:
+        """Those about no row: the shapes in the body of a folded call are over symbols of its own."""
+        return tuple(c if c == CLAIMS.bottom else cast("Claims", c) & SAME for c in super().arguments(node, rows))
 
     # Branches and loops
 

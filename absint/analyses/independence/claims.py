@@ -18,6 +18,7 @@ Of a sequence, a claim is about each of its elements, and about their number.
 from __future__ import annotations
 
 from collections.abc import Iterable
+from functools import lru_cache
 from typing import Final
 
 from absint.lattices.records import NamedTuple
@@ -126,13 +127,15 @@ class ClaimSets:
         return ", ".join([*map(text_of, strongest(a)), *(["counted"] if COUNTED in a else [])]) or "meets"
 
 
-def strongest(claims: Claims) -> list[Along]:
+@lru_cache(maxsize=1 << 12)
+def strongest(claims: Claims) -> tuple[Along, ...]:
     """The claims along axes, in order, without those that follow from others."""
     found: dict[tuple[object, ...], Along] = {}
     for claim in claims:
         if isinstance(claim, Along):
             found[claim[:3]] = max(found.get(claim[:3], claim), claim, key=_strength)
-    return sorted(found.values(), key=lambda c: (not c.is_free, c.shift is None, c.axis, str(c.outer), str(c.inner)))
+    order = sorted(found.values(), key=lambda c: (not c.is_free, c.shift is None, c.axis, str(c.outer), str(c.inner)))
+    return tuple(order)
 
 
 def _strength(claim: Along) -> tuple[int, str]:
