@@ -55,7 +55,7 @@ def test_real_models(path: Path) -> None:
     axes = {place.input: place.axis for place in found.axes}
     if len(axes) < len(found.axes) or not any(o.verdict in ("independent", "by position") for o in found.outputs):
         pytest.skip("nothing is claimed")
-    sizes = {**dict.fromkeys(result.parameters, 16), found.symbol: 2}
+    sizes = {**dict.fromkeys(result.parameters, 1), **dict.fromkeys(result.symbols, 16), found.symbol: 2}
     if not result.check(sizes):
         pytest.skip("these sizes are not legal")
     shared = feeds_for(result, sizes, seed=0)
