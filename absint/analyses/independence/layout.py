@@ -213,9 +213,16 @@ def joined(seen: Seen, rank: int, axis: int) -> Iterator[Along]:
         outer: Dim = ZERO_EXPR
         for part in parts:
             outer = Dim(None) if part is None else outer + part.outer
-        if isinstance(outer, Expr):
+        if isinstance(outer, Expr) and _is_even(seen, axis):
             shifts = {part.shift for part in parts if part is not None}
             yield first._replace(outer=outer, shift=first.shift if len(shifts) == 1 else None)
+
+
+def _is_even(seen: Seen, axis: int) -> bool:
+    """All parts have the same other sizes. onnxruntime takes one without elements that has not, and leaves its place in
+    the output unwritten."""
+    others = [[dim for at, dim in enumerate(seen.shape(k)) if at != axis] for k in range(len(seen.inputs))]
+    return all(one == others[0] for one in others) and all(isinstance(dim, Expr) for dim in others[0])
 
 
 def _side_by_side(seen: Seen, shifts: Sequence[Shift], is_last: bool) -> Shift:
