@@ -71,7 +71,7 @@ def kept(found: Draft) -> onnx.ModelProto:
 
 
 def is_unwritten(found: Draft) -> bool:
-    """Some Concat has a part without elements, of other sizes than the rest: its place in the output stays unwritten."""
+    """Some Concat has a part without elements, of other sizes than the rest: its place in the output is unwritten."""
     for node in found.nodes:
         for run in found.values if node.op_type == "Concat" else ():
             shapes = [run[name].shape for name in node.input if name in run]
