@@ -40,6 +40,7 @@ GROUPS: Final[Mapping[str, Mapping[str, str]]] = {
         "cost": "Count memory, arithmetic, parameters and traffic of MODEL.",
         "devices": "Show nodes that stay on the host, and copies.",
         "ranges": "Show ranges of values, and what can go wrong.",
+        "rows": "Prove that row i of an output depends on row i of the inputs.",
         "explain": "Explain where a dim of VALUE comes from, node by node.",
         "freeze": "Write a copy of MODEL with fixed sizes, folded.",
         "dynamize": "Make sizes of inputs symbolic, constants with them.",

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
     from absint.jobs.copies.annotate import Annotated
     from absint.jobs.copies.saving import AnnotatedFile
-    from absint.jobs.copies.style import MergePolicy
+    from absint.jobs.copies.style import MergePolicy, Style
     from absint.jobs.dynamizing.dynamize import Dynamized
     from absint.jobs.freezing.fewest import Fewest
     from absint.jobs.freezing.freeze import Frozen
@@ -61,9 +61,8 @@ class Copies(Analysed):
     ) -> Annotated:
         """As `annotate`: the copy, with the types that are left out of it and why."""
         from absint.jobs.copies.annotate import annotated
-        from absint.jobs.copies.style import Style
 
-        return annotated(self, Style(merge, outputs, dialect), load=load)
+        return annotated(self, _style(merge, outputs, dialect), load=load)
 
     def annotate_ir(
         self,
@@ -80,9 +79,8 @@ class Copies(Analysed):
         if the model is not the analysed one.
         """
         from absint.jobs.copies.ir_values import annotate_values
-        from absint.jobs.copies.style import Style
 
-        return annotate_values(self, model, Style(merge, outputs, dialect), load=load)
+        return annotate_values(self, model, _style(merge, outputs, dialect), load=load)
 
     def save_annotated(
         self,
@@ -102,9 +100,8 @@ class Copies(Analysed):
         does, for a path that cannot be written or holds weights, and if the model's file has changed since.
         """
         from absint.jobs.copies.saving import save_annotated
-        from absint.jobs.copies.style import Style
 
-        style = Style(merge, outputs, dialect)
+        style = _style(merge, outputs, dialect)
         return save_annotated(self, os.fspath(path), style, copy_weights=copy_weights, load=load)
 
     def report(self, path: str | os.PathLike[str], sizes: Sizes | None = None) -> None:
@@ -196,3 +193,9 @@ class Copies(Analysed):
         from absint.jobs.freezing.fewest import fewest
 
         return fewest(self)
+
+
+def _style(merge: MergePolicy, outputs: bool | None, dialect: str) -> Style:
+    from absint.jobs.copies.style import Style
+
+    return Style(merge, outputs, dialect)

@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from absint.questions.proofs.evidence import Evidence
     from absint.questions.proofs.proof import Proof
     from absint.questions.proofs.provers import Given
+    from absint.questions.rows.answer import Rows
     from absint.questions.sizes.contracts import SymbolFacts
     from absint.questions.sizes.neighbours import Nearest
     from absint.questions.sizes.outcomes import Check, RangeCheck
@@ -239,6 +240,18 @@ class Questions(Analysed):
         from absint.analyses.found import found_by
 
         return found_by(self, analysis)
+
+    def rows(self, axes: Sequence[str] = (), *, run: bool = True) -> Rows:
+        """For each output whether its row i depends on row i of the inputs alone, so that requests may be stacked.
+
+        Rows are counted by one symbol: that of the axes (`["x[0]", "mask[0]"]`), else the one that most inputs have.
+        Where this is not proved, runs may show that rows mix, if onnxruntime is installed and `run` is true.
+
+        Raises UsageError for an axis that is none, and if no size of an input has a name.
+        """
+        from absint.questions.rows.answer import rows
+
+        return rows(self, axes, run=run)
 
     def devices(self) -> Devices:
         """The places of nodes if an accelerator takes all that it can, and the copies between it and the host.

@@ -46,12 +46,13 @@ KINDS = """(float[N, 3] x, int64 trips, bool go, seq(float[N]) s, optional(float
     y = Loop(trips, go, x) <body = b (int64 i, bool c, float[N, 3] a) => (bool c, float[N, 3] z) {z = Relu(a)}>
 }"""
 JOINED = "(float[N] x, float[M] w) => (float[A] y) {y = Add(x, w)}"
+MIXED = "(float[N, 2] x) => (float[N, 2] y) {y = Softmax<axis=0>(x)}"
 OPAQUE = "(float[N] x) => (float[N] y) {y = my.Nothing(x)}"
 RANKS = "(float[N] x, int64[K] t) => (float[A] y) {y = Reshape(x, t)}"
 OPEN = "(float[K, 8] table, int64[] ids) => (float[] y) {rows = Gather(table, ids)  y = Relu(rows)}"
 MODELS = {"kinds": KINDS, "opaque": OPAQUE, "ranks": RANKS, "sizes": SIZES, "places": PLACES, "broken": BROKEN,
           "eighths": EIGHTHS, "pooled": POOLED, "sliced": SLICED, "still": STILL, "table": TABLE, "open": OPEN,
-          "joined": JOINED}  # fmt: skip
+          "joined": JOINED, "mixed": MIXED}  # fmt: skip
 
 
 def used(schema: Any, data: Any, whole: Any, above: str = "") -> Iterator[str]:
@@ -124,6 +125,8 @@ def printed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.Capt
         "certify sizes.onnx -o certificate --prove N==1",
         f"cost {DETECTOR}",
         f"devices {DETECTOR}",
+        f"rows {DETECTOR} --no-run",
+        "rows mixed.onnx",
         f"ranges {DETECTOR}",
         f"audit {DETECTOR}",
         "lint broken.onnx",

@@ -136,6 +136,8 @@ def test_documents_about_every_model(command: str, capsys: pytest.CaptureFixture
         ("analyze loop.onnx --trace y --trace last trips=3", "analyze"),
         ("cost unet.onnx H=2 W=4", "cost"),
         ("devices unet.onnx", "devices"),
+        ("rows unet.onnx", "rows"),
+        ("rows pooled.onnx", "rows"),
         ("ranges unet.onnx", "ranges"),
         ("diff broken.onnx sizes.onnx --values", "diff"),
         ("diff pooled.onnx sliced.onnx --values", "diff"),

@@ -18,6 +18,7 @@ found          what they found, by name
 liveness       when each value dies
 regions        the graphs of a program as a tree: branches and bodies of loops
 devices      where nodes run beside an accelerator, and what is copied; by cuda_kernels, a table
+independence/  where rows go, and whether they stay apart
 ranges/      ranges of values, and what can go wrong with them
 value_sizes    elements and bytes of a value
 """

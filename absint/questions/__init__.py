@@ -4,6 +4,7 @@ sizes         which sizes run? Legal ones, contracts, boxes, samples, the neares
 proofs        is it proved? Relations between dims, equal buffers
 certificates  the lemmas of a proof, for other solvers
 claims        are declared types true?
+rows          may requests be batched? Row i depends on row i alone
 costs         how much: arithmetic, traffic, memory
 explain       why: the origin of a size
 limits        the limits of an answer, checked

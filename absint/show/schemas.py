@@ -39,6 +39,7 @@ _DOCUMENTS: Final[Mapping[str, str]] = {
     "prove": "absint.questions.proofs.proof:PROVE",
     "queries": "absint.research.study.smtlib_export:QUERIES",
     "ranges": "absint.show.ranges:RANGES",
+    "rows": "absint.show.rows:ROWS",
     "rules": "absint.show.rules:RULES",
     "samples": "absint.questions.sizes.samples:SAMPLES",
     "study": "absint.research.study.tables:STUDY",

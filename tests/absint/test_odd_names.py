@@ -36,7 +36,7 @@ def named(prefix: str) -> onnx.ModelProto:
 COMMANDS = (
     "analyze M --values", "check M --set S=3", "check M --set S=1..4", "contract M", "contract M --format json",
     "contract M --format smtlib", "contract M --format metadata", "contract M --format python", "cost M",
-    "devices M --all", "ranges M --input X=-1..1", "explain M Y", "explain M Y[0]", "explain M F[1]",
+    "devices M --all", "rows M", "ranges M --input X=-1..1", "explain M Y", "explain M Y[0]", "explain M F[1]",
     "profile M --set S=1..4", "annotate M -o out.onnx", "report M -o out.html", "diff M M", "lint M --isolated",
     "audit M --declared --no-confirm", "equal M --all", "freeze M --set S=3 -o out.onnx", "dynamize M X[1]=K",
 )  # fmt: skip

@@ -35,4 +35,9 @@ and do not; `--sweep 2` changes one thing of each node at a time, `--every 10` g
                     them and records what each visit of a body computes
 
 `python -m tests.soundness.random_visits --seconds 60 --seed 0` hunts for wrong claims about values inside bodies.
+
+    random_rows     random models whose inputs have rows (`row_moves`); `row_runs` compares each row with a run on it
+                    alone, `row_nodes` does so for the node tests
+
+`python -m tests.soundness.random_rows 1000 0` hunts for false claims about rows.
 """

@@ -1,0 +1,235 @@
+"""The analysis: which rules apply, and how claims pass through branches and loops.
+
+Runs that take the same branch, or make equally many trips, go through a body in lockstep, so its values are compared
+trip by trip. A condition that is the same in A and C alone leaves claims about these two; any other leaves none.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from typing import cast
+
+from absint.analyses.forward import ForwardAnalysis
+from absint.analyses.independence.claims import (
+    CLAIMS,
+    COUNTED,
+    NONE,
+    SAME,
+    SHARED,
+    Along,
+    Claims,
+    Shift,
+    at_equal_numbers,
+    closed,
+)  # fmt: skip
+from absint.analyses.independence.seen import Seen, Sizes
+from absint.analyses.independence.table import RULES, is_random
+from absint.analyses.rows import Row
+from absint.lattices.shape import TOP_SHAPE
+from absint.lattices.terms.expr import Expr, Symbol, expr_of, product
+from absint.lattices.value import TOP, Tensor, Value, tensors
+from absint.program.constructs import IfJoin, LoopExit, LoopHead, MapExit, ScanExit, ScanHead
+from absint.program.nodes import Node
+from absint.program.steps import Operand, Step
+from absint.solution.analysed import Analysed
+
+States = Sequence[tuple[Claims, ...]]
+
+
+class Independence(ForwardAnalysis[Claims]):
+    """Where the rows of the inputs are, and whether row i of a value depends on row i of the inputs alone.
+
+    The rows are the axes of the inputs whose size is the symbol. Run it with `fixpoint(result.graph, analysis)`.
+    """
+
+    domain = CLAIMS
+
+    def __init__(self, result: Analysed, rows: Symbol) -> None:
+        super().__init__(result)
+        fixed = {name for name, number in result.parameters.items() if number.const is None}
+        some = Symbol(rows.name, 1)
+        self.sizes = Sizes(some, fixed)
+        self._some = {rows: expr_of(some)}
+        self._values: dict[Value, Value] = {}
+        self._found: dict[object, list[Claims]] = {}
+        self._inputs_by_node = {node: name for name, node in result.input_nodes.items()}
+
+    def value(self, operand: Operand) -> Value:
+        """A value as the shape analysis knows it, of one row or more."""
+        found = self.frame.value(operand)
+        if found not in self._values:
+            self._values[found] = found.replace(self._some)
+        return self._values[found]
+
+    def source(self, node: int) -> Claims:
+        value = self.value((node, 0))
+        if self.frame.call is not None or node not in self._inputs_by_node:
+            return SAME
+        rows = expr_of(self.sizes.rows)
+        named = [d for t in tensors(value) for d in t.shape.open if self.sizes.rows in d.symbols]
+        if not named:
+            return SAME
+        if not isinstance(value, Tensor) or value.shape.rank is None or len(named) > 1 or named[0] is not rows:
+            return NONE
+        return closed([Along(value.shape.dims.index(rows))])
+
+    def operator(self, node: int, inputs: Sequence[Claims | None]) -> list[Claims]:
+        item = self.nodes[node]
+        assert item.operation is not None
+        width = max(1, len(item.outputs))
+        if any(one == CLAIMS.bottom for one in inputs):
+            return [CLAIMS.bottom] * width
+        seen = self.seen(node, inputs)
+        key = (item.operation, tuple(inputs), tuple(seen.values), tuple(seen.outputs), self.frame.call is None)
+        if key not in self._found:
+            self._found[key] = self._of_operator(seen)
+        return self._found[key]
+
+    def _of_operator(self, seen: Seen) -> list[Claims]:
+        if is_random(seen):
+            return [NONE] * len(seen.outputs)
+        given = [one for one in seen.inputs if one is not None]
+        whole = SAME if all(SHARED in one for one in given) else NONE
+        if all(COUNTED in one for one in given):
+            whole |= {COUNTED}
+        if whole == SAME or self.frame.call is not None:
+            return [whole] * len(seen.outputs)
+        operation = seen.operation
+        rule = None if operation.malformed or operation.other is not None else RULES.get(seen.operator)
+        found = rule(seen) if rule is not None else {}
+        return [whole | closed(found.get(at, ())) | self.sizes.of_value(one) for at, one in enumerate(seen.outputs)]
+
+    def seen(self, node: int, inputs: Sequence[Claims | None]) -> Seen:
+        """A node for its rule."""
+        item = self.nodes[node]
+        assert item.operation is not None
+        values = [self.value(o) if o[0] >= 0 else TOP for o in item.operands]
+        outputs = [self.value((node, at)) for at in range(max(1, len(item.outputs)))]
+        return Seen(item.operation, self.sizes, inputs, values, outputs)
+
+    def trip_number(self, head: int) -> Claims:
+        return SAME
+
+    def arguments(self, node: int, rows: Sequence[Row]) -> Row:
+        """Those about no row: the shapes in the body of a folded call are over symbols of its own."""
+        return tuple(c if c == CLAIMS.bottom else cast("Claims", c) & SAME for c in super().arguments(node, rows))
+
+    # Branches and loops
+
+    def _step(self, node: int, step: Step, states: States) -> Iterator[Claims]:
+        found = list(super()._step(node, step, states))
+        operands = self.nodes[node].operands
+        match step:
+            case IfJoin():
+                is_open = not any(map(self.frame.is_closed, (step.then_gate, step.else_gate)))
+                return self._controlled(found, [self._of(operands[0], states)] if is_open else [])
+            case LoopHead():
+                found = list(map(self._settled, found))
+                if found[1] != CLAIMS.bottom:
+                    found[1] = SAME  # where the body runs, the condition is true
+            case LoopExit(head=head, count=count):
+                start = self.nodes[head]
+                assert isinstance(start.step, LoopHead)
+                control = [self._of(o, states) for o in (*start.operands[:2], start.step.back[0]) if o[0] >= 0]
+                found[count:] = [self._stacked_at(node, at, found[at], 0) for at in range(count, len(found))]
+                return self._controlled(found, control)
+            case ScanHead(settings=settings) if not settings.batched:
+                found[: settings.states] = map(self._settled, found[: settings.states])
+                for at, axis in enumerate(settings.input_axes, settings.states):
+                    found[at] = _sliced(found[at], self._rank(operands[at]), axis)
+            case ScanExit(head=head, settings=settings) if not settings.batched:
+                for at, axis in enumerate(settings.output_axes, settings.states):
+                    found[at] = self._stacked_at(node, at, found[at], axis)
+                return self._controlled(found, [self._length_of(self.nodes[head], states)])
+            case MapExit(head=head):
+                return self._controlled(found, [_count_of(self._of(self.nodes[head].operands[0], states))])
+        return iter(found)
+
+    def _parts(self, operands: Sequence[Operand], states: States) -> Iterator[Claims]:
+        return (self._of(operand, states) for operand in operands)
+
+    def _stacked(self, head: int, operands: Sequence[Operand], states: States) -> Iterator[Claims]:
+        return (NONE if self.frame.is_closed(head) else self._of(operand, states) for operand in operands)
+
+    def _controlled(self, found: Iterable[Claims], control: Sequence[Claims]) -> Iterator[Claims]:
+        """The values that a condition or the number of trips decides."""
+        is_shared = all(SHARED in one or one == CLAIMS.bottom for one in control)
+        is_counted = all(COUNTED in one or one == CLAIMS.bottom for one in control)
+        for claims in map(self._settled, found):
+            if claims == CLAIMS.bottom or is_shared:
+                yield claims
+            else:
+                yield at_equal_numbers(claims) if is_counted else NONE
+
+    def _settled(self, claims: Claims) -> Claims:
+        """Those about sizes that are not other ones in the next trip."""
+        is_fixed = self.sizes.is_fixed
+        return frozenset(
+            c
+            for c in claims
+            if claims == CLAIMS.bottom or c in SAME
+            or (isinstance(c, Along) and all(map(is_fixed, _numbers(c))))
+        )  # fmt: skip
+
+    def _length_of(self, head: Node, states: States) -> Claims:
+        """What is claimed of the number of trips of a Scan."""
+        assert isinstance(head.step, ScanHead)
+        settings = head.step.settings
+        found = NONE
+        for operand, axis in zip(head.operands[settings.states :], settings.input_axes, strict=True):
+            claims, rank = self._of(operand, states), self._rank(operand)
+            found |= claims & SAME
+            others = [c for c in claims if isinstance(c, Along) and rank is not None and c.axis != axis % rank]
+            found |= _count_of(frozenset(others)) | (closed([COUNTED]) if len(others) < len(claims - SAME) else NONE)
+        return found
+
+    def _rank(self, operand: Operand) -> int | None:
+        value = self.value(operand)
+        return value.shape.rank if isinstance(value, Tensor) else None
+
+    def _stacked_at(self, node: int, at: int, claims: Claims, axis: int) -> Claims:
+        """What trips give back, joined along a new axis; without a trip the other axes may be anything."""
+        value = self.value((node, at))
+        shape = value.shape if isinstance(value, Tensor) else TOP_SHAPE
+        if claims == CLAIMS.bottom or shape.rank is None or not -shape.rank <= axis < shape.rank:
+            return claims if claims == CLAIMS.bottom else claims & SAME
+        moved = [
+            c._replace(axis=c.axis + (c.axis >= axis % shape.rank), shift=_of_all(c.shift))
+            if isinstance(c, Along)
+            else c
+            for c in claims
+        ]
+        rows = expr_of(self.sizes.rows)
+        return closed(
+            c for c in moved
+            if not isinstance(c, Along) or (c.axis < shape.rank and shape[c.axis] is product([c.outer, rows, c.inner]))
+        )  # fmt: skip
+
+
+def _numbers(claim: Along) -> Iterator[Expr]:
+    yield from (claim.outer, claim.inner)
+    for growth in claim.shift or ():
+        yield from (number for number in growth if number is not None)
+
+
+def _of_all(shift: Shift) -> Shift:
+    """A shift of one number for all places."""
+    return shift if shift is not None and len(shift) == 1 else None
+
+
+def _count_of(claims: Claims) -> Claims:
+    """What is claimed of sizes that are not those of rows, and of the length of a sequence."""
+    is_same = SHARED in claims or any(isinstance(c, Along) and c.shift is not None for c in claims)
+    return SAME if is_same else closed([COUNTED]) if claims else NONE
+
+
+def _sliced(claims: Claims, rank: int | None, axis: int) -> Claims:
+    """One slice of a tensor along an axis that is not the rows'."""
+    if claims == CLAIMS.bottom or rank is None:
+        return claims if claims == CLAIMS.bottom else claims & SAME
+    axis %= rank
+    return closed(
+        c._replace(axis=c.axis - (c.axis > axis), shift=_of_all(c.shift)) if isinstance(c, Along) else c
+        for c in claims
+        if not isinstance(c, Along) or c.axis != axis
+    )

@@ -1,0 +1,270 @@
+"""Operators that work along some axes of their first input, and on each slice of the others by itself."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from typing import Final
+
+from absint.analyses.independence.claims import NO_SHIFT, Along, Growth, Shift, is_steady
+from absint.analyses.independence.layout import Found
+from absint.analyses.independence.seen import Rule, Seen
+from absint.lattices.dtype import DType
+from absint.lattices.terms.expr import ONE_EXPR, ZERO_EXPR, Expr, sub
+from absint.lattices.value import Tensor
+
+
+def each(seen: Seen, axes: Collection[int], outputs: Iterable[int] = (0,), others: int = 0) -> Found:
+    """All outputs have the axes of the first input; slices of all but `axes` are apart; so many other inputs."""
+    rank = seen.rank(0)
+    kept = [axis for axis in range(rank or 0) if axis not in axes]
+    found = [c for axis in kept for c in seen.pointwise(axis, [axis, *[None] * others])]
+    return dict.fromkeys(outputs, found)
+
+
+def along_one(name: str = "axis", default: int = -1, others: int = 0, outputs: Sequence[int] = (0,)) -> Rule:
+    """It works along the axis of an attribute."""
+
+    def rule(seen: Seen) -> Found:
+        axis = seen.axis_of(0, seen.attribute(name, default))
+        return {} if axis is None else each(seen, [axis], outputs, others)
+
+    return rule
+
+
+def softmax(seen: Seen) -> Found:
+    if seen.version >= 13:
+        return along_one()(seen)
+    axis, rank = seen.axis_of(0, seen.attribute("axis", 1)), seen.rank(0)
+    return {} if axis is None or rank is None else each(seen, range(axis, rank))
+
+
+def from_axis(*outputs: int) -> Rule:
+    """Norms over the axes from one on; other inputs are broadcast."""
+
+    def rule(seen: Seen) -> Found:
+        rank, axis = seen.rank(0), seen.axis_of(0, seen.attribute("axis", -1))
+        found = [c for at in range(axis or 0) for c in seen.pointwise(at, aligned(seen, at, rank))]
+        return dict.fromkeys(outputs, found)
+
+    return rule
+
+
+def aligned(seen: Seen, axis: int, rank: int | None, first: int = 0) -> list[int | None]:
+    """The places of inputs that are broadcast together to a rank, those from `first` on."""
+    places: list[int | None] = []
+    for index in range(len(seen.inputs)):
+        own = seen.rank(index) if seen.has(index) else 0
+        at = None if own is None or rank is None else axis - rank + own
+        places.append(at if at is not None and at >= 0 else None)
+    return places
+
+
+def _is_ranked(seen: Seen) -> bool:
+    return all(seen.rank(index) is not None for index in range(len(seen.inputs)) if seen.has(index))
+
+
+def elementwise(seen: Seen) -> Found:
+    """Inputs are broadcast to the shape of the output."""
+    if not _is_ranked(seen):
+        return {}
+    rank = max((seen.rank(index) or 0 for index in range(len(seen.inputs)) if seen.has(index)), default=0)
+    combine = NUMBERS.get(seen.operator)
+    found = []
+    for axis in range(rank):
+        places = aligned(seen, axis, rank)
+        found += list(seen.pointwise(axis, places, (lambda shifts: combine(seen, shifts)) if combine else None))
+    return dict.fromkeys(range(len(seen.outputs)), found)
+
+
+# Numbers of rows
+
+
+def _kept(seen: Seen, shifts: Sequence[Shift]) -> Shift:
+    """A change of type, or none."""
+    value = seen.outputs[0]
+    if isinstance(value, Tensor) and value.dtype in (DType.INT32, DType.INT64):
+        return shifts[0]
+    return NO_SHIFT if is_steady(shifts[0]) else None
+
+
+def _sum(seen: Seen, shifts: Sequence[Shift]) -> Shift:
+    sign = 1 if seen.operator == "Add" else -1
+    return _paired(shifts, lambda a, b: _added(a, b, sign))
+
+
+def _product(seen: Seen, shifts: Sequence[Shift]) -> Shift:
+    return _paired(shifts, _multiplied)
+
+
+def _paired(shifts: Sequence[Shift], change: Callable[[Growth, Growth], Growth | None]) -> Shift:
+    first, second = shifts
+    if first is None or second is None or len(first) != 1 or len(second) != 1:
+        return NO_SHIFT if all(map(is_steady, shifts)) else None
+    found = change(first[0], second[0])
+    return None if found is None else (found,)
+
+
+def _plus(a: Expr | None, b: Expr | None, sign: int = 1) -> Expr | None:
+    found = None if a is None or b is None else a + b if sign > 0 else a - b
+    return found if isinstance(found, Expr) else None
+
+
+def _added(a: Growth, b: Growth, sign: int) -> Growth | None:
+    step = _plus(a.step, b.step, sign)
+    low, high = (b.least, b.most) if sign > 0 else (b.most, b.least)
+    return None if step is None else Growth(step, _plus(a.least, low, sign), _plus(a.most, high, sign))
+
+
+def _multiplied(a: Growth, b: Growth) -> Growth | None:
+    """A product with one number that is known, and not negative."""
+    if a.least is not None and a.least is a.most:
+        a, b = b, a
+    if b.least is None or b.least is not b.most or b.step is not ZERO_EXPR:
+        return Growth() if a.step is b.step is ZERO_EXPR else None
+    factor = b.least
+    is_positive = factor.bounds.lo is not None and factor.bounds.lo >= 0
+    step, *ends = (None if n is None else n * factor for n in (a.step, a.least, a.most))
+    least, most = (end if is_positive and isinstance(end, Expr) else None for end in ends)
+    return Growth(step, least, most) if isinstance(step, Expr) else None
+
+
+NUMBERS: Final[Mapping[str, Callable[[Seen, Sequence[Shift]], Shift]]] = {
+    "Identity": _kept, "Cast": _kept, "Add": _sum, "Sub": _sum, "Mul": _product,
+}  # fmt: skip
+
+
+# Reductions
+
+
+def reduced(seen: Seen) -> Found:
+    axes = seen.listed("axes")
+    if axes is None and seen.has(1):
+        axes = seen.integers(1)
+        if axes is None:
+            return {}
+    if not axes and seen.attribute("noop_with_empty_axes", 0):
+        return each(seen, [], others=1)
+    return {0: _without(seen, axes, seen.attribute("keepdims", 1))}
+
+
+def _without(seen: Seen, axes: Sequence[int] | None, keeps: int) -> Iterator[Along]:
+    rank = seen.rank(0)
+    if rank is None or any(not -rank <= axis < rank for axis in axes or ()):
+        return
+    gone = {axis % rank for axis in axes} if axes else set(range(rank))
+    for axis in range(rank):
+        if axis not in gone:
+            after = axis if keeps else axis - sum(one < axis for one in gone)
+            yield from seen.pointwise(after, [axis, None][: max(1, len(seen.inputs))])
+
+
+def place_of_largest(seen: Seen) -> Found:
+    axis = seen.axis_of(0, seen.attribute("axis", 0))
+    if axis is None:
+        return {}
+    found = list(_without(seen, [axis], seen.attribute("keepdims", 1)))
+    return {0: [_placed(seen, c, axis) for c in found]}
+
+
+def _placed(seen: Seen, claim: Along, axis: int) -> Along:
+    """A claim about indices of an axis of the first input."""
+    size = seen.shape(0)[axis]
+    most = sub(size, ONE_EXPR) if isinstance(size, Expr) and seen.is_kept([size], claim) else None
+    if not claim.is_free or not isinstance(most, Expr):
+        return claim
+    return claim._replace(shift=(Growth(ZERO_EXPR, ZERO_EXPR, most),))
+
+
+def largest(seen: Seen) -> Found:
+    axis = seen.axis_of(0, seen.attribute("axis", -1))
+    if axis is None:
+        return {}
+    found = each(seen, [axis], others=1)[0]
+    return {0: found, 1: [_placed(seen, claim, axis) for claim in found]}
+
+
+def summed_up(seen: Seen) -> Found:
+    axes = seen.integers(1)
+    axis = seen.axis_of(0, axes[0]) if axes and len(axes) == 1 else None
+    return {} if axis is None else each(seen, [axis], others=1)
+
+
+def mean_variance(seen: Seen) -> Found:
+    return each(seen, [axis % 99 for axis in seen.listed("axes") or [0, 2, 3]] if seen.rank(0) == 4 else range(99))
+
+
+def batch_norm(seen: Seen) -> Found:
+    if seen.version < 7 or seen.attribute("training_mode", 0) or len(seen.outputs) > 1:
+        return {}
+    return each(seen, [1], others=4)
+
+
+def local_norm(seen: Seen) -> Found:
+    return each(seen, [1])
+
+
+def last_two(others: int = 0) -> Rule:
+    def rule(seen: Seen) -> Found:
+        rank = seen.rank(0) or 0
+        return each(seen, range(rank - 2, rank), others=others)
+
+    return rule
+
+
+def determinant(seen: Seen) -> Found:
+    return {0: _without(seen, [-1, -2], 0) if (seen.rank(0) or 0) > 2 else ()}
+
+
+def quantised(seen: Seen) -> Found:
+    """The scale is one number, or has one for each place of an axis."""
+    rank, scale = seen.rank(0), seen.rank(1)
+    if rank is None or scale is None or seen.attribute("block_size", 0):
+        return {}
+    axis = seen.axis_of(0, seen.attribute("axis", 1))
+    is_one = scale == 0 or seen.shape(1).concrete == (1,)
+    apart = [] if is_one else [axis if axis is not None else -1]
+    return {} if apart == [-1] else each(seen, apart, others=len(seen.inputs) - 1)
+
+
+def resized(seen: Seen) -> Found:
+    """An axis that keeps its size is not touched."""
+    return {0: _resized(seen)}
+
+
+def _resized(seen: Seen) -> Iterator[Along]:
+    before, after = seen.shape(0), seen.output()
+    mode = seen.operation.attributes.get("coordinate_transformation_mode")
+    if before.rank is None or after.rank != before.rank or mode == "tf_crop_and_resize":
+        return
+    by_scales = 1 if seen.version < 11 else 2
+    for claim in seen.along(0):
+        axis = claim.axis
+        others = [dim for at, dim in enumerate(after) if at != axis]
+        is_kept = seen.is_kept(others, claim)
+        if not isinstance(before[axis], Expr) or after[axis] is not before[axis] or is_kept is False:
+            continue
+        has_scales = seen.has(by_scales) and seen.shape(by_scales).concrete != (0,)
+        if has_scales and not any(c == (True,) for c in seen.claims(by_scales)):
+            continue
+        yield claim._replace(shift=NO_SHIFT if is_kept and claim.is_free else None)
+
+
+AXES: Final[Mapping[str, Rule]] = {
+    **dict.fromkeys(("Softmax", "LogSoftmax", "Hardmax"), softmax),
+    **dict.fromkeys(
+        (f"Reduce{name}" for name in "L1 L2 LogSum LogSumExp Max Mean Min Prod Sum SumSquare".split()),  # noqa: SIM905
+        reduced,
+    ),
+    **dict.fromkeys(("ArgMax", "ArgMin"), place_of_largest),
+    **dict.fromkeys(("CumSum", "CumProd"), summed_up),
+    **dict.fromkeys(("LayerNormalization", "RMSNormalization", "SimplifiedLayerNormalization"), from_axis(0, 1, 2)),
+    **dict.fromkeys(("QuantizeLinear", "DequantizeLinear"), quantised),
+    **dict.fromkeys(("Resize", "Upsample"), resized),
+    "LpNormalization": along_one(),
+    "MeanVarianceNormalization": mean_variance,
+    "BatchNormalization": batch_norm,
+    "LRN": local_norm,
+    "TopK": largest,
+    "Trilu": last_two(others=1),
+    "Det": determinant,
+}

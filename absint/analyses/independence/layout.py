@@ -1,0 +1,339 @@
+"""Operators that move elements: each says where the rows are afterwards."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import Final
+
+from absint.analyses.independence.claims import COUNTED, SHARED, Along, Growth, Shift, is_steady, united
+from absint.analyses.independence.seen import Rule, Seen, quotient
+from absint.lattices.shape import Shape
+from absint.lattices.terms.expr import ONE_EXPR, ZERO_EXPR, Dim, Expr, const, expr_of, product
+
+Found = Mapping[int, Iterable[Along]]
+
+
+def along_last(shift: Shift, before: Shape, after: Shape) -> Shift:
+    """A shift after elements moved; one number for each place of the last axis needs an axis of the same size."""
+    if shift is None or len(shift) == 1:
+        return shift
+    is_same = after.rank and before.rank and after[-1] is before[-1] and isinstance(after[-1], Expr)
+    return shift if is_same else None
+
+
+def reshaped(seen: Seen) -> Found:
+    """Elements keep their order: rows are blocks of it, before and after."""
+    return {0: _reshaped(seen)}
+
+
+def _reshaped(seen: Seen) -> Iterator[Along]:
+    before, after = seen.shape(0), seen.output()
+    if before.rank is None or after.rank is None:
+        return
+    for claim in seen.along(0):
+        outer = product([*before.dims[: claim.axis], claim.outer])
+        inner = product([claim.inner, *before.dims[claim.axis + 1 :]])
+        for axis in range(after.rank):
+            found = _within(seen, claim, after, axis, outer, inner)
+            if found is not None:
+                yield found
+
+
+def _within(seen: Seen, claim: Along, after: Shape, axis: int, outer: Dim, inner: Dim) -> Along | None:
+    """Rows along an axis of the new shape, of which there are so many elements outside and inside."""
+    each = seen.sizes.per_row(after[axis])
+    if each is None:
+        return None
+    # There are as many elements as before, so one of the two sides is enough: the other is equal, or all are empty.
+    rest = quotient(outer, product(after.dims[:axis]))
+    kept = None if rest is None else quotient(each, rest)
+    if kept is None:
+        kept = quotient(inner, product(after.dims[axis + 1 :]))
+        rest = None if kept is None else quotient(each, kept)
+    others = [dim for at, dim in enumerate(after) if at != axis]
+    if rest is None or kept is None:
+        return None
+    is_kept = seen.is_kept([*others, rest, kept], claim)
+    if is_kept is False:
+        return None
+    shift = along_last(claim.shift, seen.shape(0), after) if is_kept else None
+    return Along(axis, rest, kept, shift)
+
+
+def renumbered(seen: Seen, places: Sequence[int | None]) -> Iterator[Along]:
+    """Axes of the first input in a new order: for each axis of the output the one that it was."""
+    rank = seen.rank(0)
+    for axis, place in enumerate(places):
+        for claim in seen.along(0, place) if place is not None else ():
+            last = places[-1] is not None and rank is not None and places[-1] == rank - 1
+            is_uniform = claim.shift is not None and len(claim.shift) == 1
+            yield claim._replace(axis=axis, shift=claim.shift if is_uniform or last else None)
+
+
+def transposed(seen: Seen) -> Found:
+    rank = seen.rank(0)
+    if rank is None:
+        return {}
+    order = seen.listed("perm") or list(reversed(range(rank)))
+    return {0: renumbered(seen, order) if sorted(order) == list(range(rank)) else ()}
+
+
+def _axes(seen: Seen, rank: int) -> list[int] | None:
+    found = seen.listed("axes") if seen.version < 13 else seen.integers(1)
+    return None if found is None or any(not -rank <= axis < rank for axis in found) else [a % rank for a in found]
+
+
+def squeezed(seen: Seen) -> Found:
+    before, after = seen.rank(0), seen.output().rank
+    axes = None if before is None else _axes(seen, before)
+    if before is None or axes is None or after != before - len({*axes}):
+        return reshaped(seen)
+    return {0: renumbered(seen, [at for at in range(before) if at not in axes])}
+
+
+def unsqueezed(seen: Seen) -> Found:
+    before, after = seen.rank(0), seen.output().rank
+    axes = None if after is None else _axes(seen, after)
+    if before is None or after is None or axes is None or after != before + len({*axes}):
+        return reshaped(seen)
+    kept = iter(range(before))
+    return {0: renumbered(seen, [None if at in axes else next(kept) for at in range(after)])}
+
+
+# Parts and stacks
+
+
+def blocks(seen: Seen, claim: Along, start: Dim, length: Dim) -> Along | None:
+    """The part of an axis from a place on, if it is made of whole blocks of all rows."""
+    block = product([expr_of(seen.sizes.rows), claim.inner])
+    first, count = quotient(start, block) if start is not ZERO_EXPR else ZERO_EXPR, quotient(length, block)
+    if first is None or count is None or not seen.is_kept([first, count], claim):
+        return None
+    return claim._replace(outer=count)
+
+
+def sliced(seen: Seen) -> Found:
+    return {0: _sliced(seen)}
+
+
+def _sliced(seen: Seen) -> Iterator[Along]:
+    before, after = seen.shape(0), seen.output()
+    cut = _cuts(seen, before.rank)
+    if before.rank is None or after.rank != before.rank or cut is None:
+        return
+    values = [seen.claims(index) for index in range(1, len(seen.inputs))]
+    for claim in seen.along(0):
+        start, step = cut.get(claim.axis, (ZERO_EXPR, 1))
+        found: Along | None = None
+        if claim.axis not in cut or _is_all(before[claim.axis], after[claim.axis], step):
+            found = claim
+        elif step == 1 and start is not None and start.bounds.lo is not None and start.bounds.lo >= 0:
+            found = blocks(seen, claim, start, after[claim.axis])
+        if found is None:
+            continue
+        others = [(cut[at], after[at]) for at in cut if at != claim.axis]
+        is_fixed = all(SHARED in one for one in values) or all(
+            from_ is not None and by is not None and seen.sizes.is_fixed(from_) and seen.is_kept([size], claim)
+            for (from_, by), size in others
+        )
+        if is_fixed or all(COUNTED in one for one in values):
+            yield _cut_last(found, before.rank - 1 in cut) if is_fixed else found._replace(shift=None)
+
+
+def _is_all(before: Dim, after: Dim, step: int | None) -> bool:
+    return step == 1 and isinstance(before, Expr) and after is before
+
+
+def _cuts(seen: Seen, rank: int | None) -> dict[int, tuple[Expr | None, int | None]] | None:
+    """The axes that a Slice cuts, with starts and steps; None for those that are not known."""
+    starts: Sequence[Expr | int | None] | None
+    axes: Sequence[int] | None
+    steps: Sequence[int | None] | None
+    if seen.version < 10:
+        starts = seen.listed("starts")
+        axes = seen.listed("axes") or (None if starts is None else list(range(len(starts))))
+        steps = None if starts is None else [1] * len(starts)
+    else:
+        size = seen.shape(1)[0] if seen.rank(1) == 1 else None
+        count = size.const if isinstance(size, Expr) else None
+        axes = seen.integers(3) if seen.has(3) else None if count is None else list(range(count))
+        starts = seen.elements(1) or [None] * (count or 0)
+        steps = (seen.integers(4) or [None] * (count or 0)) if seen.has(4) else [1] * (count or 0)
+    if rank is None or starts is None or axes is None or steps is None or len(starts) != len(axes):
+        return None
+    if len(steps) != len(axes) or any(not -rank <= axis < rank for axis in axes):
+        return None
+    numbers = [const(start) if isinstance(start, int) else start for start in starts]
+    return {axis % rank: cut for axis, *cut in zip(axes, numbers, steps, strict=True)}  # type: ignore[misc]
+
+
+def _cut_last(claim: Along, is_cut: bool) -> Along:
+    is_uniform = claim.shift is None or len(claim.shift) == 1
+    return claim if is_uniform or not is_cut else claim._replace(shift=None)
+
+
+def split(seen: Seen) -> Found:
+    axis = seen.axis_of(0, seen.attribute("axis", 0))
+    if axis is None:
+        return {}
+    found: dict[int, list[Along]] = {at: [] for at in range(len(seen.outputs))}
+    start: Dim = ZERO_EXPR
+    for at in found:
+        shape = seen.output(at)
+        for claim in seen.along(0) if shape.rank is not None else ():
+            if claim.axis != axis:
+                found[at] += seen.pointwise(claim.axis, [claim.axis, None], first_alone)
+            else:
+                part = blocks(seen, claim, start, shape[axis])
+                found[at] += [part] if part is not None else []
+        start = start + shape[axis] if shape.rank is not None else start + Dim(None)
+    return {at: [_cut_last(c, True) for c in claims] for at, claims in found.items()}
+
+
+def first_alone(shifts: Sequence[Shift]) -> Shift:
+    return shifts[0] if all(map(is_steady, shifts[1:])) else None
+
+
+def concatenated(seen: Seen) -> Found:
+    rank = seen.rank(0)
+    axis = seen.axis_of(0, seen.attribute("axis", 1 if seen.version < 4 else 0))
+    if rank is None or axis is None:
+        return {}
+    return {0: joined(seen, rank, axis)}
+
+
+def joined(seen: Seen, rank: int, axis: int) -> Iterator[Along]:
+    """Inputs side by side along an axis."""
+    count = len(seen.inputs)
+    for at in range(rank):
+        if at != axis:
+            yield from seen.pointwise(at, [at] * count, lambda shifts: _side_by_side(seen, shifts, axis == rank - 1))
+    for first in seen.along(0, axis):
+        parts = [next((c for c in seen.along(k, axis) if c.inner is first.inner), None) for k in range(count)]
+        outer: Dim = ZERO_EXPR
+        for part in parts:
+            outer = Dim(None) if part is None else outer + part.outer
+        if isinstance(outer, Expr) and _is_even(seen, axis):
+            shifts = {part.shift for part in parts if part is not None}
+            yield first._replace(outer=outer, shift=first.shift if len(shifts) == 1 else None)
+
+
+def _is_even(seen: Seen, axis: int) -> bool:
+    """All parts have the same other sizes. onnxruntime takes one without elements that has not, and leaves its place in
+    the output unwritten."""
+    others = [[dim for at, dim in enumerate(seen.shape(k)) if at != axis] for k in range(len(seen.inputs))]
+    return all(one == others[0] for one in others) and all(isinstance(dim, Expr) for dim in others[0])
+
+
+def _side_by_side(seen: Seen, shifts: Sequence[Shift], is_last: bool) -> Shift:
+    """The shift of parts joined along an axis; if it is the last, each part has numbers of its own."""
+    if all(shift == shifts[0] for shift in shifts) and (shifts[0] is None or len(shifts[0]) == 1):
+        return shifts[0]
+    listed: list[Growth] = []
+    for index, shift in enumerate(shifts):
+        shape = seen.shape(index)
+        size = shape[-1] if shape.rank else None
+        count = size.const if isinstance(size, Expr) else None
+        if shift is None or not is_last or count is None or count > 64:
+            return None
+        listed += shift * count if len(shift) == 1 else shift
+    return united(listed)
+
+
+def tiled(seen: Seen) -> Found:
+    return {0: _tiled(seen)}
+
+
+def _tiled(seen: Seen) -> Iterator[Along]:
+    before, after, repeats = seen.shape(0), seen.output(), seen.elements(1)
+    if before.rank is None or repeats is None or len(repeats) != before.rank or after.rank != before.rank:
+        return
+    for claim in seen.along(0):
+        others = [count for at, count in enumerate(repeats) if at != claim.axis]
+        is_kept = seen.is_kept([*others, repeats[claim.axis]], claim)
+        outer = product([repeats[claim.axis], claim.outer])
+        if is_kept is not False and isinstance(outer, Expr) and not _has_rows(seen, outer):
+            yield claim._replace(outer=outer, shift=_one(claim.shift) if is_kept else None)
+    yield from _repeated(seen, before, after)
+
+
+def _one(shift: Shift) -> Shift:
+    return shift if shift is not None and len(shift) == 1 else None
+
+
+def _has_rows(seen: Seen, dim: Expr) -> bool:
+    return seen.sizes.rows in dim.symbols
+
+
+def _repeated(seen: Seen, before: Shape, after: Shape) -> Iterator[Along]:
+    """Copies of something that is the same for all rows, as many as there are rows."""
+    if SHARED not in seen.claims(0) or before.rank is None or after.rank is None:
+        return
+    missing = after.rank - before.rank
+    for axis, dim in enumerate(after):
+        each = seen.sizes.per_row(dim)
+        if each is None or not all(map(seen.sizes.is_fixed, [d for at, d in enumerate(after) if at != axis])):
+            continue
+        if not seen.sizes.is_fixed(each):
+            continue
+        old = before[axis - missing] if axis >= missing else ONE_EXPR
+        rest = quotient(each, old)
+        if rest is not None and isinstance(old, Expr):
+            yield Along(axis, ONE_EXPR, each)
+            yield Along(axis, rest, old)
+
+
+def expanded(seen: Seen) -> Found:
+    return {0: _expanded(seen)}
+
+
+def _expanded(seen: Seen) -> Iterator[Along]:
+    before, after = seen.shape(0), seen.output()
+    if before.rank is None or after.rank is None:
+        return
+    missing = after.rank - before.rank
+    for claim in seen.along(0):
+        axis = claim.axis + missing
+        if not isinstance(after[axis], Expr) or after[axis] is not before[claim.axis]:
+            continue
+        is_kept = seen.is_kept([dim for at, dim in enumerate(after) if at != axis], claim)
+        if is_kept is not False:
+            shift = along_last(claim.shift, before, after) if is_kept else None
+            yield claim._replace(axis=axis, shift=shift)
+    if all(dim is ONE_EXPR or dim is after[missing + at] for at, dim in enumerate(before)):
+        yield from (c for c in _repeated(seen, before, after) if _is_new(c.axis - missing, before))
+
+
+def _is_new(axis: int, before: Shape) -> bool:
+    return axis < 0 or before[axis] is ONE_EXPR
+
+
+def padded(seen: Seen) -> Found:
+    return {0: _padded(seen)}
+
+
+def _padded(seen: Seen) -> Iterator[Along]:
+    rank = seen.rank(0)
+    pads = seen.listed("pads") if seen.version < 11 else seen.elements(1)
+    axes = seen.integers(3) if seen.has(3) else list(range(rank or 0))
+    if rank is None or pads is None or axes is None or len(pads) != 2 * len(axes):
+        return
+    grown = {axis % rank for at, axis in enumerate(axes) if not pads[at] == 0 == pads[at + len(axes)]}
+    for axis in range(rank):
+        if axis not in grown:
+            yield from seen.pointwise(axis, [axis, None, None, None][: len(seen.inputs)])
+
+
+LAYOUT: Final[Mapping[str, Rule]] = {
+    "Reshape": reshaped,
+    "Flatten": reshaped,
+    "Transpose": transposed,
+    "Squeeze": squeezed,
+    "Unsqueeze": unsqueezed,
+    "Slice": sliced,
+    "Split": split,
+    "Concat": concatenated,
+    "Tile": tiled,
+    "Expand": expanded,
+    "Pad": padded,
+}

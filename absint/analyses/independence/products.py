@@ -1,0 +1,97 @@
+"""Products of matrices: rows stay apart along all axes that are not summed over."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Final
+
+from absint.analyses.independence.claims import Along
+from absint.analyses.independence.layout import Found
+from absint.analyses.independence.seen import Rule, Seen
+
+
+def matmul(a: int = 0, b: int = 1, lists: str = "") -> Rule:
+    """Inputs a and b are multiplied; others are the same for all rows."""
+
+    def rule(seen: Seen) -> Found:
+        if any(seen.attribute(name, 0) for name in ("transBatchA", "transBatchB")):
+            return {}
+        return {0: _product(seen, a, b)}
+
+    return rule
+
+
+def _product(seen: Seen, a: int, b: int) -> Iterator[Along]:
+    left, right = seen.rank(a), seen.rank(b)
+    if left is None or right is None or not left or not right:
+        return
+    stacked = max(left, right, 2) - 2
+    flips = [bool(seen.attribute(name, 0)) for name in ("transA", "transB")]
+    for axis in range(stacked):
+        places = _nowhere(seen)
+        places[a] = axis - stacked + left - 2 if left - 2 >= stacked - axis else None
+        places[b] = axis - stacked + right - 2 if right - 2 >= stacked - axis else None
+        yield from seen.pointwise(axis, places)
+    if left > 1:
+        places = _nowhere(seen)
+        places[a] = left - 1 if flips[0] else left - 2
+        yield from seen.pointwise(stacked, places)
+    if right > 1:
+        places = _nowhere(seen)
+        places[b] = right - 2 if flips[1] else right - 1
+        yield from seen.pointwise(stacked + (left > 1), places)
+
+
+def _nowhere(seen: Seen) -> list[int | None]:
+    return [None] * len(seen.inputs)
+
+
+def gemm(seen: Seen) -> Found:
+    return {0: _gemm(seen)}
+
+
+def _gemm(seen: Seen) -> Iterator[Along]:
+    added = (seen.rank(2) if len(seen.inputs) > 2 and seen.has(2) else 0) if seen.version >= 7 else None
+    if added is None or seen.rank(0) != 2 or seen.rank(1) != 2:
+        return
+    for axis in range(2):
+        of_sum = axis - 2 + added
+        places: list[int | None] = [None, None, of_sum if of_sum >= 0 else None]
+        flipped = bool(seen.attribute("transB" if axis else "transA", 0))
+        places[axis] = (not flipped if axis else flipped) + 0
+        yield from seen.pointwise(axis, places[: len(seen.inputs)])
+
+
+def einsum(seen: Seen) -> Found:
+    text = seen.operation.attributes.get("equation")
+    text = text.decode() if isinstance(text, bytes) else text
+    if not isinstance(text, str) or "." in text:
+        return {}
+    left, arrow, right = text.replace(" ", "").partition("->")
+    terms = left.split(",")
+    if not arrow:
+        right = "".join(sorted({letter for letter in left if letter.isalpha() and left.count(letter) == 1}))
+    if len(terms) != len(seen.inputs):
+        return {}
+    found: list[Along] = []
+    for axis, letter in enumerate(right):
+        if all(term.count(letter) < 2 for term in terms):
+            found += seen.pointwise(axis, [term.index(letter) if letter in term else None for term in terms])
+    return {0: found}
+
+
+def rows_times_weights(seen: Seen) -> Found:
+    """The last axis of the first input is multiplied with packed weights."""
+    rank = seen.rank(0) or 0
+    return {0: [c for axis in range(rank - 1) for c in seen.pointwise(axis, [axis, *_nowhere(seen)[1:]])]}
+
+
+PRODUCTS: Final[Mapping[str, Rule]] = {
+    "MatMul": matmul(),
+    "MatMulInteger": matmul(),
+    "QLinearMatMul": matmul(0, 3),
+    "com.microsoft::FusedMatMul": matmul(),
+    "Gemm": gemm,
+    "Einsum": einsum,
+    "com.microsoft::MatMulNBits": rows_times_weights,
+}

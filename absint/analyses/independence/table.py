@@ -1,0 +1,198 @@
+"""The rule of each operator. One that is not listed mixes all rows of its inputs.
+
+Most of the operators that take a batch are data: a text lists for each input the axis of the rows, a dot where it has
+none, and after the arrow those of the outputs; `|` separates texts that are true of the same operator.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Final
+
+from absint.analyses.independence.axes import AXES, aligned, elementwise
+from absint.analyses.independence.claims import COUNTED, SHARED, Along
+from absint.analyses.independence.indexing import INDEXING
+from absint.analyses.independence.layout import LAYOUT, Found
+from absint.analyses.independence.products import PRODUCTS
+from absint.analyses.independence.seen import Rule, Seen
+
+_ELEMENTWISE: Final = """
+    Abs Acos Acosh Add And Asin Asinh Atan Atanh BitShift BitwiseAnd BitwiseNot BitwiseOr BitwiseXor Cast Ceil Celu
+    Clip Cos Cosh Div Elu Equal Erf Exp Floor Gelu Greater GreaterOrEqual HardSigmoid HardSwish Identity IsInf IsNaN
+    LeakyRelu Less LessOrEqual Log Max Mean Min Mish Mod Mul Neg Not Or PRelu Pow Reciprocal Relu Round Selu Shrink
+    Sigmoid Sign Sin Sinh Softplus Softsign Sqrt Sub Sum Swish Tan Tanh ThresholdedRelu Where Xor StringConcat
+    RegexFullMatch com.microsoft::BiasGelu com.microsoft::FastGelu com.microsoft::Gelu
+    com.microsoft::QuickGelu
+""".split()  # noqa: SIM905
+
+_OLD_FORMS: Final = ("Add", "And", "Div", "Equal", "Greater", "Less", "Mul", "Or", "PRelu", "Pow", "Sub", "Xor")
+"""Before version 7 they aligned their inputs by an attribute."""
+
+BATCHED: Final[Mapping[str, str]] = {
+    **dict.fromkeys(("Conv", "ConvTranspose", "ConvInteger"), "0 . . . > 0"),
+    **dict.fromkeys(("GlobalAveragePool", "GlobalMaxPool", "GlobalLpPool"), "0 > 0 | 1 > 1"),
+    **dict.fromkeys(("AveragePool", "LpPool", "MaxPool"), "0 > 0 | 1 > 1"),
+    **dict.fromkeys(("InstanceNormalization", "GroupNormalization"), "0 . . > 0"),
+    **dict.fromkeys(("DepthToSpace", "SpaceToDepth"), "0 > 0"),
+    **dict.fromkeys(("GridSample",), "0 0 > 0"),
+    **dict.fromkeys((f"com.microsoft.nchwc::{name}" for name in ("Conv", "FusedConv")), "0 . . 0 > 0"),
+    **dict.fromkeys(
+        (f"com.microsoft.nchwc::{name}" for name in ("AveragePool", "GlobalAveragePool", "GlobalMaxPool", "MaxPool")),
+        "0 > 0",
+    ),
+    **dict.fromkeys(
+        (f"com.microsoft.nchwc::{name}" for name in ("ReorderInput", "ReorderOutput", "Upsample")), "0 > 0"
+    ),
+    "QLinearConv": "0 . . . . . . . . > 0",
+    "DeformConv": "0 . 0 . 0 > 0",
+    "Col2Im": "0 . . > 0",
+    "STFT": "0 . . . > 0",
+    "com.microsoft::FusedConv": "0 . . 0 > 0",
+    "com.microsoft::EmbedLayerNormalization": "0 0 . . . . . 0 0 > 0 0 0",
+    "com.microsoft::RotaryEmbedding": "0 0 . . > 0",
+    "com.microsoft::MultiHeadAttention": "0 0 0 . 0 0 0 0 . > 0 0 0 0",
+    "com.microsoft::Attention": "0 . . 0 1 0 . > 0 1",
+    "com.microsoft::GroupQueryAttention": "0 0 0 0 0 0 . . . 0 0 . > 0 0 0",
+}
+
+_LEARNT: Final = """
+    Binarizer Imputer LabelEncoder LinearClassifier LinearRegressor Normalizer OneHotEncoder SVMClassifier SVMRegressor
+    Scaler TreeEnsemble TreeEnsembleClassifier TreeEnsembleRegressor
+""".split()  # noqa: SIM905
+
+_RANDOM: Final = frozenset(
+    ("Bernoulli", "Multinomial", "RandomNormal", "RandomNormalLike", "RandomUniform", "RandomUniformLike", "Sampling")
+)
+
+
+def is_random(seen: Seen) -> bool:
+    """Two runs may differ although all inputs are equal."""
+    if seen.operator == "Dropout":
+        return seen.version < 7 or (seen.has(2) and seen.truth(2) is not False)
+    name = seen.operation.op_type
+    return name in _RANDOM or "Dropout" in name
+
+
+def _aligned(seen: Seen) -> Found:
+    return elementwise(seen) if seen.version >= 7 else {}
+
+
+def _batched(text: str) -> Rule:
+    families = [[side.split() for side in family.split(">")] for family in text.split("|")]
+
+    def rule(seen: Seen) -> Found:
+        found: dict[int, list[Along]] = {}
+        for inputs, outputs in families:
+            places = [None if place == "." else int(place) for place in inputs]
+            if len(seen.inputs) > len(places):
+                return {}
+            for at, axis in enumerate(outputs[: len(seen.outputs)]):
+                found.setdefault(at, []).extend(seen.pointwise(int(axis), places[: len(seen.inputs)]))
+        return found
+
+    return rule
+
+
+def _dropout(seen: Seen) -> Found:
+    found = [c for at in range(seen.rank(0) or 0) for c in seen.pointwise(at, [at, None, None][: len(seen.inputs)])]
+    return {0: found, 1: found}
+
+
+def _recurrent(cells: int) -> Rule:
+    """The inputs are X, W, R, B, sequence_lens and `cells` initial states; an LSTM has peepholes too."""
+
+    def rule(seen: Seen) -> Found:
+        apart = 0 if seen.attribute("layout", 0) else 1
+        places = [apart, None, None, None, 0, *[apart] * cells, None][: len(seen.inputs)]
+        after = [0 if apart == 0 else 2, *[apart] * cells]
+        return {at: seen.pointwise(axis, places) for at, axis in enumerate(after) if at < len(seen.outputs)}
+
+    return rule
+
+
+def _reversed(seen: Seen) -> Found:
+    batch, time = seen.attribute("batch_axis", 1), seen.attribute("time_axis", 0)
+    rank = seen.rank(0) or 0
+    found = [c for at in range(rank) if at not in (batch, time) for c in seen.pointwise(at, [at, None])]
+    return {0: [*found, *seen.pointwise(batch, [batch, 0])]}
+
+
+def _attention(seen: Seen) -> Found:
+    """Attention of ai.onnx: a mask is broadcast to four axes."""
+    mask = seen.rank(3) if seen.has(3) else 0
+    if mask is None:
+        return {}
+    places = [0, 0, 0, 0 if mask == 4 else None, 0, 0, 0][: len(seen.inputs)]
+    return {at: seen.pointwise(0, places) for at in range(len(seen.outputs))}
+
+
+def _rotary(seen: Seen) -> Found:
+    places = [0, None, None, 0] if seen.has(3) else [0, 0, 0]
+    return {0: seen.pointwise(0, places[: len(seen.inputs)])}
+
+
+def _skip_norm(seen: Seen) -> Found:
+    found = [c for at in range((seen.rank(0) or 0) - 1) for c in seen.pointwise(at, aligned(seen, at, seen.rank(0)))]
+    return {0: found, 3: found}
+
+
+def _learnt(seen: Seen) -> Found:
+    """Rows of features."""
+    if seen.rank(0) != 2:
+        return {}
+    return {at: seen.pointwise(0, [0]) for at in range(len(seen.outputs))}
+
+
+def _loss(seen: Seen) -> Found:
+    if seen.operation.attributes.get("reduction", "mean") not in ("none", b"none"):
+        return {}
+    places = [0, 0, None][: len(seen.inputs)]
+    return {at: seen.pointwise(0, places) for at in range(len(seen.outputs))}
+
+
+# Sequences: a claim is about each element
+
+
+def _constructed(seen: Seen) -> Found:
+    ranks = {seen.rank(index) for index in range(len(seen.inputs))}
+    if len(ranks) != 1 or None in ranks:
+        return {}
+    return {0: [c for c in seen.along(0) if all(_has(seen, index, c) for index in range(len(seen.inputs)))]}
+
+
+def _has(seen: Seen, index: int, claim: Along) -> bool:
+    return any(c[:3] == claim[:3] and (c.is_free or claim.shift is None) for c in seen.along(index))
+
+
+def _taken(seen: Seen) -> Found:
+    """An element of a sequence, or a sequence without one."""
+    at = seen.claims(1)
+    kept = seen.along(0) if COUNTED in at else ()
+    return {0: [c if SHARED in at and c.is_free else c._replace(shift=None) for c in kept]}
+
+
+RULES: Final[Mapping[str, Rule]] = {
+    **dict.fromkeys(_ELEMENTWISE, elementwise),
+    **dict.fromkeys(_OLD_FORMS, _aligned),
+    **AXES,
+    **INDEXING,
+    **LAYOUT,
+    **PRODUCTS,
+    **{name: _batched(text) for name, text in BATCHED.items()},
+    **{f"ai.onnx.ml::{name}": _learnt for name in _LEARNT},
+    "Attention": _attention,
+    "Dropout": _dropout,
+    "GRU": _recurrent(1),
+    "LSTM": _recurrent(2),
+    "NegativeLogLikelihoodLoss": _loss,
+    "RNN": _recurrent(1),
+    "ReverseSequence": _reversed,
+    "RotaryEmbedding": _rotary,
+    "SequenceAt": _taken,
+    "SequenceConstruct": _constructed,
+    "SequenceErase": _taken,
+    "SoftmaxCrossEntropyLoss": _loss,
+    "com.microsoft::SkipLayerNormalization": _skip_norm,
+    "com.microsoft::SkipSimplifiedLayerNormalization": _skip_norm,
+}
+"""By operator, with its domain unless it is ai.onnx."""

@@ -1,0 +1,52 @@
+"""`absint rows`."""
+
+from __future__ import annotations
+
+import click
+
+from absint.commands.analysis import Settings, analysed, assume_option, format_option, settings_options
+from absint.commands.codes import FINE, NO, UNDECIDED
+from absint.commands.command import Command
+from absint.commands.models import models_argument
+from absint.shapes.sizes import Sizes
+from absint.show.rows import SERVERS, document, report
+from absint.show.text import write
+
+
+@click.command(cls=Command)
+@click.option(
+    "--axis", "axes", metavar="AXES", default="", help="The axes of the rows, as x[0],mask[0]; all have one name."
+)
+@click.option("--no-run", is_flag=True, help="Do not look for rows that mix by running the model.")
+@assume_option
+@settings_options
+@format_option(*SERVERS)
+@models_argument()
+def rows(
+    model: str, settings: Settings, axes: str, no_run: bool, assume: tuple[str, ...], sizes: Sizes, form: str
+) -> int:
+    """Prove that row i of an output depends on row i of the inputs.
+
+    Then requests may be stacked, and a batch be split. The rows of MODEL lie along the axes of --axis, or along those
+    of the name that most inputs have. docs/rows.md has the definitions.
+
+    \b
+    independent  row i is that of a run on row i alone
+    by position  it also depends on its number, or on how many rows there are
+    shared       the output depends on no row
+    mixes        a run shows two rows in one place
+    unknown      none of these is shown; the first node where rows may meet is named
+
+    --format triton and bentoml print what servers need to know to stack requests.
+
+    Exit code: 0 if every output is independent or shared, 1 if a run shows that rows mix, else 3.
+    """
+    result = analysed(model, assume, sizes, settings=settings)
+    found = result.rows([part for part in axes.split(",") if part.strip()], run=not no_run)
+    if form == "json":
+        click.echo(document(result, found))
+    elif form in SERVERS:
+        click.echo(SERVERS[form](found), nl=False)
+    else:
+        write(report(result, found))
+    return FINE if found else NO if found.mixes else UNDECIDED

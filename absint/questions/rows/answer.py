@@ -1,0 +1,184 @@
+"""The rows of a model: the axes of inputs that are followed, and what is found of each output."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Final, Literal
+
+from absint.analyses.independence import COUNTED, SHARED, Along, Claims, Independence, strongest
+from absint.engine import fixpoint
+from absint.errors import UsageError
+from absint.lattices.terms.expr import ONE_EXPR, Dim, Expr, Symbol, sole_atom
+from absint.lattices.text.nearest import did_you_mean
+from absint.lattices.value import Tensor, tensors
+from absint.packages import is_installed
+from absint.questions.rows.meeting import Meeting, first_meeting
+from absint.questions.rows.witness import InputAxis, Witness, witnesses
+from absint.solution.analysed import Analysed
+
+Verdict = Literal["independent", "by position", "shared", "mixes", "unknown"]
+
+_AXIS: Final = re.compile(r"(.*)\[\s*(-?[0-9]+)\s*\]\s*", re.DOTALL)
+
+
+@dataclass(frozen=True)
+class OutputRows:
+    """What is found of the rows of an output.
+
+    independent    row i is that of a run on row i alone
+    by position    it also depends on its number, or on how many rows there are, but on no other row
+    shared         it depends on no row
+    mixes          a run shows two rows in one place
+    unknown        none of these is shown
+    """
+
+    name: str
+    verdict: Verdict
+    axis: int | None = None
+    """The axis of its rows; None if it has none."""
+    outer: Dim = ONE_EXPR
+    inner: Dim = ONE_EXPR
+    """The axis is made of outer x rows x inner."""
+    meeting: Meeting | None = None
+    """The first node where rows meet; or where their numbers come in, of an output by position."""
+    witness: Witness | None = None
+    """The run that shows it, if rows mix."""
+
+    @property
+    def is_plain(self) -> bool:
+        """Its rows are independent, and those of one axis as it is."""
+        return self.verdict == "independent" and self.outer is self.inner is ONE_EXPR
+
+
+@dataclass(frozen=True)
+class Rows:
+    """The answer: true if all outputs are independent or shared."""
+
+    symbol: str
+    """The size that counts the rows."""
+    axes: tuple[InputAxis, ...]
+    outputs: tuple[OutputRows, ...]
+    shared: tuple[str, ...]
+    """The inputs without rows, which must be equal among requests."""
+    sizes: tuple[str, ...]
+    """The other sizes of inputs with rows, which must be equal too."""
+
+    def __bool__(self) -> bool:
+        return all(output.verdict in ("independent", "shared") for output in self.outputs)
+
+    @property
+    def mixes(self) -> bool:
+        """A run shows two rows in one place."""
+        return any(output.verdict == "mixes" for output in self.outputs)
+
+
+def rows(analysed: Analysed, axes: Sequence[str] = (), *, run: bool = True) -> Rows:
+    """See `absint.Result.rows`."""
+    analysed.require_sound("rows")
+    symbol = _given(analysed, axes) if axes else _default(analysed)
+    followed = tuple(_followed(analysed, symbol))
+    analysis = Independence(analysed, symbol)
+    states = fixpoint(analysed.program, analysis).states
+    claims_of = analysis.named(states)
+    found = {name: claims_of[name] for name in analysed.outputs if name in claims_of}
+    open_ = [name for name, claims in found.items() if not claims]
+    shown: Mapping[str, Witness] = {}
+    if open_ and run and is_installed("onnxruntime"):
+        shown = witnesses(analysed, symbol.name, followed, open_)
+    outputs = [
+        _output(name, claims, first_meeting(analysed, analysis, states, name), shown.get(name))
+        for name, claims in found.items()
+    ]
+    inputs = {place.input for place in followed}
+    others = dict.fromkeys(
+        str(dim) for name in analysed.inputs if name in inputs for dim in _dims(analysed, name) if symbol != _only(dim)
+    )
+    shared = tuple(name for name in analysed.inputs if name not in inputs)
+    return Rows(symbol.name, followed, tuple(outputs), shared, tuple(others))
+
+
+def _output(name: str, claims: Claims, meeting: Meeting | None, witness: Witness | None) -> OutputRows:
+    if SHARED in claims:
+        return OutputRows(name, "shared")
+    best = next(iter(strongest(claims)), None)
+    if best is not None:
+        return _along(name, best, meeting)
+    if COUNTED in claims:
+        return OutputRows(name, "by position", meeting=meeting)
+    return OutputRows(name, "mixes" if witness is not None else "unknown", meeting=meeting, witness=witness)
+
+
+def _along(name: str, best: Along, meeting: Meeting | None) -> OutputRows:
+    if best.is_free:
+        return OutputRows(name, "independent", best.axis, best.outer, best.inner)
+    return OutputRows(name, "by position", best.axis, best.outer, best.inner, meeting)
+
+
+# The axes
+
+
+def _dims(analysed: Analysed, name: str) -> Iterator[Expr]:
+    """The dims of an input that are no numbers."""
+    for tensor in tensors(analysed.states[analysed.input_nodes[name]][0]):
+        yield from tensor.shape.open
+
+
+def _only(dim: Dim) -> Symbol | None:
+    found = sole_atom(dim) if isinstance(dim, Expr) else None
+    return found if isinstance(found, Symbol) else None
+
+
+def _followed(analysed: Analysed, symbol: Symbol) -> Iterator[InputAxis]:
+    for name in analysed.inputs:
+        value = analysed.states[analysed.input_nodes[name]][0]
+        if isinstance(value, Tensor) and value.shape.rank is not None:
+            yield from (InputAxis(name, at) for at, dim in enumerate(value.shape) if _only(dim) is symbol)
+
+
+def _default(analysed: Analysed) -> Symbol:
+    """The symbol that most inputs have; at a tie that of the first axis. Raises UsageError if there is none."""
+    found: Counter[Symbol] = Counter()
+    for name in analysed.inputs:
+        found.update({symbol for dim in _dims(analysed, name) if (symbol := _only(dim)) is not None})
+    if not found:
+        raise UsageError(
+            f"{analysed.origin}: no input has a size with a name, so the rows are on no axis that can grow; "
+            "absint dynamize MODEL gives it one"
+        )
+    best = [symbol for symbol, count in found.items() if count == max(found.values())]
+    dims = (_only(dim) for name in analysed.inputs for dim in _dims(analysed, name))
+    return next(symbol for symbol in dims if symbol in best)
+
+
+def _given(analysed: Analysed, axes: Sequence[str]) -> Symbol:
+    """The symbol of the given axes. Raises UsageError for an axis that is none, or has no name of its own."""
+    symbols = {text: _symbol_of(analysed, text) for text in axes}
+    first, symbol = next(iter(symbols.items()))
+    for text, other in symbols.items():
+        if other is not symbol:
+            raise UsageError(f"{first} is {symbol.name} and {text} is {other.name}: rows have one name in all inputs")
+    return symbol
+
+
+def _symbol_of(analysed: Analysed, text: str) -> Symbol:
+    match = _AXIS.fullmatch(text)
+    if match is None:
+        raise UsageError(f"--axis {text}: expected an input and its axis, as x[0]")
+    name, axis = match[1].strip(), int(match[2])
+    if name not in analysed.inputs:
+        hint = did_you_mean(name, analysed.inputs) or f"the inputs are {', '.join(analysed.inputs)}"
+        raise UsageError(f"--axis {text}: no input has this name; {hint}")
+    value = analysed.states[analysed.input_nodes[name]][0]
+    rank = value.shape.rank if isinstance(value, Tensor) else None
+    if not isinstance(value, Tensor) or rank is None or not -rank <= axis < rank:
+        raise UsageError(f"--axis {text}: {name} is {value}, which has no such axis")
+    symbol = _only(value.shape[axis])
+    if symbol is None:
+        raise UsageError(
+            f"--axis {text}: its size is {value.shape[axis]}, and rows are counted by a name; "
+            "absint dynamize MODEL gives it one"
+        )
+    return symbol

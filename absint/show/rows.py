@@ -1,0 +1,122 @@
+"""The rows of a model as text, as JSON, and as settings of servers."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from typing import Final
+
+from absint.lattices.terms.expr import ONE_EXPR
+from absint.lattices.text.documents import Document
+from absint.lattices.text.forms import COUNT, DIM, SIZES, TEXT, Key, Object, kind_of, many, maybe
+from absint.lattices.text.sheets import Line, Part, Table, plural
+from absint.questions.rows.answer import OutputRows, Rows, Verdict
+from absint.questions.rows.meeting import Meeting
+from absint.questions.rows.witness import InputAxis, Witness
+from absint.result import Result
+from absint.show.text import assumed
+from absint.solution.documents import about
+
+
+def report(result: Result, found: Rows) -> Iterator[Part]:
+    """The outputs with what is found of their rows, and what requests must have in common."""
+    kept = sum(output.verdict in ("independent", "shared") for output in found.outputs)
+    count = len(found.outputs)
+    yield Line(f"{result.origin}: rows along {found.symbol} stay apart in {kept} of {count} {plural('output', count)}")
+    yield from assumed(result)
+    yield Table("rows of inputs", [(str(place),) for place in found.axes])
+    yield Table("outputs", [(output.name, output.verdict, _where(output)) for output in found.outputs])
+    yield Table("where rows meet", [(o.name, str(o.meeting)) for o in found.outputs if o.meeting is not None])
+    yield Table("shown by a run", [(o.name, str(o.witness)) for o in found.outputs if o.witness is not None])
+    equal = [*((name, "input") for name in found.shared), *((size, "size") for size in found.sizes)]
+    yield Table("equal among requests", equal)
+
+
+def _where(output: OutputRows) -> str:
+    if output.axis is None:
+        return ""
+    factors = [str(output.outer)] if output.outer is not ONE_EXPR else []
+    factors += ["rows", *([str(output.inner)] if output.inner is not ONE_EXPR else [])]
+    return f"axis {output.axis}" + (f" of {' x '.join(factors)}" if len(factors) > 1 else "")
+
+
+# Servers
+
+
+def _reason(found: Rows, *, first: bool) -> str:
+    """The reason why a server must not stack requests; empty if it may. It may know of first axes alone."""
+    for output in found.outputs:
+        if output.verdict != "independent":
+            meeting = f": {output.meeting}" if output.meeting is not None else ""
+            return f"{output.name} is {output.verdict}{meeting}"
+        if not output.is_plain:
+            return f"the rows of {output.name} are on {_where(output)}"
+    if found.shared:
+        return f"{found.shared[0]} has no rows"
+    places = [*found.axes, *(InputAxis(output.name, output.axis or 0) for output in found.outputs)]
+    other = next((place for place in places if first and place.axis), None)
+    return f"the rows are on {other}" if other is not None else ""
+
+
+def _triton(found: Rows) -> str:
+    reason = _reason(found, first=True)
+    if reason:
+        return f"max_batch_size: 0  # {' '.join(reason.split())}\n"
+    return "max_batch_size: 8  # as many as fit\ndynamic_batching { }\n"
+
+
+def _bentoml(found: Rows) -> str:
+    reason = _reason(found, first=False)
+    axes = {place.axis for place in found.axes}, {output.axis or 0 for output in found.outputs}
+    if not reason and any(len(each) != 1 for each in axes):
+        reason = "the rows are on several axes"
+    if reason:
+        return f"batchable: false  # {' '.join(reason.split())}\n"
+    return f"batchable: true\nbatch_dim: [{axes[0].pop()}, {axes[1].pop()}]\n"
+
+
+SERVERS: Final[Mapping[str, Callable[[Rows], str]]] = {"triton": _triton, "bentoml": _bentoml}
+"""What a server has to be told, by its name: lines of config.pbtxt, and options of a runner's signature."""
+
+
+ROWS: Final = Document[Rows](
+    "rows",
+    1,
+    "rows that stay apart (absint rows)",
+    Key("symbol", str, "the size that counts the rows"),
+    Key("axes", many(Object[InputAxis](Key("input", str), Key("axis", COUNT))), "the axes of the rows"),
+    Key(
+        "outputs",
+        many(
+            Object[OutputRows](
+                Key("name", str),
+                Key("verdict", kind_of(Verdict)),
+                Key("axis", maybe(COUNT), "the axis of the rows, null if it has none"),
+                Key("outer", DIM, "the axis is made of outer x rows x inner"),
+                Key("inner", DIM),
+                Key(
+                    "meeting",
+                    maybe(Object[Meeting](Key("node", str), Key("reason", str))),
+                    "the first node where rows meet, or their numbers come in",
+                ),
+                Key(
+                    "witness",
+                    maybe(
+                        Object[Witness](
+                            Key("sizes", SIZES, "of the inputs"),
+                            Key("rows", many(COUNT), "the two rows, each of which changes the element alone"),
+                            Key("place", many(COUNT), "the index of the element"),
+                        )
+                    ),
+                    "a run that shows that rows mix",
+                ),
+            )
+        ),
+    ),
+    Key("shared", many(TEXT), "inputs without rows, which must be equal among requests"),
+    Key("sizes", many(TEXT), "other sizes of inputs with rows, which must be equal too"),
+)
+
+
+def document(result: Result, found: Rows) -> str:
+    """The rows as JSON."""
+    return ROWS.text(found, head=about(result))

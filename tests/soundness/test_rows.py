@@ -1,0 +1,91 @@
+"""Claims about rows, held against runs: node tests, random models, and models of the corpus."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import onnx
+import pytest
+
+import absint
+from absint.analyses.independence.seen import Seen
+from absint.analyses.independence.table import RULES
+from absint.runs.run import feeds_for
+from tests.real_models import FOLDERS
+from tests.soundness.models import node_tests
+from tests.soundness.random_rows import draft, kept
+from tests.soundness.random_rows import wrong as wrong_in
+from tests.soundness.row_nodes import wrong
+from tests.soundness.row_runs import Tally, hunted
+
+TESTS = sorted(node_tests())
+MODELS = sorted(path for folder in FOLDERS for path in folder.glob("*.onnx"))
+
+
+@pytest.mark.share(12)
+@pytest.mark.parametrize("name", TESTS)
+def test_node_tests(name: str) -> None:
+    assert not list(wrong(node_tests()[name], Tally()))
+
+
+@pytest.mark.parametrize("seeds", [range(at, at + 15) for at in range(0, 60, 15)], ids=str)
+def test_random_models(seeds: range) -> None:
+    tally = Tally()
+    found = [f"seed {seed}: {text}" for seed in seeds for text in wrong_in(draft(seed), tally)]
+    assert not found
+    assert tally.compared > 1000
+    assert tally.proved > 10
+
+
+def test_random_models_have_nodes() -> None:
+    assert sum(len(kept(draft(seed)).graph.node) for seed in range(5)) > 20
+
+
+@pytest.mark.share(6)
+@pytest.mark.parametrize("path", MODELS, ids=lambda path: path.stem)
+def test_real_models(path: Path) -> None:
+    """Outputs that are proved independent are the same for each row alone."""
+    result = absint.analyze(path)
+    if not result.symbols or path.stat().st_size > 1 << 26:
+        pytest.skip("no size has a name, or it is large")
+    found = result.rows(run=False)
+    axes = {place.input: place.axis for place in found.axes}
+    if len(axes) < len(found.axes) or not any(o.verdict in ("independent", "by position") for o in found.outputs):
+        pytest.skip("nothing is claimed")
+    sizes = {**dict.fromkeys(result.parameters, 1), **dict.fromkeys(result.symbols, 16), found.symbol: 2}
+    if not result.check(sizes):
+        pytest.skip("these sizes are not legal")
+    shared = feeds_for(result, sizes, seed=0)
+
+    def make(count: int, rng: np.random.Generator) -> Mapping[str, Any]:
+        feeds = feeds_for(result, {**sizes, found.symbol: count}, seed=int(rng.integers(1 << 30)))
+        return {name: feeds[name] if name in axes else shared[name] for name in feeds}
+
+    tally = Tally()
+    model = onnx.load(path)
+    assert not hunted(model, axes, make, sizes, tally, found.symbol)
+
+
+@pytest.mark.parametrize(
+    ("operator", "test"),
+    [
+        ("Softmax", "test_softmax_axis_0"),
+        ("CumSum", "test_cumsum_1d"),
+        ("Reshape", "test_reshape_negative_dim"),
+        ("Gather", "test_gather_0"),
+        ("MatMul", "test_matmul_2d"),
+        ("BatchNormalization", "test_batchnorm_example_training_mode"),
+    ],
+)
+def test_runs_contradict_a_false_rule(operator: str, test: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The comparison finds a rule that takes every axis for one of slices that are apart."""
+
+    def careless(seen: Seen) -> Mapping[int, list[Any]]:
+        return {0: [claim for index in range(len(seen.inputs)) for claim in seen.along(index)]}
+
+    assert not list(wrong(node_tests()[test], Tally()))
+    monkeypatch.setattr("absint.analyses.independence.analysis.RULES", {**RULES, operator: careless})
+    assert list(wrong(node_tests()[test], Tally()))
