@@ -42,6 +42,7 @@ GROUPS: Final[Mapping[str, Mapping[str, str]]] = {
         "ranges": "Show ranges of values, and what can go wrong.",
         "explain": "Explain where a dim of VALUE comes from, node by node.",
         "freeze": "Write a copy of MODEL with fixed sizes, folded.",
+        "simplify": "Write a smaller copy of MODEL, proved equal.",
         "dynamize": "Make sizes of inputs symbolic, constants with them.",
         "profile": "Write proved ranges of sizes for engine builders.",
         "annotate": "Write a copy of MODEL with the inferred types in it.",
