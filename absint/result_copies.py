@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from typing import TYPE_CHECKING
 
 from absint.lattices.limits import LONG, Limits
+from absint.shapes.sizes import Sizes, exact_sizes
 from absint.solution.analysed import Analysed
 
 if TYPE_CHECKING:
@@ -19,7 +20,7 @@ if TYPE_CHECKING:
     from absint.jobs.dynamizing.dynamize import Dynamized
     from absint.jobs.freezing.fewest import Fewest
     from absint.jobs.freezing.freeze import Frozen
-    from absint.shapes.sizes import Sizes
+    from absint.jobs.simplifying.simplify import Simplified
     from absint.show.page.notebook import View
 
 
@@ -111,7 +112,6 @@ class Copies(Analysed):
         policy.
         """
         from absint.model.writing import check_target, write_file
-        from absint.shapes.sizes import exact_sizes
         from absint.show.page.page import page
 
         check_target("", os.fspath(path))
@@ -184,6 +184,33 @@ class Copies(Analysed):
 
         target = "" if path is None else os.fspath(path)
         return freeze(self, sizes, target, keep_inputs=keep_inputs, copy_weights=copy_weights, load=load)
+
+    def simplify(
+        self,
+        passes: Collection[str] | None = None,
+        path: str | os.PathLike[str] | None = None,
+        *,
+        copy_weights: bool = False,
+        load: bool = True,
+        seconds: float = LONG,
+    ) -> Simplified:
+        """A smaller copy of the model whose sizes stay symbolic: it runs where the model runs, and gives the same.
+
+        `passes` are some of `absint.jobs.simplifying.simplify.PASSES`; all of them if it is None. They are repeated
+        until nothing changes. A comparison as of `absint.diff` proves that shapes and legal sizes are the same, within
+        `seconds`; a pass with which that is not proved is left out, and `undone` of the answer says so. A node that may
+        fail stays. Where the analysis was given assumptions, equality holds where they do, and the metadata have them.
+
+        With a `path` the copy is written to this file, complete or not at all, as `save_annotated` does, with
+        `copy_weights` and `load` as there; without, it is the `model` of the answer.
+
+        Raises UsageError for an unknown pass, the result of an unsound policy or of an analysis that a limit cut short,
+        and a path that cannot be written.
+        """
+        from absint.jobs.simplifying.simplify import simplify
+
+        target = "" if path is None else os.fspath(path)
+        return simplify(self, passes, target, copy_weights=copy_weights, load=load, seconds=seconds)
 
     def fewest_symbols(self) -> Fewest:
         """The fewest symbols that must be fixed so that every size of a computed value is a number.

@@ -2,6 +2,7 @@
 
 copies       types written into a copy (annotate); the gate and the writer that every copy goes through
 freezing     a copy at fixed sizes, and all folded that they decide
+simplifying  a smaller copy whose sizes stay symbolic, proved equal
 dynamizing   sizes as symbols: a copy without the constants that hold old sizes
 profiles     ranges of sizes for engines, proved legal
 diffing      two models side by side

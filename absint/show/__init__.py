@@ -5,7 +5,7 @@ summary        rows and totals of an analysis; text and document render them, tr
 study          the table of a study
 exports        the constraints of a model for other tools
 contracts, constraints, feeds, classes, costs, devices, ranges, policies, rules, freezing,
-dynamizing, certificates, rows, audit, audit_sarif, lint, lint_sarif
+dynamizing, simplifying, certificates, rows, audit, audit_sarif, lint, lint_sarif
                answers of the other commands
 page/          an HTML file about a result
 site/          a page that runs absint in the browser

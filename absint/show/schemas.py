@@ -42,6 +42,7 @@ _DOCUMENTS: Final[Mapping[str, str]] = {
     "rows": "absint.show.rows:ROWS",
     "rules": "absint.show.rules:RULES",
     "samples": "absint.questions.sizes.samples:SAMPLES",
+    "simplify": "absint.show.simplifying:SIMPLIFIED",
     "study": "absint.research.study.tables:STUDY",
 }
 """Where the documents of a name are declared, in words: reading one imports no other. Several are one command's."""

@@ -9,14 +9,14 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from copy import copy
 from functools import cached_property
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, ClassVar, Final
 
 import numpy as np
 
 from absint.jobs.freezing.differing import differs
 from absint.lattices.contents import Contents, Element, element_symbols
 from absint.lattices.dtype import DType
-from absint.lattices.logic.facts import NO_FACTS
+from absint.lattices.logic.facts import NO_FACTS, Facts
 from absint.lattices.logic.relation import FALSE, TRUE, Relation
 from absint.lattices.records import changed
 from absint.lattices.shape import Shape
@@ -63,14 +63,28 @@ _RANDOM: Final = frozenset(
 class Exact:
     """Everything that the sizes decide. `sizes` need not have all symbols."""
 
-    def __init__(self, analysed: Analysed, sizes: Mapping[str, int]) -> None:
+    agreed: ClassVar[frozenset[str]] = frozenset()
+    """Operators on which runtimes count as agreed, since claims follow onnxruntime where it differs from others."""
+
+    def __init__(
+        self,
+        analysed: Analysed,
+        sizes: Mapping[str, int],
+        inputs: Mapping[int, Value] | None = None,
+        facts: Facts = NO_FACTS,
+    ) -> None:
+        """`inputs` are the inputs by node, if not those at the sizes, and `facts` hold of them."""
         program = copy(analysed.program)
         program.premises = False
         self._nodes = program.nodes
-        self._analysis = ShapeAnalysis(program, NO_FACTS, inputs=_inputs(analysed, sizes))
+        given = _inputs(analysed, sizes) if inputs is None else inputs
+        self._analysis = ShapeAnalysis(program, facts, inputs=given)
         self._states = solved(changed(analysed.lowered, program=program), self._analysis, CHECK) or []
         self._doubtful = self._reached(
-            node for node, item in enumerate(self._nodes) if differs(self._analysis, item, node, self._states)
+            node
+            for node, item in enumerate(self._nodes)
+            if (item.operation is None or item.operation.op_type not in self.agreed)
+            and differs(self._analysis, item, node, self._states)
         )
         self._fed = self._reached([*analysed.input_nodes.values(), *analysed.lowered.signature.overridable.values()])
 
@@ -99,18 +113,23 @@ class Exact:
 
     def is_certain(self, node: int) -> bool:
         """The node cannot fail, has no other effect than its outputs, and gives the same ones in every run."""
-        item, summary = self._nodes[node], self._analysis.applied.get(node)
-        operation = item.operation
-        if operation is None or summary is None or operation.rule is None or operation.op_type in _RANDOM:
+        operation = self._nodes[node].operation
+        return operation is not None and operation.op_type not in _RANDOM and self.cannot_fail(node)
+
+    def cannot_fail(self, node: int) -> bool:
+        """The node runs wherever those before it do."""
+        operation, summary = self._nodes[node].operation, self._analysis.applied.get(node)
+        if operation is None or summary is None or operation.rule is None:
             return False
         if not operation.is_standard or not operation.is_complete or summary.rejected or summary.refusal:
             return False
         if operation.possible_failures or summary.possible_failures:
             return False
-        stated = self._analysis.statements(node)
-        return all(s.relation is TRUE for s in stated if s.role != "defined") and all(
-            c.relation is TRUE for c in self._analysis.caveats(node)
-        )
+        return self.requires_nothing(node) and all(c.relation is TRUE for c in self._analysis.caveats(node))
+
+    def requires_nothing(self, node: int) -> bool:
+        """All that the node states is true; it may have doubts, though."""
+        return all(s.relation is TRUE for s in self._analysis.statements(node) if s.role != "defined")
 
     def nodes_of_call(self, output: Operand, label: str, around: str) -> list[int]:
         """The nodes of a call of a function, by one of its outputs, its label and the path of the graph that it stands

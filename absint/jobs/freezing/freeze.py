@@ -137,7 +137,7 @@ def freeze(
         if target:
             weights = list(write_copy(opened, pieces, typed, analysed.folder, target, copy_weights=copy_weights))
         else:
-            model = _joined(opened, pieces)
+            model = joined(opened, pieces)
     return Frozen(
         fixed.given,
         fixed.derived,
@@ -267,7 +267,7 @@ def _symbols(text: str) -> frozenset[str]:
     return frozenset({text}) | (dim.free_symbols if isinstance(dim, Expr) else frozenset())
 
 
-def _joined(opened: Opened, pieces: Sequence[Piece]) -> ModelProto:
+def joined(opened: Opened, pieces: Sequence[Piece]) -> ModelProto:
     """The model in the pieces."""
     if size_of(pieces) > MAX_FILE:
         raise UsageError(f"the frozen model has {size_of(pieces):,} bytes, too many for memory: give a path")

@@ -1,0 +1,154 @@
+"""Nodes that compute sizes from the shapes of tensors at hand: the fewest that were found."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import Final, NamedTuple
+
+import numpy as np
+from onnx import NodeProto
+
+from absint.jobs.dynamizing.emitting import Emitter
+from absint.lattices.terms.expr import Expr
+
+_SLICES: Final = 15
+"""The version of Shape that gives part of a shape."""
+_LONGEST: Final = 8
+"""Most sizes that are looked up at once."""
+_MOST_PLACES: Final = 16
+"""Most tensors among which one is looked for that has several sizes."""
+
+
+class Run(NamedTuple):
+    """Sizes that stand side by side in the shape of a tensor."""
+
+    tensor: str
+    start: int
+    rank: int
+
+
+Options = Sequence[Sequence[Expr]]
+"""For each element of a vector the numbers of which any will do, the element itself first."""
+
+
+class SizeEmitter(Emitter):
+    """An emitter that takes sizes from the shapes of all tensors computed so far.
+
+    `drained` hands out the nodes for what was asked; they stand before whoever asked.
+    """
+
+    def __init__(self, opset: int, taken: set[str]) -> None:
+        super().__init__({}, opset, taken)
+        self._runs: dict[tuple[Expr, ...], Run] = {}
+        self._axes: dict[Expr, list[tuple[str, int]]] = {}
+
+    def offer(self, tensor: str, dims: Sequence[Expr]) -> None:
+        """The shape of this tensor can be taken from now on. The first that has some sizes is used for them."""
+        for start in range(len(dims)):
+            for end in range(start + 1, min(start + _LONGEST, len(dims)) + 1):
+                run = tuple(dims[start:end])
+                if any(dim.const is None for dim in run):
+                    self._runs.setdefault(run, Run(tensor, start, len(dims)))
+        for axis, dim in enumerate(dims):
+            if dim.const is None:
+                self._axes.setdefault(dim, []).append((tensor, axis))
+
+    def drained(self) -> Iterator[NodeProto]:
+        """The nodes since the last time."""
+        nodes = self.nodes[:]
+        self.nodes.clear()
+        return iter(nodes)
+
+    def vector(self, options: Options, dtype: np.dtype[np.generic]) -> str:
+        """The name of a vector of one option for each element. Raises NotWrittenError if no nodes compute it."""
+        fixed = [next((number for number in each if number.const is not None), None) for each in options]
+        if all(number is not None for number in fixed):
+            return self.constant(np.array([number.const for number in fixed if number is not None], dtype))
+        found = self._joined(self._parts(options))
+        return found if dtype == np.int64 else self._converted(found, dtype)
+
+    def scalar(self, number: Expr, dtype: np.dtype[np.generic]) -> str:
+        """The name of a scalar. Raises NotWrittenError if no nodes compute it."""
+        if number.const is not None:
+            return self.constant(np.array(number.const, dtype))
+        place = self._place([number])
+        if place is not None:
+            tensor, (axis,) = place
+            found = self._node("Gather", [self._shape(tensor), self.constant(np.array(axis, np.int64))], "size", axis=0)
+        else:
+            found = self._node("Squeeze", [self._number(number)], "size")
+        return found if dtype == np.int64 else self._converted(found, dtype)
+
+    def _converted(self, name: str, dtype: np.dtype[np.generic]) -> str:
+        return self._cast(name, np.dtype(np.int64), dtype)
+
+    def _parts(self, options: Options) -> list[str]:
+        """The names of vectors that make up one with these options, as few as possible."""
+        items = [each[0] for each in options]
+        place = self._place(items) if len(items) > 1 and tuple(items) not in self._runs else None
+        if place is not None:
+            tensor, axes = place
+            return [self._gathered(tensor, axes)]
+        best: list[tuple[float, list[tuple[int, int]]]] = [(0, [])]
+        for end in range(1, len(items) + 1):
+            choices = []
+            for start in range(max(0, end - _LONGEST), end):
+                price = self._price(options[start:end])
+                if price is not None:
+                    before, cuts = best[start]
+                    choices.append((before + price, [*cuts, (start, end)]))
+            best.append(min(choices, key=lambda choice: (choice[0], len(choice[1]))))
+        return [self._part(options[start:end]) for start, end in best[-1][1]]
+
+    def _price(self, options: Options) -> float | None:
+        """The nodes that a part takes; None for one that is none. More parts are worse than fewer."""
+        items = tuple(each[0] for each in options)
+        if all(_constant(each) is not None for each in options):
+            return 0.01
+        if items in self._runs:
+            return 1.01
+        if len(items) == 1:
+            return 1.5 + items[0].size
+        return None
+
+    def _part(self, options: Options) -> str:
+        constants = [_constant(each) for each in options]
+        if all(number is not None for number in constants):
+            return self.constant(np.array(constants, np.int64))
+        items = tuple(each[0] for each in options)
+        return self._run(self._runs[items], len(items)) if items in self._runs else self._number(items[0])
+
+    def _joined(self, parts: Sequence[str]) -> str:
+        return parts[0] if len(parts) == 1 else self._node("Concat", parts, "sizes", axis=0)
+
+    def _number(self, number: Expr) -> str:
+        run = self._runs.get((number,))
+        return super()._number(number) if run is None else self._run(run, 1)
+
+    def _run(self, run: Run, count: int) -> str:
+        if count == run.rank:
+            return self._shape(run.tensor)
+        if self._opset < _SLICES:
+            return self._gathered(run.tensor, list(range(run.start, run.start + count)))
+        end = {} if run.start + count == run.rank else {"end": run.start + count}
+        start = {"start": run.start} if run.start else {}
+        return self._node("Shape", [run.tensor], "sizes", **start, **end)
+
+    def _gathered(self, tensor: str, axes: Sequence[int]) -> str:
+        places = self.constant(np.array(axes, np.int64))
+        return self._node("Gather", [self._shape(tensor), places], "sizes", axis=0)
+
+    def _shape(self, tensor: str) -> str:
+        return self._node("Shape", [tensor], "shape")
+
+    def _place(self, numbers: Sequence[Expr]) -> tuple[str, list[int]] | None:
+        """A tensor that has all these sizes in its shape, and their axes."""
+        axes = [dict(self._axes.get(number, ())[:_MOST_PLACES]) for number in numbers]
+        for tensor in axes[0]:
+            if all(tensor in each for each in axes):
+                return tensor, [each[tensor] for each in axes]
+        return None
+
+
+def _constant(options: Sequence[Expr]) -> int | None:
+    return next((number.const for number in options if number.const is not None), None)

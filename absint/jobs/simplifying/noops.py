@@ -1,0 +1,165 @@
+"""Nodes that give back what they take, by proof, and pairs of nodes of which one does the work.
+
+Each function is sound because the node cannot fail (its caller asks) and because the shapes before and after are one
+list of expressions, equal at all legal sizes, while the order of the elements stays.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Final
+
+from onnx import NodeProto
+
+from absint.jobs.simplifying.knowledge import dims_of
+from absint.jobs.simplifying.targets import Operands
+from absint.lattices.dtype import DType
+from absint.lattices.logic.relation import FALSE, TRUE
+from absint.lattices.value import Tensor
+
+
+def passed_on(operands: Operands) -> int | None:
+    """The number of the operand that a node gives back as it is."""
+    test = _NOOPS.get(operands.node.op_type)
+    if test is None or operands.node.domain not in ("", "ai.onnx") or not operands.is_sure or not operands.values:
+        return None
+    return test(operands)
+
+
+def _is_same(operands: Operands, at: int = 0) -> bool:
+    """Type and shape of an operand are those of the output."""
+    before, after = operands.values[at], operands.output
+    if before is None or after is None or before.dtype is not after.dtype:
+        return False
+    dims = dims_of(before)
+    return dims is not None and dims == dims_of(after)
+
+
+def _first(operands: Operands) -> int | None:
+    """Whatever the other operands: the order of the elements stays, and so does the shape."""
+    return 0 if _is_same(operands) else None
+
+
+def _always(operands: Operands) -> int | None:
+    return 0
+
+
+def _alone(operands: Operands) -> int | None:
+    """It is the only operand, and the only output."""
+    is_alone = len(operands.values) == 1 and len(operands.node.output) == 1
+    return 0 if is_alone and operands.values[0] is not None else None
+
+
+def _cast(operands: Operands) -> int | None:
+    """To the type that the elements have. A string is cast to another spelling of itself, perhaps."""
+    value = operands.values[0]
+    return 0 if value is not None and value.dtype is not DType.STRING and _is_same(operands) else None
+
+
+def _slice(operands: Operands) -> int | None:
+    """As many elements as before, in steps forward: all of them, in order."""
+    if not _is_same(operands) or len(operands.values) < 3:
+        return None
+    steps = operands.numbers(4) if len(operands.values) > 4 and operands.node.input[4] else ()
+    return 0 if steps is not None and all((step.const or 0) >= 1 for step in steps) else None
+
+
+def _pad(operands: Operands) -> int | None:
+    """It adds nothing on either side: the same size could be a shift."""
+    pads = operands.numbers(1)
+    return 0 if _is_same(operands) and pads is not None and all(pad.const == 0 for pad in pads) else None
+
+
+def _transpose(operands: Operands) -> int | None:
+    """Axes of a size other than 1 stay in order."""
+    dims = dims_of(operands.values[0])
+    if dims is None or not _is_same(operands):
+        return None
+    moved = [axis for axis in permutation(operands.node, len(dims)) if dims[axis].const != 1]
+    return 0 if moved == sorted(moved) else None
+
+
+def _dropout(operands: Operands) -> int | None:
+    """Outside of training, and without a mask that somebody may read. Before opset 7 an attribute says which."""
+    if operands.opset < _DROPS_IN_TRAINING_ONLY:
+        return 0 if operands.attribute("is_test", 0) == 1 and len(operands.node.output) == 1 else None
+    mode = operands.values[2] if len(operands.values) > 2 else None
+    has_mode = len(operands.node.input) > 2 and bool(operands.node.input[2])
+    is_off = not has_mode or (mode is not None and mode.contents is not None and set(mode.contents.elements) == {FALSE})
+    return 0 if is_off and len([name for name in operands.node.output if name]) == 1 else None
+
+
+def _where(operands: Operands) -> int | None:
+    """The condition is the same everywhere and in every run."""
+    chosen = operands.values[0]
+    if chosen is None or chosen.contents is None or len(operands.values) < 3:
+        return None
+    elements = set(chosen.contents.elements)
+    at = 1 if elements == {TRUE} else 2 if elements == {FALSE} else 0
+    return at if at and _is_same(operands, at) else None
+
+
+def _split(operands: Operands) -> int | None:
+    """There is one part."""
+    return 0 if len(operands.node.output) == 1 and _is_same(operands) else None
+
+
+_NOOPS: Final[Mapping[str, Callable[[Operands], int | None]]] = {
+    **dict.fromkeys(("Reshape", "Expand", "Squeeze", "Unsqueeze", "Flatten", "Tile"), _first),
+    "Identity": _always,
+    **dict.fromkeys(("Concat", "Sum", "Max", "Min", "Mean"), _alone),
+    "Cast": _cast,
+    "CastLike": _cast,
+    "Slice": _slice,
+    "Pad": _pad,
+    "Transpose": _transpose,
+    "Dropout": _dropout,
+    "Where": _where,
+    "Split": _split,
+}
+
+
+_DROPS_IN_TRAINING_ONLY: Final = 7
+
+
+def permutation(node: NodeProto, rank: int) -> list[int]:
+    """The axes of the input of a Transpose in the order of its output."""
+    given = next((list(attribute.ints) for attribute in node.attribute if attribute.name == "perm"), None)
+    return given if given is not None else list(range(rank))[::-1]
+
+
+# Pairs
+
+RESHAPING: Final = ("Reshape", "Squeeze", "Unsqueeze", "Flatten")
+"""Operators that keep the elements in order and change the shape."""
+
+_EXACT: Final[Mapping[DType, frozenset[DType]]] = {
+    DType.INT32: frozenset({DType.INT64, DType.DOUBLE}),
+    DType.BOOL: frozenset({DType.INT32, DType.INT64, DType.FLOAT, DType.DOUBLE, DType.FLOAT16}),
+    DType.FLOAT16: frozenset({DType.FLOAT, DType.DOUBLE}),
+    DType.FLOAT: frozenset({DType.DOUBLE}),
+}
+"""The types that hold each number of a type, and give it back when they are cast back. (A NaN may lose its payload: so
+floats are used for integers only.)"""
+
+
+def there_and_back(first: Tensor | None, between: Tensor | None, last: Tensor | None) -> bool:
+    """Two Casts give back what they take."""
+    if first is None or between is None or last is None or first.dtype is not last.dtype or first.dtype.is_float:
+        return False
+    return between.dtype in _EXACT.get(first.dtype, ())
+
+
+def added_ones(before: Sequence[object], after: Sequence[object]) -> list[int] | None:
+    """The axes of `after` that are 1 and that `before` lacks, if nothing else tells the two apart."""
+    found: list[int] = []
+    at = 0
+    left = len(after) - len(before)
+    for axis, dim in enumerate(after):
+        if at < len(before) and dim is before[at]:
+            at += 1
+        elif dim == 1 and len(found) < left:
+            found.append(axis)
+        else:
+            return None
+    return found if at == len(before) and len(found) == left > 0 else None

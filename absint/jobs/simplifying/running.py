@@ -1,0 +1,64 @@
+"""Runs of a model and of its copy on the same inputs, compared bit by bit."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import Final
+
+import numpy as np
+
+from absint.api import analyze
+from absint.lattices.text.escapes import format_sizes
+from absint.result import Result
+from absint.runs.run import RunError, feeds_for, run
+
+_SAMPLES: Final = 3
+
+
+def apart(result: Result, path: str) -> tuple[Sequence[str], int]:
+    """What differs in runs of a model and of the copy at this path, at three legal sizes and without optimisations; and
+    how many runs there were of both.
+
+    Raises MissingRuntimeError without onnxruntime, UsageError for inputs that nobody can make up.
+    """
+    copy = analyze(path)
+    tried = [(format_sizes(sizes, "the only sizes"), *compared(result, copy, sizes)) for sizes in _samples(result)]
+    return [f"at {at} {text}" for at, text, _ in tried if text], sum(ran for *_, ran in tried)
+
+
+def _samples(result: Result) -> Iterable[Mapping[str, int]]:
+    return result.samples(_SAMPLES).sizes if result.parameters else ({},)
+
+
+def compared(result: Result, copy: Result, sizes: Mapping[str, int], *, isolated: bool = True) -> tuple[str, bool]:
+    """What differs in runs of a model and of its copy at these sizes, and whether both run."""
+    feeds = feeds_for(result, sizes, seed=1)
+    before, after = _outputs(result, feeds, isolated), _outputs(copy, feeds, isolated)
+    if isinstance(before, str) or isinstance(after, str):
+        if isinstance(before, str) and isinstance(after, str):
+            return "", False
+        fails = "the model" if isinstance(before, str) else "the copy"
+        return f"{fails} alone fails: {before if isinstance(before, str) else after}", False
+    differing = next(_differing(before, after), None)
+    return "" if differing is None else f"output {differing!r} differs", True
+
+
+def _outputs(result: Result, feeds: Mapping[str, object], isolated: bool) -> Mapping[str, object] | str:
+    try:
+        return run(result, feeds, isolated=isolated)
+    except RunError as error:
+        return " ".join(str(error).split())[:200]
+
+
+def _differing(before: Mapping[str, object], after: Mapping[str, object]) -> Iterator[str]:
+    return (name for name, value in before.items() if name not in after or not _same(value, after[name]))
+
+
+def _same(a: object, b: object) -> bool:
+    if isinstance(a, np.ndarray) and isinstance(b, np.ndarray):
+        if a.dtype != b.dtype or a.shape != b.shape:
+            return False
+        return bool(a.tolist() == b.tolist() if a.dtype == object else a.tobytes() == b.tobytes())
+    if isinstance(a, list) and isinstance(b, list):
+        return len(a) == len(b) and all(map(_same, a, b))
+    return repr(a) == repr(b)

@@ -1,0 +1,230 @@
+"""The job: a smaller copy of a model whose sizes stay symbolic, proved equal, in a file or in memory."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Final
+
+from onnx import ModelProto
+
+from absint.errors import UsageError
+from absint.jobs.copies.annotate import gate_of
+from absint.jobs.copies.interface import ASSUMING_KEY
+from absint.jobs.copies.saving import STANDARD_OUTPUT, pieces_of
+from absint.jobs.diffing import diff
+from absint.jobs.freezing.freeze import joined
+from absint.jobs.freezing.rewriting import rewrite
+from absint.jobs.simplifying.graphs import Walk
+from absint.jobs.simplifying.knowledge import Known
+from absint.jobs.simplifying.shape_nodes import shape_nodes
+from absint.lattices.limits import LONG
+from absint.model.load import Loaded, outlined_copy
+from absint.model.outlines import Outline
+from absint.model.protos import domain_of
+from absint.model.walk import graphs
+from absint.model.wire.splicing import size_of
+from absint.model.writing import check_target, check_weights, write_copy
+from absint.result import Result
+from absint.solution.analysed import Analysed
+
+PASSES: Final[Mapping[str, str]] = {
+    "sizes": "numbers that nodes take as sizes, computed in the fewest nodes",
+    "noops": "nodes that give back what they take",
+    "pairs": "pairs of which one node does the work",
+    "equal": "equal nodes, computed once",
+    "constants": "nodes that compute the same in every run, and decided Ifs",
+}
+"""All passes, with what each of them simplifies. Nodes that nothing needs and that cannot fail go in any case."""
+
+_MOST_ROUNDS: Final = 8
+
+
+@dataclass(frozen=True)
+class Simplified:
+    """A smaller model."""
+
+    model: ModelProto | None
+    """The copy, unless it was written to a file."""
+    path: str
+    """The file that it was written to; empty if it is in memory."""
+    operators_before: Mapping[str, int]
+    """How many nodes of each operator the original has, those of subgraphs included, constants not."""
+    operators: Mapping[str, int]
+    """The same of the copy."""
+    shape_nodes_before: int
+    """Nodes of the original that compute sizes of sizes alone."""
+    shape_nodes: Sequence[str]
+    """Those of the copy, each with the reason why it is there."""
+    undone: Sequence[str]
+    """Passes that were left out, since nothing proves that the copy with them is equal; each with the open point."""
+    bytes_before: int
+    """Bytes of the original, external data not counted."""
+    bytes: int
+    """Bytes of the copy, counted in the same way."""
+    weights_elsewhere: tuple[str, ...] = ()
+    """Files of weights that runtimes look for beside the copy and that are beside the original."""
+    unchecked: str = ""
+    """One line on why nobody knows whether the copy loads where the model does; empty if it does."""
+
+    @property
+    def nodes_before(self) -> int:
+        """Nodes of the original without constants."""
+        return sum(self.operators_before.values())
+
+    @property
+    def nodes(self) -> int:
+        """Nodes of the copy without constants."""
+        return sum(self.operators.values())
+
+    def __str__(self) -> str:
+        return f"simplified: {self.nodes:,} of {self.nodes_before:,} nodes"
+
+    def __repr__(self) -> str:
+        return f"<Simplified: {self}>"
+
+
+def simplify(
+    analysed: Analysed,
+    passes: Collection[str] | None = None,
+    target: str = "",
+    *,
+    copy_weights: bool = False,
+    load: bool = True,
+    seconds: float = LONG,
+) -> Simplified:
+    """See `Result.simplify`."""
+    chosen = tuple(PASSES) if passes is None else tuple(dict.fromkeys(passes))
+    for name in chosen:
+        if name not in PASSES:
+            raise UsageError(f"unknown pass {name!r}: it is one of {', '.join(PASSES)}")
+    analysed.require_sound("simplify")
+    if analysed.limits_reached:
+        raise UsageError("a limit cut the analysis short, so it is not known what is equal: allow more")
+    if target and target != STANDARD_OUTPUT:
+        check_target("", target)
+    with analysed.loaded.opened() as opened:
+        with analysed.loaded.reading():
+            outline = Outline(opened.data)
+        if target and target != STANDARD_OUTPUT:
+            check_weights(outline.model, analysed.folder, target)
+        job = _Job(analysed, outline.model, load=load, seconds=seconds)
+        copy, undone = job.proved(chosen)
+        pieces = pieces_of(copy, outline, opened)
+        model, weights = None, []
+        if target:
+            weights = list(write_copy(opened, pieces, copy, analysed.folder, target, copy_weights=copy_weights))
+        else:
+            model = joined(opened, pieces)
+        return Simplified(
+            model,
+            target,
+            operators(outline.model),
+            operators(copy),
+            len(shape_nodes(outline.model)),
+            shape_nodes(copy),
+            undone,
+            len(opened.data),
+            size_of(pieces),
+            tuple(weights),
+            job.unchecked,
+        )
+
+
+class _Job:
+    """The copies of one model."""
+
+    def __init__(self, analysed: Analysed, original: ModelProto, *, load: bool, seconds: float) -> None:
+        self._analysed, self._original, self._load, self._seconds = analysed, original, load, seconds
+        self._opset = analysed.loaded.imports().get("", 0)
+        self.unchecked = ""
+
+    def proved(self, passes: Sequence[str]) -> tuple[ModelProto, list[str]]:
+        """The copy after as many of the passes as are proved, and those that are not, each with the open point."""
+        copy = self._after(passes)
+        reason = self._open(copy)
+        if not reason:
+            return copy, []
+        for name in reversed(passes) if len(passes) > 1 else ():
+            copy = self._after([other for other in passes if other != name])
+            if not self._open(copy):
+                return copy, [f"{name}: {reason}"]
+        return self._after([]), [f"{name}: {reason}" for name in passes]
+
+    def _after(self, passes: Collection[str]) -> ModelProto:
+        """A copy of the model after passes, repeated until nothing changes."""
+        copy = ModelProto()
+        copy.CopyFrom(self._original)
+        if not self._opset or copy.training_info or not passes:
+            return copy
+        analysed = self._analysed
+        for _ in range(_MOST_ROUNDS):
+            before = copy.SerializeToString(deterministic=True)
+            if "constants" in passes:
+                rewrite(analysed, copy, Known(analysed))
+                if copy.SerializeToString(deterministic=True) != before:
+                    analysed = self._again(copy)
+            self._walked(copy, analysed, passes)
+            if copy.SerializeToString(deterministic=True) == before:
+                break
+            analysed = self._again(copy)
+        if self._analysed.assumptions and copy != self._original:
+            _state(copy, " and ".join(map(str, self._analysed.assumptions)))
+        return copy
+
+    def _walked(self, copy: ModelProto, analysed: Analysed, passes: Collection[str]) -> None:
+        """Walk over the main graph, with the pass `sizes` if there are fewer nodes with it than without."""
+        known, scope = Known(analysed), analysed.program.main
+        best = None
+        for chosen in (set(passes) - {"sizes"}, set(passes)):
+            walk = Walk(copy, known, chosen, self._opset, scope)
+            walked = walk.run()
+            if best is None or len(walked.nodes) < len(best[1].nodes):
+                best = walk, walked
+        if best is not None:
+            walk, walked = best
+            walk.write(walked)
+
+    def _again(self, copy: ModelProto) -> Result:
+        found = self._analysed.again(self._outlined(copy), {})
+        assert isinstance(found, Result)
+        return found
+
+    def _outlined(self, copy: ModelProto) -> Loaded:
+        return outlined_copy(copy, self._analysed.loaded)
+
+    def _open(self, copy: ModelProto) -> str:
+        """What keeps the copy from being proved equal; empty if it is."""
+        if copy == self._original:
+            return ""
+        gate = gate_of(self._analysed, self._original, load=self._load)
+        checked = gate.rewritten(copy, self._original, gate)
+        self.unchecked = checked.unchecked
+        if checked.complaint:
+            return checked.complaint
+        assert isinstance(self._analysed, Result)
+        found = diff(self._analysed, self._again(copy), evidence="none", seconds=self._seconds)
+        if found.verdict == "same":
+            return ""
+        widened = [str(unmet.relation) for unmet in (*found.contract.widened, *found.contract.widening_undecided)]
+        wide = f"legal sizes widen ({widened[0]})" if widened else "it is another model"
+        return "; ".join((*found.broken, *found.undecided)) or wide
+
+
+def operators(model: ModelProto) -> Mapping[str, int]:
+    """How many nodes of each operator there are, in all graphs, without constants."""
+    found = Counter(
+        f"{node.domain}::{node.op_type}" if domain_of(node.domain) else node.op_type
+        for graph in graphs(model.graph)
+        for node in graph.node
+        if node.op_type != "Constant"
+    )
+    return dict(sorted(found.items(), key=lambda item: (-item[1], item[0])))
+
+
+def _state(model: ModelProto, text: str) -> None:
+    """Write into the metadata where the copy is equal."""
+    for entry in [item for item in model.metadata_props if item.key == ASSUMING_KEY]:
+        model.metadata_props.remove(entry)
+    model.metadata_props.add(key=ASSUMING_KEY, value=text)

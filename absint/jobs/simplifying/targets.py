@@ -1,0 +1,140 @@
+"""Numbers that do the same as an element of an operand which holds sizes: constants, wherever one does.
+
+Each function gives, for one operand of a node, the numbers of which any will do for each element, the element itself
+first. It never widens or narrows what the node takes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Final, NamedTuple
+
+from onnx import NodeProto
+
+from absint.jobs.simplifying.knowledge import Known, dims_of, numbers_of
+from absint.lattices.dtype import DType
+from absint.lattices.terms.expr import Expr, const
+from absint.lattices.value import Tensor
+
+Options = list[list[Expr]]
+
+
+class Operands(NamedTuple):
+    """A node with what is known of its operands and of its output."""
+
+    node: NodeProto
+    values: Sequence[Tensor | None]
+    output: Tensor | None
+    is_sure: bool
+    """It cannot fail."""
+    requires_nothing: bool
+    """It runs in onnxruntime at all legal sizes, whatever other runtimes do."""
+    known: Known
+    opset: int
+
+    def attribute(self, name: str, default: int) -> int:
+        """An attribute that is an integer."""
+        return next((attribute.i for attribute in self.node.attribute if attribute.name == name), default)
+
+    def numbers(self, at: int) -> tuple[Expr, ...] | None:
+        """The elements of an operand."""
+        return numbers_of(self.values[at]) if at < len(self.values) else None
+
+
+def options(operands: Operands, at: int) -> Options | None:
+    """The numbers that do as elements of an operand; None if its elements are not known."""
+    numbers = operands.numbers(at)
+    if numbers is None:
+        return None
+    plain = [[number] for number in numbers]
+    more = _OPTIONS.get((operands.node.op_type, at))
+    return plain if more is None or operands.node.domain not in ("", "ai.onnx") else more(operands, plain)
+
+
+def _reshape(operands: Operands, plain: Options) -> Options:
+    """A 0 copies the size of the same axis, and one -1 stands for the size that is left.
+
+    A 0 does what the element does if the two are one expression. A -1 needs a node that cannot fail: it takes inputs
+    that the number refuses. Beside an axis of size 0 it fails, so that the other sizes have to be positive; with a 0
+    in the target, so do elements that `allowzero` would have taken for a size.
+    """
+    before, after = dims_of(operands.values[0]), dims_of(operands.output)
+    allowzero = operands.attribute("allowzero", 0)
+    if before is None or after is None or len(after) != len(plain) or allowzero not in (0, 1):
+        return plain
+    is_kept = bool(allowzero) and not all(
+        operands.known.is_positive([number]) or (axis < len(before) and number is before[axis])
+        for axis, (number,) in enumerate(plain)
+        if number.const != -1
+    )
+    has_inferred = any(number.const == -1 for (number,) in plain)
+    if allowzero and has_inferred:
+        others = [dim for dim, (number,) in zip(after, plain, strict=True) if number.const != -1]
+        left = [dim for dim, (number,) in zip(after, plain, strict=True) if number.const == -1]
+        is_number = operands.requires_nothing and all((dim.const or 0) >= 1 for dim in left)
+        is_kept = is_kept or not (is_number or operands.known.is_positive(others))
+    found: Options = []
+    for axis, (number,) in enumerate(plain):
+        each = [number]
+        is_inferred = number.const == -1 and (operands.is_sure or operands.requires_nothing)
+        if axis < len(before) and not is_kept and after[axis] is before[axis] and number.const is None:
+            if number is before[axis]:
+                each.append(_ZERO)
+        elif is_inferred and (after[axis].const or 0) >= 1:
+            each = [after[axis]]
+        found.append(each)
+    open_ = [axis for axis, each in enumerate(found) if not _is_constant(each)]
+    if operands.is_sure and not has_inferred:
+        for axis in open_:
+            if operands.known.is_positive([*after[:axis], *after[axis + 1 :]]):
+                found[axis].append(const(-1))
+                break
+    return found
+
+
+def _expand(operands: Operands, plain: Options) -> Options:
+    """A 1 leaves an axis of the input as it is: it does what the size of that axis does."""
+    before = dims_of(operands.values[0])
+    if before is None:
+        return plain
+    shift = len(plain) - len(before)
+    return [
+        [number, _ONE] if axis >= shift and number is before[axis - shift] else [number]
+        for axis, (number,) in enumerate(plain)
+    ]
+
+
+def _ends(operands: Operands, plain: Options) -> Options:
+    """The largest number is clamped to the size of the axis, which it stands for where the step is positive."""
+    before, value = dims_of(operands.values[0]), operands.values[2]
+    axes = operands.numbers(3) if len(operands.values) > 3 and operands.node.input[3] else None
+    steps = operands.numbers(4) if len(operands.values) > 4 and operands.node.input[4] else None
+    if before is None or value is None or (axes is None and len(operands.values) > 3 and operands.node.input[3]):
+        return plain
+    if (
+        len(operands.values) > 4
+        and operands.node.input[4]
+        and (steps is None or any((s.const or 0) < 1 for s in steps))
+    ):
+        return plain
+    places = [number.const for number in axes] if axes is not None else list(range(len(plain)))
+    if any(place is None or not -len(before) <= place < len(before) for place in places) or len(places) != len(plain):
+        return plain
+    largest = const((1 << 31) - 1 if value.dtype is DType.INT32 else (1 << 63) - 1)
+    return [
+        [number, largest] if place is not None and number.const is None and number is before[place] else [number]
+        for (number,), place in zip(plain, places, strict=True)
+    ]
+
+
+def _is_constant(each: Sequence[Expr]) -> bool:
+    return any(number.const is not None for number in each)
+
+
+_ZERO: Final = const(0)
+_ONE: Final = const(1)
+_OPTIONS: Final[Mapping[tuple[str, int], Callable[[Operands, Options], Options]]] = {
+    ("Reshape", 1): _reshape,
+    ("Expand", 1): _expand,
+    ("Slice", 2): _ends,
+}

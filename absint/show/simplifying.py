@@ -1,0 +1,68 @@
+"""Simplified models as text and as JSON."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import Final
+
+from absint.jobs.simplifying.simplify import Simplified
+from absint.lattices.text.documents import Document
+from absint.lattices.text.forms import Key, by_name, many
+from absint.lattices.text.sheets import Line, Part, Table, listed, plural
+from absint.result import Result
+from absint.solution.documents import about
+
+
+def report(result: Result, found: Simplified, *, details: bool = False) -> Iterator[Part]:
+    """The file written, the nodes gone, and what was not proved; with `details` the operators and the shape nodes."""
+    yield Line(f"{found.path}: {result.origin}, simplified", "bold")
+    yield Line(f"  nodes         {found.nodes_before:,} -> {found.nodes:,}, constants not counted")
+    yield Line(f"  shape nodes   {found.shape_nodes_before:,} -> {len(found.shape_nodes):,}")
+    yield Line(f"  bytes         {found.bytes_before:,} -> {found.bytes:,}")
+    if found.nodes < found.nodes_before:
+        yield Line("  the same legal sizes and the same output shapes for all sizes (proved)", "green")
+    if result.assumptions:
+        yield Line(f"  assuming {' and '.join(map(str, result.assumptions))}")
+    yield listed("passes left out, since the copy is not proved equal with them", found.undone)
+    if details:
+        names = dict.fromkeys((*found.operators_before, *found.operators))
+        rows = [(name, f"{found.operators_before.get(name, 0)} -> {found.operators.get(name, 0)}") for name in names]
+        yield Table("nodes before and after", rows, len(rows), "")
+        yield listed("shape nodes left", found.shape_nodes, 50)
+    if found.unchecked:
+        yield Line(f"note: it is not known whether the copy loads: {found.unchecked}")
+    if found.weights_elsewhere:
+        yield listed("weights that runtimes look for beside the copy", found.weights_elsewhere)
+
+
+def of_runs(differences: Sequence[str], count: int) -> Iterator[Part]:
+    """What runs of both showed."""
+    if differences:
+        yield listed("runs of the two differ", differences)
+    else:
+        yield Line(f"  {count} {plural('run', count)} of both: every output is bit-equal", "green")
+
+
+SIMPLIFIED: Final = Document[Simplified](
+    "simplify",
+    1,
+    "a smaller model whose sizes stay symbolic (absint simplify)",
+    Key("output", str, "its file", lambda found: found.path),
+    Key("nodes_before", int, "nodes of the model, without constants"),
+    Key("nodes", int, "nodes of the copy, without constants"),
+    Key("operators_before", by_name(int), "how many nodes of each operator the model has"),
+    Key("operators", by_name(int), "how many the copy has"),
+    Key("shape_nodes_before", int, "nodes of the model that compute with sizes alone"),
+    Key("shape_nodes", many(str), "those of the copy, each with its reader"),
+    Key("undone", many(str), "passes left out, since the copy is not proved equal with them"),
+    Key("bytes_before", int, "of the model"),
+    Key("bytes", int, "of the copy"),
+    Key("weights_elsewhere", many(str), "files to copy or link beside the copy"),
+    Key("unchecked", str, "why it is not known whether the copy loads; empty if it does wherever the model does"),
+    defines=False,
+)
+
+
+def document(result: Result, found: Simplified) -> str:
+    """As a JSON object, schema `absint.simplify/1`."""
+    return SIMPLIFIED.text(found, head=about(result))

@@ -1,0 +1,82 @@
+"""`absint simplify` as it is typed."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import onnx
+import pytest
+from onnx import parser
+
+from absint.cli import run
+
+TEXT = """<ir_version: 10, opset_import: ["": 18]> g (float[N, M] x) => (float[N, M] y) {
+    shape = Shape(x)  z = Expand(x, shape)  y = Relu(z) }"""
+
+
+@pytest.fixture(autouse=True)
+def model(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    onnx.save(parser.parse_model(TEXT), "m.onnx")
+
+
+def said(capsys: pytest.CaptureFixture[str], *arguments: str) -> tuple[int, str, str]:
+    code = run(["simplify", *arguments])
+    printed = capsys.readouterr()
+    return code, printed.out, printed.err
+
+
+def test_the_answer(capsys: pytest.CaptureFixture[str]) -> None:
+    code, out, err = said(capsys, "m.onnx", "-o", "out.onnx", "--report", "--run")
+    assert (code, err) == (0, "")
+    sizes = Path("m.onnx").stat().st_size, Path("out.onnx").stat().st_size
+    assert out == (
+        "out.onnx: m.onnx, simplified\n"
+        "  nodes         3 -> 1, constants not counted\n"
+        "  shape nodes   1 -> 0\n"
+        f"  bytes         {sizes[0]:,} -> {sizes[1]:,}\n"
+        "  the same legal sizes and the same output shapes for all sizes (proved)\n"
+        "\n"
+        "nodes before and after\n"
+        "  Expand  1 -> 0\n"
+        "  Relu    1 -> 1\n"
+        "  Shape   1 -> 0\n"
+        "  3 runs of both: every output is bit-equal\n"
+    )
+
+
+def test_json(capsys: pytest.CaptureFixture[str]) -> None:
+    code, out, _ = said(capsys, "m.onnx", "-o", "out.onnx", "--format", "json")
+    found = json.loads(out)
+    assert code == 0
+    assert (found["schema"], found["nodes_before"], found["nodes"]) == ("absint.simplify/1", 3, 1)
+    assert found["operators"] == {"Relu": 1}
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["m.onnx", "-o", "out.onnx", "--passes", "speed"], "unknown pass 'speed'"),
+        (["m.onnx", "-o", "m.onnx"], "--force"),
+        (["m.onnx", "-o", "none/out.onnx"], "none"),
+        (["m.onnx", "-o", "out.onnx", "--seconds", "0"], "--seconds 0"),
+        (["m.onnx"], "-o"),
+        (["gone.onnx", "-o", "out.onnx"], "gone.onnx"),
+    ],
+)
+def test_bad_input_gets_one_line(capsys: pytest.CaptureFixture[str], arguments: list[str], message: str) -> None:
+    code, _, err = said(capsys, *arguments)
+    assert code == 2
+    assert message in err
+    assert "Traceback" not in err
+    assert not Path("out.onnx").exists()
+
+
+def test_a_damaged_file(capsys: pytest.CaptureFixture[str]) -> None:
+    content = Path("m.onnx").read_bytes()
+    Path("bad.onnx").write_bytes(content[: len(content) // 2])
+    code, _, err = said(capsys, "bad.onnx", "-o", "out.onnx")
+    assert code == 2
+    assert "bad.onnx" in err
+    assert not Path("out.onnx").exists()

@@ -1,0 +1,238 @@
+"""`Result.simplify`: what goes, what stays, and that both models do the same at small sizes, 0 among them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from itertools import product
+from pathlib import Path
+
+import numpy as np
+import onnx
+import pytest
+from onnx import numpy_helper, parser
+
+import absint
+from absint.errors import UsageError
+from absint.jobs.simplifying.running import compared
+from absint.jobs.simplifying.simplify import PASSES
+
+HEAD = '<ir_version: 10, opset_import: ["": %d]> g '
+
+
+def simplified(text: str, opset: int = 18) -> tuple[absint.Result, onnx.ModelProto]:
+    """The model of a text, and its copy, which runs as it does at all small sizes and is the same when made again."""
+    result = absint.analyze(parser.parse_model(HEAD % opset + text))
+    found = result.simplify()
+    assert found.undone == []
+    assert found.model is not None
+    copy = absint.analyze(found.model)
+    for sizes in product((0, 1, 2, 3), repeat=len(result.symbols)):
+        text_of_difference, _ = compared(result, copy, dict(zip(result.symbols, sizes, strict=True)), isolated=False)
+        assert not text_of_difference, sizes
+    again = copy.simplify().model
+    assert again == found.model
+    return result, found.model
+
+
+def operators(model: onnx.ModelProto) -> list[str]:
+    return [node.op_type for node in model.graph.node]
+
+
+def constant(model: onnx.ModelProto, name: str) -> list[int]:
+    found = {tensor.name: tensor for tensor in model.graph.initializer}
+    return list(numpy_helper.to_array(found[name]).ravel())
+
+
+HEADS = """(float[B, S, 8] x) => (float[a, b, 2, 4] y)
+    <int64 zero = {0}, int64 one = {1}, int64[1] first = {0}, int64[2] rest = {2, 4}> {
+        shape = Shape(x)  b0 = Gather(shape, zero)  s0 = Gather(shape, one)
+        b1 = Unsqueeze(b0, first)  s1 = Unsqueeze(s0, first)  to = Concat<axis=0>(b1, s1, rest)
+        y = Reshape(x, to) }"""
+
+
+def test_a_target_of_copied_sizes_is_a_constant_without_minus_one() -> None:
+    _, copy = simplified(HEADS)
+    assert operators(copy) == ["Reshape"]
+    assert constant(copy, copy.graph.node[0].input[1]) == [0, 0, 2, 4]
+
+
+def test_minus_one_stands_where_the_other_sizes_are_positive() -> None:
+    _, copy = simplified("""(float[4, B, 2] x) => (float[b, 8] y)
+        <int64 one = {1}, int64[1] first = {0}, int64[1] rest = {8}> {
+        shape = Shape(x)  b = Gather(shape, one)  b1 = Unsqueeze(b, first)  to = Concat<axis=0>(b1, rest)
+        y = Reshape<allowzero=1>(x, to) }""")
+    assert operators(copy) == ["Reshape"]
+    assert constant(copy, copy.graph.node[0].input[1]) == [-1, 8]
+
+
+def test_minus_one_does_not_stand_beside_a_size_that_may_be_zero() -> None:
+    """[-1, 0, 4] would fail where S is 0, and [0, -1, 4] where B is."""
+    _, copy = simplified("""(float[B, S, 4] x, float[B, S] like) => (float[s, b, 4] y)
+        <int64 zero = {0}, int64 one = {1}, int64[1] first = {0}, int64[1] four = {4}> {
+        shape = Shape(x)  b = Gather(shape, zero)  s = Gather(shape, one)
+        b1 = Unsqueeze(b, first)  s1 = Unsqueeze(s, first)  to = Concat<axis=0>(s1, b1, four)  y = Reshape(x, to) }""")
+    assert operators(copy) == ["Shape", "Shape", "Concat", "Reshape"]
+    assert not any(-1 in constant(copy, tensor.name) for tensor in copy.graph.initializer)
+
+
+def test_a_reshape_that_may_fail_stays() -> None:
+    """N must be even. Its output is not needed, and without the node odd sizes would run."""
+    _, copy = simplified("""(float[N] x) => (float[N] y) <int64[2] to = {-1, 2}> {
+        pairs = Reshape(x, to)  y = Relu(x) }""")
+    assert sorted(operators(copy)) == ["Relu", "Reshape"]
+
+
+def test_a_pair_of_reshapes_of_which_the_first_may_fail_stays() -> None:
+    _, copy = simplified("""(float[N] x) => (float[N] z) <int64[2] to = {-1, 2}, int64[1] flat = {-1}> {
+        y = Reshape(x, to)  z = Reshape(y, flat) }""")
+    assert operators(copy) == ["Reshape", "Reshape"]
+
+
+def test_a_decided_if_is_its_branch() -> None:
+    _, copy = simplified("""(float[N, 3] x) => (float[m] y) <int64 one = {1}, int64 three = {3}> {
+        shape = Shape(x)  c = Gather(shape, one)  is = Equal(c, three)
+        y = If(is) <then_branch = t () => (float[n, 3] a) { a = Relu(x) },
+                    else_branch = e () => (float[n, 3] b) { b = Neg(x) }> }""")
+    assert operators(copy) == ["Relu"]
+
+
+def test_an_if_of_a_size_that_may_be_zero_stays() -> None:
+    _, copy = simplified("""(float[N, 3] x) => (float[n, 3] y) <int64 zero = {0}> {
+        shape = Shape(x)  n = Gather(shape, zero)  is = Equal(n, zero)
+        y = If(is) <then_branch = t () => (float[n, 3] a) { a = Relu(x) },
+                    else_branch = e () => (float[n, 3] b) { b = Neg(x) }> }""")
+    assert "If" in operators(copy)
+
+
+def test_an_expand_to_the_shape_that_is_there_goes() -> None:
+    _, copy = simplified(
+        """(float[N, M] x) => (float[N, M] z) { shape = Shape(x)  y = Expand(x, shape)  z = Relu(y) }"""
+    )
+    assert operators(copy) == ["Relu"]
+
+
+def test_an_expand_that_may_grow_stays() -> None:
+    _, copy = simplified("""(float[N, 1] x, float[N, M] like) => (float[n, m] z) {
+        shape = Shape(like)  y = Expand(x, shape)  z = Relu(y) }""")
+    assert "Expand" in operators(copy)
+
+
+def test_a_slice_backwards_and_a_pad_that_shifts_stay() -> None:
+    _, copy = simplified("""(float[N] x) => (float[N] y, float[N] z)
+        <int64[1] ends = {-9223372036854775807}, int64[1] starts = {-1}, int64[1] axis = {0}, int64[1] step = {-1},
+         int64[2] pads = {1, -1}> { y = Slice(x, starts, ends, axis, step)  z = Pad(x, pads) }""")
+    assert sorted(operators(copy)) == ["Pad", "Slice"]
+
+
+def test_no_ops_behind_each_other_go_and_outputs_keep_their_names() -> None:
+    _, copy = simplified("""(float[N, M] x) => (float[N, M] out) <int64[1] first = {0}> {
+        a = Relu(x)  b = Identity(a)  c = Unsqueeze(b, first)  d = Squeeze(c, first)
+        e = Transpose<perm=[1, 0]>(d)  f = Transpose<perm=[1, 0]>(e)  g = Cast<to=1>(f)  h = Concat<axis=0>(g)
+        out = Dropout(h) }""")
+    assert operators(copy) == ["Relu"]
+    assert [info.name for info in copy.graph.output] == ["out"]
+    assert copy.graph.node[0].output == ["out"]
+
+
+def test_an_output_that_is_an_input_stays_an_identity() -> None:
+    _, copy = simplified("(float[N] x) => (float[N] y, float[N] z) { y = Identity(x)  z = Identity(x) }")
+    assert operators(copy) == ["Identity", "Identity"]
+
+
+def test_equal_nodes_are_shared_and_random_ones_are_not() -> None:
+    _, copy = simplified("""(float[N] x) => (float[N] y) <float[1] one = {1}, float[1] uno = {1}> {
+        a = Add(x, one)  b = Add(x, uno)  y = Mul(a, b) }""")
+    assert operators(copy) == ["Add", "Mul"]
+    model = parser.parse_model(
+        HEAD % 18
+        + """(float[N] x) => (float[N] y) {
+        a = RandomNormalLike(x)  b = RandomNormalLike(x)  y = Sub(a, b) }"""
+    )
+    assert operators(absint.analyze(model).simplify().model) == ["RandomNormalLike", "RandomNormalLike", "Sub"]
+
+
+def test_a_shape_is_taken_once() -> None:
+    _, copy = simplified("""(float[N, M] x, float[1, 1] s) => (float[n, m] y, float[n2, m2] z) {
+        a = Shape(x)  b = Shape(x)  y = Expand(s, a)  t = Neg(s)  z = Expand(t, b) }""")
+    assert operators(copy).count("Shape") == 1
+
+
+@pytest.mark.parametrize("opset", [11, 13, 14, 15, 18])
+def test_nothing_is_written_that_an_opset_lacks(opset: int) -> None:
+    axes = "Unsqueeze<axes=[0]>(%s)" if opset < 13 else "Unsqueeze(%s, first)"
+    _, copy = simplified(
+        f"""(float[B, S, 8] x, float[1] s) => (float[b, t] y)
+        <int64 zero = {{0}}, int64 one = {{1}}, int64[1] first = {{0}}> {{
+        r = Relu(x)  shape = Shape(r)  b0 = Gather(shape, zero)  s0 = Gather(shape, one)
+        b1 = {axes % "b0"}  s1 = {axes % "s0"}  to = Concat<axis=0>(s1, b1)  y = Expand(s, to) }}""",
+        opset,
+    )
+    onnx.checker.check_model(copy, full_check=True)
+    for node in copy.graph.node:
+        assert node.op_type != "Shape" or opset >= 15 or not node.attribute
+
+
+def test_allowzero_beside_minus_one_keeps_what_onnxruntime_does_at_zero() -> None:
+    _, copy = simplified("""(float[B, S, 8] x) => (float[a, b, c, 4] y)
+        <int64 zero = {0}, int64 one = {1}, int64[1] first = {0}, int64[2] rest = {-1, 4}> {
+        shape = Shape(x)  b0 = Gather(shape, zero)  s0 = Gather(shape, one)
+        b1 = Unsqueeze(b0, first)  s1 = Unsqueeze(s0, first)  to = Concat<axis=0>(b1, s1, rest)
+        y = Reshape<allowzero=1>(x, to) }""")
+    assert operators(copy) == ["Reshape"]
+    assert constant(copy, copy.graph.node[0].input[1]) == [0, 0, 2, 4]
+    assert not copy.graph.node[0].attribute
+
+
+def test_passes_are_chosen_by_name() -> None:
+    result = absint.analyze(parser.parse_model(HEAD % 18 + HEADS))
+    for name in PASSES:
+        found = result.simplify([name])
+        assert found.nodes <= found.nodes_before
+    assert result.simplify([]).nodes == 7
+    with pytest.raises(UsageError, match="unknown pass 'speed': it is one of sizes"):
+        result.simplify(["speed"])
+
+
+def test_what_is_not_proved_is_undone(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A pass that widens what is legal does not get through: here one that takes all nodes for sure."""
+    from absint.jobs.simplifying.knowledge import Known
+
+    monkeypatch.setattr(Known, "is_sure", lambda *_: True)
+    model = parser.parse_model(
+        HEAD % 18
+        + """(float[N] x) => (float[N] y) <int64[2] to = {-1, 2}> {
+        pairs = Reshape(x, to)  y = Relu(x) }"""
+    )
+    found = absint.analyze(model).simplify()
+    assert operators(found.model) == ["Reshape", "Relu"]
+    assert "legal sizes widen (N % 2 == 0)" in found.undone[0]
+
+
+def test_external_data_stay_where_they_are(tmp_path: Path) -> None:
+    model = parser.parse_model(
+        HEAD % 18
+        + """(float[N, 2048] x) => (float[N, 2048] y) {
+        shape = Shape(x)  z = Expand(x, shape)  y = Add(z, w) }"""
+    )
+    weights = numpy_helper.from_array(np.arange(2048, dtype=np.float32), "w")
+    model.graph.initializer.append(weights)
+    onnx.save(model, tmp_path / "m.onnx", save_as_external_data=True, location="w.bin", size_threshold=0)
+    before = (tmp_path / "w.bin").read_bytes()
+    found = absint.analyze(tmp_path / "m.onnx").simplify(path=tmp_path / "out.onnx")
+    copy = onnx.load(tmp_path / "out.onnx", load_external_data=False)
+    assert found.model is None
+    assert operators(copy) == ["Add"]
+    assert {entry.key: entry.value for entry in copy.graph.initializer[0].external_data}["location"] == "w.bin"
+    assert (tmp_path / "w.bin").read_bytes() == before
+    run_of: Mapping[str, int] = {"N": 3}
+    assert compared(absint.analyze(tmp_path / "m.onnx"), absint.analyze(tmp_path / "out.onnx"), run_of) == ("", True)
+
+
+def test_assumptions_are_written_into_the_metadata() -> None:
+    model = parser.parse_model(
+        HEAD % 18
+        + """(float[N, M] x) => (float[n, m] y) <int64[1] one = {1}, int64[1] first = {0}> {
+        shape = Shape(x)  y = Expand(x, shape) }"""
+    )
+    found = absint.analyze(model, assume=["M == 4"]).simplify().model
+    assert {entry.key: entry.value for entry in found.metadata_props}["absint.assuming"] == "M == 4"
