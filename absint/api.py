@@ -19,12 +19,11 @@ from absint.program.lowered import Lowered
 from absint.program.rules.lookup import Lookup
 from absint.result import Result
 from absint.shapes.analysis import Trace
-from absint.shapes.assumptions import Assumption, facts_of, read_assumptions
 from absint.shapes.inputs import read_inputs
 from absint.shapes.memo.gc_pause import uncollected
 from absint.shapes.policies import policy_of, run_policy
 from absint.shapes.refinement import run_rounds
-from absint.shapes.sizes import Sizes
+from absint.shapes.sizes import Assumption, Sizes, facts_of, read_assumptions
 from absint.shapes.sizes import given as given_sizes
 from absint.transfer.families import shipped
 from absint.transfer.semantics import EITHER, SEMANTICS, Semantics
@@ -33,7 +32,7 @@ from absint.transfer.table import Table
 if TYPE_CHECKING:
     import onnx
 
-    from absint.analyses.participant import Participant
+    from absint.analyses.together import Participant
     from absint.jobs.dynamizing.dynamize import Dynamized
     from absint.questions.claims.trust import Trust
     from absint.shapes.timings import Timings

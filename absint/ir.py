@@ -8,7 +8,7 @@ import onnx_ir
 
 from absint.api import analyze
 from absint.jobs.copies.style import MergePolicy
-from absint.shapes.assumptions import Assumption
+from absint.shapes.sizes import Assumption
 
 
 class ShapeInferencePass(onnx_ir.passes.InPlacePass):

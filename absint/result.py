@@ -90,7 +90,7 @@ class Result(Questions, Copies):
     @property
     def can_run(self) -> bool:
         """No node has been shown to fail in every run. A run executes every node, needed or not."""
-        from absint.solution.node_diagnostics import can_run
+        from absint.solution.loading import can_run
 
         return can_run(self)
 

@@ -18,10 +18,10 @@ if TYPE_CHECKING:
     from absint.jobs.copies.saving import AnnotatedFile
     from absint.jobs.copies.style import MergePolicy, Style
     from absint.jobs.dynamizing.dynamize import Dynamized
-    from absint.jobs.freezing.fewest import Fewest
+    from absint.jobs.freezing.dynamic import Fewest
     from absint.jobs.freezing.freeze import Frozen
     from absint.jobs.simplifying.simplify import Simplified
-    from absint.show.page.notebook import View
+    from absint.show.page.page import View
 
 
 class Copies(Analysed):
@@ -122,7 +122,7 @@ class Copies(Analysed):
 
         `height` is in pixels. Raises UsageError for one below 100, and for the result of an unsound policy.
         """
-        from absint.show.page.notebook import view
+        from absint.show.page.page import view
 
         return view(self, height)
 
@@ -217,7 +217,7 @@ class Copies(Analysed):
 
         Values with a size that hangs on data, where all symbols have the sizes of the answer, are listed apart.
         """
-        from absint.jobs.freezing.fewest import fewest
+        from absint.jobs.freezing.dynamic import fewest
 
         return fewest(self)
 

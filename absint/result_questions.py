@@ -7,16 +7,16 @@ from typing import TYPE_CHECKING, TypeVar
 
 from absint.lattices.limits import LONG, MEMORY, RLIMIT, SECONDS, Limits
 from absint.lattices.logic.relation import Relation
-from absint.shapes.assumptions import Assumption
+from absint.shapes.sizes import Assumption
 from absint.solution.analysed import Analysed
 from absint.transfer.semantics import EITHER
 
 if TYPE_CHECKING:
+    from absint.analyses.advising import ValueAnalysis
     from absint.analyses.devices import Devices
     from absint.analyses.liveness import InputPolicy, ViewPolicy
-    from absint.analyses.values import ValueAnalysis
+    from absint.jobs.profiles.making import WantedSizes
     from absint.jobs.profiles.profile import Profile
-    from absint.jobs.profiles.reading import WantedSizes
     from absint.questions.certificates.certificate import Certificate
     from absint.questions.costs.cost import Cost
     from absint.questions.costs.memory import Memory
@@ -26,10 +26,9 @@ if TYPE_CHECKING:
     from absint.questions.proofs.proof import Proof
     from absint.questions.proofs.provers import Given
     from absint.questions.rows.answer import Rows
-    from absint.questions.sizes.contracts import SymbolFacts
+    from absint.questions.sizes.contracts import LegalSamples, SymbolFacts
     from absint.questions.sizes.neighbours import Nearest
     from absint.questions.sizes.outcomes import Check, RangeCheck
-    from absint.questions.sizes.samples import LegalSamples
     from absint.runs.comparison import Comparison
     from absint.shapes.sizes import Sizes
     from absint.solver.contracts.contract import Contract
@@ -79,7 +78,7 @@ class Questions(Analysed):
 
         Raises UsageError for a text that does not parse and for unknown names.
         """
-        from absint.questions.proofs.prove import prove
+        from absint.questions.proofs.proofs import prove
 
         proof = prove(
             self,
@@ -99,7 +98,7 @@ class Questions(Analysed):
         proves first. Write the answer with `Certificate.write(folder)`; see docs/certificates.md. Raises UsageError for
         a relation that cannot be read, and for the result of an unsound policy.
         """
-        from absint.questions.certificates.certify import certify
+        from absint.questions.certificates.certificate import certify
 
         return certify(self, prove, seconds=seconds)
 
@@ -174,7 +173,7 @@ class Questions(Analysed):
         `check` confirms each. Limits are as for `prove`: there are fewer if time runs out, or if no others are legal.
         Raises UsageError for a count below 1.
         """
-        from absint.questions.sizes.samples import legal_samples
+        from absint.questions.sizes.contracts import legal_samples
 
         return legal_samples(self, count, Limits(seconds, rlimit, memory))
 

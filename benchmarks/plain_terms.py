@@ -14,15 +14,15 @@ from functools import lru_cache
 from math import prod
 from typing import Any, cast
 
-from absint.jobs.auditing import claims
+from absint.jobs.auditing import judging
 from absint.lattices.logic import comparisons, connectives, piecewise, relation, solutions
 from absint.lattices.logic.formula import FALSE, TRUE, UNKNOWN_RELATION, Relation, relation_of
-from absint.lattices.terms import broadcasting, division, evaluation, expr, extremes, normal, periodic, shortening, sign
+from absint.lattices.terms import division, evaluation, expr, extremes, normal, periodic, shortening, sign
 from absint.lattices.terms.atoms import atom
 from absint.lattices.terms.dim import Dim
 from absint.lattices.terms.expr import MINUS_ONE, ONE_EXPR, ZERO_EXPR, Expr, Unknown, const, expr_of
 
-assert claims  # it imports every room that builds terms
+assert judging  # it imports every room that builds terms
 
 _KEPT = 1 << 14
 
@@ -32,7 +32,7 @@ def without_rewrites() -> None:
     _replace(division.FLOORDIV_RULES, (_neutral,))
     _replace(division.TRUNCDIV_RULES, (_neutral,))
     _replace(extremes._extreme, _extreme)
-    _replace(broadcasting._broadcast, _broadcast)
+    _replace(normal._broadcast, _broadcast)
     _replace(sign.nonneg, _nonneg)
     _replace(sign.nonneg_of, _nonneg_of)
     _replace(comparisons.canonical, _canonical)
@@ -100,9 +100,9 @@ def _broadcast(dims: tuple[Dim, ...]) -> Dim:
     if len(operands) == 1 and isinstance(operands[0], Expr):
         return operands[0]
     for dim in operands:
-        if isinstance(dim, Expr) and broadcasting._never_one(dim):
+        if isinstance(dim, Expr) and normal._never_one(dim):
             return dim
-    bounds = broadcasting._hull(operands)
+    bounds = normal._hull(operands)
     if not all(isinstance(dim, Expr) for dim in operands):
         return Unknown(bounds)
     return expr_of(atom("broadcast", cast("tuple[Expr, ...]", operands), bounds))

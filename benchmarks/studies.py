@@ -26,8 +26,8 @@ from markdown import table
 from windows import by_a_large_window
 
 from absint.research.study import Study, study
-from absint.research.study.sources import installed
 from absint.research.study.tables import Row, causes
+from absint.research.study.tasks import installed
 from tests.adversarial.__main__ import main as write_adversarial
 
 LEAST = (0, 1, 2)

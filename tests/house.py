@@ -25,11 +25,11 @@ from tests.test_architecture import MODULES, imports
 
 LIMITS: Final[Mapping[str, float]] = {
     "folders at the top of absint/": 13,
-    "lines of the product": 109_990,
+    "lines of the product": 112_600,
     "longest file, check.py apart": 400,
-    "imports inside functions": 214,
-    "blocks of imports for types": 204,
-    "lines of imports": 9_554,
+    "imports inside functions": 211,
+    "blocks of imports for types": 165,
+    "lines of imports": 8_829,
     "files that write documents by hand": 0,
     "files that catch what is undefined": 6,
     "files that start processes": 2,

@@ -15,10 +15,9 @@ from textwrap import fill
 from typing import Final, NamedTuple
 
 from absint.program.steps import LOWERED
-from absint.research.obligations.making import applied
-from absint.research.obligations.obligation import Gap
-from absint.research.obligations.record import obligations_of
+from absint.research.obligations.making import applied, obligations_of
 from absint.research.obligations.ruled import ruled
+from absint.research.obligations.solving import Gap
 from absint.research.specification.specs import specification, specified
 from absint.transfer.families import shipped
 from tests.pages import settle

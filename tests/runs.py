@@ -21,8 +21,7 @@ from absint.lattices.logic.truth import NO
 from absint.lattices.terms.expr import Dim, Expr, Symbol, const
 from absint.lattices.terms.substitution import substitute
 from absint.lattices.value import SequenceOf, Tensor, Value
-from absint.program.constructs import Gate, IfJoin
-from absint.program.steps import Operand
+from absint.program.steps import Gate, IfJoin, Operand
 from tests.soundness.claims import against, learn
 
 ort.set_default_logger_severity(4)

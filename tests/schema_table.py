@@ -11,8 +11,7 @@ from pathlib import Path
 
 import onnx
 
-from absint.model.registry import TABLE
-from absint.model.schema import described, written
+from absint.model.registry import TABLE, described, written
 
 
 def table() -> str:

@@ -26,8 +26,7 @@ ORDER: Final = tuple(
     solver solver.contracts solver.nearest solver.export
     absint.errors absint.diagnostics absint.engine absint.model absint.program.rules absint.program
     absint.shapes.summaries absint.shapes.timings absint.shapes.memo absint.shapes.advice
-    absint.shapes.loops.polynomials absint.shapes.loops.forms absint.shapes.loops.closed_forms
-    absint.shapes.loops.orbits absint.shapes.loops.body
+    absint.shapes.loops.forms absint.shapes.loops.closed_forms absint.shapes.loops.body
     absint.shapes.loops.invariants absint.shapes.interpretation absint.shapes.joining
     absint.shapes.branches absint.shapes.loops absint.shapes
     absint.solution absint.analyses absint.runs

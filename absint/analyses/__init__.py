@@ -4,16 +4,12 @@ forward        the base class of forward analyses of values; write your own with
 handlers       `@on`: methods that handle operators
 arithmetic     a forward analysis of elements, for a domain of numbers
 backward       the same backward: what users need of a value
-values         what both have in common
 conditions     the comparisons that a condition is made of
-queries        questions that analyses ask each other
-elements       bounds of elements, from what the shape analysis knows
+queries        questions that analyses ask each other; bounds of elements, from what the shape analysis knows
 rows           states of nodes, and an analysis as operations on them
-summaries      folded calls: a body is run once for equal arguments
-frame          a program, and what analyses see of each other while they run over it
-participant    an analysis that runs together with others
-together       several analyses in one solver, in turns
-advising       what they tell the shape analysis
+frame          a program, and what analyses see of each other while they run over it; folded calls, run once
+together       several analyses in one solver, in turns; an analysis that runs together with others
+advising       what forward and backward analyses have in common, and tell the shape analysis
 found          what they found, by name
 liveness       when each value dies
 regions        the graphs of a program as a tree: branches and bodies of loops

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Final, TypeVar
 from absint.analyses.forward import ForwardAnalysis
 from absint.analyses.handlers import on
 from absint.analyses.queries import ElementBounds, Query, ShapeOf
-from absint.lattices.domains.numbers import NumberDomain
+from absint.lattices.domains.intervals import NumberDomain
 
 if TYPE_CHECKING:
     from absint.solution.analysed import Analysed

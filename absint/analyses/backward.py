@@ -11,12 +11,23 @@ from collections.abc import Iterator, Mapping, Sequence
 from types import MappingProxyType
 from typing import NamedTuple, cast
 
+from absint.analyses.advising import T, ValueAnalysis
 from absint.analyses.frame import Frame
 from absint.analyses.rows import Row
-from absint.analyses.values import T, ValueAnalysis
-from absint.program.constructs import Gate, IfJoin, LoopExit, LoopHead, MapExit, MapHead, ScanExit, ScanHead
 from absint.program.folded import Body
-from absint.program.steps import LoopBody, Operand, Step
+from absint.program.steps import (
+    Gate,
+    IfJoin,
+    LoopBody,
+    LoopExit,
+    LoopHead,
+    MapExit,
+    MapHead,
+    Operand,
+    ScanExit,
+    ScanHead,
+    Step,
+)
 
 
 class _Use(NamedTuple):

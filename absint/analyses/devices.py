@@ -22,8 +22,7 @@ from absint.lattices.dtype import DType
 from absint.lattices.records import record
 from absint.lattices.terms.expr import Expr
 from absint.lattices.value import BOTTOM, AnyTensor
-from absint.program.constructs import Gate, IfJoin, LoopExit, LoopHead, MapExit, ScanExit
-from absint.program.steps import LoopBody, Operand
+from absint.program.steps import Gate, IfJoin, LoopBody, LoopExit, LoopHead, MapExit, Operand, ScanExit
 
 if TYPE_CHECKING:
     from absint.program.nodes import Node

@@ -13,15 +13,14 @@ from functools import cached_property
 from types import MappingProxyType
 from typing import cast
 
+from absint.analyses.advising import T, ValueAnalysis
 from absint.analyses.conditions import parts_of
 from absint.analyses.frame import Frame
 from absint.analyses.handlers import Handler, handlers_of
 from absint.analyses.queries import ElementBounds, Q, TripCount
 from absint.analyses.rows import Row
-from absint.analyses.values import T, ValueAnalysis
-from absint.program.constructs import Gate, IfJoin, LoopExit, LoopHead, MapExit, MapHead, ScanExit, ScanHead
 from absint.program.folded import Body
-from absint.program.steps import Operand, Step
+from absint.program.steps import Gate, IfJoin, LoopExit, LoopHead, MapExit, MapHead, Operand, ScanExit, ScanHead, Step
 
 Rows = Sequence[tuple[T, ...]]
 

@@ -4,11 +4,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, cast
 
+from absint.analyses.advising import T, ValueAnalysis, outputs_of
 from absint.analyses.frame import Frame, Shapes
-from absint.analyses.participant import Participant
 from absint.analyses.rows import Row
-from absint.analyses.together import run, solve
-from absint.analyses.values import T, ValueAnalysis, outputs_of
+from absint.analyses.together import Participant, run, solve
 from absint.errors import UsageError
 
 if TYPE_CHECKING:

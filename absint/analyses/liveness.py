@@ -25,9 +25,8 @@ from absint.analyses.value_sizes import bytes_of
 from absint.engine import Analysis, fixpoint
 from absint.lattices.terms.expr import Expr
 from absint.lattices.value import BOTTOM
-from absint.program.constructs import LoopExit, MapExit, ScanExit
 from absint.program.nodes import Node
-from absint.program.steps import LoopBody, Operand
+from absint.program.steps import LoopBody, LoopExit, MapExit, Operand, ScanExit
 
 if TYPE_CHECKING:
     from absint.solution.analysed import Analysed

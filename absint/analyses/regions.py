@@ -16,11 +16,10 @@ from absint.lattices.terms.expr import UNKNOWN_SIZE, Dim, Expr, Symbol
 from absint.lattices.terms.kinds import SymbolKind
 from absint.lattices.terms.substitution import substitute
 from absint.lattices.value import BOTTOM
-from absint.program.constructs import Gate, LoopExit, MapExit, ScanExit
-from absint.program.steps import LoopBody
+from absint.program.steps import Gate, LoopBody, LoopExit, MapExit, ScanExit
 from absint.shapes.branches import condition_of
 from absint.shapes.loops.body import BodySymbols
-from absint.shapes.teachings import teachings
+from absint.shapes.rounds import teachings
 
 if TYPE_CHECKING:
     from absint.solution.analysed import Analysed

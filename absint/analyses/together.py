@@ -1,22 +1,31 @@
-"""Several analyses in one solver: a product over one graph, iterated until no answer changes, in turns.
-
-A turn runs all forward analyses together, then all backward ones. Within it, an answer about a value that was computed
-earlier is of the iteration under way: the engine visits a node again whenever one before it changes. An answer about a
-later value, or by an analysis of the other direction, is of the turn before; while such an answer changes, another turn
-follows. What two turns say holds of both, so it is met.
-"""
+"""Several analyses in one solver: a product over one graph, iterated until no answer changes, in turns."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from abc import abstractmethod
+from collections.abc import Collection, Sequence
 from typing import Final
 
 from absint.analyses.frame import Frame, Shapes
-from absint.analyses.participant import Participant
 from absint.analyses.rows import Row, RowAnalysis
 from absint.engine import Analysis, fixpoint
 from absint.program.graph import Program
 from absint.program.steps import Operand
+
+# An analysis that can run together with others: the type of what `absint.analyze` takes with a model.
+
+
+class Participant(RowAnalysis):
+    """An analysis of values that a solver runs over one program after another."""
+
+    @abstractmethod
+    def enter(self, frame: Frame | None) -> Frame | None:
+        """Run over the program of this frame from now on; the frame that it ran over before."""
+
+    def names_given(self) -> Collection[str]:
+        """The names of inputs, initialisers and constants of which something is taken for granted."""
+        return ()
+
 
 Parts = tuple[Row, ...]
 """A row for each live analysis; empty if nothing has been computed."""

@@ -21,7 +21,7 @@ from absint.errors import UsageError
 from absint.lattices.limits import MEMORY, RLIMIT, Limits
 from absint.lattices.policy_names import POLICY_NAMES, SOUND_NAME
 from absint.model.load import Loaded
-from absint.program import overridable, placeholders
+from absint.program import overridable, sources
 from absint.program.limits import Progress
 from absint.program.rules.files import read_rules
 from absint.program.sources import EXTERNAL_DATA
@@ -33,12 +33,12 @@ from absint.transfer.semantics import EITHER, SEMANTICS, Semantics
 from absint.transfer.table import Table
 
 if TYPE_CHECKING:
-    from absint.analyses.participant import Participant
+    from absint.analyses.together import Participant
     from absint.shapes.timings import Timings
     from absint.show.tracing import Recorder
 
 _DOING: Final = {"lower": "reading", "analyse": "analysing", "refine": "refining", "settle": "proving"}
-_READING: Final = (overridable.CODE, placeholders.CODE, EXTERNAL_DATA)
+_READING: Final = (overridable.CODE, sources.CODE, EXTERNAL_DATA)
 """Diagnostics of how inputs are read, which an option changes."""
 LARGE_MODEL = 20_000
 """From this many nodes on, progress is shown."""

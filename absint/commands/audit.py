@@ -27,13 +27,13 @@ from absint.commands.progress import status
 from absint.errors import UsageError
 from absint.jobs import auditing
 from absint.jobs.auditing import Audit, Claims, Judgement, judge
-from absint.jobs.auditing.peers import TOOLS, is_installed
+from absint.jobs.auditing.sources import TOOLS, is_installed
 from absint.lattices.limits import RLIMIT
 from absint.lattices.text.escapes import Json
 from absint.result import Result
 from absint.shapes.policies import policy_of
 from absint.show.audit import AUDIT, report
-from absint.show.audit_sarif import document as sarif
+from absint.show.sarif import audit_document as sarif
 from absint.show.text import write
 from absint.solution.documents import about
 

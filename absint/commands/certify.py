@@ -10,7 +10,7 @@ from absint.commands.command import Command
 from absint.commands.models import models_argument
 from absint.commands.progress import counted
 from absint.errors import UsageError
-from absint.questions.certificates.certify import certify as certified
+from absint.questions.certificates.certificate import certify as certified
 from absint.questions.certificates.folder import check_folder
 from absint.shapes.sizes import Sizes
 from absint.show import certificates as report

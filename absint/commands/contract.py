@@ -25,7 +25,7 @@ from absint.lattices.text.sheets import written
 from absint.model.writing import check_target, write_text
 from absint.result import Result
 from absint.shapes.sizes import Sizes
-from absint.show import constraints, contracts, exports
+from absint.show import contracts, exports
 from absint.show.exports import Form
 from absint.show.text import write
 from absint.solution.naming import where
@@ -112,7 +112,7 @@ def contract(
         return FINE
     selected = () if "all" in roles else cast("tuple[Role, ...]", roles)
     if form == "text" and output is None:
-        write(constraints.report(result, exports.chosen(result, selected), everything=everything))
+        write(exports.report(result, exports.chosen(result, selected), everything=everything))
     else:
         _write(result, exports.exported(result, form, selected, everything=everything), model, output)
     return FINE

@@ -16,13 +16,12 @@ from absint.commands.progress import counted
 from absint.errors import UsageError
 from absint.jobs.linting import LintResult, Settings, find_settings
 from absint.jobs.linting import lint as run
-from absint.jobs.linting.baseline import write_baseline as save
 from absint.jobs.linting.codes import RULES, LintRule
-from absint.jobs.linting.selection import read_prefixes
-from absint.jobs.linting.settings import read_settings
+from absint.jobs.linting.lint import write_baseline as save
+from absint.jobs.linting.settings import read_prefixes, read_settings
 from absint.runs.jobs import check_scheduler
 from absint.show import lint as shown
-from absint.show.lint_sarif import document
+from absint.show.sarif import lint_document as document
 from absint.show.text import write
 
 _CODES = "CODES"

@@ -19,8 +19,8 @@ from absint.commands.messages import tell
 from absint.commands.models import models_argument
 from absint.commands.progress import status
 from absint.commands.sizes import read_profiles
+from absint.jobs.profiles.making import WantedSizes
 from absint.jobs.profiles.profile import Profile
-from absint.jobs.profiles.reading import WantedSizes
 from absint.lattices.limits import LONG, Limits
 from absint.show.text import write
 

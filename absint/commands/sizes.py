@@ -21,7 +21,7 @@ from absint.errors import UsageError
 from absint.shapes.sizes import Size, Sizes
 
 if TYPE_CHECKING:
-    from absint.jobs.profiles.reading import Wanted, WantedSizes
+    from absint.jobs.profiles.making import Wanted, WantedSizes
 
 _NUMBER: Final = r"-?[0-9]{1,1000}"
 _AXIS: Final = re.compile(rf"\s*(?:\?|({_NUMBER})|({_NUMBER})?\s*\.\.\s*(?:({_NUMBER})\s*\.\.\s*)?({_NUMBER})?)\s*")

@@ -10,8 +10,7 @@ from threading import Event, Thread
 from types import TracebackType
 from typing import IO, Final
 
-from absint.model.files import ModelFile, Opened, copy_span, written
-from absint.model.opening import opened_file
+from absint.model.opening import ModelFile, Opened, copy_span, opened_file, written
 from absint.model.wire.splicing import Piece, Span, size_of
 
 _STEP: Final = 1 << 28

@@ -11,8 +11,18 @@ from typing import TYPE_CHECKING, Final, TypeAlias, TypeGuard, Union, cast
 
 from absint.errors import ModelError
 from absint.model import schemas
-from absint.model.files import ModelFile, Opened
-from absint.model.opening import LFS, MAX_FILE, RefusedError, absent, is_pointer, opened_file, read_opened, reason_of
+from absint.model.opening import (
+    LFS,
+    MAX_FILE,
+    ModelFile,
+    Opened,
+    RefusedError,
+    absent,
+    is_pointer,
+    opened_file,
+    read_opened,
+    reason_of,
+)
 from absint.model.protos import DECLARING, declared_types, domain_of
 from absint.model.walk import holders
 from absint.model.wire.fields import Data, MalformedError
@@ -119,7 +129,7 @@ class Loaded:
         """
         if self._given is not None:
             return cast("onnx.ModelProto", self.model)
-        from absint.model.outlines import outline
+        from absint.model.inference import outline
 
         with self.opened() as opened, self.reading():
             return outline(opened.data)

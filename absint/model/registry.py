@@ -8,14 +8,150 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from functools import cache
 from importlib.machinery import PathFinder
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 from absint.lattices.records import NamedTuple
-from absint.model.schema import Schema, described, read
 from absint.packages import is_installed
+
+if TYPE_CHECKING:
+    from onnx.defs import OpSchema
+
+
+# The schema of an operator as plain data: of the registry of the onnx package, or from a line of the shipped table.
+#
+# A line is `Clip 13 |input:T min?:T max?:T|output:T|1 3 1 1|T=7||`: name and first opset, inputs, outputs, the least
+# and most of both, the types of each variable as the number of a set, attributes with the number of their kind, flags.
+
+
+class Parameter(NamedTuple):
+    """A formal input or output."""
+
+    name: str
+    type: str
+    """A type, or the variable of one."""
+    is_required: bool
+    is_variadic: bool
+    is_homogeneous: bool
+    """All that a variadic parameter takes share one type."""
+
+
+class Schema(NamedTuple):
+    """An operator from an opset on."""
+
+    name: str
+    domain: str
+    since: int
+    inputs: tuple[Parameter, ...]
+    outputs: tuple[Parameter, ...]
+    arity: tuple[int, int, int, int]
+    """The least and most inputs, then outputs."""
+    types: Mapping[str, tuple[str, ...]]
+    """Variable -> the types that it stands for."""
+    attributes: Mapping[str, int]
+    """Their kinds, as numbers of AttributeProto."""
+    required: tuple[str, ...]
+    """Required attributes."""
+    is_deprecated: bool
+    has_body: bool
+    """It is a function, whose body needs no context."""
+
+
+def described(found: OpSchema) -> Schema:
+    """A schema of the registry as data."""
+    attributes = sorted(found.attributes.items())
+    return Schema(
+        found.name,
+        found.domain,
+        found.since_version,
+        tuple(map(_parameter, found.inputs)),
+        tuple(map(_parameter, found.outputs)),
+        (found.min_input, found.max_input, found.min_output, found.max_output),
+        {c.type_param_str: tuple(t.replace(" ", "") for t in c.allowed_type_strs) for c in found.type_constraints},
+        {name: _number(attribute.type) for name, attribute in attributes},
+        tuple(name for name, attribute in attributes if attribute.required),
+        found.deprecated,
+        found.has_function,  # type: ignore[attr-defined]  # onnx does not declare it
+    )
+
+
+def _parameter(formal: OpSchema.FormalParameter) -> Parameter:
+    option = _number(formal.option)
+    return Parameter(formal.name, formal.type_str, option == _SINGLE, option == _VARIADIC, formal.is_homogeneous)
+
+
+_SINGLE, _VARIADIC = 0, 2
+"""Numbers of onnx's FormalParameterOption; 1 is an optional one."""
+
+
+def _number(member: object) -> int:
+    """The number of a member of an enumeration; attributes of schemas have those of AttributeProto."""
+    number = getattr(member, "value", 0)
+    assert isinstance(number, int)
+    return number
+
+
+_MARKS: Final = {
+    "": (True, False, True),
+    "?": (False, False, True),
+    "*": (False, True, True),
+    "+": (False, True, False),
+}
+"""After the name of a parameter: required, variadic, homogeneous."""
+
+_DEPRECATED, _FUNCTION, _REQUIRED = "d", "f", "!"
+
+
+def written(schema: Schema, sets: Sequence[str]) -> str:
+    """The line of a schema; `sets` are the sets of types that have a number, in order."""
+    marks = {properties: mark for mark, properties in _MARKS.items()}
+
+    def parameters(formals: Iterable[Parameter]) -> str:
+        return " ".join(f"{p.name}{marks[p[2:]]}:{p.type}" for p in formals)
+
+    types = (f"{variable}={sets.index(' '.join(allowed))}" for variable, allowed in schema.types.items())
+    attributes = (f"{a}{_REQUIRED * (a in schema.required)}={kind}" for a, kind in schema.attributes.items())
+    return "|".join(
+        (
+            f"{schema.name} {schema.since} ",
+            parameters(schema.inputs),
+            parameters(schema.outputs),
+            " ".join(map(str, schema.arity)),
+            " ".join(types),
+            " ".join(attributes),
+            _DEPRECATED * schema.is_deprecated + _FUNCTION * schema.has_body,
+        )
+    )
+
+
+def read(line: str, domain: str, sets: Sequence[str]) -> Schema:
+    """The schema that a line describes."""
+    head, inputs, outputs, arity, types, attributes, flags = line.split("|")
+    name, since = head.split()
+    kinds = [attribute.split("=") for attribute in attributes.split()]
+    least_in, most_in, least_out, most_out = map(int, arity.split())
+    return Schema(
+        name,
+        domain,
+        int(since),
+        tuple(map(_read_parameter, inputs.split())),
+        tuple(map(_read_parameter, outputs.split())),
+        (least_in, most_in, least_out, most_out),
+        {variable: tuple(sets[int(at)].split()) for variable, at in (part.split("=") for part in types.split())},
+        {attribute.rstrip(_REQUIRED): int(kind) for attribute, kind in kinds},
+        tuple(attribute[:-1] for attribute, _ in kinds if attribute.endswith(_REQUIRED)),
+        _DEPRECATED in flags,
+        _FUNCTION in flags,
+    )
+
+
+def _read_parameter(text: str) -> Parameter:
+    name, _, type_text = text.partition(":")
+    mark = name[-1] if name[-1] in _MARKS else ""
+    return Parameter(name.removesuffix(mark), type_text, *_MARKS[mark])
+
 
 TABLE: Final = os.path.join(os.path.dirname(__file__), "schemas.txt")
 

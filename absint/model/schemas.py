@@ -10,7 +10,7 @@ from absint.lattices.dtype import DType
 from absint.lattices.records import NamedTuple
 from absint.lattices.value import TOP, Container, SparseTensor, Tensor, Value
 from absint.model import registry
-from absint.model.schema import Parameter, Schema
+from absint.model.registry import Parameter, Schema
 from absint.model.signatures import Allowed, Formal, Signature, contrib, parse_type
 from absint.packages import is_installed
 from absint.transfer.rule import Rule

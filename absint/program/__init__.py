@@ -3,7 +3,7 @@
     graph       Program, Scope; digraph is the program for NetworkX
     nodes       Node, and the columns in which the nodes of a program lie
     operations  what equal operator instances share, interned
-    steps       what If, Loop, Scan and SequenceMap become, as data; constructs: their gates, heads, joins and exits
+    steps       what If, Loop, Scan and SequenceMap become, as data: gates, heads, joins and exits
 
 From a model to a program:
 
@@ -11,14 +11,11 @@ From a model to a program:
     again             a variant of a model, lowered as the model was
     lowered           Lowered, the program with what the model declares; bodies and calls under way
     sources           inputs and initialisers as nodes; overridable: those that a caller may replace
-    placeholders      dims of inputs that are declared `?` or `None`
     legality          names, imports and versions for which loaders refuse a model
-    precedence        local functions that bear the name of an operator
-    results           results of bodies that onnxruntime gives other elements
-    instances         which operation an operator instance gets; function_nodes: in a function of other opsets
+    instances         which operation an operator instance gets, also in a function of other opsets
     sections          nodes that were lowered before, copied
     sorting           nodes in any order
-    folded            calls that stay one node, with a program of their own; inlined_size: how large a call becomes
+    folded            calls that stay one node, with a program of their own; functions named as operators
     rules             which rule an operator gets
     limits, report    deadlines and node budgets; diagnostics of lowering
 

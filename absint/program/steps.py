@@ -1,12 +1,15 @@
-"""Steps: the nodes that If, Loop, Scan and SequenceMap become. `absint.program.constructs` has those of each."""
+"""Steps: the nodes that If, Loop, Scan and SequenceMap become. `absint.program.steps` has those of each."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import ClassVar, Final
+from typing import ClassVar, Final, cast
 
+from absint.lattices.dtype import DType
 from absint.lattices.records import record
+from absint.lattices.value import Value
 from absint.model.signatures import Signature
+from absint.transfer.op import AttributeValue
 
 Operand = tuple[int, int]
 """Producing node and index among its outputs."""
@@ -77,3 +80,184 @@ class LoopBody(Step):
     def holds(self, node: int | None) -> bool:
         """It is the head or a node of the body: its outputs may differ from one iteration to the next."""
         return node is not None and self.first <= node <= self.last
+
+
+# The steps that If, Loop, Scan and SequenceMap become: gates, heads, joins and exits.
+#
+# Data only. Each analysis gives the steps their meaning; that of shapes in `absint.shapes.branches` and
+# `absint.shapes.loops`.
+
+# If
+
+
+@record(eq=False)
+class Gate(Step):
+    """The entry of a branch: it is reached where the condition is `taken`."""
+
+    operator = "If"
+    taken: bool
+    join: int = -1
+    """The node that joins the branches."""
+
+
+@record(eq=False)
+class IfJoin(Step):
+    """The outputs of an If from those of its branches."""
+
+    operator = "If"
+    then_gate: int
+    else_gate: int
+    declared: tuple[Value, ...] = ()
+    """The types that the branches declare of their outputs, one branch after the other."""
+
+    @property
+    def after(self) -> tuple[int, ...]:
+        return self.then_gate, self.else_gate
+
+
+# Loops
+
+
+@record(eq=False)
+class LoopExit(Step):
+    """The outputs of a Loop: final carried values, then scan outputs."""
+
+    operator = "Loop"
+    head: int
+    count: int
+    """The number of carried values."""
+    ranks: tuple[int | None, ...]
+    """The declared ranks of the scan outputs of the body, None where undeclared."""
+    declared: tuple[Value, ...]
+    """The declared types of the scan outputs of the body."""
+
+    @property
+    def after(self) -> tuple[int, ...]:
+        return (self.head,)
+
+
+@record(eq=False)
+class LoopHead(LoopBody):
+    """The head of a Loop: the iteration number, the condition, and the carried values."""
+
+    operator = "Loop"
+    count: int
+    """The number of carried values."""
+    ranks: tuple[int | None, ...]
+    """The declared ranks of the inputs of the body, None where undeclared."""
+    declared: tuple[Value, ...] = ()
+    """Their declared types."""
+    condition: DType = DType.BOOL
+    """The element type of the condition in the body. Without a condition operand, type inference takes the declared
+    type, and a runtime passes a BOOL.
+    """
+
+    @property
+    def width(self) -> int:
+        return self.count + 2
+
+
+@record()
+class ScanSettings:
+    """The attributes of a Scan. `batched` is the form of opset 8, in which every input has a leading batch axis."""
+
+    states: int
+    scans: int
+    input_axes: tuple[int, ...]
+    output_axes: tuple[int, ...]
+    batched: bool
+
+    @staticmethod
+    def read(attributes: Mapping[str, AttributeValue], operands: int, results: int, batched: bool) -> ScanSettings:
+        """From the attributes of a Scan with these numbers of operands and outputs. Raises ScanError if they do not
+        fit.
+        """
+        scans = attributes.get("num_scan_inputs")
+        if not isinstance(scans, int) or not 0 < scans <= operands:
+            raise ScanError(f"num_scan_inputs is {scans}, of {operands} inputs")
+        states = operands - scans
+        if results < states:
+            raise ScanError(f"it has {states} state variables and {results} outputs")
+        lists = {
+            name: _one_each(attributes, name, what, count)
+            for what, count, names in (("inputs", scans, _OF_INPUTS), ("outputs", results - states, _OF_OUTPUTS))
+            for name in names
+        }
+        for name, ways in lists.items():
+            if name.endswith("directions") and not {*ways} <= {0, 1}:
+                raise ScanError(f"{name} is {list(ways)}; a direction is 0 or 1")
+        return ScanSettings(states, scans, lists["scan_input_axes"], lists["scan_output_axes"], batched)
+
+
+class ScanError(Exception):
+    """The attributes of a Scan contradict each other or the number of its operands."""
+
+
+_OF_INPUTS: Final = ("scan_input_axes", "scan_input_directions", "directions")
+_OF_OUTPUTS: Final = ("scan_output_axes", "scan_output_directions")
+
+
+def _one_each(attributes: Mapping[str, AttributeValue], name: str, what: str, count: int) -> tuple[int, ...]:
+    """An attribute with one integer for each scan input or output; zeros if it is left out or empty."""
+    found = attributes.get(name) or [0] * count
+    if not isinstance(found, list) or not all(isinstance(n, int) for n in found):
+        raise ScanError(f"{name} must be a list of integers")
+    if len(found) != count:
+        raise ScanError(f"{name} needs one element for each of the {count} scan {what}, found {len(found)}")
+    return tuple(cast("list[int]", found))
+
+
+@record(eq=False)
+class ScanHead(LoopBody):
+    """The head of a Scan: state variables and one slice of each scan input."""
+
+    operator = "Scan"
+    settings: ScanSettings
+
+    @property
+    def width(self) -> int:
+        return self.settings.states + self.settings.scans
+
+
+@record(eq=False)
+class ScanExit(Step):
+    """The outputs of a Scan: final states, then stacked outputs."""
+
+    operator = "Scan"
+    head: int
+    settings: ScanSettings
+    declared: tuple[Value, ...] = ()
+    """The types that the body declares of its inputs and outputs."""
+
+    @property
+    def after(self) -> tuple[int, ...]:
+        return (self.head,)
+
+
+@record(eq=False)
+class MapHead(LoopBody):
+    """The head of a SequenceMap: one element of each sequence, and tensors as they are."""
+
+    operator = "SequenceMap"
+    count: int
+    """The number of operands."""
+
+    @property
+    def width(self) -> int:
+        return self.count
+
+
+@record(eq=False)
+class MapExit(Step):
+    """The outputs of a SequenceMap: a sequence for each result of the body."""
+
+    operator = "SequenceMap"
+    head: int
+    count: int
+    """The number of operands."""
+    declared: tuple[Value, ...]
+    """The types that the body declares of its results."""
+
+    @property
+    def after(self) -> tuple[int, ...]:
+        return (self.head,)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from absint.model.files import ModelFile
+from absint.model.opening import ModelFile
 
 
 class Handed(NamedTuple):

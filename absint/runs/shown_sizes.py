@@ -16,7 +16,7 @@ from absint.lattices.terms.floats import Float
 from absint.lattices.terms.normal import sole_atom
 from absint.lattices.terms.real import Real
 from absint.lattices.terms.substitution import substitute
-from absint.program.constructs import IfJoin
+from absint.program.steps import IfJoin
 from absint.runs.arrays import Actual, Array
 from absint.runs.row import Row, counted
 from absint.runs.statements import Number, Statement

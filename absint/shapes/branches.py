@@ -20,8 +20,8 @@ from absint.lattices.logic.truth import NO
 from absint.lattices.records import NamedTuple
 from absint.lattices.terms.expr import UNKNOWN_DIM, Dim
 from absint.lattices.value import BOTTOM, TOP, Tensor, Value
-from absint.program.constructs import Gate, IfJoin
 from absint.program.nodes import Node
+from absint.program.steps import Gate, IfJoin
 from absint.shapes.interpretation import Interpretation
 from absint.shapes.joining import Join
 from absint.shapes.summaries import State

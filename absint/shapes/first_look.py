@@ -17,10 +17,8 @@ from absint.lattices.terms.expr import Dim, Symbol
 from absint.program.lowered import Lowered
 from absint.shapes.analysis import ShapeAnalysis
 from absint.shapes.memo.known_facts import facts_of
-from absint.shapes.open_items import Open
-from absint.shapes.rounds import Learned
+from absint.shapes.rounds import Learned, Open, teachings
 from absint.shapes.summaries import State
-from absint.shapes.teachings import teachings
 
 if TYPE_CHECKING:
     from absint.shapes.timings import Timings

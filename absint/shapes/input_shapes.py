@@ -17,8 +17,7 @@ from absint.lattices.shape_texts import read_shape
 from absint.lattices.text.tokens import TextError
 from absint.lattices.value import OptionalOf, Tensor, Value
 from absint.program.lowered import Lowered
-from absint.shapes.assumptions import Assumption
-from absint.shapes.sizes import Size, Sizes, is_range_of_sizes, is_shape, is_star, spelled
+from absint.shapes.sizes import Assumption, Size, Sizes, is_range_of_sizes, is_shape, is_star, spelled
 
 _STATED: Final = re.compile(r"\s*shape\(\s*(?:`([^`]+)`|([^`()]+?))\s*\)\s*==\s*(\[.*\])\s*")
 

@@ -5,14 +5,112 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import Final
 
-from absint.program.constructs import Gate, IfJoin, LoopExit, LoopHead, MapExit, MapHead, ScanExit, ScanHead
+from absint.lattices.dtype import DType
+from absint.lattices.logic.relation import FALSE, TRUE, UNKNOWN_RELATION, conjunction, ge, negation
+from absint.lattices.logic.truth import NO, YES
+from absint.lattices.value import BOTTOM, OptionalOf, Tensor, Value
+from absint.model.signatures import Signature, agree, type_text
 from absint.program.nodes import Node
-from absint.program.steps import Step
+from absint.program.steps import Gate, IfJoin, LoopExit, LoopHead, MapExit, MapHead, ScanExit, ScanHead, Step
 from absint.shapes import branches
-from absint.shapes.body_types import check_types
+from absint.shapes.branches import condition_of, integer_of
 from absint.shapes.interpretation import Interpretation
 from absint.shapes.loops import loop, scan, sequence_map
 from absint.shapes.summaries import State
+from absint.transfer.op import Statement
+
+# Types of control flow: conditions, trip counts, and the results of branches and bodies.
+#
+# Each node that ends a construct knows the types of its operator. A result of a branch or a body must have the type of
+# the other branch's, or the type that the construct carries; without a trip nothing can violate it.
+
+Values = Sequence[Value | None]
+
+
+def check_types(run: Interpretation, node: int, item: Node, states: Sequence[State]) -> None:
+    """State the violations of a construct's types, at the node that ends it."""
+    step = item.step
+    if step is None or step.types is None:
+        return
+    wrong = _wrong_types(step, step.types, run, item, states)
+    if wrong is None and isinstance(step, LoopExit):
+        wrong = _wrong_condition(run, node, item, [run.operand(operand, states) for operand in item.operands])
+    if wrong is not None:
+        said = run.applied[node]
+        stated = (*said.statements, Statement(FALSE, wrong, "required"))
+        run.applied[node] = said._replace(statements=stated, rejected=wrong, refusal="ill-typed")
+
+
+def _wrong_condition(run: Interpretation, node: int, item: Node, values: Values) -> str | None:
+    """A body that gives a condition that is no BOOL: runtimes check it only after the first trip."""
+    assert isinstance(item.step, LoopExit)
+    back = values[2 + 2 * item.step.count]
+    loop = run.nodes[item.step.head].step
+    if not isinstance(back, Tensor) or back.dtype in (DType.BOOL, DType.UNDEFINED):
+        return None
+    if isinstance(loop, LoopHead) and loop.condition is not DType.BOOL:
+        return None  # it may be the BOOL that the body got; `may fail` is stated
+    wrong = f"the body must give a BOOL as its condition, found {back.dtype}"
+    initially, most = condition_of(values[1]), integer_of(values[0])
+    enters = TRUE if most is None else ge(most, 1)
+    begins = UNKNOWN_RELATION if initially is None else conjunction(initially, enters)
+    decided = run.facts_at(item.gate).decide(begins)
+    if decided is YES:
+        return wrong
+    said = run.applied[node]
+    if begins is UNKNOWN_RELATION:
+        run.applied[node] = said._replace(
+            possible_failures=(*said.possible_failures, wrong), notes=(*said.notes, wrong)
+        )
+    elif decided is not NO:
+        stated = Statement(negation(begins), wrong, "required")
+        run.applied[node] = said._replace(statements=(*said.statements, stated))
+    return None
+
+
+def _wrong_types(step: Step, types: Signature, run: Interpretation, item: Node, states: Sequence[State]) -> str | None:
+    values = [run.operand(operand, states) for operand in item.operands]
+    if isinstance(step, IfJoin):
+        width = (len(values) - 1) // 2
+        return types.wrong_input(values[:1]) or _wrong_branches(item, values[1 : 1 + width], values[1 + width :])
+    if isinstance(step, LoopExit):
+        given, results = values[: 2 + step.count], values[2 + 2 * step.count :]
+        return types.wrong_input(given) or _wrong_body(item, given[2:], results[1:])
+    if isinstance(step, ScanExit):
+        settings = step.settings
+        given, results = values[: settings.states + settings.scans], values[2 * settings.states + settings.scans :]
+        if settings.batched:
+            return types.wrong_input([None, *given])
+        return types.wrong_input(given) or _wrong_body(item, given[: settings.states], results)
+    return types.wrong_input(values[: step.count]) if isinstance(step, MapExit) else None
+
+
+def _wrong_branches(item: Node, then: Values, other: Values) -> str | None:
+    for name, a, b in zip(item.outputs, then, other, strict=False):
+        if a is not None and b is not None and not agree(a, b):
+            return f"output {name!r}: the branches must give one type, found {type_text(a)} and {type_text(b)}"
+    return None
+
+
+def _wrong_body(item: Node, starts: Values, results: Values) -> str | None:
+    """Carried values keep their type, and scan outputs are tensors."""
+    for at, (name, back) in enumerate(zip(item.outputs, results, strict=False)):
+        if back is None or back is BOTTOM:
+            continue
+        start = starts[at] if at < len(starts) else Tensor(DType.UNDEFINED)
+        if start is None or _carries(start, back):
+            continue
+        if at < len(starts):
+            found = f"it starts as {type_text(start)} and the body gives {type_text(back)}"
+            return f"output {name!r}: what is carried must keep its type, but {found}"
+        return f"output {name!r}: the body must give a tensor, found {type_text(back)}"
+    return None
+
+
+def _carries(start: Value, back: Value) -> bool:
+    """A body may give back the element of the optional that it starts with; runtimes then compare nothing."""
+    return isinstance(start, OptionalOf) or isinstance(back, OptionalOf) or agree(start, back)
+
 
 Meaning = Callable[[Interpretation, int, Node, Sequence[State]], State]
 """The state of a step, from those of the nodes that it depends on."""

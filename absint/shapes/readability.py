@@ -9,7 +9,7 @@ from collections.abc import Callable
 from typing import Final
 
 from absint.lattices.contents import Contents, Element
-from absint.lattices.logic.shortest import shortest
+from absint.lattices.logic.piecewise import shortest
 from absint.lattices.shape import Shape
 from absint.lattices.terms.dim import Dim
 from absint.lattices.terms.expr import Expr, Unknown

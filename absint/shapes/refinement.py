@@ -27,10 +27,8 @@ from absint.shapes.memo.cache import SHARED
 from absint.shapes.memo.known_facts import facts_of
 from absint.shapes.memo.reuse import FirstRound
 from absint.shapes.memo.switch import is_on
-from absint.shapes.open_items import Open
-from absint.shapes.rounds import Learned, Round, Rounds, Run
+from absint.shapes.rounds import Learned, Open, Round, Rounds, Run, is_about_a_symbol, teachings
 from absint.shapes.summaries import State
-from absint.shapes.teachings import is_about_a_symbol, teachings
 
 if TYPE_CHECKING:
     from absint.shapes.advice import Advice

@@ -2,16 +2,27 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from typing import TYPE_CHECKING
+from collections.abc import Callable, Container, Iterable, Iterator, Mapping
+from itertools import chain
 
-from absint.lattices.logic.relation import Relation
+from absint.lattices.contents import Element, element_symbols
+from absint.lattices.logic.facts import Facts
+from absint.lattices.logic.piecewise import choices
+from absint.lattices.logic.relation import Comparison, Relation, negation
+from absint.lattices.logic.single import positive_factors
+from absint.lattices.logic.solving import solve
+from absint.lattices.logic.truth import UNKNOWN
 from absint.lattices.records import NamedTuple
-from absint.lattices.terms.expr import Dim, Expr, Symbol
-
-if TYPE_CHECKING:
-    from absint.shapes.analysis import ShapeAnalysis
-    from absint.shapes.summaries import State
+from absint.lattices.terms.expr import Atom, Dim, Expr, Symbol, expr_of
+from absint.lattices.terms.intern import remembered
+from absint.lattices.terms.kinds import SymbolKind
+from absint.lattices.terms.normal import sole_atom
+from absint.lattices.value import Tensor
+from absint.program.lowered import Lowered
+from absint.shapes.analysis import ShapeAnalysis
+from absint.shapes.names import distinct_values
+from absint.shapes.summaries import State
+from absint.transfer.op import Statement
 
 Run = tuple["ShapeAnalysis", "list[State]"]
 """Summaries of the rules, and the values of the nodes."""
@@ -79,3 +90,146 @@ class Rounds(NamedTuple):
     def originals(self) -> Mapping[Symbol, Dim]:
         """Symbols that facts narrowed -> the symbols of round 0."""
         return self.rounds[-1].analysis.facts.originals
+
+
+# Which requirements of a round are facts of the next: those of nodes that every run computes.
+
+
+def teachings(analysis: ShapeAnalysis, lowered: Lowered, wanted: Container[Relation] = ()) -> Iterator[Learned]:
+    """Facts about single symbols, or about `wanted`, and choices between relations, from the nodes of every run, over
+    the symbols of round 0.
+    """
+    facts = analysis.facts
+    known: dict[int, list[tuple[Relation, str]]] = {}  # by summary; empty once it has been stated
+    for node, summary in analysis.applied.items():
+        if not summary.statements:
+            continue
+        found = None if summary.holes else known.get(id(summary))
+        if found is None:
+            stated = analysis.statements(node) if summary.holes else summary.statements
+            found = known[id(summary)] = list(_telling(stated, wanted))
+        if found and analysis.nodes.places[node][1] < 0 and lowered.needed[node]:
+            known[id(summary)] = []
+            for part, reason in found:
+                yield Learned(part.map(facts.restored) if facts.originals else part, node, reason)
+
+
+def _telling(statements: Iterable[Statement], wanted: Container[Relation]) -> Iterator[tuple[Relation, str]]:
+    """Parts of the statements that teach something, now or once others are known, with the reasons."""
+    for statement in statements:
+        if statement.role != "assumed":
+            for part, teaches in _lasting_parts(statement.relation):
+                if teaches or part.op == "or" or part in wanted:
+                    yield part, statement.reason
+
+
+@remembered
+def _lasting_parts(whole: Relation) -> tuple[tuple[Relation, bool], ...]:
+    """The parts that are about the same numbers in every round, each with a flag: it is a fact about a single
+    symbol.
+    """
+    parts = whole.parts if whole.op == "and" else (whole,)
+    return tuple((part, is_about_a_symbol(part)) for part in parts if all(map(lasting, part.symbols)))
+
+
+def lasting(symbol: Symbol) -> bool:
+    """It is of the inputs, or the size or element at a place of an output: the same number in every round."""
+    if symbol.origin is None or symbol.origin_node is None:
+        return True
+    place = symbol.origin.tag.replace(".", "").replace("[", "").replace("]", "")
+    return symbol.kind in (SymbolKind.FRESH, SymbolKind.DATA) and place.isdigit()
+
+
+def is_about_a_symbol(relation: Relation) -> bool:
+    """It solves, bounds or limits a symbol."""
+    if isinstance(relation, Comparison) and relation.op == "==":
+        return solve(relation.expr) is not None or _divides(relation.expr)
+    if relation.op == "or":
+        lines = [part.line for part in relation.parts]
+        return lines[0] is not None and all(line is not None and line.term is lines[0].term for line in lines)
+    line = relation.line
+    if line is None:
+        return False
+    if isinstance(sole_atom(line.term), Symbol):
+        return True
+    return isinstance(relation, Comparison) and relation.op == ">=" and bool(positive_factors(relation.expr))
+
+
+def _divides(e: Expr) -> bool:
+    """s - m*(s // m) - r == 0, over one symbol."""
+    return len(e.symbols) == 1 and any(len(mono) == 1 and mono[0].op == "floordiv" for mono, _ in e.terms)
+
+
+# What a round left open, and whether facts would settle any of it.
+
+
+class Open(NamedTuple):
+    """Open items in the values of a round, each once: sizes and elements over symbols, and truths."""
+
+    numbers: Mapping[Expr, None]
+    truths: Mapping[Relation, None]
+    """Elements that are relations, such as the condition of an If."""
+    elements: Mapping[Element, None]
+    """All elements that are no constants."""
+
+    @staticmethod
+    def of(states: Iterable[State]) -> Open:
+        """The open items of these states."""
+        tensors = [value for value in distinct_values(states) if isinstance(value, Tensor)]
+        numbers = dict.fromkeys(chain.from_iterable([tensor.shape.open for tensor in tensors]))
+        told = dict.fromkeys([tensor.contents for tensor in tensors])
+        contents = [c for c in told if c is not None and c.open]
+        elements = dict.fromkeys(chain.from_iterable([c.open for c in contents]))
+        listed = chain.from_iterable([c.open for c in contents if not c.is_fill])
+        numbers.update(dict.fromkeys([e for e in listed if isinstance(e, Expr)]))
+        truths = dict.fromkeys(e for e in elements if isinstance(e, Relation) and e.symbols)
+        return Open(numbers, truths, elements)
+
+    def conditions(self) -> set[Relation]:
+        """The conditions of choices in the values, truths among their elements, and the negations of both."""
+        found = set(self.truths)
+        for number in self.numbers:
+            found.update(choices(number))
+        return found | set(map(negation, found))
+
+    def choices(self, facts: Facts) -> tuple[Relation, ...]:
+        """The conditions of choices in the sizes, in order of appearance, that a proof may decide under these facts.
+        Without any, that an input size is 0 is left out: rounds learn where it is not, proofs hardly ever more.
+        """
+        found = dict.fromkeys(chain.from_iterable(map(choices, self.numbers)))
+        return tuple(condition for condition in found if facts or not _is_of_an_empty_axis(condition))
+
+    def symbols(self) -> set[Symbol]:
+        """All symbols that occur."""
+        return set().union(*(e.symbols for e in self.numbers), *map(element_symbols, self.elements))
+
+    def gain_from(self, facts: Facts) -> bool:
+        """The facts change some value, or another run may settle an open size."""
+        if any(symbol.origin_node is not None for symbol in self.symbols()):
+            return True
+        if facts.remainders:
+            return not all(_stays(number, facts) for number in self.numbers)
+        # A sum stays if its atoms do, except for congruences.
+        seen: set[Atom] = set()
+        for number in self.numbers:
+            for atom in number.atoms():
+                if atom not in seen:
+                    seen.add(atom)
+                    if not _stays(expr_of(atom), facts):
+                        return True
+        return False
+
+    def decided_by(self, facts: Facts) -> bool:
+        """The facts decide an open condition."""
+        return any(facts.decide(truth.substitute(facts.mapping)) is not UNKNOWN for truth in self.truths)
+
+
+def _is_of_an_empty_axis(condition: Relation) -> bool:
+    atom = sole_atom(condition.expr) if isinstance(condition, Comparison) and condition.op == "==" else None
+    return isinstance(atom, Symbol) and atom.kind is SymbolKind.INPUT
+
+
+def _stays(dim: Expr, facts: Facts) -> bool:
+    """The facts do no more than narrow the symbols of the dim."""
+    after = facts.simplify(dim)
+    return after is dim or (isinstance(after, Expr) and facts.restored(after) is facts.restored(dim))

@@ -4,12 +4,12 @@ schemas        the JSON Schemas of all documents
 summary        rows and totals of an analysis; text and document render them, tracing shows the history of a value
 study          the table of a study
 exports        the constraints of a model for other tools
-contracts, constraints, feeds, classes, costs, devices, ranges, policies, rules, freezing,
-dynamizing, simplifying, certificates, rows, audit, audit_sarif, lint, lint_sarif
+contracts, feeds, classes, costs, devices, ranges, policies, rules, freezing,
+dynamizing, simplifying, certificates, rows, audit, lint
                answers of the other commands
 page/          an HTML file about a result
 site/          a page that runs absint in the browser
 cost_plot      cost and peak memory over a size as a picture
-sarif          what documents in this format share
+sarif          an audit and a lint in this format
 files          files that are written as a whole
 """

@@ -29,7 +29,7 @@ from absint.lattices.value import BOTTOM, AnyTensor, MapOf, OptionalOf, Sequence
 from absint.program.lowered import Trusted
 from absint.questions.explain.fresh import FreshSymbol
 from absint.result import Result
-from absint.shapes.input_elements import InputElement
+from absint.shapes.inputs import InputElement
 from absint.shapes.timings import Tally, Timings
 from absint.show.summary import Row, Totals, computed, totals
 from absint.show.tracing import Change, Traced

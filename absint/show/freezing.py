@@ -7,8 +7,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
-from absint.jobs.freezing.dynamic import Cause, DynamicValue
-from absint.jobs.freezing.fewest import Fewest
+from absint.jobs.freezing.dynamic import Cause, DynamicValue, Fewest
 from absint.jobs.freezing.freeze import Frozen
 from absint.jobs.freezing.sizes import IllegalSizesError
 from absint.lattices.text.documents import Document

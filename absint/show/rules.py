@@ -11,15 +11,14 @@ from typing import Final, NamedTuple
 from absint.lattices.text.documents import Document
 from absint.lattices.text.forms import COUNT, Key, Kind, Object, by_name, keys_of, many, one_of, tally
 from absint.lattices.text.sheets import Line, Part, Table
-from absint.research.obligations import obligation
-from absint.research.obligations.obligation import Gap, Obligation
-from absint.research.obligations.record import Decided, Record, counts, distinct, status
+from absint.research.obligations import solving
+from absint.research.obligations.making import Decided, Record, counts, distinct, status
 from absint.research.obligations.ruled import Ruled
-from absint.research.obligations.solving import Decision, Verdict
+from absint.research.obligations.solving import Decision, Gap, Obligation, Verdict
 
 Records = Mapping[Ruled, tuple[Record, ...]]
 
-ASPECTS: Final[Mapping[str, tuple[obligation.Kind, ...]]] = {
+ASPECTS: Final[Mapping[str, tuple[solving.Kind, ...]]] = {
     "exact": ("exact", "unique", "content", "rejected"),
     "necessary": ("necessary",),
     "sufficient": ("sufficient",),
@@ -78,7 +77,7 @@ def _row(item: Ruled, records: Sequence[Record] | None, room: int) -> str:
     return f"{versions}  {'  '.join(cells)}  {f'{gaps} open' if gaps else ''}{older}".rstrip()
 
 
-def _cell(records: Sequence[Record], kinds: tuple[obligation.Kind, ...]) -> str:
+def _cell(records: Sequence[Record], kinds: tuple[solving.Kind, ...]) -> str:
     return status(records, *kinds) or "-"
 
 

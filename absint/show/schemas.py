@@ -26,7 +26,7 @@ _DOCUMENTS: Final[Mapping[str, str]] = {
     "contract": "absint.solver.contracts.contract:CONTRACT",
     "cost": "absint.show.costs:COST",
     "devices": "absint.show.devices:DEVICES",
-    "diff": "absint.jobs.diffing.document:DIFF",
+    "diff": "absint.jobs.diffing.comparison:DIFF",
     "dynamize": "absint.show.dynamizing:DYNAMIZED",
     "error": "absint.solution.documents:ERROR",
     "explain": "absint.questions.explain.document:EXPLANATION",
@@ -41,7 +41,7 @@ _DOCUMENTS: Final[Mapping[str, str]] = {
     "ranges": "absint.show.ranges:RANGES",
     "rows": "absint.show.rows:ROWS",
     "rules": "absint.show.rules:RULES",
-    "samples": "absint.questions.sizes.samples:SAMPLES",
+    "samples": "absint.questions.sizes.contracts:SAMPLES",
     "simplify": "absint.show.simplifying:SIMPLIFIED",
     "study": "absint.research.study.tables:STUDY",
 }

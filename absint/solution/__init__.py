@@ -1,14 +1,13 @@
 """The findings of an analysis, without questions about them. Questions import `analysed`, never the facade in api.
 
 analysed            a model, its program, the states of its nodes, and a memo for what questions derive from them
-by_name             values and shapes of one graph by name
 constraints         statements of the nodes, each with its origin and the condition of its path
-loading             errors that keep a runtime from loading the model, whether or not a run meets them
+loading             errors that keep a runtime from loading the model, whether or not a run meets them; nodes that
+                    cannot run, and operators without a rule
 loader_view         what a loader sees of nodes, also where no run gets
-node_diagnostics    nodes that cannot run, and operators without a rule
 author_names        names that the author declares for fresh sizes
 claimed             relations that an unsound policy takes for granted
-described           values as text
+described           values as text; values and shapes of one graph by name
 documents           what documents about a result begin with, and the one about a model that has none
 relations           relations and the nodes that state them, in one line each
 naming              names for dims that are too long to read in place

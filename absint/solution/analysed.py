@@ -17,7 +17,7 @@ from absint.program.nodes import Nodes
 from absint.program.steps import Operand
 from absint.shapes.names import dims_of, display_names, invented
 from absint.shapes.summaries import State
-from absint.solution.by_name import Shapes, View
+from absint.solution.described import Shapes, View
 from absint.transfer.semantics import Semantics
 
 if TYPE_CHECKING:
@@ -31,8 +31,7 @@ if TYPE_CHECKING:
     from absint.program.lowered import Lowered, Trusted
     from absint.shapes.advised import Companions
     from absint.shapes.analysis import ShapeAnalysis
-    from absint.shapes.input_elements import InputElement
-    from absint.shapes.inputs import Inputs
+    from absint.shapes.inputs import InputElement, Inputs
     from absint.shapes.rounds import Round, Rounds
 
 T = TypeVar("T")

@@ -21,11 +21,10 @@ from absint.lattices.terms.expr import ZERO_EXPR, Dim, Expr, Symbol
 from absint.lattices.terms.kinds import SymbolKind
 from absint.lattices.terms.sign import nonneg
 from absint.lattices.value import Tensor, Value
-from absint.program.constructs import Gate
 from absint.program.limits import RULELESS
 from absint.program.lowered import Lowered
 from absint.program.nodes import Node
-from absint.program.steps import LoopBody
+from absint.program.steps import Gate, LoopBody
 from absint.shapes.branches import condition_of
 from absint.shapes.inputs import Inputs
 from absint.shapes.loops.body import BodySymbols

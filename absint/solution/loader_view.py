@@ -19,9 +19,8 @@ from absint.lattices.value import BOTTOM, SequenceOf, Tensor, Value
 from absint.model.protos import Captures
 from absint.model.walk import bodies, graphs
 from absint.packages import is_installed
-from absint.program.constructs import Gate, LoopExit, LoopHead
 from absint.program.sorting import sorted_nodes
-from absint.program.steps import LoopBody, Operand
+from absint.program.steps import Gate, LoopBody, LoopExit, LoopHead, Operand
 from absint.shapes.analysis import ShapeAnalysis, interpret
 from absint.shapes.interpretation import Interpretation
 from absint.shapes.summaries import RuleSummary, State

@@ -19,8 +19,7 @@ from absint.lattices.shape import Shape
 from absint.lattices.terms.expr import ONE_EXPR, ZERO_EXPR
 from absint.lattices.value import Tensor, Value
 from absint.model.initialisers import element_maker
-from absint.testing.cases import Arg, Array, Binding, Case
-from absint.testing.runs import arrays_of
+from absint.testing.cases import Arg, Array, Binding, Case, arrays_of
 
 Inputs = Sequence[Value | None]
 

@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterable, Mapping
 from math import ceil, floor, frexp, inf, isinf, isnan, nextafter
 from typing import Final, Literal
 
-from absint.lattices.domains.numbers import Number, NumberDomain
+from absint.lattices.domains.intervals import Number, NumberDomain
 from absint.lattices.dtype import DType
 from absint.lattices.terms.ieee import ANYTHING, Span, binary_span, unary_span
 

@@ -6,8 +6,7 @@ from collections.abc import Callable
 from typing import Final, Generic, TypeVar
 
 from absint.lattices.domains.congruences import CONGRUENCES
-from absint.lattices.domains.intervals import INTERVALS
-from absint.lattices.domains.numbers import Number, NumberDomain
+from absint.lattices.domains.intervals import INTERVALS, Number, NumberDomain
 from absint.lattices.domains.plain import ValueDomain
 from absint.lattices.dtype import DType
 from absint.lattices.lattice import first_reason, why_not_leq

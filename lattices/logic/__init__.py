@@ -10,8 +10,8 @@
     ranges        sets of integers, for comparisons of one term with constants
     truth         three-valued truth: YES, NO, UNKNOWN
     facts         relations that hold: `simplify` and `decide`
-    piecewise     choices: resolved if a condition decides them, dropped if they make no difference
-    shortest      sizes whose choices are told apart, in the shortest known form
+    piecewise     choices: resolved if a condition decides them, dropped if they make no difference; sizes whose
+                  choices are told apart, in the shortest known form
     definedness   where relations with quotients are true, and where false
 
 It builds on terms, and knows nothing of texts.

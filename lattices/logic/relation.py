@@ -15,11 +15,11 @@ from absint.lattices.logic.comparisons import canonical, comparison, divisible, 
 from absint.lattices.logic.connectives import conjunction, disjunction, implies, negation
 from absint.lattices.logic.formula import FALSE, TRUE, UNKNOWN_RELATION, Comparison, Relation, leads_negative
 from absint.lattices.terms.atoms import Symbol, atom
-from absint.lattices.terms.broadcasting import fits
 from absint.lattices.terms.dim import Dim
 from absint.lattices.terms.evaluation import is_partial
 from absint.lattices.terms.expr import ONE_EXPR, Expr, Unknown, as_dim, expr_of, sole_atom, sub
 from absint.lattices.terms.intern import remembered
+from absint.lattices.terms.normal import fits
 from absint.lattices.terms.periodic import choice, of_operand, same, symbols_of
 from absint.lattices.terms.rewriting import states
 

@@ -1,14 +1,13 @@
 """Symbolic integers in normal form: interned polynomials over atoms, their constructors and rewrites.
 
-    atoms          symbols, and operations without a polynomial form: floordiv, truncdiv, max, min, broadcast, ite
+    atoms          symbols, and operations without a polynomial form: floordiv, truncdiv, max, min, broadcast, ite;
+                   products of atoms: order, product, exact quotient, bounds
     dim            Dim: the methods of a dim, and Python's operators
     expr           Expr and Unknown: polynomials, with + - *, products and bounds
-    monomials      products of atoms: order, product, exact quotient, bounds
-    normal         every constructor of a composite atom in one table
+    normal         every constructor of a composite atom in one table; broadcast
     condition      the condition of a choice
     division       floordiv, mod, ceildiv, truncdiv, fmod
     extremes       maximum, minimum
-    broadcasting   broadcast
     polynomials    exact quotients and common factors
     periodic       functions of one symbol, settled by their first values
     shortening     the shortest of the forms that one symbol decides

@@ -11,7 +11,7 @@ from functools import lru_cache
 from math import gcd
 from typing import Final, cast
 
-from absint.lattices.terms.atoms import Atom, Monomial, atom
+from absint.lattices.terms.atoms import Atom, Monomial, atom, divided
 from absint.lattices.terms.dim import Dim
 from absint.lattices.terms.evaluation import rounded_to_zero
 from absint.lattices.terms.expr import (
@@ -32,7 +32,6 @@ from absint.lattices.terms.expr import (
 )
 from absint.lattices.terms.extremes import maximum
 from absint.lattices.terms.interval import ZERO, Interval
-from absint.lattices.terms.monomials import divided
 from absint.lattices.terms.polynomials import exact_quotient, reduced
 from absint.lattices.terms.rewriting import states
 from absint.lattices.terms.sign import nonneg

@@ -16,12 +16,22 @@ from itertools import chain
 from math import gcd
 from typing import Final, cast
 
-from absint.lattices.terms.atoms import MAX_DIM, Atom, Monomial, Operand, Symbol, Values, postorder
+from absint.lattices.terms.atoms import (
+    MAX_DIM,
+    Atom,
+    Monomial,
+    Operand,
+    Symbol,
+    Values,
+    joined,
+    postorder,
+    sum_bounds,
+    term_order,
+)
 from absint.lattices.terms.dim import Dim
 from absint.lattices.terms.evaluation import INTEGERS, Binding, UndefinedError, values_of
 from absint.lattices.terms.intern import InternTable
 from absint.lattices.terms.interval import ANY, EMPTY, FULL, Congruence, Interval
-from absint.lattices.terms.monomials import joined, sum_bounds, term_order
 
 MAX_TERMS: Final = 256
 MAX_DEGREE: Final = 32

@@ -15,11 +15,10 @@ from operator import mul
 from typing import Final, cast
 
 from absint.lattices.records import NamedTuple
-from absint.lattices.terms.atoms import Atom, Formula, Monomial, Operand, Symbol
+from absint.lattices.terms.atoms import Atom, Formula, Monomial, Operand, Symbol, sum_bounds
 from absint.lattices.terms.evaluation import rounded_to_zero
 from absint.lattices.terms.expr import Expr
 from absint.lattices.terms.interval import Interval
-from absint.lattices.terms.monomials import sum_bounds
 from absint.lattices.terms.rewriting import states
 
 _LONGEST: Final = 1024

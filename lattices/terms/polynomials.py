@@ -5,11 +5,10 @@ from __future__ import annotations
 from math import gcd
 from typing import cast
 
-from absint.lattices.terms.atoms import Atom, Monomial
+from absint.lattices.terms.atoms import Atom, Monomial, divided
 from absint.lattices.terms.dim import Dim
 from absint.lattices.terms.expr import MAX_TERMS, ONE_EXPR, Expr, mul, polynomial, sub
 from absint.lattices.terms.intern import remembered
-from absint.lattices.terms.monomials import divided
 
 
 @remembered

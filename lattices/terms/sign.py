@@ -6,10 +6,9 @@ from collections.abc import Mapping
 from functools import lru_cache
 from typing import Final, cast
 
-from absint.lattices.terms.atoms import Monomial
+from absint.lattices.terms.atoms import Monomial, sum_bounds
 from absint.lattices.terms.dim import Dim
 from absint.lattices.terms.expr import MAX_TERMS, ZERO_EXPR, Expr, add, const, neg
-from absint.lattices.terms.monomials import sum_bounds
 from absint.lattices.terms.periodic import extent
 from absint.lattices.terms.polynomials import common_factor, exact_quotient
 from absint.lattices.terms.rewriting import states

@@ -1,10 +1,10 @@
 """One grammar for dims and relations, published in docs/grammar.md, that reads every dialect. This is the entry.
 
     reading           `parse`, `parse_relation`: a text to its dim or relation
-    printer           `format_dim`, `format_relation`: their output reads back as the identical object
+    printer           `format_dim`, `format_relation`: their output reads back as the identical object;
+                      `read_definitions`: such names and their texts, read back
     layout            the pieces of a text, and how tightly each binds
     naming            names for long expressions, each defined once below
-    definitions       `read_definitions`: such names and their texts, read back
     dim_params        the `dim_param` of a model: mostly names, and never an error
     arithmetic        one loop for texts of nothing but arithmetic over dims, which may be long
     parser            operator precedence over the tokens, with explicit stacks
@@ -19,8 +19,7 @@
     forms             JSON documents, each declared once: what is written, and its JSON Schema
     escapes           untrusted text, made safe to print
     breaks            where a long line is broken
-    sheets            an answer in lines and tables, for terminals and notebooks
-    html              tables and texts for notebooks
+    sheets            an answer in lines and tables, for terminals and notebooks; tables and texts for notebooks
 
 It builds on terms and logic; nothing there imports it but through `absint.lattices.operators`.
 """

@@ -7,27 +7,95 @@ halvings).
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from itertools import chain, islice, product
 from typing import Final, NamedTuple
 
 from absint.lattices.deadline import DeadlineError
+from absint.lattices.limits import Limits
 from absint.lattices.logic.definedness import truth
-from absint.lattices.logic.formula import Comparison, Relation, leads_negative
+from absint.lattices.logic.facts import Facts
+from absint.lattices.logic.formula import Comparison, leads_negative
+from absint.lattices.logic.relation import FALSE, UNKNOWN_RELATION, Relation
 from absint.lattices.logic.truth import NO, YES
 from absint.lattices.terms.expr import Dim, postorder
 from absint.lattices.text.documents import Document, Head
 from absint.lattices.text.escapes import excerpt, format_sizes
 from absint.lattices.text.forms import RELATION, SIZES, Key, Object, by_name, many, maybe
-from absint.lattices.text.html import block, paragraph, table
 from absint.lattices.text.naming import Naming, Where
+from absint.lattices.text.sheets import block, paragraph, table
 from absint.solver.constraints import Constraint, ConstraintSet, PossibleFailure
-from absint.solver.contracts.causes import by_cause
-from absint.solver.contracts.exclusion import exclude_each_other
 from absint.solver.contracts.shortening import both, needed_premises, shortened
 from absint.solver.contracts.simplification import Stated, is_plain
 from absint.solver.documents import NODE, NODE_DOUBT
 from absint.solver.prove import Prover
+
+# The constraints behind a clause, the one that states it before those that only follow from it.
+
+ORDINARY: Final = (64, 65, 97, 224, 1000)
+"""Sizes that no window is too large for; none is special."""
+
+_TRIED: Final = 125
+_SMALL: Final = 34
+"""The sizes of one symbol that are tried."""
+
+_BROKEN: Final = 6
+_FORMULAS: Final = 24
+"""Most sizes that a clause excludes, and requirements, that are held against each other."""
+
+
+def by_cause(relation: Relation, because: Sequence[Constraint]) -> tuple[Constraint, ...]:
+    """The constraints in another order: those that state the clause itself, then those that exclude the most of some
+    sizes that it excludes, each in execution order."""
+    formulas = list(dict.fromkeys(c.formula for c in because))
+    if len(formulas) < 2:
+        return tuple(because)
+    if relation in formulas:
+        return tuple(sorted(because, key=lambda c: c.formula is not relation))
+    broken = [sizes for sizes in _tried(relation) if relation.at(sizes) is NO]
+    few = broken[:: max(1, len(broken) // _BROKEN)][:_BROKEN]
+    excluded = {formula: sum(_breaks(sizes, formula) for sizes in few) for formula in formulas[-_FORMULAS:]}
+    return tuple(sorted(because, key=lambda c: -excluded.get(c.formula, 0)))
+
+
+def ordinary(names: Iterable[str]) -> Iterator[Mapping[str, int]]:
+    """Combinations of sizes that nobody would think special."""
+    names = sorted(names)
+    for sizes in islice(product(ORDINARY, repeat=len(names)), _TRIED):
+        yield dict(zip(names, sizes, strict=True))
+
+
+def _tried(relation: Relation) -> Iterator[Mapping[str, int]]:
+    names = sorted(relation.free_symbols)
+    one = ({**dict.fromkeys(names, ORDINARY[0]), name: n} for name in names for n in range(1, _SMALL))
+    return chain(one, ordinary(names))
+
+
+def _breaks(sizes: Mapping[str, int], formula: Relation) -> bool:
+    """The sizes break a requirement, with an ordinary size for every other symbol."""
+    return formula.at({**dict.fromkeys(formula.free_symbols, ORDINARY[0]), **sizes}) is NO
+
+
+# Do relations over elements of inputs exclude each other? A check and a contract judge them together.
+
+_LIMITS: Final = Limits(0.5, 200_000)
+
+
+def exclude_each_other(relations: Iterable[Relation]) -> bool:
+    """No values of their symbols meet all of these relations: proved."""
+    asked = [relation for relation in dict.fromkeys(relations) if relation is not UNKNOWN_RELATION]
+    names = sorted(set[str]().union(*(relation.free_symbols for relation in asked)))
+    if FALSE in asked or Facts(asked, tuple(names)).contradiction:
+        return True
+    if not names:
+        return False
+    from absint.solver.contracts.premises import near
+    from absint.solver.prove import Prover
+
+    if near(asked, names).meet(asked):
+        return False
+    return Prover(ConstraintSet(), order=tuple(names), limits=_LIMITS).entails(asked, FALSE).entailed is True
 
 
 class Clause(NamedTuple):

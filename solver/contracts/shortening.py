@@ -16,11 +16,20 @@ from absint.lattices.logic.facts import Facts
 from absint.lattices.logic.relation import FALSE, TRUE, Relation, conjunction, disjunction, negation
 from absint.lattices.logic.truth import YES
 from absint.lattices.terms.expr import Symbol
-from absint.solver.contracts.case_split import alternatives, clauses_of, conjuncts, has_choices, weight
 from absint.solver.contracts.components import components, spanning
-from absint.solver.contracts.premises import Premises
-from absint.solver.contracts.samples import Samples, near
-from absint.solver.contracts.simplification import SIMPLE, Stated, in_multiples, is_plain, simplified
+from absint.solver.contracts.premises import Premises, Samples, near
+from absint.solver.contracts.simplification import (
+    SIMPLE,
+    Stated,
+    alternatives,
+    clauses_of,
+    conjuncts,
+    has_choices,
+    in_multiples,
+    is_plain,
+    simplified,
+    weight,
+)
 from absint.solver.contracts.summaries import forms
 from absint.solver.minimal import minimal
 from absint.solver.prove import Prover, connected

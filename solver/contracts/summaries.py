@@ -12,7 +12,7 @@ from typing import Final, NamedTuple, cast
 
 from absint.lattices.logic.relation import FALSE, Relation, conjunction, disjunction, eq, ge, le, one_of
 from absint.lattices.terms.expr import Atom, Expr, Symbol, expr_of, postorder
-from absint.solver.contracts.samples import Samples
+from absint.solver.contracts.premises import Samples
 
 _MOST_SIZES: Final = 4096
 """Most sizes of the symbol that are tried."""

@@ -9,15 +9,16 @@ from typing import Final, cast
 from absint.lattices.logic.relation import Relation
 from absint.solver.constraints import ConstraintSet
 from absint.solver.export.errors import ExportError
-from absint.solver.export.json_text import dump, load
 from absint.solver.export.records import (
     FORMAT,
     Json,
     Record,
     Symbols,
     constraint_record,
+    dump,
     fields,
     items,
+    load,
     possible_failure_record,
     read_constraint,
     read_format,

@@ -10,8 +10,7 @@ from typing import Final
 from absint.lattices.terms.expr import NATURAL, Symbol
 from absint.lattices.terms.interval import Interval
 from absint.solver.export.errors import ExportError, shown
-from absint.solver.export.python_floats import FLOAT_HELPERS
-from absint.solver.export.python_source import HELPERS, Source
+from absint.solver.export.python_source import FLOAT_HELPERS, HELPERS, Source
 
 _TAKEN: Final = frozenset({*keyword.kwlist, *keyword.softkwlist, *dir(builtins), "sizes", "named", "Mapping", "Dim"})
 

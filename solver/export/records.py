@@ -5,6 +5,7 @@ A relation is its text in the grammar of `absint.lattices.text`. Every text is r
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Final, Literal, TypeAlias, Union, cast, get_args
 
@@ -12,6 +13,7 @@ from absint.lattices.logic.relation import UNKNOWN_RELATION, Relation
 from absint.lattices.terms.expr import MAX_BITS, Dim, Symbol, expr_of
 from absint.lattices.terms.kinds import SymbolKind
 from absint.lattices.text import TextError, format_relation, parse_relation
+from absint.lattices.text.escapes import inert_json
 from absint.solver.constraints import Constraint, ConstraintSet, Origin, PossibleFailure, Role
 from absint.solver.export.errors import ExportError, shown
 
@@ -231,3 +233,78 @@ def integer(value: Json, where: str) -> int:
     if value.bit_length() > MAX_BITS:
         raise ExportError(f"{where}: an integer has at most {MAX_BITS} bits")
     return value
+
+
+# JSON text: ASCII only, so that no character of a name can mislead a reader; parse errors are one line.
+
+
+def dump(value: Json) -> str:
+    return inert_json(json.dumps(value, ensure_ascii=True, allow_nan=False))
+
+
+def check_text(text: object, where: str) -> None:
+    """Raises ExportError for a value that is no text, or too long."""
+    if not isinstance(text, str):
+        raise ExportError(f"{where}: expected a text, found {shown(text)}")
+    if len(text) > MAX_DOCUMENT:
+        raise ExportError(f"{where}: at most {MAX_DOCUMENT} characters are read, this has {len(text)}")
+
+
+def load(text: str, where: str) -> Json:
+    """The value that the text denotes. Raises ExportError if it is not JSON, nests too deeply or is too long."""
+    check_text(text, where)
+    try:
+        return cast(Json, json.loads(text))
+    except json.JSONDecodeError as problem:
+        place = f"line {problem.lineno}, column {problem.colno}"
+        raise ExportError(f"{where}: not JSON: {problem.msg} at {place}") from None
+    except RecursionError:
+        raise ExportError(f"{where}: nests too deeply") from None
+    except ValueError:  # an integer that Python refuses to read
+        raise ExportError(f"{where}: a number has too many digits") from None
+
+
+# Constraints as properties of a model file: short texts under keys that begin with `absint.constraints.`.
+
+_PREFIX: Final = "absint.constraints."
+_KEYS: Final = tuple(_PREFIX + key for key in ("format", "symbols", "items", "doubts"))
+
+
+def to_metadata(constraints: ConstraintSet) -> dict[str, str]:
+    """The set as entries for `ModelProto.metadata_props`; `from_metadata` reads them back.
+
+    Raises ExportError for a set with internal symbols, which have no text.
+    """
+    constraints = constraints.unified
+    symbols = Symbols.of(constraints)
+    values = (
+        FORMAT,
+        dump(symbol_records(symbols)),
+        dump([constraint_record(c, symbols.text) for c in constraints]),
+        dump([possible_failure_record(d, symbols.text) for d in constraints.possible_failures]),
+    )
+    return dict(zip(_KEYS, values, strict=True))
+
+
+def from_metadata(mapping: Mapping[str, str]) -> ConstraintSet:
+    """The set that `to_metadata` wrote; entries under other keys are ignored.
+
+    Raises ExportError with one line if an entry is missing, of another version, or damaged.
+    """
+    for key in _KEYS:
+        if key not in mapping:
+            raise ExportError(f"{key}: there is no such entry")
+    form, symbol_text, constraint_text, failures_text = _KEYS
+    read_format(mapping[form], form)
+    symbols = read_symbols(load(mapping[symbol_text], symbol_text), symbol_text)
+
+    def read(value: Json, where: str) -> Relation:
+        return symbols.relation(string(value, where), where)
+
+    constraints = items(load(mapping[constraint_text], constraint_text), constraint_text)
+    possible_failures = items(load(mapping[failures_text], failures_text), failures_text)
+    return ConstraintSet(
+        [read_constraint(value, where, read) for value, where in constraints],
+        symbols=symbols.inputs,
+        possible_failures=[read_possible_failure(value, where, read) for value, where in possible_failures],
+    )

@@ -9,12 +9,14 @@ from typing import Final
 from absint.lattices.logic.relation import UNKNOWN_RELATION, Relation, boolean, implies
 from absint.solver.constraints import Constraint, ConstraintSet
 from absint.solver.export.errors import ExportError, shown
-from absint.solver.export.json_text import check_text, dump, load
 from absint.solver.export.records import (
     FORMAT,
     Json,
     Symbols,
+    check_text,
     constraint_record,
+    dump,
+    load,
     possible_failure_record,
     read_constraint,
     read_format,

@@ -14,13 +14,13 @@ from absint.questions.claims.diagnostics import diagnostics
 from absint.questions.costs.cost import Cost
 from absint.questions.explain.question import explain
 from absint.questions.proofs.equivalence import equal_dims
-from absint.questions.proofs.prove import prove, proving
+from absint.questions.proofs.proofs import prove, proving
 from absint.questions.sizes.checking import check
 from absint.questions.sizes.contracts import contract
 from absint.runs.run import feeds_for
 from absint.solution.analysed import Analysed
 from absint.solution.constraints import all_names, constraints, recorded
-from absint.solution.node_diagnostics import can_run
+from absint.solution.loading import can_run
 from absint.solution.verify import verify
 
 MODEL: Final = """<ir_version: 10, opset_import: ["" : 21]>

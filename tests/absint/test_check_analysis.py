@@ -16,7 +16,7 @@ import absint
 from absint import Analysis, ElementBounds, ForwardAnalysis, Query, UsageError
 from absint.lattices.domains import INTERVALS, SIGNS, FiniteSets, Interval, Signs, ValueSet
 from absint.testing import AnalysisError, check_analysis
-from absint.testing.recorded import recorders
+from absint.testing.analyses import recorders
 
 Element = frozenset[str]
 ORDER = "-0+"

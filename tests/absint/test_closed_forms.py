@@ -12,7 +12,7 @@ import pytest
 from absint.lattices.logic.relation import ge, ite
 from absint.lattices.terms.expr import Dim, Expr, Symbol, const, expr_of, symbol
 from absint.lattices.terms.normal import maximum, minimum, mod
-from absint.shapes.loops.closed_forms import going_round
+from absint.shapes.loops.closed_forms import Orbit, going_round
 from absint.shapes.loops.forms import (
     Delayed,
     Extreme,
@@ -26,7 +26,6 @@ from absint.shapes.loops.forms import (
     Switched,
     Turns,
 )
-from absint.shapes.loops.orbits import Orbit
 from tests.soundness.random_recurrences import HELD, KINDS, Program, held
 
 TRIP: Final = Symbol("i")

@@ -10,7 +10,7 @@ import pytest
 from onnx import ModelProto, NodeProto, TensorProto, helper, parser
 
 from absint import Shape, analyze, purge
-from absint.program.inlined_size import called_by, expanded_sizes
+from absint.program.folded import called_by, expanded_sizes
 from absint.shapes.loops.unrolling import MAX_STEPS
 from tests.absint.flows import FLOWS
 from tests.absint.flows.build import (

@@ -14,8 +14,8 @@ from absint import UsageError
 from absint.lattices.dtype import DType
 from absint.lattices.terms.expr import Dim, Symbol, expr_of, symbol
 from absint.questions.costs.cost import Cost, Totals
-from absint.questions.costs.loop_sums import largest_over, sum_over
 from absint.questions.costs.operators.rules import FAMILIES, RULES, WITHOUT_RULE
+from absint.questions.costs.totals import largest_over, sum_over
 from tests.absint.flows.build import boolean, branch, const, floats, ints, loop_body, model, node, untyped
 
 FLOAT, INT64, INT8, UINT8 = TensorProto.FLOAT, TensorProto.INT64, TensorProto.INT8, TensorProto.UINT8

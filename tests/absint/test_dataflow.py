@@ -15,7 +15,7 @@ from absint import ForwardAnalysis
 from absint.engine import fixpoint
 from absint.lattices.dtype import DTYPES, DType
 from absint.lattices.value import BOTTOM, OptionalOf, SequenceOf, Tensor, Value
-from absint.program.constructs import Gate, LoopExit, LoopHead, MapExit, ScanExit, ScanHead
+from absint.program.steps import Gate, LoopExit, LoopHead, MapExit, ScanExit, ScanHead
 from tests.absint import flows
 
 

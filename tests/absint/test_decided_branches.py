@@ -9,7 +9,7 @@ from onnx import ModelProto, NodeProto
 
 import absint
 from absint.lattices.value import BOTTOM
-from absint.program.constructs import Gate
+from absint.program.steps import Gate
 from absint.questions.sizes.outcomes import Outcome
 from tests.absint.flows.build import branch, const, floats, model, node, size_is, untyped
 from tests.runs import Runs

@@ -22,7 +22,7 @@ from absint.lattices.logic.truth import NO
 from absint.lattices.terms.expr import Dim
 from absint.questions.proofs.proof import Verdict
 from absint.runs.run import feeds_for
-from absint.shapes.input_elements import MAX_INPUT_ELEMENTS
+from absint.shapes.inputs import MAX_INPUT_ELEMENTS
 from absint.solver.export import shapes_function, to_python
 
 NUMBERS: Final = (-3, -2, -1, 0, 1, 2, 3, 4, 6)

@@ -9,7 +9,7 @@ import pytest
 
 import absint
 from absint.cli import run
-from absint.questions.sizes.samples import LegalSamples
+from absint.questions.sizes.contracts import LegalSamples
 from absint.runs.run import feeds_for
 from absint.runs.run import run as executed
 from tests.absint.cli_models import FLOAT, node, save, value

@@ -13,7 +13,7 @@ from onnx import TensorProto, helper
 
 import absint
 from absint.analyses.regions import Regions
-from absint.lattices.terms import broadcasting
+from absint.lattices.terms import normal
 from absint.questions.costs import cost, memory
 from absint.questions.proofs import symbols
 from absint.solution.analysed import Analysed
@@ -54,14 +54,14 @@ def test_names_are_found_without_a_search(counted: Callable[[ModuleType, str], l
 
 def test_a_broadcast_does_not_compare_each_two_of_its_sizes(counted: Callable[[ModuleType, str], list[None]]) -> None:
     model = joined("Sum", 200)
-    calls = counted(broadcasting, "fits")
+    calls = counted(normal, "fits")
     assert absint.analyze(model).shapes["y"].rank == 1
     assert len(calls) <= 2000
 
 
 def test_what_a_broadcast_covers_is_left_out() -> None:
     n, m = absint.parse("n"), absint.parse("m")
-    covered = broadcasting.broadcast
+    covered = normal.broadcast
     assert covered(n, absint.parse("max(n, 1)"), m) is covered(n, m)
     assert covered(n, absint.parse("ite(m >= 3, max(n, 1), n)")) is n
     assert covered(n, absint.parse("ite(m >= 3, 1, n)"), m) is covered(n, m)

@@ -19,7 +19,7 @@ from onnx import numpy_helper, parser
 import absint
 from absint.cli import run
 from absint.lattices.limits import Limits
-from absint.questions.sizes import judge
+from absint.questions.sizes import checking
 from absint.questions.sizes import nearest as room
 from absint.questions.sizes.checking import check
 from absint.questions.sizes.nearest import nearest_line
@@ -222,7 +222,7 @@ def test_sizes_that_a_check_refuses_are_left_out(monkeypatch: pytest.MonkeyPatch
         found = check(analysed, binding)
         return replace(found, outcome=Outcome.ILLEGAL) if binding["H"] < 12 else found
 
-    monkeypatch.setattr(judge, "check", refuses_small)
+    monkeypatch.setattr(checking, "check", refuses_small)
     found = absint.analyze(model("halved")).nearest({"H": 7, "W": 8})
     assert found.sizes == {"H": 12, "W": 8}
     assert found.proved
@@ -232,7 +232,7 @@ def test_a_search_gives_up(monkeypatch: pytest.MonkeyPatch) -> None:
     def refuses(analysed: Result, binding: Mapping[str, int], **_: bool) -> Check:
         return Check(binding, Outcome.ILLEGAL)
 
-    monkeypatch.setattr(judge, "check", refuses)
+    monkeypatch.setattr(checking, "check", refuses)
     found = absint.analyze(model("halved")).nearest({"H": 7, "W": 8})
     assert found.sizes is None
     assert not found.proved

@@ -11,7 +11,7 @@ import pytest
 from onnx import parser
 
 from absint.cli import run
-from absint.commands.new_rule import new_rule
+from absint.commands.rules import new_rule
 from absint.errors import UsageError
 
 SIGNATURES = {

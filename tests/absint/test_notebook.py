@@ -12,7 +12,7 @@ import pytest
 from onnx import parser
 
 import absint
-from absint.lattices.text import html
+from absint.lattices.text import sheets
 from absint.lattices.text.naming import Naming, Where
 
 EXAMPLES = Path(__file__).parents[2] / "examples"
@@ -121,7 +121,7 @@ def test_hostile_names_stay_text() -> None:
         found = read(item)
         assert "\x1b" not in found.text
         seen += "<script>alert" in found.text
-        assert max(map(len, found.cells), default=0) <= html.MAX_CELL
+        assert max(map(len, found.cells), default=0) <= sheets.MAX_CELL
     assert seen >= 8
 
 
@@ -191,15 +191,15 @@ def test_shapes_of_any_kind() -> None:
 
 
 def test_long_tables_and_texts_are_folded() -> None:
-    rows = [(f"name {k}", k) for k in range(html.MAX_ROWS + 7)]
-    short, long = html.table("few", rows[:3]), html.table("many", rows)
+    rows = [(f"name {k}", k) for k in range(sheets.MAX_ROWS + 7)]
+    short, long = sheets.table("few", rows[:3]), sheets.table("many", rows)
     assert short.startswith("<table><caption>few</caption>")
-    assert long.startswith(f"<details><summary>many: {html.MAX_ROWS + 7}</summary>")
-    assert len(Read(long).cells) == 2 * html.MAX_ROWS
+    assert long.startswith(f"<details><summary>many: {sheets.MAX_ROWS + 7}</summary>")
+    assert len(Read(long).cells) == 2 * sheets.MAX_ROWS
     assert Read(long).text.endswith("and 7 more")
-    assert html.table("none", []) == ""
-    assert html.lines("a", "x\ny").startswith("<pre>")
-    assert html.lines("a", "\n" * 20).startswith("<details>")
+    assert sheets.table("none", []) == ""
+    assert sheets.lines("a", "x\ny").startswith("<pre>")
+    assert sheets.lines("a", "\n" * 20).startswith("<details>")
 
 
 def test_a_large_model_is_shown_briefly(tmp_path: Path) -> None:

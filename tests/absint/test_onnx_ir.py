@@ -13,9 +13,9 @@ from onnx import AttributeProto, ModelProto, TensorProto, helper, numpy_helper
 
 import absint
 from absint.lattices.contents import MAX_ELEMENTS
-from absint.model.held_files import tensors
 from absint.model.initialisers import MAX_FLOATS, is_small
 from absint.model.onnx_ir_models import outline_of
+from absint.model.writing import tensors
 from tests.absint.declared.test_saving import everywhere
 from tests.absint.test_load import save
 from tests.adversarial import MODELS

@@ -14,8 +14,8 @@ from onnx import TensorProto, helper
 
 import absint
 from absint.cli import run
-from absint.model.held_files import locations
 from absint.model.opening import read_beside, read_file
+from absint.model.writing import locations
 from absint.runs.run import load_feeds
 from tests.absint.test_load import external, reshape_model
 

@@ -16,11 +16,10 @@ from onnx import helper, numpy_helper
 import absint
 from absint.cli import run
 from absint.jobs.profiles.boxes import inside
-from absint.jobs.profiles.extremes import least_and_greatest
 from absint.jobs.profiles.formats import TOOLS
 from absint.jobs.profiles.inputs import InputProfile
+from absint.jobs.profiles.making import WantedSizes, least_and_greatest
 from absint.jobs.profiles.profile import Profile, Sizes3
-from absint.jobs.profiles.reading import WantedSizes
 from absint.lattices.limits import Limits
 from absint.lattices.terms.expr import Expr, symbol
 from absint.lattices.text import parse
@@ -232,14 +231,14 @@ def test_extremes(text: str, one: tuple[int, int], other: tuple[int, int], enume
     premises = inside({name: symbol(name) for name in names}, ends)
     with pytest.MonkeyPatch.context() as patch:
         if not enumerated:
-            patch.setattr("absint.jobs.profiles.extremes._POINTS", 0)
+            patch.setattr("absint.jobs.profiles.making._POINTS", 0)
         found = least_and_greatest(dim, ends, premises, Prover(ConstraintSet(), limits=Limits(60)))
     assert found == (min(numbers), max(numbers), True)
 
 
 def test_unproved_extremes_are_those_of_intervals(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("absint.jobs.profiles.extremes._POINTS", 0)
-    monkeypatch.setattr("absint.jobs.profiles.extremes._BETTER", 0)
+    monkeypatch.setattr("absint.jobs.profiles.making._POINTS", 0)
+    monkeypatch.setattr("absint.jobs.profiles.making._BETTER", 0)
     dim = parse("a*a - 6*a")
     assert isinstance(dim, Expr)
     low, high, proved = least_and_greatest(dim, {"a": (0, 9)}, [], Prover(ConstraintSet()))

@@ -9,7 +9,7 @@ from onnx import TensorProto, helper
 
 import absint
 from absint.lattices.logic.relation import Relation
-from absint.questions.proofs import undecided
+from absint.questions.proofs import smt_refinement
 from absint.questions.proofs.proof import Verdict
 from tests.absint.flows import FLOWS
 from tests.runs import Runs
@@ -117,13 +117,13 @@ def test_real_models_stay_sound(path: str) -> None:
 def test_samples_of_sizes_are_tried_once(monkeypatch: pytest.MonkeyPatch) -> None:
     """Until then, or after other requirements, the choices of an analysis are looked at again."""
     tried: list[Relation] = []
-    both_ways = undecided._Legal.both_ways
+    both_ways = smt_refinement._Legal.both_ways
 
-    def counted(legal: undecided._Legal, condition: Relation) -> bool:
+    def counted(legal: smt_refinement._Legal, condition: Relation) -> bool:
         tried.append(condition)
         return both_ways(legal, condition)
 
-    monkeypatch.setattr(undecided._Legal, "both_ways", counted)
+    monkeypatch.setattr(smt_refinement._Legal, "both_ways", counted)
     absint.purge()
     proto = FLOWS["if_by_two_sizes"]().model
     assert [str(c) for c in absint.analyze(proto).rounds.choices] == ["K == 3 and N == 2"]
@@ -170,4 +170,4 @@ def test_a_cropped_table_of_positions_starts_no_solver() -> None:
     result = absint.analyze(onnx.parser.parse_model(CROPPED))
     choices = result.rounds.choices
     assert {"H >= 196", "W >= 196"} <= {str(c) for c in choices}
-    assert not undecided.undecided(result)
+    assert not smt_refinement.undecided(result)

@@ -10,19 +10,19 @@ from onnx import AttributeProto, GraphProto, ModelProto, NodeProto, TensorProto,
 
 import absint
 from absint.cli import run
-from absint.jobs.auditing.bodies import bodies as audited
+from absint.jobs.auditing.runs import bodies as audited
 from absint.jobs.copies.respelling import simplify
-from absint.jobs.dynamizing.constants import Protos
-from absint.jobs.freezing.inlining import Names, reads
+from absint.jobs.dynamizing.rewriting import Protos
+from absint.jobs.freezing.rewriting import Names, reads
 from absint.model.differences import differences
-from absint.model.held_files import locations
 from absint.model.load import unreadable_texts
 from absint.model.protos import Captures
 from absint.model.walk import bodies, graphs, holders, pairs
 from absint.model.wire.graphs import Attribute, Graph, Node, Tail
 from absint.model.wire.read_graphs import read_model
 from absint.model.wire.splicing import spliced
-from absint.program.inlined_size import called_by
+from absint.model.writing import locations
+from absint.program.folded import called_by
 
 FLOAT = TensorProto.FLOAT
 value = helper.make_tensor_value_info

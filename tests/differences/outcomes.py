@@ -13,8 +13,7 @@ from absint.lattices.logic.truth import NO, YES
 from absint.lattices.value import SequenceOf, Tensor, Value
 from absint.research.specification.node import Meaning
 from absint.testing import Binding, Case, apply_case
-from absint.testing.cases import Array
-from absint.testing.runs import Outcome, build_model, reference
+from absint.testing.cases import Array, Outcome, build_model, reference
 from absint.transfer.op import Applied
 from absint.transfer.semantics import EITHER, Semantics
 

@@ -15,7 +15,7 @@ from onnx import TensorProto, numpy_helper
 from absint.lattices.terms.expr import Dim
 from absint.research.specification.specs import Instance, specification
 from absint.testing import Arg, Case
-from absint.testing.runs import arrays_of
+from absint.testing.cases import arrays_of
 from tests.differences.outcomes import (
     NO_KERNEL,
     NOT_WRITTEN,

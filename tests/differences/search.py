@@ -14,7 +14,7 @@ from multiprocessing.connection import Connection
 from typing import Any, Final, NamedTuple
 
 from absint.research.specification.specs import Instance, specification, specified
-from absint.testing.runs import arrays_of
+from absint.testing.cases import arrays_of
 from tests.differences.outcomes import NO_KERNEL, NOT_WRITTEN, documented, in_onnxruntime, in_reference, outcome
 from tests.differences.rows import FOUND
 from tests.specification import holders as held

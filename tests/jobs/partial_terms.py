@@ -16,10 +16,18 @@ from typing import Final, NamedTuple
 
 from absint.lattices.logic.definedness import defined, falsity, truth
 from absint.lattices.logic.facts import NO_FACTS, Facts
-from absint.lattices.logic.piecewise import chosen, entails, excludes, given, is_defined, product_settled, restrict
+from absint.lattices.logic.piecewise import (
+    chosen,
+    entails,
+    excludes,
+    given,
+    is_defined,
+    product_settled,
+    restrict,
+    shortest,
+)
 from absint.lattices.logic.piecewise import settled as settled_dim
 from absint.lattices.logic.relation import UNKNOWN_RELATION, Relation, eq
-from absint.lattices.logic.shortest import shortest
 from absint.lattices.terms.evaluation import UndefinedError
 from absint.lattices.terms.expr import Dim, Expr
 from absint.transfer.elements.logic import choose

@@ -21,7 +21,7 @@ from typing import Final, NamedTuple
 import onnx
 
 from absint import purge
-from absint.model import outlines
+from absint.model import inference
 from absint.model.differences import differences as changes_of
 from absint.model.wire.fields import delimited
 from absint.model.wire.graphs import Model
@@ -105,11 +105,11 @@ def _read_sliced(content: bytes) -> Model | None:
 
 def _copies(content: bytes, proto: onnx.ModelProto, random: Random) -> Iterator[str]:
     """Copies are what protobuf makes of the same changes."""
-    outline = outlines.Outline(content)
+    outline = inference.Outline(content)
     pieces = outline.pieces(outline.model)
     if onnx.ModelProto.FromString(_joined(content, pieces)) != proto:
         yield "an outline leads back to another model"
-    before, after, whole = outlines.outline(content), outlines.outline(content), proto
+    before, after, whole = inference.outline(content), inference.outline(content), proto
     seed = random.random()
     _edit(after, Random(seed))
     _edit(whole, Random(seed))
@@ -141,7 +141,7 @@ def _edit(model: onnx.ModelProto, random: Random) -> None:
 def hunt(seed: int, first: int, count: int, bases: Sequence[bytes]) -> Tally:
     """Compare so many files."""
     tally = Tally(Counter(), [])
-    large, outlines.LARGE = outlines.LARGE, 8  # type: ignore[misc]
+    large, inference.LARGE = inference.LARGE, 8  # type: ignore[misc]
     try:
         number = first
         while tally.counts["files"] < count:
@@ -158,7 +158,7 @@ def hunt(seed: int, first: int, count: int, bases: Sequence[bytes]) -> Tally:
                 tally.differences.extend(f"case {number}: {text}" for text in found[:3])
             number += 1
     finally:
-        outlines.LARGE = large  # type: ignore[misc]
+        inference.LARGE = large  # type: ignore[misc]
     return tally
 
 

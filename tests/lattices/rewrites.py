@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import Final
 
-from absint.lattices.logic import comparisons, piecewise, relation, shortest
-from absint.lattices.terms import broadcasting, division, extremes, periodic, sign
+from absint.lattices.logic import comparisons, piecewise, relation
+from absint.lattices.terms import division, extremes, normal, periodic, sign
 from absint.lattices.terms.rewriting import stated_in
 
-MODULES: Final = (division, extremes, broadcasting, periodic, sign, comparisons, relation, piecewise, shortest)
+MODULES: Final = (division, extremes, normal, periodic, sign, comparisons, relation, piecewise, piecewise)
 
 REWRITES: Final = [rewrite for module in MODULES for rewrite in stated_in(module)]

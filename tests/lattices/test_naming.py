@@ -12,8 +12,8 @@ from absint.lattices.logic.relation import eq, ge, ite
 from absint.lattices.terms.expr import Dim, Expr, const, symbol
 from absint.lattices.terms.normal import floordiv, maximum, minimum, mod
 from absint.lattices.text import TextError, parse, parse_relation, printer
-from absint.lattices.text.definitions import read_definitions
 from absint.lattices.text.naming import MAX_SHOWN, Naming, Where
+from absint.lattices.text.printer import read_definitions
 from tests.lattices.test_forms import tower
 
 N, M, K = (symbol(name) for name in "NMK")

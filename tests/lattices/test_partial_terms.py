@@ -5,9 +5,8 @@ from __future__ import annotations
 import pytest
 
 from absint.lattices.logic.definedness import defined, falsity, truth
-from absint.lattices.logic.piecewise import cases, choices, is_defined, product_settled, settled
+from absint.lattices.logic.piecewise import cases, choices, is_defined, product_settled, settled, shortest
 from absint.lattices.logic.relation import FALSE, TRUE, eq, fitting, ge, ite
-from absint.lattices.logic.shortest import shortest
 from absint.lattices.terms.expr import Dim, Expr, UndefinedError
 from absint.lattices.terms.normal import broadcast, floordiv
 from absint.lattices.text import parse, parse_relation

@@ -8,8 +8,8 @@ from itertools import product
 import pytest
 
 from absint import Dim, parse
+from absint.lattices.logic.piecewise import shortest
 from absint.lattices.logic.relation import TRUE, broadcastable
-from absint.lattices.logic.shortest import shortest
 from absint.lattices.terms.evaluation import UndefinedError
 from absint.lattices.terms.expr import Expr
 

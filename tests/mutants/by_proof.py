@@ -52,8 +52,8 @@ class Seen(NamedTuple):
 
 def plain() -> Plain:
     """The answers of the rules without a fault, and all of their obligations."""
-    from absint.research.obligations.obligation import Gap
-    from absint.research.obligations.record import obligations_of
+    from absint.research.obligations.making import obligations_of
+    from absint.research.obligations.solving import Gap
     from absint.research.specification.specs import specified
     from absint.transfer.families import shipped
     from tests.specification.operators import versions
@@ -107,9 +107,8 @@ def _late(*_: object) -> None:
 
 def _proof(places: set[Place], without: Plain) -> tuple[str, str]:
     """The first obligation that is refuted, and the first gap that is new."""
-    from absint.research.obligations.obligation import Gap
-    from absint.research.obligations.record import obligations_of
-    from absint.research.obligations.solving import decided
+    from absint.research.obligations.making import obligations_of
+    from absint.research.obligations.solving import Gap, decided
     from absint.solver.backend import Backend
     from absint.transfer.families import shipped
     from tests.specification.operators import versions

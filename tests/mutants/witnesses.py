@@ -41,7 +41,7 @@ def ints(elements: object) -> Arg:
 def node(op: str, *inputs: Arg | None, opset: int = 20, outputs: int = 1, **attributes: object) -> str:
     """All that the rule of an operator says of one node."""
     from absint.testing import Case, apply_case
-    from absint.testing.checks import hole_free
+    from absint.testing.cases import hole_free
 
     found = apply_case(Case(op, inputs, attributes, outputs=outputs, opset=opset))
     stated = "; ".join(sorted(f"{s.role} {s.relation}" for s in found.statements))

@@ -14,10 +14,9 @@ from absint.lattices.logic.relation import FALSE, TRUE, Relation
 from absint.lattices.logic.truth import NO, UNKNOWN, YES
 from absint.lattices.text import parse_relation
 from absint.solver.constraints import Constraint, ConstraintSet, Origin, Role
-from absint.solver.contracts.case_split import clauses_of
 from absint.solver.contracts.contract import Contract, contract
-from absint.solver.contracts.samples import Samples, near
-from absint.solver.contracts.simplification import in_multiples, simplify
+from absint.solver.contracts.premises import Samples, near
+from absint.solver.contracts.simplification import clauses_of, in_multiples, simplify
 from absint.solver.prove import Prover, meets
 from tests.effort import examples
 

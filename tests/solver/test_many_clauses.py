@@ -16,8 +16,7 @@ from absint.solver.backend import Answer, Backend
 from absint.solver.constraints import Constraint, ConstraintSet, Origin, meets
 from absint.solver.contracts.components import components, spanning
 from absint.solver.contracts.contract import Contract, contract
-from absint.solver.contracts.premises import Premises
-from absint.solver.contracts.samples import near
+from absint.solver.contracts.premises import Premises, near
 from absint.solver.prove import Prover
 from tests.effort import examples
 

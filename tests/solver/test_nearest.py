@@ -17,8 +17,8 @@ from absint.lattices.terms.interval import ANY, Congruence, Interval
 from absint.lattices.text import parse_relation
 from absint.solver.constraints import ConstraintSet, meets
 from absint.solver.nearest import search
-from absint.solver.nearest.candidates import Candidate, Candidates
 from absint.solver.nearest.domain import Domain
+from absint.solver.nearest.search import Candidate, Candidates
 from absint.solver.prove import Prover
 from tests.effort import examples
 

@@ -12,8 +12,8 @@ import pytest
 
 from absint import purge
 from absint.shapes import application
-from absint.shapes import folding as evaluation
-from absint.shapes.folding import EXACT
+from absint.shapes import application as evaluation
+from absint.shapes.application import EXACT
 from absint.transfer.families import shipped
 from tests.soundness.constant_moves import MOVES, Node
 from tests.soundness.constant_nodes import compared, examined

@@ -15,8 +15,7 @@ from onnx import defs, helper, numpy_helper
 
 import absint
 from absint.questions.sizes.outcomes import Outcome
-from absint.testing.cases import Array, Case
-from absint.testing.runs import arrays_of
+from absint.testing.cases import Array, Case, arrays_of
 from absint.transfer.semantics import Semantics
 from tests.operators_page import all_cases
 

@@ -19,7 +19,7 @@ from absint.research.specification.node import Held, Meaning, Output
 from absint.research.specification.specs import Argument, Instance, Specification
 from absint.solver.backend import Backend
 from absint.testing import Arg, Case
-from absint.testing.runs import Outcome, execute
+from absint.testing.cases import Outcome, execute
 from tests.specification import holders as held
 from tests.specification.operators import is_known
 from tests.transfer.old_versions import definition_of, run_at

@@ -11,8 +11,7 @@ from onnx import TypeProto, helper
 from absint.lattices.dtype import DType
 from absint.research.specification.specs import Argument, Holder, Instance
 from absint.testing import Case
-from absint.testing.cases import Binding
-from absint.testing.runs import NEWEST_IR, Outcome, arrays_of
+from absint.testing.cases import NEWEST_IR, Binding, Outcome, arrays_of
 
 UNFED = "onnxruntime takes no empty map"
 

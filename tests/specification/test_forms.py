@@ -24,8 +24,7 @@ from absint.research.specification.formulas import Formula, Term, both, term, va
 from absint.research.specification.node import IllegalError, Input, Node, Output, tensor
 from absint.research.specification.specs import Function, specification
 from absint.testing import Arg, Case
-from absint.testing.cases import Binding
-from absint.testing.runs import arrays_of, execute
+from absint.testing.cases import Binding, arrays_of, execute
 from tests.operators_page import all_cases
 
 MOST = 6

@@ -12,10 +12,8 @@ from absint.lattices.contents import Contents
 from absint.lattices.logic.relation import FALSE, ge
 from absint.lattices.terms.expr import ZERO_EXPR
 from absint.lattices.terms.real import Real
-from absint.research.obligations.making import obligations
-from absint.research.obligations.obligation import Obligation
-from absint.research.obligations.record import obligations_of
-from absint.research.obligations.solving import Decision, by_cvc5, by_z3, decided, unbounded
+from absint.research.obligations.making import obligations, obligations_of
+from absint.research.obligations.solving import Decision, Obligation, by_cvc5, by_z3, decided, unbounded
 from absint.research.specification.node import Node, Output, tensor
 from absint.research.specification.specs import Function, Instance, Specification, at, specification, specified
 from absint.solver.backend import Backend

@@ -5,8 +5,7 @@ from __future__ import annotations
 import pytest
 
 from absint.research.obligations.making import obligations
-from absint.research.obligations.obligation import Obligation
-from absint.research.obligations.solving import decided
+from absint.research.obligations.solving import Obligation, decided
 from absint.research.specification.specs import specification
 from absint.solver.backend import Backend
 from absint.transfer.families import shipped

@@ -11,8 +11,7 @@ from absint.lattices.dtype import DType
 from absint.lattices.terms.expr import Dim
 from absint.lattices.value import OptionalOf, SequenceOf, Value
 from absint.research.obligations.making import obligations
-from absint.research.obligations.obligation import Gap, Obligation
-from absint.research.obligations.solving import by_z3
+from absint.research.obligations.solving import Gap, Obligation, by_z3
 from absint.research.specification.node import held, listed, tensor
 from absint.research.specification.specs import Function, Instance, Specification, at, specification
 from absint.solver.backend import Backend

@@ -18,7 +18,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from absint.runs.run import typed
-from absint.testing.runs import arrays_of, build_model
+from absint.testing.cases import arrays_of, build_model
 from tests.soundness.runs import ENGINE
 from tests.transfer.harness import Case, apply_case, check_outputs
 

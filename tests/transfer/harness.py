@@ -12,9 +12,17 @@ import onnxruntime as ort
 
 from absint.lattices.terms.expr import symbol
 from absint.testing import Arg, Binding, Case, apply_case, run_case, sizes
-from absint.testing.cases import abstract
-from absint.testing.checks import check_dim, check_outputs, check_value, hole_free, shape_text
-from absint.testing.runs import build_model, execute, reference
+from absint.testing.cases import (
+    abstract,
+    build_model,
+    check_dim,
+    check_outputs,
+    check_value,
+    execute,
+    hole_free,
+    reference,
+    shape_text,
+)
 
 ort.set_default_logger_severity(4)
 

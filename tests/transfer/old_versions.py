@@ -18,7 +18,7 @@ from absint.lattices.logic.truth import YES
 from absint.lattices.value import Tensor
 from absint.runs.run import typed
 from absint.runs.session import execute
-from absint.testing.runs import arrays_of, build_model, by_function, reference
+from absint.testing.cases import arrays_of, build_model, by_function, reference
 from absint.transfer.families import shipped
 from absint.transfer.op import Applied
 from tests.transfer.harness import Binding, Case, apply_case, check_outputs, shape_text

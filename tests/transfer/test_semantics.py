@@ -13,8 +13,8 @@ from absint.research.obligations.making import applied
 from absint.research.specification.node import Meaning
 from absint.research.specification.specs import Instance, Specification, specification, specified
 from absint.testing import Case
+from absint.testing.cases import arrays_of
 from absint.testing.rules import apply_case
-from absint.testing.runs import arrays_of
 from absint.transfer.families import shipped
 from absint.transfer.op import Applied
 from absint.transfer.semantics import ONNX, RUNTIME

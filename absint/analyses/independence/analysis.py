@@ -28,9 +28,8 @@ from absint.analyses.rows import Row
 from absint.lattices.shape import TOP_SHAPE
 from absint.lattices.terms.expr import Expr, Symbol, expr_of, product
 from absint.lattices.value import TOP, Tensor, Value, tensors
-from absint.program.constructs import IfJoin, LoopExit, LoopHead, MapExit, ScanExit, ScanHead
 from absint.program.nodes import Node
-from absint.program.steps import Operand, Step
+from absint.program.steps import IfJoin, LoopExit, LoopHead, MapExit, Operand, ScanExit, ScanHead, Step
 from absint.solution.analysed import Analysed
 
 States = Sequence[tuple[Claims, ...]]

@@ -9,7 +9,6 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from typing import TypeVar
 
-from absint.analyses.elements import bounds_of
 from absint.analyses.independence.claims import (
     COUNTED,
     NO_SHIFT,
@@ -24,6 +23,7 @@ from absint.analyses.independence.claims import (
     strongest,
     united,
 )  # fmt: skip
+from absint.analyses.queries import bounds_of
 from absint.lattices.contents import Element, element_symbols
 from absint.lattices.logic.relation import FALSE, TRUE, Relation
 from absint.lattices.ramp import Ramp, ends

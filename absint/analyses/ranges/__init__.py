@@ -7,10 +7,8 @@ rules       what rules are made of: types, rounding, sums; arithmetic
 functions   functions of elements
 tensors     parts and stacks, indices, other types, quantised numbers
 sums        products of matrices, convolutions, reductions
-windows     pools, and images in other sizes
 norms       normalisation, recurrent layers
-fused       operators of onnxruntime
-attention   means of values, weighed by a Softmax
+fused       operators of onnxruntime; means of values, weighed by a Softmax; pools, and images in other sizes
 ml          trees, linear models, encoders, scalers
 origins     what an operand was computed from
 """

@@ -1,16 +1,33 @@
-"""Ranges of the operators that onnxruntime fuses others to (domain com.microsoft)."""
+"""Ranges of operators that onnxruntime fuses others to (com.microsoft), of attention, pools and resized images."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from math import inf, isinf, prod
 from typing import Final
 
 from absint.analyses.ranges.functions import bumped
 from absint.analyses.ranges.norms import own, scaled, unit_of
-from absint.analyses.ranges.rules import ANY, FLOATS, ZERO, At, Rule, input_of, join, picked, size_of
-from absint.analyses.ranges.sums import kernels, scaled_product
+from absint.analyses.ranges.rules import (
+    ANY,
+    DIGITS,
+    FLOATS,
+    LARGEST,
+    ONE,
+    ZERO,
+    At,
+    Rule,
+    any_of,
+    input_of,
+    join,
+    mean,
+    picked,
+    size_of,
+)
+from absint.analyses.ranges.sums import dot, kernels, scaled_product, shared
 from absint.analyses.ranges.tensors import with_zero
 from absint.lattices.domains import Span
+from absint.lattices.dtype import INTEGER_RANGES
 
 
 def gelu(at: At) -> Span:
@@ -104,4 +121,213 @@ FUSED: Final[Mapping[str, Rule]] = {
     "com.microsoft::SkipLayerNormalization": skip_layer, "com.microsoft::EmbedLayerNormalization": embedded,
     "com.microsoft::SkipSimplifiedLayerNormalization": skip_root, "com.microsoft.nchwc::Conv": blocked,
     "com.microsoft.nchwc::ReorderInput": with_zero, "com.microsoft.nchwc::ReorderOutput": with_zero,
+}  # fmt: skip
+
+
+# Ranges of attention: each number is a mean of values, weighed by shares of a Softmax.
+
+
+def size(*parts: Span) -> float:
+    """The greatest absolute value; infinite where one may be NaN."""
+    return max(float("inf") if x.nan or x.is_empty else max(abs(x.lo), abs(x.hi)) for x in parts)
+
+
+def is_given(at: At, index: int) -> bool:
+    return index < len(at.ranges) and at.ranges[index] is not None
+
+
+def lengths(at: At, index: int) -> Iterator[float]:
+    """The size of an input along the axis of its length, which is the second or, after heads, the third."""
+    rank = at.shape(index).rank
+    yield LARGEST if rank is None else max([size_of(at.shape(index), axis) for axis in range(1, rank - 1)], default=0)
+
+
+def mixed(at: At, query: Span, key: Span, value: Span, added: Span, width: float, most: float) -> Span:
+    """Shares of at most so many values. Scores that overflow make NaN: sums of `width` products, and a number added.
+
+    A rotation makes a number at most the root of 2 larger.
+    """
+    scale = max(1.0, abs(at.attribute("scale", 1.0)), abs(at.attribute("mask_filter_value", 1.0)))
+    scores = 4 * size(query) * size(key) * min(width, LARGEST) * scale + size(added)
+    if not scores < FLOATS[at.dtype].greatest / 8 or isinf(size(value)):
+        return ANY
+    return shared(at, value, most)
+
+
+def projected(at: At) -> Span:
+    """Queries, keys and values of com.microsoft::Attention, and those of the past."""
+    most = min(size_of(at.shape(0), -1), size_of(at.shape(1), 0))
+    found = dot(at, (0, (-1,)), (1, (0,)), most, 1.0, input_of(at, 2, ZERO))
+    return join(found, input_of(at, 4)) if is_given(at, 4) else found
+
+
+def of_projections(at: At) -> Span:
+    """com.microsoft::Attention."""
+    if at.dtype not in FLOATS or at.shape(0).rank != 3 or at.shape(1).rank != 2:
+        return ANY
+    found, past = projected(at), size_of(at.shape(4), 3) if is_given(at, 4) else 0.0
+    bias = input_of(at, 5) if is_given(at, 5) else ZERO
+    return mixed(at, found, found, found, bias, size_of(at.shape(1), 1), size_of(at.shape(0), 1) + past)
+
+
+def of_heads(at: At) -> Span:
+    """com.microsoft::MultiHeadAttention; keys and values may be packed into inputs before, and get a bias or not."""
+    if at.dtype not in FLOATS:
+        return ANY
+    kept = [index if is_given(at, index) else None for index in range(3)]
+    key = kept[1] or 0
+    value = kept[2] or key
+    bias = input_of(at, 3) if is_given(at, 3) else ZERO
+    parts = [input_of(at, index) for index in (0, key, value)]
+    q, k, v = (join(part, FLOATS[at.dtype].add(part, bias)) for part in parts)
+    most = sum(map(max, zip(lengths(at, key), lengths(at, value), strict=True)))
+    if is_given(at, 6) or is_given(at, 7):
+        k, v = join(k, input_of(at, 6)), join(v, input_of(at, 7))
+        most += max(size_of(at.shape(index), 2) for index in (6, 7))
+    added = input_of(at, 5) if is_given(at, 5) else ZERO
+    return mixed(at, q, k, v, added, size_of(at.shape(0), -1), most)
+
+
+def plain(at: At) -> Span:
+    """Attention of ai.onnx without a mask."""
+    if at.dtype not in FLOATS or at.shape(2).rank is None:
+        return ANY
+    q, k, v = (input_of(at, index) for index in range(3))
+    most = sum(lengths(at, 2))
+    if is_given(at, 4) or is_given(at, 5):
+        k, v = join(k, input_of(at, 4)), join(v, input_of(at, 5))
+        most += size_of(at.shape(5), 2)
+    if is_given(at, 3) or is_given(at, 6):  # a row that is masked altogether
+        return ANY
+    return mixed(at, q, k, v, ONE, size_of(at.shape(0), -1), most)
+
+
+def quantised_product(at: At) -> Span:
+    """MatMulNBits: weights are steps of a scale from a zero point.
+
+    A kernel may quantise the other factor as well, to shares of its greatest element.
+    """
+    bits, x, scale = at.attribute("bits", 4), input_of(at, 0), input_of(at, 2)
+    if at.dtype not in FLOATS or is_given(at, 4) or not 2 <= bits <= 8 or isinf(size(x)) or isinf(size(scale)):
+        return ANY
+    highest, middle = 2**bits - 1, 2 ** (bits - 1)
+    zero = input_of(at, 3) if is_given(at, 3) and at.type(3) in FLOATS else Span(0, highest)
+    zero = zero if is_given(at, 3) else Span(middle, middle)
+    steps = max(abs(highest - zero.lo), abs(zero.hi), abs(zero.lo), abs(highest - zero.hi))
+    most = min(float(at.attribute("K", 0)) or LARGEST, size_of(at.shape(0), -1))
+    rounding = 1.02 + (most + 8) * 2.0 ** (2 - DIGITS[at.dtype])
+    bound = rounding * size(x) * size(scale) * steps * most
+    bias = input_of(at, 5) if is_given(at, 5) else ZERO
+    if not bound + size(bias) < FLOATS[at.dtype].greatest / 8:
+        return ANY
+    slack = 1e-3 * bound + 1e-3 * size(bias)
+    return FLOATS[at.dtype].rounded(Span(bias.lo - bound - slack, bias.hi + bound + slack))
+
+
+ATTENTION: Final[Mapping[str, Rule]] = {
+    "com.microsoft::Attention": of_projections, "com.microsoft::MultiHeadAttention": of_heads, "Attention": plain,
+    "com.microsoft::MatMulNBits": quantised_product,
+}  # fmt: skip
+
+
+# Ranges of pools and of images in other sizes.
+
+
+def reaches_an_element(at: At) -> bool:
+    """No window lies within the padding: both pads of an axis together are less than the kernel.
+
+    A window then begins before the end of the axis and ends after its start; an axis without elements has no window.
+    """
+    kernel, pads = at.attribute("kernel_shape", [0]), at.attribute("pads", [0])
+    if at.attribute("ceil_mode", 0) or set(at.attribute("dilations", [1])) != {1} or min(kernel, default=0) < 1:
+        return False
+    if at.attribute("auto_pad", "NOTSET") != "NOTSET" or not at.has("pads"):
+        return True
+    rank = len(kernel)
+    if len(pads) != 2 * rank or min(pads, default=0) < 0:
+        return False
+    return all(before + after < size for before, after, size in zip(pads[:rank], pads[rank:], kernel, strict=True))
+
+
+def pooled(at: At) -> Span:
+    """A window within the padding has the least number of the type."""
+    x, least = input_of(at, 0), any_of(at.dtype).lo
+    if x.nan:
+        return any_of(at.dtype)
+    return x if reaches_an_element(at) else join(x, Span(least, least))
+
+
+def pooled_globally(at: At) -> Span:
+    """GlobalMaxPool."""
+    x, shape, least = input_of(at, 0), at.shape(0), any_of(at.dtype).lo
+    if x.nan or shape.rank is None:
+        return any_of(at.dtype)
+    is_some = all((shape[axis].bounds.lo or 0) >= 1 for axis in range(2, shape.rank))
+    return x if is_some else join(x, Span(least, least))
+
+
+def averaged(at: At) -> Span:
+    """AveragePool, of an image with a border of zeros."""
+    if at.dtype not in FLOATS:
+        return any_of(at.dtype)
+    kernel = at.attribute("kernel_shape", [0])
+    return mean(at, join(input_of(at, 0), ZERO), prod(kernel) or inf, nan=not reaches_an_element(at))
+
+
+def resized(at: At) -> Span:
+    """Nearest and linear give what lies between elements, and outside a value of their own."""
+    mode = at.attribute("mode", "nearest")
+    beyond = at.attribute("extrapolation_value", 0.0)
+    x = join(input_of(at, 0), Span(beyond, beyond))
+    if at.attribute("coordinate_transformation_mode", "half_pixel") != "tf_crop_and_resize":
+        x = input_of(at, 0)
+    if mode == "nearest" or x.is_empty:
+        return x
+    if mode not in ("linear", "cubic") or x.nan or isinf(x.lo) or isinf(x.hi):
+        return any_of(at.dtype)
+    if mode == "cubic":
+        if at.dtype not in FLOATS or at.attribute("exclude_outside", 0) or at.attribute("antialias", 0):
+            return any_of(at.dtype)
+        rank = at.shape(0).rank
+        x = cubic(x, at.attribute("cubic_coeff_a", -0.75), inf if rank is None else rank)
+    size = max(abs(x.lo), abs(x.hi))
+    if at.dtype in INTEGER_RANGES:
+        limits = any_of(at.dtype)
+        step = 1 + int(size * 1e-5)
+        return Span(max(limits.lo, int(x.lo) - step), min(limits.hi, int(x.hi) + step))
+    if at.dtype not in FLOATS:
+        return ANY
+    # Weights of up to 2**4 corners, each of them rounded; with a filter up to some hundred.
+    slack = size * max(1e-4, 64 * FLOATS[at.dtype].next(1.0, down=False) - 64)
+    return FLOATS[at.dtype].rounded(Span(x.lo - slack, x.hi + slack))
+
+
+def cubic(x: Span, factor: float, axes: float) -> Span:
+    """Cubic weights of an axis add up to 1, and their absolute values to at most 1 and half the factor."""
+    if not 0 >= factor >= -1 or axes > 16:
+        return ANY
+    size = (1 + abs(factor) / 2) ** axes
+    above, below = (size + 1) / 2, (size - 1) / 2
+    return Span(above * x.lo - below * x.hi, above * x.hi - below * x.lo)
+
+
+def sampled(at: At) -> Span:
+    """GridSample: as Resize, at places that are given; beyond the border are zeros, or the numbers of the border."""
+    x, mode = input_of(at, 0), at.attribute("mode", "linear")
+    if at.attribute("padding_mode", "zeros") == "zeros":
+        x = join(x, ZERO)
+    if mode == "nearest" or x.is_empty:
+        return x
+    places, rank = input_of(at, 1), at.shape(0).rank
+    if at.dtype not in FLOATS or x.nan or places.nan or max(map(abs, (x.lo, x.hi, places.lo, places.hi))) > 1e6:
+        return ANY
+    if mode in ("cubic", "bicubic"):
+        x = cubic(x, -0.75, inf if rank is None else rank - 2)
+    slack = 1e-2 * max(abs(x.lo), abs(x.hi))
+    return FLOATS[at.dtype].rounded(Span(x.lo - slack, x.hi + slack))
+
+
+WINDOWS: Final[Mapping[str, Rule]] = {
+    "MaxPool": pooled, "GlobalMaxPool": pooled_globally, "AveragePool": averaged, "Resize": resized,
+    "Upsample": resized, "GridSample": sampled,
 }  # fmt: skip

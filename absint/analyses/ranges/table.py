@@ -5,15 +5,13 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Final
 
-from absint.analyses.ranges.attention import ATTENTION
 from absint.analyses.ranges.functions import ELEMENTWISE
-from absint.analyses.ranges.fused import FUSED, sum_of_inputs
+from absint.analyses.ranges.fused import ATTENTION, FUSED, WINDOWS, sum_of_inputs
 from absint.analyses.ranges.ml import ML, SCORES
 from absint.analyses.ranges.norms import NORMS, cells
 from absint.analyses.ranges.rules import TRUTHS, At, Rule, input_of, size_of
 from absint.analyses.ranges.sums import SUMS
 from absint.analyses.ranges.tensors import PARTS, step
-from absint.analyses.ranges.windows import WINDOWS
 from absint.lattices.domains import Span
 
 

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from math import inf, isinf, trunc
 from typing import Final
 
-from absint.analyses.elements import bounds_of
+from absint.analyses.queries import bounds_of
 from absint.analyses.ranges.rules import (
     ANY,
     FLOATS,

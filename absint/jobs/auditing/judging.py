@@ -2,20 +2,73 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from time import perf_counter
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, NamedTuple
 
 from absint.jobs.auditing.audit import Audit, Claims, Judged
-from absint.jobs.auditing.claims import read_claims
-from absint.jobs.auditing.runs import Feeds, Runs
+from absint.jobs.auditing.runs import Feeds, Runs, bodies
+from absint.lattices.dtype import DType
 from absint.lattices.limits import RLIMIT, Limits
 from absint.lattices.logic.relation import TRUE
+from absint.lattices.value import BOTTOM, Tensor
+from absint.program.nodes import Node
+from absint.program.steps import Operand
 from absint.questions.claims import judging
-from absint.questions.claims.claims import Advance, Effort, Judgement, Place, Sizes
+from absint.questions.claims.claims import Advance, Claim, ClaimedShape, Effort, Judgement, Place, Sizes
+from absint.questions.claims.reading import Reader, held
 
 if TYPE_CHECKING:
     from absint.result import Result
+
+
+# What a source claims of the values that the analysis knows.
+
+
+class Reading(NamedTuple):
+    """Everything that a source says."""
+
+    claims: list[Claim]
+    dims: int
+    """Of the values that nodes of the main graph compute: not every source speaks of bodies."""
+    resolved: frozenset[Place]
+    """Of these dims, those that the source gives a size, or a text without names of its own invention."""
+
+
+def read_claims(result: Result, claims: Claims) -> Reading:
+    """The claims that a source makes of the values that the analysis knows."""
+    operands, main, reader = operands_of(result), result.operands, Reader(result)
+    gates = {graph.path: graph.gate for graph in result.lowered.declaring}
+    shapes: list[ClaimedShape] = []
+    dims = 0
+    resolved: set[Place] = set()
+    for name, shape in claims.shapes.items():
+        if shape is None or name not in operands:
+            continue
+        (node, at), path = operands[name]
+        computed = result.nodes[node].value is None
+        if computed and name in main:
+            dims += len(shape)
+            said = enumerate(map(reader.expression, shape))
+            own = (axis for axis, dim in said if dim is not None and dim.free_symbols.isdisjoint(claims.anonymous))
+            resolved.update(Place(name, axis) for axis in own)
+        state = result.states[node]
+        known, rank = held(state[at] if at < len(state) else BOTTOM, len(shape))
+        shapes.append(ClaimedShape(name, path, gates.get(path), computed, shape, known, rank))
+    return Reading(reader.read(shapes, proved=True), dims, frozenset(resolved))
+
+
+def operands_of(result: Result) -> dict[str, tuple[Operand, str]]:
+    """The values that claims are about, with the paths of their graphs, by the names that sources use."""
+    scopes = result.scopes
+    found: dict[str, tuple[Operand, str]] = {}
+    for body in bodies(result.loaded.outline()):
+        scope = scopes.get(body.path)
+        for name, operand in scope.names.items() if scope is not None else ():
+            if operand[0] >= 0:
+                found.setdefault(body.key(name), (operand, body.path))
+    return found
+
 
 SECONDS: Final = 120.0
 """Seconds in which runs and proofs must judge one source."""
@@ -73,3 +126,50 @@ def _lacks_a_run(item: Judged, trials: Runs) -> bool:
     """The model does not run here, or not at the sizes at which the claim may be false."""
     at, observed = item.counterexample, trials.observed
     return not observed or (at is not None and trials.tried(at) and not any(run.sizes == at for run in observed))
+
+
+# The first node from which a false claim comes.
+#
+# A tool goes through a model node by node, so one mistake is seen in the claims about all that is computed from it.
+# The *root* of a refuted claim is found by going back from its node: through an input that the source makes a refuted
+# claim about, through the elements of integer tensors, where sizes are computed, and through branches and bodies; of
+# several ways the one to the earliest node. A node without such an input is a root itself.
+
+_SIZES: Final = (DType.INT32, DType.INT64)
+"""Element types of tensors that sizes are computed in."""
+
+
+def roots(result: Result, judged: Iterable[Judged]) -> Mapping[str, Node]:
+    """Value with a refuted claim -> the node that the claim comes from."""
+    places = operands_of(result)
+    refuted = {item.places[0].value for item in judged if item.judgement is Judgement.REFUTED}
+    false = {value: places[value][0] for value in refuted if value in places}
+    found = _sources(result, frozenset(false.values()))
+    return {value: result.nodes[found[node]] for value, (node, _) in false.items()}
+
+
+def _sources(result: Result, false: frozenset[Operand]) -> dict[int, int]:
+    """Node with a false claim, or with an input from which one comes -> the earliest node on the way back."""
+    found: dict[int, int] = {}
+    wrong = {node for node, _ in false}
+    for number, node in enumerate(result.nodes):
+        before = [
+            found[producer]
+            for producer, output in node.operands
+            if producer in found and _carries(result, (producer, output), false)
+        ]
+        if before:
+            found[number] = min(before)
+        elif number in wrong:
+            found[number] = number
+    return found
+
+
+def _carries(result: Result, operand: Operand, false: frozenset[Operand]) -> bool:
+    """An error before a value may persist after it."""
+    node, output = operand
+    if operand in false or result.nodes[node].step is not None:
+        return True
+    state = result.states[node]
+    value = state[output] if output < len(state) else None
+    return isinstance(value, Tensor) and value.dtype in _SIZES

@@ -17,26 +17,79 @@ from absint.errors import UsageError
 from absint.jobs.copies.dialects import dialect_of
 from absint.jobs.copies.gate import Gate, Graphs, LeftOut, begin
 from absint.jobs.copies.idle import busy_loops, sized_by
-from absint.jobs.copies.interface import bind_inputs, fill_inventions
 from absint.jobs.copies.loading import is_load_needed
-from absint.jobs.copies.merge import Merger
 from absint.jobs.copies.respelling import respell
 from absint.jobs.copies.style import POLICIES, MergePolicy, Style
-from absint.jobs.copies.type_writer import Writer, state_value
-from absint.lattices.terms.expr import Dim
+from absint.jobs.copies.type_writer import Merger, Writer, state_value
+from absint.lattices.terms.expr import Dim, Expr
 from absint.lattices.text.escapes import excerpt
 from absint.lattices.value import AnyTensor, Container, Tensor, Value
-from absint.model.declared_types import dim_text
+from absint.model.declared_types import FIELDS, dim_text, read_dim
 from absint.model.definitions import write_definitions, write_entry
 from absint.model.inference import MAX_INFERRED
 from absint.model.load import outlined_copy
 from absint.model.walk import graphs, pairs
 from absint.program.graph import Scope
-from absint.questions.claims.findings import FalseDeclaration, false_declarations
+from absint.questions.claims.judging import FalseDeclaration, false_declarations
 from absint.solution.loading import load_errors
 
 if TYPE_CHECKING:
+    from onnx import TensorShapeProto
+
     from absint.solution.analysed import Analysed
+
+
+# The declared inputs and outputs of an annotated model: names that an exporter invented, sizes that were given.
+
+ASSUMING_KEY: Final = "absint.assuming"
+"""The metadata key of the relations that the shapes of an annotated model rest on."""
+
+
+def fill_inventions(analysed: Analysed, info: ValueInfoProto, value: Value, writer: Writer) -> None:
+    """Write the dims of an output that are declared by a name that no input has, by a placeholder or by a negative
+    size, if the inputs decide them.
+    """
+    for proto, dim in _dims(info, value):
+        if _is_decided(dim) and _is_invention(analysed, proto, writer):
+            proto.ClearField("dim_param")
+            proto.ClearField("dim_value")
+            writer.write(proto, dim)
+
+
+def bind_inputs(analysed: Analysed, copy: ModelProto) -> None:
+    """Write the sizes that assumptions give to dims of inputs, and the assumptions into the metadata."""
+    if not analysed.assumptions:
+        return
+    for info in copy.graph.input:
+        node = analysed.input_nodes.get(info.name)
+        if node is not None:
+            for proto, dim in _dims(info, analysed.base.states[node][0]):
+                if isinstance(dim, Expr) and dim.const is not None:
+                    proto.dim_value = dim.const
+    write_entry(copy, ASSUMING_KEY, " and ".join(map(str, analysed.assumptions)))
+
+
+def _dims(info: ValueInfoProto, value: Value) -> list[tuple[TensorShapeProto.Dimension, Dim]]:
+    """The declared dims of a tensor with those of its value; none if ranks differ."""
+    kind = info.type.WhichOneof("value")
+    if not isinstance(value, AnyTensor) or kind != FIELDS[type(value)] or value.shape.rank is None:
+        return []
+    tensor = getattr(info.type, kind)
+    if len(tensor.shape.dim) != value.shape.rank:
+        return []
+    return list(zip(tensor.shape.dim, value.shape.dims, strict=True))
+
+
+def _is_decided(dim: Dim) -> bool:
+    return isinstance(dim, Expr) and all(s.origin_node is None for s in dim.symbols)
+
+
+def _is_invention(analysed: Analysed, proto: TensorShapeProto.Dimension, writer: Writer) -> bool:
+    if proto.WhichOneof("value") is None:
+        return False
+    stated = writer.stated(read_dim(proto))
+    return not isinstance(stated, Expr) or not stated.free_symbols <= set(analysed.parameters)
+
 
 POLICY_KEY: Final = "absint.policy"
 """The metadata key that marks the shapes of an annotated model as claims."""

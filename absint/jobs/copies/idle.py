@@ -6,8 +6,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from absint.lattices.terms.expr import Expr
-from absint.program.constructs import LoopExit, ScanExit
-from absint.program.steps import LoopBody
+from absint.program.steps import LoopBody, LoopExit, ScanExit
 
 if TYPE_CHECKING:
     from absint.solution.analysed import Analysed

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 from absint.jobs.copies.style import Style
 from absint.lattices.text.escapes import excerpt
 from absint.model.early_copies import large_file
-from absint.model.files import ModelFile, Opened, has_changed
+from absint.model.opening import ModelFile, Opened, has_changed
 from absint.model.walk import graphs
 from absint.model.wire.splicing import Piece, spliced
 from absint.model.writing import Finish, check_target, copy_begun
@@ -19,8 +19,8 @@ if TYPE_CHECKING:
     from onnx import ModelProto
 
     from absint.jobs.copies.gate import LeftOut
+    from absint.model.inference import Outline
     from absint.model.load import Loaded
-    from absint.model.outlines import Outline
     from absint.solution.analysed import Analysed
 
 STANDARD_OUTPUT: Final = "-"
@@ -101,7 +101,7 @@ def finish_annotated(
 ) -> AnnotatedFile:
     """Complete a copy of the analysed model with the annotations."""
     from absint.jobs.copies.annotate import annotated
-    from absint.model.outlines import Outline
+    from absint.model.inference import Outline
 
     with analysed.loaded.reading():
         outline = Outline(copy.opened.data)
@@ -121,7 +121,7 @@ def save_simplified(loaded: Loaded, target: str, *, copy_weights: bool = False) 
         from onnx.onnx_pb import ModelProto
 
         from absint.jobs.copies.respelling import simplify
-        from absint.model.outlines import Outline
+        from absint.model.inference import Outline
 
         with loaded.reading():
             outline = Outline(copied.opened.data)

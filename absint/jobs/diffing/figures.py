@@ -1,26 +1,36 @@
-"""Costs and peak memory of two models over the same symbols, and how much is known of their shapes."""
+"""Costs, memory, opsets, operators, diagnostics and computed values of two models, side by side."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import suppress
 from itertools import islice
 from typing import Final, NamedTuple
 
 from absint.errors import UsageError
-from absint.jobs.diffing.answers import Amount, Figures, Share
-from absint.jobs.diffing.correspondence import Correspondence, plain
-from absint.lattices.deadline import DeadlineError, within
+from absint.jobs.diffing.answers import Amount, Figures, Inner, Meaning, Share, Surroundings
+from absint.jobs.diffing.correspondence import Correspondence, form_of, plain
+from absint.jobs.diffing.legality import Grounds
+from absint.lattices.deadline import DeadlineError, on_time, within
 from absint.lattices.limits import Limits
+from absint.lattices.logic.relation import conjunction, eq
+from absint.lattices.logic.truth import NO
 from absint.lattices.terms.expr import UNKNOWN_DIM, Dim, Expr, const, sub
+from absint.lattices.value import Tensor, Value
+from absint.model.schemas import since
+from absint.model.walk import graphs_below
+from absint.questions.claims.diagnostics import diagnostics
 from absint.questions.costs.cost import Cost
 from absint.questions.costs.memory import Memory
-from absint.questions.sizes.judge import Judge
+from absint.questions.sizes.checking import Judge
 from absint.questions.sizes.nearest import LegalSizes
-from absint.questions.sizes.smallest import Sizes
+from absint.questions.sizes.smallest import Sizes, small_sizes
 from absint.questions.sizes.start import Starts
 from absint.show.summary import totals
 from absint.solution.analysed import Analysed
+from absint.solution.described import described
+from absint.solver.contracts.contract import Contract
 
 _SECONDS: Final = 2.0
 _TRIED: Final = 64
@@ -115,3 +125,119 @@ def _translated(second: Analysed, over: Correspondence, sizes: Sizes) -> Sizes:
 def _share(model: Analysed) -> Share:
     counts = totals(model)
     return Share(counts.concrete + counts.expression, counts.dims)
+
+
+# Opsets, operators, diagnostics: what is in the files beside inputs and outputs.
+
+
+def surroundings(first: Analysed, second: Analysed, contracts: tuple[Contract, Contract]) -> Surroundings:
+    """The differences between the files of two models."""
+    opsets, others = _opsets(first), _opsets(second)
+    used = _domains(first) | _domains(second)
+    rules, other_rules = first.unruled + first.inferred, second.unruled + second.inferred
+    stated = [Counter(f"{d.severity.value}: {d.message} [{d.code}]" for d in diagnostics(m)) for m in (first, second)]
+    places = {f"{d.severity.value}: {d.message} [{d.code}]": d.where for m in (first, second) for d in diagnostics(m)}
+    failures = [Counter(_failures(contract)) for contract in contracts]
+    return Surroundings(
+        (_count(first), _count(second)),
+        {d: (opsets.get(d), others.get(d)) for d in opsets | others if d in used},
+        tuple(_meanings(first, second)),
+        tuple((name, rules[name], other_rules[name]) for name in sorted(rules.keys() | other_rules.keys())),
+        tuple(f"{places[text]}: {text}" for text in stated[1] - stated[0]),
+        tuple(f"{places[text]}: {text}" for text in stated[0] - stated[1]),
+        tuple(failures[1] - failures[0]),
+        tuple(failures[0] - failures[1]),
+    )
+
+
+def _opsets(model: Analysed) -> dict[str, int]:
+    return {entry.domain or "ai.onnx": entry.version for entry in model.loaded.model.opset_import}
+
+
+def _domains(model: Analysed) -> set[str]:
+    """The domains of its operators, and the standard one: optimisers import others that no node needs."""
+    operations = (node.operation for node in model.nodes)
+    return {operation.domain or "ai.onnx" for operation in operations if operation is not None} | {"ai.onnx"}
+
+
+def _count(model: Analysed) -> int:
+    """Nodes in the file, those of bodies included."""
+    nodes = model.loaded.model.graph.node
+    return len(nodes) + sum(len(body.node) for body in graphs_below(nodes))
+
+
+def _failures(contract: Contract) -> Iterable[str]:
+    """The possible failures on data, without the names of nodes."""
+    for failure in contract.possible_failures:
+        yield f"{failure.origin.operator}: {failure.reason}"
+    for constraint in contract.beyond:
+        yield f"{constraint.origin.operator}: {constraint.reason}"
+
+
+def _meanings(first: Analysed, second: Analysed) -> Iterable[Meaning]:
+    """Operators that both models have, under versions of their domain that mean different schemas."""
+    versions, others = _versions(first), _versions(second)
+    for name in sorted(versions.keys() & others.keys()):
+        before, after = versions[name], others[name]
+        for version in after - before.keys():
+            old = max(before, key=lambda v: (v <= version, v))
+            yield Meaning(name, old, version, after[version])
+
+
+def _versions(model: Analysed) -> Mapping[str, Counter[int]]:
+    """For each operator the opsets that introduced the schemas of its nodes, and how many nodes each has."""
+    found: dict[str, Counter[int]] = {}
+    for node in model.nodes:
+        operation = node.operation
+        if operation is not None and operation.body is None:
+            introduced = since(operation.domain, operation.op_type, operation.version)
+            if introduced:
+                found.setdefault(operation.operator, Counter())[introduced] += 1
+    return found
+
+
+# Computed values that have their name in both models: those whose types or shapes differ.
+
+_SAMPLES: Final = 24
+"""Legal sizes at which shapes are evaluated before a proof is tried."""
+
+
+def differing(first: Analysed, second: Analysed, over: Correspondence, grounds: Grounds) -> Iterator[Inner]:
+    """Values of the main graph that are of another type or shape in the second model; inputs and outputs apart.
+
+    Raises DeadlineError past the deadline that is set.
+    """
+    samples = grounds.small(_SAMPLES)
+    ports = {*first.inputs, *first.outputs, *second.inputs, *second.outputs}
+    for name in first.operands:
+        if name not in second.operands or name in ports:
+            continue
+        on_time()
+        value, other = first.values[name], second.values[name]
+        before, after = form_of(value), form_of(other)
+        if before.differs(after):
+            yield Inner(name, _type_text(value), _type_text(other), None, True)
+        elif before.is_known and after.is_known:
+            pairs = [(plain(first, a), over.dim(b)) for (_, a), (_, b) in zip(before.sizes, after.sizes, strict=True)]
+            decided, at = _apart(pairs, grounds, samples)
+            if at is not None or not decided:
+                yield Inner(name, _type_text(value), _type_text(other), at, decided)
+
+
+def _apart(pairs: list[tuple[Dim, Dim]], grounds: Grounds, samples: list[Sizes]) -> tuple[bool, Sizes | None]:
+    """Sizes at which two shapes differ; True with None if none do, False if that is not known."""
+    relation = conjunction(*(eq(a, b) for a, b in pairs if isinstance(a, Expr) and isinstance(b, Expr) and a is not b))
+    for sizes in samples:
+        if relation.at(sizes) is NO:
+            return True, sizes
+    if not relation.free_symbols <= grounds.chosen(relation).keys():
+        return True, None  # data decide sizes of both: --values is about those that are known to differ
+    decision = grounds.decide(relation)
+    if decision.entailed is not False:
+        return decision.entailed is True, None
+    model = grounds.model(decision)
+    return True, next(small_sizes(relation, grounds.premises, grounds.chosen(relation), model), None)
+
+
+def _type_text(value: Value) -> str:
+    return described(Tensor(value.dtype, value.shape) if isinstance(value, Tensor) else value)

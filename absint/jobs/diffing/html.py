@@ -5,11 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Final
 
-from absint.jobs.diffing.answers import Amount, Apart, Figures, Ports, Unmet
-from absint.jobs.diffing.findings import Findings
+from absint.jobs.diffing.answers import Amount, Apart, Figures, Findings, Ports, Unmet
 from absint.jobs.diffing.text import amount_text, aspects, headline
 from absint.lattices.text.escapes import format_sizes
-from absint.lattices.text.html import block, folded, table
+from absint.lattices.text.sheets import block, folded, table
 from absint.show.page.frame import framed, written
 from absint.version import VERSION
 

@@ -9,11 +9,9 @@ from itertools import islice
 from typing import Final
 
 from absint.jobs.diffing.answers import Apart, Port, Ports, PortStatus
-from absint.jobs.diffing.correspondence import Correspondence, plain
-from absint.jobs.diffing.grounds import Grounds
-from absint.jobs.diffing.numbering import RANDOM, Numbers
-from absint.jobs.diffing.pairing import Form, Pair, form_of
-from absint.jobs.diffing.witness import Both, Seen
+from absint.jobs.diffing.correspondence import Correspondence, Form, Pair, form_of, plain
+from absint.jobs.diffing.legality import Grounds
+from absint.jobs.diffing.witness import RANDOM, Both, Numbers, Seen
 from absint.lattices.deadline import DeadlineError
 from absint.lattices.logic.relation import Relation, eq
 from absint.lattices.terms.expr import MAX_DIM, Dim, Expr, Symbol, sole_atom

@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from typing import Final
 
-from absint.jobs.diffing.answers import Amount, Apart, Port, Ports, Unmet
-from absint.jobs.diffing.findings import Findings
+from absint.jobs.diffing.answers import Amount, Apart, Findings, Port, Ports, Unmet
 from absint.lattices.text.escapes import format_sizes
 from absint.lattices.text.sheets import Line
 

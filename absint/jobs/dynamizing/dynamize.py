@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Final
 
@@ -14,21 +14,18 @@ from absint.jobs.copies.gate import LeftOut
 from absint.jobs.copies.saving import STANDARD_OUTPUT, pieces_of
 from absint.jobs.copies.style import Style
 from absint.jobs.dynamizing.changes import SEVERAL, Fixed
-from absint.jobs.dynamizing.choosing import settle
-from absint.jobs.dynamizing.constants import Constants
-from absint.jobs.dynamizing.finding import Found
-from absint.jobs.dynamizing.judging import Judging
+from absint.jobs.dynamizing.finding import Found, settle
 from absint.jobs.dynamizing.listing import Baked, Cause, baked, causes
-from absint.jobs.dynamizing.preparing import prepared, refuse_overridable, sized
-from absint.jobs.dynamizing.request import Axes, Request
-from absint.jobs.dynamizing.resizing import Resizing
-from absint.jobs.dynamizing.rewriting import Rewriter
-from absint.jobs.dynamizing.stacked import Compared
+from absint.jobs.dynamizing.preparing import Axes, Request, prepared, refuse_overridable, sized
+from absint.jobs.dynamizing.resizing import Resizing, is_batch
+from absint.jobs.dynamizing.rewriting import Constants, Rewriter
+from absint.jobs.dynamizing.stacked import Compared, Stacking
 from absint.lattices.limits import LONG, Limits
+from absint.lattices.terms.expr import symbol
 from absint.lattices.text.escapes import excerpt
 from absint.lattices.value import Tensor
+from absint.model.inference import Outline
 from absint.model.load import MAX_IN_MEMORY, Loaded, outlined_copy
-from absint.model.outlines import Outline
 from absint.model.wire.fields import Data
 from absint.model.wire.read_graphs import read_model
 from absint.model.wire.splicing import Piece, size_of
@@ -37,7 +34,103 @@ from absint.questions.sizes.contracts import contract
 from absint.solver.contracts.contract import Contract
 
 if TYPE_CHECKING:
+    from absint.model.messages import GraphMessage, ValueInfoMessage
     from absint.solution.analysed import Analysed
+
+
+# Readings judged by more than shapes: by axes of outputs that the caller or the author names, and by runs on stacked
+# rows.
+#
+# Runs decide between readings for a batch alone. Rows of a sequence depend on each other in the author's model too,
+# and a reading that keeps them apart may then be the wrong one. So a symbol counts as a batch if its name says so.
+
+
+class Judging:
+    """The judge of copies of one model."""
+
+    def __init__(
+        self,
+        analysed: Analysed,
+        request: Request,
+        graph: GraphMessage,
+        written: Callable[[Found], bytes | None],
+        *,
+        runs: bool,
+    ) -> None:
+        """`graph` is that of the author; `written` is the copy with the decisions, or None if it is not written to be
+        run. `runs` allows runs.
+        """
+        self._declared = _declared(graph, request)
+        self._analysed = analysed
+        self._outputs = request.outputs
+        self._is_sole = len(request.sizes) == 1
+        self._written = written
+        batches = [name for name in request.sizes if is_batch(name)] if runs else []
+        self._stackings = {name: Stacking(analysed, request.axes, name) for name in batches}
+        self._known: dict[int, tuple[Found, Mapping[str, Compared]]] = {}
+
+    def compared(self, found: Found) -> Mapping[str, Compared]:
+        """The comparison of rows for each batch."""
+        if id(found) not in self._known:
+            copy = self._written(found) if self._stackings else b""
+            reason = Compared("the copy is too large, or cannot be written")
+            self._known[id(found)] = (
+                found,
+                {name: reason if copy is None else each.compared(copy) for name, each in self._stackings.items()},
+            )
+        return self._known[id(found)][1]
+
+    def refutes(self, found: Found) -> bool:
+        """An output lacks an axis that the caller has named, or holds other rows than single runs."""
+        if not self._has(found, self._outputs):
+            return True
+        return any(each.differing for each in self.compared(found).values())
+
+    def fails(self, found: Found) -> bool:
+        """The copy does not run on one, two or three rows of a batch."""
+        return any(each.fails for each in self.compared(found).values())
+
+    def are_alike(self, one: Found, other: Found) -> bool:
+        """The only symbol is a batch, and the outputs for two and three rows are the same."""
+        if not self._is_sole:
+            return False
+        first, second = self.compared(one), self.compared(other)
+        return bool(first) and all(each.is_like(second[name]) for name, each in first.items())
+
+    def is_as_declared(self, found: Found) -> bool:
+        """Outputs have the symbols that the author declares, and there are such outputs."""
+        return bool(self._declared) and self._has(found, self._declared)
+
+    def _has(self, found: Found, outputs: Axes) -> bool:
+        for name, axes in outputs.items():
+            node, index = self._analysed.operands[name]
+            value = found.states[node][index]
+            if not isinstance(value, Tensor) or value.shape.is_top:
+                return False
+            if any(value.shape[axis] is not symbol(text) for axis, text in axes.items()):
+                return False
+        return True
+
+
+def _declared(graph: GraphMessage, request: Request) -> dict[str, dict[int, str]]:
+    """The axes of outputs that the author declares to be one of the new symbols: by its name, or by that which the axis
+    of an input had before.
+    """
+    names = {text: text for text in request.sizes}
+    inputs = {info.name: _params(info) for info in graph.input[:]}
+    for name, axes in request.axes.items():
+        names.update((old, text) for axis, text in axes.items() if (old := inputs.get(name, {}).get(axis)))
+    found = {
+        info.name: {axis: names[text] for axis, text in _params(info).items() if text in names}
+        for info in graph.output[:]
+        if info.name not in request.outputs
+    }
+    return {name: axes for name, axes in found.items() if axes}
+
+
+def _params(info: ValueInfoMessage) -> dict[int, str]:
+    return {axis: dim.dim_param for axis, dim in enumerate(info.type.tensor_type.shape.dim[:]) if dim.dim_param}
+
 
 LIMITS: Final = Limits(LONG)
 _MOST_RUN: Final = 1 << 28

@@ -15,7 +15,7 @@ from absint.lattices.terms.atoms import Operand
 from absint.lattices.terms.expr import Atom, Expr, Symbol
 
 if TYPE_CHECKING:
-    from absint.jobs.dynamizing.recipes import Array, Band, Recipe
+    from absint.jobs.dynamizing.resizing import Array, Band, Recipe
 
 _SIZED: Final = 15
 """The version of Shape that gives part of a shape."""

@@ -4,18 +4,159 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Final, NamedTuple
 
-from absint.jobs.dynamizing.choosing import Settled
-from absint.jobs.dynamizing.finding import Found
+from absint.jobs.dynamizing.finding import Found, Settled, narrowing
+from absint.jobs.dynamizing.repairing import Decided, numbers_of
 from absint.jobs.dynamizing.resizing import Resizing
 from absint.jobs.dynamizing.rewriting import Place, Rewriter
-from absint.jobs.dynamizing.silent import coincident, silent
-from absint.lattices.terms.expr import Expr
+from absint.lattices.terms.expr import Dim, Expr, symbol
 from absint.lattices.text.escapes import plain
+from absint.lattices.value import Tensor, Value
+from absint.program.limits import CHECK
+from absint.shapes.application import Inputs
+from absint.shapes.refinement import solved
 
 if TYPE_CHECKING:
     from absint.solution.analysed import Analysed
+
+
+# Constants that equal an old size and that no requirement is about: the model runs at other sizes all the same.
+
+_MAKES: Final = {"Expand": 1, "ConstantOfShape": 0, "Tile": 1, "Range": 1}
+"""Operators that make a size of a number, and the operand that holds it."""
+_MOST_TRIED: Final = 64
+"""Numbers that are tried as sizes; more are taken to be undecided."""
+_READ_BY: Final = {"Slice": 2, "Resize": 3, "Gather": 1}
+"""Operators with a number that may be a size of their data, and the operand that holds it."""
+
+
+class Silent(NamedTuple):
+    """A number that may be a size."""
+
+    node: int
+    operand: int
+    place: int
+    old: int
+    new: str
+    problem: str
+
+
+def silent(found: Found) -> Iterator[Silent]:
+    """The numbers of Slice, Resize and Gather that may belong to a size which became a symbol."""
+    for node, item in enumerate(found.run.nodes):
+        operation = item.operation
+        operand = _READ_BY.get(operation.op_type) if operation is not None and not operation.domain else None
+        if operand is None or operation is None or operand >= len(item.operands):
+            continue
+        _, inputs = found.run.seen(node, found.states)
+        data, value = inputs[0], inputs[operand]
+        if not isinstance(data, Tensor) or data.shape.is_top or not isinstance(value, Tensor):
+            continue
+        axes = _axes(operation.op_type, inputs, operation.attributes.get("axis"), len(data.shape))
+        for place, number in enumerate(numbers_of(value) or ()):
+            axis = axes[place] if axes is not None and place < len(axes) else None
+            if axis is None or number.const is None or not -len(data.shape) <= axis < len(data.shape):
+                continue
+            dim = data.shape[axis]
+            if isinstance(dim, Expr) and found.run.resizing.varies(dim):
+                meant = _meaning(operation.op_type, number.const, dim, found.run.resizing.old(dim))
+                if meant is not None:
+                    yield Silent(node, operand, place, number.const, *meant)
+
+
+def coincident(analysed: Analysed, found: Found) -> Iterator[Silent]:
+    """The numbers of Expand, ConstantOfShape, Tile and Range that equal an old size, and may be this size: nothing
+    fails if they are, and an output gets another shape. Numbers in equal surroundings are tried once.
+    """
+    sizes = found.run.resizing.sizes
+    surroundings = _Surroundings(found)
+    known: dict[object, bool] = {}
+    for node, item in enumerate(found.run.nodes):
+        operation = item.operation
+        operand = _MAKES.get(operation.op_type) if operation is not None and not operation.domain else None
+        if operand is None or operand >= len(item.operands):
+            continue
+        value = found.run.seen(node, found.states)[1][operand]
+        for place, number in enumerate(numbers_of(value) or () if isinstance(value, Tensor) else ()):
+            meant = [name for name, size in sizes.items() if number.const == size]
+            for name in meant:
+                key = surroundings.of(node), place, name
+                if key not in known:
+                    known[key] = len(known) >= _MOST_TRIED or _may_be(analysed, found, node, operand, place, name)
+                if known[key]:
+                    why = "it may be a number of its own: nothing tells"
+                    yield Silent(node, operand, place, sizes[name], " or ".join(meant), why)
+                    break
+
+
+class _Surroundings:
+    """A node with the sizes that it reads and gives, and the nodes that read it, three deep."""
+
+    _DEPTH: Final = 3
+
+    def __init__(self, found: Found) -> None:
+        self._found = found
+        self._known: dict[tuple[int, int], object] = {}
+        self._users: dict[int, list[int]] = {}
+        for user, item in enumerate(found.run.nodes):
+            for node in {node for node, _ in item.operands if node >= 0}:
+                self._users.setdefault(node, []).append(user)
+
+    def of(self, node: int, depth: int = _DEPTH) -> object:
+        key = node, depth
+        if key not in self._known:
+            item = self._found.run.nodes[node]
+            values = [self._found.states[at][index] for at, index in item.operands if at >= 0]
+            users = [self.of(user, depth - 1) for user in self._users.get(node, ())] if depth else []
+            self._known[key] = item.operation or node, tuple(map(_seen, values)), tuple(users)
+        return self._known[key]
+
+
+def _seen(value: Value) -> object:
+    return (value.shape, value.contents) if isinstance(value, Tensor) else value
+
+
+def _may_be(analysed: Analysed, found: Found, node: int, operand: int, place: int, name: str) -> bool:
+    """Nothing fails if the number is this size, and an output changes."""
+    before = found.decided.get((node, operand), Decided())
+    here = Decided({**before.elements, place: symbol(name)}, before.dims)
+    run = found.run.deciding({**found.decided, (node, operand): here})
+    states = solved(analysed.lowered, run, CHECK)
+    if not states or len(narrowing(analysed, run, states)) > len(found.left):
+        return False
+    ends = [analysed.operands[output] for output in analysed.outputs if output in analysed.operands]
+    return any(_shape(states[at][index]) != _shape(found.states[at][index]) for at, index in ends)
+
+
+def _shape(value: Value) -> object:
+    return value.shape if isinstance(value, Tensor) else value
+
+
+def _axes(operator: str, inputs: Inputs, axis: object, rank: int) -> list[int] | None:
+    """The axis that each number is about."""
+    if operator == "Gather":
+        return [axis if isinstance(axis, int) else 0]
+    given = inputs[3] if operator == "Slice" and len(inputs) > 3 else None
+    if given is None:
+        return list(range(rank))
+    numbers = numbers_of(given) if isinstance(given, Tensor) else None
+    if numbers is None or any(number.const is None for number in numbers):
+        return None
+    return [int(number) for number in numbers]
+
+
+def _meaning(operator: str, number: int, dim: Expr, was: Dim) -> tuple[str, str] | None:
+    """The size that a number may be, and why nothing decides it."""
+    size = was.const if isinstance(was, Expr) else None
+    if size is None:
+        return None
+    if operator == "Slice":
+        return (str(dim), "the end of the axis, or a number of its own: nothing tells") if number == size else None
+    if operator == "Gather":
+        is_last = number == size - 1 and number > 0
+        return (str(dim - 1), "the last index, or a number of its own: nothing tells") if is_last else None
+    return f"a size that grows with {dim}", "it may be a number of its own: nothing tells"
 
 
 @dataclass(frozen=True)

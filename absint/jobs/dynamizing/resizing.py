@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
-from typing import Final
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, Final
+
+import numpy as np
 
 from absint.lattices.logic.relation import FALSE, TRUE, Relation
 from absint.lattices.logic.truth import YES
-from absint.lattices.terms.expr import Dim, Expr, Symbol, const, mul, sub, symbol
+from absint.lattices.terms.expr import Dim, Expr, Symbol, add, const, mul, sub, symbol
 from absint.lattices.terms.polynomials import exact_quotient
 from absint.lattices.terms.substitution import Substitution
 from absint.solver.candidates import alone, coprime
@@ -104,3 +107,195 @@ def _samples(sizes: Mapping[str, int]) -> Iterator[dict[str, int]]:
 def is_batch(name: str) -> bool:
     """The name of a symbol says that it counts rows, none of which depends on another."""
     return "batch" in name.lower()
+
+
+# Constants whose shape carries an old size, as functions of the new one: what a table holds beyond its own values.
+
+if TYPE_CHECKING:
+    import numpy.typing as npt
+
+    Array = npt.NDArray[Any]
+
+_OF_NOTE: Final = 1
+"""Numbers up to this stand for themselves; a larger one may be an old size."""
+
+
+@dataclass(frozen=True)
+class Recipe:
+    """A tensor of any size, made of a small one.
+
+    An element is that of `core`, whose size is 1 along the changed axes, plus `steps` times its indices. With a `band`
+    it is chosen between two cores.
+    """
+
+    core: Array
+    dims: tuple[Expr, ...]
+    """The new shape."""
+    steps: Mapping[int, Expr | Array] = field(default_factory=dict)
+    """By axis: a number, or one for each element of the core."""
+    start: Expr | None = None
+    """The first element, in place of that of the core, if it is a size."""
+    band: Band | None = None
+
+    def __str__(self) -> str:
+        if self.band is not None:
+            return "a band along the diagonal"
+        if not self.steps:
+            return "the same along the axis"
+        sizes = [str(step) for step in self.steps.values() if isinstance(step, Expr) and step.const is None]
+        by = f" by {', '.join(sizes)}" if sizes else ""
+        return f"counted{f' from {self.start}' if self.start is not None else ''}{by}"
+
+
+@dataclass(frozen=True)
+class Band:
+    """Elements on or above a diagonal: those where the index on `columns` is at least that on `rows` plus `offset`."""
+
+    rows: int
+    columns: int
+    offset: Expr
+    above: Array
+    """The value there; `core` is the one below."""
+
+
+class TableError(Exception):
+    """The constant is no function of its size."""
+
+
+class Tables:
+    """Recipes for the constants of one model."""
+
+    def __init__(self, resizing: Resizing, sizes: Collection[Expr]) -> None:
+        """`sizes` are those of all values, which tell what a number in a table may stand for."""
+        self._resizing = resizing
+        self._sizes = sizes
+
+    def recipe(self, array: Array, dims: Sequence[Dim]) -> Recipe:
+        """The constant at any size; at the old sizes it is the array. `dims` is its new shape.
+
+        Raises TableError with the reason if the array holds values of its own, or a number that may be several sizes.
+        """
+        new = tuple(dim for dim in dims if isinstance(dim, Expr))
+        axes = [axis for axis, dim in enumerate(new) if self._resizing.varies(dim)]
+        if array.size == 0:
+            raise TableError("it is empty at the old sizes")
+        core = array[tuple(slice(0, 1) if axis in axes else slice(None) for axis in range(array.ndim))]
+        if (array == core).all():
+            return Recipe(core, new)
+        if array.dtype.kind in "iu":
+            made = self._stepping(array, core, axes, new)
+            if made is not None:
+                return made
+        made = self._banded(array, axes, new)
+        if made is None:
+            raise TableError("a table of values, one for each place")
+        return made
+
+    def _stepping(self, array: Array, core: Array, axes: Sequence[int], dims: tuple[Expr, ...]) -> Recipe | None:
+        """The recipe of elements that grow by equal steps along each axis."""
+        whole = core.astype(object)
+        steps: dict[int, Array] = {}
+        for axis in axes:
+            if array.shape[axis] > 1:
+                second = tuple(
+                    slice(1, 2) if at == axis else slice(0, 1) if at in axes else slice(None)
+                    for at in range(array.ndim)
+                )
+                step = array[second] - core
+                whole = whole + step.astype(object) * _places(array.shape[axis], axis, array.ndim).astype(object)
+                if step.any():
+                    steps[axis] = step
+        if whole.shape != array.shape or not (whole == array.astype(object)).all():
+            return None
+        found: dict[int, Expr | Array] = {}
+        for axis, step in steps.items():
+            numbers = {int(n) for n in step.ravel()}
+            only = self._meaning(numbers.pop(), dims[axis], mul) if len(numbers) == 1 else None
+            found[axis] = step if only is None else only
+        start: Expr | None = None
+        if core.size == 1 and len(steps) == 1:
+            start = self._meaning(int(core.ravel()[0]), dims[next(iter(steps))], add)
+        return Recipe(core, dims, found, start if start is not None and start.const is None else None)
+
+    def _meaning(self, number: int, size: Expr, together: Callable[[Dim, Dim], Dim]) -> Expr:
+        """The size that a number stands for: one whose sum or product with the size of the axis is the size of some
+        value; else the number itself. Raises TableError if there are several.
+        """
+        if abs(number) <= _OF_NOTE:
+            return const(number)
+        names = [symbol(name) for name in self._resizing.sizes]
+        sizes = [*names, *(a - b for a in names for b in names if a is not b)]
+        found = [
+            meant
+            for meant in sizes
+            if isinstance(meant, Expr)
+            and self._resizing.old(meant) is const(number)
+            and together(size, meant) in self._sizes
+        ]
+        if len(found) > 1 and all(together(size, meant) is together(size, found[0]) for meant in found[1:]):
+            found = found[:1]
+        if len(found) > 1:
+            raise TableError(f"the number {number} in it may be {' or '.join(map(str, found[:2]))}")
+        return found[0] if found else const(number)
+
+    def _banded(self, array: Array, axes: Sequence[int], dims: tuple[Expr, ...]) -> Recipe | None:
+        """The recipe of two values with a diagonal between them."""
+        varying = [axis for axis in range(array.ndim) if not (array == array.take([0], axis)).all()]
+        if len(varying) != 2 or not set(varying) <= set(axes):
+            return None
+        rows, columns = varying
+        plane = array[tuple(slice(None) if axis in varying else 0 for axis in range(array.ndim))]
+        values = list(dict.fromkeys(plane.ravel().tolist()))
+        if len(values) != 2:
+            return None
+        place = np.subtract.outer(np.arange(plane.shape[0]), np.arange(plane.shape[1])) * -1
+        core = [1 if axis in axes else size for axis, size in enumerate(array.shape)]
+        for below, above in (values, values[::-1]):
+            offset = int(place[plane == above].min())
+            if (place[plane == below] < offset).all():
+                low, high = np.full(core, below, array.dtype), np.full(core, above, array.dtype)
+                band = Band(rows, columns, self._offset(offset, dims[rows], dims[columns]), high)
+                return Recipe(low, dims, band=band)
+        return None
+
+    def _offset(self, offset: int, rows: Expr, columns: Expr) -> Expr:
+        """The offset of a diagonal: a small number, or the difference of the sizes and a small number."""
+        slack = sub(columns, rows)
+        was = self._resizing.old(slack)
+        if not isinstance(slack, Expr) or not isinstance(was, Expr) or was.const is None:
+            raise TableError("a band between axes of unknown difference")
+        from_corner = offset - was.const
+        if slack is was or abs(offset) <= _OF_NOTE < abs(from_corner):
+            return const(offset)
+        if abs(from_corner) <= _OF_NOTE < abs(offset):
+            moved = slack + from_corner
+            assert isinstance(moved, Expr)
+            return moved
+        raise TableError(f"a band that begins at {offset}, which may be {slack} or a number of its own")
+
+
+def _places(size: int, axis: int, rank: int) -> npt.NDArray[np.int64]:
+    """The indices along an axis."""
+    return np.arange(size).reshape([-1 if at == axis else 1 for at in range(rank)])
+
+
+def evaluated(made: Recipe, sizes: Mapping[str, int]) -> Array:
+    """The tensor at some sizes."""
+    shape = [dim.evaluate(sizes) for dim in made.dims]
+    rank = len(shape)
+    found = np.broadcast_to(made.core, shape)
+    if made.start is not None:
+        found = np.full(shape, _number(made.start, sizes), made.core.dtype)
+    for axis, step in made.steps.items():
+        by = np.array(_number(step, sizes)) if isinstance(step, Expr) else step
+        found = (found + by * _places(shape[axis], axis, rank)).astype(made.core.dtype)
+    if made.band is not None:
+        rows, columns = (_places(shape[axis], axis, rank) for axis in (made.band.rows, made.band.columns))
+        found = np.where(columns >= rows + _number(made.band.offset, sizes), made.band.above, found)
+    return found
+
+
+def _number(expr: Expr, sizes: Mapping[str, int]) -> int:
+    """The value of an expression that may be negative."""
+    found = expr.substitute(dict(sizes))
+    return int(found)

@@ -27,9 +27,8 @@ from absint.jobs.dynamizing.resizing import is_batch
 from absint.lattices.logic.relation import eq
 from absint.lattices.terms.expr import Dim, Expr
 from absint.lattices.value import Tensor, Value
-from absint.program.constructs import IfJoin, LoopExit, LoopHead, ScanHead
 from absint.program.operations import Operation
-from absint.program.steps import Operand, Step
+from absint.program.steps import IfJoin, LoopExit, LoopHead, Operand, ScanHead, Step
 from absint.shapes.application import Inputs, tried
 from absint.shapes.interpretation import Budget
 from absint.shapes.summaries import RuleSummary, State

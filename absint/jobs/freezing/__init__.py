@@ -4,8 +4,6 @@ freeze      the job: sizes checked, types written, graphs rewritten, the copy in
 sizes       the sizes: checked, and those of further symbols that follow from them
 exact       what every run at these sizes computes, whatever the data: elements, branches, nodes that cannot fail
 differing   nodes on which runtimes differ: nothing that depends on them is folded
-rewriting   graphs with constants in place of nodes, without what nothing needs; inlining has the decided branches
-values      inputs whose elements are given: constants of the copy
-dynamic     what is not fixed in a copy, and the symbols and nodes that it hangs on
-fewest      the fewest symbols that must be fixed so that every size is
+rewriting   graphs with constants in place of nodes, without what nothing needs; decided branches inline
+dynamic     what is not fixed in a copy, and what it hangs on; the fewest symbols to fix so that every size is
 """

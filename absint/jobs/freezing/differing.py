@@ -14,8 +14,7 @@ from typing import TYPE_CHECKING, Final
 from absint.lattices.terms.expr import Expr
 from absint.lattices.terms.real import Real
 from absint.lattices.value import Tensor, Value
-from absint.program.constructs import LoopExit
-from absint.program.steps import LOWERED
+from absint.program.steps import LOWERED, LoopExit
 
 if TYPE_CHECKING:
     from absint.program.nodes import Node

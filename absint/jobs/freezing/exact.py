@@ -24,10 +24,9 @@ from absint.lattices.terms.expr import Dim, Expr, Symbol, const, symbol
 from absint.lattices.terms.real import Real
 from absint.lattices.terms.substitution import substitute
 from absint.lattices.value import BOTTOM, Tensor, Value, map_tensors
-from absint.program.constructs import IfJoin
 from absint.program.limits import CHECK
 from absint.program.nodes import Path
-from absint.program.steps import LoopBody, Operand
+from absint.program.steps import IfJoin, LoopBody, Operand
 from absint.shapes.analysis import ShapeAnalysis
 from absint.shapes.refinement import solved
 

@@ -4,33 +4,30 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
-from onnx import ModelProto, TypeProto
+import numpy as np
+from onnx import AttributeProto, ModelProto, NodeProto, TensorProto, TypeProto
+from onnx.numpy_helper import from_array
 
 from absint.errors import UsageError
-from absint.jobs.copies.annotate import annotate, both, gate_of
+from absint.jobs.copies.annotate import ASSUMING_KEY, annotate, both, gate_of
 from absint.jobs.copies.gate import Gate, LeftOut, begin
 from absint.jobs.copies.idle import sized_by
-from absint.jobs.copies.interface import ASSUMING_KEY
 from absint.jobs.copies.loading import is_load_needed
 from absint.jobs.copies.saving import STANDARD_OUTPUT, pieces_of
 from absint.jobs.copies.style import Style
 from absint.jobs.freezing.dynamic import Dynamic, dynamic
-from absint.jobs.freezing.exact import Exact, size_at
-from absint.jobs.freezing.rewriting import Rewritten, rewrite
+from absint.jobs.freezing.exact import TYPES, Exact, size_at
+from absint.jobs.freezing.rewriting import INITIALISERS_ALONE, Rewritten, copied, rewrite
 from absint.jobs.freezing.sizes import FixedSizes, fix, redeclared
-from absint.jobs.freezing.values import constants, fill
 from absint.lattices.logic.relation import Relation
 from absint.lattices.terms.expr import Expr, const
 from absint.lattices.terms.substitution import substitute
 from absint.lattices.text import format_dim_param, read_dim_param
 from absint.lattices.text.escapes import format_sizes
 from absint.lattices.value import OptionalOf, Tensor, Value
-from absint.model.files import Opened
-from absint.model.inference import MAX_INFERRED
-from absint.model.opening import MAX_FILE
-from absint.model.outlines import Outline
+from absint.model.inference import MAX_INFERRED, Outline
+from absint.model.opening import MAX_FILE, Opened
 from absint.model.walk import bodies, graphs, pairs
 from absint.model.wire.splicing import Piece, Span, size_of
 from absint.model.writing import check_target, check_weights, write_copy
@@ -39,8 +36,58 @@ from absint.solution.analysed import Analysed
 from absint.solver.constraints import PossibleFailure
 from absint.solver.contracts.contract import Clause
 
-if TYPE_CHECKING:
-    from onnx import TensorProto
+# Inputs whose elements are given: they become constants of the copy, and no caller feeds them any more.
+
+
+def constants(analysed: Analysed, sizes: Mapping[str, int]) -> list[TensorProto]:
+    """The inputs of which elements are given, as tensors. Raises UsageError if some of their elements are not."""
+    inputs = analysed.declared_inputs
+    found: dict[str, list[int]] = {}
+    for element in inputs.elements.values():
+        if element.name in sizes:
+            found.setdefault(element.input, []).append(sizes[element.name])
+    return [_constant(analysed, name, given, sizes) for name, given in found.items()]
+
+
+def _constant(analysed: Analysed, name: str, given: Sequence[int], sizes: Mapping[str, int]) -> TensorProto:
+    inputs = analysed.declared_inputs
+    every = [element.name for element in inputs.elements.values() if element.input == name]
+    missing = ", ".join(repr(other) for other in every if other not in sizes)
+    if missing:
+        raise UsageError(f"no value for {missing}: give all elements of {name!r}, or none")
+    value = inputs.values[analysed.input_nodes[name]]
+    assert isinstance(value, Tensor)
+    kind = TYPES.get(value.dtype)
+    if kind is None:
+        raise UsageError(f"{name!r} is of type {value.dtype}, of which no constant can be made: leave its elements out")
+    return from_array(np.array(given, dtype=kind).reshape(value.shape.concrete or ()), name)
+
+
+def fill(model: ModelProto, tensors: Sequence[TensorProto]) -> None:
+    """Put constants in the place of the inputs of their names, as far as something reads them."""
+    graph = model.graph
+    names = {tensor.name for tensor in tensors}
+    for infos in (graph.input, graph.initializer):
+        for at in range(len(infos) - 1, -1, -1):
+            if infos[at].name in names:
+                del infos[at]
+    outputs = {info.name for inner in graphs(graph) for info in inner.output}
+    used = outputs.union(name for inner in graphs(graph) for node in inner.node for name in node.input)
+    if model.training_info:  # its graphs may name any value
+        used |= names
+    computed: list[NodeProto] = []
+    for tensor in tensors:
+        if tensor.name in used and tensor.name not in outputs and model.ir_version >= INITIALISERS_ALONE:
+            graph.initializer.append(tensor)
+        elif tensor.name in used:
+            node = NodeProto(op_type="Constant", output=[tensor.name])
+            node.attribute.add(name="value", type=AttributeProto.TENSOR).t.CopyFrom(tensor)
+            node.attribute[0].t.ClearField("name")
+            computed.append(node)
+    if computed:
+        nodes = [*computed, *map(copied, graph.node)]
+        del graph.node[:]
+        graph.node.extend(nodes)
 
 
 @dataclass(frozen=True)

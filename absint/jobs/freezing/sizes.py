@@ -26,10 +26,9 @@ from absint.questions.sizes.contracts import contract
 from absint.questions.sizes.nearest import nearest
 from absint.questions.sizes.neighbours import Nearest
 from absint.questions.sizes.outcomes import Failure, Outcome
-from absint.shapes.assumptions import facts_of
 from absint.shapes.inputs import Inputs, read_inputs
 from absint.shapes.refinement import run_rounds
-from absint.shapes.sizes import Sizes
+from absint.shapes.sizes import Sizes, facts_of
 from absint.shapes.sizes import given as given_sizes
 from absint.solution.analysed import Analysed
 from absint.solution.constraints import DECLARATION, Recorder, recorded

@@ -3,12 +3,9 @@
 codes         the rules as data
 finding       findings, the report of a file, the result
 model         all findings about one model: running (diagnostics), declarations, contract, weights
-selection     the rules that count, by prefixes; patterns: files, as in a .gitignore
-settings      those of a project, in its pyproject.toml
-files         the models below folders
+settings      the rules that count, by prefixes, and patterns of files: those of a project, in its pyproject.toml
 tasks         the work of one model, in a process of its own
-lint          many models, in processes or on a cluster
-baseline      the findings of a day, which are left out later
+lint          the models below folders, in processes or on a cluster; baselines: findings that are left out later
 """
 
 from absint.jobs.linting.finding import FileReport, Finding, LintResult

@@ -2,20 +2,22 @@
 
 from __future__ import annotations
 
+import json
 import os
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import closing
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
-from absint.jobs.linting.baseline import read_baseline, without_known
-from absint.jobs.linting.files import models, relative, shown
-from absint.jobs.linting.finding import FileReport, Finding, LintResult, in_order
-from absint.jobs.linting.patterns import Patterns
-from absint.jobs.linting.selection import Selection, read_prefixes
-from absint.jobs.linting.settings import SECONDS, Settings
+from absint.errors import UsageError
+from absint.jobs.linting.finding import FileReport, Finding, LintResult, fingerprints, in_order
+from absint.jobs.linting.settings import SECONDS, Patterns, Selection, Settings, read_prefixes
 from absint.jobs.linting.tasks import PERFORM, findings_of, job_of, table_of
+from absint.lattices.text.documents import Document
+from absint.lattices.text.forms import Key, by_name
+from absint.model.opening import absent
+from absint.model.writing import write_file
 from absint.runs.jobs import finished
 from absint.runs.pool import Finished, do
 from absint.runs.worker import kept
@@ -23,6 +25,122 @@ from absint.runs.worker import kept
 if TYPE_CHECKING:
     from absint.model.load import ModelLike
     from absint.solution.analysed import Analysed
+
+
+# The models to check: files as they are given, and those below folders.
+
+SUFFIX: Final = ".onnx"
+
+
+def models(given: Sequence[str | os.PathLike[str]], root: Path, exclude: Patterns, *, force: bool = False) -> list[str]:
+    """The files, and the models below the folders in the order of their paths, each once.
+
+    Patterns fit paths from `root`. They count for what is below folders; with `force` also for files that are given.
+    Raises UsageError for a path that is not there, and if folders are given and no model is left.
+    """
+    found: dict[str, None] = {}
+    for item in given:
+        path = os.fspath(item)
+        if os.path.isdir(path):
+            found.update(dict.fromkeys(_below(path, root, exclude)))
+        elif not os.path.lexists(path):
+            raise UsageError(f"{path} {absent(path)}")
+        elif not (force and exclude.match(relative(path, root))):
+            found[shown(path)] = None
+    if not found and not force:
+        why = f"no file below {_listed(given)} ends with {SUFFIX}" if given else "none is given"
+        raise UsageError(f"there is no model to check: {why}")
+    return list(found)
+
+
+def _below(folder: str, root: Path, exclude: Patterns) -> Iterator[str]:
+    for here, folders, files in os.walk(folder):
+        folders[:] = sorted(
+            name for name in folders if not exclude.match_folder(relative(os.path.join(here, name), root))
+        )
+        for name in sorted(files):
+            path = os.path.join(here, name)
+            if name.lower().endswith(SUFFIX) and not exclude.match(relative(path, root)):
+                yield shown(path)
+
+
+def shown(path: str) -> str:
+    """The path as findings show it, with slashes: from the working directory if it is below, else as it is given."""
+    here = relative(path, Path.cwd())
+    return Path(path).as_posix() if os.path.isabs(here) else here
+
+
+def relative(path: str, root: Path) -> str:
+    """The path from a root, with slashes; as it is, made absolute, if it is not below."""
+    absolute = os.path.abspath(path)
+    try:
+        return Path(absolute).relative_to(root).as_posix()
+    except ValueError:
+        return Path(absolute).as_posix()
+
+
+def _listed(given: Sequence[str | os.PathLike[str]]) -> str:
+    return ", ".join(os.fspath(item) for item in given[:3])
+
+
+# Baselines: the findings of a day, so that a gate fails on new ones only.
+
+Known = Mapping[str, Mapping[str, str]]
+"""Fingerprints by file, each with what it was, for readers."""
+
+BASELINE: Final = Document[Known](
+    "lint-baseline",
+    1,
+    "the findings of a day (absint lint --write-baseline)",
+    Key("files", by_name(by_name(str)), "fingerprints by file, each with what it was", lambda known: known),
+    head=(),
+    defines=False,
+    versioned=False,
+)
+
+
+def read_baseline(path: Path) -> Known:
+    """The findings of a baseline. Raises UsageError for a file that is none."""
+    try:
+        data = json.loads(path.read_bytes())
+    except OSError as error:
+        raise UsageError(f"the baseline {path} cannot be read: {error.strerror}; --write-baseline writes one") from None
+    except ValueError as error:
+        raise UsageError(f"the baseline {path} is no JSON: {error}") from None
+    files = data.get("files") if isinstance(data, dict) and data.get("schema") == BASELINE.form else None
+    if not isinstance(files, dict) or not all(isinstance(found, dict) for found in files.values()):
+        raise UsageError(f"{path} is no baseline of absint lint")
+    return files
+
+
+def write_baseline(path: Path, files: Sequence[FileReport]) -> None:
+    """Write all findings as a baseline. Paths are relative to its folder."""
+    found: dict[str, Mapping[str, str]] = {
+        _key(file, path): {
+            fingerprint: f"{item.code} {item.where}".rstrip()
+            for fingerprint, item in zip(fingerprints(file.findings), file.findings, strict=True)
+        }
+        for file in files
+        if file.findings
+    }
+    write_file(BASELINE.text(found) + "\n", path)
+
+
+def without_known(files: Sequence[FileReport], known: Known, path: Path) -> tuple[list[FileReport], int]:
+    """The reports without the findings of the baseline, and how many of these files are there no more."""
+    kept, stale = [], 0
+    for file in files:
+        mine = known.get(_key(file, path), {})
+        marks = fingerprints(file.findings)
+        new = tuple(item for mark, item in zip(marks, file.findings, strict=True) if mark not in mine)
+        stale += len(mine.keys() - set(marks))
+        kept.append(replace(file, findings=new, hidden=len(file.findings) - len(new)))
+    return kept, stale
+
+
+def _key(file: FileReport, path: Path) -> str:
+    return relative(file.path, Path(os.path.abspath(path)).parent)
+
 
 Progress = Callable[[int, int, str], None]
 """Called with the number of finished models, that of all, and the model finished last."""

@@ -2,16 +2,155 @@
 
 from __future__ import annotations
 
+import re
 import tomllib
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 from pathlib import Path
 from typing import Final, TypeVar
 
 from absint.diagnostics import Severity
 from absint.errors import UnknownNameError, UsageError
-from absint.jobs.linting.patterns import Patterns
-from absint.jobs.linting.selection import Selection, read_prefixes, read_severity
+from absint.jobs.linting.codes import RULES
+
+# Patterns of paths, as in a .gitignore.
+#
+# A pattern without a slash fits a name at any depth, another one a path from the root. `*` and `?` fit no slash, `**`
+# any folders; a slash at the end fits folders only; after `!` a path is let in again. The last pattern that fits
+# decides.
+
+
+@dataclass(frozen=True)
+class Patterns:
+    """Patterns, in their order."""
+
+    texts: tuple[str, ...] = ()
+
+    def match(self, path: str) -> bool:
+        """The patterns fit the path of a file, with slashes, or one of the folders above it."""
+        return any(self._fits(part, is_folder=part != path) for part in _parts(path))
+
+    def match_folder(self, path: str) -> bool:
+        """The patterns fit the path of a folder."""
+        return self._fits(path, is_folder=True)
+
+    def _fits(self, path: str, *, is_folder: bool) -> bool:
+        found = False
+        for pattern, only_folders, negated in self._compiled:
+            if (is_folder or not only_folders) and pattern.fullmatch(path):
+                found = not negated
+        return found
+
+    @cached_property
+    def _compiled(self) -> Sequence[tuple[re.Pattern[str], bool, bool]]:
+        return [_compiled(text) for text in self.texts if text.strip() and not text.startswith("#")]
+
+
+def _parts(path: str) -> Iterator[str]:
+    """The folders of a path from the top, and the path."""
+    names = path.split("/")
+    for end in range(1, len(names) + 1):
+        yield "/".join(names[:end])
+
+
+def _compiled(text: str) -> tuple[re.Pattern[str], bool, bool]:
+    """The expression for paths, and if it is for folders only, and if it lets in again."""
+    negated = text.startswith("!")
+    body = text[negated:].strip()
+    only_folders = body.endswith("/")
+    body = body.rstrip("/")
+    anchored = "/" in body
+    expression = "".join(_pieces(body.lstrip("/")))
+    try:
+        return re.compile(expression if anchored else f"(?:.*/)?{expression}"), only_folders, negated
+    except re.error as error:
+        raise UsageError(f"the pattern {text!r} is none: {error}") from None
+
+
+_TOKEN = re.compile(r"\*\*/|/\*\*$|\*+|\?|\[[!^]?\]?[^\]]*\]|.", re.DOTALL)
+
+
+def _pieces(body: str) -> Iterator[str]:
+    for token in _TOKEN.findall(body):
+        if token == "**/":
+            yield "(?:.*/)?"
+        elif token == "/**":
+            yield "/.*"
+        elif token[0] == "*":
+            yield "[^/]*"
+        elif token == "?":
+            yield "[^/]"
+        elif token[0] == "[" and len(token) > 2:
+            inner = token[1:-1].replace("\\", r"\\")
+            yield f"[{'^' + inner[1:] if inner[0] in '!^' else inner}]"
+        else:
+            yield re.escape(token)
+
+
+# Which rules count: prefixes of codes, the longest one decides, as in ruff.
+
+ALL: Final = "ALL"
+
+
+@dataclass(frozen=True)
+class Selection:
+    """The rules that count, for all files and for some, and severities of one's own."""
+
+    select: tuple[str, ...] = (ALL,)
+    ignore: tuple[str, ...] = ()
+    per_file: tuple[tuple[Patterns, tuple[str, ...]], ...] = ()
+    """Rules that do not count for files that a pattern matches."""
+    severities: Mapping[str, Severity] = field(default_factory=dict)
+    """By prefixes of codes."""
+
+    def has(self, code: str, path: str = "") -> bool:
+        """The rule counts for this file. Of the prefixes that fit the longest decides; `ignore` wins a tie."""
+        if any(_fit(code, prefixes) for patterns, prefixes in self.per_file if patterns.match(path)):
+            return False
+        return _fit(code, self.select) > _fit(code, self.ignore)
+
+    def severity(self, code: str, given: Severity) -> Severity:
+        """The severity of a finding that has the given one by itself."""
+        fitting = [prefix for prefix in self.severities if _fit(code, (prefix,))]
+        return self.severities[max(fitting, key=len)] if fitting else given
+
+
+def _fit(code: str, prefixes: Iterable[str]) -> int:
+    """1 more than the length of the longest prefix of the code, where ALL has none; 0 if none fits."""
+    return max((1 if p == ALL else len(p) + 1 for p in prefixes if p == ALL or code.startswith(p)), default=0)
+
+
+def read_prefixes(texts: Sequence[str], what: str) -> tuple[str, ...]:
+    """Codes, prefixes of codes, names of rules, or ALL; several in one text with commas between them.
+
+    Raises UsageError for one that no rule has.
+    """
+    found = [_read(text.strip(), what) for given in texts for text in given.split(",") if text.strip()]
+    return tuple(dict.fromkeys(found))
+
+
+def _read(text: str, what: str) -> str:
+    upper = text.upper()
+    if upper == ALL or any(code.startswith(upper) for code in RULES):
+        return upper
+    named = next((rule.code for rule in RULES.values() if rule.name == text), None)
+    if named is None:
+        raise UnknownNameError(f"{what}: no rule has the code or name", text, _names())
+    return named
+
+
+def _names() -> list[str]:
+    return [*RULES, *(rule.name for rule in RULES.values())]
+
+
+def read_severity(text: object, what: str) -> Severity:
+    """A severity by its name. Raises UsageError for another text."""
+    known = [severity.value for severity in Severity]
+    if text not in known:
+        raise UsageError(f"{what}: {text!r} is no severity: expected {', '.join(known)}")
+    return Severity(text)
+
 
 FILE: Final = "pyproject.toml"
 SECONDS: Final = 120.0

@@ -2,29 +2,155 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import replace
-from typing import TYPE_CHECKING
+from math import prod
+from typing import TYPE_CHECKING, Final, TypeAlias
 
 from absint.errors import UsageError
 from absint.jobs.profiles.boxes import Boxes, ends_of, inside, legal_corners, steps_of
-from absint.jobs.profiles.extremes import least_and_greatest
 from absint.jobs.profiles.inputs import InputProfile
 from absint.jobs.profiles.profile import Box3, Profile, Sizes3, spelled
-from absint.jobs.profiles.reading import WantedSizes, read_corners
 from absint.lattices.deadline import DeadlineError, within
 from absint.lattices.limits import LONG, Limits
-from absint.lattices.terms.expr import Dim, Expr
+from absint.lattices.logic.relation import Relation, ge, le
+from absint.lattices.terms.expr import Dim, Expr, expr_of
+from absint.lattices.terms.substitution import substitute
 from absint.lattices.text.escapes import format_sizes, plain
 from absint.lattices.value import Tensor
 from absint.questions.limits import checked
 from absint.questions.sizes.boxes import check_range
 from absint.questions.sizes.nearest import LegalSizes, nearest_line
 from absint.questions.sizes.outcomes import Outcome, RangeCheck
-from absint.shapes.input_elements import InputElement
+from absint.shapes.inputs import InputElement
+from absint.shapes.sizes import Size, given
+from absint.solver.candidates import Sizes, combined, corners
+from absint.solver.prove import Prover
 
 if TYPE_CHECKING:
+    from absint.questions.sizes.nearest import SizeRange
     from absint.solution.analysed import Analysed
+
+
+# The corners of a profile that a caller gives: for each symbol the least, best and greatest size.
+
+Wanted: TypeAlias = int | tuple[int, int] | tuple[int, int, int]
+"""One size; the least and the greatest, which is the best too; or the least, the best and the greatest."""
+
+WantedSizes: TypeAlias = Mapping[str, Wanted | Sequence[Wanted | None]]
+"""By name: sizes of a symbol or an element of the inputs, or those of each axis of an input, as a list, in which None
+leaves an axis to other arguments."""
+
+_SECONDS: Final = 3.0
+"""The time of a suggestion."""
+
+
+def read_corners(analysed: Analysed, wanted: WantedSizes, legal: LegalSizes) -> dict[str, Sizes3]:
+    """Least, best and greatest size of each symbol, then of the elements that decide sizes or are given.
+
+    Raises UsageError for what is unknown, missing or empty, and for a best size outside its range.
+    """
+    corners = [
+        given({name: _at(item, corner, name) for name, item in wanted.items()}, analysed.declared_inputs).ends
+        for corner in range(3)
+    ]
+    found = {}
+    for name in analysed.parameters:
+        if name not in corners[0]:
+            continue
+        sizes = Sizes3(*(corner[name].low or 0 for corner in corners))
+        if not sizes.min <= sizes.opt <= sizes.max:
+            raise UsageError(f"{name}={'..'.join(map(str, sizes))}: expected the least, the best and the greatest size")
+        found[name] = sizes
+    missing = [name for name in (*analysed.symbols, *analysed.elements) if name not in found]
+    if missing:
+        raise UsageError(f"no sizes for {', '.join(map(repr, missing))}: {_suggestion(missing, found, legal)}")
+    return found
+
+
+def _at(item: Wanted | Sequence[Wanted | None], corner: int, name: str) -> Size | list[Size | None]:
+    """The size at one corner."""
+    if isinstance(item, list):
+        return [None if axis is None else _size(axis, corner, name) for axis in item]
+    return _size(item, corner, name)
+
+
+def _size(item: object, corner: int, name: str) -> int:
+    if isinstance(item, int):
+        return item
+    if isinstance(item, tuple) and len(item) in (2, 3) and all(isinstance(size, int) for size in item):
+        sizes: tuple[int, ...] = item if len(item) == 3 else (item[0], item[1], item[1])
+        return sizes[corner]
+    raise UsageError(f"{name}={item!r}: expected a size, or the least, the best and the greatest, as 1..4..32")
+
+
+def _suggestion(missing: Sequence[str], found: Box3, legal: LegalSizes) -> str:
+    """Arguments that would do: their least, best and greatest sizes are legal, if such sizes are found."""
+    ranges = legal.ranges()
+    box: Box3 = {name: found.get(name) or _example(ranges[name]) for name in legal.symbols}
+    with suppress(DeadlineError), within(_SECONDS):
+        box = legal_corners(legal, box) or box
+    return f"give ranges, as {' '.join(f'{name}={box[name]}' for name in missing)}"
+
+
+def _example(legal: SizeRange) -> Sizes3:
+    low = max(legal.low, 1)
+    low += (legal.congruence.remainder - low) % max(legal.congruence.modulus, 1)
+    high = 16 * low if legal.high is None else max(min(legal.high, 16 * low), low)
+    return Sizes3(low, min(4 * low, high), high)
+
+
+# The least and the greatest number that an expression has in a box of sizes.
+
+_POINTS: Final = 4096
+"""Sizes of a box that are tried one by one; in a larger one its corners are tried, and the rest is proved."""
+
+_BETTER: Final = 64
+"""Counterexamples that are followed."""
+
+
+def least_and_greatest(
+    dim: Expr, ends: Mapping[str, tuple[int, int]], inside: Sequence[Relation], prover: Prover
+) -> tuple[int, int, bool]:
+    """Both ends of a dim over all sizes in the box that meet the relations; True if they are proved and reached.
+
+    Without a proof the ends are those that intervals give, which no size of the box exceeds.
+    """
+    names = sorted(dim.free_symbols)
+    if prod(ends[name][1] - ends[name][0] + 1 for name in names) <= _POINTS:
+        every = combined({name: range(ends[name][0], ends[name][1] + 1) for name in names})
+        values = list(_values(dim, every))
+        return min(values, default=0), max(values, default=0), bool(values)
+    reached = list(_values(dim, corners({name: ends[name] for name in names})))
+    low, below = _extreme(dim, min(reached, default=0), -1, inside, prover)
+    high, above = _extreme(dim, max(reached, default=0), 1, inside, prover)
+    if below and above:
+        return low, high, True
+    lo, hi = _over(dim, ends)
+    return low if below or lo is None else lo, high if above or hi is None else hi, False
+
+
+def _values(dim: Expr, tried: Iterable[Sizes]) -> Iterator[int]:
+    """The numbers at those of the sizes at which the dim is defined."""
+    return (size for at in tried if (size := dim.at(at)) is not None)
+
+
+def _extreme(dim: Expr, start: int, side: int, inside: Sequence[Relation], prover: Prover) -> tuple[int, bool]:
+    """The least (side -1) or greatest number, from one that is reached; False if that is not proved."""
+    best = start
+    for _ in range(_BETTER):
+        decision = prover.ask(list(inside), ge(dim, best) if side < 0 else le(dim, best), small=False)
+        if decision.entailed is not False:
+            return best, decision.entailed is True
+        best = dim.evaluate(decision.model)
+    return best, False
+
+
+def _over(dim: Expr, ends: Mapping[str, tuple[int, int]]) -> tuple[int | None, int | None]:
+    """The interval of the dim if each symbol is within its ends."""
+    lo, hi = substitute(dim, {s: expr_of(s.within(*ends[s.name])) for s in dim.symbols}).bounds
+    return lo, hi
 
 
 def profile(analysed: Analysed, wanted: WantedSizes, *, corners: bool = False, limits: Limits | None = None) -> Profile:

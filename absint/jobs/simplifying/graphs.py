@@ -11,11 +11,10 @@ import numpy as np
 from onnx import GraphProto, ModelProto, NodeProto, TensorProto
 from onnx.helper import make_attribute, make_tensor_value_info
 
-from absint.jobs.diffing.numbering import RANDOM
+from absint.jobs.diffing.witness import RANDOM
 from absint.jobs.dynamizing.emitting import NotWrittenError
 from absint.jobs.freezing.exact import TYPES
-from absint.jobs.freezing.inlining import defined, reads, rename
-from absint.jobs.freezing.rewriting import INITIALISERS_ALONE, copied
+from absint.jobs.freezing.rewriting import INITIALISERS_ALONE, copied, defined, reads, rename
 from absint.jobs.simplifying.emitting import SizeEmitter
 from absint.jobs.simplifying.knowledge import Known, dims_of, numbers_of
 from absint.jobs.simplifying.noops import RESHAPING, added_ones, passed_on, permutation, there_and_back

@@ -17,7 +17,7 @@ from absint.lattices.terms.expr import Dim, Expr
 from absint.lattices.value import Tensor
 from absint.program.graph import Scope
 from absint.program.steps import Operand
-from absint.shapes.assumptions import facts_of
+from absint.shapes.sizes import facts_of
 from absint.solution.analysed import Analysed
 
 MOST_NUMBERS: Final = 64

@@ -10,8 +10,7 @@ from typing import Final
 from onnx import ModelProto
 
 from absint.errors import UsageError
-from absint.jobs.copies.annotate import gate_of
-from absint.jobs.copies.interface import ASSUMING_KEY
+from absint.jobs.copies.annotate import ASSUMING_KEY, gate_of
 from absint.jobs.copies.saving import STANDARD_OUTPUT, pieces_of
 from absint.jobs.diffing import diff
 from absint.jobs.freezing.freeze import joined
@@ -20,8 +19,8 @@ from absint.jobs.simplifying.graphs import Walk
 from absint.jobs.simplifying.knowledge import Known
 from absint.jobs.simplifying.shape_nodes import shape_nodes
 from absint.lattices.limits import LONG
+from absint.model.inference import Outline
 from absint.model.load import Loaded, outlined_copy
-from absint.model.outlines import Outline
 from absint.model.protos import domain_of
 from absint.model.walk import graphs
 from absint.model.wire.splicing import size_of

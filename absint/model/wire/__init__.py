@@ -1,8 +1,7 @@
 """The wire format of protobuf, read where it stands: in bytes, or in a file that is mapped into memory.
 
-fields      varints and the fields of one message: number, wire type, span. Nothing here knows of ONNX
+fields      varints and the fields of one message: number, wire type, span; texts and numbers. It knows nothing of ONNX
 sliced      a file that cannot be mapped, read in slices
-scalars     texts, signed numbers, and numbers that repeat
 splicing    a message with changed fields, as spans of the original and new bytes
 
 A model without its weights:

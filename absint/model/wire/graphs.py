@@ -8,8 +8,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Final
 
-from absint.model.wire.fields import delimited
-from absint.model.wire.scalars import content_of
+from absint.model.wire.fields import content_of, delimited
 from absint.model.wire.tensors import NO_SPARSE, NO_TENSOR, Entry, SparseTensor, Tensor
 from absint.model.wire.types import NO_TYPE, ValueInfo
 

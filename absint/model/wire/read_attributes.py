@@ -14,16 +14,25 @@ from absint.model.wire import kinds
 from absint.model.wire.fields import (
     DELIMITED,
     FIXED32,
+    LARGE,
     SHALLOW,
     VARINT,
+    Content,
     Field,
     MalformedError,
+    Parts,
+    each,
+    floats,
+    integers,
+    runs_of,
+    signed,
+    signed32,
+    text,
     varint,
 )  # fmt: skip
 from absint.model.wire.graphs import Attribute, Graph, Tail
 from absint.model.wire.read_tensors import read_sparse, read_tensor
 from absint.model.wire.read_types import read_type
-from absint.model.wire.scalars import LARGE, Content, Parts, each, floats, integers, runs_of, signed, signed32, text
 from absint.model.wire.tensors import Tensor
 from absint.model.wire.unread import check
 

@@ -6,13 +6,27 @@ from collections.abc import Sequence
 from typing import Final
 
 from absint.lattices.terms.kept import Kept
-from absint.model.wire.fields import DELIMITED, MAX_DEPTH, MAX_SHALLOW, VARINT, Field, MalformedError, field_at, varint
+from absint.model.wire.fields import (
+    DELIMITED,
+    MAX_DEPTH,
+    MAX_SHALLOW,
+    VARINT,
+    Content,
+    Field,
+    MalformedError,
+    Parts,
+    Place,
+    each,
+    field_at,
+    signed,
+    text,
+    varint,
+)
 from absint.model.wire.graphs import Function, Graph, Model, Opset
 from absint.model.wire.read_attributes import read_attribute
 from absint.model.wire.read_nodes import SHORT, Nodes
 from absint.model.wire.read_tensors import read_entry, read_sparse, read_tensor
 from absint.model.wire.read_types import Claims, read_infos
-from absint.model.wire.scalars import Content, Parts, Place, each, signed, text
 from absint.model.wire.unread import check
 
 _NODE, _INITIALISER, _INPUT, _OUTPUT, _VALUE_INFO, _SPARSE = 1, 5, 11, 12, 13, 15

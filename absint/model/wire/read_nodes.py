@@ -11,10 +11,9 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Final, overload
 
-from absint.model.wire.fields import DELIMITED, SHALLOW, Field, varint
+from absint.model.wire.fields import DELIMITED, SHALLOW, Content, Field, Place, each, text, varint
 from absint.model.wire.graphs import Node, Tail
 from absint.model.wire.read_attributes import KEPT, MAX_TAIL, ReadGraph, read_tail
-from absint.model.wire.scalars import Content, Place, each, text
 from absint.model.wire.unread import check, is_entry
 
 _INPUT: Final = 1 << 3 | DELIMITED

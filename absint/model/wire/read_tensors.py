@@ -14,11 +14,17 @@ from absint.lattices.contents import MAX_ELEMENTS
 from absint.lattices.records import NamedTuple
 from absint.lattices.terms.kept import Kept
 from absint.model.lengths import size_in_bytes
-from absint.model.wire.fields import DELIMITED, FIXED32, FIXED64, MAX_DEPTH, VARINT, Field, MalformedError, varint
-from absint.model.wire.scalars import (
+from absint.model.wire.fields import (
+    DELIMITED,
+    FIXED32,
+    FIXED64,
     LARGE,
+    MAX_DEPTH,
     RUN,
+    VARINT,
     Content,
+    Field,
+    MalformedError,
     Parts,
     each,
     floats,
@@ -27,6 +33,7 @@ from absint.model.wire.scalars import (
     signed,
     signed32,
     text,
+    varint,
 )  # fmt: skip
 from absint.model.wire.sliced import Sliced
 from absint.model.wire.tensors import EXTERNAL, NO_TENSOR, Entry, Rest, SparseTensor, Tensor

@@ -7,8 +7,22 @@ from typing import Final, overload
 
 from absint.errors import ModelError
 from absint.lattices.terms.kept import Kept
-from absint.model.wire.fields import DELIMITED, SHALLOW, VARINT, Field, MalformedError
-from absint.model.wire.scalars import LARGE, Content, Parts, Place, contents, each, signed, signed32, text
+from absint.model.wire.fields import (
+    DELIMITED,
+    LARGE,
+    SHALLOW,
+    VARINT,
+    Content,
+    Field,
+    MalformedError,
+    Parts,
+    Place,
+    contents,
+    each,
+    signed,
+    signed32,
+    text,
+)
 from absint.model.wire.types import (
     NO_TYPE,
     Dim,

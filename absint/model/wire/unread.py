@@ -6,8 +6,7 @@ from collections.abc import Mapping
 from types import MappingProxyType
 from typing import Final
 
-from absint.model.wire.fields import DELIMITED, Field
-from absint.model.wire.scalars import Content, check_packed, each
+from absint.model.wire.fields import DELIMITED, Content, Field, check_packed, each
 
 MESSAGES: Final[Mapping[str, Mapping[int, str]]] = {
     "Model": {20: "TrainingInfo", 26: "Device"},

@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import os
+import re
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from hashlib import sha256
 from pathlib import Path
-from typing import Final, Literal, get_args
+from typing import TYPE_CHECKING, Final, Literal, NamedTuple, get_args
 
+from absint.lattices.terms.expr import Dim, Symbol, expr_of
 from absint.lattices.text.documents import Document
 from absint.lattices.text.forms import (
     COUNT,
@@ -25,12 +27,18 @@ from absint.lattices.text.forms import (
     maybe,
     one_of,
 )
-from absint.questions.certificates.claims import Claim
+from absint.questions.certificates.chain import Chain
 from absint.questions.certificates.folder import MANIFEST, write_folder
-from absint.questions.certificates.lemma import Lemma
+from absint.questions.certificates.lemma import Lemma, Proving, about, entailment, within
 from absint.questions.certificates.step import By, Given, Place, Step
-from absint.questions.certificates.terms import symbols
+from absint.questions.certificates.terms import Claim, symbols
+from absint.questions.proofs.text import Query, read_relation
+from absint.solver.backend import Backend
 from absint.transfer.semantics import EITHER, Semantics
+
+if TYPE_CHECKING:
+    from absint.solution.analysed import Analysed
+
 
 PREMISES: Final = (
     "A run succeeds: the claims are about no other.",
@@ -254,3 +262,98 @@ CERTIFICATE: Final = Document[Certificate](
     defines=False,
     lines=True,
 )
+
+
+# Relations that somebody asks to be certified: each a step that takes the claims of the values in it.
+
+_SIZE: Final = re.compile(r"\|%25(in\d+@\d+)\|")
+
+
+class _Reader(Query):
+    """Reads a relation with a name for each size of the values in it: `in0@1`."""
+
+    def __init__(self, analysed: Analysed) -> None:
+        super().__init__(analysed)
+        self.values: list[str] = []
+
+    def shape(self, name: str) -> tuple[Dim, ...]:
+        dims = super().shape(name)
+        if name not in self.values:
+            self.values.append(name)
+        place = self.values.index(name)
+        return tuple(expr_of(Symbol.placeholder(f"in{place}@{axis}")) for axis in range(len(dims)))
+
+
+class _Question(NamedTuple):
+    """A relation as a formula, and the values whose sizes it is about."""
+
+    text: str
+    formula: str
+    takes: tuple[Place, ...]
+    inputs: tuple[Claim, ...]
+
+
+def certify_query(chain: Chain, text: str) -> bool:
+    """Add the step of a relation to the chain; False if it does not follow from the claims.
+
+    Raises UsageError for a text that cannot be read.
+    """
+    question = _read(chain, text)
+    if question is None:
+        return False
+    for pool in ((), chain.facts):
+        facts = about(pool, [question.formula], question.inputs, closed=True)
+        found = chain.proving.least(lambda chosen: _lemma(chain, question, chosen), facts)
+        if found is not None:
+            lemma, used = found
+            asked = Given(question.formula, "query", question.text, "lemma")
+            chain.steps.append(Step.of_query(question.takes, asked, lemma, tuple(chain.facts[fact] for fact in used)))
+            return True
+    return False
+
+
+def _read(chain: Chain, text: str) -> _Question | None:
+    reader = _Reader(chain.analysed)
+    relation = reader.relation(text).substitute(dict(chain.names))
+    formula = chain.terms.relation(relation)
+    if formula is None:
+        return None
+    places = tuple(chain.places[chain.analysed.operands[name]] for name in reader.values)
+    return _Question(text, _SIZE.sub(r"\1", formula), places, tuple(map(chain.claim, places)))
+
+
+def _lemma(chain: Chain, question: _Question, facts: list[str]) -> Lemma:
+    return entailment(question.inputs, question.formula, chain.terms.bounds, facts)
+
+
+# Certificates of an analysis.
+
+
+def certify(
+    analysed: Analysed,
+    prove: Sequence[str] = (),
+    *,
+    seconds: float = 10,
+    progress: Callable[[int, int], None] = lambda done, total: None,
+) -> Certificate:
+    """See `absint.Result.certify`. `progress` gets the nodes that are done, and all."""
+    analysed.require_sound("a certificate")
+    with Backend() as backend:
+        chain = Chain(analysed, Proving(backend, seconds), progress)
+        for text in prove:
+            read_relation(analysed, text)  # report a mistake in the last one before the work begins
+        chain.run()
+        unproved = tuple(text for text in prove if not certify_query(chain, text))
+    with analysed.loaded.opened() as opened:
+        digest = sha256(opened.data).hexdigest()
+    bounds = {symbol: within(symbol, found) for symbol, found in chain.terms.bounds.items()}
+    return Certificate(
+        analysed.origin,
+        digest,
+        tuple(chain.inputs),
+        bounds,
+        tuple(chain.premises),
+        tuple(chain.steps),
+        unproved,
+        analysed.semantics,
+    )

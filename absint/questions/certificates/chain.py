@@ -11,16 +11,13 @@ from absint.lattices.logic.relation import TRUE, Relation, eq
 from absint.lattices.terms.expr import MAX_DIM, Dim, Symbol, expr_of
 from absint.lattices.terms.interval import Interval
 from absint.lattices.value import BOTTOM, Value
-from absint.program.constructs import LoopHead
 from absint.program.nodes import Node
-from absint.program.steps import ABSENT, Operand
-from absint.questions.certificates.claims import NOTHING, Claim, Claims
+from absint.program.steps import ABSENT, LoopHead, Operand
 from absint.questions.certificates.control import Head, head, problem_of, takes
-from absint.questions.certificates.lemma import Lemma, Problem, entailment
+from absint.questions.certificates.lemma import Lemma, Part, Problem, Proved, Proving, about, entailment
 from absint.questions.certificates.meanings import meaning
-from absint.questions.certificates.proving import Part, Proved, Proving, about
 from absint.questions.certificates.step import By, Given, Place, Step
-from absint.questions.certificates.terms import Terms, symbols
+from absint.questions.certificates.terms import NOTHING, Claim, Claims, Terms, symbols
 from absint.shapes.names import invented, more_names
 from absint.shapes.rounds import Round
 from absint.solution.constraints import all_names

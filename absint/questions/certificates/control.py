@@ -5,15 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import NamedTuple
 
-from absint.program.constructs import IfJoin, LoopExit, LoopHead
 from absint.program.nodes import Node
-from absint.program.steps import Operand
-from absint.questions.certificates.branches import joined
-from absint.questions.certificates.claims import Claim
-from absint.questions.certificates.lemma import Lemma, Problem
+from absint.program.steps import IfJoin, LoopExit, LoopHead, Operand
+from absint.questions.certificates.lemma import Lemma, Part, Problem, Proved
 from absint.questions.certificates.loops import ended, goes_on, started
-from absint.questions.certificates.proving import Part, Proved
-from absint.questions.certificates.terms import replaced
+from absint.questions.certificates.meanings import joined
+from absint.questions.certificates.terms import Claim, replaced
 
 Prove = Callable[[Problem, Sequence[Part]], Proved]
 

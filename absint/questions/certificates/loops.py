@@ -8,8 +8,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from absint.questions.certificates.claims import Claim
 from absint.questions.certificates.meanings import Meaning, NotSpecifiedError
+from absint.questions.certificates.terms import Claim
 
 Inputs = Sequence[Claim | None]
 

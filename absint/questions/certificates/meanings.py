@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Final, NamedTuple
 
 from absint.lattices.contents import Element
@@ -11,16 +11,43 @@ from absint.lattices.terms.expr import Expr
 from absint.lattices.value import Tensor
 from absint.model.schemas import since
 from absint.program.operations import Operation
-from absint.questions.certificates.claims import NOTHING, Claim, Sort, ratio_of
-from absint.questions.certificates.legality import documented, legality
-from absint.questions.certificates.terms import number_of
+from absint.questions.certificates.terms import NOTHING, Claim, Sort, number_of, ratio_of
 from absint.research.specification.contents import Elements, elements
 from absint.research.specification.data_dependent import bounded
 from absint.research.specification.formulas import Formula, Term, term, variable
 from absint.research.specification.node import Attribute, IllegalError, Input, Node, Output
 from absint.research.specification.specs import specification
-from absint.transfer.semantics import Semantics
+from absint.transfer.semantics import DOCUMENTED, EITHER, ONNX, Semantics
 from absint.transfer.stating import AttributeValue
+
+# The legality of a node that has run, under the semantics of an analysis.
+#
+# It is no more than what the obligations of a rule assume (`absint.research.obligations.making`): limits that
+# onnxruntime may not mind are left out.
+
+
+def documented(domain: str, semantics: Semantics) -> bool | None:
+    """The sizes that runs have are those of the documents, or of onnxruntime; None: a lemma may take what both give."""
+    if domain not in DOCUMENTED:
+        return False
+    return None if semantics == EITHER else semantics == ONNX
+
+
+def legality(node: Node, domain: str, semantics: Semantics) -> Iterator[tuple[str, str]]:
+    """The formulas that hold in each run of the node, with reasons, once a specification has read it.
+
+    By the documents alone: their conditions, and no limit of onnxruntime. In onnxruntime: also what it runs besides is
+    legal, and the limits that are certain hold. By either: what one of them runs is legal, and of the limits those hold
+    that rules require. Limits of operators that ONNX does not document are about crashes, and never assumed.
+    """
+    if documented(domain, semantics):
+        yield from ((clause.strict.smtlib(), clause.reason) for clause in node.legal)
+        return
+    limits = [limit for limit in node.limited if limit.is_certain and domain in DOCUMENTED]
+    if semantics == EITHER:
+        limits = [limit for limit in limits if limit.strict is limit.formula]
+    yield from ((clause.formula.smtlib(), clause.reason) for clause in (*node.legal, *limits))
+
 
 SIGNED: Final = frozenset({"Slice", "Pad", "Range", "ConstantOfShape", "OneHot", "CenterCropPad", "AffineGrid"})
 """Operators whose specification covers numbers of any sign; those of others read each as a size, unless it is -1."""
@@ -191,3 +218,61 @@ def _numbers(value: Tensor) -> list[int] | None:
 
 def _constant(item: Element) -> int | None:
     return item.const if isinstance(item, Expr) else None
+
+
+# The specification of an If: each output is that of the branch which is taken.
+#
+# Values of the other branch are not computed: nothing is said of them, not even that their sizes are natural numbers.
+
+TAKEN: Final = "taken@0"
+"""The name of the condition."""
+
+
+def joined(inputs: Sequence[Claim | None]) -> Meaning:
+    """The meaning of the node that joins branches. Its inputs are the condition and the results of both.
+
+    Raises NotSpecifiedError.
+    """
+    condition, *results = inputs
+    half = len(results) // 2
+    declared = [_condition(condition)]
+    specified: list[tuple[str, str]] = []
+    for place, pair in enumerate(zip(results[:half], results[half:], strict=True)):
+        found = [(at, claim) for at, claim in zip((place + 1, place + 1 + half), pair, strict=True) if _is_known(claim)]
+        if not found:
+            continue
+        rank = max(len(claim.dims or ()) for _, claim in found if claim is not None)
+        declared += [f"(declare-const out{place}@{part} Int)" for part in ("rank", *range(rank))]
+        specified += [(f"(<= 0 out{place}@{axis})", "a size") for axis in range(rank)]
+        declared += _elements(place, [claim for _, claim in found if claim is not None])
+        for at, claim in found:
+            assert claim is not None
+            taken = TAKEN if at <= half else f"(not {TAKEN})"
+            for part in _parts(claim):
+                specified.append((f"(=> {taken} (= out{place}@{part} in{at}@{part}))", "what the branch gives"))
+    if not specified:
+        raise NotSpecifiedError("no shape of a branch is known")
+    return Meaning("If", (), tuple(declared), tuple(specified), are_computed=False)
+
+
+def _condition(claim: Claim | None) -> str:
+    if claim is None or not claim.truths or claim.elements is None:
+        return f"(declare-const {TAKEN} Bool)"
+    return f"(define-fun {TAKEN} () Bool in0@e0)"
+
+
+def _is_known(claim: Claim | None) -> bool:
+    return claim is not None and claim.dims is not None
+
+
+def _parts(claim: Claim) -> Iterator[str]:
+    yield "rank"
+    yield from map(str, range(len(claim.dims or ())))
+    yield from (f"e{at}" for at in range(len(claim.elements or ())))
+
+
+def _elements(place: int, claims: Sequence[Claim]) -> Iterator[str]:
+    """Elements of outputs, where all branches have as many of one type."""
+    count, sort = max((len(claim.elements or ()), claim.sort) for claim in claims)
+    for at in range(count):
+        yield f"(declare-const out{place}@e{at} {sort})"

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Literal, NamedTuple
 
-from absint.questions.certificates.claims import Claim
 from absint.questions.certificates.lemma import Lemma
+from absint.questions.certificates.terms import Claim
 
 By = Literal["lemma", "model", "rule"]
 """lemma: proved from the specification of the node. model: read from the file, or declared there of an input. rule: the

@@ -7,9 +7,8 @@ from typing import TYPE_CHECKING, Final
 
 from absint.diagnostics import Diagnostic, Severity
 from absint.program.limits import LIMIT_REACHED
-from absint.questions.claims.findings import FalseDeclaration, false_declarations
-from absint.solution.loading import load_errors
-from absint.solution.node_diagnostics import beside_declarations, default_diagnostics
+from absint.questions.claims.judging import FalseDeclaration, false_declarations
+from absint.solution.loading import beside_declarations, default_diagnostics, load_errors
 
 if TYPE_CHECKING:
     from absint.solution.analysed import Analysed

@@ -6,12 +6,21 @@ claim means the same, and is false at the same sizes.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
 
 from absint.lattices.logic.relation import FALSE, TRUE, UNKNOWN_RELATION
 from absint.lattices.logic.truth import NO
-from absint.questions.claims.claims import Claim, Effort, Finding, Judgement, Verdicts
+from absint.lattices.terms.expr import Dim, Expr
+from absint.lattices.terms.substitution import substitute
+from absint.lattices.text.escapes import format_sizes
+from absint.model.declared_types import problem
+from absint.program.declarations import Declaration
+from absint.questions.claims.claims import Claim, ClaimedShape, Effort, Finding, Judgement, Stated, Verdicts
+from absint.questions.claims.reading import Group, Reader, dims, groups, held
 from absint.solution.analysed import Analysed
+from absint.solution.described import brief
+from absint.solution.naming import defining, where
 
 
 def judge(analysed: Analysed, claims: Sequence[Claim], effort: Effort | None = None) -> Verdicts:
@@ -28,7 +37,7 @@ def judge(analysed: Analysed, claims: Sequence[Claim], effort: Effort | None = N
     open_ = [claim for claim in claims if claim.relation not in (TRUE, UNKNOWN_RELATION)]
     if not open_:
         return Verdicts({})
-    from absint.questions.claims.conditions import Conditions
+    from absint.questions.claims.proving import Conditions
 
     denied = {claim for claim in open_ if claim.relation is FALSE or facts.decide(claim.relation) is NO}
     conditions = Conditions(analysed)
@@ -37,3 +46,93 @@ def judge(analysed: Analysed, claims: Sequence[Claim], effort: Effort | None = N
     for claim in sorted(at, key=lambda claim: 0 in at[claim][0].values()):
         found[claim] = Finding(Judgement.REFUTED, at[claim][0], False, (at[claim][1].when,))
     return Verdicts(found)
+
+
+# The declarations that are false, each with sizes that show it.
+
+
+@dataclass(frozen=True)
+class FalseDeclaration:
+    """A declared type or shape that some legal size makes false."""
+
+    declaration: Declaration
+    message: str
+    """The declaration, the truth, and where they differ."""
+    sizes: Mapping[str, int] | None = None
+    """Sizes of the inputs at which it is false; None if it is false in every run."""
+    at_0: bool = False
+    """No legal sizes without a 0 were found at which it is false."""
+    name: str = ""
+    """The author's own name for two dims that differ, if that is what is false."""
+
+    @property
+    def where(self) -> str:
+        """The declaration in words of the model: `output 'y'`, `Loop#1/body input 'v'`."""
+        return self.declaration.where
+
+
+def false_declarations(analysed: Analysed) -> tuple[FalseDeclaration, ...]:
+    """The declarations of a model that are false: no value has the type, or some legal size makes a dim differ.
+
+    Sizes are looked for without a solver, so a false declaration may be missed; `absint audit` looks further. A name
+    that only declarations have is no claim, unless it stands for dims that differ.
+    """
+    return analysed.once(_found)
+
+
+def _found(analysed: Analysed) -> tuple[FalseDeclaration, ...]:
+    made = [(group, shape) for group in groups(analysed) if (shape := _claimed(group)) is not None]
+    claims = Reader(analysed).read([shape for _, shape in made])
+    claims.sort(key=lambda claim: bool(claim.refers))  # what needs no other place is told first
+    false: dict[int, tuple[Claim, Finding]] = {}
+    for claim, finding in judge(analysed, claims).findings.items():
+        false.setdefault(id(claim.shape), (claim, finding))
+    return tuple(
+        found for group, shape in made if id(shape) in false for found in _told(analysed, group, *false[id(shape)])
+    )
+
+
+def _claimed(group: Group) -> ClaimedShape | None:
+    """What equal declarations claim; None for nothing. One of another type has no dims, and is false of any rank."""
+    first, value = group.members[0], group.value
+    stated: Sequence[Stated] = ()
+    known, rank = None, FALSE
+    if problem(first.type, value) is None:
+        declared = dims(first.type, value)
+        if declared is None:
+            return None
+        stated = declared.stated
+        known, rank = held(declared.value, len(stated))
+    return ClaimedShape(first.key, first.path, first.gate, group.computed, stated, known, rank, first.where)
+
+
+def _told(analysed: Analysed, group: Group, claim: Claim, finding: Finding) -> Iterator[FalseDeclaration]:
+    """The members of a group of which a claim is false, as the message says."""
+    sizes = finding.counterexample
+    at_0 = sizes is not None and 0 in sizes.values()
+    message = problem(group.members[0].type, group.value)
+    if message is None:
+        verdict = " in every run"
+        if sizes is not None:
+            verdict = f"{finding.because[0]} {'where a size is 0, as at' if at_0 else 'at'} {format_sizes(sizes)}"
+        message = _message(analysed, group, claim, f"false{verdict}")
+    for item in group.members:
+        yield FalseDeclaration(item, message, sizes, at_0, claim.name)
+
+
+def _message(analysed: Analysed, group: Group, claim: Claim, verdict: str) -> str:
+    texts = where(analysed)
+    found = dims(group.members[0].type, analysed.value_of(group.members[0].operand))
+    assert found is not None
+    text = f"declared {_shown(claim.shape.stated)}, but it is {brief(found.value.shape, texts)}"
+    if claim.refers:
+        from absint.solution.constraints import all_names
+
+        other = next(iter(claim.refers.values()))
+        shown = substitute(other.known, all_names(analysed)) if isinstance(other.known, Expr) else Dim(None)
+        text += f", and {claim.name!r} is {texts.dim(shown)} at {other.shape.where}, axis {other.axis}"
+    return defining(f"{text}: {verdict}", texts)
+
+
+def _shown(stated: Sequence[Stated]) -> str:
+    return f"[{', '.join('?' if dim is None else str(dim) for dim in stated)}]"

@@ -81,7 +81,7 @@ class Inferred:
         value = state[at] if at < len(state) else BOTTOM
         loop = self._nodes[node].step
         if at == 1 and isinstance(loop, LoopBody) and loop.operator == "Loop":
-            from absint.shapes.loops.head_values import condition_at_runtime
+            from absint.shapes.loops.unrolling import condition_at_runtime
 
             return condition_at_runtime(value)
         if not self._back or node in self._inputs:

@@ -26,7 +26,7 @@ from absint.program.declarations import Declaration, declarations
 from absint.program.limits import WITHOUT_RULE
 from absint.program.lowered import Lowered, Trusted
 from absint.program.operations import Operation
-from absint.questions.claims.findings import false_declarations
+from absint.questions.claims.judging import false_declarations
 from absint.questions.proofs.provers import prover
 from absint.solution.naming import where
 from absint.transfer.application import outputs_of

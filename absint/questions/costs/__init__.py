@@ -2,7 +2,6 @@
 
 cost, totals         arithmetic, traffic and parameters: per node, and over all runs of the nodes
 memory, schedule     the peak of live memory, and the order of steps behind it
-loop_sums            sum and maximum of a term over all iterations
 amounts              numbers and expressions as text
 dominance            drops sums that another one is never below
 bindings             sizes given to symbols, and the value of a term at them

@@ -12,8 +12,8 @@ from absint.lattices.terms.evaluation import values_of
 from absint.lattices.terms.expr import UNKNOWN_SIZE, Dim, Expr, Symbol, UndefinedError
 from absint.lattices.terms.kinds import SymbolKind
 from absint.lattices.terms.substitution import substitute
-from absint.shapes.assumptions import check_number, known_names
 from absint.shapes.names import more_names
+from absint.shapes.sizes import check_number, known_names
 from absint.solution.constraints import all_names
 
 if TYPE_CHECKING:

@@ -12,11 +12,10 @@ from absint.analyses.regions import EXITS, Region, Regions, carried
 from absint.errors import UsageError
 from absint.lattices.logic.relation import TRUE, Relation, conjunction
 from absint.lattices.terms.expr import ZERO_EXPR, Dim, Expr, Monomial, expr_of
-from absint.program.constructs import Gate, IfJoin
-from absint.program.steps import LoopBody, Operand
+from absint.program.steps import Gate, IfJoin, LoopBody, Operand
 from absint.questions.costs.bindings import Environment, symbols_of
 from absint.questions.costs.dominance import Dominance, Sum
-from absint.questions.costs.loop_sums import largest_over
+from absint.questions.costs.totals import largest_over
 
 if TYPE_CHECKING:
     from absint.solution.analysed import Analysed

@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from absint.lattices.text.escapes import excerpt
-from absint.lattices.text.html import block, lines
 from absint.lattices.text.naming import Where
+from absint.lattices.text.sheets import block, lines
 from absint.questions.explain.derived import Derived
 from absint.questions.explain.document import EXPLANATION
 from absint.questions.explain.text import text

@@ -143,7 +143,7 @@ class _Finder:
         return found
 
     def _does(self, node: int, output: int, place: Place) -> str:
-        from absint.questions.explain.flow_sources import FlowSources
+        from absint.questions.explain.derivation import FlowSources
         from absint.solution.constraints import all_names
 
         analysed = self._analysed

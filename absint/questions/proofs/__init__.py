@@ -1,15 +1,14 @@
 """Questions that need proof, each a function of an `Analysed`.
 
 text              relations and dims that name values of the model; symbols: the names in them
-prove             is a relation true in every run? proofs decides it, and proof is the answer
-resting           the numeric premises that an answer rests on; premises: those of all nodes
+proofs            is a relation true in every run? proof: the answer, and the numeric premises that it rests on
+premises          the numeric premises of all nodes
 provers           one for each set of premises
 evidence          runs of the model at the sizes of a counterexample
 clauses           those of a contract, in the order in which they matter, and what long ones mean
 requirements      what nodes require of the sizes of the inputs, in few and short relations
 equivalence       dims, shapes and buffers in classes of proved equality
-undecided         choices in sizes that samples do not take both ways, the ones worth a question to Z3
-smt_refinement    open choices in dims that Z3 settles; another round uses them
+smt_refinement    open choices in dims that samples do not take both ways and Z3 settles; another round uses them
 
 To add a question, write a function of an `Analysed` in the room that it belongs to, and a method of one line in
 `absint.result.Result`.

@@ -3,23 +3,27 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from enum import Enum
 from typing import Final, Literal
 
 from absint.lattices.logic.relation import FALSE, TRUE, UNKNOWN_RELATION, Relation
+from absint.lattices.terms.expr import Dim
 from absint.lattices.text import TextError, parse_relation
 from absint.lattices.text.documents import Document
 from absint.lattices.text.escapes import excerpt, format_sizes, plain
 from absint.lattices.text.forms import RELATION, SECONDS, SIZES, Key, Object, many, maybe, one_of
 from absint.lattices.text.naming import Naming, Where
 from absint.lattices.text.sheets import Line, Sheet, Table, plural
+from absint.questions.proofs.premises import independent
+from absint.questions.proofs.text import Query
 from absint.solution.analysed import Analysed
+from absint.solution.constraints import all_names, found, recorded
 from absint.solution.documents import about
 from absint.solution.naming import where
 from absint.solution.relations import brief, stated
-from absint.solver.constraints import Constraint
+from absint.solver.constraints import Constraint, ConstraintSet
 from absint.solver.documents import CONSTRAINT
 from absint.solver.prove import Tier
 
@@ -211,3 +215,64 @@ def document(analysed: Analysed, proofs: Sequence[Proof], assume: Sequence[str] 
     """All answers, one a line; `assume` are the assumptions of the queries alone."""
     head = about(analysed)
     return PROVE.text(proofs, where(analysed), head._replace(assume=(*head.assume, *assume)))
+
+
+# Numeric premises behind an answer: those of the nodes from which its sizes come.
+#
+# The node that computes an integer, or a float that holds a size, assumes that it does not overflow and is not
+# rounded. Every size computed from it rests on that, even if the premise is used in no proof.
+
+
+def with_premises(analysed: Analysed, query: str | Relation, proof: Proof) -> Proof:
+    """The proof with the numeric premises on which it rests, and what other analyses found of the sizes in it."""
+    if proof.verdict.value != "proved":
+        return proof
+    premises = [c for c in recorded(analysed).every if c.is_premise]
+    findings = found(analysed)
+    if not premises and not findings:
+        return proof
+    nodes = {c.origin.node for c in proof.because}
+    if isinstance(query, str):
+        nodes.update(_Named(analysed).nodes(query))
+    relation = query.substitute(all_names(analysed)) if isinstance(query, Relation) else proof.relation
+    shown = relation.free_symbols
+    nodes.update(s.origin_node or 0 for s, dim in all_names(analysed).items() if dim.free_symbols & shown)
+    behind = upstream(analysed, nodes)
+    stated = {c.formula: c for c in premises if c.origin.node in behind}
+    names = all_names(analysed)
+    kept = ConstraintSet(stated[formula] for formula in independent(list(stated))).renamed(names)
+    told = ConstraintSet(c for c in findings if c.origin.node in behind).renamed(names)
+    because = (*proof.because, *(c for c in told if c not in proof.because))
+    return replace(proof, because=because, assuming=tuple(c for c in kept if c not in because))
+
+
+def upstream(analysed: Analysed, nodes: Iterable[int]) -> set[int]:
+    """The nodes and all that they depend on, through branches and loops too."""
+    before: dict[int, list[int]] = {}
+    for producer, node in analysed.program.edges():
+        before.setdefault(node, []).append(producer)
+    found: set[int] = set()
+    pending = [node for node in nodes if node >= 0]
+    while pending:
+        node = pending.pop()
+        if node not in found:
+            found.add(node)
+            pending += before.get(node, ())
+    return found
+
+
+class _Named(Query):
+    """Reads a query for the values that it names."""
+
+    def __init__(self, analysed: Analysed) -> None:
+        super().__init__(analysed)
+        self._asked: set[int] = set()
+
+    def nodes(self, text: str) -> set[int]:
+        """The nodes that compute the values."""
+        self.relation(text)
+        return self._asked
+
+    def shape(self, name: str) -> tuple[Dim, ...]:
+        self._asked.add(self._operands[name][0])
+        return super().shape(name)

@@ -20,11 +20,11 @@ from absint.lattices.terms.kinds import INTERNAL, SymbolKind
 from absint.lattices.terms.shape_variables import ShapeVariable
 from absint.questions.limits import checked
 from absint.questions.proofs.evidence import Evidence, Executions, chosen
-from absint.questions.proofs.proof import Proof, ShownBy, Verdict
+from absint.questions.proofs.proof import Proof, ShownBy, Verdict, with_premises
 from absint.questions.proofs.provers import Given, Provers
 from absint.questions.proofs.text import Query
-from absint.questions.sizes.judge import Judge
-from absint.shapes.assumptions import Assumption
+from absint.questions.sizes.checking import Judge
+from absint.shapes.sizes import Assumption
 from absint.shapes.summaries import State
 from absint.solution.constraints import all_names, recorded
 from absint.solver.equivalence import legal_bindings
@@ -32,6 +32,7 @@ from absint.solver.prove import Decision, Prover, Stopwatch, meets
 
 if TYPE_CHECKING:
     from absint.solution.analysed import Analysed
+
 
 _TRIES: Final = 6
 """Candidates that are examined before a relation counts as not entailed."""
@@ -340,3 +341,29 @@ class _Finding(NamedTuple):
     invented: Mapping[str, int] = MappingProxyType({})
     reason: str = ""
     confirmed: bool = False
+
+
+# Proofs about an analysed model, whose provers are kept, so that queries share their work.
+
+
+def prove(
+    analysed: Analysed,
+    query: str | Relation,
+    *,
+    given: Given = "run",
+    assume: Sequence[Assumption] = (),
+    confirm: bool = False,
+    evidence: Evidence | None = None,
+    limits: Limits,
+) -> Proof:
+    """See `absint.Result.prove`."""
+    analysed.require_sound("a proof")
+    found = proving(analysed).prove(
+        query, given=given, assume=assume, confirm=confirm, evidence=evidence, limits=limits
+    )
+    return with_premises(analysed, query, found)
+
+
+def proving(analysed: Analysed) -> Proving:
+    """Answers queries; it keeps its provers, and the sizes of its runs."""
+    return analysed.once(Proving)

@@ -1,12 +1,11 @@
 """Which sizes run? Everything that says so asks here.
 
 outcomes, neighbours   the answers
-checking               one size of each symbol: the model analysed at these sizes, the first broken requirement
-judge                  checks that are kept: is it legal, does it run?
+checking               one size of each symbol: the model analysed at these sizes, the first broken requirement;
+                       `judge` keeps the checks of a model
 boxes                  all sizes of a box, by proof and by checks
-contracts              the legal sizes as clauses
+contracts              the legal sizes as clauses; legal sizes to try a model at
 nearest                the legal sizes nearest to given ones
-samples                legal sizes to try a model at
 start                  sizes to begin with where nobody gives any
 falsifying             legal sizes at which conditions are false, found without a solver
 smallest               the smallest legal sizes at which a relation is false

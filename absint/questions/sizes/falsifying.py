@@ -17,12 +17,12 @@ from absint.lattices.logic.truth import NO, UNKNOWN, YES, Truth
 from absint.lattices.terms.expr import MAX_DIM, Expr, Symbol, const
 from absint.lattices.terms.interval import ANY, Congruence, Interval
 from absint.lattices.terms.normal import sole_atom
-from absint.questions.sizes.judge import Judge
+from absint.questions.sizes.checking import Judge
 from absint.questions.sizes.outcomes import Outcome
 from absint.solution.constraints import recorded
-from absint.solution.node_diagnostics import can_run
+from absint.solution.loading import can_run
 from absint.solver.candidates import SMALL, USUAL, alone, combined, coprime, equal, fitted, repaired
-from absint.solver.contracts.samples import near
+from absint.solver.contracts.premises import near
 
 if TYPE_CHECKING:
     from absint.solution.analysed import Analysed

@@ -15,8 +15,7 @@ from absint.lattices.terms.expr import MAX_DIM, Expr
 from absint.lattices.terms.interval import ANY, Congruence
 from absint.program.limits import LIMITED
 from absint.questions.limits import checked
-from absint.questions.sizes.checking import sizes_of
-from absint.questions.sizes.judge import Judge
+from absint.questions.sizes.checking import Judge, sizes_of
 from absint.questions.sizes.neighbours import Alone, Nearest, Neighbour
 from absint.questions.sizes.outcomes import Outcome
 from absint.shapes.sizes import Sizes
@@ -24,7 +23,7 @@ from absint.solution.constraints import recorded
 from absint.solver.candidates import USUAL, alone, equal
 from absint.solver.constraints import ConstraintSet
 from absint.solver.contracts.simplification import simplified
-from absint.solver.nearest.candidates import Candidates
+from absint.solver.nearest.search import Candidates
 from absint.solver.prove import Prover
 
 if TYPE_CHECKING:

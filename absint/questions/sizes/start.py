@@ -14,9 +14,8 @@ from absint.lattices.logic.relation import Relation
 from absint.lattices.logic.truth import NO
 from absint.lattices.terms.expr import Dim, Symbol, expr_of
 from absint.lattices.terms.interval import Interval
-from absint.questions.sizes.checking import broken_requirement, may_refuse
+from absint.questions.sizes.checking import Judge, broken_requirement, may_refuse
 from absint.questions.sizes.falsifying import drawn
-from absint.questions.sizes.judge import Judge
 from absint.solution.constraints import constraints
 from absint.solver.candidates import POWERS, alone, by_nearness, fitted, repaired
 

@@ -1,8 +1,6 @@
 """Proof obligations about rules: each is proved against the specification of its operator, for all sizes at once.
 
-obligation   a formula that must have no model, and what that means
-making       the obligations of a rule at one instance: exact, necessary, sufficient
-solving      Z3 and cvc5 on an obligation
-record       the record of a rule: proved, refuted, undecided, and what it leaves open
+making       the obligations of a rule at one instance: exact, necessary, sufficient; and their record
+solving      an obligation, a formula that must have no model; Z3 and cvc5 on it
 ruled        the operators that have a rule, the versions of each, and which of these are specified
 """

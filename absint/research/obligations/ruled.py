@@ -9,9 +9,8 @@ from absint.errors import UsageError
 from absint.lattices.text.nearest import bounded, did_you_mean
 from absint.model.schemas import since
 from absint.program.steps import LOWERED
-from absint.research.obligations.obligation import Obligation
-from absint.research.obligations.record import Record, record
-from absint.research.obligations.solving import Decision
+from absint.research.obligations.making import Record, record
+from absint.research.obligations.solving import Decision, Obligation
 from absint.research.specification.specs import specification
 from absint.transfer.semantics import EITHER, Semantics
 from absint.transfer.table import NEWEST, Table

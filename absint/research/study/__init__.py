@@ -1,8 +1,7 @@
 """Studies over folders of models: the claims of authors, unification policies and tools, and the verdicts on them.
 
-sources        the makers of claims
-tasks          the pairs of a study, a model and a source, and the work of one; `absint.runs.jobs` runs them
-known_runs     runs of the models that are known
+tasks          the pairs of a study, a model and a source, and the work of one; `absint.runs.jobs` runs them; the
+               makers of claims; runs of the models that are known
 results        the outcome of each pair, in a file that a later run continues from
 study          the study
 tables         its table as text, CSV and JSON; plots as pictures

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final, Literal
 
 from absint.jobs.auditing import Claims
-from absint.jobs.auditing.claims import read_claims
+from absint.jobs.auditing.judging import read_claims
 from absint.lattices.logic.relation import FALSE, TRUE, UNKNOWN_RELATION, Relation, negation
 from absint.lattices.terms.expr import Dim, Symbol, expr_of
 from absint.questions.claims.claims import Claim

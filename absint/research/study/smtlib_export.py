@@ -23,9 +23,8 @@ from absint.lattices.text.forms import ANYTHING, Key, Object, by_name, keys_of, 
 from absint.model.writing import write_file
 from absint.research.study.queries import PERFORM, Status
 from absint.research.study.solvers import Checked
-from absint.research.study.sources import read_sources
 from absint.research.study.study import SECONDS, Progress
-from absint.research.study.tasks import Task, pairs
+from absint.research.study.tasks import Task, pairs, read_sources
 from absint.runs.jobs import finished
 from absint.runs.pool import Done, Json
 from absint.version import VERSION

@@ -10,9 +10,8 @@ from pathlib import Path
 from typing import Final
 
 from absint.research.study.results import Key, Record, Store, record
-from absint.research.study.sources import read_sources
 from absint.research.study.tables import Row, rows
-from absint.research.study.tasks import PERFORM, Task, pairs
+from absint.research.study.tasks import PERFORM, Task, pairs, read_sources
 from absint.runs.jobs import finished
 
 SECONDS: Final = 120.0

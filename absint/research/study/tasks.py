@@ -8,22 +8,163 @@ from __future__ import annotations
 import hashlib
 import json
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cache
+from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final, cast
+from typing import TYPE_CHECKING, Any, Final, Literal, cast
+
+import numpy as np
 
 from absint.errors import ModelError, UsageError
 from absint.jobs.auditing import Audit, Claims, Judged, Judgement, by_policy, declared, judge, peer, roots
+from absint.jobs.auditing.runs import Feeds
+from absint.jobs.auditing.sources import TOOLS, is_installed
 from absint.lattices.logic.relation import Relation, ge
 from absint.lattices.terms.expr import symbol
+from absint.lattices.unify import POLICIES, UnificationPolicy
 from absint.program.nodes import Node
-from absint.research.study.known_runs import feeds_of, known_runs
-from absint.research.study.sources import Source, versions
+from absint.runs.build import build
 from absint.runs.pool import Job, Json
+from absint.runs.run import feeds_for
 
 if TYPE_CHECKING:
     from absint.result import Result
+
+
+# Known runs of the models of a folder: `sizes.json` in it gives their sizes and data.
+#
+# {"decoder": {"sizes": [{"batch": 1, "seq": 4}], "data": [{"use_cache": true}, {"use_cache": false}]}}
+#
+# is about `decoder.onnx`: every size with every choice of data; inputs that a choice leaves out get random data.
+# Judging tries these runs before any other.
+
+FILE: Final = "sizes.json"
+
+_HINT: Final = (
+    'expected {"MODEL": {"sizes": [{"SYMBOL": SIZE}], "data": [{"INPUT": VALUES}]}}, where data may be missing'
+)
+
+
+def known_runs(folder: Path) -> Mapping[str, dict[str, Json]]:
+    """Model without suffix -> its sizes and data. Raises UsageError for a file that says something else."""
+    path = folder / FILE
+    if not path.is_file():
+        return {}
+    try:
+        found = json.loads(path.read_text("utf-8"))
+    except (OSError, ValueError, RecursionError) as error:
+        raise UsageError(f"{path} cannot be read: {str(error)[:100]}") from None
+    if not isinstance(found, dict):
+        raise UsageError(f"{path}: {_HINT}")
+    return {name: _checked(path, name, entry) for name, entry in found.items()}
+
+
+def _checked(path: Path, name: str, entry: object) -> dict[str, Json]:
+    if isinstance(entry, dict):
+        sizes, data = entry.get("sizes", 0), entry.get("data", [{}])
+        if _is_list_of_objects(data) and _is_list_of_objects(sizes) and all(map(_is_binding, sizes)):
+            return {"sizes": sizes, "data": data or [{}]}
+    raise UsageError(f"{path}: {name[:60]!r}: {_HINT}")
+
+
+def _is_list_of_objects(items: object) -> bool:
+    return isinstance(items, list) and all(isinstance(item, dict) for item in items)
+
+
+def _is_binding(sizes: Mapping[str, object]) -> bool:
+    return all(type(size) is int and size >= 0 for size in sizes.values())
+
+
+def feeds_of(result: Result, runs: Mapping[str, Any]) -> Iterator[Feeds]:
+    """The inputs of the known runs of a model; one that cannot be made is left out."""
+    for sizes in runs.get("sizes", ()):
+        for data in runs.get("data", ()):
+            try:
+                feeds = feeds_for(result, {name: sizes.get(name, 1) for name in result.symbols}, seed=0)
+                given = {name: np.asarray(value, feeds[name].dtype) for name, value in data.items() if name in feeds}
+            except (ValueError, TypeError, OverflowError):  # UsageError too: an input that has no such array
+                continue
+            yield {**feeds, **given}
+
+
+# The sources of claims that a study judges: the models' authors, unification policies, installed tools.
+
+Kind = Literal["declared", "policy", "tool"]
+
+_SHOWN: Final = 60
+
+
+@dataclass(frozen=True)
+class Source:
+    """A maker of claims."""
+
+    kind: Kind
+    name: str
+
+    def __str__(self) -> str:
+        if self.kind != "policy":
+            return self.name
+        return f"policy {self.name}" if policies()[self.name].sound else f"unsound policy {self.name}"
+
+
+DECLARED: Final = Source("declared", "declared")
+
+
+def available() -> list[Source]:
+    """All sources: the authors, each policy, each installed tool."""
+    return [DECLARED, *(Source("policy", name) for name in policies()), *(Source("tool", t) for t in installed())]
+
+
+def installed() -> list[str]:
+    """The tools that can be imported here."""
+    return [tool for tool in TOOLS if is_installed(tool)]
+
+
+def read_sources(names: Sequence[str]) -> list[Source]:
+    """The sources of these names, each once; without names, all that are available. Raises UsageError for an unknown
+    name, and for a tool that is not installed.
+    """
+    if not names:
+        return available()
+    return list(dict.fromkeys(_read(name) for name in names))
+
+
+def _read(name: str) -> Source:
+    if name == "declared":
+        return DECLARED
+    if name in policies():
+        return Source("policy", name)
+    if name in TOOLS:
+        if name not in installed():
+            raise UsageError(f"--source {name}: not installed: pip install {TOOLS[name].package}")
+        return Source("tool", name)
+    shown = name if len(name) <= _SHOWN else f"{name[:_SHOWN]}..."
+    known = ", ".join(("declared", *policies(), *TOOLS))
+    raise UsageError(f"--source {shown}: no such source; there are: {known}")
+
+
+def policies() -> Mapping[str, UnificationPolicy]:
+    """The names of all policies."""
+    return POLICIES
+
+
+def versions(source: Source) -> str:
+    """Versions that a result for this source depends on; with other versions it is computed again."""
+    found = [build(), _version("onnx"), _version("onnxruntime")]
+    if source.kind == "tool":
+        found.append(_version(TOOLS[source.name].package))
+    return ", ".join(dict.fromkeys(filter(None, found)))
+
+
+@cache
+def _version(distribution: str) -> str:
+    try:
+        return f"{distribution} {version(distribution)}"
+    except PackageNotFoundError:
+        return ""
+
 
 PERFORM: Final = "absint.research.study.tasks:perform"
 """The function that does a pair."""

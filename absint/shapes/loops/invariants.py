@@ -21,9 +21,8 @@ from absint.lattices.terms.substitution import substitute
 from absint.lattices.value import BOTTOM, SequenceOf, Tensor, Value
 from absint.lattices.value_lattice import VALUES
 from absint.shapes.loops.body import BodySymbols
-from absint.shapes.loops.closed_forms import MAX_PERIOD, candidates, going_round
+from absint.shapes.loops.closed_forms import MAX_PERIOD, candidates, going_round, orbits, trips_of
 from absint.shapes.loops.forms import Form, Sum
-from absint.shapes.loops.orbits import orbits, trips_of
 
 Place = tuple[object, ...]
 
@@ -139,7 +138,7 @@ class Invariants:
         return found
 
     def _tensor(self, body: BodySymbols, k: int, start: Tensor, back: Tensor) -> Tensor:
-        dtype = start.dtype  # carried values keep their types: `absint.shapes.body_types` checks those of the body
+        dtype = start.dtype  # carried values keep their types: `absint.shapes.meanings` checks those of the body
         if start.shape.is_top or back.shape.is_top or len(start.shape) != len(back.shape):
             return Tensor(dtype, self._of_any_rank(body, k, start.shape, back.shape))
         if (k, "shape") in self.lost:

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Final
+from typing import Final, TypeVar
 
-from absint.lattices.dtype import DType
+from absint.lattices.contents import Contents
+from absint.lattices.dtype import INTEGER_RANGES, DType
 from absint.lattices.logic.facts import Facts
 from absint.lattices.logic.piecewise import restrict, settled
 from absint.lattices.logic.relation import (
@@ -24,34 +25,96 @@ from absint.lattices.logic.truth import NO, YES
 from absint.lattices.shape import TOP_SHAPE, shape_of
 from absint.lattices.starred import with_axes
 from absint.lattices.terms.expr import (
+    MAX_DIM,
     UNKNOWN_SIZE,
     ZERO_EXPR,
     Constant,
     Dim,
     Expr,
     Symbol,
+    Unknown,
     const,
     expr_of,
 )
+from absint.lattices.terms.interval import Interval
 from absint.lattices.terms.normal import maximum
 from absint.lattices.value import BOTTOM, TOP, Tensor, Value
-from absint.program.constructs import LoopExit, LoopHead
 from absint.program.nodes import Node
-from absint.program.steps import LoopBody, Operand
+from absint.program.steps import LoopBody, LoopExit, LoopHead, Operand
 from absint.shapes.branches import condition_of, integer_of, single
 from absint.shapes.interpretation import Interpretation
 from absint.shapes.loops.body import BodySymbols
-from absint.shapes.loops.conditions import condition_while
-from absint.shapes.loops.head_values import counter, going, rank_of
+from absint.shapes.loops.conditions import condition_while, premises
 from absint.shapes.loops.inferred_ranks import agree, inferred
 from absint.shapes.loops.invariants import Invariants
 from absint.shapes.loops.no_trip import Inference
-from absint.shapes.loops.one_sided import OneSided
-from absint.shapes.loops.premises import premises
 from absint.shapes.loops.trip_counts import trips_by_condition
-from absint.shapes.loops.unrolling import Unrolled, is_vague, unrolled
+from absint.shapes.loops.unrolling import Unrolled, counter, going, is_vague, rank_of, unrolled
 from absint.shapes.summaries import State
 from absint.transfer.op import Statement
+
+# Numbers that no trip makes larger, or none smaller: after the loop they lie on that side of their start.
+#
+# Where the body, given any number that its claim allows, gives back one that is not larger, an induction over the
+# trips shows it of all trips together, for zero trips too. Of a number that has a closed form this says nothing new.
+
+E = TypeVar("E")
+
+_SIZES: Final = Interval(0, MAX_DIM)
+_SIDES: Final = ((le, "no trip makes it larger"), (ge, "no trip makes it smaller"))
+
+
+class OneSided:
+    """The numbers that a loop carries, after it: those that stay on one side of their start get names."""
+
+    def __init__(self, body: BodySymbols, facts: Facts) -> None:
+        """With the facts that hold in the body."""
+        self._body, self._facts = body, facts
+        self.statements: list[Statement] = []
+
+    def named(self, k: int, start: Value | None, inside: Value | None, back: Value | None, final: Value) -> Value:
+        """Carried value k after the loop, from its start, its value in a trip, and the one that the trip gives back."""
+        if not (
+            isinstance(start, Tensor)
+            and isinstance(inside, Tensor)
+            and isinstance(back, Tensor)
+            and isinstance(final, Tensor)
+            and None is not start.shape.rank == inside.shape.rank == back.shape.rank == final.shape.rank
+        ):
+            return final
+        axes = enumerate(zip(start.shape, inside.shape, back.shape, final.shape, strict=True))
+        dims = tuple([self._number(f"{k}.{axis}", *numbers, _SIZES) for axis, numbers in axes])
+        contents = self._contents(k, start, inside, back, final)
+        if dims == final.shape.dims and contents is final.contents:
+            return final
+        return Tensor(final.dtype, shape_of(dims), contents, final.ramps)
+
+    def _contents(self, k: int, start: Tensor, inside: Tensor, back: Tensor, final: Tensor) -> Contents | None:
+        a, b, c = start.contents, inside.contents, back.contents
+        full = INTEGER_RANGES.get(final.dtype)
+        if full is None or a is None or b is None or c is None or b.shape is None or not a.shape == b.shape == c.shape:
+            return final.contents
+        left = [Unknown(element.bounds) if isinstance(element, Dim) else element for element in b.elements]
+        found = left if final.contents is None else final.contents.elements
+        pairs = enumerate(zip(a.elements, b.elements, c.elements, found, strict=True))
+        elements = [self._number(f"{k}[{at}]", *numbers, Interval(*full)) for at, numbers in pairs]
+        is_named = any(new is not old for new, old in zip(elements, found, strict=True))
+        return Contents.of(b.shape, elements) if is_named else final.contents
+
+    def _number(self, tag: str, start: E, inside: E, back: E, final: E, full: Interval) -> E | Expr:
+        """The number after the loop, with a name if it is unknown and stays on one side of its start."""
+        if not (isinstance(final, Unknown) and isinstance(start, Expr) and isinstance(back, Expr)):
+            return final
+        if not isinstance(inside, Expr) or not any(expr_of(s) is inside and self._body.has(s) for s in inside.symbols):
+            return final
+        bounds = final.bounds.meet(full)
+        sides = [(side, why) for side, why in _SIDES if self._facts.decide(side(back, inside)) is YES]
+        if not sides or bounds.is_empty:
+            return final
+        name = expr_of(Symbol.hole(tag, *bounds))
+        self.statements += [Statement(side(name, start), why, "defined") for side, why in sides]
+        return name
+
 
 Without = Sequence[int] | None
 """The inner sizes of a scan output after no trip; None if they are not known."""

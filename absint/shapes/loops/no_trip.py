@@ -18,12 +18,11 @@ from absint.lattices.shape import Shape
 from absint.lattices.terms.expr import UNKNOWN_SIZE, Dim, Expr, Unknown, const
 from absint.lattices.terms.kept import Kept
 from absint.lattices.value import Tensor, Value
-from absint.program.constructs import LoopExit, LoopHead
 from absint.program.graph import Program
+from absint.program.lowering_control import origin
 from absint.program.nodes import Node
 from absint.program.operations import Operation
-from absint.program.results import origin
-from absint.program.steps import Operand
+from absint.program.steps import LoopExit, LoopHead, Operand
 from absint.shapes.loops.inferred_ranks import reads_flags_alike
 from absint.transfer.application import apply
 from absint.transfer.op import Op

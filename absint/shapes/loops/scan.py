@@ -12,17 +12,15 @@ from absint.lattices.shape import TOP_SHAPE, Shape, shape_of
 from absint.lattices.starred import place, without
 from absint.lattices.terms.expr import UNKNOWN_SIZE, Dim, Expr
 from absint.lattices.value import BOTTOM, TOP, Tensor, Value
-from absint.program.constructs import ScanExit, ScanHead, ScanSettings
+from absint.program.lowering_control import origin
 from absint.program.nodes import Node
-from absint.program.results import origin
-from absint.program.steps import Operand
+from absint.program.steps import Operand, ScanExit, ScanHead, ScanSettings
 from absint.shapes.branches import ALLOCATED, may_lie
 from absint.shapes.interpretation import Interpretation
 from absint.shapes.loops.body import BodySymbols
+from absint.shapes.loops.conditions import premises
 from absint.shapes.loops.inferred_ranks import agree, inferred
-from absint.shapes.loops.loop import CERTAIN, returned, slices_may_differ, stacked
-from absint.shapes.loops.one_sided import OneSided
-from absint.shapes.loops.premises import premises
+from absint.shapes.loops.loop import CERTAIN, OneSided, returned, slices_may_differ, stacked
 from absint.shapes.summaries import State
 from absint.transfer.op import Statement
 from absint.transfer.semantics import EITHER, ONNX, RUNTIME

@@ -9,11 +9,11 @@ from absint.lattices.logic.relation import FALSE, TRUE, UNKNOWN_RELATION, ge
 from absint.lattices.shape import BOTTOM_SHAPE
 from absint.lattices.terms.expr import UNKNOWN_SIZE, ZERO_EXPR, Dim, Expr
 from absint.lattices.value import BOTTOM, TOP, SequenceOf, Tensor, Value
-from absint.program.constructs import MapExit, MapHead
 from absint.program.nodes import Node
+from absint.program.steps import MapExit, MapHead
 from absint.shapes.interpretation import Interpretation
 from absint.shapes.loops.body import BodySymbols
-from absint.shapes.loops.premises import premises
+from absint.shapes.loops.conditions import premises
 from absint.shapes.loops.unrolling import MAX_TRIPS, Body, named
 from absint.shapes.summaries import State
 from absint.transfer.op import Statement

@@ -15,8 +15,8 @@ from typing import Final, cast
 
 from absint.lattices.contents import MAX_ELEMENTS, Contents, Element, element_symbols, replace_in
 from absint.lattices.logic.facts import NO_FACTS, Facts
+from absint.lattices.logic.piecewise import shortest
 from absint.lattices.logic.relation import FALSE, TRUE, UNKNOWN_RELATION, Relation
-from absint.lattices.logic.shortest import shortest
 from absint.lattices.ramp import NO_RAMPS, mapped
 from absint.lattices.shape import shape_of
 from absint.lattices.terms.expr import UNKNOWN_DIM, Constant, Dim, Expr, postorder

@@ -5,9 +5,8 @@ nodes          what is said of a node: attributes, elements, the If or Loop that
 instructions   dims and relations as a table that a browser evaluates
 groups         nodes folded by scopes, functions and repetition
 derivations    where sizes come from, as texts with links
-page           the document that reads without scripts, and the data; sections has its parts
+page           the document that reads without scripts, and the data; sections has its parts; the page in a notebook
 frame          the file around a document: styles, scripts with their hashes, and the policy that allows nothing else
-notebook       a result in a notebook: its tables, and the page in a frame
 assets         styles and scripts, joined by frame: sizes, nearest legal ones, the graph (groups, graph, view), details,
                search, charts (memory, region); dagre (MIT licence) lays graphs out
 """

@@ -8,7 +8,7 @@ from onnx import helper
 import absint
 from absint.errors import UsageError
 from absint.jobs.auditing import Judgement, by_policy, by_result, declared, judge
-from absint.jobs.auditing.bodies import bodies
+from absint.jobs.auditing.runs import bodies
 from absint.model.definitions import write_definitions
 from tests.absint.auditing.models import LIE, SUM, model
 

@@ -9,7 +9,7 @@ import absint
 from absint.jobs.auditing import Audit, Claims, Judgement, Place, declared, judge
 from absint.jobs.auditing.runs import Runs
 from absint.questions.claims.claims import Stated
-from absint.questions.claims.findings import false_declarations
+from absint.questions.claims.judging import false_declarations
 from absint.runs.process import ProcessError
 from tests.absint.auditing.models import LIE, SUM, model
 from tests.absint.declared.test_false import BRANCH, GROWING, SCAN, TWICE

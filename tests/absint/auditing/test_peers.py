@@ -12,7 +12,7 @@ import pytest
 import absint
 from absint.errors import UsageError
 from absint.jobs.auditing import TOOLS, Claims, Judgement, judge, peer
-from absint.jobs.auditing.peers import _INFER, is_installed, undeclared
+from absint.jobs.auditing.sources import _INFER, is_installed, undeclared
 from absint.runs.worker import Worker
 from tests.absint.auditing.models import LIE, SUM, model
 
@@ -121,7 +121,7 @@ def test_what_a_tool_leaves_behind_counts() -> None:
 
 def test_a_kept_process_takes_one_model_after_the_other(builder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Also after one that kills it; files that a tool leaves behind are not there for the next."""
-    monkeypatch.setattr("absint.jobs.auditing.peers._process", cache(lambda tool: Worker(_INFER)))
+    monkeypatch.setattr("absint.jobs.auditing.sources._process", cache(lambda tool: Worker(_INFER)))
     run = """
         import os
         open("left", "x").close()

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from absint import Result
 from absint.jobs.auditing import declared
-from absint.jobs.auditing.claims import read_claims
+from absint.jobs.auditing.judging import read_claims
 from absint.jobs.auditing.runs import Runs
 from absint.questions.claims.claims import Claim
-from absint.questions.claims.findings import FalseDeclaration, false_declarations
+from absint.questions.claims.judging import FalseDeclaration, false_declarations
 
 
 def unshown(result: Result) -> list[FalseDeclaration]:

@@ -16,8 +16,8 @@ import sympy
 from onnx import ModelProto, TensorProto, TypeProto, helper, parser
 
 import absint
+from absint.jobs.copies.annotate import ASSUMING_KEY
 from absint.jobs.copies.dialects import DIALECTS, dialect_of
-from absint.jobs.copies.interface import ASSUMING_KEY
 from absint.jobs.copies.respelling import DIALECT_KEY
 from absint.lattices.terms.expr import Dim
 from absint.model.definitions import KEY, NAMES_KEY

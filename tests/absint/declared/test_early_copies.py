@@ -16,9 +16,8 @@ from absint.cli import run
 from absint.jobs.copies.saving import copying, copying_unread
 from absint.model import early_copies
 from absint.model.early_copies import EarlyCopy, large_file
-from absint.model.files import ModelFile, Opened
 from absint.model.load import load
-from absint.model.opening import opened_file
+from absint.model.opening import ModelFile, Opened, opened_file
 from absint.model.wire.splicing import Piece, Span
 
 SIZE = 300_000

@@ -9,7 +9,7 @@ import pytest
 from onnx import TensorProto, helper
 
 import absint
-from absint.questions.claims.findings import false_declarations
+from absint.questions.claims.judging import false_declarations
 from tests.absint.auditing.models import model
 from tests.absint.declared.runs import unshown
 

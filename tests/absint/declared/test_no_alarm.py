@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 import absint
-from absint.questions.claims.findings import false_declarations
+from absint.questions.claims.judging import false_declarations
 from tests.absint.declared.runs import unshown
 from tests.adversarial import MODELS
 from tests.soundness.models import node_tests

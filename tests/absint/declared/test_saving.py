@@ -23,7 +23,7 @@ import absint
 import tests.fuzz.bases
 from absint import ModelError
 from absint.jobs.copies.style import POLICIES
-from absint.model.outlines import LARGE, outline
+from absint.model.inference import LARGE, outline
 from absint.model.wire.fields import DELIMITED, delimited, encoded, fields
 from tests.absint.wire.encodings import scrambled
 from tests.adversarial import MODELS

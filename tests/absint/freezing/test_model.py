@@ -11,7 +11,7 @@ from onnx import ModelProto, TensorProto, helper, numpy_helper, parser
 
 import absint
 from absint import IllegalSizesError, UsageError
-from absint.model.outlines import Outline
+from absint.model.inference import Outline
 from absint.model.wire.fields import delimited, encoded
 from tests.jobs.freezing import same, session
 

@@ -13,11 +13,11 @@ from absint.diagnostics import Diagnostic, Severity
 from absint.jobs.linting.codes import OF_DIAGNOSTICS, RULES, SILENT
 from absint.jobs.linting.finding import Finding, fingerprints
 from absint.jobs.linting.model import findings
-from absint.jobs.linting.running import _grouped
+from absint.jobs.linting.weights import _grouped
 from absint.lattices.logic.relation import TRUE, disjunction, eq, ge
 from absint.lattices.terms.expr import symbol
 from absint.solver.constraints import Constraint, Origin
-from absint.solver.contracts.causes import by_cause
+from absint.solver.contracts.contract import by_cause
 from tests.absint.auditing.models import model
 from tests.absint.linting.models import BUILT, PAIRS, Pair, external
 from tests.absint.test_opening import POINTER

@@ -18,7 +18,7 @@ import absint
 from absint.diagnostics import Severity
 from absint.errors import UsageError
 from absint.jobs.linting import FileReport, Finding, LintResult
-from absint.jobs.linting.baseline import read_baseline, without_known, write_baseline
+from absint.jobs.linting.lint import read_baseline, without_known, write_baseline
 from absint.jobs.linting.settings import find_settings
 from tests.absint.auditing.models import model
 from tests.absint.linting.fakes import PERFORM

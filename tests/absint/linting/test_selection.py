@@ -9,10 +9,8 @@ import pytest
 
 from absint.diagnostics import Severity
 from absint.errors import UsageError
-from absint.jobs.linting.files import models
-from absint.jobs.linting.patterns import Patterns
-from absint.jobs.linting.selection import Selection, read_prefixes
-from absint.jobs.linting.settings import KEYS, find_settings, read_settings
+from absint.jobs.linting.lint import models
+from absint.jobs.linting.settings import KEYS, Patterns, Selection, find_settings, read_prefixes, read_settings
 
 
 @pytest.mark.parametrize(

@@ -13,7 +13,7 @@ from onnx import parser
 
 import absint
 from absint.lattices.logic.relation import Relation
-from absint.questions.proofs.undecided import undecided
+from absint.questions.proofs.smt_refinement import undecided
 from absint.solution.analysed import Analysed
 
 

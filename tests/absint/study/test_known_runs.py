@@ -10,9 +10,7 @@ from onnx import TensorProto
 
 from absint import analyze
 from absint.errors import UsageError
-from absint.research.study.known_runs import feeds_of, known_runs
-from absint.research.study.sources import DECLARED
-from absint.research.study.tasks import Task, audit, pairs
+from absint.research.study.tasks import DECLARED, Task, audit, feeds_of, known_runs, pairs
 from tests.absint.cli_models import BOOL, FLOAT, node, save, value
 from tests.absint.flows.build import branch, untyped
 

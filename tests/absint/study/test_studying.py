@@ -15,8 +15,7 @@ import pytest
 from absint.errors import UsageError
 from absint.research.study import Study, study
 from absint.research.study.results import FILE, Store, record
-from absint.research.study.sources import Source
-from absint.research.study.tasks import pairs
+from absint.research.study.tasks import Source, pairs
 from absint.runs.pool import Done, Schedule
 from tests.absint.study.fakes import calls, policies
 
@@ -25,7 +24,7 @@ PERFORM = "tests.absint.study.fakes:perform"
 
 @pytest.fixture(autouse=True)
 def own_sources(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("absint.research.study.sources.policies", policies)
+    monkeypatch.setattr("absint.research.study.tasks.policies", policies)
 
 
 def folder(path: Path, models: Mapping[str, str]) -> Path:

@@ -9,7 +9,7 @@ import pytest
 from onnx import defs
 
 from absint.model import protos, registry
-from absint.model.schema import described
+from absint.model.registry import described
 from tests.schema_table import table
 
 SCHEMAS = defs.get_all_schemas_with_history()

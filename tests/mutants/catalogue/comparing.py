@@ -53,7 +53,7 @@ MUTANTS: Final[tuple[Mutant, ...]] = (
     mutant(
         "random-numbers-are-drawn-once",
         "an operator that draws random numbers gives the same in both models",
-        "absint.jobs.diffing.numbering",
+        "absint.jobs.diffing.witness",
         "or (self._of_values and self._may_vary(node))",
         "or False",
         verdict(RANDOM, RANDOM),
@@ -62,7 +62,7 @@ MUTANTS: Final[tuple[Mutant, ...]] = (
     mutant(
         "a-new-input-breaks-no-call",
         "an input that B alone requires is no change",
-        "absint.jobs.diffing.findings",
+        "absint.jobs.diffing.answers",
         '_counted("input", self.inputs, ("gone", "new", "changed", "renamed"))',
         '_counted("input", self.inputs, ("gone", "changed", "renamed"))',
         verdict(ONE, TWO),

@@ -226,7 +226,7 @@ MUTANTS: Final[tuple[Mutant, ...]] = (
     mutant(
         "branches-teach",
         "what a branch requires is a fact everywhere",
-        "absint.shapes.teachings",
+        "absint.shapes.rounds",
         "if found and analysis.nodes.places[node][1] < 0 and lowered.needed[node]:",
         "if found and lowered.needed[node]:",
         "flow('if_squeeze_pattern')",
@@ -235,7 +235,7 @@ MUTANTS: Final[tuple[Mutant, ...]] = (
     mutant(
         "unused-nodes-teach",
         "a node that no output needs imposes something",
-        "absint.shapes.teachings",
+        "absint.shapes.rounds",
         "if found and analysis.nodes.places[node][1] < 0 and lowered.needed[node]:",
         "if found and analysis.nodes.places[node][1] < 0:",
         "said(graph('(float[N] x, float[3] w) => (float[M] y) { u = Mul(x, w) y = Neg(x) z = MatMul(x, w) }'))",

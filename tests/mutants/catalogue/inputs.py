@@ -22,7 +22,7 @@ MUTANTS: Final[tuple[Mutant, ...]] = (
     mutant(
         "input-elements-are-natural",
         "an integer of an input is never negative",
-        "absint.shapes.input_elements",
+        "absint.shapes.inputs",
         "lo, hi = _RANGES[value.dtype]",
         "lo, hi = 0, _RANGES[value.dtype][1]",
         f"str({RANGE}.shapes['y'])",
@@ -32,7 +32,7 @@ MUTANTS: Final[tuple[Mutant, ...]] = (
     mutant(
         "input-elements-in-reverse",
         "the elements of a vector have the names of others",
-        "absint.shapes.input_elements",
+        "absint.shapes.inputs",
         "else e.expr for e in found]",
         "else e.expr for e in found[::-1]]",
         "str(graph('(int64[2] s) => (float[A, B] y) { y = ConstantOfShape(s) }').shapes['y'])",
@@ -41,7 +41,7 @@ MUTANTS: Final[tuple[Mutant, ...]] = (
     mutant(
         "input-element-of-the-name-of-a-dim",
         "an element has the name of a size",
-        "absint.shapes.input_elements",
+        "absint.shapes.inputs",
         "while text in used:",
         "while False:",
         "list(graph('(float[k] x, int64 k) => (float[A] y) { y = Relu(x) }').parameters)",
@@ -59,7 +59,7 @@ MUTANTS: Final[tuple[Mutant, ...]] = (
     mutant(
         "runs-with-other-elements",
         "a run at a counterexample has other elements",
-        "absint.runs.elements",
+        "absint.runs.run",
         "if name in binding:",
         "if name in ():",
         "module('absint.runs.run').feeds_for(graph('(int64[2] s) => (float[A, B] y) { y = ConstantOfShape(s) }'), "

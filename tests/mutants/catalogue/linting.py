@@ -14,7 +14,7 @@ MUTANTS: Final[tuple[Mutant, ...]] = (
     mutant(
         "false-declarations-have-no-cause",
         "each false declaration is a finding of its own",
-        "absint.jobs.linting.declarations",
+        "absint.jobs.linting.model",
         "first.append(min(above, default=number if number in false else None))",
         "first.append(number if number in false else min(above, default=None))",
         "linted('(float[N] x) => (float[N] z) <float[N] y> { y = Concat<axis = 0>(x, x) z = Relu(y) }')",
@@ -23,7 +23,7 @@ MUTANTS: Final[tuple[Mutant, ...]] = (
     mutant(
         "size-0-hides-a-baked-size",
         "a clause with a case for size 0 narrows no symbol",
-        "absint.jobs.linting.contract",
+        "absint.jobs.linting.model",
         'if clause.relation.op != "or":',
         'if clause.relation.op != "and":',
         "linted('(float[B, S] x, float[2, 8] y) => (z) { z = Concat<axis = 0>(x, y) }')",
@@ -32,7 +32,7 @@ MUTANTS: Final[tuple[Mutant, ...]] = (
     mutant(
         "bound-is-too-small",
         "a legal size is called illegal",
-        "absint.jobs.linting.contract",
+        "absint.jobs.linting.model",
         'sizes = f"up to {facts.hi}" if not has_least',
         'sizes = f"up to {facts.hi - 1}" if not has_least',
         "linted('(float[64] t, int64[N] x) => (z) { n = Shape(x) z, i = TopK(t, n) }')",
@@ -42,7 +42,7 @@ MUTANTS: Final[tuple[Mutant, ...]] = (
     mutant(
         "unnamed-dims-are-declared",
         "an output is to be declared by a dim that has no name",
-        "absint.jobs.linting.declarations",
+        "absint.jobs.linting.model",
         "analysed.parameters.keys() - analysed.declared_inputs.unnamed",
         "analysed.parameters.keys()",
         "linted('(float[?] x) => (float[A] z) { z = Relu(x) }')",
@@ -51,10 +51,10 @@ MUTANTS: Final[tuple[Mutant, ...]] = (
     mutant(
         "ties-are-selected",
         "a rule that is selected and ignored by one prefix counts",
-        "absint.jobs.linting.selection",
+        "absint.jobs.linting.settings",
         "_fit(code, self.select) > _fit(code, self.ignore)",
         "_fit(code, self.select) >= _fit(code, self.ignore)",
-        "module('absint.jobs.linting.selection').Selection(('ABS2',), ('ABS2',)).has('ABS202')",
+        "module('absint.jobs.linting.settings').Selection(('ABS2',), ('ABS2',)).has('ABS202')",
         SELECTION,
     ),
     mutant(

@@ -18,7 +18,7 @@ MUTANTS: Final[tuple[Mutant, ...]] = (
     mutant(
         "nearest-is-not-checked",
         "sizes that a check refuses are called legal",
-        "absint.questions.sizes.judge",
+        "absint.questions.sizes.checking",
         "return self.check(sizes).outcome in (Outcome.RUNS, Outcome.LEGAL)",
         "return self.check(sizes).outcome is not Outcome.UNDECIDED",
         f"graph({EIGHTHS}).nearest({{'N': 7}}).legal",
@@ -64,7 +64,7 @@ MUTANTS: Final[tuple[Mutant, ...]] = (
     mutant(
         "samples-repeat",
         "a sample is taken twice",
-        "absint.questions.sizes.samples",
+        "absint.questions.sizes.contracts",
         "if tuple(sizes.values()) not in found), None)",
         "if sizes is not found), None)",
         f"graph({EIGHTHS}).samples(9).sizes",
@@ -82,10 +82,10 @@ MUTANTS: Final[tuple[Mutant, ...]] = (
     mutant(
         "dims-grow-with-symbols",
         "the least and the greatest of a dim are those at the corners of a box",
-        "absint.jobs.profiles.extremes",
+        "absint.jobs.profiles.making",
         "range(ends[name][0], ends[name][1] + 1) for name in names",
         "sorted(set(ends[name])) for name in names",
-        "module('absint.jobs.profiles.extremes').least_and_greatest("
+        "module('absint.jobs.profiles.making').least_and_greatest("
         "module('absint.lattices.text').parse('a*a - 6*a'), {'a': (0, 9)}, [], None)",
         PROFILES,
     ),

@@ -202,7 +202,7 @@ MUTANTS: Final[tuple[Mutant, ...]] = (
         "if relation.at(sizes) is NO and meets(touched, sizes):",
         "if relation.at(sizes) is NO:",
         "module('absint.solver.contracts.premises').Premises([relation('N == M'), relation('M >= 5')], "
-        "module('absint.solver.contracts.samples').Samples([{'N': 7, 'M': 7}])).counterexample(relation('N >= 5'))",
+        "module('absint.solver.contracts.premises').Samples([{'N': 7, 'M': 7}])).counterexample(relation('N >= 5'))",
         MANY_CLAUSES,
     ),
     # Exports

@@ -46,7 +46,7 @@ MUTANTS: Final[tuple[Mutant, ...]] = (
     mutant(
         "zones-shift-one-side",
         "after a = a + 1 the differences from other variables to a are those of before",
-        "absint.lattices.domains.zones",
+        "absint.lattices.domains.maps",
         "(pair[0] == a) - (pair[1] == a)",
         "int(pair[0] == a)",
         "(z := module('absint.lattices.domains').Zones()).assign(z.assume(z.top, 'b', 'a', 2), 'a', 'a', 1)",
@@ -55,7 +55,7 @@ MUTANTS: Final[tuple[Mutant, ...]] = (
     mutant(
         "zones-keep-what-is-assigned",
         "a variable that became any number keeps its differences to others",
-        "absint.lattices.domains.zones",
+        "absint.lattices.domains.maps",
         "if a not in pair})",
         "if a != pair[0]})",
         "(z := module('absint.lattices.domains').Zones()).forget(z.assume(z.top, 'b', 'a', 2), 'a')",
@@ -187,7 +187,7 @@ MUTANTS: Final[tuple[Mutant, ...]] = (
     mutant(
         "summary-of-another-call",
         "a folded call has the results of the first one of its function, whatever it is given",
-        "absint.analyses.summaries",
+        "absint.analyses.frame",
         "if summary.arguments == arguments:",
         "if summary.results:",
         "doubled(2)",
@@ -218,7 +218,7 @@ MUTANTS: Final[tuple[Mutant, ...]] = (
     mutant(
         "a-side-not-proved",
         "a carried number stays on a side of its start unless a trip is shown to leave it",
-        "absint.shapes.loops.one_sided",
+        "absint.shapes.loops.loop",
         "is YES]",
         "is not None]",
         "flow('loop_halves_an_unknown_number_of_times'), flow('loop_multiplies_a_count')",

@@ -8,7 +8,7 @@ import numpy as np
 import onnx
 from onnx import helper, version_converter
 
-from absint.testing.runs import arrays_of
+from absint.testing.cases import arrays_of
 from tests.transfer.harness import Binding, Case
 from tests.transfer.old_versions import in_onnxruntime
 
