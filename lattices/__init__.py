@@ -7,6 +7,7 @@
     operators      what Python's operators, `str()` and `Dim(text)` compute, for the classes in terms and logic
     deadline       a time limit that every layer looks at
     records        named tuples that cost little to define
+    speed          the switch of what is there for speed alone
     limits         what one answer may take: seconds, steps and memory of Z3
     lattice        what a domain must offer
     laws           the laws of a domain, as tests

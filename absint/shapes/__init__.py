@@ -12,7 +12,7 @@ loops/          heads and exits of Loop, Scan and SequenceMap
 inputs          symbols of the graph inputs and of their elements
 input_shapes    shapes that a caller states for inputs without one
 refinement      requirements of one round become facts of the next; rounds: what a round is, teaches and leaves open;
-                first_look: a few nodes that may save round 0; choosing: choices that facts settle
+                choosing: choices that facts settle
 advice          what other analyses tell this one; advised: both in turns
 policies        one run under another tool's choice between two dims
 sizes           sizes, ranges, shapes and assumptions that a caller gives, read against the inputs

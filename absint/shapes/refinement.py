@@ -8,12 +8,13 @@ round may use it. Round 0 is kept: contracts and checks of sizes use it, so that
 from __future__ import annotations
 
 from collections.abc import Container, Mapping, Sequence
-from contextlib import AbstractContextManager, nullcontext
+from contextlib import nullcontext
 from typing import TYPE_CHECKING, Final
 
 from absint.engine import fixpoint
 from absint.lattices.logic.facts import Facts
 from absint.lattices.logic.relation import FALSE, Relation
+from absint.lattices.speed import is_on
 from absint.lattices.terms.expr import Dim, Expr, Symbol
 from absint.lattices.terms.normal import sole_atom
 from absint.lattices.terms.substitution import Substitution
@@ -21,13 +22,11 @@ from absint.program.limits import ANALYSE, CHECK, REFINE
 from absint.program.lowered import Lowered
 from absint.shapes.analysis import ShapeAnalysis, Trace, interpret
 from absint.shapes.choosing import ResolvedChoices
-from absint.shapes.first_look import Look, early_facts, first_look
 from absint.shapes.interpretation import Transfer
 from absint.shapes.memo.cache import SHARED
 from absint.shapes.memo.known_facts import facts_of
 from absint.shapes.memo.reuse import FirstRound
-from absint.shapes.memo.switch import is_on
-from absint.shapes.rounds import Learned, Open, Round, Rounds, Run, is_about_a_symbol, teachings
+from absint.shapes.rounds import Learned, Open, Round, Rounds, is_about_a_symbol, teachings
 from absint.shapes.summaries import State
 
 if TYPE_CHECKING:
@@ -54,7 +53,7 @@ def run_rounds(
     discarded.
     """
     refinement = _Refinement(lowered, facts, order, memoise, trace, timings, advice)
-    refinement.begin(looks=refine and memoise and trace is None and lowered.watch is None)
+    refinement.begin()
     rounds = refinement.rounds
     if not refine or (lowered.watch is not None and lowered.watch.reached):
         return Rounds(tuple(rounds))
@@ -88,20 +87,21 @@ class _Refinement:
         self.memoise, self.trace, self.timings, self.advice = memoise, trace, timings, advice
         self.rounds: list[Round] = []
         self.learned: dict[Relation, Learned] = {}
-        self.look: Look | None = None
 
-    def begin(self, looks: bool) -> None:
-        """Run round 0; or, where a first look teaches enough, round 1, and leave round 0 until somebody asks for it."""
-        if looks:
-            with self._timed():
-                self.look = first_look(self.lowered, self.facts, self.timings)
-        early = early_facts(self.lowered, self.look, self.order) if self.look is not None else None
-        if early is None:
-            self.rounds.append(Round(*self._first_run()))
-            return
-        known, self.learned = early
-        self.rounds.append(Round.deferred(self._first_run))
-        self.advance(known)
+    def begin(self) -> None:
+        """Run round 0."""
+        analysis = ShapeAnalysis(
+            self.lowered.program,
+            self.facts,
+            simplify=ResolvedChoices.under(self.facts),
+            memoise=self.memoise,
+            trace=self.trace,
+            timings=self.timings,
+            interpreter=self._interpreter(self.facts),
+        )
+        states = self._solved(analysis, ANALYSE)
+        assert states is not None
+        self.rounds.append(Round(analysis, states))
 
     def learn(self, left: Open) -> Facts | None:
         """The facts of the next round, from requirements of the last one; None if it could settle nothing of `left`."""
@@ -131,7 +131,7 @@ class _Refinement:
     def advance(self, known: Facts) -> bool:
         """Run another round under these facts; False if a limit stopped it."""
         held = frozenset(r.substitute(known.mapping) for r in self.learned if not is_about_a_symbol(r))
-        renews = self.memoise and is_on() and not self.facts
+        renews = self.memoise and is_on() and not self.facts and not known.remainders
         analysis = ShapeAnalysis(
             self.lowered.program,
             known,
@@ -142,37 +142,15 @@ class _Refinement:
             timings=self.timings,
             interpreter=self._interpreter(known),
         )
-        states = self._solved(analysis, REFINE if self.rounds else ANALYSE)
+        states = self._solved(analysis, REFINE)
         if states is None:
             return False
         self.rounds.append(Round(analysis, states, tuple(self.learned.values())))
         return True
 
-    def _first_run(self) -> Run:
-        look, program = self.look, self.lowered.program
-        if look is not None and self.advice is None and not program.order.ends:
-            with self._timed():
-                look.analysis.sweep(program.order.order[look.end :], look.states)
-            return look.analysis, look.states
-        analysis = ShapeAnalysis(
-            program,
-            self.facts,
-            simplify=ResolvedChoices.under(self.facts),
-            memoise=self.memoise,
-            trace=self.trace,
-            timings=self.timings,
-            interpreter=self._interpreter(self.facts),
-        )
-        states = self._solved(analysis, ANALYSE)
-        assert states is not None
-        return analysis, states
-
     def _solved(self, analysis: ShapeAnalysis, phase: str) -> list[State] | None:
-        with self._timed():
+        with nullcontext() if self.timings is None else self.timings.phase("fixpoint"):
             return solved(self.lowered, analysis, phase)
-
-    def _timed(self) -> AbstractContextManager[None]:
-        return nullcontext() if self.timings is None else self.timings.phase("fixpoint")
 
     def _interpreter(self, known: Facts) -> Transfer:
         if self.advice is None:
@@ -182,13 +160,8 @@ class _Refinement:
         return interpreter(self.lowered.program, known, self.advice)
 
     def _renewed(self, known: Facts) -> FirstRound | None:
-        """The results that the first round, or else the first look, gives to one under further facts; the last round
-        to one that divides by known remainders.
-        """
-        done = [found for found in self.rounds if not found.is_deferred]
-        first = done[-1 if known.remainders else 0] if done else self.look
-        if first is None:
-            return None
+        """The results that the first round gives to one whose further facts only replace symbols."""
+        first = self.rounds[0]
         more: dict[Symbol, Dim] = {}
         for symbol, dim in first.analysis.facts.mapping.items():
             now = known.mapping.get(symbol)
@@ -200,7 +173,7 @@ class _Refinement:
             if known.mapping.get(narrowed) is not now:
                 more[narrowed] = now
         replaced = Substitution({**known.mapping, **more}) if more else known.replaced
-        return FirstRound(SHARED.reuse(replaced, known), first.analysis.applied, first.states)
+        return FirstRound(SHARED.reuse(replaced), first.analysis.applied, first.states)
 
 
 def solved(lowered: Lowered, analysis: ShapeAnalysis, phase: str) -> list[State] | None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Container, Iterable, Iterator, Mapping
+from collections.abc import Container, Iterable, Iterator, Mapping
 from itertools import chain
 
 from absint.lattices.contents import Element, element_symbols
@@ -24,9 +24,6 @@ from absint.shapes.names import distinct_values
 from absint.shapes.summaries import State
 from absint.transfer.op import Statement
 
-Run = tuple["ShapeAnalysis", "list[State]"]
-"""Summaries of the rules, and the values of the nodes."""
-
 
 class Learned(NamedTuple):
     """A requirement that became a fact, and the node that states it."""
@@ -36,43 +33,14 @@ class Learned(NamedTuple):
     reason: str
 
 
-class Round:
+class Round(NamedTuple):
     """One run of the analysis to its fixpoint, and the facts it started from."""
 
-    __slots__ = ("_later", "_run", "learned")
-
-    def __init__(self, analysis: ShapeAnalysis, states: list[State], learned: tuple[Learned, ...] = ()) -> None:
-        self._run: Run | None = (analysis, states)
-        self._later: Callable[[], Run] | None = None
-        self.learned = learned
-
-    @classmethod
-    def deferred(cls, run: Callable[[], Run]) -> Round:
-        """A round that is run when somebody asks for it."""
-        self = object.__new__(cls)
-        self._run, self._later, self.learned = None, run, ()
-        return self
-
-    @property
-    def is_deferred(self) -> bool:
-        """Nobody has asked for it yet."""
-        return self._run is None
-
-    @property
-    def analysis(self) -> ShapeAnalysis:
-        """The summaries of its nodes."""
-        return self._done()[0]
-
-    @property
-    def states(self) -> list[State]:
-        """The values of its nodes."""
-        return self._done()[1]
-
-    def _done(self) -> Run:
-        if self._run is None:
-            assert self._later is not None
-            self._run, self._later = self._later(), None
-        return self._run
+    analysis: ShapeAnalysis
+    """The summaries of its nodes."""
+    states: list[State]
+    """The values of its nodes."""
+    learned: tuple[Learned, ...] = ()
 
 
 class Rounds(NamedTuple):

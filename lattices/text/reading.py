@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
 from absint.lattices.logic.relation import Relation
+from absint.lattices.speed import is_on
 from absint.lattices.terms.expr import UNKNOWN_DIM, Dim, Expr, symbol
 from absint.lattices.text.tokens import MAX_TEXT, reads_as_name
 
@@ -30,7 +31,7 @@ def parse(text: str, names: Names = None, references: References | None = None, 
         return UNKNOWN_DIM
     if reads_as_name(whole) and (names is None or whole in names) and (references is None or whole not in references):
         return names[whole] if isinstance(names, Mapping) else symbol(whole)
-    if names is None and references is None and len(text) <= MAX_TEXT:
+    if names is None and references is None and len(text) <= MAX_TEXT and is_on():
         from absint.lattices.text.arithmetic import Arithmetic
 
         found = Arithmetic(text, total=total).dim()

@@ -10,10 +10,10 @@ import pytest
 import absint
 from absint.lattices.logic.facts import Facts
 from absint.lattices.logic.relation import Relation, ge
+from absint.lattices.speed import switched_off
 from absint.lattices.terms.expr import symbol
 from absint.shapes.memo import known_facts
 from absint.shapes.memo.known_facts import assuming, facts_of
-from absint.shapes.memo.switch import switched_off
 
 EXAMPLES = sorted((Path(__file__).parents[2] / "examples").glob("*.onnx"))
 

@@ -1,21 +1,25 @@
-"""Speed is a room of its own: without absint/shapes/memo every answer is the same."""
+"""What is there for speed alone can be turned off, and every answer is the same: `absint.lattices.speed`."""
 
 from __future__ import annotations
 
 import gc
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 
 import onnx
 import pytest
 
 import absint
+from absint.lattices.speed import switched_off
+from absint.lattices.text import arithmetic
+from absint.model.wire import read_attributes, read_tensors, read_types
+from absint.program import sections
 from absint.shapes.analysis import ShapeAnalysis
 from absint.shapes.memo.gc_pause import uncollected
-from absint.shapes.memo.switch import switched_off
 from absint.shapes.summaries import State
 from tests.absint.flows import FLOWS
 from tests.adversarial import MODELS
+from tests.real_models import REAL
 
 EXAMPLES = sorted((Path(__file__).parents[2] / "examples").glob("*.onnx"))
 ADVERSARIAL = sorted(MODELS)[:: max(1, len(MODELS) // 24)]
@@ -28,7 +32,7 @@ def _purged() -> Iterator[None]:
     absint.purge()
 
 
-def answers(model: onnx.ModelProto) -> list[str]:
+def answers(model: onnx.ModelProto | bytes) -> list[str]:
     """Values, diagnostics, constraints, possible failures, lengths of loops, and the facts of the last round."""
     result = absint.analyze(model)
     result.verify()
@@ -68,6 +72,49 @@ def test_control_flow_without_the_room(name: str) -> None:
     found = answers(model)
     with switched_off():
         assert answers(model) == found
+
+
+@pytest.mark.share(4)
+@pytest.mark.parametrize("name", sorted(REAL))
+def test_real_models_by_the_plain_way(name: str) -> None:
+    """From the bytes of the file on: with speed off it is read, lowered and analysed by the plain way."""
+    content = REAL[name].path.read_bytes()
+    found = answers(content)
+    with switched_off():
+        assert answers(content) == found
+
+
+def test_plain_ways_are_taken(monkeypatch: pytest.MonkeyPatch) -> None:
+    """None of the short ways is taken, and all of them are with speed on."""
+    taken: set[str] = set()
+    ways = {
+        "types": (read_types, "_usual"),
+        "tensors": (read_tensors, "_usual"),
+        "attributes": (read_attributes, "_usual"),
+        "arithmetic": (arithmetic.Arithmetic, "dim"),
+        "nodes of the model of before": (sections.Section, "_copy"),
+    }
+    for name, (home, function) in ways.items():
+        monkeypatch.setattr(home, function, _told(name, taken, getattr(home, function)))
+    content = EXAMPLES[0].read_bytes()
+    with switched_off():
+        for _ in range(3):
+            absint.analyze(content)
+            absint.parse("n * 2 + 1")
+    assert taken == set()
+    absint.purge()
+    for _ in range(3):
+        absint.analyze(content)
+        absint.parse("n * 2 + 1")
+    assert taken == ways.keys()
+
+
+def _told(name: str, taken: set[str], function: Callable[..., object]) -> Callable[..., object]:
+    def way(*arguments: object, **options: object) -> object:
+        taken.add(name)
+        return function(*arguments, **options)
+
+    return way
 
 
 def test_without_the_room_every_rule_is_run() -> None:

@@ -14,10 +14,10 @@ import pytest
 import absint
 from absint.analyses.liveness import LastUses
 from absint.analyses.regions import Regions
+from absint.lattices.speed import switched_off
 from absint.program.digraph import ProgramGraph
 from absint.program.steps import LoopBody
 from absint.shapes.analysis import ShapeAnalysis
-from absint.shapes.memo.switch import switched_off
 from absint.shapes.summaries import State
 from tests.absint.flows import FLOWS
 

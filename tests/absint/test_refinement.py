@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from itertools import permutations
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -21,13 +20,11 @@ from absint.lattices.text import parse_relation
 from absint.questions.proofs.proof import Verdict
 from absint.questions.sizes.boxes import stated_within
 from absint.questions.sizes.outcomes import Outcome
-from absint.shapes import first_look
 from absint.solver.prove import Prover
 from tests.absint.flows.build import boolean, branch, floats, node, size_is, untyped
 from tests.absint.queries import graphs
 from tests.absint.queries.execution import Runs
 from tests.absint.queries.graphs import model, ones, projected
-from tests.adversarial import MODELS
 
 
 def learned(result: Result) -> set[str]:
@@ -398,57 +395,3 @@ def test_a_flag_does_not_teach(runs: Runs) -> None:
     assert proof
     assert {c.origin.name for c in proof.because} == {"one", "two"}
     assert not both.at({"B": 1, "d": 63})
-
-
-# Bounds before the first round
-
-
-def both_ways(model: ModelProto | Path, monkeypatch: pytest.MonkeyPatch) -> tuple[Result, Result]:
-    """The analysis with a look at the first nodes, and without one."""
-    monkeypatch.setattr(first_look, "EARLY", 1 << 20)
-    monkeypatch.setattr(first_look, "SHARE", 1)
-    monkeypatch.setattr(first_look, "_rises", lambda _: False)
-    monkeypatch.setattr(first_look, "_repeats", lambda *_: False)
-    early = absint.analyze(model)
-    monkeypatch.setattr(first_look, "EARLY", 0)
-    return early, absint.analyze(model)
-
-
-@pytest.mark.parametrize("name", MODELS)
-def test_bounds_of_the_first_nodes_change_no_answer(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    early, late = both_ways(MODELS[name].model, monkeypatch)
-    assert dict(early.values) == dict(late.values)
-    assert early.diagnostics == late.diagnostics
-    assert [c.relation for c in early.contract().clauses] == [c.relation for c in late.contract().clauses]
-    early.verify()
-
-
-def test_round_0_is_run_when_somebody_asks(monkeypatch: pytest.MonkeyPatch) -> None:
-    first = node("Conv", ["x", "w"], ["y"], strides=[4])
-    again = node("Conv", ["y", "v"], ["z"], strides=[2])
-    convolved = model([first, again], [floats("x", "N", 1, "L")], ["z"], w=ones(1, 1, 4), v=ones(1, 1, 2))
-    early, late = both_ways(convolved, monkeypatch)
-    assert early.rounds.rounds[0].is_deferred
-    assert str(early.shapes["z"]) == str(late.shapes["z"]) == "[N, 1, L//8]"
-    assert clauses(early) == clauses(late) == {"L >= 8"}
-    assert not early.rounds.rounds[0].is_deferred
-    assert early.check({"N": 1, "L": 7}).outcome is Outcome.ILLEGAL
-
-
-@pytest.mark.parametrize(("windows", "rounds"), [((4, 1), 2), ((4, 2), 1)])
-def test_bounds_that_still_rise_are_not_the_last(
-    windows: tuple[int, int], rounds: int, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """A look that finds `L >= 4` begins anew with it, one that finds `L >= 4` and then `L >= 8` goes on."""
-    monkeypatch.setattr(first_look, "SHARE", 1)
-    monkeypatch.setattr(first_look, "FEWEST", 1)
-    monkeypatch.setattr(first_look, "_repeats", lambda *_: False)
-    first, then = windows
-    convolutions = [
-        node("Conv", ["x", "w"], ["y"], strides=[first]),
-        node("Conv", ["y", "v"], ["z"], strides=[2]),
-    ]
-    given = {"w": ones(1, 1, first), "v": ones(1, 1, then)}
-    result = absint.analyze(model(convolutions, [floats("x", "N", 1, "L")], ["z"], **given))
-    assert len(result.rounds.rounds) == rounds
-    assert clauses(result) == {f"L >= {first * then}"}

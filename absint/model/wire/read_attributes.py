@@ -9,6 +9,7 @@ from math import prod
 from typing import Final, TypeAlias
 
 from absint.lattices.contents import MAX_ELEMENTS
+from absint.lattices.speed import is_on
 from absint.lattices.terms.kept import Kept
 from absint.model.wire import kinds
 from absint.model.wire.fields import (
@@ -90,7 +91,8 @@ def _new_tail(data: Content, found: Sequence[Field], depth: int, read_graph: Rea
 
 
 def _attribute(data: Content, field: Field, depth: int, read_graph: ReadGraph) -> Attribute:
-    found = _usual(data[field.start : field.end], depth) if field.end - field.start <= MAX_TAIL else None
+    is_short = field.end - field.start <= MAX_TAIL and is_on()
+    found = _usual(data[field.start : field.end], depth) if is_short else None
     return found or read_attribute(data, ((field.start, field.end),), depth, read_graph)
 
 

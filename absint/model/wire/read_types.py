@@ -6,6 +6,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from typing import Final, overload
 
 from absint.errors import ModelError
+from absint.lattices.speed import is_on
 from absint.lattices.terms.kept import Kept
 from absint.model.wire.fields import (
     DELIMITED,
@@ -93,7 +94,7 @@ def read_infos(data: Content, places: Iterable[Place], depth: int) -> list[Value
 
 
 def _info(content: bytes, depth: int) -> ValueInfo:
-    return (_usual(content) if depth < SHALLOW else None) or _any(content, depth)
+    return (_usual(content) if depth < SHALLOW and is_on() else None) or _any(content, depth)
 
 
 def _usual(content: bytes) -> ValueInfo | None:

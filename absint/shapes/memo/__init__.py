@@ -1,6 +1,5 @@
-"""Speed only: every answer is the same without this folder, and a test says so.
+"""Speed only: `absint.lattices.speed` turns it off, every answer is the same then, and a test says so.
 
-switch       turns the room off
 cache        rule results kept across nodes, analyses and models
 known_facts  facts of earlier analyses
 reuse        first-round results that a further round need not compute again

@@ -10,7 +10,7 @@ from __future__ import annotations
 from typing import Final
 from weakref import WeakKeyDictionary
 
-from absint.lattices.logic.facts import NO_FACTS, Facts
+from absint.lattices.speed import is_on
 from absint.lattices.terms import kept
 from absint.lattices.terms.intern import release
 from absint.lattices.terms.substitution import Substitution
@@ -20,7 +20,6 @@ from absint.program.graph import Program
 from absint.program.operations import INTERNED, Operation
 from absint.shapes.memo import known_facts
 from absint.shapes.memo.reuse import Reuse
-from absint.shapes.memo.switch import is_on
 from absint.shapes.summaries import RuleSummary
 
 MAX_MEMO: Final = 1024
@@ -56,14 +55,14 @@ class Cache:
         if len(results) == 1:  # those of a program from before a purge stay its own
             self._results[operation] = results
 
-    def reuse(self, replaced: Substitution, facts: Facts = NO_FACTS) -> Reuse:
-        """First-round results under facts that do no more than replace symbols and tell remainders."""
-        key = frozenset(replaced.mapping.items()), frozenset(facts.remainders.items())
+    def reuse(self, replaced: Substitution) -> Reuse:
+        """First-round results under facts that do no more than replace symbols."""
+        key = frozenset(replaced.mapping.items())
         found = self._reuses.get(key)
         if found is None or len(found) > MAX_SUMMARIES:
             if len(self._reuses) >= MAX_REUSES:
                 self._reuses = {}
-            found = self._reuses[key] = Reuse(replaced, facts)
+            found = self._reuses[key] = Reuse(replaced)
         return found
 
     def purge(self) -> None:

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from functools import wraps
 from typing import ParamSpec, TypeVar
 
-from absint.shapes.memo.switch import is_on
+from absint.lattices.speed import is_on
 
 P = ParamSpec("P")
 R = TypeVar("R")

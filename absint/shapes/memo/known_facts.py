@@ -7,7 +7,7 @@ from typing import Final
 
 from absint.lattices.logic.facts import Facts
 from absint.lattices.logic.relation import Relation
-from absint.shapes.memo.switch import is_on
+from absint.lattices.speed import is_on
 
 MAX_FACTS: Final = 256
 """Most objects that are kept; then all are forgotten."""

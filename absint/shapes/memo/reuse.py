@@ -1,9 +1,10 @@
 """First-round results that a further round need not compute again.
 
-Facts that only replace symbols, or tell their remainders, refine most results by a replacement and by exact divisions:
-a rule can add more only where it left something open. Its result shows that: invented symbols, failures that the facts
-leave possible, dims whose form depends on facts (choices, extremes, broadcasts). Those nodes run again. A dim that the
-rule of one of them leaves as it was is settled: other nodes that have it take it from there. Either choice is sound.
+Facts that only replace symbols refine most results by a replacement: a rule can add more only where it left something
+open. Its result shows that: invented symbols, failures that the facts leave possible, dims whose form depends on facts
+(choices, extremes, broadcasts). Those nodes run again. A dim that the rule of one of them leaves as it was is settled:
+other nodes that have it take it from there. Either choice is sound. Facts that tell remainders change what rules state,
+so a round under such facts runs all rules.
 """
 
 from __future__ import annotations
@@ -14,7 +15,6 @@ from math import prod
 from typing import Final, cast
 
 from absint.lattices.contents import MAX_ELEMENTS, Contents, Element, element_symbols, replace_in
-from absint.lattices.logic.facts import NO_FACTS, Facts
 from absint.lattices.logic.piecewise import shortest
 from absint.lattices.logic.relation import FALSE, TRUE, UNKNOWN_RELATION, Relation
 from absint.lattices.ramp import NO_RAMPS, mapped
@@ -36,10 +36,8 @@ FORMED: Final = frozenset({"broadcast", "int", "int32", "int64", "ite", "max", "
 class Reuse:
     """Rule summaries of a first round over the symbols of another one, by the replacements of symbols."""
 
-    def __init__(self, replaced: Substitution, facts: Facts = NO_FACTS) -> None:
-        """`facts` may tell remainders of the new symbols."""
+    def __init__(self, replaced: Substitution) -> None:
         self._replaced = replaced
-        self._facts = facts
         self.summaries: dict[int, tuple[RuleSummary, RuleSummary | None]] = {}
         """Summaries so far, by the identity of the first-round summary, which is kept beside them."""
         self._values: dict[Value, Value | None] = {}
@@ -149,11 +147,8 @@ class Reuse:
             return dim
         found = self._dims.get(dim)
         if found is None:
-            found = self._dims[dim] = shortest(self._changed(dim))
+            found = self._dims[dim] = shortest(self._replaced(dim))
         return found
-
-    def _changed(self, e: Expr) -> Dim:
-        return self._facts.without_remainders(self._replaced(e))
 
     def _short_element(self, element: Element) -> Element:
         return self._short(element) if isinstance(element, Dim) else replace_in(element, self._replaced.mapping)
@@ -173,7 +168,7 @@ class Reuse:
     def _relation(self, relation: Relation) -> Relation:
         found = self._relations.get(relation)
         if found is None:
-            found = self._relations[relation] = relation.map(self._changed)
+            found = self._relations[relation] = relation.map(self._replaced)
         return found
 
 
@@ -184,7 +179,7 @@ class Settled(Reuse):
     """
 
     def __init__(self, reuse: Reuse, numbers: frozenset[Expr] = frozenset()) -> None:
-        super().__init__(reuse._replaced, reuse._facts)
+        super().__init__(reuse._replaced)
         self._dims, self._plain, self._relations = reuse._dims, reuse._plain, reuse._relations
         self._points = reuse._points
         self._points.append(self)
