@@ -43,7 +43,7 @@ GROUPS: Final[Mapping[str, Mapping[str, str]]] = {
         "rows": "Prove that row i of an output depends on row i of the inputs.",
         "explain": "Explain where a dim of VALUE comes from, node by node.",
         "freeze": "Write a copy of MODEL with fixed sizes, folded.",
-        "simplify": "Write a smaller copy of MODEL, proved equal.",
+        "simplify": "Write a smaller copy of MODEL whose sizes stay symbolic.",
         "dynamize": "Make sizes of inputs symbolic, constants with them.",
         "profile": "Write proved ranges of sizes for engine builders.",
         "annotate": "Write a copy of MODEL with the inferred types in it.",

@@ -33,7 +33,7 @@ from absint.lattices.text.escapes import Json
 from absint.result import Result
 from absint.shapes.policies import policy_of
 from absint.show.audit import AUDIT, report
-from absint.show.sarif import audit_document as sarif
+from absint.show.audit_sarif import document as sarif
 from absint.show.text import write
 from absint.solution.documents import about
 

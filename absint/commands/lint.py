@@ -21,7 +21,7 @@ from absint.jobs.linting.lint import write_baseline as save
 from absint.jobs.linting.settings import read_prefixes, read_settings
 from absint.runs.jobs import check_scheduler
 from absint.show import lint as shown
-from absint.show.sarif import lint_document as document
+from absint.show.lint_sarif import document as document
 from absint.show.text import write
 
 _CODES = "CODES"

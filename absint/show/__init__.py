@@ -5,11 +5,11 @@ summary        rows and totals of an analysis; text and document render them, tr
 study          the table of a study
 exports        the constraints of a model for other tools
 contracts, feeds, classes, costs, devices, ranges, policies, rules, freezing,
-dynamizing, simplifying, certificates, rows, audit, lint
+dynamizing, simplifying, certificates, rows, audit, audit_sarif, lint, lint_sarif
                answers of the other commands
 page/          an HTML file about a result
 site/          a page that runs absint in the browser
 cost_plot      cost and peak memory over a size as a picture
-sarif          an audit and a lint in this format
+sarif          what documents in this format share
 files          files that are written as a whole
 """

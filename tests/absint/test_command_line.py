@@ -167,7 +167,7 @@ def test_a_file_of_rules_finds_its_neighbours(capsys: pytest.CaptureFixture[str]
          "--rules mine.py: line 1: ModuleNotFoundError: No module named 'no_such_module_at_all'"),
         ("import absint\nabsint.rule('', inputs='X')\n",
          "--rules mine.py: line 2: RuleError: rule: names must list at least one operator, as in @rule('Scale', "
-         "inputs='X')"),
+         "'X -> Y')"),
         ("x = '\0'\n", "--rules mine.py: source code string cannot contain null bytes"),
         ("import near_by_name_broken\n", "--rules mine.py: near_by_name_broken.py, line 1: invalid syntax"),
         ("x = 3\n",

@@ -131,7 +131,7 @@ def test_fewer_samples_than_were_asked_for(capsys: pytest.CaptureFixture[str]) -
     assert capsys.readouterr().out.endswith(
         "legal sizes to try\n  H=4, W=4\n  H=4, W=8\n  H=4, W=6\n(3 legal sizes were found: no other sizes are legal)\n"
     )
-    assert run(["contract", "halved.onnx", "--samples", "9", "--seconds", "0.000001"]) == 3
+    assert run(["contract", "halved.onnx", "--samples", "9", "--max-seconds", "60", "--seconds", "0.000001"]) == 3
     assert "(0 legal sizes were found: the time limit of 1e-06 s was reached)" in capsys.readouterr().out
 
 

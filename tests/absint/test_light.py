@@ -189,7 +189,7 @@ COMMANDS: Final = {
     "certify": (["-o", "out"], "numpy"),
     "diff": (["examples/tiny_decoder.onnx"], "onnx"),
     "dynamize": (["-o", "-", "batch"], "onnx"),
-    "export-queries": (["-o", "out"], "onnx"),
+    "export-queries": (["-o", "out"], "numpy"),
     "freeze": (["-o", "-"], "onnx"),
     "ranges": ([], "numpy"),
     "rules": ([], "numpy"),

@@ -419,7 +419,7 @@ def test_the_command_refuses(capsys: pytest.CaptureFixture[str]) -> None:
     assert err.startswith("absint: warning: not all sizes between are legal: TopK top: ")
     assert run(refused) == 1
     assert capsys.readouterr().out.startswith("refused: not all sizes")
-    assert run([*refused, "--seconds", "0.000001"]) == 3
+    assert run([*refused, "--max-seconds", "60", "--seconds", "0.000001"]) == 3
 
 
 def test_the_document(capsys: pytest.CaptureFixture[str]) -> None:

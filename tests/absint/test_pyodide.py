@@ -86,4 +86,4 @@ def test_answers_are_those_of_a_full_installation(tmp_path: Path, monkeypatch: p
     assert "height, width &gt;= 1" in found["page"]
     assert found["proof"].startswith("unknown: batch * batch >= batch (z3-solver is not installed")
     assert found["damaged"].startswith("damaged.onnx: not an ONNX model, or truncated (1,000 bytes")
-    assert found["write"] == "No module named 'onnx'"
+    assert found["write"] == "No module named 'numpy'"

@@ -8,6 +8,6 @@ from absint.lattices.logic import comparisons, piecewise, relation
 from absint.lattices.terms import division, extremes, normal, periodic, sign
 from absint.lattices.terms.rewriting import stated_in
 
-MODULES: Final = (division, extremes, normal, periodic, sign, comparisons, relation, piecewise, piecewise)
+MODULES: Final = (division, extremes, normal, periodic, sign, comparisons, relation, piecewise)
 
 REWRITES: Final = [rewrite for module in MODULES for rewrite in stated_in(module)]

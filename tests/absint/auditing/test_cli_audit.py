@@ -15,7 +15,7 @@ from absint.cli import run
 from absint.jobs.auditing import Audit, Judged, Judgement, Place
 from absint.lattices.text.sheets import rendered
 from absint.show.audit import SHOWN, report
-from absint.show.sarif import audit_document as sarif
+from absint.show.audit_sarif import document as sarif
 from tests.absint.auditing.models import LIE, SUM, model
 from tests.sarif import SARIF
 

@@ -17,7 +17,7 @@ from absint.diagnostics import Severity
 from absint.jobs.linting import FileReport, Finding, LintResult
 from absint.jobs.linting.codes import RULES
 from absint.show.lint import LINT, report, workflow_commands
-from absint.show.sarif import lint_document as sarif
+from absint.show.lint_sarif import document as sarif
 from tests.absint.auditing.models import model
 from tests.sarif import SARIF
 
