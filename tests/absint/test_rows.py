@@ -280,8 +280,45 @@ def test_exit_codes(text: str, code: int, tmp_path: Path, capsys: pytest.Capture
     document = json.loads(capsys.readouterr().out)
     assert document["schema"] == "absint.rows/1"
     assert document["axes"] == [{"input": "x", "axis": 0}]
-    triton = "triton", "max_batch_size: 8", "max_batch_size: 0  # y is "
+    triton = "triton", "# max_batch_size: N  # any number is proved", "max_batch_size: 0  # y is "
     bentoml = "bentoml", "batchable: true\nbatch_dim: [0, 0]", "batchable: false  # y is "
     for form, good, bad in (triton, bentoml):
         assert run(["rows", str(path), "--format", form, *options]) == code
         assert capsys.readouterr().out.startswith(bad if code else good)
+
+
+@pytest.mark.parametrize(
+    ("options", "line"),
+    [
+        ([], "# max_batch_size: N  # any number is proved; which one is the server's choice (--max-batch N)"),
+        (["--max-batch", "16"], "max_batch_size: 16"),
+        (["--assume", "n <= 12"], "max_batch_size: 12  # more rows are not legal"),
+        (["--assume", "n <= 12", "--max-batch", "4"], "max_batch_size: 4"),
+        (["--assume", "n % 2 == 0"], "max_batch_size: 0  # the legal numbers of rows are n >= 0 and n % 2 == 0"),
+        (["--assume", "n >= 2"], "max_batch_size: 0  # the legal numbers of rows are n >= 2"),
+    ],
+    ids=str,
+)
+def test_most_rows_of_a_batch(
+    options: list[str], line: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = tmp_path / "m.onnx"
+    onnx.save(model("net (float[n, 4] x) => (float[n, 4] y) { y = Relu(x) }"), path)
+    run(["rows", str(path), "--format", "triton", *options])
+    assert capsys.readouterr().out.splitlines()[0] == line
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        (["--format", "triton", "--assume", "n <= 12", "--max-batch", "16"], "takes at most 12 rows"),
+        (["--max-batch", "16"], "--max-batch is for --format triton"),
+    ],
+)
+def test_batches_that_are_too_large(
+    options: list[str], message: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = tmp_path / "m.onnx"
+    onnx.save(model("net (float[n, 4] x) => (float[n, 4] y) { y = Relu(x) }"), path)
+    assert run(["rows", str(path), *options]) == 2
+    assert message in capsys.readouterr().err
