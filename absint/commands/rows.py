@@ -8,8 +8,9 @@ from absint.commands.analysis import Settings, analysed, assume_option, format_o
 from absint.commands.codes import FINE, NO, UNDECIDED
 from absint.commands.command import Command
 from absint.commands.models import models_argument
+from absint.errors import UsageError
 from absint.shapes.sizes import Sizes
-from absint.show.rows import SERVERS, document, report
+from absint.show.rows import SERVERS, document, report, server_settings
 from absint.show.text import write
 
 
@@ -18,12 +19,20 @@ from absint.show.text import write
     "--axis", "axes", metavar="AXES", default="", help="The axes of the rows, as x[0],mask[0]; all have one name."
 )
 @click.option("--no-run", is_flag=True, help="Do not look for rows that mix by running the model.")
+@click.option("--max-batch", "most", type=click.IntRange(1), metavar="N", help="Greatest number of rows, for triton.")
 @assume_option
 @settings_options
 @format_option(*SERVERS)
 @models_argument()
 def rows(
-    model: str, settings: Settings, axes: str, no_run: bool, assume: tuple[str, ...], sizes: Sizes, form: str
+    model: str,
+    settings: Settings,
+    axes: str,
+    no_run: bool,
+    most: int | None,
+    assume: tuple[str, ...],
+    sizes: Sizes,
+    form: str,
 ) -> int:
     """Prove that row i of an output depends on row i of the inputs.
 
@@ -37,16 +46,19 @@ def rows(
     mixes        a run shows two rows in one place
     unknown      none of these is shown; the first node where rows may meet is named
 
-    --format triton and bentoml print what servers need to know to stack requests.
+    --format triton and bentoml print what servers need to know to stack requests. Triton's max_batch_size is the
+    greatest number of rows that is legal, if there is one; any number is proved, so else it is yours: --max-batch.
 
     Exit code: 0 if every output is independent or shared, 1 if a run shows that rows mix, else 3.
     """
+    if most is not None and form != "triton":
+        raise UsageError("--max-batch is for --format triton")
     result = analysed(model, assume, sizes, settings=settings)
     found = result.rows([part for part in axes.split(",") if part.strip()], run=not no_run)
     if form == "json":
         click.echo(document(result, found))
     elif form in SERVERS:
-        click.echo(SERVERS[form](found), nl=False)
+        click.echo(server_settings(form, result, found, most), nl=False)
     else:
         write(report(result, found))
     return FINE if found else NO if found.mixes else UNDECIDED

@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator
 from typing import Final
 
-from absint.lattices.terms.expr import ONE_EXPR
+from absint.errors import UsageError
+from absint.lattices.terms.expr import MAX_DIM, ONE_EXPR
 from absint.lattices.text.documents import Document
 from absint.lattices.text.forms import COUNT, DIM, SIZES, TEXT, Key, Object, kind_of, many, maybe
 from absint.lattices.text.sheets import Line, Part, Table, plural
 from absint.questions.rows.answer import OutputRows, Rows, Verdict
 from absint.questions.rows.meeting import Meeting
 from absint.questions.rows.witness import InputAxis, Witness
+from absint.questions.sizes.contracts import SymbolFacts
 from absint.result import Result
 from absint.show.text import assumed
 from absint.solution.documents import about
@@ -57,11 +59,31 @@ def _reason(found: Rows, *, first: bool) -> str:
     return f"the rows are on {other}" if other is not None else ""
 
 
-def _triton(found: Rows) -> str:
+def _triton(result: Result, found: Rows, most: int | None) -> str:
+    """Raises UsageError for more rows than are legal."""
     reason = _reason(found, first=True)
-    if reason:
+    legal = None if reason else result.symbol(found.symbol)
+    if legal is not None and not _are_all_legal(legal):
+        reason = f"the legal numbers of rows are {legal}"
+    if legal is None or reason:
         return f"max_batch_size: 0  # {' '.join(reason.split())}\n"
-    return "max_batch_size: 8  # as many as fit\ndynamic_batching { }\n"
+    limit = legal.hi if legal.hi < MAX_DIM else None
+    if limit is not None and most is not None and most > limit:
+        raise UsageError(f"--max-batch {most}: {result.origin} takes at most {limit} rows")
+    if most is not None:
+        size = f"max_batch_size: {most}"
+    elif limit is not None:
+        size = f"max_batch_size: {limit}  # more rows are not legal"
+    else:
+        size = "# max_batch_size: N  # any number is proved; which one is the server's choice (--max-batch N)"
+    return f"{size}\ndynamic_batching {{ }}\n"
+
+
+def _are_all_legal(facts: SymbolFacts) -> bool:
+    """All numbers from 1 to the greatest, as far as is known: a server stacks as many as there are."""
+    if facts.values is not None:
+        return {*range(1, facts.hi + 1)} <= {*facts.values}
+    return facts.lo <= 1 and facts.modulus == 1 and facts.solved is None
 
 
 def _bentoml(found: Rows) -> str:
@@ -74,8 +96,14 @@ def _bentoml(found: Rows) -> str:
     return f"batchable: true\nbatch_dim: [{axes[0].pop()}, {axes[1].pop()}]\n"
 
 
-SERVERS: Final[Mapping[str, Callable[[Rows], str]]] = {"triton": _triton, "bentoml": _bentoml}
-"""What a server has to be told, by its name: lines of config.pbtxt, and options of a runner's signature."""
+SERVERS: Final = ("triton", "bentoml")
+
+
+def server_settings(server: str, result: Result, found: Rows, most: int | None = None) -> str:
+    """What a server has to be told: lines of config.pbtxt, or options of a runner's signature. `most` is the greatest
+    number of rows for Triton.
+    """
+    return _triton(result, found, most) if server == "triton" else _bentoml(found)
 
 
 ROWS: Final = Document[Rows](

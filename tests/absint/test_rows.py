@@ -80,6 +80,8 @@ TOGETHER = {
         numbers = Range(i0, n1, i1) back = Sub(numbers, i1) z = Gather(x, back) y = Add(x, z) }""",
     "the mean of the batch": """net (float[n, d] x) => (float[n, d] y) {
         m = ReduceMean(x) y = Div(x, m) }""",
+    "statistics over an axis counted from the end": """net (float[n, 3, 2, 2] x) => (float[n, 3, 2, 2] y) {
+        y = MeanVarianceNormalization<axes = [-4]>(x) }""",
     "one scale for all": """net (float[n, d] x) => (float[n, d] y) {
         q, s, z = DynamicQuantizeLinear(x) y = DequantizeLinear(q, s, z) }""",
     "statistics of the batch": """net (float[n, 4] x) => (float[n, 4] y)
@@ -98,6 +100,23 @@ TOGETHER = {
     "reversed": """net (float[n, d] x) => (float[n, d] y) {
         start = Constant<value_ints = [-1]>() end = Constant<value_ints = [-1000000]>()
         zero = Constant<value_ints = [0]>() z = Slice(x, start, end, zero, start) y = Add(x, z) }""",
+}  # fmt: skip
+
+
+NOT_PROVED = {
+    "of two indices in a sequence one may be negative": """net (float[n, t] x, int64[n] ids) => (float[n] y) {
+        s = Shape(x) i0 = Constant<value_int = 0>() i1 = Constant<value_int = 1>() n1 = Gather(s, i0) t1 = Gather(s, i1)
+        numbers = Range(i0, n1, i1) start = Mul(numbers, t1) best = ArgMax<axis = 1, keepdims = 0>(x)
+        both = SequenceConstruct(best, ids) second = SequenceAt(both, i1) at = Add(start, second)
+        all = Constant<value_ints = [-1]>() flat = Reshape(x, all) y = Gather(flat, at) }""",
+    "a skip with rows is added to an input without": """net (float[1, t, 4] w, float[n, t, 4] x, float[4] g)
+        => (float[n, t, 4] y) { y = com.microsoft.SkipLayerNormalization(w, x, g, g) }""",
+    "an axis of the same size is read between its elements": """net (float[n, t] x) => (float[n, 6] y) {
+        s = Shape(x) zero = Constant<value_ints = [0]>() n1 = Gather(s, zero) six = Constant<value_ints = [6]>()
+        to = Concat<axis = 0>(n1, six)
+        y = Resize<mode = "linear", coordinate_transformation_mode = "tf_half_pixel_for_nn">(x, , , to) }""",
+    "a part without elements is not broadcast": """net (float[n, 2, d] x, float[1, 3, 0] w) => (float[n, 5, d] y) {
+        y = Concat<axis = 1>(x, w) }""",
 }  # fmt: skip
 
 
@@ -142,6 +161,12 @@ def test_rows_mix(text: str) -> None:
     assert not {"independent", "shared"} & {output.verdict for output in rows.outputs}
     assert all(output.meeting is not None for output in rows.outputs)
     assert not contradicted(text)
+
+
+@pytest.mark.parametrize("text", NOT_PROVED.values(), ids=NOT_PROVED.keys())
+def test_nothing_is_claimed(text: str) -> None:
+    (output,) = absint.analyze(model(text)).rows(["x[0]"], run=False).outputs
+    assert output.verdict == "unknown"
 
 
 def test_the_first_meeting_is_named() -> None:
@@ -255,8 +280,45 @@ def test_exit_codes(text: str, code: int, tmp_path: Path, capsys: pytest.Capture
     document = json.loads(capsys.readouterr().out)
     assert document["schema"] == "absint.rows/1"
     assert document["axes"] == [{"input": "x", "axis": 0}]
-    triton = "triton", "max_batch_size: 8", "max_batch_size: 0  # y is "
+    triton = "triton", "# max_batch_size: N  # any number is proved", "max_batch_size: 0  # y is "
     bentoml = "bentoml", "batchable: true\nbatch_dim: [0, 0]", "batchable: false  # y is "
     for form, good, bad in (triton, bentoml):
         assert run(["rows", str(path), "--format", form, *options]) == code
         assert capsys.readouterr().out.startswith(bad if code else good)
+
+
+@pytest.mark.parametrize(
+    ("options", "line"),
+    [
+        ([], "# max_batch_size: N  # any number is proved; which one is the server's choice (--max-batch N)"),
+        (["--max-batch", "16"], "max_batch_size: 16"),
+        (["--assume", "n <= 12"], "max_batch_size: 12  # more rows are not legal"),
+        (["--assume", "n <= 12", "--max-batch", "4"], "max_batch_size: 4"),
+        (["--assume", "n % 2 == 0"], "max_batch_size: 0  # the legal numbers of rows are n >= 0 and n % 2 == 0"),
+        (["--assume", "n >= 2"], "max_batch_size: 0  # the legal numbers of rows are n >= 2"),
+    ],
+    ids=str,
+)
+def test_most_rows_of_a_batch(
+    options: list[str], line: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = tmp_path / "m.onnx"
+    onnx.save(model("net (float[n, 4] x) => (float[n, 4] y) { y = Relu(x) }"), path)
+    run(["rows", str(path), "--format", "triton", *options])
+    assert capsys.readouterr().out.splitlines()[0] == line
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        (["--format", "triton", "--assume", "n <= 12", "--max-batch", "16"], "takes at most 12 rows"),
+        (["--max-batch", "16"], "--max-batch is for --format triton"),
+    ],
+)
+def test_batches_that_are_too_large(
+    options: list[str], message: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = tmp_path / "m.onnx"
+    onnx.save(model("net (float[n, 4] x) => (float[n, 4] y) { y = Relu(x) }"), path)
+    assert run(["rows", str(path), *options]) == 2
+    assert message in capsys.readouterr().err

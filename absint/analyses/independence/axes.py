@@ -43,7 +43,7 @@ def from_axis(*outputs: int) -> Rule:
 
     def rule(seen: Seen) -> Found:
         rank, axis = seen.rank(0), seen.axis_of(0, seen.attribute("axis", -1))
-        found = [c for at in range(axis or 0) for c in seen.pointwise(at, aligned(seen, at, rank))]
+        found = [c for at in range(axis or 0) for c in seen.led(at, aligned(seen, at, rank))]
         return dict.fromkeys(outputs, found)
 
     return rule
@@ -190,7 +190,8 @@ def summed_up(seen: Seen) -> Found:
 
 
 def mean_variance(seen: Seen) -> Found:
-    return each(seen, [axis % 99 for axis in seen.listed("axes") or [0, 2, 3]] if seen.rank(0) == 4 else range(99))
+    axes = [seen.axis_of(0, axis) for axis in seen.listed("axes") or [0, 2, 3]]
+    return each(seen, [axis for axis in axes if axis is not None]) if None not in axes else {}
 
 
 def batch_norm(seen: Seen) -> Found:
@@ -234,8 +235,8 @@ def resized(seen: Seen) -> Found:
 def _resized(seen: Seen) -> Iterator[Along]:
     before, after = seen.shape(0), seen.output()
     mode = seen.operation.attributes.get("coordinate_transformation_mode")
-    if before.rank is None or after.rank != before.rank or mode == "tf_crop_and_resize":
-        return
+    if before.rank is None or after.rank != before.rank or mode in ("tf_crop_and_resize", "tf_half_pixel_for_nn"):
+        return  # they read between the elements even of such an axis
     by_scales = 1 if seen.version < 11 else 2
     for claim in seen.along(0):
         axis = claim.axis

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from functools import partial
 from typing import Final
 
 from absint.analyses.independence.claims import COUNTED, SHARED, Along, Growth, Shift, is_steady, united
@@ -207,7 +208,8 @@ def joined(seen: Seen, rank: int, axis: int) -> Iterator[Along]:
     count = len(seen.inputs)
     for at in range(rank):
         if at != axis:
-            yield from seen.pointwise(at, [at] * count, lambda shifts: _side_by_side(seen, shifts, axis == rank - 1))
+            beside = partial(_side_by_side, seen, is_last=axis == rank - 1)
+            yield from seen.pointwise(at, [at] * count, beside, strict=True)
     for first in seen.along(0, axis):
         parts = [next((c for c in seen.along(k, axis) if c.inner is first.inner), None) for k in range(count)]
         outer: Dim = ZERO_EXPR

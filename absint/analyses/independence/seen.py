@@ -246,6 +246,11 @@ class Seen:
                     shift = NO_SHIFT if all(map(is_steady, shifts)) else None
                 yield Along(axis, outer, inner, shift)
 
+    def led(self, axis: int, places: Places) -> Iterator[Along]:
+        """As `pointwise`, where the first input has the rows: the output has its shape, whatever is broadcast to it."""
+        layouts = {c[1:3] for c in self.along(0, places[0])}
+        return (claim for claim in self.pointwise(axis, places) if claim[1:3] in layouts)
+
     def _slices(self, index: int, place: int | None, outer: Expr, inner: Expr, *, strict: bool) -> tuple[Shift] | None:
         claims = self.claims(index)
         if place is not None and self.has(index):

@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from typing import Final
 
 from absint.analyses.independence.axes import AXES, aligned, elementwise
-from absint.analyses.independence.claims import COUNTED, SHARED, Along
+from absint.analyses.independence.claims import COUNTED, SHARED, Along, strongest
 from absint.analyses.independence.indexing import INDEXING
 from absint.analyses.independence.layout import LAYOUT, Found
 from absint.analyses.independence.products import PRODUCTS
@@ -87,7 +87,7 @@ def _batched(text: str) -> Rule:
             if len(seen.inputs) > len(places):
                 return {}
             for at, axis in enumerate(outputs[: len(seen.outputs)]):
-                found.setdefault(at, []).extend(seen.pointwise(int(axis), places[: len(seen.inputs)]))
+                found.setdefault(at, []).extend(seen.led(int(axis), places[: len(seen.inputs)]))
         return found
 
     return rule
@@ -105,7 +105,7 @@ def _recurrent(cells: int) -> Rule:
         apart = 0 if seen.attribute("layout", 0) else 1
         places = [apart, None, None, None, 0, *[apart] * cells, None][: len(seen.inputs)]
         after = [0 if apart == 0 else 2, *[apart] * cells]
-        return {at: seen.pointwise(axis, places) for at, axis in enumerate(after) if at < len(seen.outputs)}
+        return {at: seen.led(axis, places) for at, axis in enumerate(after) if at < len(seen.outputs)}
 
     return rule
 
@@ -123,16 +123,16 @@ def _attention(seen: Seen) -> Found:
     if mask is None:
         return {}
     places = [0, 0, 0, 0 if mask == 4 else None, 0, 0, 0][: len(seen.inputs)]
-    return {at: seen.pointwise(0, places) for at in range(len(seen.outputs))}
+    return {at: seen.led(0, places) for at in range(len(seen.outputs))}
 
 
 def _rotary(seen: Seen) -> Found:
     places = [0, None, None, 0] if seen.has(3) else [0, 0, 0]
-    return {0: seen.pointwise(0, places[: len(seen.inputs)])}
+    return {0: seen.led(0, places[: len(seen.inputs)])}
 
 
 def _skip_norm(seen: Seen) -> Found:
-    found = [c for at in range((seen.rank(0) or 0) - 1) for c in seen.pointwise(at, aligned(seen, at, seen.rank(0)))]
+    found = [c for at in range((seen.rank(0) or 0) - 1) for c in seen.led(at, aligned(seen, at, seen.rank(0)))]
     return {0: found, 3: found}
 
 
@@ -147,7 +147,7 @@ def _loss(seen: Seen) -> Found:
     if seen.operation.attributes.get("reduction", "mean") not in ("none", b"none"):
         return {}
     places = [0, 0, None][: len(seen.inputs)]
-    return {at: seen.pointwise(0, places) for at in range(len(seen.outputs))}
+    return {at: seen.led(0, places) for at in range(len(seen.outputs))}
 
 
 # Sequences: a claim is about each element
@@ -157,11 +157,8 @@ def _constructed(seen: Seen) -> Found:
     ranks = {seen.rank(index) for index in range(len(seen.inputs))}
     if len(ranks) != 1 or None in ranks:
         return {}
-    return {0: [c for c in seen.along(0) if all(_has(seen, index, c) for index in range(len(seen.inputs)))]}
-
-
-def _has(seen: Seen, index: int, claim: Along) -> bool:
-    return any(c[:3] == claim[:3] and (c.is_free or claim.shift is None) for c in seen.along(index))
+    common = frozenset.intersection(*map(seen.claims, range(len(seen.inputs))))
+    return {0: strongest(common)}
 
 
 def _taken(seen: Seen) -> Found:
