@@ -35,7 +35,7 @@ from absint.show.text import write
 @click.option("--passes", metavar="NAMES", help=f"Some of {','.join(PASSES)}; all without the option.")
 @click.option("--report", "details", is_flag=True, help="List operators before and after, and the shape nodes left.")
 @click.option("--run", "runs", is_flag=True, help="Run both at three legal sizes and compare them bit by bit.")
-@click.option("--seconds", type=float, default=LONG, show_default=True, help="Time for the proof.")
+@click.option("--seconds", type=float, default=LONG, show_default=True, help="Time for all proofs.")
 @click.option("--copy-weights", is_flag=True, help="Copy files of weights beside OUT.")
 @no_load_option
 @assume_option

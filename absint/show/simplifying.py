@@ -39,6 +39,8 @@ def of_runs(differences: Sequence[str], count: int) -> Iterator[Part]:
     """What runs of both showed."""
     if differences:
         yield listed("runs of the two differ", differences)
+    elif not count:
+        yield Line("  nothing was compared: at none of the sizes tried do both run", "yellow")
     else:
         yield Line(f"  {count} {plural('run', count)} of both: every output is bit-equal", "green")
 

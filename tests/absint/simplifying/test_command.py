@@ -9,7 +9,11 @@ import onnx
 import pytest
 from onnx import parser
 
+import absint
 from absint.cli import run
+from absint.jobs.simplifying.simplify import PASSES
+from absint.show.simplifying import of_runs
+from absint.show.text import Line
 
 TEXT = """<ir_version: 10, opset_import: ["": 18]> g (float[N, M] x) => (float[N, M] y) {
     shape = Shape(x)  z = Expand(x, shape)  y = Relu(z) }"""
@@ -80,3 +84,16 @@ def test_a_damaged_file(capsys: pytest.CaptureFixture[str]) -> None:
     assert code == 2
     assert "bad.onnx" in err
     assert not Path("out.onnx").exists()
+
+
+def test_without_a_run_nothing_is_compared() -> None:
+    assert [str(line.text) for line in of_runs((), 0) if isinstance(line, Line)] == [
+        "  nothing was compared: at none of the sizes tried do both run"
+    ]
+
+
+def test_all_proofs_share_the_time() -> None:
+    found = absint.analyze("m.onnx").simplify(seconds=1e-6)
+    assert found.nodes == found.nodes_before
+    assert [line.partition(":")[0] for line in found.undone] == list(PASSES)
+    assert "the time is over" in found.undone[-1]
