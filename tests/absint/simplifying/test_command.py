@@ -5,9 +5,10 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
+import numpy as np
 import onnx
 import pytest
-from onnx import parser
+from onnx import numpy_helper, parser
 
 import absint
 from absint.cli import run
@@ -97,3 +98,16 @@ def test_all_proofs_share_the_time() -> None:
     assert found.nodes == found.nodes_before
     assert [line.partition(":")[0] for line in found.undone] == list(PASSES)
     assert "the time is over" in found.undone[-1]
+
+
+def test_a_copy_without_its_weights_is_not_run(capsys: pytest.CaptureFixture[str]) -> None:
+    model = parser.parse_model(TEXT.replace("Relu(z)", "Mul(z, w)"))
+    model.graph.initializer.append(numpy_helper.from_array(np.ones(1, np.float32), "w"))
+    onnx.save(model, "w.onnx", save_as_external_data=True, location="w.bin", size_threshold=0)
+    Path("other").mkdir()
+    code, out, _ = said(capsys, "w.onnx", "-o", "other/out.onnx", "--run")
+    assert code == 0
+    assert "nothing was compared: the weights are not beside the copy, add --copy-weights" in out
+    code, out, _ = said(capsys, "w.onnx", "-o", "other/out.onnx", "--run", "--copy-weights")
+    assert code == 0
+    assert "every output is bit-equal" in out
