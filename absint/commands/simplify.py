@@ -35,7 +35,7 @@ from absint.show.text import write
 @click.option("--passes", metavar="NAMES", help=f"Some of {','.join(PASSES)}; all without the option.")
 @click.option("--report", "details", is_flag=True, help="List operators before and after, and the shape nodes left.")
 @click.option("--run", "runs", is_flag=True, help="Run both at three legal sizes and compare them bit by bit.")
-@click.option("--seconds", type=float, default=LONG, show_default=True, help="Time for the proof.")
+@click.option("--seconds", type=float, default=LONG, show_default=True, help="Time for all proofs.")
 @click.option("--copy-weights", is_flag=True, help="Copy files of weights beside OUT.")
 @no_load_option
 @assume_option
@@ -80,11 +80,11 @@ def simplify(
     result = analysed(model, assume, settings=settings, sizes=sizes)
     with status("simplifying"):
         found = result.simplify(chosen, output, copy_weights=copy_weights, load=not no_load, seconds=seconds)
-    differences, ran = apart(result, output) if runs else ((), 0)
+    differences, ran = apart(result, output) if runs and not found.weights_elsewhere else ((), 0)
     if form == "json":
         click.echo(report.document(result, found))
     else:
         out = sys.stderr if output == "-" else sys.stdout
         write(report.report(result, found, details=details), out)
-        write(report.of_runs(differences, ran) if runs else (), out)
+        write(report.of_runs(differences, ran, found.weights_elsewhere) if runs else (), out)
     return NO if differences else FINE

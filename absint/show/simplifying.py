@@ -35,10 +35,14 @@ def report(result: Result, found: Simplified, *, details: bool = False) -> Itera
         yield listed("weights that runtimes look for beside the copy", found.weights_elsewhere)
 
 
-def of_runs(differences: Sequence[str], count: int) -> Iterator[Part]:
+def of_runs(differences: Sequence[str], count: int, weights_elsewhere: Sequence[str] = ()) -> Iterator[Part]:
     """What runs of both showed."""
     if differences:
         yield listed("runs of the two differ", differences)
+    elif weights_elsewhere:
+        yield Line("  nothing was compared: the weights are not beside the copy, add --copy-weights", "yellow")
+    elif not count:
+        yield Line("  nothing was compared: at none of the sizes tried do both run", "yellow")
     else:
         yield Line(f"  {count} {plural('run', count)} of both: every output is bit-equal", "green")
 

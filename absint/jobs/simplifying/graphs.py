@@ -179,8 +179,9 @@ class Walk:
         """Let the node do the work of the one before it, if nobody else reads that."""
         before = self._before(node)
         is_single = before is not None and self._uses[node.input[0]] == 1 and not before.domain and not node.domain
-        if before is not None and is_single and node.op_type == before.op_type == "Transpose":
-            order = permutation(before, len(output.shape.dims))
+        rank = output.shape.rank
+        if before is not None and is_single and rank is not None and node.op_type == before.op_type == "Transpose":
+            order = permutation(before, rank)
             turned = [order[axis] for axis in permutation(node, len(order))]
             node.input[0] = before.input[0]
             del node.attribute[:]
@@ -273,8 +274,8 @@ class Walk:
             return ""
         name = self._made(found, value)
         if name and operands.node.op_type == "Reshape" and at == 1:
-            constants = [next((n.const for n in each if n.const is not None), None) for each in found]
-            if 0 in constants and operands.attribute("allowzero", 0):
+            copies_axis = any(number.const == 0 for each in found for number in each[1:])
+            if copies_axis and operands.attribute("allowzero", 0):
                 kept = [attribute for attribute in operands.node.attribute if attribute.name != "allowzero"]
                 del operands.node.attribute[:]
                 operands.node.attribute.extend(kept)

@@ -8,6 +8,7 @@ from typing import Final
 import numpy as np
 
 from absint.api import analyze
+from absint.lattices.limits import LONG
 from absint.lattices.text.escapes import format_sizes
 from absint.result import Result
 from absint.runs.run import RunError, feeds_for, run
@@ -30,10 +31,13 @@ def _samples(result: Result) -> Iterable[Mapping[str, int]]:
     return result.samples(_SAMPLES).sizes if result.parameters else ({},)
 
 
-def compared(result: Result, copy: Result, sizes: Mapping[str, int], *, isolated: bool = True) -> tuple[str, bool]:
-    """What differs in runs of a model and of its copy at these sizes, and whether both run."""
+def compared(
+    result: Result, copy: Result, sizes: Mapping[str, int], *, isolated: bool = True, seconds: float = LONG
+) -> tuple[str, bool]:
+    """What differs in runs of a model and of its copy at these sizes, and whether both run. Only an isolated run has a
+    limit of time: a copy that is slower than that differs."""
     feeds = feeds_for(result, sizes, seed=1)
-    before, after = _outputs(result, feeds, isolated), _outputs(copy, feeds, isolated)
+    before, after = (_outputs(each, feeds, isolated, seconds) for each in (result, copy))
     if isinstance(before, str) or isinstance(after, str):
         if isinstance(before, str) and isinstance(after, str):
             return "", False
@@ -43,9 +47,9 @@ def compared(result: Result, copy: Result, sizes: Mapping[str, int], *, isolated
     return "" if differing is None else f"output {differing!r} differs", True
 
 
-def _outputs(result: Result, feeds: Mapping[str, object], isolated: bool) -> Mapping[str, object] | str:
+def _outputs(result: Result, feeds: Mapping[str, object], isolated: bool, seconds: float) -> Mapping[str, object] | str:
     try:
-        return run(result, feeds, isolated=isolated)
+        return run(result, feeds, isolated=isolated, seconds=seconds)
     except RunError as error:
         return " ".join(str(error).split())[:200]
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
+from time import monotonic
 from typing import Final
 
 from onnx import ModelProto
@@ -38,6 +39,8 @@ PASSES: Final[Mapping[str, str]] = {
 """All passes, with what each of them simplifies. Nodes that nothing needs and that cannot fail go in any case."""
 
 _MOST_ROUNDS: Final = 8
+_LEAST: Final = 1e-3
+"""Seconds for a proof that starts when the time is over."""
 
 
 @dataclass(frozen=True)
@@ -135,7 +138,8 @@ class _Job:
     """The copies of one model."""
 
     def __init__(self, analysed: Analysed, original: ModelProto, *, load: bool, seconds: float) -> None:
-        self._analysed, self._original, self._load, self._seconds = analysed, original, load, seconds
+        self._analysed, self._original, self._load = analysed, original, load
+        self._end = monotonic() + seconds
         self._opset = analysed.loaded.imports().get("", 0)
         self.unchecked = ""
 
@@ -145,11 +149,19 @@ class _Job:
         reason = self._open(copy)
         if not reason:
             return copy, []
-        for name in reversed(passes) if len(passes) > 1 else ():
-            copy = self._after([other for other in passes if other != name])
-            if not self._open(copy):
-                return copy, [f"{name}: {reason}"]
-        return self._after([]), [f"{name}: {reason}" for name in passes]
+        best, kept, undone = self._after([]), list[str](), list[str]()
+        for name in passes:
+            if monotonic() >= self._end:
+                reason = "the time is over: allow more seconds"
+            elif len(passes) > 1:
+                copy = self._after([*kept, name])
+                reason = self._open(copy)
+            if reason:
+                undone.append(f"{name}: {reason}")
+            else:
+                best = copy
+                kept.append(name)
+        return best, undone
 
     def _after(self, passes: Collection[str]) -> ModelProto:
         """A copy of the model after passes, repeated until nothing changes."""
@@ -165,7 +177,7 @@ class _Job:
                 if copy.SerializeToString(deterministic=True) != before:
                     analysed = self._again(copy)
             self._walked(copy, analysed, passes)
-            if copy.SerializeToString(deterministic=True) == before:
+            if copy.SerializeToString(deterministic=True) == before or monotonic() >= self._end:
                 break
             analysed = self._again(copy)
         if self._analysed.assumptions and copy != self._original:
@@ -203,7 +215,7 @@ class _Job:
         if checked.complaint:
             return checked.complaint
         assert isinstance(self._analysed, Result)
-        found = diff(self._analysed, self._again(copy), evidence="none", seconds=self._seconds)
+        found = diff(self._analysed, self._again(copy), evidence="none", seconds=max(self._end - monotonic(), _LEAST))
         if found.verdict == "same":
             return ""
         widened = [str(unmet.relation) for unmet in (*found.contract.widened, *found.contract.widening_undecided)]

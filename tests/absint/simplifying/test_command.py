@@ -5,11 +5,16 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
+import numpy as np
 import onnx
 import pytest
-from onnx import parser
+from onnx import numpy_helper, parser
 
+import absint
 from absint.cli import run
+from absint.jobs.simplifying.simplify import PASSES
+from absint.show.simplifying import of_runs
+from absint.show.text import Line
 
 TEXT = """<ir_version: 10, opset_import: ["": 18]> g (float[N, M] x) => (float[N, M] y) {
     shape = Shape(x)  z = Expand(x, shape)  y = Relu(z) }"""
@@ -80,3 +85,29 @@ def test_a_damaged_file(capsys: pytest.CaptureFixture[str]) -> None:
     assert code == 2
     assert "bad.onnx" in err
     assert not Path("out.onnx").exists()
+
+
+def test_without_a_run_nothing_is_compared() -> None:
+    assert [str(line.text) for line in of_runs((), 0) if isinstance(line, Line)] == [
+        "  nothing was compared: at none of the sizes tried do both run"
+    ]
+
+
+def test_all_proofs_share_the_time() -> None:
+    found = absint.analyze("m.onnx").simplify(seconds=1e-6)
+    assert found.nodes == found.nodes_before
+    assert [line.partition(":")[0] for line in found.undone] == list(PASSES)
+    assert "the time is over" in found.undone[-1]
+
+
+def test_a_copy_without_its_weights_is_not_run(capsys: pytest.CaptureFixture[str]) -> None:
+    model = parser.parse_model(TEXT.replace("Relu(z)", "Mul(z, w)"))
+    model.graph.initializer.append(numpy_helper.from_array(np.ones(1, np.float32), "w"))
+    onnx.save(model, "w.onnx", save_as_external_data=True, location="w.bin", size_threshold=0)
+    Path("other").mkdir()
+    code, out, _ = said(capsys, "w.onnx", "-o", "other/out.onnx", "--run")
+    assert code == 0
+    assert "nothing was compared: the weights are not beside the copy, add --copy-weights" in out
+    code, out, _ = said(capsys, "w.onnx", "-o", "other/out.onnx", "--run", "--copy-weights")
+    assert code == 0
+    assert "every output is bit-equal" in out

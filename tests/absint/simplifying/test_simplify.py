@@ -236,3 +236,19 @@ def test_assumptions_are_written_into_the_metadata() -> None:
     )
     found = absint.analyze(model, assume=["M == 4"]).simplify().model
     assert {entry.key: entry.value for entry in found.metadata_props}["absint.assuming"] == "M == 4"
+
+
+def test_a_zero_of_allowzero_is_a_size_still() -> None:
+    """Without allowzero it would copy an axis, and the copy would fail where A is 0."""
+    _, copy = simplified("""(float[A, B] x) => (float[a, b, c] y) <int64[1] none = {0}> {
+        shape = Shape(x)  to = Concat<axis=0>(none, shape)  y = Reshape<allowzero=1>(x, to) }""")
+    assert copy.graph.node[-1].attribute[0].name == "allowzero"
+
+
+def test_two_transposes_of_an_unknown_rank_stay() -> None:
+    model = parser.parse_model(HEAD % 18 + "(float[] x) => (float[] z) { y = Transpose(x)  z = Transpose(y) }")
+    model.graph.input[0].type.tensor_type.ClearField("shape")
+    model.graph.output[0].type.tensor_type.ClearField("shape")
+    copy = absint.analyze(model).simplify(load=False).model
+    assert copy is not None
+    assert operators(copy) == ["Transpose", "Transpose"]
