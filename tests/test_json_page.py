@@ -122,6 +122,8 @@ def printed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.Capt
         f"freeze {DETECTOR}",
         f"freeze {DETECTOR} batch=1 height=32 -o part.onnx",
         f"freeze {DETECTOR} image=1x3x32x32 -o frozen.onnx",
+        f"simplify {DETECTOR} -o simplified.onnx --report",
+        "simplify sliced.onnx -o small.onnx --report --run",
         "certify sizes.onnx -o certificate --prove N==1",
         f"cost {DETECTOR}",
         f"devices {DETECTOR}",

@@ -136,6 +136,7 @@ def test_documents_about_every_model(command: str, capsys: pytest.CaptureFixture
         ("analyze loop.onnx --trace y --trace last trips=3", "analyze"),
         ("cost unet.onnx H=2 W=4", "cost"),
         ("devices unet.onnx", "devices"),
+        ("simplify unet.onnx -o simplified.onnx", "simplify"),
         ("rows unet.onnx", "rows"),
         ("rows pooled.onnx", "rows"),
         ("ranges unet.onnx", "ranges"),

@@ -190,10 +190,10 @@ COMMANDS: Final = {
     "diff": (["examples/tiny_decoder.onnx"], "onnx"),
     "dynamize": (["-o", "-", "batch"], "onnx"),
     "export-queries": (["-o", "out"], "numpy"),
-    "freeze": (["-o", "-"], "onnx"),
+    "freeze": (["-o", "-"], "numpy"),
     "ranges": ([], "numpy"),
     "rules": ([], "numpy"),
-    "study": ([], "onnx"),
+    "study": ([], "numpy"),
 }
 """Commands that need more than a browser has: their arguments after the model, and what they need first."""
 
