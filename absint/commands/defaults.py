@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import replace
 
-from absint.diagnostics import Severity
+from absint.diagnostics import Diagnostic, Severity
 from absint.errors import AbsintError
 from absint.lattices.value import AnyTensor
 from absint.program import overridable
@@ -23,7 +22,7 @@ def note_defaults(result: Result, with_defaults: Callable[[], Result]) -> None:
     found = result.lowered.diagnostics
     for at, item in enumerate(found):
         if item.code == overridable.CODE:
-            found[at] = replace(item, severity=Severity.INFO, message=item.message.partition(" (")[0])
+            found[at] = Diagnostic(Severity.INFO, item.code, item.where, item.message.partition(" (")[0])
 
 
 def _answers(result: Result) -> object:
@@ -35,4 +34,4 @@ def _answers(result: Result) -> object:
         for at in range(len(node.outputs))
     ]
     base = recorded(result).base
-    return shapes, {(item.origin.node, item.formula) for item in base}, result.can_run
+    return shapes, {(item.origin.node, item.formula) for item in base}, bool(result.rounds.conflict)

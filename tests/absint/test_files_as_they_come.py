@@ -78,7 +78,7 @@ def test_the_note_about_defaults_stands_where_an_answer_hangs_on_them(
     model = parser.parse_model(text)
     model.graph.input.append(helper.make_tensor_value_info(*_info(model.graph.initializer[0])))
     onnx.save(model, "m.onnx")
-    run(command.split())
+    assert run(command.split()) == 0
     said = capsys.readouterr()
     assert (said.out + said.err).count("--defaults") == hangs
 
