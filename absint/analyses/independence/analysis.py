@@ -110,7 +110,7 @@ class Independence(ForwardAnalysis[Claims]):
         return SAME
 
     def arguments(self, node: int, rows: Sequence[Row]) -> Row:
-        """Those about no row: the shapes in the body of a folded call are over symbols of its own."""
+        """Only claims about no row: the body of a folded call has symbols of its own in its shapes."""
         return tuple(c if c == CLAIMS.bottom else cast("Claims", c) & SAME for c in super().arguments(node, rows))
 
     # Branches and loops
@@ -161,7 +161,7 @@ class Independence(ForwardAnalysis[Claims]):
                 yield at_equal_numbers(claims) if is_counted else NONE
 
     def _settled(self, claims: Claims) -> Claims:
-        """Those about sizes that are not other ones in the next trip."""
+        """Only claims about sizes that stay the same from trip to trip."""
         is_fixed = self.sizes.is_fixed
         return frozenset(
             c
@@ -171,7 +171,7 @@ class Independence(ForwardAnalysis[Claims]):
         )  # fmt: skip
 
     def _length_of(self, head: Node, states: States) -> Claims:
-        """What is claimed of the number of trips of a Scan."""
+        """The claims about the number of trips of a Scan."""
         assert isinstance(head.step, ScanHead)
         settings = head.step.settings
         found = NONE
@@ -187,7 +187,7 @@ class Independence(ForwardAnalysis[Claims]):
         return value.shape.rank if isinstance(value, Tensor) else None
 
     def _stacked_at(self, node: int, at: int, claims: Claims, axis: int) -> Claims:
-        """What trips give back, joined along a new axis; without a trip the other axes may be anything."""
+        """The stacked results of all trips. After no trip their other axes may have any size."""
         value = self.value((node, at))
         shape = value.shape if isinstance(value, Tensor) else TOP_SHAPE
         if claims == CLAIMS.bottom or shape.rank is None or not -shape.rank <= axis < shape.rank:
@@ -217,7 +217,7 @@ def _of_all(shift: Shift) -> Shift:
 
 
 def _count_of(claims: Claims) -> Claims:
-    """What is claimed of sizes that are not those of rows, and of the length of a sequence."""
+    """The claims about sizes of other axes than that of the rows, and about lengths of sequences."""
     is_same = SHARED in claims or any(isinstance(c, Along) and c.shift is not None for c in claims)
     return SAME if is_same else closed([COUNTED]) if claims else NONE
 

@@ -90,7 +90,7 @@ def closed(claims: Iterable[Claim]) -> Claims:
 
 
 def at_equal_numbers(claims: Claims) -> Claims:
-    """What is left if run B is not to be compared."""
+    """The claims that stay when run B is not compared."""
     return frozenset(c for c in claims if c == COUNTED or (isinstance(c, Along) and c.shift is None))
 
 

@@ -73,7 +73,7 @@ class Sizes:
         return substitute(dim, {self.rows: ONE_EXPR}) if isinstance(dim, Expr) else dim
 
     def of_value(self, value: Value) -> Claims:
-        """What the shape analysis knows: elements that are the same everywhere, and those that grow evenly."""
+        """Elements that the shape analysis knows: equal ones, and those that grow evenly."""
         if not isinstance(value, Tensor):
             return closed(())
         found: list[Claim] = []
