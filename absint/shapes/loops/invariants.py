@@ -317,6 +317,13 @@ class Invariants:
         return circle
 
 
+def visited(claims: dict[int, Invariants], head: int, backs: Sequence[Value | None]) -> Invariants:
+    """The claims of a head that is visited, new ones as long as its body has given nothing back; kept in `claims`."""
+    if all(back is BOTTOM for back in backs):
+        claims[head] = Invariants()
+    return claims.setdefault(head, Invariants())
+
+
 def _closed(backs: Mapping[str, Expr], known: Set[str], is_inside: Callable[[Symbol], bool]) -> dict[str, Expr]:
     """The numbers whose next ones depend on each other and on known symbols alone."""
     found, settled = dict(backs), known - backs.keys()

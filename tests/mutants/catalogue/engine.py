@@ -98,7 +98,7 @@ MUTANTS: Final[tuple[Mutant, ...]] = (
     mutant(
         "sizes-of-no-trip-carried",
         "type inference is taken to pass shapes from one trip to the next",
-        "absint.shapes.loops.no_trip",
+        "absint.shapes.loops.zero_trip_sizes",
         "return [_bare(v) if isinstance(v, Tensor) else None for v in node.step.declared]",
         "return [_bare(self._claim((number, k))) for k in range(node.step.width)]",
         "flow('loop_scan_of_what_is_carried')",
@@ -107,7 +107,7 @@ MUTANTS: Final[tuple[Mutant, ...]] = (
     mutant(
         "parts-of-no-trip-listed",
         "the sizes that Split lists count where the size of the axis is not inferred",
-        "absint.shapes.loops.no_trip",
+        "absint.shapes.loops.zero_trip_sizes",
         '    "Split": _part,',
         "",
         "flow('loop_over_listed_parts')",
@@ -125,7 +125,7 @@ MUTANTS: Final[tuple[Mutant, ...]] = (
     mutant(
         "trips-at-least-one",
         "a loop whose trips are not known makes one",
-        "absint.shapes.loops.loop",
+        "absint.shapes.loops.trip_counts",
         'trips = expr_of(Symbol.hole("trips", int(certain)))',
         'trips = expr_of(Symbol.hole("trips", 1))',
         "flow('loop_initial_condition_by_data')",
@@ -134,7 +134,7 @@ MUTANTS: Final[tuple[Mutant, ...]] = (
     mutant(
         "negative-limit",
         "a loop with M = -1 makes -1 trips",
-        "absint.shapes.loops.loop",
+        "absint.shapes.loops.trip_counts",
         "most = maximum(most, 0) if most is not None else None",
         "most = most",
         "flow('loop_trips_from_an_input')",
