@@ -24,7 +24,7 @@ from absint.program.steps import LoopBody, LoopHead, LoopParts, Operand
 from absint.shapes.branches import condition_of
 from absint.shapes.interpretation import STATES, Budget, Interpretation
 from absint.shapes.loops.body import BodyStates, BodySymbols
-from absint.shapes.summaries import State, name_unknowns, own_symbols
+from absint.shapes.summaries import RuleSummary, State, name_unknowns, own_symbols
 from absint.transfer.op import Statement
 
 # The values that the head of a Loop passes to its body besides carried ones: iteration number and condition.
@@ -142,7 +142,7 @@ class Body:
 
 def named(head: int, values: Sequence[Value], kind: SymbolKind = SymbolKind.FRESH) -> State:
     """The values with a symbol of a loop head for each unknown size."""
-    summary = name_unknowns(tuple(values))
+    summary = name_unknowns(RuleSummary(tuple(values)))
     mapping = own_symbols(head, summary, kind)
     return tuple(value.replace(mapping) for value in summary.outputs) if mapping else summary.outputs
 

@@ -90,7 +90,7 @@ MUTANTS: Final[tuple[Mutant, ...]] = (
         "zero-trips-forgotten",
         "a scan output has the sizes of the body even if no trip is made",
         "absint.shapes.loops.loop",
-        "certain = isinstance(trips, Expr) and facts.decide(ge(trips, 1)) is YES",
+        "certain = isinstance(trips, Expr) and run.facts_at(item.gate).decide(ge(trips, 1)) is YES",
         "certain = True",
         "flow('loop_trips_from_an_input')",
         flows("loop_trips_from_an_input"),
