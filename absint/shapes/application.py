@@ -1,4 +1,15 @@
-"""Operators: the rule of an operation applied to the inputs of a node, and its outputs checked and named."""
+"""Operators: the rule of an operation applied to the inputs of a node, and its outputs checked and named.
+
+    computed ──> memo: what the rule gave to equal inputs ──> summary ──> outputs, holes filled with the node's symbols
+             └─> ruled ─> _checked   each case of inputs whose shape sizes choose; both versions, if there are two
+                            └─ _typed   the types that the schema takes and gives
+                                 └─ _ruled   form, rule, evaluation, settled choices, readable sizes, names
+
+Invariant: a summary holds of every node with this operation, these inputs and these facts. So it mentions no symbol but
+those of the inputs and holes, which each node fills with symbols of its own. A summary that rests on facts which the
+inputs do not show is `conditional`, and is found again only under the same facts. A rule that fails, is missing or is
+stopped gives outputs of which only the types are known, and a node that may fail.
+"""
 
 from __future__ import annotations
 
@@ -66,7 +77,7 @@ def applied_at(
     facts, under = run.facts, run.under
     if item.gate >= 0:
         if states[item.gate][0] is BOTTOM:
-            return RuleSummary((BOTTOM,) * operation.outputs, ())
+            return RuleSummary((BOTTOM,) * operation.outputs)
         facts, under = run.under_gate(item.gate)
     summary = run.recalled(operation, inputs, under)
     return ruled(run, node, operation, inputs, facts, under) if summary is None else summary
@@ -77,7 +88,7 @@ def ruled(
 ) -> RuleSummary:
     """The result of the rule, run now. `under` is what the facts add to the key of the memo."""
     if BOTTOM in inputs:
-        return RuleSummary((BOTTOM,) * operation.outputs, ())
+        return RuleSummary((BOTTOM,) * operation.outputs)
     run.applications += 1
     if run.timings is None:
         summary = _checked(run, node, operation, inputs, facts)
@@ -97,7 +108,7 @@ def computed_within(
     """The state of an operator of whose inputs other analyses found bounds; nothing of it is kept in the memo."""
     inputs = tuple([states[p][i] if p >= 0 else None for p, i in item.operands])
     if BOTTOM in inputs or (item.gate >= 0 and states[item.gate][0] is BOTTOM):
-        summary = RuleSummary((BOTTOM,) * operation.outputs, ())
+        summary = RuleSummary((BOTTOM,) * operation.outputs)
     else:
         run.applications += 1
         summary = _checked(run, node, operation, inputs, run.facts_at(item.gate), bounds)
@@ -174,6 +185,7 @@ def _ruled(
     fits: bool | None = None,
 ) -> RuleSummary:
     """Run the rule. A failure is recorded at the node. `fits`: the node has the form of its operator, if known."""
+    # Form: a node that its schema does not allow.
     count, form, rule = operation.outputs, operation.form, operation.rule
     if fits is None:
         fits = operation.fits(inputs)
@@ -181,6 +193,8 @@ def _ruled(
         wrong = operation.malformed[0] if operation.malformed else form.refused_arity(inputs, count)
         if wrong is not None:  # no runtime loads the node, whatever its inputs
             return refused(_unknown(operation, inputs), wrong, "ill-formed")
+
+    # The rule, unless the operation is a folded call or has none.
     if operation.body is not None:
         return _called(run, node, operation.body, inputs, facts, count)
     if rule is None:
@@ -198,6 +212,8 @@ def _ruled(
     except Exception as error:  # a faulty rule, perhaps a user's, must not end the analysis
         run.crashes[node] = rule.failure(error)
         return name_unknowns(RuleSummary(_unknown(operation, inputs), possible_failures=(RULE_FAILED,)))
+
+    # The outputs: elements that constants decide, choices that facts settle, the shortest of equal sizes.
     notes, possible_failures = tuple(op.notes), operation.possible_failures
     if op.possible_failures:
         possible_failures = (*op.possible_failures, *possible_failures)
@@ -218,6 +234,8 @@ def _ruled(
         too_large = None if rejected is not None else next(filter(None, map(oversize, outputs)), None)
         if too_large is not None:
             return refused(outputs, too_large, conditional=conditional)
+
+    # The summary, with a hole for each unknown.
     if not fits and form is not None and rejected is None:
         wrong = form.wrong_arity(inputs, count)
         if wrong is not None:

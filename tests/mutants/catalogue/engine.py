@@ -14,7 +14,7 @@ def flows(*names: str) -> str:
 
 
 RANDOM: Final = "pytest tests/soundness/test_random_graphs.py::test_random_graphs[100000]"
-SECTIONS: Final = "pytest tests/absint/test_sections.py"
+SECTIONS: Final = "pytest tests/absint/test_shared_prefix.py"
 ENGINE: Final = "pytest tests/absint/test_fixpoint.py"
 STRATEGIES: Final = "pytest tests/absint/test_strategies.py"
 
@@ -23,7 +23,7 @@ MUTANTS: Final[tuple[Mutant, ...]] = (
     mutant(
         "sections-do-not-see-the-inputs",
         "nodes are copied from a model whose inputs have other names, or come in another order",
-        "absint.program.sections",
+        "absint.program.shared_prefix",
         "frame.versions, tuple(program.main.names.items())",
         "frame.versions, ()",
         "[graph(f'(float[N] {a}, int64[M] {b}) => (float[K] y) {{ y = Gather(x, z) }}').shapes['y'] "
@@ -33,7 +33,7 @@ MUTANTS: Final[tuple[Mutant, ...]] = (
     mutant(
         "sections-do-not-compare-the-nodes",
         "as many nodes as before are copied, whatever they are",
-        "absint.program.sections",
+        "absint.program.shared_prefix",
         "if earlier != text:",
         "if False:",
         "[graph(f'(float[N] x, float[M] z) => (float[K] y) {{ y = {o}(x, z) }}').shapes['y'] "
@@ -54,8 +54,8 @@ MUTANTS: Final[tuple[Mutant, ...]] = (
         "several-forms-not-proved",
         "of numbers that become forms together the last one is believed where no other has moved",
         "absint.shapes.loops.invariants",
-        'claim.kind == "last" and self._moved(claim)',
-        'claim.kind == "last"',
+        "claim.kind is Kind.LAST and self._moved(claim)",
+        "claim.kind is Kind.LAST",
         "flow('loop_fibonacci_many_times')",
         flows("loop_fibonacci_many_times"),
     ),
