@@ -37,7 +37,7 @@ def solved_rows(
 
 
 def _companions(analysed: Analysed) -> tuple[Participant, ...]:
-    known = analysed.companions
+    known = analysed.cooperation
     return () if known is None else cast("tuple[Participant, ...]", known.analyses)
 
 

@@ -19,7 +19,7 @@ from absint.lattices.value import BOTTOM
 from absint.program.steps import Gate, LoopBody, LoopExit, MapExit, ScanExit
 from absint.shapes.branches import condition_of
 from absint.shapes.loops.body import BodySymbols
-from absint.shapes.rounds import teachings
+from absint.shapes.rounds import facts_from_requirements
 
 if TYPE_CHECKING:
     from absint.solution.analysed import Analysed
@@ -134,6 +134,6 @@ def carried(step: LoopExit | ScanExit | MapExit) -> int:
 def facts_of_runs(analysed: Analysed) -> Facts:
     """Facts about single symbols in every run that succeeds: more than a further round of the analysis needs."""
     known = analysed.analysis.facts
-    taught = {item.relation: None for item in teachings(analysed.base.analysis, analysed.lowered)}
+    taught = {item.relation: None for item in facts_from_requirements(analysed.base.analysis, analysed.lowered)}
     found = Facts((*known.relations, *taught), analysed.symbols)
     return known if found.contradiction else found

@@ -115,11 +115,14 @@ def _joined(left: Sequence[_Answer], stated: Sequence[Statement]) -> RuleSummary
         outputs = tuple([join.value(str(at), one, other) for at, (one, other) in enumerate(pairs)])
         defined += join.statements
     return name_unknowns(
-        outputs,
-        (*stated, *(s for answer in left for s in _guarded(answer)), *defined),
-        notes=tuple(dict.fromkeys(note for answer in left for note in answer.summary.notes)),
-        caveats=tuple(dict.fromkeys(caveat for answer in left for caveat in _caveats(answer))),
-        load_risks=tuple(dict.fromkeys(risk for answer in left for risk in answer.summary.load_risks)),
+        RuleSummary(
+            outputs,
+            (),
+            (*stated, *(s for answer in left for s in _guarded(answer)), *defined),
+            notes=tuple(dict.fromkeys(note for answer in left for note in answer.summary.notes)),
+            caveats=tuple(dict.fromkeys(caveat for answer in left for caveat in _caveats(answer))),
+            load_risks=tuple(dict.fromkeys(risk for answer in left for risk in answer.summary.load_risks)),
+        )
     )
 
 

@@ -11,7 +11,7 @@ from typing import Final
 
 from absint.lattices.contents import Contents, Element, element_symbols
 from absint.lattices.dtype import INTEGER_RANGES, DType
-from absint.lattices.logic.relation import Relation, eq, truth_of
+from absint.lattices.logic.relation import FALSE, Relation, eq, truth_of
 from absint.lattices.records import NamedTuple
 from absint.lattices.shape import Shape, shape_of
 from absint.lattices.shape_choice import ShapeChoice
@@ -33,7 +33,7 @@ class RuleSummary(NamedTuple):
     """The result of one rule application, with holes for the symbols that it invents."""
 
     outputs: State
-    holes: tuple[Symbol, ...]
+    holes: tuple[Symbol, ...] = ()
     statements: tuple[Statement, ...] = ()
     possible_failures: tuple[str, ...] = ()
     notes: tuple[str, ...] = ()
@@ -189,23 +189,19 @@ class _Namer:
         return truth_of(symbol)
 
 
-def name_unknowns(
-    outputs: State,
-    statements: tuple[Statement, ...] = (),
-    possible_failures: tuple[str, ...] = (),
-    notes: tuple[str, ...] = (),
-    rejected: str | None = None,
-    caveats: tuple[Caveat, ...] = (),
-    refusal: str = "",
-    load_risks: tuple[str, ...] = (),
-    conditional: bool = False,
-) -> RuleSummary:
-    """A summary in which every unknown dim of known rank, and every unknown element of a small vector, is a hole."""
+def name_unknowns(summary: RuleSummary) -> RuleSummary:
+    """The summary, with a hole for every unknown dim of known rank and every unknown element of a small vector."""
     namer = _Namer()
-    named = tuple([namer.value(str(index), value) for index, value in enumerate(outputs)])
-    for relation in (*(s.relation for s in statements), *(c.relation for c in caveats)):
+    outputs = tuple([namer.value(str(index), value) for index, value in enumerate(summary.outputs)])
+    for relation in (*(s.relation for s in summary.statements), *(c.relation for c in summary.caveats)):
         namer._keep(relation.symbols)
-    stated = (*statements, *namer.statements)
-    return RuleSummary(
-        named, tuple(namer.holes), stated, possible_failures, notes, rejected, caveats, refusal, load_risks, conditional
+    statements = (*summary.statements, *namer.statements)
+    return summary._replace(outputs=outputs, holes=tuple(namer.holes), statements=statements)
+
+
+def refused(outputs: State, reason: str, refusal: str = "", *, conditional: bool = False) -> RuleSummary:
+    """The summary of a node that cannot run. `refusal` says why no runtime loads it, if none does."""
+    statements = (Statement(FALSE, reason, "required"),)
+    return name_unknowns(
+        RuleSummary(outputs, (), statements, rejected=reason, refusal=refusal, conditional=conditional)
     )

@@ -113,22 +113,14 @@ def _runs_as_either(here: _Reading, there: _Reading, runs_own: bool) -> RuleSumm
     notes = dict.fromkeys((*own.notes, *other.notes))
     if outputs != own.outputs or outputs != other.outputs:
         notes[f"its outputs {here.place}, differ from those {there.place}: what differs is unknown"] = None
-    stated = own._replace(outputs=outputs, statements=tuple(kept), notes=tuple(notes), load_risks=())
-    return _named(stated, caveats, failures)
+    merged = own._replace(outputs=outputs, statements=tuple(kept), notes=tuple(notes), load_risks=())
+    return _named(merged, caveats, failures)
 
 
 def _named(summary: RuleSummary, caveats: Collection[Caveat], failures: Collection[str]) -> RuleSummary:
     """The summary with its unknowns named, and these caveats and failures. A caveat about an unknown always counts."""
-    kept = [c for c in caveats if not any(s.kind is SymbolKind.HOLE for s in c.relation.symbols)]
-    failures = (*failures, *(c.reason for c in caveats if c not in kept))
+    certain = [c for c in caveats if not any(s.kind is SymbolKind.HOLE for s in c.relation.symbols)]
+    failures = (*failures, *(c.reason for c in caveats if c not in certain))
     return name_unknowns(
-        summary.outputs,
-        summary.statements,
-        tuple(dict.fromkeys(failures)),
-        summary.notes,
-        summary.rejected,
-        tuple(dict.fromkeys(kept)),
-        summary.refusal,
-        summary.load_risks,
-        summary.conditional,
+        summary._replace(possible_failures=tuple(dict.fromkeys(failures)), caveats=tuple(dict.fromkeys(certain)))
     )

@@ -35,7 +35,7 @@ from absint.solution.loading import load_errors, open_risks
 from absint.solver.constraints import Constraint, ConstraintSet, Origin, PossibleFailure, Role
 
 if TYPE_CHECKING:
-    from absint.shapes.advice import Finding
+    from absint.shapes.cooperation import Finding
     from absint.solution.analysed import Analysed
 
 DECLARATION: Final = Origin(-1, "", "the declarations of the inputs", "", "")
@@ -280,9 +280,9 @@ def recorded(analysed: Analysed) -> Recorded:
 
 def found(analysed: Analysed) -> list[Constraint]:
     """The findings of other analyses about values, over internal symbols."""
-    if analysed.companions is None:
+    if analysed.cooperation is None:
         return []
-    relations = {finding.relation for finding in analysed.companions.advice.findings}
+    relations = {finding.relation for finding in analysed.cooperation.advice.findings}
     return [c for c in recorded(analysed).every if c.role == "defined" and c.relation in relations]
 
 
@@ -317,8 +317,8 @@ def _recorded(analysed: Analysed) -> Recorded:
     if errors:
         runs[0].constraints.sort(key=lambda c: c.origin.node)
     doubts = load_doubts(analysed)
-    if analysed.companions is not None:
-        runs[0].found(analysed.companions.advice.findings)
+    if analysed.cooperation is not None:
+        runs[0].found(analysed.cooperation.advice.findings)
     given = list(premises(inputs, analysed.assumptions))
     symbols = tuple(inputs.symbols)
     base = ConstraintSet(

@@ -179,11 +179,7 @@ def _with_rule(operation: Operation, declared: _Outputs) -> Operation:
         given = changed(nothing, function=_trusting(nothing, declared), is_missing=True)
     else:
         given = changed(rule, function=_trusting(rule, declared))
-    k = operation
-    return Operation(
-        k.domain, k.op_type, k.version, given, k.attributes, k.outputs, k.possible_failures, k.malformed, False, k.form,
-        k.types, k.body, k.other,
-    ).without(k.absent)  # fmt: skip
+    return changed(operation, rule=given, is_standard=False)
 
 
 def _unknown(op: Op) -> Sequence[Value]:

@@ -283,7 +283,7 @@ class _Trial:
             result = apply(operation.rule, op)
         except Exception:  # the analysis has reported it; here it means that there is nothing to find
             return None
-        return name_unknowns(result.outputs, result.statements, rejected=result.rejected)
+        return name_unknowns(RuleSummary(result.outputs, (), result.statements, rejected=result.rejected))
 
     def _least(self, items: list[_Item], enough: Callable[[list[_Item]], bool]) -> list[_Item]:
         """A minimal part of the items that is still enough; later ones are left out first."""

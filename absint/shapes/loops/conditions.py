@@ -21,8 +21,7 @@ from absint.program.nodes import Node
 from absint.program.steps import LoopHead, Operand
 from absint.shapes.branches import condition_of
 from absint.shapes.interpretation import Interpretation
-from absint.shapes.loops.body import BodySymbols
-from absint.shapes.loops.body_states import BodyStates
+from absint.shapes.loops.body import BodyStates, BodySymbols
 from absint.shapes.memo.known_facts import assuming
 from absint.shapes.summaries import State
 from absint.transfer.op import Statement
