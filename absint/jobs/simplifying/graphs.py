@@ -3,22 +3,30 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Collection, Hashable, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Collection, Hashable, Sequence
+from dataclasses import dataclass, field, replace
 from typing import Final
 
 import numpy as np
-from onnx import GraphProto, ModelProto, NodeProto, TensorProto
+from onnx import ModelProto, NodeProto, TensorProto
 from onnx.helper import make_attribute, make_tensor_value_info
 
-from absint.jobs.diffing.witness import RANDOM
+from absint.jobs.diffing.noops import (
+    RESHAPING,
+    added_ones,
+    dims_of,
+    numbers_of,
+    passed_on,
+    permutation,
+    there_and_back,
+)
+from absint.jobs.diffing.numbering import RANDOM
 from absint.jobs.dynamizing.emitting import NotWrittenError
 from absint.jobs.freezing.exact import TYPES
-from absint.jobs.freezing.rewriting import INITIALISERS_ALONE, copied, defined, reads, rename
+from absint.jobs.freezing.rewriting import INITIALISERS_ALONE, copied, defined, reads, rename, rename_captured
 from absint.jobs.simplifying.emitting import SizeEmitter
-from absint.jobs.simplifying.knowledge import Known, dims_of, numbers_of
-from absint.jobs.simplifying.noops import RESHAPING, added_ones, passed_on, permutation, there_and_back
-from absint.jobs.simplifying.targets import Operands, options
+from absint.jobs.simplifying.knowledge import Known
+from absint.jobs.simplifying.targets import Sized, options
 from absint.lattices.value import Tensor
 from absint.model.walk import bodies, graphs
 from absint.program.graph import Scope
@@ -77,7 +85,7 @@ class Walk:
         output = self._value(node.output[0]) if node.output else None
         place_of = self._scope.names.get(node.output[0]) if node.output else None
         free = place_of is not None and place_of[0] >= 0 and self._known.requires_nothing(place_of[0])
-        operands = Operands(node, values, output, is_sure, free, self._known, self._opset)
+        operands = Sized(node, values, output, self._opset, is_sure, free, self._known)
         if self._is_passed_on(operands) or ("equal" in self._passes and self._is_shared(node)):
             return
         if "pairs" in self._passes and is_sure and output is not None:
@@ -85,7 +93,7 @@ class Walk:
                 return
             self._pair(node, output)
         if "sizes" in self._passes and not self._is_size(node, is_sure):
-            self._respell(operands._replace(values=[self._value(name) for name in node.input]))
+            self._respell(replace(operands, values=[self._value(name) for name in node.input]))
         self._add(node, is_sure)
 
     def _add(self, node: NodeProto, is_sure: bool) -> None:
@@ -106,9 +114,9 @@ class Walk:
 
     # Nodes that another value stands for
 
-    def _is_passed_on(self, operands: Operands) -> bool:
+    def _is_passed_on(self, operands: Sized) -> bool:
         """The node gives back what it takes, and whoever reads it reads that."""
-        at = passed_on(operands) if "noops" in self._passes else None
+        at = passed_on(operands) if "noops" in self._passes and operands.is_sure else None
         return at is not None and self._stands_for(operands.node, operands.node.input[at])
 
     def _stands_for(self, node: NodeProto, source: str) -> bool:
@@ -248,7 +256,7 @@ class Walk:
         names = [name for name in node.output if name]
         return is_sure and all(name not in self._outputs and numbers_of(self._value(name)) for name in names)
 
-    def _respell(self, operands: Operands) -> None:
+    def _respell(self, operands: Sized) -> None:
         """Give a node other operands with the same sizes."""
         node = operands.node
         for at, name in enumerate(node.input):
@@ -265,9 +273,9 @@ class Walk:
                 new = self._made([[number] for number in numbers], value)
                 if new:
                     for body in bodies(node):
-                        _rename_captured(body, {name: new})
+                        rename_captured(body, {name: new})
 
-    def _spelled(self, operands: Operands, at: int, value: Tensor) -> str:
+    def _spelled(self, operands: Sized, at: int, value: Tensor) -> str:
         """The name of what stands for an operand; empty if the operand stays."""
         found = options(operands, at)
         if not found:
@@ -335,12 +343,3 @@ def _drop(tensors: object, needed: Collection[str]) -> None:
     for at in range(len(tensors) - 1, -1, -1):  # type: ignore[arg-type]
         if tensors[at].name not in needed:  # type: ignore[index]
             del tensors[at]  # type: ignore[attr-defined]
-
-
-def _rename_captured(body: GraphProto, mapping: Mapping[str, str]) -> None:
-    own = {*defined(body)}
-    inner = {old: new for old, new in mapping.items() if old not in own}
-    for info in body.output:
-        info.name = inner.get(info.name, info.name)
-    for node in body.node:
-        rename(node, inner)

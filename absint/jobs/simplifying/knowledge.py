@@ -7,21 +7,17 @@ no numeric premise, so that a value is what it says wherever the nodes before it
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import ClassVar, Final
+from typing import ClassVar
 
 from onnx import NodeProto
 
 from absint.jobs.freezing.exact import Exact
-from absint.lattices.dtype import DType
-from absint.lattices.terms.expr import Dim, Expr
+from absint.lattices.terms.expr import Dim
 from absint.lattices.value import Tensor
 from absint.program.graph import Scope
 from absint.program.steps import Operand
 from absint.shapes.sizes import facts_of
 from absint.solution.analysed import Analysed
-
-MOST_NUMBERS: Final = 64
-"""Most elements of a tensor that is computed anew."""
 
 
 class Known(Exact):
@@ -61,23 +57,3 @@ class Known(Exact):
     def is_positive(self, dims: Iterable[Dim]) -> bool:
         """None of the dims is 0 in a run of the whole model: its nodes that may fail stay, so they may be used."""
         return all((dim.bounds.lo or 0) >= 1 or (self._facts.simplify(dim).bounds.lo or 0) >= 1 for dim in dims)
-
-
-def dims_of(value: Tensor | None) -> tuple[Expr, ...] | None:
-    """The sizes of a tensor, if all of them are expressions."""
-    if value is None or value.shape.rank is None:
-        return None
-    dims = [dim for dim in value.shape.dims if isinstance(dim, Expr)]
-    return tuple(dims) if len(dims) == value.shape.rank else None
-
-
-def numbers_of(value: Tensor | None) -> tuple[Expr, ...] | None:
-    """The elements of a short vector or a scalar of integers, if all of them are expressions."""
-    if value is None or value.contents is None or value.dtype not in (DType.INT64, DType.INT32):
-        return None
-    shape = value.shape.concrete
-    if shape is None or len(shape) > 1 or (shape and shape[0] > MOST_NUMBERS):
-        return None
-    block = value.contents.block(shape)
-    elements = [element for element in block.elements if isinstance(element, Expr)] if block is not None else []
-    return tuple(elements) if block is not None and len(elements) == len(block.elements) else None
