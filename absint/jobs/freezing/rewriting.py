@@ -330,7 +330,7 @@ class _Rewriter:
                 del graph.quantization_annotation[place]
 
 
-Message = TypeVar("Message", NodeProto, TensorProto)
+Message = TypeVar("Message", AttributeProto, NodeProto, TensorProto)
 
 
 def copied(message: Message) -> Message:

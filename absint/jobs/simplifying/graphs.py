@@ -24,6 +24,7 @@ from absint.jobs.diffing.numbering import RANDOM
 from absint.jobs.dynamizing.emitting import NotWrittenError
 from absint.jobs.freezing.exact import TYPES
 from absint.jobs.freezing.rewriting import INITIALISERS_ALONE, copied, defined, reads, rename, rename_captured
+from absint.jobs.simplifying.choosing import Choice, Needed, choose
 from absint.jobs.simplifying.emitting import SizeEmitter
 from absint.jobs.simplifying.knowledge import Known
 from absint.jobs.simplifying.targets import Sized, options
@@ -48,6 +49,7 @@ class Walk:
 
     def __init__(self, model: ModelProto, known: Known, passes: Collection[str], opset: int, scope: Scope) -> None:
         self._model, self._known, self._passes, self._opset, self._scope = model, known, passes, opset, scope
+        self._here = known
         graph = model.graph
         self._graph = graph
         self._outputs = {info.name for info in graph.output}
@@ -64,6 +66,8 @@ class Walk:
         self._equal: dict[Hashable, NodeProto] = {}
         self._constants: dict[str, Hashable] = {}
         self._new: list[NodeProto] = []
+        self._choices: list[Choice] = []
+        self._firsts: dict[Hashable, str] = {}
 
     def run(self) -> Walked:
         """The nodes that do the same."""
@@ -74,19 +78,22 @@ class Walk:
             self._visit(place, copied(node))
         for node in self._new:
             rename(node, self._renamed)
+        choose(self._choices, Needed(self._new, self._sure, self._outputs), self._renamed)
         return Walked(self._needed(), self._emitter.initialisers)
 
     # One node
 
     def _visit(self, place: int, node: NodeProto) -> None:
+        self._move(node)
         is_sure = self._known.is_sure(node, place, self._scope, "")
         rename(node, self._aliases)
         values = [self._value(name) for name in node.input]
         output = self._value(node.output[0]) if node.output else None
         place_of = self._scope.names.get(node.output[0]) if node.output else None
         free = place_of is not None and place_of[0] >= 0 and self._known.requires_nothing(place_of[0])
-        operands = Sized(node, values, output, self._opset, is_sure, free, self._known)
-        if self._is_passed_on(operands) or ("equal" in self._passes and self._is_shared(node)):
+        never_fails = is_sure and place_of is not None and self._known.never_fails(place_of[0])
+        operands = Sized(node, values, output, self._opset, never_fails, free, self._known)
+        if (is_sure and self._is_passed_on(operands)) or ("equal" in self._passes and self._is_shared(node)):
             return
         if "pairs" in self._passes and is_sure and output is not None:
             if self._is_undone(node, output):
@@ -95,6 +102,15 @@ class Walk:
         if "sizes" in self._passes and not self._is_size(node, is_sure):
             self._respell(replace(operands, values=[self._value(name) for name in node.input]))
         self._add(node, is_sure)
+
+    def _move(self, node: NodeProto) -> None:
+        """Know what the nodes before this one require, and offer all tensors again if that is more."""
+        output = self._scope.names.get(node.output[0]) if node.output else None
+        known = self._here if output is None else self._known.at(output[0])
+        if known is not self._here:
+            self._here = known
+            for name in (*(info.name for info in self._graph.input), *self._producers):
+                self._offer(name)
 
     def _add(self, node: NodeProto, is_sure: bool) -> None:
         self._new.append(node)
@@ -105,18 +121,22 @@ class Walk:
             self._offer(name)
 
     def _value(self, name: str) -> Tensor | None:
-        return self._known.tensor(self._scope.names.get(name)) if name else None
+        return self._here.tensor(self._scope.names.get(name)) if name else None
 
     def _offer(self, name: str) -> None:
-        dims = dims_of(self._value(name))
+        """Let sizes be taken from a tensor, and its elements from itself."""
+        value = self._value(name)
+        dims = dims_of(value)
         if dims:
             self._emitter.offer(name, dims)
+        if name in self._producers:
+            self._firsts.setdefault(_same(value), name)
 
     # Nodes that another value stands for
 
     def _is_passed_on(self, operands: Sized) -> bool:
         """The node gives back what it takes, and whoever reads it reads that."""
-        at = passed_on(operands) if "noops" in self._passes and operands.is_sure else None
+        at = passed_on(operands) if "noops" in self._passes else None
         return at is not None and self._stands_for(operands.node, operands.node.input[at])
 
     def _stands_for(self, node: NodeProto, source: str) -> bool:
@@ -263,9 +283,7 @@ class Walk:
             value = operands.values[at]
             if not name or name in self._given or value is None or numbers_of(value) is None:
                 continue
-            found = self._spelled(operands, at, value)
-            if found:
-                node.input[at] = found
+            self._choose(operands, at, name, value)
         captured = {name: value for name in self._inner(node) if (value := self._value(name)) is not None}
         for name, value in captured.items():
             numbers = numbers_of(value)
@@ -275,19 +293,22 @@ class Walk:
                     for body in bodies(node):
                         rename_captured(body, {name: new})
 
-    def _spelled(self, operands: Sized, at: int, value: Tensor) -> str:
-        """The name of what stands for an operand; empty if the operand stays."""
-        found = options(operands, at)
+    def _choose(self, operands: Sized, at: int, name: str, value: Tensor) -> None:
+        """Let an operand be what does the same, if there is something."""
+        node, found = operands.node, options(operands, at)
         if not found:
-            return ""
-        name = self._made(found, value)
-        if name and operands.node.op_type == "Reshape" and at == 1:
-            copies_axis = any(number.const == 0 for each in found for number in each[1:])
-            if copies_axis and operands.attribute("allowzero", 0):
-                kept = [attribute for attribute in operands.node.attribute if attribute.name != "allowzero"]
-                del operands.node.attribute[:]
-                operands.node.attribute.extend(kept)
-        return name
+            return
+        attributes = [copied(attribute) for attribute in node.attribute]
+        new = self._made(found, value)
+        names = list(dict.fromkeys([name, self._firsts.get(_same(value), name)] + ([new] if new else [])))
+        if len(names) == 1:
+            return
+        is_reshape = new and node.op_type == "Reshape" and at == 1 and operands.attribute("allowzero", 0)
+        copies_axis = any(number.const == 0 for each in found for number in each[1:])
+        spelled = [each for each in attributes if each.name != "allowzero" or not (is_reshape and copies_axis)]
+        choice = Choice(node, at, names, attributes, spelled)
+        choice.take(names[-1])
+        self._choices.append(choice)
 
     def _made(self, found: Sequence[Sequence[object]], value: Tensor) -> str:
         dtype = np.dtype(TYPES[value.dtype])
@@ -343,3 +364,9 @@ def _drop(tensors: object, needed: Collection[str]) -> None:
     for at in range(len(tensors) - 1, -1, -1):  # type: ignore[arg-type]
         if tensors[at].name not in needed:  # type: ignore[index]
             del tensors[at]  # type: ignore[attr-defined]
+
+
+def _same(value: Tensor | None) -> Hashable:
+    """What tensors of the same numbers have in common; an object of its own if they are not known."""
+    numbers = numbers_of(value)
+    return object() if value is None or numbers is None else (value.dtype, value.shape.rank, numbers)

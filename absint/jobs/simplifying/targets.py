@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from math import prod
 from typing import Final
 
 from onnx import NodeProto
@@ -15,7 +16,7 @@ from onnx import NodeProto
 from absint.jobs.diffing.noops import Operands, dims_of
 from absint.jobs.simplifying.knowledge import Known
 from absint.lattices.dtype import DType
-from absint.lattices.terms.expr import Expr, const
+from absint.lattices.terms.expr import Dim, Expr, const
 
 Options = list[list[Expr]]
 
@@ -25,8 +26,8 @@ class Sized(Operands):
     """A node whose operands hold sizes."""
 
     node: NodeProto
-    is_sure: bool
-    """It cannot fail."""
+    never_fails: bool
+    """It cannot fail, whatever nodes before it require."""
     requires_nothing: bool
     """It runs in onnxruntime at all legal sizes, whatever other runtimes do."""
     known: Known
@@ -67,7 +68,7 @@ def _reshape(operands: Sized, plain: Options) -> Options:
     found: Options = []
     for axis, (number,) in enumerate(plain):
         each = [number]
-        is_inferred = number.const == -1 and (operands.is_sure or operands.requires_nothing)
+        is_inferred = number.const == -1 and (operands.never_fails or operands.requires_nothing)
         if axis < len(before) and not is_kept and after[axis] is before[axis] and number.const is None:
             if number is before[axis]:
                 each.append(_ZERO)
@@ -75,12 +76,26 @@ def _reshape(operands: Sized, plain: Options) -> Options:
             each = [after[axis]]
         found.append(each)
     open_ = [axis for axis, each in enumerate(found) if not _is_constant(each)]
-    if operands.is_sure and not has_inferred:
+    if operands.never_fails and not has_inferred:
         for axis in open_:
-            if operands.known.is_positive([*after[:axis], *after[axis + 1 :]]):
+            others = [*after[:axis], *after[axis + 1 :]]
+            if operands.known.is_positive(others) and _left(before, others) is after[axis]:
                 found[axis].append(const(-1))
                 break
     return found
+
+
+def _left(before: Sequence[Expr], others: Sequence[Expr]) -> Dim:
+    """What is left for a -1, as an analysis finds it: another expression would hide what is known of the size."""
+    found = list(before)
+    rest = []
+    for dim in others:
+        at = next((place for place, each in enumerate(found) if each is dim), None)
+        if at is None:
+            rest.append(dim)
+        else:
+            del found[at]
+    return prod(found, start=const(1)) // prod(rest, start=const(1))
 
 
 def _expand(operands: Sized, plain: Options) -> Options:
