@@ -9,9 +9,10 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from copy import copy
 from functools import cached_property
-from typing import TYPE_CHECKING, ClassVar, Final
+from typing import ClassVar, Final
 
 import numpy as np
+from numpy.typing import NDArray
 
 from absint.jobs.freezing.differing import differs
 from absint.lattices.contents import Contents, Element, element_symbols
@@ -29,13 +30,9 @@ from absint.program.nodes import Path
 from absint.program.steps import IfJoin, LoopBody, Operand
 from absint.shapes.analysis import ShapeAnalysis
 from absint.shapes.refinement import solved
+from absint.solution.analysed import Analysed
 
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
-    from absint.solution.analysed import Analysed
-
-    Array = NDArray[np.generic]
+Array = NDArray[np.generic]
 
 TYPES: Final[Mapping[DType, type[np.generic]]] = {
     DType.BOOL: np.bool_,
