@@ -11,7 +11,7 @@ from typing import Final
 from absint.jobs.diffing.answers import Apart, Port, Ports, PortStatus
 from absint.jobs.diffing.correspondence import Correspondence, Form, Pair, form_of, plain
 from absint.jobs.diffing.legality import Grounds
-from absint.jobs.diffing.witness import RANDOM, Both, Numbers, Seen
+from absint.jobs.diffing.witness import Both, Numbers, Seen
 from absint.lattices.deadline import DeadlineError
 from absint.lattices.logic.relation import Relation, eq
 from absint.lattices.terms.expr import MAX_DIM, Dim, Expr, Symbol, sole_atom
@@ -21,6 +21,7 @@ from absint.lattices.value import TOP, Tensor, Value
 from absint.questions.sizes.smallest import Sizes, small_sizes
 from absint.solution.analysed import Analysed
 from absint.solution.described import described
+from absint.transfer.traits import RANDOM
 
 _TRIES: Final = 4
 _RUNS: Final = 2

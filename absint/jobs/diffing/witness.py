@@ -16,6 +16,7 @@ from absint.model.wire.fields import content_of
 from absint.questions.sizes.checking import Judge
 from absint.questions.sizes.smallest import Sizes
 from absint.solution.analysed import Analysed
+from absint.transfer.traits import RANDOM
 
 if TYPE_CHECKING:
     import numpy as np
@@ -143,14 +144,6 @@ def _shapes(model: Analysed, feeds: Mapping[str, object]) -> Seen:
 
 MOST_BYTES: Final = 1 << 30
 """A larger model is not numbered: its weights would have to be read."""
-
-RANDOM: Final = frozenset(
-    [
-        *("RandomNormal", "RandomNormalLike", "RandomUniform", "RandomUniformLike", "Bernoulli", "Multinomial"),
-        *("Dropout", "BiasDropout", "BitmaskDropout", "BitmaskBiasDropout", "Sampling"),
-    ]
-)
-"""Operators whose outputs may differ between two runs."""
 
 _KNOWN: Final = frozenset(["", "ai.onnx", "ai.onnx.ml", "com.microsoft", "com.microsoft.nchwc"])
 """Domains of operators that give the same on the same inputs, but for random ones."""

@@ -29,6 +29,7 @@ from absint.program.nodes import Path
 from absint.program.steps import IfJoin, LoopBody, Operand
 from absint.shapes.analysis import ShapeAnalysis
 from absint.shapes.refinement import solved
+from absint.transfer.traits import RANDOM
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -52,11 +53,6 @@ TYPES: Final[Mapping[DType, type[np.generic]]] = {
     DType.DOUBLE: np.float64,
 }
 """Element types that constants are made of."""
-
-_RANDOM: Final = frozenset(
-    {"Bernoulli", "Dropout", "Multinomial", "RandomNormal", "RandomNormalLike", "RandomUniform", "RandomUniformLike"}
-)
-"""Operators that another run may give another output."""
 
 
 class Exact:
@@ -113,7 +109,7 @@ class Exact:
     def is_certain(self, node: int) -> bool:
         """The node cannot fail, has no other effect than its outputs, and gives the same ones in every run."""
         operation = self._nodes[node].operation
-        return operation is not None and operation.op_type not in _RANDOM and self.cannot_fail(node)
+        return operation is not None and operation.op_type not in RANDOM and self.cannot_fail(node)
 
     def cannot_fail(self, node: int) -> bool:
         """The node runs wherever those before it do."""

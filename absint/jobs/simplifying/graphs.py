@@ -11,17 +11,17 @@ import numpy as np
 from onnx import GraphProto, ModelProto, NodeProto, TensorProto
 from onnx.helper import make_attribute, make_tensor_value_info
 
-from absint.jobs.diffing.witness import RANDOM
 from absint.jobs.dynamizing.emitting import NotWrittenError
 from absint.jobs.freezing.exact import TYPES
 from absint.jobs.freezing.rewriting import INITIALISERS_ALONE, copied, defined, reads, rename
 from absint.jobs.simplifying.emitting import SizeEmitter
 from absint.jobs.simplifying.knowledge import Known, dims_of, numbers_of
-from absint.jobs.simplifying.noops import RESHAPING, added_ones, passed_on, permutation, there_and_back
+from absint.jobs.simplifying.noops import added_ones, passed_on, permutation, there_and_back
 from absint.jobs.simplifying.targets import Operands, options
 from absint.lattices.value import Tensor
 from absint.model.walk import bodies, graphs
 from absint.program.graph import Scope
+from absint.transfer.traits import RANDOM, RESHAPING
 
 _AXES_AS_INPUT: Final = 13
 """The version of Squeeze and Unsqueeze that take their axes as an input."""

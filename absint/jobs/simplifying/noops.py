@@ -130,9 +130,6 @@ def permutation(node: NodeProto, rank: int) -> list[int]:
 
 # Pairs
 
-RESHAPING: Final = ("Reshape", "Squeeze", "Unsqueeze", "Flatten")
-"""Operators that keep the elements in order and change the shape."""
-
 _EXACT: Final[Mapping[DType, frozenset[DType]]] = {
     DType.INT32: frozenset({DType.INT64, DType.DOUBLE}),
     DType.BOOL: frozenset({DType.INT32, DType.INT64, DType.FLOAT, DType.DOUBLE, DType.FLOAT16}),
