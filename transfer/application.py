@@ -20,16 +20,7 @@ def apply(rule: Rule, op: Op) -> Applied:
     Raises RuleError unless the rule returns one value for each output, and whatever the rule itself raises.
     """
     outputs, rejected, refusal = outcome(rule, op)
-    return Applied(
-        outputs,
-        tuple(op.statements),
-        tuple(op.possible_failures),
-        tuple(op.notes),
-        rejected,
-        tuple(op.caveats),
-        refusal,
-        tuple(op.load_risks),
-    )
+    return Applied(outputs, tuple(op.statements), tuple(op.possible_failures), tuple(op.notes), rejected, refusal)
 
 
 def outcome(rule: Rule, op: Op) -> tuple[tuple[Value, ...], str | None, str]:

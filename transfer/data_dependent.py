@@ -82,8 +82,8 @@ def string_normalizer(op: Op) -> Tensor:
     if len(shape) == 2:
         op.require_equal(shape[0], 1, "X of rank 2 must have one row")
         if shape[0] is not ONE_EXPR:
-            op.load_risk("the rows of X must be known to be one")
-    op.runtime_requires(ge(shape[-1], 1), "onnxruntime needs a string")
+            op.may_fail("the rows of X must be known to be one", at_load=True)
+    op.require(ge(shape[-1], 1), "onnxruntime needs a string", by="onnxruntime")
     words = maximum(shape[-1], 1)
     if not op.attributes.get("stopwords"):
         return Tensor(DType.STRING, shape_of((*shape[:-1], words)))
@@ -109,7 +109,7 @@ def tf_idf_vectorizer(op: Op) -> Tensor:
     if len(shape) == 0:
         documents_exclude(op, "X must have rank 1 or 2, found a scalar")
     if len(shape) == 2:
-        op.runtime_requires(ge(shape[0], 1), "onnxruntime needs a batch that is not empty")
+        op.require(ge(shape[0], 1), "onnxruntime needs a batch that is not empty", by="onnxruntime")
     return Tensor(DType.FLOAT, shape_of((*shape[:-1], columns)))
 
 

@@ -17,7 +17,7 @@ from absint.lattices.dtype import CONFLICT, DType
 from absint.lattices.logic import relation as rel
 from absint.lattices.logic.facts import NO_FACTS, Facts
 from absint.lattices.logic.piecewise import given
-from absint.lattices.logic.relation import FALSE, TRUE, UNKNOWN_RELATION
+from absint.lattices.logic.relation import FALSE, TRUE
 from absint.lattices.logic.truth import NO, YES
 from absint.lattices.shape import SCALAR, TOP_SHAPE, Shape, shape_of
 from absint.lattices.starred import aligned
@@ -30,7 +30,7 @@ from absint.transfer.semantics import DOCUMENTED, EITHER, RUNTIME, Semantics
 from absint.transfer.stated import (
     Applied,
     BadNodeError,
-    Caveat,
+    PossibleFailure,
     RefusedError,
     RejectedError,
     RuleError,
@@ -83,9 +83,8 @@ class Op(Stating):
         self.bounds = bounds
         self.semantics = semantics if semantics == EITHER or rule.domain in DOCUMENTED else RUNTIME
         self.statements = {}
-        self.possible_failures = []
-        self.caveats = []
-        self.load_risks = []
+        self.possible_failures = {}
+        self.is_inferred = not rule.domain
         self.notes = []
         self.has_fresh = self.rests_on_facts = False
 
@@ -299,8 +298,7 @@ class Op(Stating):
         """The result of two dims that broadcast under an unsound policy; its assumptions are stated as claims."""
         result = self.policy.broadcast(a, b, _unknown_size)
         for relation in (rel.eq(result, broadcast(a, b)), self.policy.claim(a, b)):
-            if relation not in (TRUE, UNKNOWN_RELATION):
-                self._state(relation, reason, "claimed")
+            self.state(relation, reason, "claimed")
         return result
 
 
@@ -345,8 +343,8 @@ __all__ = [
     "Applied",
     "AttributeValue",
     "BadNodeError",
-    "Caveat",
     "Op",
+    "PossibleFailure",
     "RefusedError",
     "RejectedError",
     "Statement",

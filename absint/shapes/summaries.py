@@ -19,7 +19,7 @@ from absint.lattices.terms.expr import MAX_DIM, Dim, Expr, Symbol, Unknown, expr
 from absint.lattices.terms.interval import ANY, Interval
 from absint.lattices.terms.kinds import SymbolKind
 from absint.lattices.value import BOTTOM, TOP, OptionalOf, SequenceOf, Tensor, Value
-from absint.transfer.op import Caveat, Statement
+from absint.transfer.op import PossibleFailure, Statement
 
 State = tuple[Value, ...]
 
@@ -35,14 +35,11 @@ class RuleSummary(NamedTuple):
     outputs: State
     holes: tuple[Symbol, ...]
     statements: tuple[Statement, ...] = ()
-    possible_failures: tuple[str, ...] = ()
+    possible_failures: tuple[PossibleFailure, ...] = ()
     notes: tuple[str, ...] = ()
     rejected: str | None = None
-    caveats: tuple[Caveat, ...] = ()
     refusal: str = ""
     """The reason why no runtime loads the node, as the code of a diagnostic; empty if one may."""
-    load_risks: tuple[str, ...] = ()
-    """The reason why type inference may refuse the node, though kernels run it."""
     conditional: bool = False
     """It rests on facts: under others, the rule may say something else of the same inputs."""
 
@@ -192,20 +189,16 @@ class _Namer:
 def name_unknowns(
     outputs: State,
     statements: tuple[Statement, ...] = (),
-    possible_failures: tuple[str, ...] = (),
+    possible_failures: tuple[PossibleFailure, ...] = (),
     notes: tuple[str, ...] = (),
     rejected: str | None = None,
-    caveats: tuple[Caveat, ...] = (),
     refusal: str = "",
-    load_risks: tuple[str, ...] = (),
     conditional: bool = False,
 ) -> RuleSummary:
     """A summary in which every unknown dim of known rank, and every unknown element of a small vector, is a hole."""
     namer = _Namer()
     named = tuple([namer.value(str(index), value) for index, value in enumerate(outputs)])
-    for relation in (*(s.relation for s in statements), *(c.relation for c in caveats)):
+    for relation in (*(s.relation for s in statements), *(f.unless for f in possible_failures)):
         namer._keep(relation.symbols)
     stated = (*statements, *namer.statements)
-    return RuleSummary(
-        named, tuple(namer.holes), stated, possible_failures, notes, rejected, caveats, refusal, load_risks, conditional
-    )
+    return RuleSummary(named, tuple(namer.holes), stated, possible_failures, notes, rejected, refusal, conditional)

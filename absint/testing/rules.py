@@ -55,7 +55,7 @@ def check_behaviour(case: str, rule: Rule, applied: Applied, inputs: Inputs, aga
     if second != applied:
         raise AssertionError(f"{case}: {rule} says {second.outputs} after {applied.outputs}: it must not keep state")
     known = {s.name for value in inputs if value is not None for s in symbols_of(value)}
-    relations = [*(s.relation for s in applied.statements), *(c.relation for c in applied.caveats)]
+    relations = [*(s.relation for s in applied.statements), *(f.unless for f in applied.possible_failures)]
     stated = chain.from_iterable(relation.symbols for relation in relations)
     for symbol in chain(chain.from_iterable(map(symbols_of, applied.outputs)), stated):
         if symbol.name not in known and symbol.kind is not SymbolKind.HOLE:
@@ -342,5 +342,5 @@ def _runs(
 def _explained(applied: Applied, binding: Binding) -> bool:
     """Some requirement does not hold under the binding, or the rule says that the node may fail."""
     stated = [s.relation for s in applied.statements if s.role == "required"]
-    stated += [caveat.relation for caveat in applied.caveats]
-    return bool(applied.possible_failures) or any(relation.at(binding) is not YES for relation in stated)
+    stated += [failure.unless for failure in applied.possible_failures if not failure.at_load]
+    return any(relation.at(binding) is not YES for relation in stated)

@@ -13,7 +13,6 @@ from absint.lattices.logic.relation import FALSE, Relation, conjunction, disjunc
 from absint.lattices.shape import Shape, shape_of
 from absint.lattices.terms.expr import UNKNOWN_SIZE, Dim, as_dim, product
 from absint.lattices.value import Tensor
-from absint.transfer.caveats import runtime_needs
 from absint.transfer.contrib.agreement import all_equal, of_attribute
 from absint.transfer.linalg import matmul_shape
 from absint.transfer.op import Op, as_size
@@ -174,14 +173,14 @@ def mixture_of_experts(op: Op) -> Tensor:
         op.reject(f"a sparse mixer must choose 2 experts, found k = {chosen}")
     halves: int | None = 2 if activation == "swiglu" else 1
     if op.integer("swiglu_limit_after_activation", 0) != 0:
-        runtime_needs(op, FALSE, "onnxruntime's CPU kernel takes swiglu_limit_after_activation = 0 alone")
+        op.require(FALSE, "onnxruntime's CPU kernel takes swiglu_limit_after_activation = 0 alone", by="undocumented")
     if halves == 2 and op.integer("swiglu_fusion", 0) != 1:
-        runtime_needs(op, FALSE, "onnxruntime's CPU kernel takes swiglu with swiglu_fusion = 1 alone")
+        op.require(FALSE, "onnxruntime's CPU kernel takes swiglu with swiglu_fusion = 1 alone", by="undocumented")
         halves = None
     _require_layers(op, hidden, experts, halves)
     op.require_dims("fc2_experts_bias", experts, hidden)
     if op.has("fc3_experts_weights") or op.has("fc3_experts_bias"):
-        runtime_needs(op, FALSE, "onnxruntime's CPU kernel has no third layer")
+        op.require(FALSE, "onnxruntime's CPU kernel has no third layer", by="undocumented")
     return output
 
 

@@ -118,9 +118,7 @@ class Exact:
             return False
         if not operation.is_standard or not operation.is_complete or summary.rejected or summary.refusal:
             return False
-        if operation.possible_failures or summary.possible_failures:
-            return False
-        return self.requires_nothing(node) and all(c.relation is TRUE for c in self._analysis.caveats(node))
+        return self.requires_nothing(node) and all(f.unless is TRUE for f in self._analysis.possible_failures(node))
 
     def requires_nothing(self, node: int) -> bool:
         """All that the node states is true; it may have doubts, though."""

@@ -80,7 +80,7 @@ class _Making:
     def _premises(self) -> list[Relation]:
         """The relations under which a complete rule says that the node runs."""
         stated = [s.relation for s in self.applied.statements if s.role == "required"]
-        stated += [caveat.relation for caveat in self.applied.caveats]
+        stated += [failure.unless for failure in self.applied.possible_failures if not failure.is_open]
         return [relation for relation in stated if relation is not UNKNOWN_RELATION]
 
     def _is_fresh(self, claim: Expr | Relation) -> bool:
@@ -100,7 +100,7 @@ class _Making:
 
     def _illegal(self) -> Iterator[Obligation | Gap]:
         (clause,) = self.meaning.legal
-        if self.applied.rejected is None and self.rule.complete and not self.applied.possible_failures:
+        if self.applied.rejected is None and self.rule.complete and not self.applied.doubts:
             yield from self._entailed(self._premises(), clause)
         elif self.applied.rejected is None:
             yield self._gap(f"an illegal node is not rejected: {clause.reason}")
@@ -186,8 +186,8 @@ class _Making:
     def _sufficient(self, required: Sequence[Relation]) -> Iterator[Obligation | Gap]:
         if not self.rule.complete:
             return
-        if self.applied.possible_failures:
-            yield from (self._gap(f"may fail: {failure}") for failure in self.applied.possible_failures)
+        if self.applied.doubts:
+            yield from (self._gap(f"may fail: {doubt}") for doubt in self.applied.doubts)
             return
         for clause in self.meaning.legal:
             yield from self._entailed(required, clause)

@@ -65,12 +65,10 @@ class Reuse:
     def _again(self, summary: RuleSummary) -> RuleSummary | None:
         if (
             summary.holes
-            or summary.possible_failures
-            or summary.load_risks
             or summary.notes
             or summary.rejected is not None
             or summary.refusal
-            or (summary.caveats and any(self._relation(caveat.relation) is not TRUE for caveat in summary.caveats))
+            or any(self._relation(failure.unless) is not TRUE for failure in summary.possible_failures)
         ):
             return None
         outputs = tuple(map(self._value, summary.outputs))
