@@ -11,7 +11,7 @@ from absint.lattices.shape import BOTTOM_SHAPE, TOP_SHAPE, Shape
 from absint.lattices.value import TOP, AnyTensor, SparseTensor, Tensor, Value, map_tensors, without_elements
 from absint.transfer.op import Op
 from absint.transfer.rule import Rule
-from absint.transfer.stated import Applied, BadNodeError, RefusedError, RejectedError, RuleError, Statement, listed
+from absint.transfer.stated import Applied, BadNodeError, RejectedError, RuleError, Statement, listed
 
 
 def apply(rule: Rule, op: Op) -> Applied:
@@ -37,8 +37,7 @@ def outcome(rule: Rule, op: Op) -> tuple[tuple[Value, ...], str | None, str]:
         if any(type(value) is Tensor and value.shape is BOTTOM_SHAPE for value in outputs):
             outputs = _possible(op, outputs)
     except RejectedError as error:
-        rejected = str(error)
-        refusal = error.code if isinstance(error, RefusedError) else ""
+        rejected, refusal = str(error), error.code
         op.statements[Statement(FALSE, rejected, "required")] = None
     except BadNodeError as error:
         op.note(str(error))

@@ -22,10 +22,10 @@ from absint.transfer.elements.conversion import bitwise, shift_left, shift_right
 from absint.transfer.elements.folding import Combine, combined, elementwise, pointwise
 from absint.transfer.elements.logic import Comparison, compare, conjoin, differ, disjoin, where
 from absint.transfer.elements.premises import integer
-from absint.transfer.op import BadNodeError, Op
+from absint.transfer.op import Op
 from absint.transfer.rule import Rule, rule
 from absint.transfer.semantics import ONNX
-from absint.transfer.stated import Within
+from absint.transfer.stated import BadNodeError, Within
 
 
 def _binary(

@@ -1,4 +1,4 @@
-"""Conditions under which a kernel of onnxruntime may fail although the specification allows the node."""
+"""Relations about shapes that rules share, and what kernels of onnxruntime ask for in the same words."""
 
 from __future__ import annotations
 
@@ -28,9 +28,8 @@ def positive(op: Op, reason: str, sizes: Iterable[Dim]) -> None:
 
 def vector(op: Op, name: str) -> None:
     """onnxruntime needs an input, if it is given, as a vector."""
-    rank = op.tensor(name).shape.rank if op.has(name) else 1
-    is_vector = UNKNOWN_RELATION if rank is None else eq(rank, 1)
-    op.require(is_vector, f"onnxruntime needs {name} as a vector", by="undocumented")
+    if op.has(name):
+        op.require(has_rank(op.tensor(name).shape, 1), f"onnxruntime needs {name} as a vector", by="undocumented")
 
 
 def single(op: Op, name: str) -> None:
@@ -46,11 +45,16 @@ def one_value(shape: Shape, *instead: Relation) -> Relation:
     return disjunction(TRUE if not len(shape) else eq(shape[0], 1) if len(shape) == 1 else FALSE, *instead)
 
 
-def same_dims(shape: Shape, dims: Sequence[Dim]) -> Relation:
+def same_dims(shape: Shape, dims: Shape | Sequence[Dim]) -> Relation:
     """The shape has these dims."""
-    if shape.is_top:
+    if shape.is_top or (isinstance(dims, Shape) and dims.is_top):
         return UNKNOWN_RELATION
     return conjunction(*map(eq, shape, dims)) if len(shape) == len(dims) else FALSE
+
+
+def has_rank(shape: Shape, *ranks: int) -> Relation:
+    """The shape has one of these ranks."""
+    return UNKNOWN_RELATION if shape.rank is None else TRUE if shape.rank in ranks else FALSE
 
 
 def runs_as(op: Op, runs: Relation, documented: Relation, reason: str) -> None:

@@ -5,17 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 
 from absint.lattices.dtype import DType
-from absint.lattices.logic.relation import (
-    FALSE,
-    TRUE,
-    UNKNOWN_RELATION,
-    conjunction,
-    disjunction,
-    divisible,
-    eq,
-    ge,
-    le,
-)
+from absint.lattices.logic.relation import FALSE, UNKNOWN_RELATION, conjunction, disjunction, divisible, eq, ge, le
 from absint.lattices.logic.truth import YES
 from absint.lattices.shape import TOP_SHAPE, Shape, shape_of
 from absint.lattices.terms.expr import UNKNOWN_SIZE, Dim, Expr, product
@@ -87,7 +77,8 @@ def deform_conv(op: Op) -> Tensor:
     rank = len(shape)
     if rank < 3:
         op.reject(f"X must have a spatial axis, found shape {x}")
-    op.require(TRUE if rank == 4 else FALSE, "onnxruntime needs two spatial axes", by="onnxruntime")
+    if rank != 4:
+        op.require(FALSE, "onnxruntime needs two spatial axes", by="onnxruntime")
     _, channels, *spatial = (UNKNOWN_SIZE,) * rank if x.is_top else x.dims
     op.require(divisible(channels, groups), "channels of X must be a multiple of offset_group")
     kernel = kernel_of(op, None if w.is_top else w[2:]) or ()

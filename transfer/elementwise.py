@@ -20,9 +20,10 @@ from absint.transfer.elements.conversion import bitwise_not, cast, type_attribut
 from absint.transfer.elements.folding import pointwise, within
 from absint.transfer.elements.logic import invert
 from absint.transfer.elements.premises import representable
-from absint.transfer.op import BadNodeError, Op
+from absint.transfer.op import Op
 from absint.transfer.rule import Rule, rule, shaped
 from absint.transfer.semantics import ONNX
+from absint.transfer.stated import BadNodeError
 
 
 def _unary(names: str, says: str, fold: Unary | None = None, *, gives: DType | None = None) -> Rule:
@@ -301,7 +302,7 @@ def _require_parameters(op: Op, x: Shape, scale_name: str, zero_point_name: str)
         return
     zero_point = op.tensor(zero_point_name).shape
     if zero_point != scale or scale.is_top:
-        alike = UNKNOWN_RELATION if scale.is_top else same_dims(zero_point, scale.dims)
+        alike = same_dims(zero_point, scale)
         op.require(disjunction(alike, conjunction(one, one_value(zero_point))), _ALIKE)
     dtype = op.dtype("x")
     if (dtype is DType.INT32 or dtype in _FLOATS_OF_8_BITS) and not _is_zero(op, zero_point_name):

@@ -24,9 +24,10 @@ from absint.transfer.elements.conversion import cast, type_attribute
 from absint.transfer.elements.premises import fit, in_double, integer, representable
 from absint.transfer.elements.rounded import FORMATS, to_integer
 from absint.transfer.elementwise import require_scalar, require_single
-from absint.transfer.op import BadNodeError, Op
+from absint.transfer.op import Op
 from absint.transfer.rule import rule
 from absint.transfer.semantics import ONNX, RUNTIME
+from absint.transfer.stated import BadNodeError
 
 # Constants
 

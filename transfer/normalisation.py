@@ -24,7 +24,7 @@ from absint.lattices.starred import place, with_size
 from absint.lattices.terms.expr import UNKNOWN_SIZE, Dim, Expr
 from absint.lattices.terms.kinds import SymbolKind
 from absint.lattices.value import Tensor
-from absint.transfer.caveats import not_empty, runs_as, same_dims
+from absint.transfer.caveats import has_rank, not_empty, runs_as, same_dims
 from absint.transfer.elements.conversion import element_type
 from absint.transfer.op import Op
 from absint.transfer.rule import rule
@@ -87,8 +87,7 @@ def _has_image_axes(axes: list[int] | None) -> bool:
 def lrn(op: Op) -> Tensor:
     """Local response normalisation across channels: the shape of X, of rank 4 in onnxruntime."""
     x = op.tensor("X")
-    rank = UNKNOWN_RELATION if x.shape.is_top else TRUE if len(x.shape) == 4 else FALSE
-    op.require(rank, "onnxruntime needs X of rank 4", by="onnxruntime")
+    op.require(has_rank(x.shape, 4), "onnxruntime needs X of rank 4", by="onnxruntime")
     size = op.integer("size")
     if size is None or size <= 0 or size % 2 == 0:
         op.require(FALSE, "onnxruntime needs a size that is odd and positive", by="undocumented")

@@ -18,7 +18,7 @@ from absint.lattices.logic import relation as rel
 from absint.lattices.logic.facts import NO_FACTS, Facts
 from absint.lattices.logic.piecewise import given
 from absint.lattices.logic.relation import FALSE, TRUE
-from absint.lattices.logic.truth import NO, YES
+from absint.lattices.logic.truth import YES
 from absint.lattices.shape import SCALAR, TOP_SHAPE, Shape, shape_of
 from absint.lattices.starred import aligned
 from absint.lattices.terms.expr import NATURAL, ONE_EXPR, UNKNOWN_DIM, UNKNOWN_SIZE, Dim, Expr, Unknown
@@ -27,18 +27,7 @@ from absint.lattices.terms.normal import broadcast
 from absint.lattices.unify import SOUND, UnificationPolicy
 from absint.lattices.value import Tensor, Value
 from absint.transfer.semantics import DOCUMENTED, EITHER, RUNTIME, Semantics
-from absint.transfer.stated import (
-    Applied,
-    BadNodeError,
-    PossibleFailure,
-    RefusedError,
-    RejectedError,
-    RuleError,
-    Signature,
-    Statement,
-    Within,
-    listed,
-)
+from absint.transfer.stated import BadNodeError, RuleError, Signature, Within, listed
 from absint.transfer.stating import AttributeValue, Stating
 
 if TYPE_CHECKING:
@@ -335,19 +324,3 @@ _LONGEST_VECTOR: Final = 64
 
 ANY_TENSOR: Final = Tensor(DType.UNDEFINED)
 """A tensor of unknown type and rank."""
-
-
-__all__ = [
-    "ANY_TENSOR",
-    "NO",
-    "Applied",
-    "AttributeValue",
-    "BadNodeError",
-    "Op",
-    "PossibleFailure",
-    "RefusedError",
-    "RejectedError",
-    "Statement",
-    "as_size",
-    "constants_of",
-]

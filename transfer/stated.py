@@ -43,13 +43,9 @@ class Within(NamedTuple):
 
 
 class RejectedError(Exception):
-    """The node cannot run with these inputs."""
+    """The node cannot run with these inputs; with a diagnostic code, no runtime loads a model with it."""
 
-
-class RefusedError(RejectedError):
-    """No runtime loads a model with this node."""
-
-    def __init__(self, reason: str, code: str) -> None:
+    def __init__(self, reason: str, code: str = "") -> None:
         super().__init__(reason)
         self.code = code
 

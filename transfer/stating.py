@@ -14,15 +14,7 @@ from absint.lattices.terms.expr import MAX_DIM, Dim, Expr, Symbol, as_dim, expr_
 from absint.lattices.value import Tensor
 from absint.transfer.ordinary import is_ordinary
 from absint.transfer.semantics import ASKED, EITHER, ONNX, RUNTIME, Asker, Semantics
-from absint.transfer.stated import (
-    BadNodeError,
-    PossibleFailure,
-    RefusedError,
-    RejectedError,
-    RuleError,
-    Signature,
-    Statement,
-)
+from absint.transfer.stated import BadNodeError, PossibleFailure, RejectedError, RuleError, Signature, Statement
 
 AttributeValue = int | float | str | bytes | Tensor | list[int] | list[float] | list[str] | object
 
@@ -135,11 +127,11 @@ class Stating(Attributes):
         self.has_fresh = True
         return Shape.hole(tag, head, tail)
 
-    def require(self, relation: Relation, reason: str, *, found: str = "", by: Asker = EITHER) -> None:
+    def require(self, relation: Relation, reason: str, *, found: Shape | str = "", by: Asker = EITHER) -> None:
         """The node fails in every run where the relation does not hold; over an unknown dim it may fail.
 
-        `reason` says what must hold: "K must hold one element". `found` adds the sizes to the message about a node that
-        can never run. `by` says who asks for it: see `absint.transfer.semantics`.
+        `reason` says what must hold: "K must hold one element". `found` adds the sizes, or a shape, to the message
+        about a node that can never run. `by` says who asks for it: see `absint.transfer.semantics`.
         """
         if by != EITHER and self.semantics != ASKED[by]:
             if by != RUNTIME or self.semantics == EITHER:
@@ -151,7 +143,8 @@ class Stating(Attributes):
             self.may_fail(reason)
             return
         if relation is FALSE:
-            raise RejectedError(f"{reason}, found {found}" if found else reason)
+            shown = f"shape {found}" if isinstance(found, Shape) else found
+            raise RejectedError(f"{reason}, found {shown}" if shown else reason)
         self.state(relation, reason, "required")
 
     def require_equal(self, a: Dim | int, b: Dim | int, reason: str) -> None:
@@ -223,7 +216,7 @@ class Stating(Attributes):
         With a `code`, no runtime loads it: it breaks the types of its operator, "ill-typed", or its attributes and
         arity break the form, "ill-formed".
         """
-        raise RefusedError(reason, code) if code else RejectedError(reason)
+        raise RejectedError(reason, code)
 
     def positive(self, name: str) -> int:
         """An integer attribute that must be given, and 1 or more."""

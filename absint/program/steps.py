@@ -9,7 +9,7 @@ from absint.lattices.dtype import DType
 from absint.lattices.records import record
 from absint.lattices.value import Value
 from absint.model.signatures import Signature
-from absint.transfer.op import AttributeValue
+from absint.transfer.stating import AttributeValue
 
 Operand = tuple[int, int]
 """Producing node and index among its outputs."""

@@ -26,7 +26,8 @@ from absint.shapes.readability import is_final, is_readable, readable
 from absint.shapes.summaries import RuleSummary, State, has_names, is_named, name_unknowns
 from absint.shapes.two_versions import of_both
 from absint.transfer.application import outcome
-from absint.transfer.op import Op, PossibleFailure, Statement
+from absint.transfer.op import Op
+from absint.transfer.stated import PossibleFailure, Statement
 
 if TYPE_CHECKING:
     from absint.shapes.advice import Bounds

@@ -30,7 +30,7 @@ from absint.shapes.interpretation import STATES, Calls, Interpretation
 from absint.shapes.names import symbols_of
 from absint.shapes.readability import readable
 from absint.shapes.summaries import RuleSummary, State, name_unknowns
-from absint.transfer.op import PossibleFailure, Statement
+from absint.transfer.stated import PossibleFailure, Statement
 
 MAX_PRECISE: Final = 4
 """Different inputs for which one body is analysed as they are."""

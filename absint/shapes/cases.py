@@ -20,7 +20,7 @@ from absint.lattices.value import Tensor, Value
 from absint.shapes.joining import Join
 from absint.shapes.memo.known_facts import assuming
 from absint.shapes.summaries import RuleSummary, State, name_unknowns
-from absint.transfer.op import PossibleFailure, Statement
+from absint.transfer.stated import PossibleFailure, Statement
 
 Inputs = tuple[Value | None, ...]
 Apply = Callable[[Inputs, Facts], RuleSummary]

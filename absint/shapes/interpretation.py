@@ -24,8 +24,8 @@ from absint.shapes.memo.cache import Memo, Results
 from absint.shapes.memo.known_facts import assuming
 from absint.shapes.memo.reuse import FirstRound
 from absint.shapes.summaries import RuleSummary, State, name_unknowns, own_symbols
-from absint.transfer.op import PossibleFailure, Statement
 from absint.transfer.semantics import EITHER
+from absint.transfer.stated import PossibleFailure, Statement
 
 if TYPE_CHECKING:
     from absint.shapes.loops.invariants import Invariants

@@ -17,7 +17,7 @@ from absint.shapes.branches import condition_of, integer_of
 from absint.shapes.interpretation import Interpretation
 from absint.shapes.loops import loop, scan, sequence_map
 from absint.shapes.summaries import State
-from absint.transfer.op import PossibleFailure, Statement
+from absint.transfer.stated import PossibleFailure, Statement
 
 # Types of control flow: conditions, trip counts, and the results of branches and bodies.
 #

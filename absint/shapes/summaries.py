@@ -19,7 +19,7 @@ from absint.lattices.terms.expr import MAX_DIM, Dim, Expr, Symbol, Unknown, expr
 from absint.lattices.terms.interval import ANY, Interval
 from absint.lattices.terms.kinds import SymbolKind
 from absint.lattices.value import BOTTOM, TOP, OptionalOf, SequenceOf, Tensor, Value
-from absint.transfer.op import PossibleFailure, Statement
+from absint.transfer.stated import PossibleFailure, Statement
 
 State = tuple[Value, ...]
 

@@ -14,8 +14,8 @@ from absint.lattices.records import NamedTuple
 from absint.lattices.terms.kinds import SymbolKind
 from absint.lattices.value import Tensor, joined
 from absint.shapes.summaries import RuleSummary, name_unknowns
-from absint.transfer.op import PossibleFailure, Statement
 from absint.transfer.semantics import RUNTIME, Semantics
+from absint.transfer.stated import PossibleFailure, Statement
 
 if TYPE_CHECKING:
     from absint.program.operations import Operation

@@ -31,9 +31,10 @@ from absint.testing.cases import (
 from absint.testing.elements import known, special
 from absint.transfer.application import apply
 from absint.transfer.families import shipped
-from absint.transfer.op import Applied, Op
+from absint.transfer.op import Op
 from absint.transfer.rule import Rule, RuleError
 from absint.transfer.semantics import EITHER, Semantics
+from absint.transfer.stated import Applied
 from absint.transfer.table import Table
 
 if TYPE_CHECKING:

@@ -14,8 +14,8 @@ from absint.lattices.value import SequenceOf, Tensor, Value
 from absint.research.specification.node import Meaning
 from absint.testing import Binding, Case, apply_case
 from absint.testing.cases import Array, Outcome, build_model, reference
-from absint.transfer.op import Applied
 from absint.transfer.semantics import EITHER, Semantics
+from absint.transfer.stated import Applied
 
 ort.set_default_logger_severity(4)
 

@@ -20,7 +20,7 @@ from absint.runs.run import typed
 from absint.runs.session import execute
 from absint.testing.cases import arrays_of, build_model, by_function, reference
 from absint.transfer.families import shipped
-from absint.transfer.op import Applied
+from absint.transfer.stated import Applied
 from tests.transfer.harness import Binding, Case, apply_case, check_outputs, shape_text
 from tests.transfer.versions.definitions import DEFINITIONS, Definition
 from tests.transfer.versions.schemas import REQUIRED, changes, schema_before, schema_of

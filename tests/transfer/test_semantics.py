@@ -16,8 +16,8 @@ from absint.testing import Case
 from absint.testing.cases import arrays_of
 from absint.testing.rules import apply_case
 from absint.transfer.families import shipped
-from absint.transfer.op import Applied
 from absint.transfer.semantics import ONNX, RUNTIME
+from absint.transfer.stated import Applied
 from tests.differences.outcomes import NO_KERNEL, in_onnxruntime
 from tests.specification import holders as held
 from tests.specification.comparing import bindings, case_of

@@ -18,7 +18,8 @@ from absint.lattices.shape import Shape
 from absint.lattices.value import TOP, OptionalOf, SequenceOf, Tensor, Value
 from absint.transfer.application import apply
 from absint.transfer.families import shipped
-from absint.transfer.op import Applied, Op
+from absint.transfer.op import Op
+from absint.transfer.stated import Applied
 from tests.transfer.harness import Arg, Binding, check_value, sizes
 
 I64 = TensorProto.INT64

@@ -13,7 +13,7 @@ import pytest
 
 from absint.lattices.logic.truth import YES
 from absint.transfer.families import shipped
-from absint.transfer.op import Applied
+from absint.transfer.stated import Applied
 from tests.transfer.harness import Binding, Case, apply_case, check_outputs, execute
 from tests.transfer.test_table import cases
 from tests.transfer.unseen import hidden, other_attributes

@@ -12,7 +12,7 @@ from absint.lattices.logic.relation import FALSE, TRUE, UNKNOWN_RELATION, Relati
 from absint.lattices.shape import SCALAR, shape_of
 from absint.lattices.terms.expr import ONE_EXPR, UNKNOWN_SIZE, Dim, Expr, const
 from absint.lattices.value import MapOf, SequenceOf, Tensor, Value
-from absint.transfer.caveats import documents_exclude, required_text, runs_as
+from absint.transfer.caveats import documents_exclude, has_rank, required_text, runs_as
 from absint.transfer.contrib.ml_models import POST_TRANSFORMS, counted, require_read_features, require_trees, rows_of
 from absint.transfer.op import Op
 from absint.transfer.rule import ML, rule, shaped
@@ -52,8 +52,7 @@ def _per_feature(op: Op, count: int) -> Relation:
 def normalizer(op: Op) -> Tensor:
     """Each row divided by its norm, as floats."""
     shape = op.tensor("X").shape
-    if shape.rank not in (1, 2):
-        op.require(UNKNOWN_RELATION if shape.is_top else FALSE, "X must have rank 1 or 2", by="undocumented")
+    op.require(has_rank(shape, 1, 2), "X must have rank 1 or 2", by="undocumented")
     required_text(op, "norm", ("MAX", "L1", "L2"))
     return Tensor(DType.FLOAT, shape)
 

@@ -14,7 +14,7 @@ from absint.lattices.shape import shape_of
 from absint.lattices.terms.expr import ONE_EXPR, UNKNOWN_SIZE, Dim, Unknown, const
 from absint.lattices.terms.interval import Interval
 from absint.lattices.value import MapOf, Tensor
-from absint.transfer.caveats import required_text
+from absint.transfer.caveats import has_rank, required_text
 from absint.transfer.op import Op
 from absint.transfer.rule import ML, rule
 from absint.transfer.semantics import RUNTIME
@@ -36,11 +36,9 @@ def counted(op: Op, *names: str) -> int:
 def rows_of(op: Op, features: int | None = None) -> Dim:
     """The number of rows of X, which has rank 1 (one row) or 2; each must have so many features, if they are known."""
     shape = op.tensor("X").shape
+    op.require(has_rank(shape, 1, 2), "X must have rank 1 or 2", found=shape)
     if shape.is_top:
-        op.may_fail("X must have rank 1 or 2")
         return UNKNOWN_SIZE
-    if len(shape) not in (1, 2):
-        op.reject(f"X must have rank 1 or 2, found shape {shape}")
     if features is not None:
         op.require_equal(shape[-1], features, f"a row must have {features} features")
     return shape[0] if len(shape) == 2 else ONE_EXPR

@@ -67,7 +67,7 @@ def _require_shape(op: Op, name: str, *shapes: tuple[int, ...]) -> None:
         op.may_fail(reason)
     else:
         packed = op.tensor("B").shape
-        unchecked = [eq(UNKNOWN_SIZE if s.is_top else s.size, 0) for s in (found, packed)]
+        unchecked = [eq(s.size, 0) for s in (found, packed)]
         op.require(disjunction(fits, *unchecked), reason)
         op.may_fail(reason, unless=fits)
 
@@ -82,7 +82,7 @@ def matmul_bnb4(op: Op) -> Tensor:
         op.reject(f"quant_type must be 0 or 1, found {op.integer('quant_type')}")
     for name, least in (("B", -(-rows * columns // 2)), ("absmax", -(-rows * columns // block))):
         shape = op.tensor(name).shape
-        op.require(ge(UNKNOWN_SIZE if shape.is_top else shape.size, least), f"{name} must hold {least} elements")
+        op.require(ge(shape.size, least), f"{name} must hold {least} elements")
     if op.integer("transB", 1):
         return packed_product(op, rows, columns)
     if rows > columns:

@@ -8,8 +8,9 @@ from typing import Final
 from absint.lattices.dtype import DType
 from absint.lattices.shape import Shape, shape_of
 from absint.lattices.value import Tensor, Value
-from absint.transfer.op import AttributeValue, Op
+from absint.transfer.op import Op
 from absint.transfer.rule import Rule
+from absint.transfer.stating import AttributeValue
 
 NEWEST: Final = 1 << 30
 """The version of an operator that has all attributes."""

@@ -21,9 +21,10 @@ from absint.research.specification.node import Clause, Held, Meaning, Output
 from absint.research.specification.specs import Argument, Instance, Shown, Specification, specification
 from absint.solver.smtlib import Script
 from absint.transfer.application import apply
-from absint.transfer.op import Applied, Op
+from absint.transfer.op import Op
 from absint.transfer.rule import Rule
 from absint.transfer.semantics import DOCUMENTED, EITHER, ONNX, Semantics
+from absint.transfer.stated import Applied
 from absint.transfer.table import Table
 
 

@@ -51,7 +51,7 @@ from absint.shapes.loops.no_trip import Inference
 from absint.shapes.loops.trip_counts import trips_by_condition
 from absint.shapes.loops.unrolling import Unrolled, counter, going, is_vague, rank_of, unrolled
 from absint.shapes.summaries import State
-from absint.transfer.op import Statement
+from absint.transfer.stated import Statement
 
 # Numbers that no trip makes larger, or none smaller: after the loop they lie on that side of their start.
 #

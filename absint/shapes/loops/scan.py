@@ -22,8 +22,8 @@ from absint.shapes.loops.conditions import premises
 from absint.shapes.loops.inferred_ranks import agree, inferred
 from absint.shapes.loops.loop import CERTAIN, OneSided, returned, slices_may_differ, stacked
 from absint.shapes.summaries import State
-from absint.transfer.op import Statement
 from absint.transfer.semantics import EITHER, ONNX, RUNTIME
+from absint.transfer.stated import Statement
 
 
 def enter_scan(run: Interpretation, node: int, item: Node, states: Sequence[State]) -> State:

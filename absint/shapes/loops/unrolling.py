@@ -26,7 +26,7 @@ from absint.shapes.interpretation import STATES, Budget, Interpretation
 from absint.shapes.loops.body import BodySymbols
 from absint.shapes.loops.body_states import BodyStates
 from absint.shapes.summaries import State, name_unknowns, own_symbols
-from absint.transfer.op import Statement
+from absint.transfer.stated import Statement
 
 # The values that the head of a Loop passes to its body besides carried ones: iteration number and condition.
 

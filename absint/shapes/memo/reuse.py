@@ -27,7 +27,7 @@ from absint.lattices.terms.substitution import Substitution
 from absint.lattices.value import Tensor, Value
 from absint.program.steps import Operand
 from absint.shapes.summaries import RuleSummary, State
-from absint.transfer.op import Statement
+from absint.transfer.stated import Statement
 
 FORMED: Final = frozenset({"broadcast", "int", "int32", "int64", "ite", "max", "min", "truncdiv"})
 """Atoms that may simplify under more facts."""
