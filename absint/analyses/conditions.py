@@ -6,11 +6,12 @@ from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from absint.program.steps import Operand
+from absint.transfer.traits import RESHAPING
 
 if TYPE_CHECKING:
     from absint.program.nodes import Node
 
-SAME: Final = frozenset({"Identity", "Cast", "Reshape", "Squeeze", "Unsqueeze", "Flatten"})
+SAME: Final = RESHAPING | {"Identity", "Cast"}
 """Operators of ai.onnx that give the truth of their first input."""
 
 MAX_PARTS: Final = 16

@@ -27,6 +27,7 @@ from absint.lattices.terms.expr import Expr
 from absint.lattices.value import BOTTOM
 from absint.program.nodes import Node
 from absint.program.steps import LoopBody, LoopExit, MapExit, Operand, ScanExit
+from absint.transfer.traits import RESHAPING
 
 if TYPE_CHECKING:
     from absint.solution.analysed import Analysed
@@ -42,7 +43,7 @@ START: Final = -1
 
 _NEVER: Final = -2
 
-VIEWS: Final = frozenset({"Flatten", "Identity", "Reshape", "Squeeze", "Unsqueeze"})
+VIEWS: Final = RESHAPING | {"Identity"}
 """Operators of ai.onnx whose output has the elements of their first input, in the same order."""
 
 

@@ -19,8 +19,8 @@ from absint.program.operations import INTERNED, MAX_OPERATIONS, Operation
 from absint.program.report import Report
 from absint.program.rules.lookup import Lookup, newer_opset
 from absint.transfer.families import shipped
-from absint.transfer.op import AttributeValue
 from absint.transfer.rule import Rule
+from absint.transfer.stating import AttributeValue
 
 if TYPE_CHECKING:
     from absint.model.messages import AttributeMessage, TensorMessage

@@ -19,7 +19,7 @@ from absint.program.graph import Program, Scope
 from absint.program.nodes import Path
 from absint.program.operations import NO_OTHERS, Operation, Versions
 from absint.program.steps import ABSENT, Operand, Step, first_outputs
-from absint.transfer.op import AttributeValue
+from absint.transfer.stating import AttributeValue
 
 if TYPE_CHECKING:
     from absint.model.load import Loaded

@@ -34,7 +34,7 @@ from absint.program.sorting import sorted_nodes
 from absint.program.sources import Sources
 from absint.program.steps import ABSENT, LOWERED, Operand, Step, first_output
 from absint.transfer.families import shipped
-from absint.transfer.op import AttributeValue
+from absint.transfer.stating import AttributeValue
 
 if TYPE_CHECKING:
     from absint.model.messages import AttributeMessage, FunctionMessage, GraphMessage, NodeMessage

@@ -14,8 +14,8 @@ from absint.lattices.dtype import DType
 from absint.lattices.records import record
 from absint.model.schemas import Form
 from absint.model.signatures import Signature
-from absint.transfer.op import AttributeValue
 from absint.transfer.rule import Rule
+from absint.transfer.stating import AttributeValue
 
 MAX_OPERATIONS: Final = 1 << 12
 """Most operations kept; then all are forgotten."""

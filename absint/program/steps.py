@@ -17,7 +17,7 @@ from absint.lattices.dtype import DType
 from absint.lattices.records import NamedTuple, record
 from absint.lattices.value import Value
 from absint.model.signatures import Signature
-from absint.transfer.op import AttributeValue
+from absint.transfer.stating import AttributeValue
 
 T = TypeVar("T")
 

@@ -27,6 +27,7 @@ from absint.shapes.memo.cache import memo_of
 from absint.shapes.memo.reuse import FirstRound
 from absint.shapes.summaries import RuleSummary, State
 from absint.shapes.sweep import is_constant, swept
+from absint.transfer.stated import PossibleFailure
 
 if TYPE_CHECKING:
     from absint.shapes.timings import Timings
@@ -120,13 +121,13 @@ class ShapeAnalysis(Interpretation):
             if item.operation is None:
                 assert item.step is not None
                 width = max(1, len(item.outputs) or item.step.width)
-                summary = RuleSummary((TOP,) * width, (), (), (UNFINISHED,))
+                summary = RuleSummary((TOP,) * width, (), (), (PossibleFailure(UNFINISHED),))
             elif item.operation in known:
                 summary = known[item.operation]
             else:
                 top = (TOP,) * item.operation.outputs
                 outputs = typed(item.operation, (TOP,) * len(item.operands), top)
-                summary = known[item.operation] = RuleSummary(outputs, (), (), (UNFINISHED,))
+                summary = known[item.operation] = RuleSummary(outputs, (), (), (PossibleFailure(UNFINISHED),))
             self.applied[node], states[node] = summary, summary.outputs
 
 

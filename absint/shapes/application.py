@@ -35,7 +35,7 @@ from absint.shapes.summaries import RuleSummary, State, has_names, is_named, nam
 from absint.shapes.two_versions import of_both
 from absint.transfer.application import outcome
 from absint.transfer.op import Op
-from absint.transfer.stated import Within
+from absint.transfer.stated import PossibleFailure, Within
 
 Inputs = tuple[Value | None, ...]
 
@@ -95,7 +95,7 @@ def ruled(
     else:
         with run.timings.rule(operation.operator):
             summary = _checked(run, node, operation, inputs, facts)
-    if UNFINISHED in summary.possible_failures:
+    if PossibleFailure(UNFINISHED) in summary.possible_failures:
         run.cut[node] = None
     elif node not in run.crashes:  # a failure may be due to the process: it is not kept
         run.remember(operation, inputs, under, summary)
@@ -198,7 +198,8 @@ def _ruled(
     if operation.body is not None:
         return _called(run, node, operation.body, inputs, facts, count)
     if rule is None:
-        return name_unknowns(RuleSummary(_unknown(operation, inputs), possible_failures=(WITHOUT_RULE,)))
+        failed = (PossibleFailure(WITHOUT_RULE),)
+        return name_unknowns(RuleSummary(_unknown(operation, inputs), possible_failures=failed))
     version, name, program = operation.version, operation.op_type, run.program
     if facts is run.facts and facts.narrows_only:  # the inputs show them, unlike those below a gate
         facts = NO_FACTS  # functions remember what they gave without facts
@@ -211,12 +212,13 @@ def _ruled(
         outputs, rejected, refusal = outcome(rule, op)
     except Exception as error:  # a faulty rule, perhaps a user's, must not end the analysis
         run.crashes[node] = rule.failure(error)
-        return name_unknowns(RuleSummary(_unknown(operation, inputs), possible_failures=(RULE_FAILED,)))
+        failed = (PossibleFailure(RULE_FAILED),)
+        return name_unknowns(RuleSummary(_unknown(operation, inputs), possible_failures=failed))
 
     # The outputs: elements that constants decide, choices that facts settle, the shortest of equal sizes.
-    notes, possible_failures = tuple(op.notes), operation.possible_failures
-    if op.possible_failures:
-        possible_failures = (*op.possible_failures, *possible_failures)
+    notes, possible_failures = tuple(op.notes), tuple(op.possible_failures)
+    if operation.possible_failures:
+        possible_failures += tuple(map(PossibleFailure, operation.possible_failures))
     if name in EXACT and rejected is None:
         outputs, lacking = evaluated(operation, inputs, typed(operation, inputs, outputs))
         notes += lacking
@@ -239,11 +241,11 @@ def _ruled(
     if not fits and form is not None and rejected is None:
         wrong = form.wrong_arity(inputs, count)
         if wrong is not None:
-            possible_failures, notes = (*possible_failures, wrong), notes or (wrong,)
-    statements, caveats, load_risks = tuple(op.statements), tuple(op.caveats), tuple(op.load_risks)
+            possible_failures, notes = (*possible_failures, PossibleFailure(wrong)), notes or (wrong,)
+    statements = tuple(op.statements)
     summary = tuple.__new__(  # as RuleSummary(...), which would be a call of Python
         RuleSummary,
-        (outputs, (), statements, possible_failures, notes, rejected, caveats, refusal, load_risks, conditional),
+        (outputs, (), statements, possible_failures, notes, rejected, refusal, conditional),
     )
     return name_unknowns(summary) if op.has_fresh or not (plain or all(map(is_named, outputs))) else summary
 

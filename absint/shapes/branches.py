@@ -25,7 +25,7 @@ from absint.program.steps import Gate, IfJoin
 from absint.shapes.interpretation import Interpretation
 from absint.shapes.joining import Join
 from absint.shapes.summaries import State
-from absint.transfer.op import Statement
+from absint.transfer.stated import Statement
 
 
 def condition_of(value: Value | None) -> Relation | None:

@@ -30,7 +30,7 @@ from absint.shapes.interpretation import Calls, Interpretation
 from absint.shapes.names import symbols_of
 from absint.shapes.readability import readable
 from absint.shapes.summaries import RuleSummary, State, name_unknowns, refused
-from absint.transfer.op import Caveat, Statement
+from absint.transfer.stated import PossibleFailure, Statement
 
 MAX_PRECISE: Final = 4
 """Different inputs for which one body is analysed as they are."""
@@ -61,7 +61,7 @@ def summary_of(
     summary = calls.summaries.get(key)
     if summary is None:
         if calls.depth >= MAX_DEPTH or calls.analysed[body] >= MAX_GENERAL:
-            return name_unknowns(RuleSummary((TOP,) * outputs, possible_failures=(TOO_MANY_CALLS,)))
+            return name_unknowns(RuleSummary((TOP,) * outputs, possible_failures=(PossibleFailure(TOO_MANY_CALLS),)))
         calls.analysed[body] += 1
         inner = run.of_body(body.program, facts, dict(_given(body, arguments)), calls)
         calls.depth += 1
@@ -71,7 +71,7 @@ def summary_of(
         run.applications += inner.applications
         calls.crash = calls.crash or next(iter(inner.crashes.values()), "")
         if found.unfinished or inner.cut:
-            return name_unknowns(RuleSummary((TOP,) * outputs, possible_failures=(UNFINISHED,)))
+            return name_unknowns(RuleSummary((TOP,) * outputs, possible_failures=(PossibleFailure(UNFINISHED),)))
         summary = calls.summaries[key] = _Summary(inner, body, found.states).made()
     return _instance(summary, actual)
 
@@ -149,7 +149,9 @@ def _instance(summary: RuleSummary, actual: Mapping[Symbol, Dim]) -> RuleSummary
         relation = statement.relation.substitute(actual)
         if relation is not TRUE:
             statements.append(Statement(relation, text(statement.reason), statement.role))
-    caveats = tuple(Caveat(c.relation.substitute(actual), text(c.reason)) for c in summary.caveats)
+    failures = [
+        PossibleFailure(text(f.reason), f.unless.substitute(actual), f.at_load) for f in summary.possible_failures
+    ]
     rejected = next((s.reason for s in statements if s.relation is FALSE and s.role == "required"), None)
     outputs, notes = readable(tuple(map_tensors(value.replace(actual), _settled) for value in summary.outputs))
     return name_unknowns(
@@ -157,12 +159,10 @@ def _instance(summary: RuleSummary, actual: Mapping[Symbol, Dim]) -> RuleSummary
             outputs,
             (),
             tuple(statements),
-            tuple(map(text, summary.possible_failures)),
+            tuple(failures),
             (*map(text, summary.notes), *notes),
             text(summary.rejected) if summary.rejected is not None else rejected,
-            caveats,
             summary.refusal,
-            tuple(map(text, summary.load_risks)),
         )
     )
 
@@ -190,7 +190,7 @@ class _Summary:
         self._failures: dict[str, None] = {}
         self._notes: dict[str, None] = {}
         self._risks: dict[str, None] = {}
-        self._caveats: dict[Caveat, None] = {}
+        self._conditional: dict[PossibleFailure, None] = {}
 
     def made(self) -> RuleSummary:
         """The summary of the body."""
@@ -207,23 +207,25 @@ class _Summary:
         if refusal:
             return refused(outputs, refusal, "ill-formed")
         mentioned = {s for value in outputs for s in symbols_of(value)}
-        mentioned.update(*(s.relation.symbols for s in self._statements), *(c.relation.symbols for c in self._caveats))
+        mentioned.update(
+            *(s.relation.symbols for s in self._statements), *(f.unless.symbols for f in self._conditional)
+        )
         kept = [*self._statements, *self._about(mentioned)]
         for lost in kept[MAX_STATEMENTS:]:
             if lost.role != "defined":
                 self._failures["it has more requirements than are listed"] = None
         kept = kept[:MAX_STATEMENTS]
         rejected = next((s.reason for s in kept if s.relation is FALSE and s.role == "required"), None)
+        listed = _listed(self._risks, "nodes in it that may keep the model from loading")
+        risks = [PossibleFailure(risk, at_load=True) for risk in listed]
         return name_unknowns(
             RuleSummary(
                 outputs,
                 (),
                 tuple(kept),
-                tuple(self._failures),
+                (*map(PossibleFailure, self._failures), *self._conditional, *risks),
                 _listed(self._notes, "notes on nodes in it"),
                 rejected,
-                tuple(self._caveats),
-                load_risks=_listed(self._risks, "nodes in it that may keep the model from loading"),
             )
         )
 
@@ -253,19 +255,18 @@ class _Summary:
                 self._statements[own] = None
             else:
                 self._failures[reason] = None
-        for failure in summary.possible_failures:
-            self._failures[self._place(item, failure)] = None
-        for caveat in self._run.caveats(number):
-            reason = self._place(item, caveat.reason)
-            if is_certain and len(self._caveats) < MAX_STATEMENTS:
-                mapping = self._mapping(caveat.relation.symbols)
-                self._caveats[Caveat(caveat.relation.substitute(mapping), reason)] = None
+        for failure in self._run.possible_failures(number):
+            reason = self._place(item, failure.reason)
+            if not failure.is_open and is_certain and len(self._conditional) < MAX_STATEMENTS:
+                mapping = self._mapping(failure.unless.symbols)
+                self._conditional[PossibleFailure(reason, failure.unless.substitute(mapping))] = None
             else:
                 self._failures[reason] = None
         for note in summary.notes:
             self._notes[self._place(item, note)] = None
-        for risk in summary.load_risks:
-            self._risks[self._place(item, risk)] = None
+        for failure in summary.possible_failures:
+            if failure.at_load:
+                self._risks[self._place(item, failure.reason)] = None
 
     def _is_premise(self, statement: Statement) -> bool:
         """A numeric premise over the caller's sizes alone: it is stated for all paths, which is stronger."""

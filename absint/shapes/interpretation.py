@@ -25,8 +25,8 @@ from absint.shapes.memo.cache import Memo, Results
 from absint.shapes.memo.known_facts import assuming
 from absint.shapes.memo.reuse import FirstRound
 from absint.shapes.summaries import RuleSummary, State, name_unknowns, own_symbols
-from absint.transfer.op import Caveat, Statement
 from absint.transfer.semantics import EITHER
+from absint.transfer.stated import PossibleFailure, Statement
 
 if TYPE_CHECKING:
     from absint.shapes.loops.invariants import Invariants
@@ -248,13 +248,14 @@ class Interpretation(Analysis[State]):
         mapping = self.own(node, summary)
         return [s._replace(relation=s.relation.substitute(mapping)) for s in summary.statements]
 
-    def caveats(self, node: int) -> list[Caveat]:
-        """The possible failures of the node, as its rule stated at the last visit, over symbols of the result."""
+    def possible_failures(self, node: int) -> list[PossibleFailure]:
+        """Why the node may fail where kernels run it, over symbols of the result: first what no relation rules out."""
         summary = self.applied.get(node)
-        if summary is None or not summary.caveats:
+        if summary is None or not summary.possible_failures:
             return []
         mapping = self.own(node, summary)
-        return [c._replace(relation=c.relation.substitute(mapping)) for c in summary.caveats]
+        found = sorted(summary.possible_failures, key=lambda failure: not failure.is_open)
+        return [f._replace(unless=f.unless.substitute(mapping)) for f in found if not f.at_load]
 
     def record(
         self, node: int, outputs: State, statements: Sequence[Statement] = (), possible_failures: Sequence[str] = ()
@@ -263,7 +264,8 @@ class Interpretation(Analysis[State]):
         if self.simplify is not None:
             outputs = tuple(map(self.simplify, outputs))
         rejected = next((s.reason for s in statements if s.relation is FALSE and s.role == "required"), None)
-        summary = RuleSummary(outputs, (), tuple(statements), tuple(possible_failures), rejected=rejected)
+        failures = tuple(map(PossibleFailure, possible_failures))
+        summary = RuleSummary(outputs, (), tuple(statements), failures, rejected=rejected)
         summary = self.applied[node] = name_unknowns(summary)
         return self.outputs(node, summary)
 

@@ -17,7 +17,7 @@ from absint.shapes.branches import condition_of, integer_of
 from absint.shapes.interpretation import Interpretation
 from absint.shapes.loops import loop, scan, sequence_map
 from absint.shapes.summaries import State
-from absint.transfer.op import Statement
+from absint.transfer.stated import PossibleFailure, Statement
 
 # Types of control flow: conditions, trip counts, and the results of branches and bodies.
 #
@@ -60,7 +60,7 @@ def _wrong_condition(run: Interpretation, node: int, item: Node, values: Values)
     said = run.applied[node]
     if begins is UNKNOWN_RELATION:
         run.applied[node] = said._replace(
-            possible_failures=(*said.possible_failures, wrong), notes=(*said.notes, wrong)
+            possible_failures=(*said.possible_failures, PossibleFailure(wrong)), notes=(*said.notes, wrong)
         )
     elif decided is not NO:
         stated = Statement(negation(begins), wrong, "required")

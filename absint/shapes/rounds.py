@@ -22,7 +22,7 @@ from absint.program.lowered import Lowered
 from absint.shapes.analysis import ShapeAnalysis
 from absint.shapes.names import distinct_values
 from absint.shapes.summaries import State
-from absint.transfer.op import Statement
+from absint.transfer.stated import Statement
 
 
 class Learned(NamedTuple):

@@ -19,7 +19,7 @@ from absint.lattices.terms.expr import MAX_DIM, Dim, Expr, Symbol, Unknown, expr
 from absint.lattices.terms.interval import ANY, Interval
 from absint.lattices.terms.kinds import SymbolKind
 from absint.lattices.value import BOTTOM, TOP, OptionalOf, SequenceOf, Tensor, Value
-from absint.transfer.op import Caveat, Statement
+from absint.transfer.stated import PossibleFailure, Statement
 
 State = tuple[Value, ...]
 
@@ -35,14 +35,11 @@ class RuleSummary(NamedTuple):
     outputs: State
     holes: tuple[Symbol, ...] = ()
     statements: tuple[Statement, ...] = ()
-    possible_failures: tuple[str, ...] = ()
+    possible_failures: tuple[PossibleFailure, ...] = ()
     notes: tuple[str, ...] = ()
     rejected: str | None = None
-    caveats: tuple[Caveat, ...] = ()
     refusal: str = ""
     """The reason why no runtime loads the node, as the code of a diagnostic; empty if one may."""
-    load_risks: tuple[str, ...] = ()
-    """The reason why type inference may refuse the node, though kernels run it."""
     conditional: bool = False
     """It rests on facts: under others, the rule may say something else of the same inputs."""
 
@@ -193,7 +190,8 @@ def name_unknowns(summary: RuleSummary) -> RuleSummary:
     """The summary, with a hole for every unknown dim of known rank and every unknown element of a small vector."""
     namer = _Namer()
     outputs = tuple([namer.value(str(index), value) for index, value in enumerate(summary.outputs)])
-    for relation in (*(s.relation for s in summary.statements), *(c.relation for c in summary.caveats)):
+    relations = (*(s.relation for s in summary.statements), *(f.unless for f in summary.possible_failures))
+    for relation in relations:
         namer._keep(relation.symbols)
     statements = (*summary.statements, *namer.statements)
     return summary._replace(outputs=outputs, holes=tuple(namer.holes), statements=statements)

@@ -78,15 +78,13 @@ class Recorder:
             if summary is not None and summary.refusal:
                 self.refused(node, summary.rejected or "")
                 continue
-            if summary is not None and (summary.statements or summary.possible_failures or summary.caveats):
+            if summary is not None and (summary.statements or summary.possible_failures):
                 for statement in self._analysis.statements(node):
                     if statement.role == "claimed":
                         continue
                     self._state(node, statement.relation, statement.role, statement.reason)
-                for reason in summary.possible_failures:
-                    self.may_fail(node, reason)
-                for caveat in self._analysis.caveats(node):
-                    self.may_fail(node, caveat.reason, caveat.relation)
+                for failure in self._analysis.possible_failures(node):
+                    self.may_fail(node, failure.reason, failure.unless)
             if summary is None or summary.rejected is None:
                 for relation in self._sizes_of(node):
                     self._state(node, relation, "defined", NOT_NEGATIVE)
@@ -97,7 +95,7 @@ class Recorder:
     def _not_stated(self, node: int, summary: RuleSummary) -> None:
         """Record, once for the nodes of an operator on a path, that its rule does not promise to state all."""
         operation = self._nodes.operations[node]
-        if operation is None or not RULELESS.isdisjoint(summary.possible_failures):
+        if operation is None or not RULELESS.isdisjoint(f.reason for f in summary.possible_failures):
             return
         guard = self._guard(node)
         if self._not_promised.isdisjoint({(operation.operator, guard), (operation.operator, TRUE)}):

@@ -206,8 +206,8 @@ def test_a_failure_that_the_facts_exclude_needs_no_rule_in_the_next_round() -> N
     transposed, _ = result.producer("z")
     first, second = (item.analysis for item in result.rounds.rounds)
     assert str(result.shapes["first"]) == "[n, 1, 1, columns]"
-    assert len(first.applied[transposed].caveats) == 2
-    assert not second.applied[transposed].caveats
+    assert len(first.applied[transposed].possible_failures) == 2
+    assert not second.applied[transposed].possible_failures
     assert not second.applications
 
 

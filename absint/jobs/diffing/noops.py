@@ -170,9 +170,6 @@ def permutation(node: NodeMessage, rank: int) -> list[int]:
 
 # Pairs
 
-RESHAPING: Final = ("Reshape", "Squeeze", "Unsqueeze", "Flatten")
-"""Operators that keep the elements in order and change the shape."""
-
 _EXACT: Final[Mapping[DType, frozenset[DType]]] = {
     DType.INT32: frozenset({DType.INT64, DType.DOUBLE}),
     DType.BOOL: frozenset({DType.INT32, DType.INT64, DType.FLOAT, DType.DOUBLE, DType.FLOAT16}),

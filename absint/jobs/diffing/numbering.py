@@ -15,7 +15,7 @@ from hashlib import sha256
 from typing import TYPE_CHECKING, Final
 
 from absint.jobs.diffing.correspondence import Correspondence, Pair, both, form_of, plain
-from absint.jobs.diffing.noops import MOST_NUMBERS, RESHAPING, Operands, dims_of, passed_on, permutation
+from absint.jobs.diffing.noops import MOST_NUMBERS, Operands, dims_of, passed_on, permutation
 from absint.jobs.diffing.witness import Side
 from absint.jobs.freezing.rewriting import rename_captured
 from absint.lattices.logic.relation import FALSE, TRUE
@@ -28,6 +28,7 @@ from absint.model.wire import kinds
 from absint.model.wire.fields import content_of
 from absint.program.steps import IfJoin
 from absint.solution.analysed import Analysed
+from absint.transfer.traits import RANDOM, RESHAPING
 
 if TYPE_CHECKING:
     from onnx import AttributeProto, GraphProto, NodeProto, TensorProto
@@ -36,14 +37,6 @@ if TYPE_CHECKING:
 
 MOST_BYTES: Final = 1 << 30
 """A larger model is not numbered: its weights would have to be read."""
-
-RANDOM: Final = frozenset(
-    [
-        *("RandomNormal", "RandomNormalLike", "RandomUniform", "RandomUniformLike", "Bernoulli", "Multinomial"),
-        *("Dropout", "BiasDropout", "BitmaskDropout", "BitmaskBiasDropout", "Sampling"),
-    ]
-)
-"""Operators whose outputs may differ between two runs."""
 
 _KNOWN: Final = frozenset(["", "ai.onnx", "ai.onnx.ml", "com.microsoft", "com.microsoft.nchwc"])
 """Domains of operators that give the same on the same inputs, but for random ones."""

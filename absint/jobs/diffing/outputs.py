@@ -10,7 +10,7 @@ from typing import Final
 from absint.jobs.diffing.answers import Apart, Port, Ports, PortStatus
 from absint.jobs.diffing.correspondence import Correspondence, Form, Pair, form_of, plain
 from absint.jobs.diffing.legality import Grounds
-from absint.jobs.diffing.numbering import RANDOM, Numbers, over_first
+from absint.jobs.diffing.numbering import Numbers, over_first
 from absint.jobs.diffing.witness import Both, Seen
 from absint.lattices.deadline import DeadlineError
 from absint.lattices.logic.relation import Relation, eq
@@ -20,6 +20,7 @@ from absint.lattices.value import TOP, Tensor, Value
 from absint.questions.sizes.smallest import Sizes, small_sizes
 from absint.solution.analysed import Analysed
 from absint.solution.described import described
+from absint.transfer.traits import RANDOM
 
 _TRIES: Final = 4
 _RUNS: Final = 2

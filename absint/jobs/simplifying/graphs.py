@@ -11,16 +11,7 @@ import numpy as np
 from onnx import ModelProto, NodeProto, TensorProto
 from onnx.helper import make_attribute, make_tensor_value_info
 
-from absint.jobs.diffing.noops import (
-    RESHAPING,
-    added_ones,
-    dims_of,
-    numbers_of,
-    passed_on,
-    permutation,
-    there_and_back,
-)
-from absint.jobs.diffing.numbering import RANDOM
+from absint.jobs.diffing.noops import added_ones, dims_of, numbers_of, passed_on, permutation, there_and_back
 from absint.jobs.dynamizing.emitting import NotWrittenError
 from absint.jobs.freezing.exact import TYPES
 from absint.jobs.freezing.rewriting import INITIALISERS_ALONE, copied, defined, reads, rename, rename_captured
@@ -31,6 +22,7 @@ from absint.jobs.simplifying.targets import Sized, options
 from absint.lattices.value import Tensor
 from absint.model.walk import bodies, graphs
 from absint.program.graph import Scope
+from absint.transfer.traits import RANDOM, RESHAPING
 
 _AXES_AS_INPUT: Final = 13
 """The version of Squeeze and Unsqueeze that take their axes as an input."""

@@ -212,7 +212,7 @@ def _refined(op: Op, output: int, value: Value, item: Declaration, declared: Ten
             dims.append(dim)
             continue
         actual = dim if isinstance(dim, Expr) else op.fresh(f"{output}.{axis}")
-        op.premise(eq(actual, stated), _REASON.format(item.key, axis))
+        op.state(eq(actual, stated), _REASON.format(item.key, axis), "assumed")
         dims.append(op.facts.simplify(stated))
     contents = known.contents if known.contents is not None and known.contents.is_fill else None
     return Tensor(dtype, Shape(dims), known.contents if tuple(dims) == tuple(inferred) else contents)

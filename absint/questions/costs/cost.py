@@ -35,14 +35,12 @@ from absint.questions.costs.operators.rules import RULES
 from absint.questions.costs.totals import Amounts, Bill, Totals
 from absint.questions.sizes.start import default_sizes
 from absint.shapes.memo.gc_pause import uncollected
+from absint.transfer.traits import SHAPE_ALONE
 
 if TYPE_CHECKING:
     from absint.solution.analysed import Analysed
 
 Quantity = Literal["macs", "flops", "bytes"]
-
-READ_NO_DATA: Final = frozenset({"Shape", "Size"})
-"""Operators of ai.onnx that look at the shape of their input alone."""
 
 
 class NodeCost(NamedTuple):
@@ -302,7 +300,7 @@ class Cost:
     def _moved(self, number: int, node: Node) -> Dim:
         """The bytes of the inputs, each value once, and of the outputs."""
         states = self._analysed.states
-        reads = () if not _key(node)[0] and _key(node)[1] in READ_NO_DATA else dict.fromkeys(node.operands)
+        reads = () if not _key(node)[0] and _key(node)[1] in SHAPE_ALONE else dict.fromkeys(node.operands)
         values = [states[p][i] for p, i in reads if p >= 0]
         if not is_parameter(node, False):
             values += [value for value, name in zip(states[number], node.outputs, strict=False) if name]
@@ -365,4 +363,4 @@ def _key(node: Node) -> tuple[str, str]:
     return node.operation.domain, node.operation.op_type
 
 
-__all__ = ["READ_NO_DATA", "Amounts", "Cost", "NodeCost", "Parameters", "Ranked", "Totals"]
+__all__ = ["SHAPE_ALONE", "Amounts", "Cost", "NodeCost", "Parameters", "Ranked", "Totals"]

@@ -22,7 +22,8 @@ from absint.program.steps import Operand
 from absint.questions.explain.places import Place, as_integer, number_at, numbers_of, replaced
 from absint.shapes.summaries import RuleSummary, State, name_unknowns
 from absint.transfer.application import apply
-from absint.transfer.op import AttributeValue, Op
+from absint.transfer.op import Op
+from absint.transfer.stating import AttributeValue
 
 if TYPE_CHECKING:
     from absint.shapes.analysis import ShapeAnalysis

@@ -28,7 +28,7 @@ from absint.shapes.rounds import Learned
 from absint.solution.constraints import all_names
 from absint.solution.described import brief
 from absint.solution.naming import naming
-from absint.transfer.op import Statement
+from absint.transfer.stated import Statement
 
 if TYPE_CHECKING:
     from absint.solution.analysed import Analysed

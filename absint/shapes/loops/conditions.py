@@ -24,8 +24,8 @@ from absint.shapes.interpretation import Interpretation
 from absint.shapes.loops.body import BodyStates, BodySymbols
 from absint.shapes.memo.known_facts import assuming
 from absint.shapes.summaries import State
-from absint.transfer.op import Statement
 from absint.transfer.ordinary import limit_of, ordinary
+from absint.transfer.stated import Statement
 
 # Numeric premises of the body of a loop, stated outside of it, for all trips.
 

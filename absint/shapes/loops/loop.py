@@ -33,7 +33,7 @@ from absint.shapes.loops.unrolling import Unrolled, counter, going, is_vague, ra
 from absint.shapes.loops.zero_trip_ranks import agree, inferred
 from absint.shapes.loops.zero_trip_sizes import Inference
 from absint.shapes.summaries import State
-from absint.transfer.op import Statement
+from absint.transfer.stated import Statement
 
 
 def enter_loop(run: Interpretation, node: int, item: Node, states: Sequence[State]) -> State:

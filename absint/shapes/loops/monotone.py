@@ -20,7 +20,7 @@ from absint.lattices.terms.interval import Interval
 from absint.lattices.value import Tensor, Value
 from absint.program.steps import LoopParts, ScanParts
 from absint.shapes.loops.body import BodySymbols
-from absint.transfer.op import Statement
+from absint.transfer.stated import Statement
 
 E = TypeVar("E")
 

@@ -23,8 +23,8 @@ from absint.shapes.loops.invariants import visited
 from absint.shapes.loops.monotone import monotone
 from absint.shapes.loops.zero_trip_ranks import agree, inferred
 from absint.shapes.summaries import State
-from absint.transfer.op import Statement
 from absint.transfer.semantics import EITHER, ONNX, RUNTIME
+from absint.transfer.stated import Statement
 
 
 def enter_scan(run: Interpretation, node: int, item: Node, states: Sequence[State]) -> State:

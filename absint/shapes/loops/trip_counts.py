@@ -29,7 +29,7 @@ from absint.lattices.terms.substitution import substitute
 from absint.lattices.value import Value
 from absint.shapes.branches import condition_of, integer_of
 from absint.shapes.loops.body import BodySymbols
-from absint.transfer.op import Statement
+from absint.transfer.stated import Statement
 
 
 def never_runs(facts: Facts, limit: Value | None, condition: Value | None) -> bool:

@@ -25,7 +25,7 @@ from absint.shapes.branches import condition_of
 from absint.shapes.interpretation import STATES, Budget, Interpretation
 from absint.shapes.loops.body import BodyStates, BodySymbols
 from absint.shapes.summaries import RuleSummary, State, name_unknowns, own_symbols
-from absint.transfer.op import Statement
+from absint.transfer.stated import Statement
 
 # The values that the head of a Loop passes to its body besides carried ones: iteration number and condition.
 

@@ -33,7 +33,7 @@ from absint.lattices.terms.substitution import Substitution
 from absint.lattices.value import Tensor, Value
 from absint.program.steps import Operand
 from absint.shapes.summaries import RuleSummary, State
-from absint.transfer.op import Statement
+from absint.transfer.stated import Statement
 
 FORMED: Final = frozenset({"broadcast", "int", "int32", "int64", "ite", "max", "min", "truncdiv"})
 """Atoms that may simplify under more facts."""
@@ -71,12 +71,10 @@ class Reuse:
     def _again(self, summary: RuleSummary) -> RuleSummary | None:
         if (
             summary.holes
-            or summary.possible_failures
-            or summary.load_risks
             or summary.notes
             or summary.rejected is not None
             or summary.refusal
-            or (summary.caveats and any(self._relation(caveat.relation) is not TRUE for caveat in summary.caveats))
+            or any(self._relation(failure.unless) is not TRUE for failure in summary.possible_failures)
         ):
             return None
         outputs = tuple(map(self._value, summary.outputs))
