@@ -92,8 +92,7 @@ def alike(node: Node) -> Output:
     """The shape of both inputs."""
     a, b = node.input(0), node.input(1)
     node.demand(a.rank == b.rank, "the inputs must have one shape")
-    for size, other in zip(a.dims, b.dims, strict=True):
-        node.requires(equal(size, other), "the inputs must have one shape")
+    node.agree(a.dims, b.dims, "the inputs must have one shape")
     return tensor(a.dims)
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Final
 
 from absint.research.specification.elementwise import broadcast
 from absint.research.specification.formulas import Term, both, either, equal, greatest, term
@@ -14,9 +13,7 @@ from absint.research.specification.layout import pad
 from absint.research.specification.node import Node, Output, tensor
 from absint.research.specification.pools import global_pool, pool
 from absint.research.specification.products import multiplied
-from absint.research.specification.specs import Function, Instance, at, specifies
-
-MICROSOFT: Final = "com.microsoft"
+from absint.research.specification.specs import MICROSOFT, Function, Instance, at, specifies
 
 
 def _as_of(version: int, function: Function) -> Function:
@@ -81,8 +78,7 @@ def global_average(node: Node) -> Output | Sequence[Output]:
     """As GlobalAveragePool."""
     if node.integer("channels_last"):
         raise LookupError("channels are the second axis here")
-    for size in node.input(0).dims:
-        node.limits(size >= 1, "onnxruntime may refuse an image without elements")
+    node.needs_elements(node.input(0).dims, "onnxruntime may refuse an image without elements")
     return global_pool(node)
 
 
@@ -128,8 +124,7 @@ def crops(node: Node) -> Output:
     node.requires(either(x.dims[0] >= 1, equal(regions.dims[0], 0)), "every region must name an image")
     for size in wanted:
         node.requires(size >= 1, "a crop must have an element")
-    for size in x.dims:
-        node.limits(size >= 1, "onnxruntime needs an image")
+    node.needs_elements(x.dims, "onnxruntime needs an image")
     return tensor([regions.dims[0], x.dims[1], *wanted])
 
 
@@ -159,8 +154,7 @@ def embedding(node: Node) -> list[Output]:
     segments = node.optional(4)
     for table in (words, *([] if segments is None else [segments])):
         node.limits(table.dims[0] >= 1, "every token must have a row")
-    for size in (*ids.dims, hidden):
-        node.limits(size >= 1, "onnxruntime needs tokens")
+    node.needs_elements((*ids.dims, hidden), "onnxruntime needs tokens")
     return [tensor([*ids.dims, hidden]), tensor([ids.dims[0]])][: node.outputs]
 
 
@@ -179,10 +173,8 @@ def multi_head(node: Node) -> list[Output]:
     heads = node.integer("num_heads")
     if not q.rank == k.rank == v.rank == 3 or node.optional(8) is not None:
         raise LookupError("packed inputs without a buffer are specified")
-    for size, other in ((q.dims[0], k.dims[0]), (q.dims[0], v.dims[0]), (k.dims[1], v.dims[1])):
-        node.requires(equal(size, other), "batches and steps must agree")
-    for size in (*q.dims, *k.dims):
-        node.limits(size >= 1, "onnxruntime needs axes that are not empty")
+    node.agree((q.dims[0], q.dims[0], k.dims[1]), (k.dims[0], v.dims[0], v.dims[1]), "batches and steps must agree")
+    node.needs_elements((*q.dims, *k.dims), "onnxruntime needs axes that are not empty")
     past = node.optional(6)
     steps: Term = k.dims[1] if past is None else past.dims[2] + k.dims[1]
     present = [tensor([q.dims[0], heads, steps, term(int(str(x.dims[2])) // heads)]) for x in (k, v)]

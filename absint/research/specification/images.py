@@ -18,7 +18,7 @@ from absint.research.specification.formulas import (
 )
 from absint.research.specification.layout import numbers
 from absint.research.specification.node import Node, Output, tensor
-from absint.research.specification.specs import at, specifies
+from absint.research.specification.specs import MICROSOFT, at, specifies
 
 
 @specifies(
@@ -80,7 +80,7 @@ def transposed_convolution(node: Node) -> Output:
 
 @specifies(
     "ConvTransposeWithDynamicPads",
-    domain="com.microsoft",
+    domain=MICROSOFT,
     grid=[
         at("N C H", "D 4 3", "= 1 1", "B"),
         at("N C H W", "D 4 3 3", "= 1 0 2 1", "4", strides=[2, 2]),
@@ -95,13 +95,8 @@ def padded_by_an_input(node: Node) -> Output:
     pads = [int(str(pad)) for pad in given]
     node.demand(len(pads) == 2 * (node.input(0).rank - 2), "each spatial axis must have two pads")
     node.demand(min(pads, default=0) >= 0, "pads must not be negative")
-    inner = Node(
-        "ConvTranspose", 11, [node.input(0), node.input(1), node.optional(3)], {**node.attributes, "pads": pads}
-    )
-    found = transposed_convolution(inner)
-    node.legal += inner.legal
-    node.limited += inner.limited
-    return found if isinstance(found, Output) else found[0]
+    inputs = [node.input(0), node.input(1), node.optional(3)]
+    return node.through(transposed_convolution, "ConvTranspose", 11, inputs, {**node.attributes, "pads": pads})[0]
 
 
 @specifies(

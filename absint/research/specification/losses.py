@@ -27,8 +27,7 @@ def cross_entropy(node: Node) -> list[Output]:
     """As the negative log-likelihood of the logarithms of softmax, which are the second output."""
     scores, labels = node.input(0), node.input(1)
     _labels(node)
-    for size in scores.dims:
-        node.limits(size >= 1, "onnxruntime fails over scores without elements")
+    node.needs_elements(scores.dims, "onnxruntime fails over scores without elements")
     result = tensor(labels.dims if node.text("reduction", "mean") == "none" else [])
     return [result, tensor(scores.dims)][: node.outputs]
 

@@ -4,24 +4,9 @@ onnxruntime's docs/ContribOperators.md.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from typing import Final
-
-from absint.research.specification.formulas import Int, equal, term
+from absint.research.specification.formulas import equal, term
 from absint.research.specification.node import Attribute, Node, Output, tensor
-from absint.research.specification.specs import Instance, at, specifies
-
-MICROSOFT: Final = "com.microsoft"
-
-
-def _fit(node: Node, wanted: Mapping[int, Sequence[Int]]) -> None:
-    """The inputs at these places, where they are given, have these sizes."""
-    for place, sizes in wanted.items():
-        given = node.optional(place)
-        if given is not None:
-            node.demand(given.rank == len(sizes), f"input {place} must have rank {len(sizes)}")
-            for size, fit in zip(given.dims, sizes, strict=True):
-                node.requires(equal(size, fit), f"the sizes of input {place} must fit")
+from absint.research.specification.specs import MICROSOFT, Instance, at, specifies
 
 
 def _attended(count: int, context: int | None, *last: str | None, **attributes: Attribute) -> Instance:
@@ -59,8 +44,7 @@ def attentive(node: Node) -> list[Output]:
     memory, joint = node.input(11), node.optional(13)
     node.demand(joint is None or joint.rank == 3, "the weights of attention must have three axes")
     context = features if joint is None else joint.dims[2]
-    _fit(
-        node,
+    node.fit(
         {
             1: (count, 4 * hidden, width + context),
             2: (count, 4 * hidden, hidden),
@@ -77,8 +61,9 @@ def attentive(node: Node) -> list[Output]:
             13: (count, features + hidden, context),
         },
     )
-    for size in (steps, batch, width, memory.dims[1], features, depth):
-        node.limits(size >= 1, "onnxruntime may fail over what is empty")
+    node.needs_elements(
+        (steps, batch, width, memory.dims[1], features, depth), "onnxruntime may fail over what is empty"
+    )
     state = tensor([count, batch, hidden])
     return [tensor([steps, count, batch, hidden]), state, state][: node.outputs]
 
@@ -103,12 +88,11 @@ def decoded(node: Node) -> list[Output]:
     heads = node.integer("num_heads")
     node.requires(equal(q.dims[2] % heads, 0), "the heads must share the last axis")
     if k.rank == 3:
-        _fit(node, {1: q.dims, 2: (q.dims[0], 1, v.dims[2])})
+        node.fit({1: q.dims, 2: (q.dims[0], 1, v.dims[2])})
     else:
         keys = (q.dims[0], heads, k.dims[2], q.dims[2] // heads)
-        _fit(node, {1: keys, 2: keys})
-    for size in (*q.dims, *k.dims, *v.dims):
-        node.limits(size >= 1, "onnxruntime needs axes that are not empty")
+        node.fit({1: keys, 2: keys})
+    node.needs_elements((*q.dims, *k.dims, *v.dims), "onnxruntime needs axes that are not empty")
     return [tensor(q.dims)]
 
 
@@ -130,10 +114,9 @@ def updated(node: Node) -> list[Output]:
         raise LookupError("tokens are specified as (batch, steps, heads, features)")
     batch, steps, _, key = q.dims
     heads, value = v.dims[2:]
-    _fit(node, {1: q.dims, 2: (batch, steps, heads, value), 4: (batch, steps, heads), 5: (batch, steps, heads)})
-    _fit(node, {6: (batch, heads, value, key)})
-    for size in (*q.dims, *v.dims):
-        node.limits(size >= 1, "onnxruntime needs axes that are not empty")
+    node.fit({1: q.dims, 2: (batch, steps, heads, value), 4: (batch, steps, heads), 5: (batch, steps, heads)})
+    node.fit({6: (batch, heads, value, key)})
+    node.needs_elements((*q.dims, *v.dims), "onnxruntime needs axes that are not empty")
     return [tensor([batch, steps, heads, value]), tensor([batch, heads, value, key])][: node.outputs]
 
 

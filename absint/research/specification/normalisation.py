@@ -89,6 +89,5 @@ def group_normalisation(node: Node) -> Output:
     for place, name in enumerate(("scale", "bias"), 1):
         size = node.input(place).dims[0]
         node.requires(equal(size, x.dims[1]), f"{name} must have a value for each channel", unless=equal(size, 1))
-    for size in x.dims:
-        node.limits(size >= 1, "onnxruntime cannot reshape an empty X")
+    node.needs_elements(x.dims, "onnxruntime cannot reshape an empty X")
     return tensor(x.dims)

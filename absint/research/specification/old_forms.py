@@ -52,8 +52,7 @@ def limited_broadcast(node: Node) -> Output:
 def _one_shape(node: Node, inputs: list[Input]) -> None:
     node.demand(len({found.rank for found in inputs}) == 1, "all inputs must have one shape")
     for found in inputs[1:]:
-        for size, other in zip(inputs[0].dims, found.dims, strict=True):
-            node.requires(equal(size, other), "all inputs must have one shape")
+        node.agree(inputs[0].dims, found.dims, "all inputs must have one shape")
 
 
 @specifies(
@@ -105,8 +104,7 @@ def gemm(node: Node) -> Output:
         fits_into(node, c, [rows, columns])
         return tensor([rows, columns])
     node.demand(c.rank == 2, "C must be a matrix")
-    for size, wanted in zip(c.dims, (rows, columns), strict=True):
-        node.requires(equal(size, wanted), "C must have the shape of the product")
+    node.agree(c.dims, (rows, columns), "C must have the shape of the product")
     return tensor([rows, columns])
 
 

@@ -129,8 +129,8 @@ def einsum(node: Node) -> Output:
     left, arrow, right = equation.partition("->")
     if not arrow:
         right = "".join(sorted(letter for letter in set(left) - {","} if left.count(letter) == 1))
-    for size in (size for found in node.given() for size in found.dims):
-        node.limits(size >= 1, "onnxruntime may end the process if an input is empty")
+    for found in node.given():
+        node.needs_elements(found.dims, "onnxruntime may end the process if an input is empty")
     sizes: dict[str, list[Term]] = {}
     for letters, found in zip(left.split(","), node.given(), strict=True):
         node.demand(len(letters) == found.rank, "each axis must have a letter")

@@ -10,11 +10,9 @@ from absint.research.specification.formulas import equal
 from absint.research.specification.layout import joined
 from absint.research.specification.node import Attribute, Node, Output, tensor
 from absint.research.specification.products import fits_into, multiplied
-from absint.research.specification.specs import Instance, at, specifies
+from absint.research.specification.specs import MICROSOFT, Instance, at, specifies
 from absint.research.specification.states import projected_attention
 from absint.research.specification.windows import sliding
-
-MICROSOFT: Final = "com.microsoft"
 
 
 def _layer(x: str, w: str, *bias: str, scale: str = "", **attributes: Attribute) -> Instance:
@@ -37,8 +35,7 @@ LAYERS: Final = [
 @specifies("QLinearConv", domain=MICROSOFT, grid=LAYERS)
 def convolution(node: Node) -> Output:
     """Conv of inputs 0 and 3, with bias 8."""
-    for size in node.input(3).dims[:1]:
-        node.limits(size >= 1, "onnxruntime may crash without output channels")
+    node.needs_elements(node.input(3).dims[:1], "onnxruntime may crash without output channels")
     return sliding(node, weight=3, bias=8)
 
 
@@ -113,8 +110,7 @@ def gemm(node: Node) -> Output:
     node.requires(equal(inner, other), "columns of A must be rows of B")
     if c is not None:
         fits_into(node, c, [rows, columns])
-    for size in (rows, columns, inner):
-        node.limits(size >= 1, "onnxruntime may fail on matrices without elements")
+    node.needs_elements((rows, columns, inner), "onnxruntime may fail on matrices without elements")
     return tensor([rows, columns])
 
 
@@ -135,12 +131,7 @@ def attention(node: Node) -> list[Output]:
     if node.optional(5) is not None:
         raise LookupError("attention without a mask is specified")
     x, weights, bias, *_ = node.inputs
-    past = node.optional(8)
-    inner = Node("Attention", 1, [x, weights, bias, None, past], node.attributes, node.outputs)
-    found = projected_attention(inner)
-    node.legal += inner.legal
-    node.limited += inner.limited
-    return [found] if isinstance(found, Output) else list(found)
+    return node.through(projected_attention, "Attention", 1, [x, weights, bias, None, node.optional(8)])
 
 
 _TABLES: Final = ("", "", "", "", "", "uint8:", "uint8:", "uint8:", "uint8:", "uint8:")
@@ -166,8 +157,4 @@ def embedding_of_tables(node: Node) -> list[Output]:
     """As EmbedLayerNormalization, of quantised tables."""
     if node.optional(7) is not None:
         raise LookupError("tables without a mask are specified")
-    inner = Node("EmbedLayerNormalization", 1, node.inputs[:7], node.attributes, node.outputs)
-    found = embedding(inner)
-    node.legal += inner.legal
-    node.limited += inner.limited
-    return [found] if isinstance(found, Output) else list(found)
+    return node.through(embedding, "EmbedLayerNormalization", 1, node.inputs[:7])

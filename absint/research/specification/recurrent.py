@@ -46,26 +46,21 @@ def recurrent(node: Node) -> list[Output]:
     directions = 2 if node.text("direction") == "bidirectional" else 1
     batch_first = node.integer("layout") == 1
     steps, batch, width = (x.dims[1], x.dims[0], x.dims[2]) if batch_first else x.dims
-    for size in x.dims:
-        node.limits(size >= 1, "onnxruntime may fail over an empty sequence")
+    node.needs_elements(x.dims, "onnxruntime may fail over an empty sequence")
     carried = (batch, directions, hidden) if batch_first else (directions, batch, hidden)
     states = (5, 6) if node.operator == "LSTM" else (5,)
-    _fits(node, 1, (directions, gates * hidden, width))
-    _fits(node, 2, (directions, gates * hidden, hidden))
-    _fits(node, 3, (directions, 2 * gates * hidden))
-    _fits(node, 4, (batch,))
-    for place in states:
-        _fits(node, place, carried)
-    _fits(node, 7, (directions, 3 * hidden))
+    wanted: dict[int, tuple[Int, ...]] = {
+        1: (directions, gates * hidden, width),
+        2: (directions, gates * hidden, hidden),
+        3: (directions, 2 * gates * hidden),
+        4: (batch,),
+        **dict.fromkeys(states, carried),
+        7: (directions, 3 * hidden),
+    }
+    node.fit(wanted, "each input must fit directions, gates, batch and hidden values")
+    for place in (4, *states):
+        if (given := node.optional(place)) is not None:
+            for size, fitting in zip(given.dims, wanted[place], strict=True):
+                node.limits(equal(size, fitting), "onnxruntime may read beyond lengths and states that do not fit")
     every: list[Int] = [batch, steps, directions, hidden] if batch_first else [steps, directions, batch, hidden]
     return [tensor(every), *(tensor(carried) for _ in states)]
-
-
-def _fits(node: Node, place: int, wanted: tuple[Int, ...]) -> None:
-    """An input that is given has these sizes. onnxruntime may end the process if lengths or states have not."""
-    given = node.optional(place)
-    if given is not None:
-        for size, fitting in zip(given.dims, wanted, strict=True):
-            node.requires(equal(size, fitting), "each input must fit directions, gates, batch and hidden values")
-            if place in (4, 5, 6):
-                node.limits(equal(size, fitting), "onnxruntime may read beyond lengths and states that do not fit")

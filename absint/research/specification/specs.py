@@ -10,6 +10,9 @@ from typing import Final, Literal, NamedTuple, cast
 from absint.research.specification.formulas import Term, term, variable
 from absint.research.specification.node import Attribute, IllegalError, Input, Meaning, Node, Output, illegal
 
+MICROSOFT: Final = "com.microsoft"
+"""The domain of onnxruntime's own operators: its docs/ContribOperators.md."""
+
 Function = Callable[[Node], Output | Sequence[Output]]
 Shown = Literal["elements", "sizes", "fills"]
 """What a rule sees of the inputs of an instance: their elements where it has any, sizes alone, or also the number that

@@ -4,16 +4,9 @@ from __future__ import annotations
 
 from typing import Final
 
-from absint.research.specification.formulas import Defined, Term, either, equal, implies, product, term
-from absint.research.specification.node import Input, Node, Output, tensor
-from absint.research.specification.specs import at, specifies
-
-MICROSOFT: Final = "com.microsoft"
-
-
-def _agree(node: Node, found: Input, wanted: list[Term], name: str) -> None:
-    for size, other in zip(found.dims, wanted, strict=True):
-        node.requires(equal(size, other), f"{name} must fit")
+from absint.research.specification.formulas import Defined, either, equal, implies, product, term
+from absint.research.specification.node import Node, Output, tensor
+from absint.research.specification.specs import MICROSOFT, at, specifies
 
 
 @specifies(
@@ -35,9 +28,9 @@ def causal_convolution(node: Node) -> list[Output]:
     node.requires(equal(weight.dims[1], 1), "a kernel must be of one channel")
     node.requires(kernel >= 1, "a kernel must have an element")
     if bias is not None:
-        _agree(node, bias, [channels], "the bias")
+        node.agree(bias.dims, [channels], "the bias must fit")
     if past is not None:
-        _agree(node, past, [batch, channels, kernel - 1], "the state")
+        node.agree(past.dims, [batch, channels, kernel - 1], "the state must fit")
     return [tensor(x.dims), tensor([batch, channels, kernel - 1])]
 
 
@@ -58,7 +51,7 @@ def short_convolution(node: Node) -> list[Output]:
     if node.integer("ndim", 1) != 1 or node.integer("dilation", 1) != 1 or "dilations" in node.attributes:
         raise LookupError("one axis without gaps is specified")
     found = causal_convolution(node)
-    return ([found] if isinstance(found, Output) else list(found))[: node.outputs]
+    return [found] if isinstance(found, Output) else list(found)[: node.outputs]
 
 
 @specifies(
@@ -79,11 +72,11 @@ def convolution_of_rows(node: Node) -> list[Output]:
         raise LookupError("kernels without gaps are specified")
     tokens, channels = x.dims
     batch, kernel = past.dims[0], weight.dims[2]
-    _agree(node, Input(weight.dims[:2]), [channels, term(1)], "the weight")
+    node.agree(weight.dims[:2], [channels, term(1)], "the weight must fit")
     node.requires(kernel >= 1, "a kernel must have an element")
     if bias is not None:
-        _agree(node, bias, [channels], "the bias")
-    _agree(node, past, [batch, channels, kernel - 1], "the state")
+        node.agree(bias.dims, [channels], "the bias must fit")
+    node.agree(past.dims, [batch, channels, kernel - 1], "the state must fit")
     node.requires(equal(bounds.dims[0], batch + 1), "each row must have a state")
     node.requires(tokens >= batch, "every row must have a token")
     if places is not None:
@@ -113,20 +106,18 @@ def linear_attention(node: Node) -> list[Output]:
     heads, shared = node.integer("q_num_heads"), node.integer("kv_num_heads")
     node.demand(heads % shared == 0, "query heads must be a multiple of key heads")
     for other in (k, v):
-        for axis in range(2):
-            node.requires(equal(other.dims[axis], q.dims[axis]), "batches and steps must agree")
+        node.agree(other.dims[:2], q.dims[:2], "batches and steps must agree")
     for x, count in ((q, heads), (k, shared), (v, shared)):
         node.requires(equal(x.dims[2] % count, 0), "the heads must share the last axis")
     key, value = k.dims[2] // shared, v.dims[2] // shared
     node.requires(equal(q.dims[2] // heads, key), "heads of queries and keys must have one size")
-    for size in (*q.dims, *k.dims, *v.dims):
-        node.limits(size >= 1, "onnxruntime needs axes that are not empty")
+    node.needs_elements((*q.dims, *k.dims, *v.dims), "onnxruntime needs axes that are not empty")
     past, decay, rate = (node.optional(place) for place in (3, 4, 5))
     if past is not None:
-        _agree(node, past, [q.dims[0], term(shared), key, value], "the state")
+        node.agree(past.dims, [q.dims[0], shared, key, value], "the state must fit")
     for gate, wide in ((decay, k.dims[2]), (rate, term(1))):
         if gate is not None:
-            _agree(node, Input(gate.dims[:2]), list(q.dims[:2]), "a gate")
+            node.agree(gate.dims[:2], q.dims[:2], "a gate must fit")
             fits = either(equal(gate.dims[2], shared), equal(gate.dims[2], wide))
             node.requires(fits, "a gate must have a number for each head")
     width = Defined(lambda q: equal(q * shared, v.dims[2] * heads))
@@ -151,18 +142,16 @@ def plain_linear_attention(node: Node) -> list[Output]:
         raise LookupError("attention without gates is specified")
     node.demand(max(heads, groups) % min(heads, groups) == 0, "one number of heads must be a multiple of the other")
     for other in (k, v):
-        for axis in range(2):
-            node.requires(equal(other.dims[axis], q.dims[axis]), "batches and steps must agree")
+        node.agree(other.dims[:2], q.dims[:2], "batches and steps must agree")
     key, value = q.dims[2] // heads, v.dims[2] // groups
     node.requires(equal(q.dims[2] % heads, 0), "the heads must share the queries")
     node.requires(equal(v.dims[2] % groups, 0), "the heads must share the values")
     node.requires(key >= 1, "heads of queries must not be empty")
     node.requires(implies(key >= 1, equal(k.dims[2] % key, 0)), "heads of queries and keys must have one size")
-    for size in (*q.dims, *k.dims, *v.dims):
-        node.limits(size >= 1, "onnxruntime needs axes that are not empty")
+    node.needs_elements((*q.dims, *k.dims, *v.dims), "onnxruntime needs axes that are not empty")
     past, state = node.optional(3), [q.dims[0], term(groups), key, value]
     if past is not None:
-        _agree(node, past, state, "the state")
+        node.agree(past.dims, state, "the state must fit")
     return [tensor([*q.dims[:2], value * max(heads, groups)]), tensor(state)][: node.outputs]
 
 
@@ -195,7 +184,7 @@ def projected_attention(node: Node) -> list[Output]:
         node.limits(equal(mask.dims[0], batch), "onnxruntime may read beyond the lengths")
     every = steps
     if past is not None:
-        _agree(node, past, [term(2), batch, term(heads), past.dims[3], hidden // heads], "past keys and values")
+        node.agree(past.dims, [2, batch, heads, past.dims[3], hidden // heads], "past keys and values must fit")
         every = past.dims[3] + steps
     present = tensor([2, batch, heads, every, hidden // heads])
     return [tensor([batch, steps, hidden]), present][: node.outputs]

@@ -5,14 +5,11 @@ weights of stated sizes: onnxruntime's docs/ContribOperators.md.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Final
 
 from absint.research.specification.formulas import Formula, Int, both, either, equal, product
 from absint.research.specification.node import Input, Node, Output, tensor
 from absint.research.specification.products import multiplied
-from absint.research.specification.specs import at, specifies
-
-MICROSOFT: Final = "com.microsoft"
+from absint.research.specification.specs import MICROSOFT, at, specifies
 
 
 @specifies(
@@ -88,16 +85,12 @@ def quantised_experts(node: Node) -> Output:
     packed = [node.input(place) for place in (2, 5)]
     node.demand(all(x.rank == 3 for x in packed), "each expert must have two matrices")
     first, second = (Input((x.dims[0], x.dims[1], x.dims[2] * each)) for x in packed)
-    inner = Node("MoE", 1, [node.input(0), node.input(1), first, None, second], node.attributes)
-    found = experts(inner)
-    node.legal += inner.legal
-    node.limited += inner.limited
+    (found,) = node.through(experts, "MoE", 1, [node.input(0), node.input(1), first, None, second])
     for place, matrix in ((3, first), (6, second)):
         scales = node.input(place)
         node.demand(scales.rank == 2, "each row of a matrix must have a scale")
-        for size, wanted in zip(scales.dims, matrix.dims, strict=False):
-            node.requires(equal(size, wanted), "each row of a matrix must have a scale")
-    return found if isinstance(found, Output) else found[0]
+        node.agree(scales.dims, matrix.dims, "each row of a matrix must have a scale", strict=False)
+    return found
 
 
 @specifies(
@@ -137,12 +130,7 @@ def hashes(node: Node) -> list[Output]:
     (factors,) = node.input(1).dims
     node.requires(factors >= longest, "each position of an n-gram must have a multiplier")
     wanted = {2: (count,), 3: (batch, longest - 1), 4: (count,), 5: (), 6: tokens}
-    for place, sizes in wanted.items():
-        given = node.optional(place)
-        if given is not None:
-            node.demand(given.rank == len(sizes), "the inputs must fit the tokens")
-            for size, fit in zip(given.dims, sizes, strict=True):
-                node.requires(equal(size, fit), "the inputs must fit the tokens")
+    node.fit(wanted, "the inputs must fit the tokens")
     return [tensor([*tokens, count]), tensor([batch, longest - 1])][: node.outputs]
 
 
