@@ -23,26 +23,11 @@ UNARY: Final = (
 
 
 @specifies(UNARY, grid=SAME_SHAPE)
-def unary(node: Node) -> Output:
-    """The shape of the input."""
-    return tensor(node.input(0).dims)
-
-
 @specifies("Not", grid=[at("bool: N C"), at("bool:")])
 @specifies("BitwiseNot", grid=[at("int64: N C"), at("int64:")])
-def unary_of_other_types(node: Node) -> Output:
-    """The shape of the input."""
-    return tensor(node.input(0).dims)
-
-
 @specifies("Cast", first=6, grid=[at("N C", to=7), at("", to=1), at("bool: N", to=1)])
-def cast(node: Node) -> Output:
-    """The shape of the input."""
-    return tensor(node.input(0).dims)
-
-
 @specifies("CastLike", grid=[at("N C", "int64: K")])
-def cast_like(node: Node) -> Output:
+def unary(node: Node) -> Output:
     """The shape of the first input."""
     return tensor(node.input(0).dims)
 

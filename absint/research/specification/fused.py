@@ -8,7 +8,7 @@ from absint.research.specification.elementwise import broadcast
 from absint.research.specification.formulas import Term, either, equal, greatest, product
 from absint.research.specification.layout import number, with_one
 from absint.research.specification.node import Input, Node, Output, tensor
-from absint.research.specification.products import fits_into
+from absint.research.specification.products import fits_into, product_of
 from absint.research.specification.specs import MICROSOFT, at, specifies
 from absint.research.specification.windows import CONVOLUTIONS, sliding
 
@@ -87,21 +87,15 @@ def _turned(x: Input, batch_last: int, swapped: int) -> list[Term]:
 def fused_gemm(node: Node) -> Output:
     """A B + C, activated."""
     a, b, c = (node.input(place) for place in range(3))
-    rows, inner = a.dims[::-1] if node.integer("transA") else a.dims
-    other, columns = b.dims[::-1] if node.integer("transB") else b.dims
-    node.requires(equal(inner, other), "columns of A must be rows of B")
-    fits_into(node, c, [rows, columns])
-    return tensor([rows, columns])
+    sizes = product_of(node, a, b)
+    fits_into(node, c, sizes)
+    return tensor(sizes)
 
 
 FUSED: Final = [item._replace(attributes={**item.attributes, "activation": "Relu"}) for item in CONVOLUTIONS]
 
 
-@specifies("FusedConv", domain=MICROSOFT, grid=FUSED)
-def fused_convolution(node: Node) -> Output:
-    """As Conv."""
-    return sliding(node)
-
+specifies("FusedConv", domain=MICROSOFT, grid=FUSED)(sliding)
 
 SKIPPED: Final = [
     at("B S D", "B S D", "E"),

@@ -1,5 +1,5 @@
 """Operators of com.microsoft on streams that run side by side, their norms and gates; layers on packed or quantised
-tensors: onnxruntime's docs/ContribOperators.md.
+tensors.
 """
 
 from __future__ import annotations
@@ -10,10 +10,10 @@ from typing import Final, NamedTuple
 from absint.research.specification.elementwise import broadcast
 from absint.research.specification.formulas import Defined, Term, either, equal, implies, product, term
 from absint.research.specification.node import Input, Node, Output, tensor
-from absint.research.specification.pools import pool
 from absint.research.specification.products import multiplied
 from absint.research.specification.recurrent import recurrent
 from absint.research.specification.specs import MICROSOFT, at, specifies
+from absint.research.specification.windows import pool
 
 _SCALES: Final = (None, None, None, None, None, "1", "uint8: 1", "1", "uint8: 1")
 """What an LSTM leaves out, then the scales and zero points of its weights."""
