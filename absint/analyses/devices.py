@@ -23,10 +23,10 @@ from absint.lattices.records import record
 from absint.lattices.terms.expr import Expr
 from absint.lattices.value import BOTTOM, AnyTensor
 from absint.program.steps import Gate, IfJoin, LoopBody, LoopExit, LoopHead, MapExit, Operand, ScanExit
+from absint.solution.analysed import Analysed
 
 if TYPE_CHECKING:
     from absint.program.nodes import Node
-    from absint.solution.analysed import Analysed
 
 Side = Literal["device", "host", "folded"]
 

@@ -18,7 +18,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import zip_longest
-from typing import TYPE_CHECKING, Final, Literal, NamedTuple
+from typing import Final, Literal, NamedTuple
 
 from absint.analyses.regions import EXITS, Region, Regions, carried
 from absint.analyses.value_sizes import bytes_of
@@ -27,9 +27,7 @@ from absint.lattices.terms.expr import Expr
 from absint.lattices.value import BOTTOM
 from absint.program.nodes import Node
 from absint.program.steps import LoopBody, LoopExit, MapExit, Operand, ScanExit
-
-if TYPE_CHECKING:
-    from absint.solution.analysed import Analysed
+from absint.solution.analysed import Analysed
 
 Moments = tuple[int, ...]
 """For each output of a node the last step at which it is needed."""

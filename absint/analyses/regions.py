@@ -7,7 +7,6 @@ stands in the region around them and computes the outputs. Inlined functions hav
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
 
 from absint.lattices.logic.facts import Facts
 from absint.lattices.logic.relation import TRUE, UNKNOWN_RELATION, Relation, ge, negation
@@ -20,9 +19,7 @@ from absint.program.steps import Gate, LoopBody, LoopExit, MapExit, ScanExit
 from absint.shapes.branches import condition_of
 from absint.shapes.loops.body import BodySymbols
 from absint.shapes.rounds import teachings
-
-if TYPE_CHECKING:
-    from absint.solution.analysed import Analysed
+from absint.solution.analysed import Analysed
 
 EXITS = (LoopExit, ScanExit, MapExit)
 """The nodes that compute the outputs of a loop."""

@@ -31,12 +31,12 @@ from absint.shapes.loops.body import BodySymbols
 from absint.shapes.names import more_names
 from absint.shapes.rounds import Round
 from absint.shapes.summaries import RuleSummary
+from absint.solution.analysed import Analysed
 from absint.solution.loading import load_errors, open_risks
 from absint.solver.constraints import Constraint, ConstraintSet, Origin, PossibleFailure, Role
 
 if TYPE_CHECKING:
     from absint.shapes.advice import Finding
-    from absint.solution.analysed import Analysed
 
 DECLARATION: Final = Origin(-1, "", "the declarations of the inputs", "", "")
 ASSUMPTION: Final = Origin(-1, "", "the assumptions", "", "")

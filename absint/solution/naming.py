@@ -9,10 +9,10 @@ from absint.lattices.terms.expr import Dim, Expr
 from absint.lattices.text.naming import Naming, Where
 from absint.lattices.value import AnyTensor, SequenceOf, Value, parts
 from absint.model.definitions import read_texts
+from absint.solution.analysed import Analysed
 
 if TYPE_CHECKING:
     from absint.program.steps import Operand
-    from absint.solution.analysed import Analysed
 
 _DEFINED_IN_MESSAGE: Final = 4
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from math import inf, isinf
-from typing import TYPE_CHECKING, Final, SupportsFloat
+from typing import Final, SupportsFloat
 
 from absint.analyses.forward import ForwardAnalysis
 from absint.analyses.found import solved_rows
@@ -27,9 +27,7 @@ from absint.lattices.shape import Shape
 from absint.lattices.terms.expr import Dim
 from absint.lattices.value import Tensor
 from absint.program.steps import Operand
-
-if TYPE_CHECKING:
-    from absint.solution.analysed import Analysed
+from absint.solution.analysed import Analysed
 
 Range = tuple[float, float]
 

@@ -3,15 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from absint.diagnostics import Diagnostic, Severity
 from absint.program.limits import LIMIT_REACHED
 from absint.questions.claims.judging import FalseDeclaration, false_declarations
+from absint.solution.analysed import Analysed
 from absint.solution.loading import beside_declarations, default_diagnostics, load_errors
-
-if TYPE_CHECKING:
-    from absint.solution.analysed import Analysed
 
 FALSE_DECLARATION: Final = "false-declaration"
 """The code of a declared type or shape that is false."""

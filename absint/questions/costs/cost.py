@@ -13,7 +13,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from functools import cached_property
-from typing import TYPE_CHECKING, Final, Literal, NamedTuple
+from typing import Final, Literal, NamedTuple
 
 from absint.analyses.liveness import is_parameter
 from absint.analyses.regions import Regions
@@ -37,9 +37,7 @@ from absint.questions.costs.operators.rules import RULES
 from absint.questions.costs.totals import Amounts, Bill, Totals
 from absint.questions.sizes.start import default_sizes
 from absint.shapes.memo.gc_pause import uncollected
-
-if TYPE_CHECKING:
-    from absint.solution.analysed import Analysed
+from absint.solution.analysed import Analysed
 
 Quantity = Literal["macs", "flops", "bytes"]
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from functools import cached_property
-from typing import TYPE_CHECKING, Final, NamedTuple
+from typing import Final, NamedTuple
 
 from absint.analyses.liveness import START, InputPolicy, Lifetime, ViewPolicy, lifetimes
 from absint.analyses.regions import Regions
@@ -27,9 +27,7 @@ from absint.questions.costs.dominance import Dominance, Sum
 from absint.questions.costs.schedule import Schedule, Top
 from absint.questions.sizes.start import default_sizes
 from absint.shapes.memo.gc_pause import uncollected
-
-if TYPE_CHECKING:
-    from absint.solution.analysed import Analysed
+from absint.solution.analysed import Analysed
 
 MAX_SUMS: Final = 64
 """Most sums in the expression of a peak; beyond it, the peak is only evaluated."""

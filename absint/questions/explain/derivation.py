@@ -19,11 +19,11 @@ from absint.questions.explain.derived import Kind
 from absint.questions.explain.places import FIRST, Place, as_integer, number_at
 from absint.questions.explain.reasons import formal, why_open
 from absint.shapes.loops.body import BodySymbols
+from absint.solution.analysed import Analysed
 
 if TYPE_CHECKING:
     from absint.shapes.analysis import ShapeAnalysis
     from absint.shapes.summaries import State
-    from absint.solution.analysed import Analysed
 
 
 # The sources of numbers of control-flow nodes: the branches of an If, what a loop carries and stacks.

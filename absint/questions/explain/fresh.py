@@ -17,10 +17,10 @@ from absint.lattices.terms.normal import maximum, minimum
 from absint.lattices.terms.substitution import substitute
 from absint.questions.explain.places import Place, numbers_of
 from absint.questions.explain.reasons import BY_CALLEE, BY_DATA, why_open
+from absint.solution.analysed import Analysed
 
 if TYPE_CHECKING:
     from absint.program.nodes import Node
-    from absint.solution.analysed import Analysed
 
 Cause = Literal["data", "no rule", "schema", "call", "branch", "loop", "declaration", "open"]
 """Why a number has no expression. `data`: the operator decides it by the elements of its inputs. `no rule`, `schema`:

@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Final
 from absint.lattices.logic.facts import Facts
 from absint.lattices.logic.relation import Relation
 from absint.lattices.logic.truth import YES
+from absint.solution.analysed import Analysed
 
 if TYPE_CHECKING:
-    from absint.solution.analysed import Analysed
     from absint.solver.constraints import Constraint
 
 _COMPARED: Final = 64

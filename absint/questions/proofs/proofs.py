@@ -7,7 +7,7 @@ from dataclasses import replace
 from functools import cached_property
 from itertools import chain, islice
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Final, NamedTuple
+from typing import Final, NamedTuple
 
 from absint.errors import UsageError
 from absint.lattices.deadline import DeadlineError, within
@@ -26,13 +26,10 @@ from absint.questions.proofs.text import Query
 from absint.questions.sizes.checking import Judge
 from absint.shapes.sizes import Assumption
 from absint.shapes.summaries import State
+from absint.solution.analysed import Analysed
 from absint.solution.constraints import all_names, recorded
 from absint.solver.equivalence import legal_bindings
 from absint.solver.prove import Decision, Prover, Stopwatch, meets
-
-if TYPE_CHECKING:
-    from absint.solution.analysed import Analysed
-
 
 _TRIES: Final = 6
 """Candidates that are examined before a relation counts as not entailed."""

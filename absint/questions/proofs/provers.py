@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import TYPE_CHECKING, Literal
+from typing import Literal
 
 from absint.lattices.limits import Limits
 from absint.lattices.logic.relation import TRUE, UNKNOWN_RELATION, Relation, eq
@@ -11,12 +11,10 @@ from absint.lattices.terms.expr import Expr
 from absint.lattices.value import Tensor
 from absint.program.declarations import declared_in_main
 from absint.questions.limits import checked
+from absint.solution.analysed import Analysed
 from absint.solution.constraints import ASSUMPTION, Recorder, all_names, recorded
 from absint.solver.constraints import Constraint, ConstraintSet, Origin
 from absint.solver.prove import Decision, Prover
-
-if TYPE_CHECKING:
-    from absint.solution.analysed import Analysed
 
 Given = Literal["run", "inputs", "declared"]
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from typing import TYPE_CHECKING, Final, NamedTuple
+from typing import Final, NamedTuple
 
 from absint.lattices.logic.facts import Facts
 from absint.lattices.logic.relation import FALSE, TRUE, Comparison, Relation, disjunction, negation
@@ -11,9 +11,7 @@ from absint.lattices.logic.single import congruence_of
 from absint.lattices.logic.truth import YES
 from absint.lattices.terms.expr import Symbol
 from absint.lattices.terms.normal import sole_atom
-
-if TYPE_CHECKING:
-    from absint.solution.analysed import Analysed
+from absint.solution.analysed import Analysed
 
 
 class Needed(NamedTuple):

@@ -4,16 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import cached_property
-from typing import TYPE_CHECKING
 
 from absint.lattices.terms.expr import Dim, Expr, Symbol, expr_of
 from absint.lattices.terms.substitution import substitute
 from absint.shapes.names import distinct_values, symbols_of
 from absint.shapes.summaries import State
+from absint.solution.analysed import Analysed
 from absint.solution.naming import naming
-
-if TYPE_CHECKING:
-    from absint.solution.analysed import Analysed
 
 
 class Symbols(Mapping[str, Dim]):

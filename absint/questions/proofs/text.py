@@ -13,7 +13,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from copy import copy
-from typing import TYPE_CHECKING
 
 from absint.errors import UsageError
 from absint.lattices.logic.relation import TRUE, UNKNOWN_RELATION, Relation, chosen_of, conjunction, implies
@@ -28,9 +27,7 @@ from absint.lattices.value import BOTTOM, TOP, AnyTensor, MapOf, OptionalOf, Seq
 from absint.program.steps import Operand
 from absint.questions.proofs.symbols import Symbols
 from absint.shapes.summaries import State
-
-if TYPE_CHECKING:
-    from absint.solution.analysed import Analysed
+from absint.solution.analysed import Analysed
 
 
 def read_relation(analysed: Analysed, text: str, states: Sequence[State] | None = None) -> Relation:
