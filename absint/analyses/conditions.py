@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from typing import TYPE_CHECKING, Final, NamedTuple
+from typing import Final, NamedTuple
 
+from absint.program.nodes import Node
 from absint.program.steps import Operand
-
-if TYPE_CHECKING:
-    from absint.program.nodes import Node
 
 SAME: Final = frozenset({"Identity", "Cast", "Reshape", "Squeeze", "Unsqueeze", "Flatten"})
 """Operators of ai.onnx that give the truth of their first input."""

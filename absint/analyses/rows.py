@@ -4,12 +4,10 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Iterator, Sequence
-from typing import TYPE_CHECKING, Literal
+from typing import Literal
 
 from absint.analyses.queries import Q
-
-if TYPE_CHECKING:
-    from absint.program.folded import Body
+from absint.program.folded import Body
 
 Row = tuple[object, ...]
 """The elements of the outputs of a node; empty if nothing has been computed."""

@@ -3,16 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from absint.lattices.terms.expr import Dim, Expr
 from absint.lattices.text.naming import Naming, Where
 from absint.lattices.value import AnyTensor, SequenceOf, Value, parts
 from absint.model.definitions import read_texts
+from absint.program.steps import Operand
 from absint.solution.analysed import Analysed
-
-if TYPE_CHECKING:
-    from absint.program.steps import Operand
 
 _DEFINED_IN_MESSAGE: Final = 4
 

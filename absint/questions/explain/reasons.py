@@ -3,16 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from absint.lattices.value import TOP, AnyTensor
+from absint.program.operations import Operation
+from absint.questions.explain.places import Place
+from absint.shapes.analysis import ShapeAnalysis
 from absint.shapes.readability import place as place_of
 from absint.shapes.summaries import State
-
-if TYPE_CHECKING:
-    from absint.program.operations import Operation
-    from absint.questions.explain.places import Place
-    from absint.shapes.analysis import ShapeAnalysis
 
 BY_DATA: Final = "only a run decides it"
 """The rule of the operator knows no more: the number is data-dependent."""
