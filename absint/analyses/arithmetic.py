@@ -6,8 +6,7 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from functools import reduce
 from typing import Final, TypeVar
 
-from absint.analyses.forward import ForwardAnalysis
-from absint.analyses.handlers import on
+from absint.analyses.forward import ForwardAnalysis, on
 from absint.analyses.queries import ElementBounds, Query, ShapeOf
 from absint.lattices.domains.intervals import NumberDomain
 from absint.solution.analysed import Analysed

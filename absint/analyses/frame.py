@@ -12,9 +12,8 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import cached_property
 from typing import Final, NamedTuple, cast, overload
 
-from absint.analyses.conditions import spoken_of
 from absint.analyses.queries import ElementBounds, ElementOf, Q, Query, Reachable, ShapeOf, TripCount, bounds_of
-from absint.analyses.rows import Row, RowAnalysis
+from absint.analyses.rows import Row, RowAnalysis, spoken_of
 from absint.engine import fixpoint
 from absint.lattices.terms.expr import Expr
 from absint.lattices.value import BOTTOM, TOP, Value

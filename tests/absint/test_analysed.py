@@ -10,7 +10,7 @@ import pytest
 
 import absint
 from absint.lattices.limits import Limits
-from absint.questions.claims.diagnostics import diagnostics
+from absint.questions.claims.judging import diagnostics
 from absint.questions.costs.cost import Cost
 from absint.questions.explain.question import explain
 from absint.questions.proofs.equivalence import equal_dims

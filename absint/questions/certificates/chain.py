@@ -13,8 +13,8 @@ from absint.lattices.terms.interval import Interval
 from absint.lattices.value import BOTTOM, Value
 from absint.program.nodes import Node
 from absint.program.steps import ABSENT, LoopHead, Operand
-from absint.questions.certificates.control import Head, head, problem_of, takes
 from absint.questions.certificates.lemma import Lemma, Part, Problem, Proved, Proving, about, entailment
+from absint.questions.certificates.loops import Head, head, problem_of, takes
 from absint.questions.certificates.meanings import meaning
 from absint.questions.certificates.step import By, Given, Place, Step
 from absint.questions.certificates.terms import NOTHING, Claim, Claims, Terms, symbols

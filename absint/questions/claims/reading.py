@@ -23,7 +23,7 @@ from absint.model.declared_types import FIELDS, dim_text
 from absint.program.declarations import Declaration, declarations
 from absint.program.steps import LoopBody, Operand
 from absint.questions.claims.claims import WHOLE, Claim, ClaimedDim, ClaimedShape, Stated
-from absint.questions.proofs.symbols import Symbols
+from absint.questions.proofs.text import Symbols
 from absint.solution.analysed import Analysed
 
 if TYPE_CHECKING:

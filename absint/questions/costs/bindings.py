@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Container, Iterable, Iterator, Mapping
 from typing import Final
 
-from absint.analyses.regions import Region
+from absint.analyses.liveness import Region
 from absint.errors import UsageError
 from absint.lattices.logic.relation import Relation
 from absint.lattices.terms.evaluation import values_of

@@ -15,8 +15,7 @@ from collections.abc import Mapping, Sequence
 from functools import cached_property
 from typing import Final, Literal, NamedTuple
 
-from absint.analyses.liveness import is_parameter
-from absint.analyses.regions import Regions
+from absint.analyses.liveness import Regions, is_parameter
 from absint.analyses.value_sizes import bytes_of, elements_of
 from absint.engine import Analysis, fixpoint
 from absint.lattices.dim import DIMS

@@ -12,8 +12,7 @@ from collections.abc import Mapping
 from functools import cached_property
 from typing import Final, NamedTuple
 
-from absint.analyses.liveness import START, InputPolicy, Lifetime, ViewPolicy, lifetimes
-from absint.analyses.regions import Regions
+from absint.analyses.liveness import START, InputPolicy, Lifetime, Regions, ViewPolicy, lifetimes
 from absint.errors import UsageError
 from absint.lattices.logic.relation import TRUE, Relation, ite, negation
 from absint.lattices.terms.expr import UNKNOWN_DIM, ZERO_EXPR, Dim, Expr, Symbol

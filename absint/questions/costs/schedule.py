@@ -7,8 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from functools import cached_property
 from typing import Final, NamedTuple
 
-from absint.analyses.liveness import START, Lifetime, is_parameter
-from absint.analyses.regions import EXITS, Region, Regions, carried
+from absint.analyses.liveness import EXITS, START, Lifetime, Region, Regions, carried, is_parameter
 from absint.errors import UsageError
 from absint.lattices.logic.relation import TRUE, Relation, conjunction
 from absint.lattices.terms.expr import ZERO_EXPR, Dim, Expr, Monomial, expr_of

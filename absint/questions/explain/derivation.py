@@ -16,8 +16,7 @@ from absint.program.nodes import Node
 from absint.program.steps import ABSENT, IfJoin, LoopBody, LoopExit, LoopHead, Operand, ScanExit, ScanHead, ScanSettings
 from absint.questions.explain.dependence import Trials
 from absint.questions.explain.derived import Kind
-from absint.questions.explain.places import FIRST, Place, as_integer, number_at
-from absint.questions.explain.reasons import formal, why_open
+from absint.questions.explain.places import FIRST, Place, as_integer, formal, number_at, why_open
 from absint.shapes.analysis import ShapeAnalysis
 from absint.shapes.loops.body import BodySymbols
 from absint.shapes.summaries import State

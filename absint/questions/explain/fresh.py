@@ -16,8 +16,7 @@ from absint.lattices.terms.kinds import SymbolKind
 from absint.lattices.terms.normal import maximum, minimum
 from absint.lattices.terms.substitution import substitute
 from absint.program.nodes import Node
-from absint.questions.explain.places import Place, numbers_of
-from absint.questions.explain.reasons import BY_CALLEE, BY_DATA, why_open
+from absint.questions.explain.places import BY_CALLEE, BY_DATA, Place, numbers_of, why_open
 from absint.solution.analysed import Analysed
 
 Cause = Literal["data", "no rule", "schema", "call", "branch", "loop", "declaration", "open"]
