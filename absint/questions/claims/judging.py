@@ -19,8 +19,8 @@ from absint.lattices.text.escapes import format_sizes
 from absint.model.declared_types import problem
 from absint.program.declarations import Declaration
 from absint.program.limits import LIMIT_REACHED
-from absint.questions.claims.claims import Claim, ClaimedShape, Effort, Finding, Judgement, Stated, Verdicts
-from absint.questions.claims.reading import Group, Reader, dims, groups, held
+from absint.questions.claims.claims import Claim, Effort, Finding, Judgement, Stated, Verdicts
+from absint.questions.claims.reading import Group, Reader, claimed, dims, groups
 from absint.solution.analysed import Analysed
 from absint.solution.described import brief
 from absint.solution.loading import beside_declarations, default_diagnostics, load_errors
@@ -85,7 +85,7 @@ def false_declarations(analysed: Analysed) -> tuple[FalseDeclaration, ...]:
 
 
 def _found(analysed: Analysed) -> tuple[FalseDeclaration, ...]:
-    made = [(group, shape) for group in groups(analysed) if (shape := _claimed(group)) is not None]
+    made = [(group, shape) for group in groups(analysed) if (shape := claimed(group)) is not None]
     claims = Reader(analysed).read([shape for _, shape in made])
     claims.sort(key=lambda claim: bool(claim.refers))  # what needs no other place is told first
     false: dict[int, tuple[Claim, Finding]] = {}
@@ -94,20 +94,6 @@ def _found(analysed: Analysed) -> tuple[FalseDeclaration, ...]:
     return tuple(
         found for group, shape in made if id(shape) in false for found in _told(analysed, group, *false[id(shape)])
     )
-
-
-def _claimed(group: Group) -> ClaimedShape | None:
-    """What equal declarations claim; None for nothing. One of another type has no dims, and is false of any rank."""
-    first, value = group.members[0], group.value
-    stated: Sequence[Stated] = ()
-    known, rank = None, FALSE
-    if problem(first.type, value) is None:
-        declared = dims(first.type, value)
-        if declared is None:
-            return None
-        stated = declared.stated
-        known, rank = held(declared.value, len(stated))
-    return ClaimedShape(first.key, first.path, first.gate, group.computed, stated, known, rank, first.where)
 
 
 def _told(analysed: Analysed, group: Group, claim: Claim, finding: Finding) -> Iterator[FalseDeclaration]:
