@@ -38,7 +38,7 @@ if TYPE_CHECKING:
     from absint.analyses.arithmetic import ElementAnalysis as ElementAnalysis
     from absint.analyses.backward import BackwardAnalysis as BackwardAnalysis
     from absint.analyses.forward import ForwardAnalysis as ForwardAnalysis
-    from absint.analyses.handlers import on as on
+    from absint.analyses.forward import on as on
     from absint.analyses.queries import ElementBounds as ElementBounds
     from absint.analyses.queries import Query as Query
     from absint.analyses.queries import Reachable as Reachable
@@ -93,7 +93,7 @@ _NAMES = """
 absint.analyses.arithmetic: ElementAnalysis
 absint.analyses.backward: BackwardAnalysis
 absint.analyses.forward: ForwardAnalysis
-absint.analyses.handlers: on
+absint.analyses.forward: on
 absint.analyses.queries: ElementBounds Query Reachable ShapeOf TripCount
 absint.api: analyze dynamize freeze
 absint.diagnostics: Diagnostic Severity

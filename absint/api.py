@@ -135,7 +135,7 @@ def analyze(
     watch = Watch(max_seconds, max_nodes, on_progress)
     result = _analysed(model, options, watch, timings, memoise=memoise, trace=trace)
     if strict:
-        from absint.questions.claims.diagnostics import refused
+        from absint.questions.claims.judging import refused
 
         wrong = refused(result.diagnostics)
         if wrong:

@@ -76,14 +76,14 @@ class Result(Questions, Copies):
     @property
     def premises(self) -> tuple[Constraint, ...]:
         """Numeric premises: no run requires them, and some claims rest on them."""
-        from absint.questions.proofs.premises import all_premises
+        from absint.questions.proofs.requirements import all_premises
 
         return all_premises(self)
 
     @property
     def diagnostics(self) -> tuple[Diagnostic, ...]:
         """Nodes that cannot run, declarations that are false, operators without a rule, and what else is wrong."""
-        from absint.questions.claims.diagnostics import diagnostics
+        from absint.questions.claims.judging import diagnostics
 
         return diagnostics(self)
 

@@ -31,6 +31,7 @@ if TYPE_CHECKING:
     from absint.questions.sizes.outcomes import Check, RangeCheck
     from absint.runs.comparison import Comparison
     from absint.shapes.sizes import Sizes
+    from absint.solver.constraints import Constraint
     from absint.solver.contracts.contract import Contract
 
 T = TypeVar("T")
@@ -80,6 +81,11 @@ class Questions(Analysed):
         """
         from absint.questions.proofs.proofs import prove
 
+        def declared() -> Sequence[Constraint]:
+            from absint.questions.claims.proving import declared_premises
+
+            return declared_premises(self)
+
         proof = prove(
             self,
             query,
@@ -88,6 +94,7 @@ class Questions(Analysed):
             confirm=confirm,
             evidence=evidence,
             limits=Limits(seconds, rlimit, memory),
+            declared=declared,
         )
         return self._about(proof)
 

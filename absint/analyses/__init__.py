@@ -1,18 +1,15 @@
 """Analyses of a solved program, run by the engine.
 
-forward        the base class of forward analyses of values; write your own with it
-handlers       `@on`: methods that handle operators
+forward        the base class of forward analyses of values, and `@on`, which marks methods that handle operators
 arithmetic     a forward analysis of elements, for a domain of numbers
 backward       the same backward: what users need of a value
-conditions     the comparisons that a condition is made of
 queries        questions that analyses ask each other; bounds of elements, from what the shape analysis knows
-rows           states of nodes, and an analysis as operations on them
+rows           states of nodes, and an analysis as operations on them; the comparisons that a condition is made of
 frame          a program, and what analyses see of each other while they run over it; folded calls, run once
-together       several analyses in one solver, in turns; an analysis that runs together with others
+together       several analyses in one solver, in turns
 advising       what forward and backward analyses have in common, and tell the shape analysis
 found          what they found, by name
-liveness       when each value dies
-regions        the graphs of a program as a tree: branches and bodies of loops
+liveness       when each value dies; the graphs of a program as a tree: branches and bodies of loops
 devices      where nodes run beside an accelerator, and what is copied; by cuda_kernels, a table
 independence/  where rows go, and whether they stay apart
 ranges/      ranges of values, and what can go wrong with them

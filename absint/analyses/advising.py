@@ -7,7 +7,7 @@ node which reads the value does not fail. What flows backward holds of runs that
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from typing import TYPE_CHECKING, TypeVar, cast
+from typing import TypeVar, cast
 
 from absint.analyses.frame import Frame, Shapes
 from absint.analyses.queries import ElementBounds, ElementOf, Q, Query, TripCount
@@ -30,11 +30,8 @@ from absint.program.steps import Gate, Operand
 from absint.shapes.cooperation import Advice, Cooperation, Finding, in_turns
 from absint.shapes.refinement import run as shapes_run
 from absint.shapes.rounds import Round, lasting
+from absint.solution.analysed import Analysed
 from absint.transfer.stated import Within
-
-if TYPE_CHECKING:
-    from absint.solution.analysed import Analysed
-
 
 # The common part of analyses of values, forward and backward: a domain, the nodes, and questions to each other.
 

@@ -4,15 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from functools import reduce
-from typing import TYPE_CHECKING, Final, TypeVar
+from typing import Final, TypeVar
 
-from absint.analyses.forward import ForwardAnalysis
-from absint.analyses.handlers import on
+from absint.analyses.forward import ForwardAnalysis, on
 from absint.analyses.queries import ElementBounds, Query, ShapeOf
 from absint.lattices.domains.intervals import NumberDomain
-
-if TYPE_CHECKING:
-    from absint.solution.analysed import Analysed
+from absint.solution.analysed import Analysed
 
 T = TypeVar("T")
 

@@ -14,7 +14,7 @@ side, and initialisers are placed once: they count as no copies. The outputs of 
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import TYPE_CHECKING, Final, Literal, NamedTuple
+from typing import Final, Literal, NamedTuple
 
 from absint.analyses.cuda_kernels import host_inputs, host_outputs, missing_kernel
 from absint.analyses.value_sizes import bytes_of, elements_of
@@ -22,12 +22,10 @@ from absint.lattices.dtype import DType
 from absint.lattices.records import record
 from absint.lattices.terms.expr import Expr
 from absint.lattices.value import BOTTOM, AnyTensor
+from absint.program.nodes import Node
 from absint.program.steps import Gate, IfJoin, LoopBody, LoopExit, LoopHead, MapExit, Operand, ScanExit
+from absint.solution.analysed import Analysed
 from absint.transfer.traits import RANDOM, SHAPE_ALONE
-
-if TYPE_CHECKING:
-    from absint.program.nodes import Node
-    from absint.solution.analysed import Analysed
 
 Side = Literal["device", "host", "folded"]
 

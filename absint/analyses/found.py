@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, cast
+from typing import cast
 
 from absint.analyses.advising import T, ValueAnalysis, outputs_of
 from absint.analyses.frame import Frame, Shapes
 from absint.analyses.rows import Row
 from absint.analyses.together import Participant, run, solve
 from absint.errors import UsageError
-
-if TYPE_CHECKING:
-    from absint.solution.analysed import Analysed
+from absint.solution.analysed import Analysed
 
 
 def found_by(analysed: Analysed, analysis: ValueAnalysis[T]) -> dict[str, T]:

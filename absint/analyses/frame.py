@@ -10,11 +10,10 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import cached_property
-from typing import TYPE_CHECKING, Final, NamedTuple, cast, overload
+from typing import Final, NamedTuple, cast, overload
 
-from absint.analyses.conditions import spoken_of
 from absint.analyses.queries import ElementBounds, ElementOf, Q, Query, Reachable, ShapeOf, TripCount, bounds_of
-from absint.analyses.rows import Row, RowAnalysis
+from absint.analyses.rows import Row, RowAnalysis, spoken_of
 from absint.engine import fixpoint
 from absint.lattices.terms.expr import Expr
 from absint.lattices.value import BOTTOM, TOP, Value
@@ -24,11 +23,8 @@ from absint.program.nodes import Node
 from absint.program.operations import Callee
 from absint.program.steps import Gate, LoopBody, LoopHead, Operand
 from absint.shapes.analysis import ShapeAnalysis
-
-if TYPE_CHECKING:
-    from absint.shapes.interpretation import Interpretation
-    from absint.shapes.summaries import State
-
+from absint.shapes.interpretation import Interpretation
+from absint.shapes.summaries import State
 
 # Summaries of folded calls for analyses of values: a body is run once for equal elements of its inputs.
 #

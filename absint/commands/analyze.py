@@ -21,7 +21,7 @@ from absint.commands.codes import FINE, NO
 from absint.commands.command import Command
 from absint.commands.models import models_argument
 from absint.commands.progress import status
-from absint.questions.claims.diagnostics import refused
+from absint.questions.claims.judging import refused
 from absint.shapes.sizes import Sizes
 from absint.show import summary, text
 from absint.show.summary import Requirement

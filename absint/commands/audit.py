@@ -35,7 +35,7 @@ from absint.shapes.policies import policy_of
 from absint.show.audit import AUDIT, report
 from absint.show.audit_sarif import document as sarif
 from absint.show.text import write
-from absint.solution.documents import about
+from absint.solution.naming import about
 
 SECONDS: Final = 120.0
 """Time limit of a tool."""

@@ -15,7 +15,7 @@ from absint.questions.certificates.folder import check_folder
 from absint.shapes.sizes import Sizes
 from absint.show import certificates as report
 from absint.show.text import write
-from absint.solution.documents import about
+from absint.solution.naming import about
 from absint.solver.backend import shared
 
 

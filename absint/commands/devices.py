@@ -11,7 +11,7 @@ from absint.commands.models import models_argument
 from absint.shapes.sizes import Sizes
 from absint.show.devices import DEVICES, report
 from absint.show.text import write
-from absint.solution.documents import about
+from absint.solution.naming import about
 
 
 @click.command(cls=Command)

@@ -25,7 +25,7 @@ from absint.lattices.limits import LONG, Limits
 from absint.model.writing import check_binary_target
 from absint.show import dynamizing as report
 from absint.show.text import write
-from absint.solution.documents import about
+from absint.solution.naming import about
 
 
 @click.command(cls=Command)

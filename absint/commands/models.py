@@ -156,7 +156,7 @@ def _codes(
             tell(f"error: {text}")
             if form == "json":
                 from absint.lattices.text.documents import Head
-                from absint.solution.documents import ERROR
+                from absint.solution.naming import ERROR
 
                 click.echo(json_text(ERROR.record(error, head=Head(model))))
             yield BAD_INPUT

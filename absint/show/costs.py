@@ -20,8 +20,7 @@ from absint.questions.costs.totals import Totals
 from absint.questions.sizes.start import Starts
 from absint.show.summary import nodes_in_words
 from absint.show.text import assumed
-from absint.solution.documents import about
-from absint.solution.naming import where
+from absint.solution.naming import about, where
 
 if TYPE_CHECKING:
     from absint.result import Result

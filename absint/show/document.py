@@ -34,8 +34,7 @@ from absint.shapes.timings import Tally, Timings
 from absint.show.summary import Row, Totals, computed, totals
 from absint.show.tracing import Change, Traced
 from absint.solution.claimed import Claimed
-from absint.solution.documents import about
-from absint.solution.naming import where
+from absint.solution.naming import about, where
 from absint.solver.documents import CONSTRAINT
 
 

@@ -16,8 +16,7 @@ from absint.lattices.text.forms import AMOUNT, SIZES, Key, Kind, Object, by_name
 from absint.lattices.text.sheets import Line, Part, listed, plural
 from absint.questions.sizes.neighbours import NEIGHBOURS
 from absint.questions.sizes.outcomes import FAILURE, failed, failing
-from absint.solution.documents import about
-from absint.solution.naming import where
+from absint.solution.naming import about, where
 from absint.solution.relations import brief
 from absint.solver.contracts.contract import Clause
 from absint.solver.documents import DOUBT

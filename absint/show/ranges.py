@@ -15,7 +15,7 @@ from absint.lattices.text.documents import Document
 from absint.lattices.text.forms import Key, Object, kind_of, many, maybe
 from absint.lattices.text.sheets import Line, Part, Table, plural
 from absint.show.text import assumed
-from absint.solution.documents import about
+from absint.solution.naming import about
 
 if TYPE_CHECKING:
     from absint.result import Result

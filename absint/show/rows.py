@@ -10,13 +10,12 @@ from absint.lattices.terms.expr import MAX_DIM, ONE_EXPR
 from absint.lattices.text.documents import Document
 from absint.lattices.text.forms import COUNT, DIM, SIZES, TEXT, Key, Object, kind_of, many, maybe
 from absint.lattices.text.sheets import Line, Part, Table, plural
-from absint.questions.rows.answer import OutputRows, Rows, Verdict
-from absint.questions.rows.meeting import Meeting
+from absint.questions.rows.answer import Meeting, OutputRows, Rows, Verdict
 from absint.questions.rows.witness import InputAxis, Witness
 from absint.questions.sizes.contracts import SymbolFacts
 from absint.result import Result
 from absint.show.text import assumed
-from absint.solution.documents import about
+from absint.solution.naming import about
 
 
 def report(result: Result, found: Rows) -> Iterator[Part]:

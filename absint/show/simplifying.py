@@ -10,7 +10,7 @@ from absint.lattices.text.documents import Document
 from absint.lattices.text.forms import Key, by_name, many
 from absint.lattices.text.sheets import Line, Part, Table, listed, plural
 from absint.result import Result
-from absint.solution.documents import about
+from absint.solution.naming import about
 
 
 def report(result: Result, found: Simplified, *, details: bool = False) -> Iterator[Part]:

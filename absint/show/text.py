@@ -15,9 +15,8 @@ from absint.lattices.text.escapes import one_line, plain
 from absint.lattices.text.naming import Where
 from absint.lattices.text.sheets import UNBROKEN, Line, Part, Sheet, Table, defined, listed, plural, rendered, written
 from absint.lattices.value import Tensor, Value
-from absint.questions.claims.diagnostics import diagnostics as all_diagnostics
-from absint.questions.proofs.premises import all_premises
-from absint.questions.proofs.requirements import Needed, required
+from absint.questions.claims.judging import diagnostics as all_diagnostics
+from absint.questions.proofs.requirements import Needed, all_premises, required
 from absint.show.summary import Row, computed, first_unknown, nodes_in_words, totals
 from absint.solution.claimed import claims
 from absint.solution.described import described

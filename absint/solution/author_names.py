@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Container, Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from absint.errors import ModelError
 from absint.lattices.terms.expr import Dim, Expr, Symbol, sole_atom, symbol
@@ -12,10 +12,8 @@ from absint.lattices.text.printer import format_dim
 from absint.lattices.value import Tensor
 from absint.model.declared_types import read_type
 from absint.program.declarations import Declaration, unchecked_declarations
-
-if TYPE_CHECKING:
-    from absint.program.lowered import Lowered
-    from absint.shapes.summaries import State
+from absint.program.lowered import Lowered
+from absint.shapes.summaries import State
 
 MAX_NAME: Final = 64
 """Characters of the longest name that is taken."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import chain
-from typing import TYPE_CHECKING, Final, Literal
+from typing import Final, Literal
 
 from absint.lattices.logic.relation import (
     FALSE,
@@ -25,18 +25,16 @@ from absint.program.limits import RULELESS
 from absint.program.lowered import Lowered
 from absint.program.nodes import Node
 from absint.program.steps import Gate, LoopBody
+from absint.shapes.cooperation import Finding
 from absint.shapes.branches import condition_of
 from absint.shapes.inputs import Inputs
 from absint.shapes.loops.body import BodySymbols
 from absint.shapes.names import more_names
 from absint.shapes.rounds import Round
 from absint.shapes.summaries import RuleSummary
+from absint.solution.analysed import Analysed
 from absint.solution.loading import load_errors, open_risks
 from absint.solver.constraints import Constraint, ConstraintSet, Origin, PossibleFailure, Role
-
-if TYPE_CHECKING:
-    from absint.shapes.cooperation import Finding
-    from absint.solution.analysed import Analysed
 
 DECLARATION: Final = Origin(-1, "", "the declarations of the inputs", "", "")
 ASSUMPTION: Final = Origin(-1, "", "the assumptions", "", "")

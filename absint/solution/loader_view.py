@@ -24,12 +24,12 @@ from absint.program.steps import Gate, LoopBody, LoopExit, LoopHead, Operand
 from absint.shapes.analysis import ShapeAnalysis, interpret
 from absint.shapes.interpretation import Interpretation
 from absint.shapes.summaries import RuleSummary, State
+from absint.solution.analysed import Analysed
 from absint.transfer.semantics import RUNTIME
 
 if TYPE_CHECKING:
     from onnx import GraphProto, ModelProto, NodeProto, TensorProto
 
-    from absint.solution.analysed import Analysed
 
 SMALL: Final = 1 << 12
 """Bytes of constants that a body is shown of the graphs around it."""

@@ -32,12 +32,12 @@ from absint.program.steps import ABSENT, LoopBody, Operand
 from absint.shapes.analysis import ShapeAnalysis
 from absint.shapes.rounds import Learned
 from absint.shapes.summaries import State
+from absint.solution.analysed import Analysed
 from absint.solution.loader_view import entered, refused, risks
 from absint.transfer.semantics import ONNX
 
 if TYPE_CHECKING:
     from absint.model.messages import TypeMessage
-    from absint.solution.analysed import Analysed
 
 
 class LoadError(NamedTuple):

@@ -1,18 +1,18 @@
-"""Names for the long dims of a result: the same in every document and query about it."""
+"""Names for the long dims of a result, the same in every document and query about it; the head of such documents."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from absint.lattices.terms.expr import Dim, Expr
+from absint.lattices.text.documents import Document, Head
+from absint.lattices.text.forms import Key
 from absint.lattices.text.naming import Naming, Where
 from absint.lattices.value import AnyTensor, SequenceOf, Value, parts
 from absint.model.definitions import read_texts
-
-if TYPE_CHECKING:
-    from absint.program.steps import Operand
-    from absint.solution.analysed import Analysed
+from absint.program.steps import Operand
+from absint.solution.analysed import Analysed
 
 _DEFINED_IN_MESSAGE: Final = 4
 
@@ -66,3 +66,18 @@ def _dims(values: Iterable[Value]) -> Iterator[Dim]:
             yield from part.shape.numbers
         elif isinstance(part, SequenceOf):
             yield part.length
+
+
+def about(analysed: Analysed) -> Head:
+    """The head of a document about a result: its model, what the caller has given, and the runs that it is about."""
+    return Head(analysed.origin, tuple(map(str, analysed.assumptions)), analysed.semantics)
+
+
+ERROR: Final = Document[Exception](
+    "error",
+    1,
+    "a model of several that could not be read or answered",
+    Key("error", str, "one line: what, where, what to do", lambda error: error),
+    head=("model",),
+    defines=False,
+)

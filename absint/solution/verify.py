@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from absint.lattices.contents import Element
 from absint.lattices.limits import Limits
@@ -13,10 +13,8 @@ from absint.lattices.terms.expr import Dim
 from absint.lattices.terms.real import Real
 from absint.lattices.value import Tensor, Value
 from absint.shapes.interpretation import STATES
+from absint.solution.analysed import Analysed
 from absint.solver.constraints import ConstraintSet
-
-if TYPE_CHECKING:
-    from absint.solution.analysed import Analysed
 
 LIMITS: Final = Limits(1.0, 300_000)
 """Of a proof that two forms are equal."""

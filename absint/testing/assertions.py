@@ -14,7 +14,7 @@ from absint.lattices.text.tokens import reads_as_name
 from absint.lattices.value import AnyTensor
 from absint.model.load import ModelLike
 from absint.questions.proofs.proof import Proof, Verdict
-from absint.questions.proofs.symbols import Symbols
+from absint.questions.proofs.text import Symbols
 from absint.questions.sizes.outcomes import Check, Outcome, RangeCheck
 from absint.result import Result
 from absint.shapes.sizes import Size

@@ -12,10 +12,10 @@ import pytest
 from onnx import TensorProto, helper
 
 import absint
-from absint.analyses.regions import Regions
+from absint.analyses.liveness import Regions
 from absint.lattices.terms import normal
 from absint.questions.costs import cost, memory
-from absint.questions.proofs import symbols
+from absint.questions.proofs import text
 from absint.solution.analysed import Analysed
 
 
@@ -47,7 +47,7 @@ def counted(monkeypatch: pytest.MonkeyPatch) -> Callable[[ModuleType, str], list
 
 def test_names_are_found_without_a_search(counted: Callable[[ModuleType, str], list[None]]) -> None:
     model = joined("Concat", 400, axis=0)
-    calls = counted(symbols, "symbols_of")
+    calls = counted(text, "symbols_of")
     assert "x399" in str(absint.analyze(model))
     assert len(calls) <= 3 * 401
 

@@ -16,8 +16,7 @@ from onnx import TensorProto, helper, numpy_helper
 
 import absint
 from absint import UsageError
-from absint.analyses.liveness import LastUses, MomentLattice
-from absint.analyses.regions import Regions
+from absint.analyses.liveness import LastUses, MomentLattice, Regions
 from absint.analyses.value_sizes import BITS, bytes_of
 from absint.engine import fixpoint
 from absint.lattices.dtype import DType

@@ -12,8 +12,7 @@ import onnx
 import pytest
 
 import absint
-from absint.analyses.liveness import LastUses
-from absint.analyses.regions import Regions
+from absint.analyses.liveness import LastUses, Regions
 from absint.lattices.speed import switched_off
 from absint.program.digraph import ProgramGraph
 from absint.program.steps import LoopBody

@@ -23,7 +23,7 @@ from onnx import TensorProto, helper
 
 import absint
 from absint.analyses.ranges import DOMAIN, Ranges
-from absint.analyses.ranges.table import FURTHER, RULES
+from absint.analyses.ranges.analysis import FURTHER, RULES
 from absint.lattices.domains import Span
 from absint.lattices.value import Tensor
 from absint.model.weights import Weights

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
+from absint.analyses.ranges.analysis import RULES
 from absint.analyses.ranges.rules import NONE, At
-from absint.analyses.ranges.table import RULES
 from absint.lattices.domains import Span
 from tests.soundness.random_ranges import examine, operators, seeded
 

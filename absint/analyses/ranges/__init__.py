@@ -1,8 +1,7 @@
 """Ranges of the values of tensors, for inputs in given ranges, and what can go wrong with them.
 
-analysis    the analysis, and what a rule sees of a node
+analysis    the analysis, what a rule sees of a node, and the rule of each operator
 findings    what can go wrong: overflow, division by 0, indices, saturation
-table       the rule of each operator
 rules       what rules are made of: types, rounding, sums; arithmetic
 functions   functions of elements
 tensors     parts and stacks, indices, other types, quantised numbers

@@ -9,15 +9,34 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from math import inf, isinf
-from typing import TYPE_CHECKING, Final, SupportsFloat
+from typing import Final, SupportsFloat
 
 from absint.analyses.forward import ForwardAnalysis
 from absint.analyses.found import solved_rows
 from absint.analyses.frame import Frame, Shapes
 from absint.analyses.queries import ElementBounds, Query, Reachable, ShapeOf
 from absint.analyses.ranges.findings import DOMAIN, Noted, RangeFinding, is_known
-from absint.analyses.ranges.rules import FLOATS, NONE, D, Kind, Origin, Summed, Sums, any_of
-from absint.analyses.ranges.table import FURTHER, RULES
+from absint.analyses.ranges.functions import ELEMENTWISE
+from absint.analyses.ranges.fused import ATTENTION, FUSED, WINDOWS, sum_of_inputs
+from absint.analyses.ranges.ml import ML, SCORES
+from absint.analyses.ranges.norms import NORMS, cells
+from absint.analyses.ranges.rules import (
+    FLOATS,
+    NONE,
+    TRUTHS,
+    At,
+    D,
+    Kind,
+    Origin,
+    Rule,
+    Summed,
+    Sums,
+    any_of,
+    input_of,
+    size_of,
+)
+from absint.analyses.ranges.sums import SUMS
+from absint.analyses.ranges.tensors import PARTS, step
 from absint.analyses.together import run
 from absint.errors import UsageError
 from absint.lattices.domains import INTERVALS as INTS
@@ -27,9 +46,36 @@ from absint.lattices.shape import Shape
 from absint.lattices.terms.expr import Dim
 from absint.lattices.value import Tensor
 from absint.program.steps import Operand
+from absint.solution.analysed import Analysed
 
-if TYPE_CHECKING:
-    from absint.solution.analysed import Analysed
+
+def places_of_largest(at: At) -> Span:
+    """The indices of TopK."""
+    return Span(0, max(1, size_of(at.shape(0), at.attribute("axis", -1))) - 1)
+
+
+def part(at: At) -> Span:
+    return input_of(at, 0)
+
+
+def kept(_: At) -> Span:
+    return TRUTHS
+
+
+RULES: Final[Mapping[str, Rule]] = {
+    **ELEMENTWISE, **PARTS, **SUMS, **WINDOWS, **NORMS, **FUSED, **ATTENTION, **ML, "TopK": part,
+}  # fmt: skip
+"""By operator, with its domain unless it is ai.onnx."""
+
+FURTHER: Final[Mapping[tuple[str, int], Rule]] = {
+    ("TopK", 1): places_of_largest, ("Dropout", 1): kept, ("DynamicQuantizeLinear", 1): step,
+    ("LSTM", 1): NORMS["LSTM"], ("LSTM", 2): cells, ("RNN", 1): NORMS["RNN"], ("GRU", 1): NORMS["GRU"],
+    ("com.microsoft::SkipLayerNormalization", 3): sum_of_inputs(4),
+    ("com.microsoft::SkipSimplifiedLayerNormalization", 3): sum_of_inputs(3),
+    **{("Split", index): part for index in range(1, 64)}, **{(name, 1): rule for name, rule in SCORES.items()},
+}  # fmt: skip
+"""By operator and number of the output."""
+
 
 Range = tuple[float, float]
 

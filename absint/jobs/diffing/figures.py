@@ -20,7 +20,7 @@ from absint.lattices.terms.expr import UNKNOWN_DIM, Dim, Expr, const, sub
 from absint.lattices.value import Tensor, Value
 from absint.model.schemas import since
 from absint.model.walk import graphs_below
-from absint.questions.claims.diagnostics import diagnostics
+from absint.questions.claims.judging import diagnostics
 from absint.questions.costs.cost import Cost
 from absint.questions.costs.memory import Memory
 from absint.questions.sizes.checking import Judge

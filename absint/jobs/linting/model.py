@@ -20,8 +20,7 @@ from absint.lattices.value import AnyTensor
 from absint.model.protos import declared_types
 from absint.program.declarations import Declaration, declarations
 from absint.program.limits import RULELESS
-from absint.questions.claims.diagnostics import loadable_false_declarations
-from absint.questions.claims.judging import FalseDeclaration
+from absint.questions.claims.judging import FalseDeclaration, loadable_false_declarations
 from absint.questions.claims.reading import Dims, Inferred, dims, read_text, stated_dim
 from absint.questions.sizes.checking import unstated
 from absint.questions.sizes.contracts import SymbolFacts, contract, facts_from

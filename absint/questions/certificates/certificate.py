@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from hashlib import sha256
 from pathlib import Path
-from typing import TYPE_CHECKING, Final, Literal, NamedTuple, get_args
+from typing import Final, Literal, NamedTuple, get_args
 
 from absint.lattices.terms.expr import Dim, Symbol, expr_of
 from absint.lattices.text.documents import Document
@@ -33,12 +33,9 @@ from absint.questions.certificates.lemma import Lemma, Proving, about, entailmen
 from absint.questions.certificates.step import By, Given, Place, Step
 from absint.questions.certificates.terms import Claim, symbols
 from absint.questions.proofs.text import Query, read_relation
+from absint.solution.analysed import Analysed
 from absint.solver.backend import Backend
 from absint.transfer.semantics import EITHER, Semantics
-
-if TYPE_CHECKING:
-    from absint.solution.analysed import Analysed
-
 
 PREMISES: Final = (
     "A run succeeds: the claims are about no other.",

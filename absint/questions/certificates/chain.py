@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import partial
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from absint.lattices.dtype import INTEGER_RANGES, DType
 from absint.lattices.logic.relation import TRUE, Relation, eq
@@ -13,17 +13,15 @@ from absint.lattices.terms.interval import Interval
 from absint.lattices.value import BOTTOM, Value
 from absint.program.nodes import Node
 from absint.program.steps import ABSENT, LoopHead, Operand
-from absint.questions.certificates.control import Head, head, problem_of, takes
 from absint.questions.certificates.lemma import Lemma, Part, Problem, Proved, Proving, about, entailment
+from absint.questions.certificates.loops import Head, head, problem_of, takes
 from absint.questions.certificates.meanings import meaning
 from absint.questions.certificates.step import By, Given, Place, Step
 from absint.questions.certificates.terms import NOTHING, Claim, Claims, Terms, symbols
 from absint.shapes.names import invented, more_names
 from absint.shapes.rounds import Round
+from absint.solution.analysed import Analysed
 from absint.solution.constraints import all_names
-
-if TYPE_CHECKING:
-    from absint.solution.analysed import Analysed
 
 SIZES: Final = Interval(0, MAX_DIM)
 """The sizes that ONNX's tools can hold, taken for granted of every tensor."""

@@ -12,7 +12,8 @@ from absint.lattices.value import Tensor
 from absint.model.schemas import since
 from absint.program.operations import Operation
 from absint.questions.certificates.terms import NOTHING, Claim, Sort, number_of, ratio_of
-from absint.research.specification.contents import Elements, elements
+from absint.research.specification.arrays import Elements
+from absint.research.specification.contents import elements
 from absint.research.specification.data_dependent import bounded
 from absint.research.specification.formulas import Formula, Term, term, variable
 from absint.research.specification.node import Attribute, IllegalError, Input, Node, Output

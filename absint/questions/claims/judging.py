@@ -6,9 +6,11 @@ claim means the same, and is false at the same sizes.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from typing import Final
 
+from absint.diagnostics import Diagnostic, Severity
 from absint.lattices.logic.relation import FALSE, TRUE, UNKNOWN_RELATION
 from absint.lattices.logic.truth import NO
 from absint.lattices.terms.expr import Dim, Expr
@@ -16,10 +18,12 @@ from absint.lattices.terms.substitution import substitute
 from absint.lattices.text.escapes import format_sizes
 from absint.model.declared_types import problem
 from absint.program.declarations import Declaration
-from absint.questions.claims.claims import Claim, ClaimedShape, Effort, Finding, Judgement, Stated, Verdicts
-from absint.questions.claims.reading import Group, Reader, dims, groups, held
+from absint.program.limits import LIMIT_REACHED
+from absint.questions.claims.claims import Claim, Effort, Finding, Judgement, Stated, Verdicts
+from absint.questions.claims.reading import Group, Reader, claimed, dims, groups
 from absint.solution.analysed import Analysed
 from absint.solution.described import brief
+from absint.solution.loading import beside_declarations, default_diagnostics, load_errors
 from absint.solution.naming import defining, where
 
 
@@ -81,7 +85,7 @@ def false_declarations(analysed: Analysed) -> tuple[FalseDeclaration, ...]:
 
 
 def _found(analysed: Analysed) -> tuple[FalseDeclaration, ...]:
-    made = [(group, shape) for group in groups(analysed) if (shape := _claimed(group)) is not None]
+    made = [(group, shape) for group in groups(analysed) if (shape := claimed(group)) is not None]
     claims = Reader(analysed).read([shape for _, shape in made])
     claims.sort(key=lambda claim: bool(claim.refers))  # what needs no other place is told first
     false: dict[int, tuple[Claim, Finding]] = {}
@@ -90,20 +94,6 @@ def _found(analysed: Analysed) -> tuple[FalseDeclaration, ...]:
     return tuple(
         found for group, shape in made if id(shape) in false for found in _told(analysed, group, *false[id(shape)])
     )
-
-
-def _claimed(group: Group) -> ClaimedShape | None:
-    """What equal declarations claim; None for nothing. One of another type has no dims, and is false of any rank."""
-    first, value = group.members[0], group.value
-    stated: Sequence[Stated] = ()
-    known, rank = None, FALSE
-    if problem(first.type, value) is None:
-        declared = dims(first.type, value)
-        if declared is None:
-            return None
-        stated = declared.stated
-        known, rank = held(declared.value, len(stated))
-    return ClaimedShape(first.key, first.path, first.gate, group.computed, stated, known, rank, first.where)
 
 
 def _told(analysed: Analysed, group: Group, claim: Claim, finding: Finding) -> Iterator[FalseDeclaration]:
@@ -136,3 +126,48 @@ def _message(analysed: Analysed, group: Group, claim: Claim, verdict: str) -> st
 
 def _shown(stated: Sequence[Stated]) -> str:
     return f"[{', '.join('?' if dim is None else str(dim) for dim in stated)}]"
+
+
+# All diagnostics of an analysis, false declarations included.
+
+
+FALSE_DECLARATION: Final = "false-declaration"
+"""The code of a declared type or shape that is false."""
+
+
+def diagnostics(analysed: Analysed) -> tuple[Diagnostic, ...]:
+    """Nodes that cannot run, declarations that are false, operators without a rule, and what else is wrong."""
+    return analysed.once(_diagnostics)
+
+
+def _diagnostics(analysed: Analysed) -> tuple[Diagnostic, ...]:
+    found = beside_declarations(analysed)
+    if not analysed.policy.sound:
+        return found
+    return (*found, *default_diagnostics(analysed), *declared_diagnostics(analysed))
+
+
+def declared_diagnostics(analysed: Analysed) -> Iterator[Diagnostic]:
+    """Declarations of the author that are false at some legal size; those that size 0 makes false as one."""
+    found = loadable_false_declarations(analysed)
+    for item in found:
+        if not item.at_0:
+            yield Diagnostic(Severity.WARNING, FALSE_DECLARATION, item.where, item.message, item.sizes)
+    at_0 = [item for item in found if item.at_0]
+    if at_0:
+        first, more = at_0[0], len(at_0) - 1
+        others = f"; so {'are' if more > 1 else 'is'} {more:,} more (absint audit lists all)" if more else ""
+        yield Diagnostic(Severity.INFO, FALSE_DECLARATION, first.where, first.message + others, first.sizes)
+
+
+def loadable_false_declarations(analysed: Analysed) -> list[FalseDeclaration]:
+    """The false declarations without those that keep a runtime from loading the model: these are errors."""
+    told = {error.declaration for error in load_errors(analysed)}
+    return [item for item in false_declarations(analysed) if (item.declaration.path, item.declaration.name) not in told]
+
+
+def refused(diagnostics: Iterable[Diagnostic]) -> list[Diagnostic]:
+    """Diagnostics that a strict analysis does not accept: errors, then false declarations and a limit."""
+    errors = [d for d in diagnostics if d.severity is Severity.ERROR]
+    codes = (FALSE_DECLARATION, LIMIT_REACHED)
+    return errors + [d for d in diagnostics if d.severity is not Severity.ERROR and d.code in codes]

@@ -22,7 +22,7 @@ from absint.lattices.terms.substitution import substitute
 from absint.lattices.value import Tensor, Value
 from absint.program.steps import LoopBody, LoopHead, ScanHead
 from absint.questions.claims.claims import Claim, Effort, Finding, Judgement, Observed, Sizes, Verdicts
-from absint.questions.claims.reading import Inferred
+from absint.questions.claims.reading import Inferred, Reader, claimed, groups
 from absint.questions.proofs.provers import prover as prover_of
 from absint.questions.sizes.falsifying import Condition, LegalSizes
 from absint.shapes.loops.body import BodySymbols
@@ -30,6 +30,7 @@ from absint.solution.analysed import Analysed
 from absint.solution.constraints import Recorder, recorded
 from absint.solution.loading import beside_declarations, can_run, default_diagnostics
 from absint.solver.candidates import coprime, equal
+from absint.solver.constraints import Constraint, Origin
 from absint.solver.equivalence import legal_bindings
 from absint.solver.prove import Decision, Prover, meets
 
@@ -128,6 +129,26 @@ def _pairs(symbols: BodySymbols, pairs: Iterator[tuple[object, object]]) -> Iter
             atom = sole_atom(mine)
             if isinstance(atom, Symbol) and symbols.has(atom):
                 yield atom, other
+
+
+# The claims of the author as premises.
+
+
+def declared_premises(analysed: Analysed) -> list[Constraint]:
+    """What the author declares of the dims of outputs and inner values of the main graph.
+
+    The declarations of bodies and functions are about visits that a run may not make.
+    """
+    inputs = analysed.lowered.signature.inputs
+    tensors = (group for group in groups(analysed) if isinstance(group.value, Tensor))
+    firsts = ((group, group.members[0]) for group in tensors)
+    shapes = [claimed(group) for group, first in firsts if not first.path and first.name not in inputs]
+    claims = Reader(analysed).read([shape for shape in shapes if shape is not None])
+    return [
+        Constraint(c.relation, TRUE, Origin(-1, "", c.shape.where, "", ""), "declared", "declared by the author")
+        for c in claims
+        if c.axis is not None and c.relation is not UNKNOWN_RELATION
+    ]
 
 
 QUESTION: Final = 5.0

@@ -19,11 +19,11 @@ from absint.lattices.terms.expr import UNKNOWN_SIZE, Dim, Expr, const, symbol
 from absint.lattices.terms.substitution import substitute, substitute_names
 from absint.lattices.text.dim_params import is_unknown, read_dim_param
 from absint.lattices.value import BOTTOM, TOP, AnyTensor, OptionalOf, SequenceOf, Value
-from absint.model.declared_types import FIELDS, dim_text
+from absint.model.declared_types import FIELDS, dim_text, problem
 from absint.program.declarations import Declaration, declarations
 from absint.program.steps import LoopBody, Operand
 from absint.questions.claims.claims import WHOLE, Claim, ClaimedDim, ClaimedShape, Stated
-from absint.questions.proofs.symbols import Symbols
+from absint.questions.proofs.text import Symbols
 from absint.solution.analysed import Analysed
 
 if TYPE_CHECKING:
@@ -153,6 +153,20 @@ def held(value: Value, rank: int) -> tuple[Sequence[Dim] | None, Relation]:
     if not isinstance(value, AnyTensor) or value.shape.rank is None:
         return (UNKNOWN_SIZE,) * rank, UNKNOWN_RELATION
     return (value.shape.dims, TRUE) if value.shape.rank == rank else (None, FALSE)
+
+
+def claimed(group: Group) -> ClaimedShape | None:
+    """What equal declarations claim; None for nothing. One of another type has no dims, and is false of any rank."""
+    first, value = group.members[0], group.value
+    stated: Sequence[Stated] = ()
+    known, rank = None, FALSE
+    if problem(first.type, value) is None:
+        declared = dims(first.type, value)
+        if declared is None:
+            return None
+        stated = declared.stated
+        known, rank = held(declared.value, len(stated))
+    return ClaimedShape(first.key, first.path, first.gate, group.computed, stated, known, rank, first.where)
 
 
 class Reader:

@@ -8,7 +8,7 @@ from it, names what it rests on.
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from absint.errors import ModelError, UsageError
 from absint.lattices.dtype import DType
@@ -28,13 +28,11 @@ from absint.program.lowered import Lowered, Trusted
 from absint.program.operations import Operation
 from absint.questions.claims.judging import false_declarations
 from absint.questions.proofs.provers import prover
+from absint.solution.analysed import Analysed
 from absint.solution.naming import where
 from absint.transfer.application import outputs_of
 from absint.transfer.op import Op
 from absint.transfer.rule import Function, Rule
-
-if TYPE_CHECKING:
-    from absint.solution.analysed import Analysed
 
 Trust = str | Sequence[str]
 """`all`, `custom` (outputs of operators without a rule), or names of values and nodes."""

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Container, Iterable, Iterator, Mapping
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
-from absint.analyses.regions import Region
+from absint.analyses.liveness import Region
 from absint.errors import UsageError
 from absint.lattices.logic.relation import Relation
 from absint.lattices.terms.evaluation import values_of
@@ -14,11 +14,8 @@ from absint.lattices.terms.kinds import SymbolKind
 from absint.lattices.terms.substitution import substitute
 from absint.shapes.names import more_names
 from absint.shapes.sizes import check_number, known_names
+from absint.solution.analysed import Analysed
 from absint.solution.constraints import all_names
-
-if TYPE_CHECKING:
-    from absint.solution.analysed import Analysed
-
 
 MAX_TRIPS: Final = 100_000
 """Most trips to evaluate one by one, where sizes differ from trip to trip."""

@@ -13,10 +13,9 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from functools import cached_property
-from typing import TYPE_CHECKING, Final, Literal, NamedTuple
+from typing import Final, Literal, NamedTuple
 
-from absint.analyses.liveness import is_parameter
-from absint.analyses.regions import Regions
+from absint.analyses.liveness import Regions, is_parameter
 from absint.analyses.value_sizes import bytes_of, elements_of
 from absint.lattices.dtype import DType
 from absint.lattices.logic.piecewise import product_settled
@@ -35,10 +34,8 @@ from absint.questions.costs.operators.rules import RULES
 from absint.questions.costs.totals import Amounts, Bill, Totals
 from absint.questions.sizes.start import default_sizes
 from absint.shapes.memo.gc_pause import uncollected
+from absint.solution.analysed import Analysed
 from absint.transfer.traits import SHAPE_ALONE
-
-if TYPE_CHECKING:
-    from absint.solution.analysed import Analysed
 
 Quantity = Literal["macs", "flops", "bytes"]
 

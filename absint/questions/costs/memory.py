@@ -10,10 +10,9 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from functools import cached_property
-from typing import TYPE_CHECKING, Final, NamedTuple
+from typing import Final, NamedTuple
 
-from absint.analyses.liveness import START, InputPolicy, Lifetime, ViewPolicy, lifetimes
-from absint.analyses.regions import Regions
+from absint.analyses.liveness import START, InputPolicy, Lifetime, Regions, ViewPolicy, lifetimes
 from absint.errors import UsageError
 from absint.lattices.logic.relation import TRUE, Relation, ite, negation
 from absint.lattices.terms.expr import UNKNOWN_DIM, ZERO_EXPR, Dim, Expr, Symbol
@@ -27,9 +26,7 @@ from absint.questions.costs.dominance import Dominance, Sum
 from absint.questions.costs.schedule import Schedule, Top
 from absint.questions.sizes.start import default_sizes
 from absint.shapes.memo.gc_pause import uncollected
-
-if TYPE_CHECKING:
-    from absint.solution.analysed import Analysed
+from absint.solution.analysed import Analysed
 
 MAX_SUMS: Final = 64
 """Most sums in the expression of a peak; beyond it, the peak is only evaluated."""

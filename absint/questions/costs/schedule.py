@@ -5,10 +5,9 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from functools import cached_property
-from typing import TYPE_CHECKING, Final, NamedTuple
+from typing import Final, NamedTuple
 
-from absint.analyses.liveness import START, Lifetime, is_parameter
-from absint.analyses.regions import EXITS, Region, Regions, carried
+from absint.analyses.liveness import EXITS, START, Lifetime, Region, Regions, carried, is_parameter
 from absint.errors import UsageError
 from absint.lattices.logic.relation import TRUE, Relation, conjunction
 from absint.lattices.terms.expr import ZERO_EXPR, Dim, Expr, Monomial, expr_of
@@ -16,9 +15,7 @@ from absint.program.steps import Gate, IfJoin, LoopBody, Operand
 from absint.questions.costs.bindings import Environment, symbols_of
 from absint.questions.costs.dominance import Dominance, Sum
 from absint.questions.costs.totals import largest_over
-
-if TYPE_CHECKING:
-    from absint.solution.analysed import Analysed
+from absint.solution.analysed import Analysed
 
 _WHAT: Final = "the peak"
 

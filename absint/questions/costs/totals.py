@@ -10,7 +10,7 @@ from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Final, NamedTuple
 
-from absint.analyses.regions import Region, Regions
+from absint.analyses.liveness import Region, Regions
 from absint.errors import UsageError
 from absint.lattices.logic.relation import Relation, ge, ite
 from absint.lattices.terms.expr import (

@@ -8,7 +8,7 @@ number has been taken out that may change without changing the output.
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Hashable, Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING, Final, NamedTuple, TypeVar
+from typing import Final, NamedTuple, TypeVar
 
 from absint.lattices.contents import OPAQUE, Element, element_symbols
 from absint.lattices.logic.facts import NO_FACTS, Facts
@@ -20,13 +20,11 @@ from absint.lattices.value import Value
 from absint.program.operations import Operation
 from absint.program.steps import Operand
 from absint.questions.explain.places import Place, as_integer, number_at, numbers_of, replaced
+from absint.shapes.analysis import ShapeAnalysis
 from absint.shapes.summaries import RuleSummary, State, name_unknowns
 from absint.transfer.application import apply
 from absint.transfer.op import Op
 from absint.transfer.stating import AttributeValue
-
-if TYPE_CHECKING:
-    from absint.shapes.analysis import ShapeAnalysis
 
 MAX_TRIALS: Final = 400
 """Most applications of a rule for one number; numbers not taken out by then are shown too."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Final, NamedTuple
+from typing import Final, NamedTuple
 
 from absint.lattices.contents import OPAQUE, Element, element_symbols, replace_in
 from absint.lattices.logic.relation import TRUE
@@ -16,15 +16,11 @@ from absint.program.nodes import Node
 from absint.program.steps import ABSENT, IfJoin, LoopBody, LoopExit, LoopHead, Operand, ScanExit, ScanHead, ScanSettings
 from absint.questions.explain.dependence import Trials
 from absint.questions.explain.derived import Kind
-from absint.questions.explain.places import FIRST, Place, as_integer, number_at
-from absint.questions.explain.reasons import formal, why_open
+from absint.questions.explain.places import FIRST, Place, as_integer, formal, number_at, why_open
+from absint.shapes.analysis import ShapeAnalysis
 from absint.shapes.loops.body import BodySymbols
-
-if TYPE_CHECKING:
-    from absint.shapes.analysis import ShapeAnalysis
-    from absint.shapes.summaries import State
-    from absint.solution.analysed import Analysed
-
+from absint.shapes.summaries import State
+from absint.solution.analysed import Analysed
 
 # The sources of numbers of control-flow nodes: the branches of an If, what a loop carries and stacks.
 

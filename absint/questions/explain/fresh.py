@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Final, Literal
+from typing import Final, Literal
 
 from absint.lattices.contents import Element, element_symbols
 from absint.lattices.logic.formula import Comparison
@@ -15,12 +15,9 @@ from absint.lattices.terms.interval import Interval
 from absint.lattices.terms.kinds import SymbolKind
 from absint.lattices.terms.normal import maximum, minimum
 from absint.lattices.terms.substitution import substitute
-from absint.questions.explain.places import Place, numbers_of
-from absint.questions.explain.reasons import BY_CALLEE, BY_DATA, why_open
-
-if TYPE_CHECKING:
-    from absint.program.nodes import Node
-    from absint.solution.analysed import Analysed
+from absint.program.nodes import Node
+from absint.questions.explain.places import BY_CALLEE, BY_DATA, Place, numbers_of, why_open
+from absint.solution.analysed import Analysed
 
 Cause = Literal["data", "no rule", "schema", "call", "branch", "loop", "declaration", "open"]
 """Why a number has no expression. `data`: the operator decides it by the elements of its inputs. `no rule`, `schema`:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from absint.errors import UnknownNameError, UsageError
 from absint.lattices.contents import Element, element_symbols, replace_in
@@ -25,14 +25,11 @@ from absint.questions.explain.fresh import fresh_symbols
 from absint.questions.explain.places import Place, axes_of, number_at, numbers_of
 from absint.shapes.names import more_names
 from absint.shapes.rounds import Learned
+from absint.solution.analysed import Analysed
 from absint.solution.constraints import all_names
 from absint.solution.described import brief
 from absint.solution.naming import naming
 from absint.transfer.stated import Statement
-
-if TYPE_CHECKING:
-    from absint.solution.analysed import Analysed
-
 
 # The steps of an explanation: a derivation in names of the model, with the statements of the nodes on the way.
 

@@ -6,22 +6,20 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from math import prod
 from textwrap import wrap
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from absint.lattices.contents import Element, element_symbols
 from absint.lattices.terms.expr import MAX_DIM
 from absint.lattices.text.escapes import plain
 from absint.lattices.text.naming import Where
+from absint.questions.explain.derived import Derived, Number, Source, Stated, Step
 from absint.solution.described import described
 
-if TYPE_CHECKING:
-    from absint.questions.explain.derived import Derived, Number, Source, Stated, Step
+Mentioned = Number | Step | str
+"""A value, a node, or the name of a node that states something."""
 
-    Mentioned = Number | Step | str
-    """A value, a node, or the name of a node that states something."""
-
-    Mention = Callable[[str, Mentioned], str]
-    """Writes the text of a mention, as a link for example."""
+Mention = Callable[[str, Mentioned], str]
+"""Writes the text of a mention, as a link for example."""
 
 MAX_ENTRIES: Final = 200
 """Entries of a text; its last line counts those left out."""

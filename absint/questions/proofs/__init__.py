@@ -1,12 +1,11 @@
 """Questions that need proof, each a function of an `Analysed`.
 
-text              relations and dims that name values of the model; symbols: the names in them
+text              relations and dims that name values of the model
 proofs            is a relation true in every run? proof: the answer, and the numeric premises that it rests on
-premises          the numeric premises of all nodes
 provers           one for each set of premises
 evidence          runs of the model at the sizes of a counterexample
 clauses           those of a contract, in the order in which they matter, and what long ones mean
-requirements      what nodes require of the sizes of the inputs, in few and short relations
+requirements      what nodes require of the sizes of the inputs, in few and short relations; numeric premises
 equivalence       dims, shapes and buffers in classes of proved equality
 smt_refinement    open choices in dims that samples do not take both ways and Z3 settles; another round uses them
 

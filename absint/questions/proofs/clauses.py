@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from itertools import chain, islice, pairwise
-from typing import TYPE_CHECKING, Final, NamedTuple, cast
+from typing import Final, NamedTuple, cast
 
 from absint.lattices.deadline import DeadlineError, within
 from absint.lattices.logic.facts import Facts
@@ -17,12 +17,10 @@ from absint.lattices.text.printer import form_of
 from absint.solution.relations import brief
 from absint.solver.candidates import USUAL, combined, equal
 from absint.solver.constraints import Constraint, ConstraintSet, meets
+from absint.solver.contracts.contract import Clause, Contract
 from absint.solver.contracts.simplification import is_plain
 from absint.solver.contracts.summaries import forms
 from absint.solver.prove import Prover
-
-if TYPE_CHECKING:
-    from absint.solver.contracts.contract import Clause, Contract
 
 LONG: Final = 120
 """Characters from which on a clause is replaced by its meaning."""

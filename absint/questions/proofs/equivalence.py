@@ -17,13 +17,12 @@ from absint.lattices.text.documents import Document, Head
 from absint.lattices.text.forms import NUMERAL, Key, Object, keys_of, kind_of, many
 from absint.lattices.text.naming import Naming, Where
 from absint.lattices.value import Tensor
-from absint.questions.proofs.premises import all_premises
 from absint.questions.proofs.provers import prover as prover_of
+from absint.questions.proofs.requirements import all_premises
 from absint.solution.analysed import Analysed
 from absint.solution.constraints import all_names
 from absint.solution.described import brief
-from absint.solution.documents import about
-from absint.solution.naming import where
+from absint.solution.naming import about, where
 from absint.solver.constraints import Constraint
 from absint.solver.documents import CONSTRAINT
 from absint.solver.equivalence import Partition, partition

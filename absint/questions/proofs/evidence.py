@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from math import prod
-from typing import TYPE_CHECKING, Final, Literal
+from typing import Final, Literal
 
 from absint.errors import AbsintError, UsageError
 from absint.lattices.deadline import DeadlineError, remaining
@@ -13,10 +13,8 @@ from absint.lattices.terms.expr import Dim
 from absint.lattices.text import TextError, parse_relation
 from absint.lattices.text.syntax import UnresolvedError
 from absint.packages import is_installed
+from absint.solution.analysed import Analysed
 from absint.transfer.semantics import EITHER, ONNX, Semantics
-
-if TYPE_CHECKING:
-    from absint.solution.analysed import Analysed
 
 Evidence = Literal["run", "none"]
 """The choice to run a model where the rules do not show that sizes run."""

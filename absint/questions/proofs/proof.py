@@ -16,12 +16,11 @@ from absint.lattices.text.escapes import excerpt, format_sizes, plain
 from absint.lattices.text.forms import RELATION, SECONDS, SIZES, Key, Object, many, maybe, one_of
 from absint.lattices.text.naming import Naming, Where
 from absint.lattices.text.sheets import Line, Sheet, Table, plural
-from absint.questions.proofs.premises import independent
+from absint.questions.proofs.requirements import independent
 from absint.questions.proofs.text import Query
 from absint.solution.analysed import Analysed
 from absint.solution.constraints import all_names, found, recorded
-from absint.solution.documents import about
-from absint.solution.naming import where
+from absint.solution.naming import about, where
 from absint.solution.relations import brief, stated
 from absint.solver.constraints import Constraint, ConstraintSet
 from absint.solver.documents import CONSTRAINT

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import cached_property
 from itertools import chain, islice
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Final, NamedTuple
+from typing import Final, NamedTuple
 
 from absint.errors import UsageError
 from absint.lattices.deadline import DeadlineError, within
@@ -26,13 +26,11 @@ from absint.questions.proofs.text import Query
 from absint.questions.sizes.checking import Judge
 from absint.shapes.sizes import Assumption
 from absint.shapes.summaries import State
+from absint.solution.analysed import Analysed
 from absint.solution.constraints import all_names, recorded
+from absint.solver.constraints import Constraint
 from absint.solver.equivalence import legal_bindings
 from absint.solver.prove import Decision, Prover, Stopwatch, meets
-
-if TYPE_CHECKING:
-    from absint.solution.analysed import Analysed
-
 
 _TRIES: Final = 6
 """Candidates that are examined before a relation counts as not entailed."""
@@ -46,6 +44,7 @@ class Proving:
         self._provers = analysed.once(Provers)
         self._judge = analysed.once(Judge)
         self._limits = Limits()
+        self._declared: Callable[[], Sequence[Constraint]] = tuple
         self._unknown_rank = ""
         """The reason why nothing can be said of the query: a rank is unknown."""
         self._undivided = TRUE
@@ -65,13 +64,14 @@ class Proving:
         confirm: bool = False,
         evidence: Evidence | None = None,
         limits: Limits,
+        declared: Callable[[], Sequence[Constraint]] = tuple,
     ) -> Proof:
-        """See `absint.Result.prove`."""
+        """See `absint.Result.prove`; `declared` reads what the author declares, if that is given."""
         watch = Stopwatch()
         runs = chosen(evidence, confirm, self._analysed.semantics) == "run"
         if given not in ("run", "inputs", "declared"):
             raise UsageError(f"given={given!r}: it is 'run', 'inputs' or 'declared'")
-        self._limits = checked(limits)
+        self._limits, self._declared = checked(limits), declared
         try:
             with within(limits.seconds):
                 found = self._answer(query, given, assume, confirm, runs)
@@ -222,11 +222,11 @@ class Proving:
                 raise
             relation = UNKNOWN_RELATION  # the last round may know a rank that the first does not
             self._read(query, self._analysed.states)
-        first = self._provers.of("base" if given == "run" else given, self._limits, extra)
+        first = self._provers.of("base" if given == "run" else given, self._limits, extra, self._declared)
         decision = first.decide(relation) if relation is not UNKNOWN_RELATION else Decision(None, "normal form")
         if decision.entailed or given == "inputs" or len(self._analysed.rounds.rounds) == 1:
             return relation, first, decision
-        last = self._provers.of(given, self._limits, extra)
+        last = self._provers.of(given, self._limits, extra, self._declared)
         refined = self._read(query, self._analysed.states)
         if refined is UNKNOWN_RELATION:
             return relation, first, decision
@@ -355,15 +355,11 @@ def prove(
     confirm: bool = False,
     evidence: Evidence | None = None,
     limits: Limits,
+    declared: Callable[[], Sequence[Constraint]] = tuple,
 ) -> Proof:
-    """See `absint.Result.prove`."""
+    """See `absint.Result.prove`; `declared` reads what the author declares, if that is given."""
     analysed.require_sound("a proof")
-    found = proving(analysed).prove(
-        query, given=given, assume=assume, confirm=confirm, evidence=evidence, limits=limits
+    found = analysed.once(Proving).prove(
+        query, given=given, assume=assume, confirm=confirm, evidence=evidence, limits=limits, declared=declared
     )
     return with_premises(analysed, query, found)
-
-
-def proving(analysed: Analysed) -> Proving:
-    """Answers queries; it keeps its provers, and the sizes of its runs."""
-    return analysed.once(Proving)

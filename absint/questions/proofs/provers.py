@@ -2,21 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from typing import TYPE_CHECKING, Literal
+from collections.abc import Callable, Iterable, Sequence
+from typing import Literal
 
 from absint.lattices.limits import Limits
-from absint.lattices.logic.relation import TRUE, UNKNOWN_RELATION, Relation, eq
-from absint.lattices.terms.expr import Expr
-from absint.lattices.value import Tensor
-from absint.program.declarations import declared_in_main
+from absint.lattices.logic.relation import TRUE, Relation
 from absint.questions.limits import checked
+from absint.solution.analysed import Analysed
 from absint.solution.constraints import ASSUMPTION, Recorder, all_names, recorded
-from absint.solver.constraints import Constraint, ConstraintSet, Origin
+from absint.solver.constraints import Constraint, ConstraintSet
 from absint.solver.prove import Decision, Prover
-
-if TYPE_CHECKING:
-    from absint.solution.analysed import Analysed
 
 Given = Literal["run", "inputs", "declared"]
 
@@ -28,11 +23,17 @@ class Provers:
         self._analysed = analysed
         self._kept: dict[tuple[str, tuple[Relation, ...]], Prover] = {}
 
-    def of(self, given: str, limits: Limits, extra: tuple[Relation, ...] = ()) -> Prover:
+    def of(
+        self,
+        given: str,
+        limits: Limits,
+        extra: tuple[Relation, ...] = (),
+        declared: Callable[[], Sequence[Constraint]] = tuple,
+    ) -> Prover:
         """The prover under these premises, with limits for the next question.
 
         `given` is as for `Result.prove`, `base` for the first round alone, or `required` for a run without numeric
-        premises; `extra` is assumed.
+        premises; `extra` is assumed. `declared` reads what the author declares, if that is given.
         """
         key = given, extra
         prover = self._kept.get(key)
@@ -45,7 +46,7 @@ class Provers:
             elif given == "inputs":
                 kept = (c for c in every if c.origin.node < 0)
             elif given == "declared":
-                kept = [*kept, *self._claims()]
+                kept = [*kept, *declared()]
             assumed = [Constraint(r, TRUE, ASSUMPTION, "assumed", "assumed in the query") for r in extra]
             prover = Prover(ConstraintSet([*assumed, *kept], symbols=self._analysed.symbols))
             self._kept[key] = prover
@@ -63,28 +64,6 @@ class Provers:
         """Constraints under printed names."""
         names = all_names(self._analysed)
         return tuple(ConstraintSet(constraints).renamed(names))
-
-    def _claims(self) -> Iterable[Constraint]:
-        """The author's declarations of outputs and inner values of the main graph.
-
-        Those of bodies and functions are about visits that a run may not make, and their names may mean other sizes.
-        """
-        result = self._analysed
-        known = {*result.parameters, *(s.name for s in all_names(result))}
-        elements = result.declared_inputs.elements
-        for what, (node, at), claim in declared_in_main(result.lowered):
-            if not what.startswith(("output ", "value_info ")):
-                continue
-            found = result.states[node][at] if node >= 0 else None
-            if not isinstance(claim, Tensor) or not isinstance(found, Tensor) or claim.shape.rank != found.shape.rank:
-                continue
-            pairs = zip(claim.shape, found.shape, strict=True) if claim.shape.rank else ()
-            for stated, dim in pairs:
-                relation = eq(stated, dim)
-                by_sizes = not isinstance(stated, Expr) or stated.free_symbols.isdisjoint(elements)  # its own names
-                if relation not in (UNKNOWN_RELATION, TRUE) and relation.free_symbols <= known and by_sizes:
-                    origin = Origin(-1, "", what, "", "")
-                    yield Constraint(relation, TRUE, origin, "declared", "declared by the author")
 
     def _learned(self) -> Iterable[Constraint]:
         """The requirements that the last round took as facts."""

@@ -29,10 +29,10 @@ from absint.shapes.choosing import ResolvedChoices
 from absint.shapes.names import distinct_values
 from absint.shapes.refinement import run
 from absint.shapes.rounds import Learned, Round
+from absint.solution.analysed import Analysed
 from absint.solver.candidates import numbers_near
 
 if TYPE_CHECKING:
-    from absint.solution.analysed import Analysed
     from absint.solver.prove import Decision, Prover
 
 

@@ -8,7 +8,7 @@ from contextlib import suppress
 from dataclasses import replace
 from itertools import islice
 from math import inf
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from absint.errors import UsageError
 from absint.lattices.deadline import DeadlineError, within
@@ -21,14 +21,11 @@ from absint.questions.limits import checked
 from absint.questions.sizes.checking import broken_requirement, check, may_refuse
 from absint.questions.sizes.outcomes import Failure, Outcome, RangeCheck
 from absint.shapes.sizes import Sizes, given
+from absint.solution.analysed import Analysed
 from absint.solution.constraints import ASSUMPTION, NOT_NEGATIVE, all_names, recorded
 from absint.solver.candidates import alone, coprime
 from absint.solver.constraints import Constraint, ConstraintSet, PossibleFailure
 from absint.solver.prove import Prover
-
-if TYPE_CHECKING:
-    from absint.solution.analysed import Analysed
-
 
 _MOST_TRIED: Final = 8
 _MOST_NODES: Final = 4_000

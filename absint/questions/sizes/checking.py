@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from absint.errors import UsageError
 from absint.lattices.contents import Contents, element_symbols
@@ -21,12 +21,10 @@ from absint.shapes.cooperation import NO_ADVICE, Advice, Adviser, in_turns
 from absint.shapes.refinement import run
 from absint.shapes.rounds import Round
 from absint.shapes.sizes import Sizes, exact_sizes
+from absint.solution.analysed import Analysed
 from absint.solution.constraints import DECLARATION, Recorder, load_doubts, recorded
 from absint.solver.constraints import Constraint, PossibleFailure
 from absint.solver.contracts.contract import exclude_each_other
-
-if TYPE_CHECKING:
-    from absint.solution.analysed import Analysed
 
 
 def sizes_of(analysed: Analysed, binding: Sizes) -> dict[str, int]:

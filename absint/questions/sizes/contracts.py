@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from itertools import cycle, islice
 from math import log2
 from random import Random
-from typing import TYPE_CHECKING, Final, cast
+from typing import Final, cast
 
 from absint.errors import UsageError
 from absint.lattices.deadline import DeadlineError, within
@@ -28,16 +28,13 @@ from absint.questions.limits import checked
 from absint.questions.sizes.boxes import stated_within
 from absint.questions.sizes.nearest import LegalSizes, SizeRange
 from absint.shapes.sizes import known_names
+from absint.solution.analysed import Analysed
 from absint.solution.constraints import all_names, recorded
 from absint.solver.candidates import PRIMES
 from absint.solver.constraints import ConstraintSet
 from absint.solver.contracts.contract import Clause, Contract
 from absint.solver.contracts.contract import contract as of_constraints
 from absint.solver.prove import Prover
-
-if TYPE_CHECKING:
-    from absint.solution.analysed import Analysed
-
 
 # Legal sizes to try a model at: small and large ones, at the ends of ranges and of remainders, no two alike.
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import cached_property
 from itertools import islice, product
-from typing import TYPE_CHECKING, Final, NamedTuple
+from typing import Final, NamedTuple
 
 from absint.lattices.logic.facts import Facts
 from absint.lattices.logic.relation import TRUE, Relation
@@ -19,13 +19,11 @@ from absint.lattices.terms.interval import ANY, Congruence, Interval
 from absint.lattices.terms.normal import sole_atom
 from absint.questions.sizes.checking import Judge
 from absint.questions.sizes.outcomes import Outcome
+from absint.solution.analysed import Analysed
 from absint.solution.constraints import recorded
 from absint.solution.loading import can_run
 from absint.solver.candidates import SMALL, USUAL, alone, combined, coprime, equal, fitted, repaired
 from absint.solver.contracts.premises import near
-
-if TYPE_CHECKING:
-    from absint.solution.analysed import Analysed
 
 Sizes = Mapping[str, int]
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import cached_property
-from typing import TYPE_CHECKING, Final, NamedTuple
+from typing import Final, NamedTuple
 
 from absint.lattices.deadline import DeadlineError, within
 from absint.lattices.limits import SECONDS, Limits
@@ -19,15 +19,13 @@ from absint.questions.sizes.checking import Judge, sizes_of
 from absint.questions.sizes.neighbours import Alone, Nearest, Neighbour
 from absint.questions.sizes.outcomes import Outcome
 from absint.shapes.sizes import Sizes
+from absint.solution.analysed import Analysed
 from absint.solution.constraints import recorded
 from absint.solver.candidates import USUAL, alone, equal
 from absint.solver.constraints import ConstraintSet
 from absint.solver.contracts.simplification import simplified
 from absint.solver.nearest.search import Candidates
 from absint.solver.prove import Prover
-
-if TYPE_CHECKING:
-    from absint.solution.analysed import Analysed
 
 _CHECKS: Final = 128
 _NODES: Final = 2_000

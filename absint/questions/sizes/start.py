@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from absint.errors import UsageError
 from absint.lattices.deadline import DeadlineError, within
@@ -16,11 +16,9 @@ from absint.lattices.terms.expr import Dim, Symbol, expr_of
 from absint.lattices.terms.interval import Interval
 from absint.questions.sizes.checking import Judge, broken_requirement, may_refuse
 from absint.questions.sizes.falsifying import drawn
+from absint.solution.analysed import Analysed
 from absint.solution.constraints import constraints
 from absint.solver.candidates import POWERS, alone, by_nearness, fitted, repaired
-
-if TYPE_CHECKING:
-    from absint.solution.analysed import Analysed
 
 DEFAULT_SIZES: Final = (64, 256, 1024, 4096)
 """Default sizes of a symbol: the first one that is possible is used."""

@@ -26,11 +26,15 @@ class UnknownElementsError(Exception):
     """The elements hang on what is not known."""
 
 
-def computes(operators: str, table: dict[str, Function]) -> Callable[[Function], Function]:
-    """Enter a function that computes the elements of operators of ai.onnx in a table."""
+FUNCTIONS: Final[dict[str, Function]] = {}
+"""By operator of ai.onnx."""
+
+
+def computes(operators: str) -> Callable[[Function], Function]:
+    """Enter a function that computes the elements of operators in `FUNCTIONS`."""
 
     def register(function: Function) -> Function:
-        table.update(dict.fromkeys(operators.split(), function))
+        FUNCTIONS.update(dict.fromkeys(operators.split(), function))
         return function
 
     return register

@@ -8,9 +8,7 @@ from typing import Final, NamedTuple
 
 from absint.research.specification.formulas import Int, Term, both, either, equal, largest, term
 from absint.research.specification.node import Attribute, Input, Node, Output, tensor
-from absint.research.specification.specs import at, specifies
-
-MICROSOFT: Final = "com.microsoft"
+from absint.research.specification.specs import MICROSOFT, at, specifies
 
 
 class Heads(NamedTuple):
@@ -42,48 +40,46 @@ def attention(node: Node) -> list[Output]:
     """Y in the form of Q; keys and values of all steps, past ones first; scores (batch, heads, steps, all steps)."""
     q = _heads(node, node.input(0), "q_num_heads")
     k, v = (_heads(node, node.input(place), "kv_num_heads") for place in (1, 2))
-    for size, other in ((q.batch, k.batch), (q.batch, v.batch), (k.steps, v.steps)):
-        node.requires(equal(size, other), "batches and steps must agree")
+    node.agree((q.batch, q.batch, k.steps), (k.batch, v.batch, v.steps), "batches and steps must agree")
     node.requires(equal(q.size, k.size), "heads of Q and K must have one size")
     node.requires(equal(k.heads, v.heads), "K and V must have as many heads")
     if isinstance(q.heads, int) and isinstance(k.heads, int):
         node.demand(q.heads % k.heads == 0, "heads of Q must be a multiple of those of K")
     else:
-        kinds = Term("%", (_term(q.heads), _term(k.heads)))
-        node.requires(both(_term(k.heads) >= 1, equal(kinds, 0)), "heads of Q must be a multiple of those of K")
+        kinds = Term("%", (term(q.heads), term(k.heads)))
+        node.requires(both(term(k.heads) >= 1, equal(kinds, 0)), "heads of Q must be a multiple of those of K")
     if node.version >= 25:
         for clause in list(node.legal):
             node.limits(clause.formula, "onnxruntime runs the function body, which may regroup what does not agree")
-    for size in (q.batch, q.steps, k.steps, _term(q.size), _term(v.size), _term(q.heads), _term(k.heads)):
-        node.limits(size >= 1, "onnxruntime needs axes that are not empty")
+    node.needs_elements(
+        (q.batch, q.steps, k.steps, term(q.size), term(v.size), term(q.heads), term(k.heads)),
+        "onnxruntime needs axes that are not empty",
+    )
     steps = k.steps
     past_key, past_value = node.optional(4), node.optional(5)
     if past_key is not None and past_value is not None:
-        _past(node, past_key, k)
-        _past(node, past_value, v)
+        for past, new in ((past_key, k), (past_value, v)):
+            sizes = (past.dims[0], past.dims[1], past.dims[3])
+            node.agree(sizes, (new.batch, new.heads, new.size), "past and new steps must fit")
         node.requires(equal(past_key.dims[2], past_value.dims[2]), "past keys and values must have one length")
         steps = past_key.dims[2] + k.steps
     mask = node.optional(3)
     if mask is not None:
         _mask(node, mask, q, steps)
     packed = node.input(0).rank == 3
-    y: list[Int] = [q.batch, q.steps, _term(q.heads) * v.size] if packed else [q.batch, q.heads, q.steps, v.size]
+    y: list[Int] = [q.batch, q.steps, term(q.heads) * v.size] if packed else [q.batch, q.heads, q.steps, v.size]
     present = [tensor([x.batch, x.heads, steps, x.size]) for x in (k, v)]
     return [tensor(y), *present, tensor([q.batch, q.heads, q.steps, steps])][: node.outputs]
 
 
 def _mask(node: Node, mask: Input, q: Heads, steps: Term) -> None:
     *rows, length = mask.dims
-    for size, wanted in zip(reversed(rows), (q.steps, _term(q.heads), q.batch), strict=False):
+    for size, wanted in zip(reversed(rows), (q.steps, term(q.heads), q.batch), strict=False):
         node.requires(either(equal(size, 1), equal(size, wanted)), "a mask must broadcast to the scores")
     node.requires(either(equal(length, 1), length <= steps), "a mask must not be longer than the keys")
     if node.version < 25:
         for size, wanted in zip(reversed(mask.dims), (steps, q.steps), strict=False):
             node.limits(equal(size, wanted), "onnxruntime broadcasts a mask along batches and heads alone")
-
-
-def _term(size: Int) -> Term:
-    return size if isinstance(size, Term) else Term("number", (size,))
 
 
 def _heads(node: Node, x: Input, attribute: str) -> Heads:
@@ -93,11 +89,6 @@ def _heads(node: Node, x: Input, attribute: str) -> Heads:
     count = node.integer(attribute)
     node.requires(equal(width % count, 0), "the heads must share the last axis")
     return Heads(batch, count, steps, width // count)
-
-
-def _past(node: Node, past: Input, new: Heads) -> None:
-    for size, wanted in zip((past.dims[0], past.dims[1], past.dims[3]), (new.batch, new.heads, new.size), strict=True):
-        node.requires(equal(size, wanted), "past and new steps must fit")
 
 
 GROUPS: Final[dict[str, Attribute]] = {"num_heads": 4, "kv_num_heads": 2}
@@ -131,13 +122,12 @@ def groups(node: Node) -> list[Output]:
     size, new = width // every, steps if key is None else key.dims[1]
     for found in (key, value):
         if found is not None:
-            _fits(node, found, [batch, new, size * shared])
+            node.agree(found.dims, [batch, new, size * shared], "the inputs must fit together")
     for place in (3, 4):
         kept = node.optional(place)
         if kept is not None and past is not None:
-            _fits(node, kept, [batch, term(shared), past.dims[2], size])
-    for axis in (batch, steps, size):
-        node.limits(axis >= 1, "onnxruntime needs axes that are not empty")
+            node.agree(kept.dims, [batch, shared, past.dims[2], size], "the inputs must fit together")
+    node.needs_elements((batch, steps, size), "onnxruntime needs axes that are not empty")
     if past is None:
         node.requires(equal(new, steps), "each query must have a key")
         node.requires(equal(total, new), "all steps must be counted")
@@ -150,11 +140,6 @@ def groups(node: Node) -> list[Output]:
         present = largest(room, total)
     cache = tensor([batch, shared, present, size])
     return [tensor([batch, steps, size * heads]), cache, cache, tensor([batch, heads, steps, total])][: node.outputs]
-
-
-def _fits(node: Node, x: Input, sizes: list[Term]) -> None:
-    for size, wanted in zip(x.dims, sizes, strict=True):
-        node.requires(equal(size, wanted), "the inputs must fit together")
 
 
 @specifies(
@@ -183,8 +168,7 @@ def rotary_embedding(node: Node) -> Output:
     x = node.input(0)
     node.demand(x.rank in (3, 4), "X must have rank 3 or 4")
     angles = [node.input(place) for place in ((1, 2) if not _is_microsoft(node) else (2, 3))]
-    for size, other in zip(angles[0].dims, angles[1].dims, strict=True):
-        node.requires(equal(size, other), "cosines and sines must have one shape")
+    node.agree(angles[0].dims, angles[1].dims, "cosines and sines must have one shape")
     places = node.optional(1) if _is_microsoft(node) else node.optional(3)
     if _is_microsoft(node):
         node.requires(x.dims[-2] <= angles[0].dims[0], "there must be an angle for each position")
@@ -194,17 +178,14 @@ def rotary_embedding(node: Node) -> Output:
     elif places is not None:
         node.limits(x.dims[-2] <= angles[0].dims[0], "onnxruntime needs as many angles as steps")
     if places is not None and places.rank == 2:
-        for size, wanted in zip(places.dims, (x.dims[0], x.dims[-2]), strict=True):
-            node.requires(equal(size, wanted), "there must be a position for each step")
+        node.agree(places.dims, (x.dims[0], x.dims[-2]), "there must be a position for each step")
     if _is_microsoft(node):
-        for size in x.dims:
-            node.limits(size >= 1, "onnxruntime needs an X that is not empty")
+        node.needs_elements(x.dims, "onnxruntime needs an X that is not empty")
     else:
         head = x.dims[-1] if x.rank == 4 else x.dims[-1] // node.integer("num_heads")
         turned = node.integer("rotary_embedding_dim", 0) or head
-        sizes = [_term(turned) // 2, *([] if places is not None else [x.dims[-2], x.dims[0]])]
-        for size, other in zip(reversed(angles[0].dims), sizes, strict=False):
-            node.requires(equal(size, other), "there must be an angle for each pair")
+        sizes = [term(turned) // 2, *([] if places is not None else [x.dims[-2], x.dims[0]])]
+        node.agree(reversed(angles[0].dims), sizes, "there must be an angle for each pair", strict=False)
     return tensor(x.dims)
 
 
@@ -222,13 +203,8 @@ def of_sections(node: Node) -> Output:
     x, places, cosines, sines = (node.input(place) for place in range(4))
     node.demand(x.rank in (3, 4) and places.rank == 3, "X must have rank 3 or 4, and positions rank 3")
     steps = (x.dims[0], x.dims[-2])
-    for size, wanted in zip(places.dims, (term(3), *steps), strict=True):
-        node.requires(equal(size, wanted), "there must be three positions for each step")
-    inner = Node("RotaryEmbedding", 1, [x, Input(steps), cosines, sines], node.attributes)
-    found = rotary_embedding(inner)
-    node.legal += inner.legal
-    node.limited += inner.limited
-    return found if isinstance(found, Output) else found[0]
+    node.agree(places.dims, (term(3), *steps), "there must be three positions for each step")
+    return node.through(rotary_embedding, "RotaryEmbedding", 1, [x, Input(steps), cosines, sines])[0]
 
 
 def _is_microsoft(node: Node) -> bool:

@@ -14,13 +14,14 @@ from typing import Final
 
 import numpy as np
 
+import absint.research.specification.placing  # noqa: F401 (it fills FUNCTIONS)
 from absint.research.specification.arrays import (
+    FUNCTIONS,
     MOST,
     NOTHING,
     Array,
     Element,
     Elements,
-    Function,
     UnknownElementsError,
     array,
     computes,
@@ -51,15 +52,11 @@ from absint.research.specification.formulas import (
 )
 from absint.research.specification.layout import number as known_number
 from absint.research.specification.node import Node
-from absint.research.specification.picking import PICKED
-from absint.research.specification.placing import PLACED
 
 # Elements of small tensors of floats that are known numbers, where the results are integers or truths.
 
-ROUNDED: Final[dict[str, Function]] = {}
 
-
-@computes("Floor Ceil Round Sqrt Reciprocal Dropout", ROUNDED)
+@computes("Floor Ceil Round Sqrt Reciprocal Dropout")
 def _of_one_float(node: Node, given: list[Array]) -> Array:
     """Round takes the even one of two integers that are as near. Dropout changes nothing unless it trains."""
     operation: dict[str, Callable[[Fraction], Fraction]] = {
@@ -98,13 +95,13 @@ def _divisor(a: Fraction) -> Fraction:
     return a
 
 
-@computes("Sum", ROUNDED)
+@computes("Sum")
 def _sum(_: Node, given: list[Array]) -> Array:
     """Of all inputs, place by place."""
     return each(lambda *items: whole(reduce(lambda a, b: a + b, map(ratio, items))), *given)
 
 
-@computes("IsNaN IsInf", ROUNDED)
+@computes("IsNaN IsInf")
 def _no_number(_: Node, given: list[Array]) -> Array:
     """False of a number."""
 
@@ -121,12 +118,10 @@ INTEGERS: Final = (6, 7)
 BOOL: Final = 9
 TYPES: Final = {"int32": 6, "int64": 7, "bool": 9}
 
-ARITHMETIC: Final[dict[str, Function]] = {}
-
 
 def elements(node: Node, domain: str = "") -> tuple[Elements | None, ...]:
     """The elements of each output of a node, in row-major order; None where nothing is said of them."""
-    function = (_OTHERS.get(domain, {}) if domain else _FUNCTIONS).get(node.operator)
+    function = FUNCTIONS.get(_OTHERS.get((domain, node.operator), "") if domain else node.operator)
     if function is None:
         return (None,) * node.outputs
     try:
@@ -143,7 +138,7 @@ def elements(node: Node, domain: str = "") -> tuple[Elements | None, ...]:
 
 def computed() -> list[str]:
     """The operators of ai.onnx whose elements are specified here."""
-    return sorted(_FUNCTIONS)
+    return sorted(FUNCTIONS)
 
 
 def _is_fraction(item: object) -> bool:
@@ -153,7 +148,7 @@ def _is_fraction(item: object) -> bool:
 # Arithmetic
 
 
-@computes("Add Sub Mul Max Min", ARITHMETIC)
+@computes("Add Sub Mul Max Min")
 def _arithmetic(node: Node, given: list[Array]) -> Array:
     """Place by place."""
     operation: dict[str, Callable[[Term, Term], Term]] = {
@@ -167,7 +162,7 @@ def _arithmetic(node: Node, given: list[Array]) -> Array:
     return reduce(lambda a, b: each(lambda x, y: function(integer(x), integer(y)), a, b), given)
 
 
-@computes("Div", ARITHMETIC)
+@computes("Div")
 def _divided(_: Node, given: list[Array]) -> Array:
     """Rounded towards 0, as C++ divides."""
     return each(lambda a, b: _quotient(integer(a), integer(b)), *given)
@@ -183,7 +178,7 @@ def _quotient(a: Term, b: Term) -> Term:
     return choice(b >= 1, by_positive, choice(a >= 0, -(a // c), -a // c))
 
 
-@computes("Mod", ARITHMETIC)
+@computes("Mod")
 def _remainder(node: Node, given: list[Array]) -> Array:
     """With the sign of the divisor."""
     if node.integer("fmod"):
@@ -198,7 +193,7 @@ def _remainder(node: Node, given: list[Array]) -> Array:
     return each(lambda a, b: one(integer(a), integer(b)), *given)
 
 
-@computes("Pow", ARITHMETIC)
+@computes("Pow")
 def _power(_: Node, given: list[Array]) -> Array:
     """By a known exponent that is not negative."""
 
@@ -210,7 +205,7 @@ def _power(_: Node, given: list[Array]) -> Array:
     return each(lambda a, b: one(integer(a), number(b)), *given)
 
 
-@computes("BitwiseAnd BitwiseOr BitwiseXor", ARITHMETIC)
+@computes("BitwiseAnd BitwiseOr BitwiseXor")
 def _bits(node: Node, given: list[Array]) -> Array:
     """Of known integers, in two's complement."""
     operation: dict[str, Callable[[int, int], int]] = {
@@ -221,14 +216,14 @@ def _bits(node: Node, given: list[Array]) -> Array:
     return each(lambda a, b: term(operation[node.operator](number(a), number(b))), *given)
 
 
-@computes("BitShift", ARITHMETIC)
+@computes("BitShift")
 def _shifted(node: Node, given: list[Array]) -> Array:
     """By a known number of bits; bits that leave the type are lost."""
     left, most = node.text("direction") == "LEFT", 2 ** int(kind(node, 0).removeprefix("uint"))
     return each(lambda a, b: integer(a) * 2 ** number(b) % most if left else integer(a) // 2 ** number(b), *given)
 
 
-@computes("Clip", ARITHMETIC)
+@computes("Clip")
 def _clipped(node: Node, given: list[Array]) -> Array:
     """Between two ends, of which the upper one prevails."""
     if node.version < 11:
@@ -244,7 +239,7 @@ def _clipped(node: Node, given: list[Array]) -> Array:
     return each(lambda a: one(integer(a)), given[0])
 
 
-@computes("Neg Abs Sign Relu BitwiseNot", ARITHMETIC)
+@computes("Neg Abs Sign Relu BitwiseNot")
 def _of_one(node: Node, given: list[Array]) -> Array:
     """All bits of a signed integer turned are -1 - a."""
     if node.operator == "BitwiseNot" and not kind(node, 0).startswith("int"):
@@ -259,7 +254,7 @@ def _of_one(node: Node, given: list[Array]) -> Array:
     return each(lambda a: operation[node.operator](integer(a)), given[0])
 
 
-@computes("ReduceSum ReduceProd ReduceMax ReduceMin ReduceMean", ARITHMETIC)
+@computes("ReduceSum ReduceProd ReduceMax ReduceMin ReduceMean")
 def _reduced(node: Node, given: list[Array]) -> Array:
     """Over the given axes; over all if there are none. A mean has to be an integer."""
     array = given[0]
@@ -287,7 +282,7 @@ def _reduced(node: Node, given: list[Array]) -> Array:
 # Truths
 
 
-@computes("Equal Less Greater LessOrEqual GreaterOrEqual", ARITHMETIC)
+@computes("Equal Less Greater LessOrEqual GreaterOrEqual")
 def _compared(node: Node, given: list[Array]) -> Array:
     """Place by place."""
     operation: dict[str, Callable[[Term, Term], Formula]] = {
@@ -300,7 +295,7 @@ def _compared(node: Node, given: list[Array]) -> Array:
     return each(lambda a, b: operation[node.operator](integer(a), integer(b)), *given)
 
 
-@computes("And Or Xor Not", ARITHMETIC)
+@computes("And Or Xor Not")
 def _logic(node: Node, given: list[Array]) -> Array:
     """Place by place."""
     if node.operator == "Not":
@@ -313,7 +308,7 @@ def _logic(node: Node, given: list[Array]) -> Array:
     return each(lambda a, b: operation[node.operator](truth(a), truth(b)), *given)
 
 
-@computes("Where", ARITHMETIC)
+@computes("Where")
 def _chosen(_: Node, given: list[Array]) -> Array:
     """The second where the first is true, else the third."""
 
@@ -325,7 +320,7 @@ def _chosen(_: Node, given: list[Array]) -> Array:
     return each(lambda c, a, b: one(truth(c), a, b), *given)
 
 
-@computes("Cast CastLike", ARITHMETIC)
+@computes("Cast CastLike")
 def _cast(node: Node, given: list[Array]) -> Array:
     """A truth is 1 or 0, and an integer is true unless it is 0."""
     to = node.integer("to") if node.operator == "Cast" else TYPES.get(kind(node, 1))
@@ -336,10 +331,8 @@ def _cast(node: Node, given: list[Array]) -> Array:
     raise UnknownElementsError
 
 
-_FUNCTIONS: Final[Mapping[str, Function]] = {**ARITHMETIC, **PLACED, **PICKED, **ROUNDED}
-_OTHERS: Final[Mapping[str, Mapping[str, Function]]] = {
-    "com.microsoft": {"ExpandDims": PLACED["Unsqueeze"], "Range": PLACED["Range"]}
+_OTHERS: Final[Mapping[tuple[str, str], str]] = {
+    ("com.microsoft", "ExpandDims"): "Unsqueeze",
+    ("com.microsoft", "Range"): "Range",
 }
-"""By domain other than ai.onnx."""
-
-__all__ = ["Elements", "computed", "elements"]
+"""Operators of other domains, each with the one of ai.onnx that computes the same."""

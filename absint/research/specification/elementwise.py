@@ -23,26 +23,11 @@ UNARY: Final = (
 
 
 @specifies(UNARY, grid=SAME_SHAPE)
-def unary(node: Node) -> Output:
-    """The shape of the input."""
-    return tensor(node.input(0).dims)
-
-
 @specifies("Not", grid=[at("bool: N C"), at("bool:")])
 @specifies("BitwiseNot", grid=[at("int64: N C"), at("int64:")])
-def unary_of_other_types(node: Node) -> Output:
-    """The shape of the input."""
-    return tensor(node.input(0).dims)
-
-
 @specifies("Cast", first=6, grid=[at("N C", to=7), at("", to=1), at("bool: N", to=1)])
-def cast(node: Node) -> Output:
-    """The shape of the input."""
-    return tensor(node.input(0).dims)
-
-
 @specifies("CastLike", grid=[at("N C", "int64: K")])
-def cast_like(node: Node) -> Output:
+def unary(node: Node) -> Output:
     """The shape of the first input."""
     return tensor(node.input(0).dims)
 
@@ -92,8 +77,7 @@ def alike(node: Node) -> Output:
     """The shape of both inputs."""
     a, b = node.input(0), node.input(1)
     node.demand(a.rank == b.rank, "the inputs must have one shape")
-    for size, other in zip(a.dims, b.dims, strict=True):
-        node.requires(equal(size, other), "the inputs must have one shape")
+    node.agree(a.dims, b.dims, "the inputs must have one shape")
     return tensor(a.dims)
 
 

@@ -1,22 +1,23 @@
-"""More operators of onnxruntime: those of ONNX in its own domain, packed products, embeddings; images of old."""
+"""More operators of onnxruntime: those of ONNX in its own domain, packed products, embeddings; layers on quantised
+tensors, each with a scale and a zero point: one value, or one for each output channel; images of old.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from typing import Final
 
-from absint.research.specification.elementwise import broadcast
+from absint.research.specification.elementwise import TWO, broadcast
 from absint.research.specification.formulas import Term, both, either, equal, greatest, term
 from absint.research.specification.generators import numbers_in_range, quantise
 from absint.research.specification.images import sample_grid
 from absint.research.specification.indexing import gather_nd
-from absint.research.specification.layout import pad
-from absint.research.specification.node import Node, Output, tensor
-from absint.research.specification.pools import global_pool, pool
-from absint.research.specification.products import multiplied
-from absint.research.specification.specs import Function, Instance, at, specifies
-
-MICROSOFT: Final = "com.microsoft"
+from absint.research.specification.layout import joined, pad
+from absint.research.specification.node import Attribute, Node, Output, tensor
+from absint.research.specification.products import fits_into, multiplied, product_of
+from absint.research.specification.recurrent import projected_attention
+from absint.research.specification.specs import MICROSOFT, Function, Instance, at, specifies
+from absint.research.specification.windows import global_pool, pool, sliding
 
 
 def _as_of(version: int, function: Function) -> Function:
@@ -81,8 +82,7 @@ def global_average(node: Node) -> Output | Sequence[Output]:
     """As GlobalAveragePool."""
     if node.integer("channels_last"):
         raise LookupError("channels are the second axis here")
-    for size in node.input(0).dims:
-        node.limits(size >= 1, "onnxruntime may refuse an image without elements")
+    node.needs_elements(node.input(0).dims, "onnxruntime may refuse an image without elements")
     return global_pool(node)
 
 
@@ -108,12 +108,6 @@ def integer_product(node: Node) -> Output:
     return tensor(broadcast(node, [node.input(0), node.input(2)]))
 
 
-@specifies("MatMulInteger16", domain=MICROSOFT, grid=[at("int16: N K", "int16: L M"), at("int16: B N K", "int16: L M")])
-def product(node: Node) -> Output:
-    """As MatMul."""
-    return tensor(multiplied(node, node.input(0), node.input(1)))
-
-
 @specifies(
     "CropAndResize",
     domain=MICROSOFT,
@@ -128,8 +122,7 @@ def crops(node: Node) -> Output:
     node.requires(either(x.dims[0] >= 1, equal(regions.dims[0], 0)), "every region must name an image")
     for size in wanted:
         node.requires(size >= 1, "a crop must have an element")
-    for size in x.dims:
-        node.limits(size >= 1, "onnxruntime needs an image")
+    node.needs_elements(x.dims, "onnxruntime needs an image")
     return tensor([regions.dims[0], x.dims[1], *wanted])
 
 
@@ -159,8 +152,7 @@ def embedding(node: Node) -> list[Output]:
     segments = node.optional(4)
     for table in (words, *([] if segments is None else [segments])):
         node.limits(table.dims[0] >= 1, "every token must have a row")
-    for size in (*ids.dims, hidden):
-        node.limits(size >= 1, "onnxruntime needs tokens")
+    node.needs_elements((*ids.dims, hidden), "onnxruntime needs tokens")
     return [tensor([*ids.dims, hidden]), tensor([ids.dims[0]])][: node.outputs]
 
 
@@ -179,10 +171,8 @@ def multi_head(node: Node) -> list[Output]:
     heads = node.integer("num_heads")
     if not q.rank == k.rank == v.rank == 3 or node.optional(8) is not None:
         raise LookupError("packed inputs without a buffer are specified")
-    for size, other in ((q.dims[0], k.dims[0]), (q.dims[0], v.dims[0]), (k.dims[1], v.dims[1])):
-        node.requires(equal(size, other), "batches and steps must agree")
-    for size in (*q.dims, *k.dims):
-        node.limits(size >= 1, "onnxruntime needs axes that are not empty")
+    node.agree((q.dims[0], q.dims[0], k.dims[1]), (k.dims[0], v.dims[0], v.dims[1]), "batches and steps must agree")
+    node.needs_elements((*q.dims, *k.dims), "onnxruntime needs axes that are not empty")
     past = node.optional(6)
     steps: Term = k.dims[1] if past is None else past.dims[2] + k.dims[1]
     present = [tensor([q.dims[0], heads, steps, term(int(str(x.dims[2])) // heads)]) for x in (k, v)]
@@ -222,3 +212,151 @@ def crop(node: Node) -> Output:
             node.requires(size >= before + after, "the image must have room for the border")
             sizes.append(size - before - after)
     return tensor([*x.dims[:2], *sizes])
+
+
+# Layers on quantised tensors
+
+
+def _layer(x: str, w: str, *bias: str, scale: str = "", **attributes: Attribute) -> Instance:
+    quantised = ("", "uint8:", f"uint8: {w}", scale, f"uint8: {scale}", "", "uint8:")
+    found = at(f"uint8: {x}", *quantised, *(f"int32: {b}" for b in bias))
+    return found._replace(attributes=attributes)
+
+
+LAYERS: Final = [
+    _layer("N C H", "M D K"),
+    _layer("N C H W", "M D 3 2", "B", strides=[2, 1], pads=[1, 0, 1, 2]),
+    _layer("N C H", "M D 3", dilations=[2], group=2),
+    _layer("N C H", "M D 3", auto_pad="SAME_LOWER", strides=[3]),
+    _layer("N C H", "M D 3 3"),
+    _layer("N C H", "M D 2", scale="1"),
+]
+
+
+@specifies("QLinearConv", grid=LAYERS)
+@specifies("QLinearConv", domain=MICROSOFT, grid=LAYERS)
+def convolution(node: Node) -> Output:
+    """Conv of inputs 0 and 3, with bias 8."""
+    node.needs_elements(node.input(3).dims[:1], "onnxruntime may crash without output channels")
+    return sliding(node, weight=3, bias=8)
+
+
+def _pairs() -> list[Instance]:
+    return [at(f"uint8: {a}", "", "uint8:", f"uint8: {b}", "", "uint8:", "", "uint8:") for a, b in TWO]
+
+
+@specifies("QLinearAdd QLinearMul", domain=MICROSOFT, grid=_pairs())
+def binary(node: Node) -> Output:
+    """The shape after broadcasting."""
+    return tensor(broadcast(node, [node.input(0), node.input(3)]))
+
+
+@specifies(
+    "QLinearSigmoid QLinearLeakyRelu",
+    domain=MICROSOFT,
+    grid=[
+        *[at("uint8: N C", "", "uint8:", "", "uint8:"), at("uint8:", "", "uint8:", "", "uint8:")],
+        at("uint8: N C", "K", "uint8:", "", "uint8: L"),
+    ],
+)
+def unary(node: Node) -> Output:
+    """The shape of X; scales and zero points are single values."""
+    for parameter in node.inputs[1:]:
+        for size in () if parameter is None else parameter.dims:
+            node.requires(equal(size, 1), "scales and zero points must be single values")
+    return tensor(node.input(0).dims)
+
+
+@specifies(
+    "QLinearConcat",
+    domain=MICROSOFT,
+    grid=[
+        at("", "uint8:", "uint8: N C", "", "uint8:", "uint8: M D", "", "uint8:", axis=1),
+        at("", "uint8:", "uint8: N", "", "uint8:", "uint8: M", "", "uint8:", "uint8: K", "", "uint8:", axis=0),
+    ],
+)
+def concat(node: Node) -> Output:
+    """The sum along the axis; all other sizes agree."""
+    return joined(node, [node.input(place) for place in range(2, len(node.inputs), 3)])
+
+
+@specifies("MatMulInteger16", domain=MICROSOFT, grid=[at("int16: N K", "int16: L M"), at("int16: B N K", "int16: L M")])
+@specifies(
+    "DynamicQuantizeMatMul",
+    domain=MICROSOFT,
+    grid=[at("N K", "uint8: L M", "", "uint8:"), at("B N K", "uint8: L M", "")],
+)
+@specifies(
+    "MatMulIntegerToFloat",
+    domain=MICROSOFT,
+    grid=[at("uint8: N K", "uint8: L M", "", ""), at("uint8: B N K", "uint8: L M", "", "", "uint8:")],
+)
+def product(node: Node) -> Output:
+    """As MatMul."""
+    return tensor(multiplied(node, node.input(0), node.input(1)))
+
+
+@specifies(
+    "QGemm",
+    domain=MICROSOFT,
+    grid=[
+        at("uint8: M K", "", "uint8:", "uint8: L N", "", "uint8:", "int32: D E"),
+        at("uint8: K M", "", "uint8:", "uint8: N L", "", "uint8:", "int32: D", "", "uint8:", transA=1, transB=1),
+        at("uint8: M K", "", "uint8:", "uint8: L N", "", "uint8:"),
+    ],
+)
+def gemm(node: Node) -> Output:
+    """A B + C, A and B transposed on request."""
+    a, b, c = node.input(0), node.input(3), node.optional(6)
+    sizes = product_of(node, a, b)
+    if c is not None:
+        fits_into(node, c, sizes)
+    inner = a.dims[0 if node.integer("transA") else 1]
+    node.needs_elements((*sizes, inner), "onnxruntime may fail on matrices without elements")
+    return tensor(sizes)
+
+
+_MORE: Final = {"num_heads": 2}
+
+
+@specifies(
+    "QAttention",
+    domain=MICROSOFT,
+    grid=[
+        at("uint8: B S D", "uint8: E W", "V", "", "", None, "uint8:", "uint8:", **_MORE),
+        at("uint8: B S D", "uint8: E 12", "12", "", "", None, "uint8:", "uint8:", **_MORE),
+        at("uint8: B S 4", "uint8: 4 12", "12", "", "", None, "uint8:", "uint8:", "2 C 2 P H", outputs=2, **_MORE),
+    ],
+)
+def attention(node: Node) -> list[Output]:
+    """As com.microsoft's Attention, without a mask."""
+    if node.optional(5) is not None:
+        raise LookupError("attention without a mask is specified")
+    x, weights, bias, *_ = node.inputs
+    return node.through(projected_attention, "Attention", 1, [x, weights, bias, None, node.optional(8)])
+
+
+_TABLES: Final = ("", "", "", "", "", "uint8:", "uint8:", "uint8:", "uint8:", "uint8:")
+
+
+@specifies(
+    "QEmbedLayerNormalization",
+    domain=MICROSOFT,
+    grid=[
+        at(
+            *("int32=0: B S", "int32=0: B S", "uint8: V D", "uint8: P D", "uint8: T D", "uint8: D", "uint8: D", None),
+            *_TABLES,
+            outputs=2,
+        ),
+        at(
+            *("int32=0: B S", None, "uint8: V D", "uint8: P E", None, "uint8: F", "uint8: G", None),
+            *("", "", None, "", "", "uint8:", "uint8:", None, "uint8:", "uint8:"),
+            outputs=2,
+        ),
+    ],
+)
+def embedding_of_tables(node: Node) -> list[Output]:
+    """As EmbedLayerNormalization, of quantised tables."""
+    if node.optional(7) is not None:
+        raise LookupError("tables without a mask are specified")
+    return node.through(embedding, "EmbedLayerNormalization", 1, node.inputs[:7])

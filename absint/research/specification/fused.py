@@ -8,11 +8,9 @@ from absint.research.specification.elementwise import broadcast
 from absint.research.specification.formulas import Term, either, equal, greatest, product
 from absint.research.specification.layout import number, with_one
 from absint.research.specification.node import Input, Node, Output, tensor
-from absint.research.specification.products import fits_into
-from absint.research.specification.specs import at, specifies
+from absint.research.specification.products import fits_into, product_of
+from absint.research.specification.specs import MICROSOFT, at, specifies
 from absint.research.specification.windows import CONVOLUTIONS, sliding
-
-MICROSOFT: Final = "com.microsoft"
 
 
 @specifies("Gelu QuickGelu", domain=MICROSOFT, grid=[at("N C"), at(""), at("N C H W")])
@@ -28,8 +26,7 @@ def like(node: Node) -> Output:
 def inverse(node: Node) -> Output:
     """The shape of the input: square matrices."""
     x = node.input(0)
-    for size in x.dims:
-        node.limits(size >= 1, "onnxruntime may not invert empty matrices")
+    node.needs_elements(x.dims, "onnxruntime may not invert empty matrices")
     return tensor(x.dims)
 
 
@@ -90,21 +87,15 @@ def _turned(x: Input, batch_last: int, swapped: int) -> list[Term]:
 def fused_gemm(node: Node) -> Output:
     """A B + C, activated."""
     a, b, c = (node.input(place) for place in range(3))
-    rows, inner = a.dims[::-1] if node.integer("transA") else a.dims
-    other, columns = b.dims[::-1] if node.integer("transB") else b.dims
-    node.requires(equal(inner, other), "columns of A must be rows of B")
-    fits_into(node, c, [rows, columns])
-    return tensor([rows, columns])
+    sizes = product_of(node, a, b)
+    fits_into(node, c, sizes)
+    return tensor(sizes)
 
 
 FUSED: Final = [item._replace(attributes={**item.attributes, "activation": "Relu"}) for item in CONVOLUTIONS]
 
 
-@specifies("FusedConv", domain=MICROSOFT, grid=FUSED)
-def fused_convolution(node: Node) -> Output:
-    """As Conv."""
-    return sliding(node)
-
+specifies("FusedConv", domain=MICROSOFT, grid=FUSED)(sliding)
 
 SKIPPED: Final = [
     at("B S D", "B S D", "E"),
@@ -123,8 +114,8 @@ SKIPPED: Final = [
 def skip_normalisation(node: Node) -> list[Output]:
     """The shape of the input; two statistics of each row, and the sum that is normalised."""
     x, skip = node.input(0), node.input(1)
-    for size, other in list(zip(x.dims, skip.dims, strict=True))[-2:]:
-        node.requires(equal(size, other), "input and skip must agree")
+    node.demand(x.rank == skip.rank, "input and skip must have one rank")
+    node.agree(x.dims[-2:], skip.dims[-2:], "input and skip must agree")
     for place in range(2, len(node.inputs)):
         vector = node.optional(place)
         if vector is not None:
@@ -158,8 +149,7 @@ def distances(node: Node) -> Output:
     """A number for each pair of rows."""
     a, b = node.input(0), node.input(1)
     node.requires(equal(a.dims[1], b.dims[1]), "rows must have one length")
-    for size in (*a.dims, *b.dims):
-        node.limits(size >= 1, "onnxruntime may fail on matrices without elements")
+    node.needs_elements((*a.dims, *b.dims), "onnxruntime may fail on matrices without elements")
     return tensor([a.dims[0], b.dims[0]])
 
 

@@ -1,5 +1,5 @@
 """Operators of com.microsoft on streams that run side by side, their norms and gates; layers on packed or quantised
-tensors: onnxruntime's docs/ContribOperators.md.
+tensors.
 """
 
 from __future__ import annotations
@@ -10,23 +10,13 @@ from typing import Final, NamedTuple
 from absint.research.specification.elementwise import broadcast
 from absint.research.specification.formulas import Defined, Term, either, equal, implies, product, term
 from absint.research.specification.node import Input, Node, Output, tensor
-from absint.research.specification.pools import pool
 from absint.research.specification.products import multiplied
 from absint.research.specification.recurrent import recurrent
-from absint.research.specification.specs import at, specifies
-
-MICROSOFT: Final = "com.microsoft"
+from absint.research.specification.specs import MICROSOFT, at, specifies
+from absint.research.specification.windows import pool
 
 _SCALES: Final = (None, None, None, None, None, "1", "uint8: 1", "1", "uint8: 1")
 """What an LSTM leaves out, then the scales and zero points of its weights."""
-
-
-def _same(node: Node, place: int, sizes: Sequence[Term | int]) -> None:
-    """An input has these sizes."""
-    dims = node.input(place).dims
-    node.demand(len(dims) == len(sizes), f"input {place} must have rank {len(sizes)}")
-    for size, wanted in zip(dims, sizes, strict=True):
-        node.requires(equal(size, wanted), f"the sizes of input {place} must fit")
 
 
 @specifies(
@@ -57,8 +47,7 @@ def gated_sum(node: Node) -> Output:
         raise LookupError("only devices have kernels for this form")
     node.demand(x.rank >= 1, "X must not be a scalar")
     node.requires(x.dims[-1] >= 1, "rows must not be empty")
-    _same(node, 1, x.dims)
-    _same(node, 2, [*x.dims[:-1], 1])
+    node.fit({1: x.dims, 2: [*x.dims[:-1], 1]})
     return tensor(x.dims)
 
 
@@ -80,7 +69,7 @@ def gated_norm(node: Node) -> Output:
     x, scale = node.input(0), node.input(1)
     group = product(scale.dims)
     node.demand(x.rank >= 1, "X must not be a scalar")
-    _same(node, 2, x.dims)
+    node.fit({2: x.dims})
     node.requires(group >= 1, "the scale must not be empty")
     node.requires(implies(group >= 1, equal(x.dims[-1] % group, 0)), "the last axis must divide into groups")
     return tensor(x.dims)
@@ -111,8 +100,7 @@ def _fit(node: Node, place: int, streams: _Streams, *, flat: bool = False) -> No
     """An input is a gate for each stream, (..., C) or (..., C, 1), or for each feature."""
     gate, (lead, branches, features) = node.input(place).dims, streams
     node.demand(len(gate) - len(lead) in (1, 2), "there must be a gate for each stream or feature")
-    for size, wanted in zip(gate, lead, strict=False):
-        node.requires(equal(size, wanted), "the gate must have the leading sizes of the streams")
+    node.agree(gate, lead, "the gate must have the leading sizes of the streams", strict=False)
     if len(gate) == len(lead) + 1:
         of_features = [equal(gate[-1], branches * features)] if flat else []
         node.requires(either(equal(gate[-1], branches), *of_features), "there must be a gate for each stream")
@@ -152,9 +140,7 @@ def mixed_before(node: Node) -> Output:
 def mixed_after(node: Node) -> Output:
     """The shape of the streams; the block gives the features of one, and a matrix mixes them."""
     streams = _streams(node)
-    _same(node, 1, [*streams.lead, streams.features])
-    if node.optional(3) is not None:
-        _same(node, 3, [*streams.lead, streams.branches, streams.branches])
+    node.fit({1: [*streams.lead, streams.features], 3: [*streams.lead, streams.branches, streams.branches]})
     _fit(node, 2, streams)
     return tensor(node.input(0).dims)
 
@@ -178,7 +164,7 @@ def norm_of_streams(node: Node) -> Output:
         of_all = equal(scale.dims[0], streams.branches * streams.features)
         node.requires(either(equal(scale.dims[0], streams.features), of_all), "the scale must fit the features")
     elif scale is not None:
-        _same(node, 1, [streams.branches, streams.features])
+        node.fit({1: [streams.branches, streams.features]})
     return tensor(node.input(0).dims)
 
 
@@ -197,11 +183,7 @@ def engram(node: Node) -> list[Output]:
     key = node.input(0).dims
     node.demand(len(key) == 4, "keys must have four axes")
     batch, length, count, features = key
-    _same(node, 1, key)
-    _same(node, 2, [batch, length, features])
-    for place in (3, 4, 5):
-        if place < 5 or node.optional(place) is not None:
-            _same(node, place, [count, features])
+    node.fit({1: key, 2: [batch, length, features], **dict.fromkeys((3, 4, 5), (count, features))})
     node.demand(node.outputs < 2 or node.optional(5) is not None, "the second output needs a scale of its own")
     return [tensor(key)] * node.outputs
 
@@ -239,8 +221,7 @@ def softmax(node: Node) -> Output:
     """The shape of X."""
     x = node.input(0)
     node.axis(node.integer("axis", -1), x.rank, unless=either(*[size < 1 for size in x.dims]))
-    for size in x.dims:
-        node.limits(size >= 1, "onnxruntime needs an X that is not empty")
+    node.needs_elements(x.dims, "onnxruntime needs an X that is not empty")
     return tensor(x.dims)
 
 
@@ -257,11 +238,8 @@ def softmax(node: Node) -> Output:
 def channels_last(node: Node) -> Output:
     """As MaxPool, with the channels as the last axis."""
     batch, *sizes, channels = node.input(0).dims
-    inner = Node("MaxPool", 12, [Input((batch, channels, *sizes))], node.attributes)
-    found = pool(inner)
-    node.legal += inner.legal
-    node.limited += inner.limited
-    first, second, *positions = (found if isinstance(found, Output) else found[0]).dims
+    found, *_ = node.through(pool, "MaxPool", 12, [Input((batch, channels, *sizes))])
+    first, second, *positions = found.dims
     return tensor([first, *positions, second])
 
 
@@ -303,7 +281,8 @@ def decay(node: Node) -> list[Output]:
     for place in (1, 2):
         node.requires(equal(product(node.input(place).dims), x.dims[-1]), "there must be a number for each head")
     if node.outputs > 1:
-        _same(node, 3, x.dims)
+        node.demand(node.optional(3) is not None, "input 3 is missing")
+        node.fit({3: x.dims})
     return [tensor(x.dims)] * node.outputs
 
 
@@ -339,11 +318,7 @@ def quantised_lstm(node: Node) -> list[Output]:
     assert x is not None
     swapped = [Input((a.dims[0], a.dims[2], a.dims[1])) for a in (w, r) if a is not None and a.rank == 3]
     node.demand(len(swapped) == 2, "the weights must have three axes")
-    inner = Node("LSTM", 14, [x, *swapped, *others[:5]], node.attributes, node.outputs)
-    found = recurrent(inner)
-    node.legal += inner.legal
-    node.limited += inner.limited
-    return [found] if isinstance(found, Output) else list(found)
+    return node.through(recurrent, "LSTM", 14, [x, *swapped, *others[:5]])
 
 
 @specifies(
@@ -361,11 +336,7 @@ def masked_pool(node: Node) -> Output:
         node.limits(equal(size, wanted), "onnxruntime may read beyond a mask of other sizes")
     for size in x.dims:
         node.limits(size >= 3, "onnxruntime may crash if there is nothing to compute")
-    inner = Node("MaxPool", 12, [x], node.attributes)
-    found = pool(inner)
-    node.legal += inner.legal
-    node.limited += inner.limited
-    return found if isinstance(found, Output) else found[0]
+    return node.through(pool, "MaxPool", 12, [x])[0]
 
 
 @specifies(

@@ -63,6 +63,7 @@ def random_of_shape(node: Node) -> Output:
 
 @specifies("RandomNormalLike RandomUniformLike", grid=[at("N C")])
 @specifies("Bernoulli", grid=[at("N C")])
+@specifies("Clip", last=10, grid=[at("N C"), at("N", min=0.0)])
 @specifies("EyeLike", grid=[at("N M"), at("N")])
 @specifies("BitCast", grid=[at("N C", to=6)])
 def like(node: Node) -> Output:
@@ -90,12 +91,6 @@ def clip(node: Node) -> Output:
         end = node.optional(place)
         if end is not None and end.rank > 0:
             node.refuse("min and max must be scalars", unless=both(*[equal(size, 1) for size in end.dims]))
-    return tensor(node.input(0).dims)
-
-
-@specifies("Clip", last=10, grid=[at("N C"), at("N", min=0.0)])
-def clip_by_attributes(node: Node) -> Output:
-    """The shape of the input."""
     return tensor(node.input(0).dims)
 
 

@@ -143,8 +143,7 @@ def scatter_nd(node: Node) -> Output:
     node.demand(depth <= data.rank, "indices must not be longer than the data has axes")
     wanted = [*indices.dims[:-1], *data.dims[depth:]]
     node.demand(updates.rank == len(wanted), "updates must have the axes of the places")
-    for size, expected in zip(updates.dims, wanted, strict=True):
-        node.requires(equal(size, expected), "updates must fit the places")
+    node.agree(updates.dims, wanted, "updates must fit the places")
     for axis in range(depth):
         _requires_places(node, data.dims[axis], indices.dims[:-1])
         _requires_inside(node, data.dims[axis], (indices.elements or ())[axis::depth])

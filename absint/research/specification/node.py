@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import NamedTuple, TypeAlias
@@ -17,6 +17,7 @@ from absint.research.specification.formulas import (
     both,
     choice,
     either,
+    equal,
     exactly,
     term,
 )
@@ -207,6 +208,38 @@ class Node:
         """A legal node meets this, whatever the sizes."""
         if not holds:
             raise IllegalError(reason)
+
+    def agree(self, sizes: Iterable[Int], wanted: Iterable[Int], reason: str, *, strict: bool = True) -> None:
+        """A legal node has equal sizes here, pair by pair; without `strict` as many as both have."""
+        for size, other in zip(sizes, wanted, strict=strict):
+            self.requires(equal(size, other), reason)
+
+    def fit(self, wanted: Mapping[int, Sequence[Int]], reason: str = "") -> None:
+        """The inputs at these places, where they are given, have these sizes."""
+        for place, sizes in wanted.items():
+            if (given := self.optional(place)) is not None:
+                self.demand(given.rank == len(sizes), reason or f"input {place} must have rank {len(sizes)}")
+                self.agree(given.dims, sizes, reason or f"the sizes of input {place} must fit")
+
+    def needs_elements(self, sizes: Iterable[Term], reason: str) -> None:
+        """onnxruntime is only known to run where none of these sizes is 0."""
+        for size in sizes:
+            self.limits(size >= 1, reason)
+
+    def through(
+        self,
+        function: Callable[[Node], Output | Sequence[Output]],
+        operator: str,
+        version: int,
+        inputs: Sequence[Input | None],
+        attributes: Mapping[str, Attribute] | None = None,
+    ) -> list[Output]:
+        """The outputs of another operator's node, which the function specifies: this node is legal if that one is."""
+        inner = Node(operator, version, inputs, attributes or self.attributes, self.outputs)
+        found = function(inner)
+        self.legal += inner.legal
+        self.limited += inner.limited
+        return [found] if isinstance(found, Output) else list(found)
 
 
 def tensor(dims: Sequence[Int | Defined], elements: Sequence[Int] | None = None) -> Output:

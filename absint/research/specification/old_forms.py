@@ -5,7 +5,7 @@ from __future__ import annotations
 from absint.research.specification.formulas import both, either, equal, total
 from absint.research.specification.layout import number
 from absint.research.specification.node import Input, Node, Output, tensor
-from absint.research.specification.products import fits_into
+from absint.research.specification.products import fits_into, product_of
 from absint.research.specification.specs import Instance, at, specifies
 
 
@@ -52,8 +52,7 @@ def limited_broadcast(node: Node) -> Output:
 def _one_shape(node: Node, inputs: list[Input]) -> None:
     node.demand(len({found.rank for found in inputs}) == 1, "all inputs must have one shape")
     for found in inputs[1:]:
-        for size, other in zip(inputs[0].dims, found.dims, strict=True):
-            node.requires(equal(size, other), "all inputs must have one shape")
+        node.agree(inputs[0].dims, found.dims, "all inputs must have one shape")
 
 
 @specifies(
@@ -98,16 +97,13 @@ def like(node: Node) -> list[Output]:
 def gemm(node: Node) -> Output:
     """A B + C of matrices; C has the shape of the product, or with `broadcast` broadcasts to it."""
     a, b, c = node.input(0), node.input(1), node.input(2)
-    rows, inner = a.dims[::-1] if node.integer("transA") else a.dims
-    other, columns = b.dims[::-1] if node.integer("transB") else b.dims
-    node.requires(equal(inner, other), "columns of A must be rows of B")
+    sizes = product_of(node, a, b)
     if node.integer("broadcast"):
-        fits_into(node, c, [rows, columns])
-        return tensor([rows, columns])
-    node.demand(c.rank == 2, "C must be a matrix")
-    for size, wanted in zip(c.dims, (rows, columns), strict=True):
-        node.requires(equal(size, wanted), "C must have the shape of the product")
-    return tensor([rows, columns])
+        fits_into(node, c, sizes)
+    else:
+        node.demand(c.rank == 2, "C must be a matrix")
+        node.agree(c.dims, sizes, "C must have the shape of the product")
+    return tensor(sizes)
 
 
 @specifies("Tile", last=5, grid=[at("N C", "float: . 3", "float: . 1"), at("N C", "float: . 0", "float: . 0")])

@@ -1,37 +1,35 @@
-"""Elements of small tensors at other places: reshaped, joined, gathered, sliced, repeated."""
+"""Elements of small tensors at other places: reshaped, joined, sliced, repeated; read and written at given ones."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Iterator, Sequence
 from fractions import Fraction
-from typing import Final
 
 import numpy as np
 
 from absint.research.specification.arrays import (
     Array,
-    Function,
+    Element,
     UnknownElementsError,
     bounded,
     computes,
     filled,
     filled_as,
+    integer,
     number,
     numbers,
     whole,
 )
-from absint.research.specification.formulas import FALSE, TRUE, term
+from absint.research.specification.formulas import FALSE, TRUE, Formula, Term, choice, largest, smallest, term
 from absint.research.specification.node import Held, Node
 
-PLACED: Final[dict[str, Function]] = {}
 
-
-@computes("Identity", PLACED)
+@computes("Identity")
 def _same(_: Node, given: list[Array]) -> Array:
     return given[0]
 
 
-@computes("Reshape", PLACED)
+@computes("Reshape")
 def _reshaped(node: Node, given: list[Array]) -> Array:
     """In the same order; 0 copies a size unless `allowzero`, and -1 is what is left."""
     wanted = numbers(given[1])
@@ -40,7 +38,7 @@ def _reshaped(node: Node, given: list[Array]) -> Array:
     return given[0].reshape(wanted)
 
 
-@computes("Flatten", PLACED)
+@computes("Flatten")
 def _flat(node: Node, given: list[Array]) -> Array:
     axis = node.integer("axis", 1)
     rows = int(np.prod(given[0].shape[: axis if axis >= 0 else axis + given[0].ndim], dtype=int))
@@ -51,30 +49,30 @@ def _axes(node: Node, given: list[Array]) -> list[int] | None:
     return numbers(given[1]) if len(given) > 1 else node.integers("axes")
 
 
-@computes("Squeeze", PLACED)
+@computes("Squeeze")
 def _squeezed(node: Node, given: list[Array]) -> Array:
     axes = _axes(node, given)
     return given[0].squeeze(None if axes is None else tuple(axes))
 
 
-@computes("Unsqueeze", PLACED)
+@computes("Unsqueeze")
 def _unsqueezed(node: Node, given: list[Array]) -> Array:
     found = np.expand_dims(given[0], tuple(_axes(node, given) or ()))
     assert isinstance(found, np.ndarray)
     return found
 
 
-@computes("Transpose", PLACED)
+@computes("Transpose")
 def _transposed(node: Node, given: list[Array]) -> Array:
     return given[0].transpose(node.integers("perm"))
 
 
-@computes("Concat", PLACED)
+@computes("Concat")
 def _joined(node: Node, given: list[Array]) -> Array:
     return np.concatenate(given, axis=node.integer("axis"))
 
 
-@computes("Gather", PLACED)
+@computes("Gather")
 def _gathered(node: Node, given: list[Array]) -> Array:
     """A negative index counts from the end."""
     data, places = given
@@ -85,7 +83,7 @@ def _gathered(node: Node, given: list[Array]) -> Array:
     return filled_as(np.take(data, indices, axis=axis))
 
 
-@computes("Slice", PLACED)
+@computes("Slice")
 def _sliced(node: Node, given: list[Array]) -> Array:
     """As slices of Python, both ends clamped."""
     data, rest = given[0], [numbers(array) for array in given[1:]]
@@ -104,7 +102,7 @@ def _sliced(node: Node, given: list[Array]) -> Array:
     return data
 
 
-@computes("Split", PLACED)
+@computes("Split")
 def _parts(node: Node, given: list[Array]) -> list[Array]:
     """Of the given sizes; of equal ones if they are left out."""
     axis = node.axis(node.integer("axis"), given[0].ndim)
@@ -119,20 +117,20 @@ def _parts(node: Node, given: list[Array]) -> list[Array]:
     return np.split(given[0], np.cumsum(sizes)[:-1], axis=axis)
 
 
-@computes("Expand", PLACED)
+@computes("Expand")
 def _expanded(_: Node, given: list[Array]) -> Array:
     sizes = np.broadcast_shapes(given[0].shape, tuple(numbers(given[1])))
     return filled_as(np.broadcast_to(given[0], bounded(sizes)))
 
 
-@computes("Tile", PLACED)
+@computes("Tile")
 def _tiled(_: Node, given: list[Array]) -> Array:
     repeats = numbers(given[1])
     bounded([size * count for size, count in zip(given[0].shape, repeats, strict=True)])
     return np.tile(given[0], repeats)
 
 
-@computes("ConstantOfShape", PLACED)
+@computes("ConstantOfShape")
 def _constant(node: Node, given: list[Array]) -> Array:
     """The attribute `value` has one number or truth."""
     sizes, value = bounded(numbers(given[0])), node.attributes.get("value")
@@ -144,9 +142,182 @@ def _constant(node: Node, given: list[Array]) -> Array:
     return filled(sizes, [filler] * int(np.prod(sizes, dtype=int)))
 
 
-@computes("Range", PLACED)
+@computes("Range")
 def _range(_: Node, given: list[Array]) -> Array:
     start, limit, delta = (number(array.item()) for array in given)
     found = range(start, limit, delta)
     bounded([len(found)])
     return filled([len(found)], map(term, found))
+
+
+# Read and written at given places: indices, borders, triangles, the largest of a row
+
+
+Place = tuple[int, ...]
+
+
+def _indices(places: Array) -> np.ndarray[tuple[int, ...], np.dtype[np.int64]]:
+    return np.array(numbers(places), dtype=np.int64).reshape(places.shape)
+
+
+def _inside(index: int, size: int) -> int:
+    """An index, counted from the start. Raises UnknownElementsError outside of the axis, where the node fails."""
+    if not -size <= index < size:
+        raise UnknownElementsError
+    return index % size
+
+
+def _along(node: Node, data: Array, places: Array) -> Iterator[tuple[Place, Place]]:
+    """Each place of the indices, and that in the data: the same but along the axis, where the index says it."""
+    axis, indices = node.axis(node.integer("axis"), data.ndim), _indices(places)
+    for place in np.ndindex(indices.shape):
+        yield place, (*place[:axis], _inside(int(indices[place]), data.shape[axis]), *place[axis + 1 :])
+
+
+@computes("GatherElements")
+def _gathered_along(node: Node, given: list[Array]) -> Array:
+    """One element for each index."""
+    data, places = given
+    found = np.empty(places.shape, dtype=object)
+    for place, source in _along(node, data, places):
+        found[place] = data[source]
+    return found
+
+
+def _tuples(data: Array, places: Array, batch: int = 0) -> Iterator[tuple[Place, Place]]:
+    """Each row of the indices, and the place in the data that it names, after the batch axes."""
+    indices = _indices(places)
+    for place in np.ndindex(indices.shape[:-1]):
+        sizes = data.shape[batch:]
+        row = [_inside(int(index), size) for index, size in zip(indices[place], sizes, strict=False)]
+        yield place, (*place[:batch], *row)
+
+
+@computes("GatherND")
+def _gathered_parts(node: Node, given: list[Array]) -> Array:
+    """The element or slice that each row of the indices selects."""
+    data, places = given
+    batch = node.integer("batch_dims")
+    sizes = (*places.shape[:-1], *data.shape[batch + places.shape[-1] :])
+    found = np.empty(bounded(sizes), dtype=object)
+    for place, source in _tuples(data, places, batch):
+        found[place] = data[source]
+    return found
+
+
+@computes("ScatterElements Scatter")
+def _scattered(node: Node, given: list[Array]) -> Array:
+    """One update for each index."""
+    data, places, updates = given
+    return _written(node, data, ((target, updates[place]) for place, target in _along(node, data, places)))
+
+
+@computes("ScatterND")
+def _scattered_parts(node: Node, given: list[Array]) -> Array:
+    """One part for each row of the indices."""
+    data, places, updates = given
+    writes = (
+        ((*target, *rest), filled_as(updates[place]).item(*rest))
+        for place, target in _tuples(data, places)
+        for rest in np.ndindex(data.shape[len(target) :])
+    )
+    return _written(node, data, writes)
+
+
+def _written(node: Node, data: Array, writes: Iterator[tuple[Place, Element]]) -> Array:
+    """The data, updated. Without a reduction the order of two updates of one place is not defined."""
+    combine: dict[str, Callable[[Term, Term], Term]] = {
+        "add": lambda a, b: a + b,
+        "mul": lambda a, b: a * b,
+        "max": largest,
+        "min": smallest,
+    }
+    reduction, found, seen = node.text("reduction", "none"), data.copy(), set()
+    for place, update in writes:
+        if reduction != "none":
+            found[place] = combine[reduction](integer(found[place]), integer(update))
+        elif place in seen:
+            raise UnknownElementsError
+        else:
+            found[place] = update
+        seen.add(place)
+    return found
+
+
+@computes("Pad")
+def _padded(node: Node, given: list[Array]) -> Array:
+    """Cropped where a number is negative, then framed with a constant."""
+    if node.text("mode", "constant") != "constant" or node.version < 11:
+        raise UnknownElementsError
+    data, pads = given[0], numbers(given[1])
+    value = given[2].item() if len(given) > 2 and given[2].size else _zero(data)
+    named = numbers(given[3]) if len(given) > 3 else []
+    axes = [node.axis(axis, data.ndim) for axis in named] or list(range(data.ndim))
+    for axis, before, after in zip(axes, pads[: len(axes)], pads[len(axes) :], strict=True):
+        size = data.shape[axis]
+        first, last = max(-before, 0), size - max(-after, 0)
+        if first > last:
+            raise UnknownElementsError
+        kept = np.take(data, range(first, last), axis=axis)
+        frame = [_filler(kept.shape, axis, max(count, 0), value) for count in (before, after)]
+        data = np.concatenate([frame[0], kept, frame[1]], axis=axis)
+    return data
+
+
+def _filler(sizes: Place, axis: int, count: int, value: Element) -> Array:
+    found = np.empty(bounded([*sizes[:axis], count, *sizes[axis + 1 :]]), dtype=object)
+    found[...] = value
+    return found
+
+
+def _zero(data: Array) -> Element:
+    """Raises UnknownElementsError where no element tells whether it is a number or false."""
+    if not data.size:
+        raise UnknownElementsError
+    return FALSE if any(isinstance(item, Formula) for item in data.ravel()) else term(0)
+
+
+@computes("Trilu")
+def _triangle(node: Node, given: list[Array]) -> Array:
+    """Zeros below the diagonal, or above it if `upper` is 0; k counts it to the right."""
+    found, shift = given[0].copy(), number(given[1].item()) if len(given) > 1 else 0
+    for place in np.ndindex(found.shape):
+        *_, row, column = place
+        right = column - row - shift
+        if right < 0 if node.integer("upper", 1) else right > 0:
+            found[place] = _zero(given[0])
+    return found
+
+
+@computes("CumSum CumProd")
+def _running(node: Node, given: list[Array]) -> Array:
+    """At each place all elements up to it, or before it if `exclusive`; from the end if `reverse`."""
+    axis = node.axis(number(given[1].item()), given[0].ndim)
+    rows = np.moveaxis(given[0], axis, -1)
+    found = np.empty(rows.shape, dtype=object)
+    places = list(range(rows.shape[-1]))
+    for row in np.ndindex(rows.shape[:-1]):
+        running = term(0 if node.operator == "CumSum" else 1)
+        for place in places[::-1] if node.integer("reverse") else places:
+            item = integer(rows[(*row, place)])
+            joined = running + item if node.operator == "CumSum" else running * item
+            found[(*row, place)] = running if node.integer("exclusive") else joined
+            running = joined
+    return np.moveaxis(found, -1, axis)
+
+
+@computes("ArgMax ArgMin")
+def _extreme(node: Node, given: list[Array]) -> Array:
+    """The place of the first extreme element along an axis, or of the last."""
+    axis = node.axis(node.integer("axis"), given[0].ndim)
+    rows = np.moveaxis(given[0], axis, -1)
+    found = np.empty(rows.shape[:-1], dtype=object)
+    for row in np.ndindex(found.shape):
+        items = [integer(item) for item in rows[row]]
+        place, best = term(0), items[0]
+        for later, item in enumerate(items[1:], 1):
+            a, b = (item, best) if node.operator == "ArgMax" else (best, item)
+            beats = a >= b if node.integer("select_last_index") else a > b
+            place, best = choice(beats, later, place), choice(beats, item, best)
+        found[row] = place
+    return np.expand_dims(found, axis) if node.integer("keepdims", 1) else found

@@ -69,12 +69,18 @@ def gemm(node: Node) -> Output:
         node.refuse("A must be a matrix", unless=TRUE)  # onnxruntime takes a vector for a row
         a = Input((term(1), *a.dims))
     node.demand(a.rank == b.rank == 2, "A and B must be matrices")
+    sizes = product_of(node, a, b)
+    if c is not None:
+        fits_into(node, c, sizes)
+    return tensor(sizes)
+
+
+def product_of(node: Node, a: Input, b: Input) -> list[Term]:
+    """Rows and columns of the product of two matrices, each transposed on request."""
     rows, inner = a.dims[::-1] if node.integer("transA") else a.dims
     other, columns = b.dims[::-1] if node.integer("transB") else b.dims
     node.requires(equal(inner, other), "columns of A must be rows of B")
-    if c is not None:
-        fits_into(node, c, [rows, columns])
-    return tensor([rows, columns])
+    return [rows, columns]
 
 
 def fits_into(node: Node, x: Input, target: list[Term]) -> None:
@@ -129,8 +135,8 @@ def einsum(node: Node) -> Output:
     left, arrow, right = equation.partition("->")
     if not arrow:
         right = "".join(sorted(letter for letter in set(left) - {","} if left.count(letter) == 1))
-    for size in (size for found in node.given() for size in found.dims):
-        node.limits(size >= 1, "onnxruntime may end the process if an input is empty")
+    for found in node.given():
+        node.needs_elements(found.dims, "onnxruntime may end the process if an input is empty")
     sizes: dict[str, list[Term]] = {}
     for letters, found in zip(left.split(","), node.given(), strict=True):
         node.demand(len(letters) == found.rank, "each axis must have a letter")

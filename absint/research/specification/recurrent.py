@@ -1,12 +1,15 @@
-"""Layers in time: RNN, GRU, LSTM. X (time, batch, input), or (batch, time, input) with layout 1."""
+"""Layers in time (RNN, GRU, LSTM), layers with a state from one call to the next, attention with a projection.
+
+X is (time, batch, input), or (batch, time, input) with layout 1.
+"""
 
 from __future__ import annotations
 
 from typing import Final
 
-from absint.research.specification.formulas import Int, equal
+from absint.research.specification.formulas import Defined, Int, either, equal, implies, product, term
 from absint.research.specification.node import Attribute, Node, Output, tensor
-from absint.research.specification.specs import Instance, at, specifies
+from absint.research.specification.specs import MICROSOFT, Instance, at, specifies
 
 GATES: Final = {"RNN": 1, "GRU": 3, "LSTM": 4}
 
@@ -46,26 +49,204 @@ def recurrent(node: Node) -> list[Output]:
     directions = 2 if node.text("direction") == "bidirectional" else 1
     batch_first = node.integer("layout") == 1
     steps, batch, width = (x.dims[1], x.dims[0], x.dims[2]) if batch_first else x.dims
-    for size in x.dims:
-        node.limits(size >= 1, "onnxruntime may fail over an empty sequence")
+    node.needs_elements(x.dims, "onnxruntime may fail over an empty sequence")
     carried = (batch, directions, hidden) if batch_first else (directions, batch, hidden)
     states = (5, 6) if node.operator == "LSTM" else (5,)
-    _fits(node, 1, (directions, gates * hidden, width))
-    _fits(node, 2, (directions, gates * hidden, hidden))
-    _fits(node, 3, (directions, 2 * gates * hidden))
-    _fits(node, 4, (batch,))
-    for place in states:
-        _fits(node, place, carried)
-    _fits(node, 7, (directions, 3 * hidden))
+    wanted: dict[int, tuple[Int, ...]] = {
+        1: (directions, gates * hidden, width),
+        2: (directions, gates * hidden, hidden),
+        3: (directions, 2 * gates * hidden),
+        4: (batch,),
+        **dict.fromkeys(states, carried),
+        7: (directions, 3 * hidden),
+    }
+    node.fit(wanted, "each input must fit directions, gates, batch and hidden values")
+    for place in (4, *states):
+        if (given := node.optional(place)) is not None:
+            for size, fitting in zip(given.dims, wanted[place], strict=True):
+                node.limits(equal(size, fitting), "onnxruntime may read beyond lengths and states that do not fit")
     every: list[Int] = [batch, steps, directions, hidden] if batch_first else [steps, directions, batch, hidden]
     return [tensor(every), *(tensor(carried) for _ in states)]
 
 
-def _fits(node: Node, place: int, wanted: tuple[Int, ...]) -> None:
-    """An input that is given has these sizes. onnxruntime may end the process if lengths or states have not."""
-    given = node.optional(place)
-    if given is not None:
-        for size, fitting in zip(given.dims, wanted, strict=True):
-            node.requires(equal(size, fitting), "each input must fit directions, gates, batch and hidden values")
-            if place in (4, 5, 6):
-                node.limits(equal(size, fitting), "onnxruntime may read beyond lengths and states that do not fit")
+# Layers with a state from one call to the next; attention with a projection
+
+
+@specifies(
+    "CausalConvWithState",
+    first=27,
+    grid=[
+        at("B C L", "D 1 K", outputs=2),
+        at("B C L", "D 1 3", "E", "A F P", outputs=2),
+        at("B C L", "C U 2", None, "B C P", outputs=2),
+    ],
+)
+def causal_convolution(node: Node) -> list[Output]:
+    """The shape of the input; the last k - 1 positions of each channel."""
+    x, weight, bias, past = node.input(0), node.input(1), node.optional(2), node.optional(3)
+    batch, channels, _ = x.dims
+    kernel = weight.dims[2]
+    node.limits(channels >= 1, "onnx.reference needs a channel")
+    node.requires(equal(weight.dims[0], channels), "each channel must have a kernel")
+    node.requires(equal(weight.dims[1], 1), "a kernel must be of one channel")
+    node.requires(kernel >= 1, "a kernel must have an element")
+    if bias is not None:
+        node.agree(bias.dims, [channels], "the bias must fit")
+    if past is not None:
+        node.agree(past.dims, [batch, channels, kernel - 1], "the state must fit")
+    return [tensor(x.dims), tensor([batch, channels, kernel - 1])]
+
+
+@specifies(
+    "CausalConvWithState",
+    domain=MICROSOFT,
+    grid=[
+        at("B C L", "D 1 K", outputs=2),
+        at("B C L", "D 1 3", "E", "A F P", outputs=2),
+        at("B C L", "C U 2", None, "B C P", outputs=2, activation="silu"),
+    ],
+)
+def short_convolution(node: Node) -> list[Output]:
+    """As ONNX's operator of this name, which came from here."""
+    for name in ("channels_last", "state_window", "state_update_capacity"):
+        if node.integer(name):
+            raise LookupError("channels before positions and one state are specified")
+    if node.integer("ndim", 1) != 1 or node.integer("dilation", 1) != 1 or "dilations" in node.attributes:
+        raise LookupError("one axis without gaps is specified")
+    return causal_convolution(node)[: node.outputs]
+
+
+@specifies(
+    "VarlenCausalConvWithState",
+    domain=MICROSOFT,
+    grid=[
+        at("N C", "D 1 3", "int32: = 0 n", None, "B E P", outputs=2),
+        at("N 4", "4 1 2", "int32: = 0 n", "F", "1 4 1", outputs=2),
+    ],
+)
+def convolution_of_rows(node: Node) -> list[Output]:
+    """As CausalConvWithState, of rows one after the other; input 2 has the beginning of each, and the end."""
+    x, weight, bounds, bias = node.input(0), node.input(1), node.input(2), node.optional(3)
+    past, places = node.input(4), node.elements(2)
+    if node.integer("state_update_capacity") or node.outputs > 2 or any(a is not None for a in node.inputs[5:]):
+        raise LookupError("a form without updates is specified")
+    if node.integer("dilation", 1) != 1 or "dilations" in node.attributes:
+        raise LookupError("kernels without gaps are specified")
+    tokens, channels = x.dims
+    batch, kernel = past.dims[0], weight.dims[2]
+    node.agree(weight.dims[:2], [channels, term(1)], "the weight must fit")
+    node.requires(kernel >= 1, "a kernel must have an element")
+    if bias is not None:
+        node.agree(bias.dims, [channels], "the bias must fit")
+    node.agree(past.dims, [batch, channels, kernel - 1], "the state must fit")
+    node.requires(equal(bounds.dims[0], batch + 1), "each row must have a state")
+    node.requires(tokens >= batch, "every row must have a token")
+    if places is not None:
+        node.requires(equal(places[0], 0), "the first row begins at the first token")
+        node.requires(equal(places[-1], tokens), "the rows must cover the tokens")
+    node.limits(channels >= 1, "onnxruntime needs a channel")
+    return [tensor(x.dims), tensor(past.dims)][: node.outputs]
+
+
+GATED: Final = {"q_num_heads": 4, "kv_num_heads": 2}
+
+
+@specifies(
+    "LinearAttention",
+    first=27,
+    grid=[
+        at("B S Q", "C T K", "D U V", outputs=2, update_rule="linear", **GATED),
+        at("B S 4", "B S 2", "B S 6", "C H D V", outputs=2, update_rule="linear", **GATED),
+        at("B S 8", "B S 4", "B S V", None, "C T D", outputs=2, update_rule="gated", **GATED),
+        at("B S 8", "B S 4", "B S 2", None, None, "C T D", outputs=2, update_rule="delta", **GATED),
+        at("B S 8", "B S 4", "B S 2", None, "B S 2", "B S 1", outputs=2, **GATED),
+    ],
+)
+def linear_attention(node: Node) -> list[Output]:
+    """(batch, steps, query heads * size of a value); a matrix (size of a key, of a value) for each key head."""
+    q, k, v = (node.input(place) for place in range(3))
+    heads, shared = node.integer("q_num_heads"), node.integer("kv_num_heads")
+    node.demand(heads % shared == 0, "query heads must be a multiple of key heads")
+    for other in (k, v):
+        node.agree(other.dims[:2], q.dims[:2], "batches and steps must agree")
+    for x, count in ((q, heads), (k, shared), (v, shared)):
+        node.requires(equal(x.dims[2] % count, 0), "the heads must share the last axis")
+    key, value = k.dims[2] // shared, v.dims[2] // shared
+    node.requires(equal(q.dims[2] // heads, key), "heads of queries and keys must have one size")
+    node.needs_elements((*q.dims, *k.dims, *v.dims), "onnxruntime needs axes that are not empty")
+    past, decay, rate = (node.optional(place) for place in (3, 4, 5))
+    if past is not None:
+        node.agree(past.dims, [q.dims[0], shared, key, value], "the state must fit")
+    for gate, wide in ((decay, k.dims[2]), (rate, term(1))):
+        if gate is not None:
+            node.agree(gate.dims[:2], q.dims[:2], "a gate must fit")
+            fits = either(equal(gate.dims[2], shared), equal(gate.dims[2], wide))
+            node.requires(fits, "a gate must have a number for each head")
+    width = Defined(lambda q: equal(q * shared, v.dims[2] * heads))
+    return [tensor([*q.dims[:2], width]), tensor([q.dims[0], shared, key, value])]
+
+
+@specifies(
+    "LinearAttention",
+    domain=MICROSOFT,
+    grid=[
+        at("B S 16", "C T 8", "D U 12", outputs=2, update_rule="linear", **GATED),
+        at("B S 16", "B S K", "B S V", outputs=2, update_rule="linear", **GATED),
+        at("B S 8", "B S 16", "B S 24", outputs=2, update_rule="linear", q_num_heads=2, kv_num_heads=4),
+        at("B S 16", "B S 8", "B S 12", "C H D V", outputs=2, update_rule="linear", **GATED),
+    ],
+)
+def plain_linear_attention(node: Node) -> list[Output]:
+    """(batch, steps, most heads * size of a value); a matrix (size of a query, of a value) for each head of values."""
+    q, k, v = (node.input(place) for place in range(3))
+    heads, groups = node.integer("q_num_heads"), node.integer("kv_num_heads")
+    if node.text("update_rule", "gated_delta") != "linear" or node.integer("state_window"):
+        raise LookupError("attention without gates is specified")
+    node.demand(max(heads, groups) % min(heads, groups) == 0, "one number of heads must be a multiple of the other")
+    for other in (k, v):
+        node.agree(other.dims[:2], q.dims[:2], "batches and steps must agree")
+    key, value = q.dims[2] // heads, v.dims[2] // groups
+    node.requires(equal(q.dims[2] % heads, 0), "the heads must share the queries")
+    node.requires(equal(v.dims[2] % groups, 0), "the heads must share the values")
+    node.requires(key >= 1, "heads of queries must not be empty")
+    node.requires(implies(key >= 1, equal(k.dims[2] % key, 0)), "heads of queries and keys must have one size")
+    node.needs_elements((*q.dims, *k.dims, *v.dims), "onnxruntime needs axes that are not empty")
+    past, state = node.optional(3), [q.dims[0], term(groups), key, value]
+    if past is not None:
+        node.agree(past.dims, state, "the state must fit")
+    return [tensor([*q.dims[:2], value * max(heads, groups)]), tensor(state)][: node.outputs]
+
+
+@specifies(
+    "Attention",
+    domain=MICROSOFT,
+    grid=[
+        at("B S D", "E W", "V", num_heads=2),
+        at("B S D", "E 12", "12", num_heads=2),
+        at("B S 4", "4 12", "12", "int32=1: C", num_heads=2),
+        at("B S 4", "4 12", "12", None, "2 C 2 P H", num_heads=2, outputs=2),
+    ],
+)
+def projected_attention(node: Node) -> list[Output]:
+    """(batch, steps, hidden); keys and values of all steps by head, past ones first."""
+    x, weights, bias, past = node.input(0), node.input(1), node.input(2), node.optional(4)
+    heads = node.integer("num_heads")
+    if "qkv_hidden_sizes" in node.attributes:
+        raise LookupError("queries, keys and values of one size are specified")
+    batch, steps, features = x.dims
+    node.requires(equal(weights.dims[0], features), "each feature must have a row")
+    node.requires(equal(bias.dims[0], weights.dims[1]), "each column must have a bias")
+    node.requires(equal(weights.dims[1] % 3, 0), "the columns must hold queries, keys and values")
+    hidden = weights.dims[1] // 3
+    node.requires(equal(hidden % heads, 0), "the heads must share the hidden size")
+    node.limits(product([*x.dims, *weights.dims]) >= 1, "onnxruntime may fail without elements")
+    mask = node.optional(3)
+    if mask is not None:
+        node.requires(equal(mask.dims[0], batch), "each row must have a length")
+        node.limits(equal(mask.dims[0], batch), "onnxruntime may read beyond the lengths")
+    every = steps
+    if past is not None:
+        node.agree(past.dims, [2, batch, heads, past.dims[3], hidden // heads], "past keys and values must fit")
+        every = past.dims[3] + steps
+    present = tensor([2, batch, heads, every, hidden // heads])
+    return [tensor([batch, steps, hidden]), present][: node.outputs]

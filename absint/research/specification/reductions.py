@@ -1,12 +1,13 @@
-"""Operators that fold axes into one element: reductions, extremes' places."""
+"""Operators that fold axes into one element, or normalise along them; losses; spectra."""
 
 from __future__ import annotations
 
 from typing import Final
 
-from absint.research.specification.formulas import choice, equal, product
+from absint.research.specification.formulas import FALSE, choice, either, equal, greatest, product
 from absint.research.specification.layout import number, without
 from absint.research.specification.node import Node, Output, tensor
+from absint.research.specification.products import fits_into
 from absint.research.specification.specs import at, specifies
 
 REDUCTIONS: Final = (
@@ -93,3 +94,228 @@ def place(node: Node) -> Output:
     node.requires(dims[axis] >= 1, "the axis must have an element", unless=equal(others, 0))
     kept = [1] if node.integer("keepdims", 1) else []
     return tensor([*dims[:axis], *kept, *dims[axis + 1 :]])
+
+
+# Normalisations and softmax: the shape of the input, under conditions on the parameters
+
+
+@specifies("BatchNormalization", last=13, grid=[at("N C H", "A", "B", "D", "E"), at("N C", "A", "B", "D", "E")])
+@specifies(
+    "BatchNormalization",
+    first=14,
+    grid=[
+        at("N C H W", "A", "B", "D", "E"),
+        at("N C", "A", "B", "D", "E"),
+        at("N C H", "A", "B", "D", "E", outputs=3, training_mode=1),
+    ],
+)
+def batch_normalisation(node: Node) -> list[Output]:
+    """The shape of X; in training mode also mean and variance of each channel."""
+    x = node.input(0)
+    for place, name in enumerate(("scale", "B", "mean", "var"), 1):
+        node.requires(equal(node.input(place).dims[0], x.dims[1]), f"{name} must have a value for each channel")
+    return [tensor(x.dims), tensor([x.dims[1]]), tensor([x.dims[1]])][: node.outputs]
+
+
+@specifies("InstanceNormalization", grid=[at("N C H", "A", "B"), at("N C H W", "A", "B"), at("N C", "A", "B")])
+def instance_normalisation(node: Node) -> Output:
+    """The shape of the input."""
+    x = node.input(0)
+    node.demand(x.rank >= 3, "the input must have a spatial axis")
+    for place in (1, 2):
+        node.requires(equal(node.input(place).dims[0], x.dims[1]), "there must be a value for each channel")
+    return tensor(x.dims)
+
+
+@specifies("LRN", grid=[at("N C H W", size=3)])
+@specifies("LpNormalization", grid=[at("N C", axis=1, p=2), at("N C H"), at("N C", axis=2)])
+@specifies("MeanVarianceNormalization", grid=[at("N C H W")])
+@specifies("Softmax LogSoftmax Hardmax", grid=[at("N"), at("N C"), at("N C H", axis=1), at("N C", axis=2)])
+@specifies(
+    "Softmax LogSoftmax Hardmax", first=11, grid=[at("N C"), at("N C H", axis=-2), at("N C", axis=2), at("N", axis=-1)]
+)
+def keeps_shape(node: Node) -> Output:
+    """The shape of the input; the axis, if there is one, is an axis of it."""
+    x = node.input(0)
+    if x.rank == 0:
+        raise LookupError("runtimes differ on a scalar")
+    is_max = node.operator.lower().endswith("max")
+    if "axis" in node.attributes or is_max:
+        empty = equal(product(x.dims), 0) if is_max else FALSE
+        node.axis(node.integer("axis", 1 if node.version < 13 else -1), x.rank, unless=empty)
+    return tensor(x.dims)
+
+
+@specifies(
+    "LayerNormalization",
+    grid=[at("N C H", "D"), at("N C H", "D", "E"), at("N C H", "A D", axis=1, outputs=3), at("N C", "", outputs=2)],
+)
+@specifies("RMSNormalization", grid=[at("N C H", "D"), at("N C H", "A D", axis=1), at("N C", "")])
+def layer_normalisation(node: Node) -> list[Output]:
+    """The shape of X; mean and inverse deviation keep the axes before `axis` and have 1 for the others."""
+    x = node.input(0)
+    axis = node.axis(node.integer("axis", -1), x.rank)
+    for place in (1, 2):
+        parameter = node.optional(place)
+        if parameter is not None:
+            fits_into(node, parameter, list(x.dims))
+    node.limits(product(x.dims[axis:]) >= 1, "onnxruntime needs an element on the normalised axes")
+    statistics = tensor([*x.dims[:axis], *[1] * (x.rank - axis)])
+    return [tensor(x.dims), statistics, statistics][: node.outputs]
+
+
+@specifies(
+    "GroupNormalization",
+    first=21,
+    grid=[
+        at("N 4 H", "C", "D", num_groups=2),
+        at("N C H W", "C", "C", num_groups=3),
+        at("N C H", "D", "E", num_groups=2),
+    ],
+)
+def group_normalisation(node: Node) -> Output:
+    """The shape of X."""
+    x, groups = node.input(0), node.integer("num_groups")
+    node.requires(equal(x.dims[1] % groups, 0), "channels must be a multiple of num_groups")
+    for place, name in enumerate(("scale", "bias"), 1):
+        size = node.input(place).dims[0]
+        node.requires(equal(size, x.dims[1]), f"{name} must have a value for each channel", unless=equal(size, 1))
+    node.needs_elements(x.dims, "onnxruntime cannot reshape an empty X")
+    return tensor(x.dims)
+
+
+# Losses; spectra
+
+
+LOSSES = [
+    at("N C", "int64=0: M"),
+    at("N C", "int64=0: M", "W", reduction="none"),
+    at("N C H", "int64=0: M I", reduction="none"),
+    at("N C H", "int64=0: M I", reduction="sum"),
+    at("N C H", "int64=0: M I J", reduction="none"),
+]
+
+
+@specifies("NegativeLogLikelihoodLoss", grid=LOSSES)
+def negative_log_likelihood(node: Node) -> Output:
+    """A number, or without reduction the shape of the labels."""
+    _labels(node)
+    return tensor(node.input(1).dims if node.text("reduction", "mean") == "none" else [])
+
+
+@specifies("SoftmaxCrossEntropyLoss", grid=[*LOSSES, at("N C H", "int64=0: M I", "W", reduction="none", outputs=2)])
+def cross_entropy(node: Node) -> list[Output]:
+    """As the negative log-likelihood of the logarithms of softmax, which are the second output."""
+    scores, labels = node.input(0), node.input(1)
+    _labels(node)
+    node.needs_elements(scores.dims, "onnxruntime fails over scores without elements")
+    result = tensor(labels.dims if node.text("reduction", "mean") == "none" else [])
+    return [result, tensor(scores.dims)][: node.outputs]
+
+
+def _labels(node: Node) -> None:
+    """Labels have the axes of the scores but classes; each names a class, which has a weight."""
+    scores, labels, weights = node.input(0), node.input(1), node.optional(2)
+    expected = [scores.dims[0], *scores.dims[2:]]
+    node.demand(labels.rank == len(expected), "labels must have the axes of the scores but classes")
+    for size, wanted in zip(labels.dims, expected, strict=True):
+        node.requires(equal(size, wanted), "labels must fit the scores", unless=size <= wanted)
+    none = [equal(size, 0) for size in labels.dims]
+    node.requires(either(scores.dims[1] >= 1, *none), "every label must name a class")
+    if weights is not None:
+        if weights.rank != 1:
+            raise LookupError("runtimes differ on weights that are no vector")
+        found = either(weights.dims[0] >= 1, *none)
+        node.requires(equal(weights.dims[0], scores.dims[1]), "there must be a weight for each class", unless=found)
+
+
+SIGNALS = [
+    at("B N 1"),
+    at("B N 2"),
+    at("B N 1", onesided=1),
+    at("B N M 1", None, ". 1"),
+    at("B N M 1", None, ". -3"),
+    at("B N 2", ". n"),
+    at("B N 1", ". n", onesided=1),
+]
+
+
+@specifies(
+    "DFT",
+    first=17,
+    last=19,
+    grid=[
+        at("B N 1"),
+        at("B N 2", axis=1),
+        at("B N 1", onesided=1),
+        at("B N M 1", axis=2),
+        at("B N 2", ". n"),
+        at("B N 1", ". n", onesided=1),
+    ],
+)
+@specifies(
+    "DFT",
+    first=20,
+    grid=[*SIGNALS, at("B N 2", None, ". 1", onesided=1, inverse=1), at("B N 2", ". n", ". 1", onesided=1, inverse=1)],
+)
+def fourier(node: Node) -> Output:
+    """The axis becomes `dft_length`, or half of it and one with `onesided`; two numbers for each element."""
+    x, given, chosen = node.input(0), node.elements(1), node.elements(2)
+    default = node.integer("axis", 1 if node.version < 20 else -2)
+    axis = node.axis(int(str(chosen[0])) if chosen else default, x.rank)
+    length = given[0] if given else x.dims[axis]
+    one_sided = node.integer("onesided") == 1
+    empty = [equal(size, 0) for place, size in enumerate(x.dims[:-1]) if place != axis]
+    if given:
+        node.requires(length >= 1, "the transform must have a length")
+    else:
+        empty += [] if one_sided else [equal(length, 0)]
+    if one_sided and node.integer("inverse") and not given:
+        empty = []
+    node.requires(x.dims[axis] >= 1, "there must be a signal to transform", unless=either(*empty))
+    if one_sided and node.integer("inverse"):
+        real = length if given else 2 * (length - 1)
+        return tensor([*x.dims[:axis], real, *x.dims[axis + 1 : -1], 1])
+    size = greatest(lambda q: (q - 1) * 2 <= length) if one_sided else length
+    return tensor([*x.dims[:axis], size, *x.dims[axis + 1 : -1], 2])
+
+
+@specifies(
+    "MelWeightMatrix",
+    grid=[
+        at(". 8", ". n", ". 8000", "", ""),
+        at(". b", ". 16", ". 8000", "", ""),
+        at(". b-1", ". n", ". 8000", "", ""),
+    ],
+)
+def mel_weights(node: Node) -> Output:
+    """(dft_length // 2 + 1, mel bins)."""
+    bins, length = node.elements(0), node.elements(1)
+    assert bins
+    assert length
+    node.requires(bins[0] >= 0, "the number of bins must not be negative")
+    node.requires(length[0] >= 0, "the length must not be negative")
+    return tensor([greatest(lambda q: (q - 1) * 2 <= length[0]), bins[0]])
+
+
+@specifies(
+    "STFT",
+    grid=[
+        at("B N 1", ". 2", None, ". 4"),
+        at("B N 1", ". 3", "4", onesided=0),
+        at("B N 2", ". 1", "3", ". 3", onesided=0),
+        at("B N 1", ". s", None, ". 3"),
+    ],
+)
+def short_time_fourier(node: Node) -> Output:
+    """(batch, frames that fit the signal one step apart, frequencies, 2)."""
+    signal, window, (step,), given = node.input(0), node.optional(2), node.elements(1) or (), node.elements(3)
+    length = given[0] if given else window.dims[0] if window is not None else signal.dims[1]
+    if window is not None and window.rank != 1:
+        raise LookupError("runtimes differ on a window that is no vector")
+    node.requires(step >= 1, "the step must be positive")
+    node.requires(length <= signal.dims[1], "a frame must fit the signal")
+    node.limits(signal.dims[0] >= 1, "onnxruntime may fail without a signal")
+    frames = greatest(lambda q: (q - 1) * step + length <= signal.dims[1])
+    bins = greatest(lambda q: (q - 1) * 2 <= length) if node.integer("onesided", 1) else length
+    return tensor([signal.dims[0], frames, bins, 2])

@@ -5,10 +5,16 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from fractions import Fraction
-from typing import Final, Literal, NamedTuple, cast
+from functools import cache
+from importlib import import_module
+from typing import Final, Literal, NamedTuple, TypeVar, cast
 
 from absint.research.specification.formulas import Term, term, variable
 from absint.research.specification.node import Attribute, IllegalError, Input, Meaning, Node, Output, illegal
+
+F = TypeVar("F", bound="Function")
+MICROSOFT: Final = "com.microsoft"
+"""The domain of onnxruntime's own operators: its docs/ContribOperators.md."""
 
 Function = Callable[[Node], Output | Sequence[Output]]
 Shown = Literal["elements", "sizes", "fills"]
@@ -125,10 +131,10 @@ _FOLLOWED: dict[str, tuple[Instance, ...]] = {}
 
 def specifies(
     operators: str, *, grid: Iterable[Instance], domain: str = "", first: int = 1, last: int = 1 << 16
-) -> Callable[[Function], Function]:
+) -> Callable[[F], F]:
     """Register a function as the specification of operators, from version `first` to `last`."""
 
-    def register(function: Function) -> Function:
+    def register(function: F) -> F:
         names = tuple(operators.split())
         found = Specification(names, domain, first, last, function, tuple(grid))
         for name in names:
@@ -162,10 +168,17 @@ def specified() -> list[tuple[str, str]]:
     return sorted(_SPECIFICATIONS)
 
 
-def _load() -> None:
-    from absint.research.specification import families
+_FAMILIES: Final = (
+    "elementwise windows reductions products layout reshaping indexing generators images recurrent attention fused "
+    "gates tokens extended learning sequences old_forms followed"
+)
+"""The files of specifications. They import this one, so they are imported when a specification is asked for."""
 
-    families.load()
+
+@cache
+def _load() -> None:
+    for name in _FAMILIES.split():
+        import_module(f"absint.research.specification.{name}")
 
 
 def at(*inputs: str | None, outputs: int = 1, first: int = 1, last: int = 1 << 16, **attributes: Attribute) -> Instance:

@@ -4,7 +4,7 @@ tasks          the pairs of a study, a model and a source, and the work of one; 
                makers of claims; runs of the models that are known
 results        the outcome of each pair, in a file that a later run continues from
 study          the study
-tables         its table as text, CSV and JSON; plots as pictures
+tables         its table as data, CSV, JSON and pictures
 queries        the equality queries of a pair as SMT-LIB scripts
 smtlib_export  a folder of them with an index; solvers asks Z3 and cvc5
 """

@@ -18,7 +18,7 @@ from absint.lattices.text.escapes import Json, plain
 from absint.lattices.text.forms import ANYTHING, TEXT, Key, Kind, Object, by_name, keys_of, kind_of, many, maybe, one_of
 from absint.lattices.value import BOTTOM, AnyTensor, Tensor, Value
 from absint.program.steps import Operand
-from absint.questions.claims.diagnostics import diagnostics
+from absint.questions.claims.judging import diagnostics
 from absint.questions.costs.bindings import shown
 from absint.questions.costs.cost import Cost
 from absint.questions.costs.memory import Memory

@@ -371,6 +371,13 @@ def promised() -> ModelProto:
     return model(nodes, [floats("x", "B", "K"), floats("w", "K", "C")], [floats("y", "B", 10)])
 
 
+def promised_alike() -> ModelProto:
+    """The author gives two results of a run's data one name."""
+    nodes = [node("NonZero", ["x"], ["first"], name="one"), node("NonZero", ["y"], ["second"], name="other")]
+    outputs = [ints("first", 1, "found"), ints("second", 1, "found")]
+    return model(nodes, [floats("x", "N"), floats("y", "M")], outputs)
+
+
 def promised_inside() -> ModelProto:
     """The body of a loop declares its state as [N]; that N is not the one of the inputs."""
     body = loop_body([node("Relu", ["s"], ["s_next"])], ["s"])

@@ -146,6 +146,15 @@ ROWS: Final[tuple[Row, ...]] = (
     # Declarations
     Row(g.promised, "y[1] == 10", "refuted"),
     Row(g.promised, "C == 10", "proved", given="declared", where=["y[1] == 10"]),
+    Row(g.promised_alike, "first[1] == second[1]", "not entailed", given="run"),
+    Row(
+        g.promised_alike,
+        "first[1] == second[1]",
+        "proved",
+        given="declared",
+        where=["first[1] == second[1]"],
+        note="one name",
+    ),
     Row(g.promised_inside, "A == N", "refuted", given="declared", note="a name reused in a body"),
     Row(g.divided, "N >= 1", "proved", given="inputs"),
     Row(g.divided, "2 * z[0] <= 3 * N", "proved"),

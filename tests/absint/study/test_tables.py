@@ -13,8 +13,19 @@ import pytest
 from absint.errors import UsageError
 from absint.lattices.text.sheets import rendered
 from absint.research.study import Record, Row, Study
-from absint.research.study.plots import FORMS, claims, dims, write_plots
-from absint.research.study.tables import Cause, causes, causes_csv, pairs_csv, rows, to_csv, to_json
+from absint.research.study.tables import (
+    FORMS,
+    Cause,
+    causes,
+    causes_csv,
+    claims,
+    dims,
+    pairs_csv,
+    rows,
+    to_csv,
+    to_json,
+    write_plots,
+)
 from absint.show.study import notes, show
 
 BASE = Record(
