@@ -7,7 +7,7 @@ import re
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, partial
 from hashlib import sha256
 from pathlib import Path
 from typing import Final, Literal, NamedTuple, get_args
@@ -300,7 +300,8 @@ def certify_query(chain: Chain, text: str) -> bool:
         return False
     for pool in ((), chain.facts):
         facts = about(pool, [question.formula], question.inputs, closed=True)
-        found = chain.proving.least(lambda chosen: _lemma(chain, question, chosen), facts)
+        lemma_of = partial(entailment, question.inputs, question.formula, chain.terms.bounds)
+        found = chain.proving.least(lemma_of, facts)
         if found is not None:
             lemma, used = found
             asked = Given(question.formula, "query", question.text, "lemma")
@@ -317,10 +318,6 @@ def _read(chain: Chain, text: str) -> _Question | None:
         return None
     places = tuple(chain.places[chain.analysed.operands[name]] for name in reader.values)
     return _Question(text, _SIZE.sub(r"\1", formula), places, tuple(map(chain.claim, places)))
-
-
-def _lemma(chain: Chain, question: _Question, facts: list[str]) -> Lemma:
-    return entailment(question.inputs, question.formula, chain.terms.bounds, facts)
 
 
 # Certificates of an analysis.

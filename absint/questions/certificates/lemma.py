@@ -236,7 +236,7 @@ class Proving:
             exact = stages.exact
         except NotSpecifiedError as error:
             return Proved(None, (), reason=str(error))
-        spoken = [part for part in parts if _is_spoken_of(part, exact.places)]
+        spoken = [part for part in parts if "@" not in part.name or part.name in exact.places]
         missing = "" if len(spoken) == len(parts) else "the specification does not speak of it"
         if not spoken:
             return Proved(None, (), reason=missing)
@@ -304,10 +304,6 @@ class _Stages:
             except NotSpecifiedError:
                 continue
         yield self.exact
-
-
-def _is_spoken_of(part: Part, places: frozenset[str]) -> bool:
-    return "@" not in part.name or part.name in places
 
 
 def about(

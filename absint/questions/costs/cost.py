@@ -357,10 +357,7 @@ class Cost:
 
     def _terms(self) -> list[Dim | Relation | None]:
         """All terms that may have symbols."""
-        terms: list[Dim | Relation | None] = [term for amounts in set(self._amounts.values()) for term in amounts]
-        for region in self._regions.by_gate.values():
-            terms += (region.trips, region.condition)
-        return terms
+        return [*(term for amounts in set(self._amounts.values()) for term in amounts), *self._regions.terms]
 
     def _environment(self, binding: Mapping[str, int]) -> Environment:
         check_names(self._analysed, binding, self._names)

@@ -86,7 +86,7 @@ def default_sizes(
     """
     inputs = {Symbol(name, 0): None for name in analysed.symbols}
     bounds = {str(names.get(s, s.name)): facts.mapping.get(s, expr_of(s)).bounds for s in (*inputs, *symbols)}
-    order = [*analysed.symbols, *sorted(bounds.keys() - set(analysed.symbols), key=_natural)]
+    order = [*analysed.symbols, *sorted(bounds.keys() - set(analysed.symbols), key=lambda name: (len(name), name))]
     wanted = {str(names.get(symbol, symbol.name)) for symbol in symbols}
     required = _requirements(analysed, frozenset(bounds))
     found: Sizes = {}
@@ -120,8 +120,3 @@ def _repaired(sizes: Sizes, bounds: Mapping[str, Interval], required: Sequence[R
             yield from alone(at, names, [size])
 
     return repaired(sizes, broken, changed, _REPAIRS)
-
-
-def _natural(name: str) -> tuple[int, str]:
-    """`_d2` stands before `_d10`."""
-    return len(name), name

@@ -225,18 +225,15 @@ def pairs(
         if path.parent not in runs:
             runs[path.parent] = known_runs(path.parent)
         own = runs[path.parent].get(path.stem, {})
+        # A result depends on the known runs.
+        shown = f", runs {hashlib.sha256(json.dumps(own).encode()).hexdigest()[:8]}" if own else ""
         found.append(
             [
-                Task(name, str(path), digest, source, known[source] + _runs(own), seconds, confirm, own, at_least)
+                Task(name, str(path), digest, source, known[source] + shown, seconds, confirm, own, at_least)
                 for source in sources
             ]
         )
     return found
-
-
-def _runs(own: Mapping[str, Json]) -> str:
-    """A result depends on the known runs."""
-    return f", runs {hashlib.sha256(json.dumps(own).encode()).hexdigest()[:8]}" if own else ""
 
 
 def models(folder: Path) -> list[tuple[str, Path, str]]:
