@@ -103,8 +103,6 @@ def devices(analysed: Analysed) -> Devices:
 
 
 class _Value(NamedTuple):
-    """The place of a value."""
-
     on_host: bool
     source: Literal["", "constant", "input"] = ""
     """`constant` is an initialiser or folded, `input` an input of the graph that it is in."""

@@ -284,7 +284,6 @@ class Frame:
         return None
 
     def _told_by(self, number: int, query: type[Q], node: int, output: int) -> tuple[Q, ...]:
-        """The answers of one analysis."""
         found = tuple(self.participants[number].told(query, node, output, self._row(number, node)))
         if query is not TripCount and not self._is_early(number, node):
             self.late[Late(query, number, node, output)] = found

@@ -103,8 +103,6 @@ class Chain:
 
 
 class _Round:
-    """The steps of one round."""
-
     def __init__(self, chain: Chain, number: int, current: Round) -> None:
         self._chain = chain
         self._number = number

@@ -103,8 +103,6 @@ def _lemma(
 
 
 class _Names:
-    """The symbols of a lemma."""
-
     def __init__(self, general: Mapping[str, str]) -> None:
         self._general = general
         self.used: dict[str, str] = {}

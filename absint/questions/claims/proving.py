@@ -206,7 +206,6 @@ class Proving:
         return Verdicts({**self._findings, **self._refuted}, calls)
 
     def _never(self, because: Iterable[str]) -> Verdicts:
-        """Nothing is proved of a model that never runs."""
         first, *others = because
         more = (f"and {len(others):,} more {'error' if len(others) == 1 else 'errors'}",) if others else ()
         never = Finding(Judgement.UNPROVED, because=("no run of the model succeeds", first, *more))

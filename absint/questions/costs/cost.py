@@ -356,7 +356,6 @@ class Cost:
         return shown_names(self._analysed, self._terms())
 
     def _terms(self) -> list[Dim | Relation | None]:
-        """All terms that may have symbols."""
         return [*(term for amounts in set(self._amounts.values()) for term in amounts), *self._regions.terms]
 
     def _environment(self, binding: Mapping[str, int]) -> Environment:

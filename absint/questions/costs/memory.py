@@ -216,7 +216,6 @@ class Memory:
 
     @cached_property
     def _terms(self) -> list[Dim | Relation | None]:
-        """All terms that may have symbols."""
         return [*(value.size for value in self.lifetimes if value.size is not None), *self._regions.terms]
 
     @cached_property

@@ -258,7 +258,6 @@ class Schedule:
 
 
 def _size(value: Lifetime) -> Expr:
-    """The size of a value that counts."""
     assert value.size is not None
     return value.size
 

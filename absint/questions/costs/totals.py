@@ -175,7 +175,6 @@ class Bill:
         return found[-1]
 
     def _inside(self, bodies: list[Region], found: Mapping[int, Amounts]) -> Amounts:
-        """An If or a loop."""
         first = bodies[0]
         if first.trips is not None:
             assert first.number is not None

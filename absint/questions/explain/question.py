@@ -77,7 +77,6 @@ class Steps:
         )
 
     def _symbols(self) -> Iterator[Symbol]:
-        """Every symbol that the steps mention, in their order."""
         for slot, origin in self._found.origins.items():
             for found in (slot, *(part.slot for part in origin.parts)):
                 yield from self._sorted(element_symbols(self._found.restored(self._found.number(found))))
@@ -99,7 +98,6 @@ class Steps:
         return found
 
     def _value_name(self, slot: Slot) -> tuple[str, str]:
-        """Path and name of the value."""
         item = self._nodes[slot.node]
         if slot.output < len(item.outputs):
             return self._path(item), item.outputs[slot.output]

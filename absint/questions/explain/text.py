@@ -55,8 +55,6 @@ class _Entry:
 
 
 class _Text:
-    """Writes one explanation."""
-
     def __init__(self, explanation: Derived, mention: Mention) -> None:
         self.explanation = explanation
         self.mention = mention
@@ -268,7 +266,6 @@ class _Text:
         return f"unchanged through {len(labels):,} nodes: {labels[0]}, {labels[1]}, ..., {labels[-1]}"
 
     def _does(self, step: Step) -> str:
-        """The work of the node that yields the number."""
         label = self.mention(plain(step.label), step)
         if step.attributes:
             label += f" ({_cut(', '.join(f'{name}={value}' for name, value in step.attributes))})"

@@ -114,8 +114,6 @@ class Equalities(Generic[Member]):
 
 
 class _Answer(NamedTuple):
-    """What the document says."""
-
     found: Equalities[Any]
     distinct: Iterable[Distinct] | None
 

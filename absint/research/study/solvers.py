@@ -10,6 +10,7 @@ from typing import Final, Literal, cast
 
 from absint.errors import UsageError
 from absint.packages import is_installed, missing
+from absint.research.obligations.solving import in_cvc5
 from absint.runs.pool import Finished, Job, Json, run
 from absint.solver.backend import shared
 
@@ -103,16 +104,7 @@ def by_z3(script: str, seconds: float) -> tuple[Verdict, str]:
 
 def by_cvc5(script: str, seconds: float) -> tuple[Verdict, str]:
     """cvc5's verdict, or the reason for none."""
-    import cvc5
-
-    solver = cvc5.Solver(cvc5.TermManager())
-    solver.setOption("tlimit-per", str(max(1, round(seconds * 1000))))
-    parser = cvc5.InputParser(solver)
-    parser.setStringInput(cvc5.InputLanguage.SMT_LIB_2_6, script, "script")
-    found = []
-    while not (command := parser.nextCommand()).isNull():
-        found.append(str(command.invoke(solver, parser.getSymbolManager())).strip())
-    text = "".join(found)
+    text, _ = in_cvc5(script, seconds)
     if text in ("sat", "unsat"):
         return cast("Verdict", text), ""
     return "unknown", " ".join(text.split())[:200]

@@ -299,7 +299,6 @@ def analysed(task: Task) -> Result:
 
 
 def _assumed(task: Task, result: Result) -> list[Relation]:
-    """The least sizes."""
     return [ge(symbol(name), task.at_least) for name in result.symbols]
 
 
