@@ -355,6 +355,3 @@ class Frame:
         rows = finished.get(late.of)
         row = () if rows is None else rows[late.node]
         return self.participants[late.of].told(late.query, late.node, late.output, row)
-
-
-__all__ = ["Finished", "Frame", "Row", "Shapes"]

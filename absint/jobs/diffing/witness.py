@@ -14,7 +14,7 @@ from absint.model.schemas import since
 from absint.model.walk import bodies, graphs, graphs_in
 from absint.model.wire.fields import content_of
 from absint.questions.sizes.checking import Judge
-from absint.questions.sizes.smallest import Sizes
+from absint.questions.sizes.start import Sizes
 from absint.solution.analysed import Analysed
 
 if TYPE_CHECKING:

@@ -381,6 +381,3 @@ def _ranked(ranked: Ranked, texts: Where, by: Quantity) -> tuple[str, str]:
 def _key(node: Node) -> tuple[str, str]:
     assert node.operation is not None
     return node.operation.domain, node.operation.op_type
-
-
-__all__ = ["READ_NO_DATA", "Amounts", "Cost", "NodeCost", "Parameters", "Ranked", "Runs", "Totals"]

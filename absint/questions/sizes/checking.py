@@ -246,11 +246,6 @@ def _zeros(analysed: Analysed, sizes: Mapping[str, int]) -> dict[int, Value]:
     return found
 
 
-__all__ = [
-    "Check", "Failure", "Outcome", "bound", "broken_requirement", "check", "left_open", "may_refuse", "unstated"
-]  # fmt: skip
-
-
 # The judge of sizes of one model: each check is made once.
 
 _KEPT: Final = 64
