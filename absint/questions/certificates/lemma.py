@@ -230,8 +230,7 @@ class Proving:
     ) -> Proved:
         """The lemma that proves the most of the parts; if `general`, one about any sizes or terms, or none."""
         try:
-            stages = _Stages(problem, bounds)
-            exact = stages.exact
+            exact = Stage(problem, GENERALITIES[-1], bounds)
         except NotSpecifiedError as error:
             return Proved(None, (), reason=str(error))
         spoken = [part for part in parts if "@" not in part.name or part.name in exact.places]
@@ -239,7 +238,7 @@ class Proving:
         if not spoken:
             return Proved(None, (), reason=missing)
         formulas = [part.formula for part in spoken]
-        for stage in stages:
+        for stage in _stages(problem, bounds, exact):
             if general and stage is exact:
                 return Proved(None, ())
             if exact.places <= stage.places and self._holds(found := stage.lemma(formulas)):
@@ -287,21 +286,14 @@ class Proving:
         return verdict
 
 
-class _Stages:
+def _stages(problem: Problem, bounds: Mapping[str, Interval], exact: Stage) -> Iterator[Stage]:
     """The generalities of a problem, the widest first."""
-
-    def __init__(self, problem: Problem, bounds: Mapping[str, Interval]) -> None:
-        self._problem = problem
-        self._bounds = bounds
-        self.exact = Stage(problem, GENERALITIES[-1], bounds)
-
-    def __iter__(self) -> Iterator[Stage]:
-        for generality in GENERALITIES[:-1]:
-            try:
-                yield Stage(self._problem, generality, self._bounds)
-            except NotSpecifiedError:
-                continue
-        yield self.exact
+    for generality in GENERALITIES[:-1]:
+        try:
+            yield Stage(problem, generality, bounds)
+        except NotSpecifiedError:
+            continue
+    yield exact
 
 
 def about(

@@ -50,9 +50,6 @@ class _Entry:
         """The last of its steps in execution order."""
         return self.steps[0]
 
-    def sort(self) -> None:
-        self.steps.sort(key=lambda step: (-step.node, step.id))
-
 
 class _Text:
     def __init__(self, explanation: Derived, mention: Mention) -> None:
@@ -89,7 +86,7 @@ class _Text:
                 entries.setdefault(root(step.id), _Entry()).steps.append(step)
         told = [entry for entry in entries.values() if not self._is_short(entry, asked)]
         for entry in told:
-            entry.sort()
+            entry.steps.sort(key=lambda step: (-step.node, step.id))
         order = sorted(told, key=lambda entry: (-entry.head.node, entry.head.id))
         return order, {step.id: entry for entry in order for step in entry.steps}
 

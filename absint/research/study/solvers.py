@@ -11,7 +11,7 @@ from typing import Final, Literal, cast
 from absint.errors import UsageError
 from absint.packages import is_installed, missing
 from absint.research.obligations.solving import in_cvc5
-from absint.runs.pool import Finished, Job, Json, run
+from absint.runs.pool import Job, Json, run
 from absint.solver.backend import shared
 
 Verdict = Literal["sat", "unsat", "unknown"]
@@ -74,19 +74,13 @@ def check(folder: Path, statuses: Mapping[str, str], *, seconds: float, jobs: in
         for finished in results:
             file = str(finished.job["file"])
             found = answers.setdefault(file, {})
-            found[str(finished.job["solver"])] = _answer(finished)
+            done = finished.done
+            answer = done.answer if done.outcome == "done" else ("unknown", done.failure)
+            found[str(finished.job["solver"])] = cast("tuple[Verdict, str]", answer)
             if len(found) == len(SOLVERS):
                 verdicts = {name: found[name][0] for name in SOLVERS}
                 reasons = {name: found[name][1] for name in SOLVERS if found[name][1]}
                 yield Checked(file, statuses[file], verdicts, reasons)
-
-
-def _answer(finished: Finished) -> tuple[Verdict, str]:
-    done = finished.done
-    if done.outcome != "done":
-        return "unknown", done.failure
-    verdict, reason = cast("tuple[Verdict, str]", done.answer)
-    return verdict, reason
 
 
 def perform(job: Job) -> Json:
