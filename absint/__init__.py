@@ -59,7 +59,7 @@ if TYPE_CHECKING:
     from absint.jobs.diffing.comparison import diff as diff
     from absint.jobs.freezing.sizes import IllegalSizesError as IllegalSizesError
     from absint.jobs.linting import LintResult as LintResult
-    from absint.jobs.linting import lint as lint
+    from absint.jobs.linting.lint import lint as lint
     from absint.lattices.dtype import DType as DType
     from absint.lattices.lattice import Lattice as Lattice
     from absint.lattices.laws import LawError as LawError

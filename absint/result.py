@@ -16,8 +16,8 @@ from absint.result_questions import Questions
 
 if TYPE_CHECKING:
     from absint.questions.explain.fresh import FreshSymbol
-    from absint.solution.claimed import Claimed
     from absint.solution.constraints import Recorded
+    from absint.solution.relations import Claimed
     from absint.solver.constraints import Constraint, ConstraintSet
 
 
@@ -69,7 +69,7 @@ class Result(Questions, Copies):
     @property
     def claims(self) -> tuple[Claimed, ...]:
         """Relations that an unsound policy took for granted where dims broadcast."""
-        from absint.solution.claimed import claims
+        from absint.solution.relations import claims
 
         return claims(self)
 

@@ -38,7 +38,7 @@ ORDER: Final = tuple(
     absint.show.page
     absint.result_questions absint.result_copies absint.result absint.api absint.ir
     absint.jobs.diffing absint.jobs.simplifying absint.jobs.auditing absint.jobs.linting absint.jobs
-    absint.research.study absint.research.obligations absint.research
+    absint.research.obligations absint.research.study absint.research
     absint.testing absint.show absint.commands absint.cli absint.__main__ absint.pytest_plugin absint
     """.split()  # noqa: SIM905
 )

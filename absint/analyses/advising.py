@@ -295,9 +295,10 @@ class _Telling:
             if isinstance(element, Expr):
                 self._bound(node, element, low, high, by)
             elif isinstance(element, Relation):
-                truth = True if low is not None and low.bounds.lo == 1 else False if _is_zero(high) else None
-                if truth is not None:
-                    self._add(node, element if truth else negation(element), by)
+                if low is not None and low.bounds.lo == 1:
+                    self._add(node, element, by)
+                elif high is not None and high.bounds.hi == 0:
+                    self._add(node, negation(element), by)
 
     def _bound(self, node: int, number: Expr, low: Dim | None, high: Dim | None, by: tuple[str, ...]) -> None:
         """Bounds of a number, in a form that says nothing of other ones: a place below a size shows that the size is at
@@ -351,7 +352,3 @@ class _Telling:
 def _lasts(symbol: Symbol) -> bool:
     """It is the same number in every round of the shape analysis."""
     return lasting(symbol) or (symbol.origin is not None and symbol.origin.tag == "trips")
-
-
-def _is_zero(bound: Dim | None) -> bool:
-    return bound is not None and bound.bounds.hi == 0

@@ -118,7 +118,6 @@ class BackwardAnalysis(ValueAnalysis[T]):
         return (*outputs, *needs[:count], *[self.domain.top] * (count - len(needs)))
 
     def _needed(self, node: int, states: Sequence[tuple[T, ...]]) -> list[T]:
-        """The needs of all users together, of each output."""
         join = self.domain.join
         outputs = [self.domain.bottom] * self._widths[node]
         for output, user, place in self._uses[node]:

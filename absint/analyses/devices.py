@@ -101,8 +101,6 @@ def devices(analysed: Analysed) -> Devices:
 
 
 class _Value(NamedTuple):
-    """The place of a value."""
-
     on_host: bool
     source: Literal["", "constant", "input"] = ""
     """`constant` is an initialiser or folded, `input` an input of the graph that it is in."""
@@ -130,12 +128,9 @@ class _Placing:
             elif node.step is not None:
                 self._values[number] = _Value(False, "input" if isinstance(node.step, LoopBody) else "")
                 self._control(node)
-            elif not self._is_dead(node):
+            elif node.gate < 0 or self._analysed.states[node.gate][:1] != (BOTTOM,):
                 self._place(number, node)
         return Devices(tuple(self._placements), tuple(self._copies()))
-
-    def _is_dead(self, node: Node) -> bool:
-        return node.gate >= 0 and self._analysed.states[node.gate][:1] == (BOTTOM,)
 
     def _place(self, number: int, node: Node) -> None:
         assert node.operation is not None

@@ -82,7 +82,7 @@ class Summaries:
             if summary.arguments == arguments:
                 return summary.results
         general = self._general.get(body)
-        if general is not None and _leq(analyses, arguments, general.arguments):
+        if general is not None and all(analyses[n].leq(row, general.arguments[n]) for n, row in arguments.items()):
             return general.results
         if self._depth >= MAX_DEPTH:
             return None
@@ -97,10 +97,6 @@ class Summaries:
         else:
             self._general[body] = Summary(arguments, results)
         return results
-
-
-def _leq(analyses: Sequence[RowAnalysis], a: Arguments, b: Arguments) -> bool:
-    return all(analyses[number].leq(row, b[number]) for number, row in a.items())
 
 
 def _above(analyses: Sequence[RowAnalysis], old: Arguments, new: Arguments, runs: int) -> Arguments:
@@ -288,7 +284,6 @@ class Frame:
         return None
 
     def _told_by(self, number: int, query: type[Q], node: int, output: int) -> tuple[Q, ...]:
-        """The answers of one analysis."""
         found = tuple(self.participants[number].told(query, node, output, self._row(number, node)))
         if query is not TripCount and not self._is_early(number, node):
             self.late[Late(query, number, node, output)] = found
@@ -360,6 +355,3 @@ class Frame:
         rows = finished.get(late.of)
         row = () if rows is None else rows[late.node]
         return self.participants[late.of].told(late.query, late.node, late.output, row)
-
-
-__all__ = ["Finished", "Frame", "Row", "Shapes"]

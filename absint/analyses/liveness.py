@@ -76,6 +76,8 @@ class Regions:
         self._originals = analysed.rounds.originals
         self.facts = facts_of_runs(analysed)
         self.main = Region(-1, None, len(self._nodes))
+        self.numbers: set[Symbol] = set()
+        """The iteration numbers of all loops."""
         self.by_gate: dict[int, Region] = {-1: self.main}
         closes: dict[int, int] = {}
         for number, node in enumerate(self._nodes):
@@ -89,8 +91,16 @@ class Regions:
             elif isinstance(node.step, LoopBody):
                 self._add(self._loop(number, node.step, around, closes.get(number, -1)))
 
+    @property
+    def terms(self) -> Iterator[Dim | Relation | None]:
+        """The numbers of trips and the conditions of all bodies."""
+        for region in self.by_gate.values():
+            yield from (region.trips, region.condition)
+
     def _add(self, region: Region) -> None:
         self.by_gate[region.gate] = region
+        if region.number is not None:
+            self.numbers.add(region.number)
         if region.runs and region.parent is not None:
             region.parent.inner.setdefault(region.close, []).append(region)
 

@@ -16,8 +16,8 @@ from absint.runs.row import Row, counted
 from absint.runs.shown_sizes import Sizes
 from absint.runs.statements import Statement, Statements
 from absint.solution.analysed import Analysed
-from absint.solution.claimed import Claimed, claims
 from absint.solution.constraints import constraints
+from absint.solution.relations import Claimed, claims
 from absint.solver.constraints import Constraint
 
 _SHOWN: Final = 20

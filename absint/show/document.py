@@ -33,8 +33,8 @@ from absint.shapes.inputs import InputElement
 from absint.shapes.timings import Tally, Timings
 from absint.show.summary import Row, Totals, computed, totals
 from absint.show.tracing import Change, Traced
-from absint.solution.claimed import Claimed
 from absint.solution.naming import about, where
+from absint.solution.relations import Claimed
 from absint.solver.documents import CONSTRAINT
 
 

@@ -5,9 +5,9 @@ constraints         statements of the nodes, each with its origin and the condit
 loading             errors that keep a runtime from loading the model, whether or not a run meets them; nodes that
                     cannot run, and operators without a rule
 loader_view         what a loader sees of nodes, also where no run gets
-claimed             relations that an unsound policy takes for granted
 described           values as text; values and shapes of one graph by name
-relations           relations and the nodes that state them, in one line each
+relations           relations and the nodes that state them, in one line each; those that an unsound policy takes
+                    for granted
 naming              names for dims that are too long to read in place; what documents about a result begin with, and
                     the one about a model that has none
 author_names        names that the author declares for fresh sizes

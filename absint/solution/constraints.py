@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import chain
-from typing import Final, Literal
+from typing import Final, Literal, cast
 
 from absint.lattices.logic.relation import (
     FALSE,
@@ -25,8 +25,8 @@ from absint.program.limits import RULELESS
 from absint.program.lowered import Lowered
 from absint.program.nodes import Node
 from absint.program.steps import Gate, LoopBody
-from absint.shapes.cooperation import Finding
 from absint.shapes.branches import condition_of
+from absint.shapes.cooperation import Finding
 from absint.shapes.inputs import Inputs
 from absint.shapes.loops.body import BodySymbols
 from absint.shapes.names import more_names
@@ -127,7 +127,7 @@ class Recorder:
                 self.may_fail(node, f"taken for granted of what changes from trip to trip: {reason}")
             return
         needed = bool(self._needed[node])
-        self.constraints.append(Constraint(relation, guard, self.origin(node), _role(role), reason, needed))
+        self.constraints.append(Constraint(relation, guard, self.origin(node), cast("Role", role), reason, needed))
 
     def _in_first_trip(self, node: int, relation: Relation, guard: Relation, reason: str) -> None:
         """Record what a requirement that changes from trip to trip says of the first one, if that is known outside."""
@@ -251,13 +251,6 @@ def premises(inputs: Inputs, assumptions: Sequence[Relation]) -> Iterator[Constr
 def _is_natural(dim: Expr) -> bool:
     lo = dim.bounds.lo
     return (lo is not None and lo >= 0) or nonneg(dim)
-
-
-_ROLES: Final[dict[str, Role]] = {"required": "required", "defined": "defined", "assumed": "assumed"}
-
-
-def _role(text: str) -> Role:
-    return _ROLES[text]
 
 
 class Recorded(NamedTuple):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, NamedTuple
 
 from absint.lattices.logic.facts import Facts
 from absint.lattices.logic.relation import Relation, le
@@ -13,11 +13,14 @@ from absint.lattices.text.naming import Where
 from absint.lattices.text.printer import form_of
 from absint.lattices.text.sheets import Line, plural
 from absint.program.limits import UNFINISHED
+from absint.shapes.names import more_names
+from absint.solution.analysed import Analysed
 from absint.transfer.ordinary import box_of, holds_in_box
 from absint.transfer.semantics import EITHER, ONNX
 
 if TYPE_CHECKING:
     from absint.solver.constraints import Constraint, Origin, PossibleFailure
+
 
 _LONG: Final = 80
 _LONGEST: Final = 300
@@ -90,3 +93,34 @@ def runs_alone(semantics: str) -> list[Line]:
     """The runs that an answer is about; nothing for those of either semantics."""
     runs = "by the documents of ONNX" if semantics == ONNX else "in onnxruntime"
     return [] if semantics == EITHER else [Line(f"of runs {runs} alone")]
+
+
+# The relations that an unsound policy takes for granted where dims broadcast.
+
+
+class Claimed(NamedTuple):
+    """A relation that an unsound policy takes for granted, and the node that needs it."""
+
+    relation: Relation
+    node: str
+    reason: str
+
+    def __str__(self) -> str:
+        return f"{self.relation} ({self.node}: {self.reason})"
+
+
+def claims(analysed: Analysed) -> tuple[Claimed, ...]:
+    """The claims under printed names, in execution order; none under a sound policy."""
+    return () if analysed.policy.sound else analysed.once(_claims)
+
+
+def _claims(analysed: Analysed) -> tuple[Claimed, ...]:
+    found = [
+        (str(item), statement)
+        for node, item in enumerate(analysed.nodes)
+        for statement in analysed.analysis.statements(node)
+        if statement.role == "claimed"
+    ]
+    symbols = (s for _, statement in found for s in sorted(statement.relation.symbols, key=lambda s: s.name))
+    names = more_names(symbols, analysed.names, analysed.taken)
+    return tuple(Claimed(said.relation.substitute(names), node, said.reason) for node, said in found)

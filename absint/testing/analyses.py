@@ -183,8 +183,6 @@ class AnalysisError(AssertionError):
 
 
 class _Run(NamedTuple):
-    """A run that succeeded."""
-
     where: str
     """Sizes, data and runtime."""
 
@@ -231,8 +229,6 @@ def check_analysis(
 
 
 class _Check(Generic[T]):
-    """The check of an analysis on one model."""
-
     def __init__(
         self,
         analysis: ForwardAnalysis[T],
@@ -282,7 +278,6 @@ class _Check(Generic[T]):
             raise AnalysisError(f"{self._where}: no run succeeds, so nothing is checked ({last})")
 
     def _data(self, result: Result, binding: Mapping[str, int]) -> Iterator[tuple[str, Mapping[str, object]]]:
-        """Inputs, each with a name."""
         for seed in range(self._seeds):
             make = self._feeds
             yield f"seed {seed}", feeds_for(result, binding, seed=seed) if make is None else make(result, binding, seed)
@@ -293,7 +288,6 @@ class _Check(Generic[T]):
                 yield "signed", feeds_for(result, binding, seed=0, values="signed")
 
     def _hold(self, result: Result, name: str, element: T, value: object, where: str) -> None:
-        """Hold the claim about a value against a run."""
         for part in self._parts(value):
             if not self._allows(element, part):
                 node = self._node_of(result, name)

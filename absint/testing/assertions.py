@@ -63,7 +63,8 @@ def assert_legal(model: ModelLike | Result, sizes: GivenSizes | None = None, /, 
         raise AssertionError(f"{result.origin}: not decided: {found}")
     if found.outcome is Outcome.ILLEGAL:
         at = found.sizes or {}
-        raise AssertionError("\n".join([f"{result.origin}: {found}", *_clauses(result, at), _nearest(result, at)]))
+        nearest = f"  {result.nearest(at).line}"
+        raise AssertionError("\n".join([f"{result.origin}: {found}", *_clauses(result, at), nearest]))
 
 
 def assert_same_contract(first: ModelLike | Result, second: ModelLike | Result, *, wider: bool = False) -> None:
@@ -191,7 +192,3 @@ def _clauses(result: Result, at: Mapping[str, int]) -> Iterator[str]:
     yield from (f"  the contract needs {clause}" for clause in broken[:_CLAUSES])
     if len(broken) > _CLAUSES:
         yield f"  and {len(broken) - _CLAUSES} more clauses"
-
-
-def _nearest(result: Result, at: Mapping[str, int]) -> str:
-    return f"  {result.nearest(at).line}"

@@ -6,6 +6,7 @@ import operator
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from itertools import product
 from typing import TYPE_CHECKING, Any, Final, cast
 
 import numpy as np
@@ -168,10 +169,7 @@ def decoded_attribute(name: str, value: object) -> AttributeValue:
 
 def sizes(**choices: Sequence[int]) -> list[dict[str, int]]:
     """Every combination of the given sizes."""
-    result: list[dict[str, int]] = [{}]
-    for name, values in choices.items():
-        result = [{**b, name: v} for b in result for v in values]
-    return result
+    return [dict(zip(choices, chosen, strict=True)) for chosen in product(*choices.values())]
 
 
 # Statements compared with the values of one run. A wrong one raises AssertionError, with the claim and the actual

@@ -16,8 +16,6 @@ Values = Mapping[str, object]
 
 
 class _Body(Protocol):
-    """The evaluator of a body."""
-
     input_names: list[str]
     output_names: list[str]
     proto_: GraphProto

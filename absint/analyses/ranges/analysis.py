@@ -167,7 +167,9 @@ class Ranges(ForwardAnalysis[Span]):
             return [NONE] * len(types)
         found = [any_of(dtype) for dtype in types]
         operation = item.operation
-        if operation is None or operation.malformed or (not operation.domain and self._is_old(operation.version)):
+        if operation is None or operation.malformed:
+            return found
+        if not operation.domain and operation.version < 7:  # their form differs from what the rules take
             return found
         if operation.other is not None and operation.other.rule is not operation.rule:
             return found
@@ -178,10 +180,6 @@ class Ranges(ForwardAnalysis[Span]):
         if self._is_size(node):
             self._noted = [noted for noted in self._noted if noted.kind != "overflow"]
         return found
-
-    def _is_old(self, version: int) -> bool:
-        """A version whose form differs from what the rules take."""
-        return version < 7
 
     def _is_size(self, node: int) -> bool:
         """A computation of sizes, which is taken not to overflow."""
@@ -243,15 +241,14 @@ class Ranges(ForwardAnalysis[Span]):
     def _findings(self) -> Iterator[RangeFinding]:
         states = self.frame.rows(self.frame.number_of(self))
         for number, node in enumerate(self.nodes):
-            if node.operation is None or node.operation.body is not None or not self._is_run(number):
+            if node.operation is None or node.operation.body is not None:
+                continue
+            if not self.ask(Reachable, (number, 0)).possible:
                 continue
             self.operator(number, self._inputs(number, states))  # type: ignore[arg-type]
             for noted in dict.fromkeys(self._noted):
                 if not noted.found.is_empty or noted.found.nan:
                     yield RangeFinding(str(node), noted.kind, noted.certainty, noted.found, noted.allowed)
-
-    def _is_run(self, node: int) -> bool:
-        return self.ask(Reachable, (node, 0)).possible
 
 
 class Seen:

@@ -379,11 +379,3 @@ def clip(at: At) -> Span:
     found = input_of(at, 0)
     found = found if low == NONE else picked(max, found, low)
     return found if high == NONE else picked(min, found, high)
-
-
-__all__ = [
-    "ANY", "DIGITS", "FLOATS", "INTS", "LARGEST", "NONE", "ONE", "TRUTHS", "ZERO", "At", "D", "Kind", "Origin", "Rule",
-    "Summed", "Sums", "any_of", "arithmetic", "clip", "computed", "division", "extreme", "fitted", "input_of",
-    "interval", "join", "mean", "modulo", "narrower", "negative", "picked", "power", "size_of", "span_of",
-    "total", "upper", "weighed",
-]  # fmt: skip

@@ -103,7 +103,6 @@ def product(at: At) -> Span:
 
 
 def _shared(at: At, most: float) -> Span:
-    """By numbers of a Softmax."""
     shares = input_of(at, 0)
     return ANY if shares.nan or shares.is_empty else shared(at, input_of(at, 1), most)
 

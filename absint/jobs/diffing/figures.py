@@ -25,8 +25,7 @@ from absint.questions.costs.cost import Cost
 from absint.questions.costs.memory import Memory
 from absint.questions.sizes.checking import Judge
 from absint.questions.sizes.nearest import LegalSizes
-from absint.questions.sizes.smallest import Sizes, small_sizes
-from absint.questions.sizes.start import Starts
+from absint.questions.sizes.start import Sizes, Starts, small_sizes
 from absint.show.summary import totals
 from absint.solution.analysed import Analysed
 from absint.solution.described import described

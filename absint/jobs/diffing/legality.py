@@ -16,7 +16,7 @@ from absint.lattices.logic.relation import FALSE, TRUE, Relation, ge
 from absint.lattices.logic.truth import NO
 from absint.lattices.text.escapes import format_sizes
 from absint.questions.sizes.checking import Judge, may_refuse
-from absint.questions.sizes.smallest import Parameters, Sizes, legal_sizes, small_sizes
+from absint.questions.sizes.start import Parameters, Sizes, legal_sizes, small_sizes
 from absint.solution.analysed import Analysed
 from absint.solution.constraints import DECLARATION
 from absint.solver.constraints import Constraint, ConstraintSet, meets

@@ -17,7 +17,7 @@ from absint.lattices.logic.relation import Relation, eq
 from absint.lattices.terms.expr import MAX_DIM, Dim, Expr
 from absint.lattices.text.escapes import format_sizes
 from absint.lattices.value import TOP, Tensor, Value
-from absint.questions.sizes.smallest import Sizes, small_sizes
+from absint.questions.sizes.start import Sizes, small_sizes
 from absint.solution.analysed import Analysed
 from absint.solution.described import described
 from absint.transfer.traits import RANDOM

@@ -10,7 +10,7 @@ from absint.errors import AbsintError
 from absint.jobs.diffing.correspondence import Pair, both
 from absint.lattices.deadline import remaining
 from absint.questions.sizes.checking import Judge
-from absint.questions.sizes.smallest import Sizes
+from absint.questions.sizes.start import Sizes
 from absint.solution.analysed import Analysed
 
 if TYPE_CHECKING:

@@ -7,10 +7,10 @@ import re
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, partial
 from hashlib import sha256
 from pathlib import Path
-from typing import Final, Literal, NamedTuple, get_args
+from typing import Final, Literal, get_args
 
 from absint.lattices.terms.expr import Dim, Symbol, expr_of
 from absint.lattices.text.documents import Document
@@ -281,46 +281,27 @@ class _Reader(Query):
         return tuple(expr_of(Symbol.placeholder(f"in{place}@{axis}")) for axis in range(len(dims)))
 
 
-class _Question(NamedTuple):
-    """A relation as a formula, and the values whose sizes it is about."""
-
-    text: str
-    formula: str
-    takes: tuple[Place, ...]
-    inputs: tuple[Claim, ...]
-
-
 def certify_query(chain: Chain, text: str) -> bool:
     """Add the step of a relation to the chain; False if it does not follow from the claims.
 
     Raises UsageError for a text that cannot be read.
     """
-    question = _read(chain, text)
-    if question is None:
+    reader = _Reader(chain.analysed)
+    formula = chain.terms.relation(reader.relation(text).substitute(dict(chain.names)))
+    if formula is None:
         return False
+    formula = _SIZE.sub(r"\1", formula)
+    takes = tuple(chain.places[chain.analysed.operands[name]] for name in reader.values)
+    inputs = tuple(map(chain.claim, takes))
     for pool in ((), chain.facts):
-        facts = about(pool, [question.formula], question.inputs, closed=True)
-        found = chain.proving.least(lambda chosen: _lemma(chain, question, chosen), facts)
+        facts = about(pool, [formula], inputs, closed=True)
+        found = chain.proving.least(partial(entailment, inputs, formula, chain.terms.bounds), facts)
         if found is not None:
             lemma, used = found
-            asked = Given(question.formula, "query", question.text, "lemma")
-            chain.steps.append(Step.of_query(question.takes, asked, lemma, tuple(chain.facts[fact] for fact in used)))
+            asked = Given(formula, "query", text, "lemma")
+            chain.steps.append(Step.of_query(takes, asked, lemma, tuple(chain.facts[fact] for fact in used)))
             return True
     return False
-
-
-def _read(chain: Chain, text: str) -> _Question | None:
-    reader = _Reader(chain.analysed)
-    relation = reader.relation(text).substitute(dict(chain.names))
-    formula = chain.terms.relation(relation)
-    if formula is None:
-        return None
-    places = tuple(chain.places[chain.analysed.operands[name]] for name in reader.values)
-    return _Question(text, _SIZE.sub(r"\1", formula), places, tuple(map(chain.claim, places)))
-
-
-def _lemma(chain: Chain, question: _Question, facts: list[str]) -> Lemma:
-    return entailment(question.inputs, question.formula, chain.terms.bounds, facts)
 
 
 # Certificates of an analysis.

@@ -7,13 +7,13 @@ from functools import partial
 from typing import Final
 
 from absint.lattices.dtype import INTEGER_RANGES, DType
-from absint.lattices.logic.relation import TRUE, Relation, eq
+from absint.lattices.logic.relation import TRUE, eq
 from absint.lattices.terms.expr import MAX_DIM, Dim, Symbol, expr_of
 from absint.lattices.terms.interval import Interval
 from absint.lattices.value import BOTTOM, Value
 from absint.program.nodes import Node
 from absint.program.steps import ABSENT, LoopHead, Operand
-from absint.questions.certificates.lemma import Lemma, Part, Problem, Proved, Proving, about, entailment
+from absint.questions.certificates.lemma import Part, Problem, Proved, Proving, about, entailment
 from absint.questions.certificates.loops import Head, head, problem_of, takes
 from absint.questions.certificates.meanings import meaning
 from absint.questions.certificates.step import By, Given, Place, Step
@@ -85,16 +85,13 @@ class Chain:
             formula = claims.relation(relation)
             if formula is None or formula in self.facts:
                 continue
-            lemma = partial(self._entailed, formula)
+            lemma = partial(entailment, (), formula, self.terms.bounds)
             found = self.proving.least(lemma, about(pool, [formula], (), closed=True))
             if found is not None:
                 given = Given(formula, "derived", str(relation), "lemma")
                 step = Step.of_query((), given, found[0], tuple(self.facts[fact] for fact in found[1]))
                 self.facts[formula] = Place(len(self.steps), 0)
                 self.steps.append(step._replace(round=number))
-
-    def _entailed(self, formula: str, facts: list[str]) -> Lemma:
-        return entailment((), formula, self.terms.bounds, facts)
 
     def claim(self, place: Place) -> Claim:
         """The claim at a place."""
@@ -106,8 +103,6 @@ class Chain:
 
 
 class _Round:
-    """The steps of one round."""
-
     def __init__(self, chain: Chain, number: int, current: Round) -> None:
         self._chain = chain
         self._number = number
@@ -146,7 +141,8 @@ class _Round:
         """The statements of the node; in later rounds those that are new."""
         known = set(self._chain.facts) if self._number else set()
         for statement in self._analysis.statements(number):
-            for part in _parts(statement.relation):
+            relation = statement.relation
+            for part in relation.parts if relation.op == "and" else (relation,):
                 whole = part.map(self._restored) if self._restored is not None else part
                 formula = None if whole is TRUE else self._claims.relation(whole)
                 if formula is not None and formula not in known and statement.role != "claimed":
@@ -310,7 +306,3 @@ def _stated(relations: Sequence[Given], found: Proved) -> tuple[Given, ...]:
     proved = [at for at in range(len(wanted)) if f"relation{at}" in names]
     rest = [given for at, given in enumerate(wanted) if at not in proved]
     return (*[wanted[at]._replace(by="lemma") for at in proved], *rest, *[g for g in relations if g.role == "assumed"])
-
-
-def _parts(relation: Relation) -> tuple[Relation, ...]:
-    return relation.parts if relation.op == "and" else (relation,)

@@ -103,8 +103,6 @@ def _lemma(
 
 
 class _Names:
-    """The symbols of a lemma."""
-
     def __init__(self, general: Mapping[str, str]) -> None:
         self._general = general
         self.used: dict[str, str] = {}
@@ -232,16 +230,15 @@ class Proving:
     ) -> Proved:
         """The lemma that proves the most of the parts; if `general`, one about any sizes or terms, or none."""
         try:
-            stages = _Stages(problem, bounds)
-            exact = stages.exact
+            exact = Stage(problem, GENERALITIES[-1], bounds)
         except NotSpecifiedError as error:
             return Proved(None, (), reason=str(error))
-        spoken = [part for part in parts if _is_spoken_of(part, exact.places)]
+        spoken = [part for part in parts if "@" not in part.name or part.name in exact.places]
         missing = "" if len(spoken) == len(parts) else "the specification does not speak of it"
         if not spoken:
             return Proved(None, (), reason=missing)
         formulas = [part.formula for part in spoken]
-        for stage in stages:
+        for stage in _stages(problem, bounds, exact):
             if general and stage is exact:
                 return Proved(None, ())
             if exact.places <= stage.places and self._holds(found := stage.lemma(formulas)):
@@ -289,25 +286,14 @@ class Proving:
         return verdict
 
 
-class _Stages:
+def _stages(problem: Problem, bounds: Mapping[str, Interval], exact: Stage) -> Iterator[Stage]:
     """The generalities of a problem, the widest first."""
-
-    def __init__(self, problem: Problem, bounds: Mapping[str, Interval]) -> None:
-        self._problem = problem
-        self._bounds = bounds
-        self.exact = Stage(problem, GENERALITIES[-1], bounds)
-
-    def __iter__(self) -> Iterator[Stage]:
-        for generality in GENERALITIES[:-1]:
-            try:
-                yield Stage(self._problem, generality, self._bounds)
-            except NotSpecifiedError:
-                continue
-        yield self.exact
-
-
-def _is_spoken_of(part: Part, places: frozenset[str]) -> bool:
-    return "@" not in part.name or part.name in places
+    for generality in GENERALITIES[:-1]:
+        try:
+            yield Stage(problem, generality, bounds)
+        except NotSpecifiedError:
+            continue
+    yield exact
 
 
 def about(

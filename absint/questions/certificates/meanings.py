@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Final, NamedTuple
 
-from absint.lattices.contents import Element
 from absint.lattices.logic.relation import FALSE, TRUE
 from absint.lattices.terms.expr import Expr
 from absint.lattices.value import Tensor
@@ -212,13 +211,9 @@ def _numbers(value: Tensor) -> list[int] | None:
     block = None if value.contents is None else value.contents.block(value.shape.concrete)
     if block is None:
         return None
-    found = [item is TRUE if item in (TRUE, FALSE) else _constant(item) for item in block.elements]
+    found = [e.const if isinstance(e, Expr) else e is TRUE if e in (TRUE, FALSE) else None for e in block.elements]
     known = [number for number in found if number is not None]
     return known if len(known) == len(found) else None
-
-
-def _constant(item: Element) -> int | None:
-    return item.const if isinstance(item, Expr) else None
 
 
 # The specification of an If: each output is that of the branch which is taken.
@@ -239,15 +234,15 @@ def joined(inputs: Sequence[Claim | None]) -> Meaning:
     declared = [_condition(condition)]
     specified: list[tuple[str, str]] = []
     for place, pair in enumerate(zip(results[:half], results[half:], strict=True)):
-        found = [(at, claim) for at, claim in zip((place + 1, place + 1 + half), pair, strict=True) if _is_known(claim)]
+        both = ((place + 1, pair[0]), (place + 1 + half, pair[1]))
+        found = [(at, claim) for at, claim in both if claim is not None and claim.dims is not None]
         if not found:
             continue
-        rank = max(len(claim.dims or ()) for _, claim in found if claim is not None)
+        rank = max(len(claim.dims or ()) for _, claim in found)
         declared += [f"(declare-const out{place}@{part} Int)" for part in ("rank", *range(rank))]
         specified += [(f"(<= 0 out{place}@{axis})", "a size") for axis in range(rank)]
-        declared += _elements(place, [claim for _, claim in found if claim is not None])
+        declared += _elements(place, [claim for _, claim in found])
         for at, claim in found:
-            assert claim is not None
             taken = TAKEN if at <= half else f"(not {TAKEN})"
             for part in _parts(claim):
                 specified.append((f"(=> {taken} (= out{place}@{part} in{at}@{part}))", "what the branch gives"))
@@ -260,10 +255,6 @@ def _condition(claim: Claim | None) -> str:
     if claim is None or not claim.truths or claim.elements is None:
         return f"(declare-const {TAKEN} Bool)"
     return f"(define-fun {TAKEN} () Bool in0@e0)"
-
-
-def _is_known(claim: Claim | None) -> bool:
-    return claim is not None and claim.dims is not None
 
 
 def _parts(claim: Claim) -> Iterator[str]:

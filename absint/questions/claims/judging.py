@@ -19,7 +19,7 @@ from absint.lattices.text.escapes import format_sizes
 from absint.model.declared_types import problem
 from absint.program.declarations import Declaration
 from absint.program.limits import LIMIT_REACHED
-from absint.questions.claims.claims import Claim, Effort, Finding, Judgement, Stated, Verdicts
+from absint.questions.claims.claims import Claim, Effort, Finding, Judgement, Verdicts
 from absint.questions.claims.reading import Group, Reader, claimed, dims, groups
 from absint.solution.analysed import Analysed
 from absint.solution.described import brief
@@ -114,7 +114,8 @@ def _message(analysed: Analysed, group: Group, claim: Claim, verdict: str) -> st
     texts = where(analysed)
     found = dims(group.members[0].type, analysed.value_of(group.members[0].operand))
     assert found is not None
-    text = f"declared {_shown(claim.shape.stated)}, but it is {brief(found.value.shape, texts)}"
+    stated = ", ".join("?" if dim is None else str(dim) for dim in claim.shape.stated)
+    text = f"declared [{stated}], but it is {brief(found.value.shape, texts)}"
     if claim.refers:
         from absint.solution.constraints import all_names
 
@@ -122,10 +123,6 @@ def _message(analysed: Analysed, group: Group, claim: Claim, verdict: str) -> st
         shown = substitute(other.known, all_names(analysed)) if isinstance(other.known, Expr) else Dim(None)
         text += f", and {claim.name!r} is {texts.dim(shown)} at {other.shape.where}, axis {other.axis}"
     return defining(f"{text}: {verdict}", texts)
-
-
-def _shown(stated: Sequence[Stated]) -> str:
-    return f"[{', '.join('?' if dim is None else str(dim) for dim in stated)}]"
 
 
 # All diagnostics of an analysis, false declarations included.

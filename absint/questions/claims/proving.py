@@ -206,7 +206,6 @@ class Proving:
         return Verdicts({**self._findings, **self._refuted}, calls)
 
     def _never(self, because: Iterable[str]) -> Verdicts:
-        """Nothing is proved of a model that never runs."""
         first, *others = because
         more = (f"and {len(others):,} more {'error' if len(others) == 1 else 'errors'}",) if others else ()
         never = Finding(Judgement.UNPROVED, because=("no run of the model succeeds", first, *more))
@@ -222,11 +221,8 @@ class Proving:
         found = {tuple(at.items()): at for at in self._false_at.values()}
         self._apply(self._trials.at(list(islice(found.values(), CHOSEN))))
         for _ in range(2):
-            self._apply(self._trials.at(self._sampler.telling(self._open(), self._trials.tried)))
-
-    def _open(self) -> list[Relation]:
-        """Relations of which some claim is not refuted."""
-        return [claims[0].relation for claims in self._groups if not self._is_refuted(claims)]
+            open_ = [claims[0].relation for claims in self._groups if not self._is_refuted(claims)]
+            self._apply(self._trials.at(self._sampler.telling(open_, self._trials.tried)))
 
     def _is_refuted(self, claims: Sequence[Claim]) -> bool:
         return all(claim in self._refuted for claim in claims)
@@ -355,7 +351,7 @@ class Sampler:
         inputs = self._analysed.parameters.keys()
         decidable = [r for r in rest if r not in (FALSE, UNKNOWN_RELATION) and r.free_symbols <= inputs]
         blind = len(decidable) < len(rest)
-        pool = {_key(own): own for at in self._pool if not tried(own := self.own(at))}
+        pool = {tuple(own.values()): own for at in self._pool if not tried(own := self.own(at))}
         false_at = {key: {r for r in decidable if _is_false(r, at)} for key, at in pool.items()}
         chosen = (
             [next(iter(pool)), min(pool, key=lambda key: (0 in key, sum(key))), min(pool, key=sum)]
@@ -370,10 +366,6 @@ class Sampler:
             chosen.append(best)
             false_at = {key: rest - told for key, rest in false_at.items()}
         return [pool[key] for key in dict.fromkeys(chosen)]
-
-
-def _key(sizes: Sizes) -> tuple[int, ...]:
-    return tuple(sizes.values())
 
 
 def _is_false(relation: Relation, values: Sizes) -> bool:

@@ -214,6 +214,3 @@ def _refined(op: Op, output: int, value: Value, item: Declaration, declared: Ten
         dims.append(op.facts.simplify(stated))
     contents = known.contents if known.contents is not None and known.contents.is_fill else None
     return Tensor(dtype, Shape(dims), known.contents if tuple(dims) == tuple(inferred) else contents)
-
-
-__all__ = ["ALL", "CUSTOM", "Trust", "Trusted", "check_trust", "trusting"]

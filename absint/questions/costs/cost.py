@@ -329,11 +329,7 @@ class Cost:
         return shown_names(self._analysed, self._terms())
 
     def _terms(self) -> list[Dim | Relation | None]:
-        """All terms that may have symbols."""
-        terms: list[Dim | Relation | None] = [term for amounts in set(self._amounts.values()) for term in amounts]
-        for region in self._regions.by_gate.values():
-            terms += (region.trips, region.condition)
-        return terms
+        return [*(term for amounts in set(self._amounts.values()) for term in amounts), *self._regions.terms]
 
     def _environment(self, binding: Mapping[str, int]) -> Environment:
         check_names(self._analysed, binding, self._names)
@@ -358,6 +354,3 @@ def _ranked(ranked: Ranked, texts: Where, by: Quantity) -> tuple[str, str]:
 def _key(node: Node) -> tuple[str, str]:
     assert node.operation is not None
     return node.operation.domain, node.operation.op_type
-
-
-__all__ = ["SHAPE_ALONE", "Amounts", "Cost", "NodeCost", "Parameters", "Ranked", "Totals"]

@@ -200,7 +200,7 @@ class Memory:
 
     def _sum_at(self, step: int) -> Dim:
         total = next(total for number, total in self._schedule.totals() if number == step)
-        varies = isinstance(total, Expr) and not self._numbers.isdisjoint(total.symbols)
+        varies = isinstance(total, Expr) and not self._regions.numbers.isdisjoint(total.symbols)
         return UNKNOWN_DIM if varies else shown(total, self._names)
 
     def _top(self, binding: Mapping[str, int]) -> tuple[Top, Environment]:
@@ -211,21 +211,12 @@ class Memory:
     @cached_property
     def default_sizes(self) -> Mapping[str, int]:
         """Sizes for `evaluate`: every symbol at 64, or as near to it as the model allows."""
-        symbols = sorted(self._used - self._numbers, key=lambda symbol: symbol.key)
+        symbols = sorted(self._used - self._regions.numbers, key=lambda symbol: symbol.key)
         return default_sizes(self._analysed, symbols, self._names, self._regions.facts, self.evaluate)
 
     @cached_property
     def _terms(self) -> list[Dim | Relation | None]:
-        """All terms that may have symbols."""
-        terms: list[Dim | Relation | None] = [value.size for value in self.lifetimes if value.size is not None]
-        for region in self._regions.by_gate.values():
-            terms += (region.trips, region.condition)
-        return terms
-
-    @cached_property
-    def _numbers(self) -> set[Symbol]:
-        """Iteration numbers of loops."""
-        return {region.number for region in self._regions.by_gate.values() if region.number is not None}
+        return [*(value.size for value in self.lifetimes if value.size is not None), *self._regions.terms]
 
     @cached_property
     def _used(self) -> set[Symbol]:

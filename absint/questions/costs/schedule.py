@@ -42,10 +42,9 @@ class Schedule:
                 self.dead[value.last].append(value)
         self.steps = [START, *(number for number in range(len(self._nodes)) if self._is_step(number))]
         """Nodes that are steps, in execution order."""
-        used = symbols_of(value.size for value in values)
-        used |= symbols_of(term for region in regions.by_gate.values() for term in (region.trips, region.condition))
+        used = symbols_of(value.size for value in values) | symbols_of(regions.terms)
         self._varying = {gate for gate, region in regions.by_gate.items() if region.number in used}
-        self._numbers = {r.number for r in regions.by_gate.values() if r.number is not None}
+        self._numbers = regions.numbers
         self._guards: dict[int, Relation] = {}
         self._numbered: dict[Monomial, bool] = {}
 
@@ -254,7 +253,6 @@ class Schedule:
 
 
 def _size(value: Lifetime) -> Expr:
-    """The size of a value that counts."""
     assert value.size is not None
     return value.size
 

@@ -73,9 +73,9 @@ def largest_over(term: Dim, number: Symbol, trips: Dim) -> list[Dim] | None:
     last = substitute(term, {number: trips - 1}) if isinstance(trips, Expr) else UNKNOWN_DIM
     if _never_falls(term, number):
         return [last]
-    if _never_rises(term, number):
+    if nonneg(sub(ZERO_EXPR, _difference(term, number))):
         return [first]
-    if _never_falls(later, number) or _curves_upwards(term, number):
+    if _never_falls(later, number) or nonneg(_difference(_difference(term, number), number)):  # it curves upwards
         return [first, last]
     return None
 
@@ -116,14 +116,6 @@ def _never_falls(term: Dim, number: Symbol) -> bool:
     return nonneg(_difference(term, number))
 
 
-def _never_rises(term: Dim, number: Symbol) -> bool:
-    return nonneg(sub(ZERO_EXPR, _difference(term, number)))
-
-
-def _curves_upwards(term: Dim, number: Symbol) -> bool:
-    return nonneg(_difference(_difference(term, number), number))
-
-
 def _difference(term: Dim, number: Symbol) -> Dim:
     """The growth of the term from one trip to the next."""
     return sub(substitute(term, {number: expr_of(number) + ONE_EXPR}), term) if isinstance(term, Expr) else UNKNOWN_DIM
@@ -156,9 +148,8 @@ class Bill:
         self._own: dict[int, Counter[Amounts]] = {gate: Counter() for gate in regions.by_gate}
         for number, amount in amounts.items():
             self._own[regions.of(number).gate][amount] += 1
-        self.numbers = {region.number for region in regions.by_gate.values() if region.number is not None}
-        used = symbols_of(term for amount in set(amounts.values()) for term in amount)
-        used |= symbols_of(term for region in regions.by_gate.values() for term in (region.trips, region.condition))
+        self.numbers = regions.numbers
+        used = symbols_of(term for amount in set(amounts.values()) for term in amount) | symbols_of(regions.terms)
         self._varying = {gate for gate, region in regions.by_gate.items() if region.number in used}
         self._frames: dict[int, list[Region]] = {}
         for gate in sorted(regions.by_gate, reverse=True):
@@ -184,7 +175,6 @@ class Bill:
         return found[-1]
 
     def _inside(self, bodies: list[Region], found: Mapping[int, Amounts]) -> Amounts:
-        """An If or a loop."""
         first = bodies[0]
         if first.trips is not None:
             assert first.number is not None

@@ -183,7 +183,8 @@ class _Trial:
         sized = {position for position, place in kept if place.kind == "element"}
         sources = [(p, place) for p, place in kept if p not in sized or place.kind != "axis"]
         attributes = tuple(self._attributes(self._marked(set(kept), marks), truth))
-        return Dependence(False, tuple(sources), attributes, self._by_facts(truth), *self._formula(sources))
+        by_facts = bool(self.facts) and self._seen(self.inputs, facts=NO_FACTS) != truth
+        return Dependence(False, tuple(sources), attributes, by_facts, *self._formula(sources))
 
     def _formula(self, sources: Sequence[Argument]) -> tuple[Expr | None, tuple[int | None, ...]]:
         """The number over one variable for each different term that it comes from."""
@@ -207,9 +208,6 @@ class _Trial:
             rest = {other: value for other, value in attributes.items() if other != name}
             if self._seen(inputs, rest) != truth:
                 yield name
-
-    def _by_facts(self, truth: object) -> bool:
-        return bool(self.facts) and self._seen(self.inputs, facts=NO_FACTS) != truth
 
     def _seen(
         self,

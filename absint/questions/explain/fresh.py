@@ -108,7 +108,8 @@ class _Finder:
             if item.operator == "If":
                 return "branch", does or "the branch that is taken"
             return "loop", does or ("the number of trips" if symbol.kind is SymbolKind.FRESH else "carried by the loop")
-        why = BY_DATA if slot is None else self._why(node, *slot)
+        last = self._analysed.last
+        why = BY_DATA if slot is None else why_open(last.analysis, last.states, node, *slot)
         operation = item.operation
         if why == BY_CALLEE:
             return "call", why
@@ -117,9 +118,6 @@ class _Finder:
         if operation is not None and operation.rule is not None and operation.rule.inferred:
             return "schema", why
         return ("data", "data-dependent") if why == BY_DATA else ("open", why)
-
-    def _why(self, node: int, output: int, place: Place) -> str:
-        return why_open(self._analysed.last.analysis, self._analysed.last.states, node, output, place)
 
     def _slot(self, symbol: Symbol, node: int) -> tuple[int, Place] | None:
         """The first number of the node that has the symbol; one that is the symbol before others."""

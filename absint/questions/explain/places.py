@@ -140,7 +140,8 @@ def _replaced(value: Value, changes: Mapping[Place, Element], around: tuple[int 
     shape, contents = value.shape, value.contents if isinstance(value, Tensor) else None
     if shape.known:
         axes = zip(axes_of(shape), shape.known, strict=True)
-        dims = tuple([_dim(changes.get(Place("axis", a, depth, items)), d) for a, d in axes])
+        found = ((changes.get(Place("axis", a, depth, items)), dim) for a, dim in axes)
+        dims = tuple([number if isinstance(number, Dim) else dim for number, dim in found])
         if dims != shape.known:
             shape = shape.around(dims)
             contents = contents if contents is not None and contents.is_fill else None
@@ -148,10 +149,6 @@ def _replaced(value: Value, changes: Mapping[Place, Element], around: tuple[int 
         elements = [changes.get(Place("element", at, depth, items), e) for at, e in enumerate(contents.elements)]
         contents = Contents.fill(elements[0]) if contents.is_fill else Contents.of(contents.shape or (), elements)
     return Tensor(value.dtype, shape, contents) if isinstance(value, Tensor) else SparseTensor(value.dtype, shape)
-
-
-def _dim(number: Element | None, otherwise: Dim) -> Dim:
-    return number if isinstance(number, Dim) else otherwise
 
 
 def as_integer(number: Element | None) -> Expr | Relation | None:

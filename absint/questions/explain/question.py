@@ -77,7 +77,6 @@ class Steps:
         )
 
     def _symbols(self) -> Iterator[Symbol]:
-        """Every symbol that the steps mention, in their order."""
         for slot, origin in self._found.origins.items():
             for found in (slot, *(part.slot for part in origin.parts)):
                 yield from self._sorted(element_symbols(self._found.restored(self._found.number(found))))
@@ -98,11 +97,7 @@ class Steps:
             found = self._shown[number] = replace_in(self._found.restored(number), self._names)
         return found
 
-    def _relation(self, relation: Relation) -> Relation:
-        return relation.substitute(self._back).substitute(self._names)
-
     def _value_name(self, slot: Slot) -> tuple[str, str]:
-        """Path and name of the value."""
         item = self._nodes[slot.node]
         if slot.output < len(item.outputs):
             return self._path(item), item.outputs[slot.output]
@@ -226,7 +221,8 @@ class Steps:
             known = self._analysis.facts.relations
             for relation in self._analysis.facts_at(self._nodes[slot.node].gate).relations:
                 if relation not in known and not about.isdisjoint(s.name for s in relation.symbols):
-                    yield Stated(self._relation(relation), "condition", "the condition of the branch or loop", "")
+                    shown = relation.substitute(self._back).substitute(self._names)
+                    yield Stated(shown, "condition", "the condition of the branch or loop", "")
 
     def _born(self, slot: Slot) -> Iterator[Symbol]:
         """The symbols that the node invented for the number, solved since or not."""

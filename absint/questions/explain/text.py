@@ -50,13 +50,8 @@ class _Entry:
         """The last of its steps in execution order."""
         return self.steps[0]
 
-    def sort(self) -> None:
-        self.steps.sort(key=lambda step: (-step.node, step.id))
-
 
 class _Text:
-    """Writes one explanation."""
-
     def __init__(self, explanation: Derived, mention: Mention) -> None:
         self.explanation = explanation
         self.mention = mention
@@ -91,7 +86,7 @@ class _Text:
                 entries.setdefault(root(step.id), _Entry()).steps.append(step)
         told = [entry for entry in entries.values() if not self._is_short(entry, asked)]
         for entry in told:
-            entry.sort()
+            entry.steps.sort(key=lambda step: (-step.node, step.id))
         order = sorted(told, key=lambda entry: (-entry.head.node, entry.head.id))
         return order, {step.id: entry for entry in order for step in entry.steps}
 
@@ -268,7 +263,6 @@ class _Text:
         return f"unchanged through {len(labels):,} nodes: {labels[0]}, {labels[1]}, ..., {labels[-1]}"
 
     def _does(self, step: Step) -> str:
-        """The work of the node that yields the number."""
         label = self.mention(plain(step.label), step)
         if step.attributes:
             label += f" ({_cut(', '.join(f'{name}={value}' for name, value in step.attributes))})"

@@ -40,6 +40,7 @@ class Place(NamedTuple):
 
 
 Member = TypeVar("Member")
+Term = TypeVar("Term")
 What = Literal["dims", "shapes", "buffers"]
 
 TEXT_SECONDS: Final = 1.0
@@ -114,8 +115,6 @@ class Equalities(Generic[Member]):
 
 
 class _Answer(NamedTuple):
-    """What the document says."""
-
     found: Equalities[Any]
     distinct: Iterable[Distinct] | None
 
@@ -183,10 +182,7 @@ def equal_shapes(analysed: Analysed, limits: Limits) -> Equalities[str]:
                 if pair is not None:
                     yield Distinct(shown(a), shown(b), _apart(analysed, found, prover, *pair))
 
-    ordered = sorted(shapes.items(), key=lambda item: -len(item[1]))
-    with within(TEXT_SECONDS):
-        classes = tuple(Class(_or_name(partial(shown, shape), names), tuple(names)) for shape, names in ordered)
-    return _answered(analysed, "shapes", classes, distinct, found, watch, texts)
+    return _answered(analysed, "shapes", shapes.items(), shown, distinct, found, watch, texts)
 
 
 def equal_buffers(analysed: Analysed, limits: Limits) -> Equalities[str]:
@@ -227,33 +223,27 @@ def _equalities(
         for a, b in combinations([members[0] for members in found.classes], 2):
             yield Distinct(text(a), text(b), _apart(analysed, found, prover, a, b))
 
-    ordered = [(members[0], tuple(m for term in members for m in terms[term])) for members in found.classes]
-    ordered.sort(key=lambda item: -len(item[1]))
-    with within(TEXT_SECONDS):
-        classes = [Class(_or_name(partial(text, term), members), members) for term, members in ordered]
-    return _answered(analysed, what, classes, distinct, found, watch, texts)
+    groups = ((members[0], [m for term in members for m in terms[term]]) for members in found.classes)
+    return _answered(analysed, what, groups, text, distinct, found, watch, texts)
 
 
 def _answered(
     analysed: Analysed,
     what: What,
-    classes: Iterable[Class[Member]],
+    groups: Iterable[tuple[Term, Sequence[Member]]],
+    text: Callable[[Term], str],
     distinct: Callable[[], Iterator[Distinct]],
     found: Partition,
     watch: Stopwatch,
     texts: Where,
 ) -> Equalities[Member]:
-    return Equalities(
-        tuple(classes),
-        distinct,
-        len(found.undecided),
-        watch.seconds,
-        found.reason,
-        what,
-        about(analysed),
-        partial(all_premises, analysed),
-        texts,
-    )
+    """The groups as classes, the largest first; `text` writes what the members of each have in common."""
+    ordered = sorted(groups, key=lambda item: -len(item[1]))
+    with within(TEXT_SECONDS):
+        classes = tuple(Class(_or_name(partial(text, term), names), tuple(names)) for term, names in ordered)
+    head, premises = about(analysed), partial(all_premises, analysed)
+    undecided = len(found.undecided)
+    return Equalities(classes, distinct, undecided, watch.seconds, found.reason, what, head, premises, texts)
 
 
 def _or_name(text: Callable[[], str], members: Sequence[object]) -> str:

@@ -334,8 +334,6 @@ class Proving:
 
 
 class _Finding(NamedTuple):
-    """The outcome of examining a candidate."""
-
     verdict: Verdict
     counterexample: Mapping[str, int] | None
     invented: Mapping[str, int] = MappingProxyType({})

@@ -55,15 +55,12 @@ def required(analysed: Analysed) -> list[Needed]:
         before, found = found, _in_order(short for short in becomes.values() if short is not TRUE)
         if found == before:
             break
-    return [_needed(relation, sorted(stated[relation])) for relation in found]
+    origins = ((relation, sorted(stated[relation])) for relation in found)
+    return [Needed(r, tuple(dict.fromkeys(node for node, _ in by)), by[0][1]) for r, by in origins]
 
 
 _PASSES: Final = 4
 """Most times that requirements are held against one another: one that becomes a bound may shorten others."""
-
-
-def _needed(relation: Relation, stated: Sequence[tuple[int, str]]) -> Needed:
-    return Needed(relation, tuple(dict.fromkeys(node for node, _ in stated)), stated[0][1])
 
 
 def _in_order(relations: Iterable[Relation]) -> list[Relation]:

@@ -97,7 +97,8 @@ class _Legal(NamedTuple):
         """The legal sizes for an analysis, with bounds of the symbols of the conditions too."""
         premises = tuple(dict.fromkeys(_premises(analysed)))
         facts = analysed.last.analysis.facts
-        solved = tuple((s.name, dim) for s, dim in facts.mapping.items() if _is_solved(s, dim))
+        sizes = ((s.name, dim) for s, dim in facts.mapping.items() if s.kind is SymbolKind.INPUT)
+        solved = tuple((name, dim) for name, dim in sizes if name not in dim.free_symbols)
         known = {s.name: s.bounds for premise in (*conditions, *premises) for s in premise.symbols}
         return _Legal(premises, solved, tuple((dict.fromkeys(analysed.symbols, NATURAL) | known).items()))
 
@@ -155,10 +156,6 @@ def _premises(analysed: Analysed) -> Iterator[Relation]:
             if statement.role != "assumed" and relation is not UNKNOWN_RELATION and _is_over_sizes(relation):
                 yield relation
     yield from filter(_is_over_sizes, base.facts.relations)
-
-
-def _is_solved(symbol: Symbol, dim: Dim) -> bool:
-    return symbol.kind is SymbolKind.INPUT and symbol.name not in dim.free_symbols
 
 
 def _within(value: int, bounds: Interval) -> int:

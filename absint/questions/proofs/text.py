@@ -199,7 +199,6 @@ class Query:
         return UNKNOWN_RELATION if self.undecided else conjunction(TRUE, *found)
 
     def _case(self, choice: ShapeChoice, shape: Shape) -> Query:
-        """The query where a choice is this shape."""
         other = copy(self)
         other.undecided = ""
         other._settled = {**self._settled, choice: shape}

@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final, Literal, NamedTuple
 
-from absint.analyses.independence import CLAIMS, COUNTED, SHARED, Along, Claims, Independence, strongest, text_of
+from absint.analyses.independence import CLAIMS, COUNTED, SHARED, Claims, Independence, strongest, text_of
 from absint.analyses.independence.table import RULES, is_random
 from absint.engine import fixpoint
 from absint.errors import UsageError
@@ -184,16 +184,11 @@ def _output(name: str, claims: Claims, meeting: Meeting | None, witness: Witness
         return OutputRows(name, "shared")
     best = next(iter(strongest(claims)), None)
     if best is not None:
-        return _along(name, best, meeting)
+        verdict: Verdict = "independent" if best.is_free else "by position"
+        return OutputRows(name, verdict, best.axis, best.outer, best.inner, None if best.is_free else meeting)
     if COUNTED in claims:
         return OutputRows(name, "by position", meeting=meeting)
     return OutputRows(name, "mixes" if witness is not None else "unknown", meeting=meeting, witness=witness)
-
-
-def _along(name: str, best: Along, meeting: Meeting | None) -> OutputRows:
-    if best.is_free:
-        return OutputRows(name, "independent", best.axis, best.outer, best.inner)
-    return OutputRows(name, "by position", best.axis, best.outer, best.inner, meeting)
 
 
 # The axes

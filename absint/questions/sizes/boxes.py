@@ -205,7 +205,6 @@ def _tried(ends: Mapping[str, tuple[int, int]], nodes: int) -> Iterator[dict[str
 
 
 def _shown(analysed: Analysed, constraints: Sequence[Constraint]) -> tuple[Constraint, ...]:
-    """The constraints under printed names."""
     return tuple(ConstraintSet(constraints).renamed(all_names(analysed)))
 
 

@@ -89,7 +89,7 @@ def _checked(analysed: Analysed, sizes: Mapping[str, int], found: Round) -> Chec
     ]
     possible_failures += load_doubts(analysed)
     broken = tuple(c for c in recorder.constraints if c.role == "assumed" and c.formula is FALSE)
-    shapes = {name: _concrete(found.states[node][at]) for name, (node, at) in _named(analysed) if node >= 0}
+    shapes = {name: _concrete(found.states[node][at]) for name, (node, at) in analysed.operands.items() if node >= 0}
     outcome = Outcome.LEGAL if possible_failures or broken else Outcome.RUNS
     if found.analysis.unfinished:
         outcome = Outcome.UNDECIDED
@@ -122,10 +122,6 @@ def _sources(analysed: Analysed, advice: Advice, node: int) -> str:
     by = by or [advice.sources[operand] for operand in nodes[node].operands if operand in advice.sources]
     told = (*advice.sources.values(), *advice.unreached.values(), *(finding.by for finding in advice.findings))
     return ", ".join(sorted({name for names in by or told for name in names}))
-
-
-def _named(analysed: Analysed) -> Iterator[tuple[str, tuple[int, int]]]:
-    return iter(analysed.operands.items())
 
 
 def _concrete(value: Value) -> tuple[int | None, ...] | None:
@@ -247,11 +243,6 @@ def _zeros(analysed: Analysed, sizes: Mapping[str, int]) -> dict[int, Value]:
             elif value.dtype.is_float:
                 found[node] = Tensor(value.dtype, value.shape, Contents.fill(Real.constant(0)))
     return found
-
-
-__all__ = [
-    "Check", "Failure", "Outcome", "bound", "broken_requirement", "check", "left_open", "may_refuse", "unstated"
-]  # fmt: skip
 
 
 # The judge of sizes of one model: each check is made once.

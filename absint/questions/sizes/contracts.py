@@ -134,7 +134,6 @@ def _beside(
 
 
 def _wanted(legal: LegalSizes, count: int) -> Iterator[dict[str, int]]:
-    """Sizes around which samples are wanted."""
     ranges = {name: _sample_range(found) for name, found in legal.ranges().items()}
     draw = Random(0)
 
@@ -195,7 +194,6 @@ def _at_legal_sizes(found: Contract) -> Contract:
 
 
 def _of_base(analysed: Analysed, shown: ConstraintSet, limits: Limits) -> Contract:
-    """The contract of the first round."""
     prover = Prover(shown, order=tuple(analysed.parameters), limits=limits)
     elements = tuple(analysed.declared_inputs.elements)
     found = of_constraints(shown, prover, shown.possible_failures, shared(analysed), elements)

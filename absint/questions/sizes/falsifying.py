@@ -106,7 +106,7 @@ class LegalSizes:
     def _least_open(self, conditions: Sequence[Condition], empty: bool) -> Sequence[Sizes]:
         """Drawn sizes at which conditions are false, in ascending order of nodes that may fail."""
         graded: list[tuple[int, Sizes]] = []
-        for sizes in sorted(self.drawn, key=_corners):
+        for sizes in sorted(self.drawn, key=lambda at: (0 in at.values(), 1 in at.values())):
             if _has_0(sizes) is empty and any(c.is_false_at(sizes) for c in conditions) and self.meets(sizes):
                 grade = self._grade(sizes)
                 if grade is not None:
@@ -288,10 +288,6 @@ _NATURAL: Final = Interval(0, MAX_DIM)
 
 def _has_0(sizes: Sizes) -> bool:
     return 0 in sizes.values()
-
-
-def _corners(sizes: Sizes) -> tuple[bool, bool]:
-    return 0 in sizes.values(), 1 in sizes.values()
 
 
 def _truth(relation: Relation, sizes: Sizes) -> Truth:

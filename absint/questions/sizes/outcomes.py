@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import Enum
+from operator import attrgetter
 from typing import Final
 
 from absint.lattices.logic.relation import FALSE, Relation
@@ -270,11 +271,8 @@ _OUTCOME: Final = Key[Check | RangeCheck]("outcome", one_of(Outcome), "`legal`: 
 _DOUBTS: Final = Key[Check | RangeCheck]("doubts", many(DOUBT), "nodes that may fail", lambda c: c.possible_failures)
 
 
-def _failure(found: Discharged) -> PossibleFailure:
-    return found.failure
-
-
-_DISCHARGED: Final = Object[Discharged](PLACE.spread(_failure), Key("by", str, "the analyses that show it"))
+_BY: Final = Key[Discharged]("by", str, "the analyses that show it")
+_DISCHARGED: Final = Object[Discharged](PLACE.spread(attrgetter("failure")), _BY)
 CHECK: Final = Document[Check](
     "check",
     2,

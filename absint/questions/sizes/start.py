@@ -1,9 +1,10 @@
-"""Sizes to show numbers at where the user gives none: near 64, and legal."""
+"""Sizes to show numbers at where the user gives none: near 64, and legal; small sizes that make a relation false."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
+from itertools import islice
 from typing import Final
 
 from absint.errors import UsageError
@@ -12,13 +13,15 @@ from absint.lattices.limits import Limits
 from absint.lattices.logic.facts import Facts
 from absint.lattices.logic.relation import Relation
 from absint.lattices.logic.truth import NO
-from absint.lattices.terms.expr import Dim, Symbol, expr_of
+from absint.lattices.terms.expr import Dim, Expr, Symbol, expr_of
 from absint.lattices.terms.interval import Interval
 from absint.questions.sizes.checking import Judge, broken_requirement, may_refuse
 from absint.questions.sizes.falsifying import drawn
 from absint.solution.analysed import Analysed
 from absint.solution.constraints import constraints
-from absint.solver.candidates import POWERS, alone, by_nearness, fitted, repaired
+from absint.solver.candidates import POWERS, alone, by_nearness, fitted, growing, repaired, shrunk
+from absint.solver.constraints import meets
+from absint.solver.prove import connected
 
 DEFAULT_SIZES: Final = (64, 256, 1024, 4096)
 """Default sizes of a symbol: the first one that is possible is used."""
@@ -86,7 +89,7 @@ def default_sizes(
     """
     inputs = {Symbol(name, 0): None for name in analysed.symbols}
     bounds = {str(names.get(s, s.name)): facts.mapping.get(s, expr_of(s)).bounds for s in (*inputs, *symbols)}
-    order = [*analysed.symbols, *sorted(bounds.keys() - set(analysed.symbols), key=_natural)]
+    order = [*analysed.symbols, *sorted(bounds.keys() - set(analysed.symbols), key=lambda name: (len(name), name))]
     wanted = {str(names.get(symbol, symbol.name)) for symbol in symbols}
     required = _requirements(analysed, frozenset(bounds))
     found: Sizes = {}
@@ -122,6 +125,79 @@ def _repaired(sizes: Sizes, bounds: Mapping[str, Interval], required: Sequence[R
     return repaired(sizes, broken, changed, _REPAIRS)
 
 
-def _natural(name: str) -> tuple[int, str]:
-    """`_d2` stands before `_d10`."""
-    return len(name), name
+# Small sizes that are legal and make a relation false: all small ones in order, else what Z3 found, made smaller.
+
+
+Parameters = Mapping[str, Expr]
+
+
+def small_sizes(
+    relation: Relation, premises: Sequence[Relation], parameters: Parameters, model: Sizes
+) -> Iterator[Sizes]:
+    """Sizes that meet the premises and make the relation false, the smallest first; `model` is one such.
+
+    Sizes of 0 come last. Symbols that have nothing to do with the relation have the smallest legal sizes.
+    """
+    near = connected(premises, relation.free_symbols)
+    mentioned = relation.free_symbols.union(*(premise.free_symbols for premise in near))
+    others = {name: expr for name, expr in parameters.items() if name not in mentioned}
+    apart = [premise for premise in premises if premise not in near]
+    rest = next(legal_sizes(apart, others), {name: model.get(name, 1) for name in others})
+    seen: list[Sizes] = []
+    for sizes in _false_at(relation, near, {n: e for n, e in parameters.items() if n in mentioned}, model):
+        if sizes not in seen:
+            seen.append(sizes)
+            yield {name: rest[name] if name in rest else sizes[name] for name in parameters}
+
+
+def legal_sizes(premises: Sequence[Relation], parameters: Parameters) -> Iterator[Sizes]:
+    """Sizes that meet the premises, the smallest first: groups of symbols that premises connect, one after another."""
+    groups = list(_groups(premises, parameters))
+    small = [next(_legal(near, names), None) for near, names in groups]
+    if any(sizes is None for sizes in small):
+        return
+    chosen = [sizes for sizes in small if sizes is not None]
+    yield _merged(chosen, parameters)
+    for number, (near, names) in enumerate(groups):
+        for sizes in islice(_legal(near, names), 1, None):
+            yield _merged([*chosen[:number], sizes, *chosen[number + 1 :]], parameters)
+
+
+def _groups(premises: Sequence[Relation], parameters: Parameters) -> Iterator[tuple[list[Relation], Parameters]]:
+    """The symbols in groups that no premise connects, each with its premises."""
+    done: set[str] = set()
+    for name in parameters:
+        if name not in done:
+            near = connected(premises, [name])
+            names = {name}.union(*(premise.free_symbols for premise in near))
+            done |= names
+            yield near, {n: e for n, e in parameters.items() if n in names}
+
+
+def _legal(premises: Sequence[Relation], parameters: Parameters) -> Iterator[Sizes]:
+    return (sizes for sizes in growing(_bounds(parameters)) if meets(premises, sizes))
+
+
+def _merged(parts: Sequence[Sizes], parameters: Parameters) -> Sizes:
+    found = {name: size for part in parts for name, size in part.items()}
+    return {name: found[name] for name in parameters}
+
+
+def _false_at(relation: Relation, near: Sequence[Relation], parameters: Parameters, model: Sizes) -> Iterator[Sizes]:
+    def fits(sizes: Sizes) -> bool:
+        return relation.at(sizes) is NO and meets(near, sizes)
+
+    start = {name: model.get(name, 1) for name in parameters}
+    if not fits(start):
+        yield from filter(fits, growing(_bounds(parameters)))
+        return
+    small = shrunk(start, fits, _bounds(parameters))
+    if max(small.values(), default=0) <= 1:
+        yield small
+    yield from filter(fits, growing(_bounds(parameters)))
+    yield small
+    yield start
+
+
+def _bounds(parameters: Parameters) -> dict[str, Interval]:
+    return {name: parameter.bounds for name, parameter in parameters.items()}

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import time
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Final, Literal
 
@@ -95,6 +96,17 @@ _BOUNDS: Final = re.compile(rf"^\(assert \(<= 0 \S+ {MAX_DIM}\)\)\n", re.M)
 
 
 def _by_cvc5(obligation: Obligation, text: str, seconds: float) -> Decision:
+    start = time.monotonic()
+    answer, model = in_cvc5(f"(set-logic ALL)\n{text}\n(check-sat)\n", seconds)
+    sizes = ", ".join(f"{name.strip('|')} = {value}" for name, value in model.items() if " " not in name)
+    return Decision(obligation, "cvc5", _VERDICTS.get(answer, "undecided"), time.monotonic() - start, sizes)
+
+
+def in_cvc5(script: str, seconds: float) -> tuple[str, Mapping[str, str]]:
+    """All that cvc5 answers to a script with one `check-sat`; if that is `sat`, the values of its constants.
+
+    Raises UsageError if it is not installed.
+    """
     try:
         import cvc5
     except ImportError:
@@ -103,15 +115,12 @@ def _by_cvc5(obligation: Obligation, text: str, seconds: float) -> Decision:
     solver.setOption("tlimit-per", str(max(round(seconds * 1000), 1)))  # 0 is no limit
     solver.setOption("produce-models", "true")
     parser = cvc5.InputParser(solver)
-    script = f"(set-logic ALL)\n{text}\n(check-sat)\n"
-    parser.setStringInput(cvc5.InputLanguage.SMT_LIB_2_6, script, "obligation")
-    symbols, answer, start = parser.getSymbolManager(), "", time.monotonic()
+    parser.setStringInput(cvc5.InputLanguage.SMT_LIB_2_6, script, "script")
+    symbols, answer = parser.getSymbolManager(), ""
     while not (command := parser.nextCommand()).isNull():
-        answer = command.invoke(solver, symbols).strip() or answer
-    seconds = time.monotonic() - start
-    named = [term for term in symbols.getDeclaredTerms() if " " not in str(term)] if answer == "sat" else []
-    sizes = ", ".join(f"{str(term).strip('|')} = {solver.getValue(term)}" for term in named)
-    return Decision(obligation, "cvc5", _VERDICTS.get(answer, "undecided"), seconds, sizes)
+        answer += str(command.invoke(solver, symbols)).strip()
+    declared = symbols.getDeclaredTerms() if answer == "sat" else ()
+    return answer, {str(term): str(solver.getValue(term)) for term in declared}
 
 
 def decided(obligation: Obligation, backend: Backend, seconds: float = 10) -> Decision:

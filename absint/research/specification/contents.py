@@ -150,7 +150,6 @@ def _is_fraction(item: object) -> bool:
 
 @computes("Add Sub Mul Max Min")
 def _arithmetic(node: Node, given: list[Array]) -> Array:
-    """Place by place."""
     operation: dict[str, Callable[[Term, Term], Term]] = {
         "Add": lambda a, b: a + b,
         "Sub": lambda a, b: a - b,
@@ -284,7 +283,6 @@ def _reduced(node: Node, given: list[Array]) -> Array:
 
 @computes("Equal Less Greater LessOrEqual GreaterOrEqual")
 def _compared(node: Node, given: list[Array]) -> Array:
-    """Place by place."""
     operation: dict[str, Callable[[Term, Term], Formula]] = {
         "Equal": equal,
         "Less": lambda a, b: a < b,
@@ -297,7 +295,6 @@ def _compared(node: Node, given: list[Array]) -> Array:
 
 @computes("And Or Xor Not")
 def _logic(node: Node, given: list[Array]) -> Array:
-    """Place by place."""
     if node.operator == "Not":
         return each(lambda a: negated(truth(a)), given[0])
     operation: dict[str, Callable[[Formula, Formula], Formula]] = {

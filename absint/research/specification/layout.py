@@ -259,7 +259,6 @@ def depth_to_space(node: Node) -> Output:
 
 
 def _share(size: Term, count: int) -> Defined:
-    """The size of one of several equal parts."""
     return Defined(lambda q: equal(q * count, size))
 
 

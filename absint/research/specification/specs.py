@@ -206,14 +206,10 @@ def _argument(text: str | None) -> Argument | None:
     form = re.fullmatch(r"([\dx]*)=|\.", parts[0]) if parts else None
     dtype = dtype if colon else "float" if form is None else "int64"
     if form is not None:
-        values = tuple(map(_part, parts[1:]))
+        values = tuple(Fraction(part) if "/" in part else _size(part) for part in parts[1:])
         sizes = tuple(map(int, form[1].split("x"))) if form[1] else (len(values),) if parts[0] == "=" else ()
         return Argument(sizes, values, dtype)
     return Argument(tuple(map(_size, parts)), None, dtype, int(fill) if colon and fill else None)
-
-
-def _part(text: str) -> int | str | Fraction:
-    return Fraction(text) if "/" in text else _size(text)
 
 
 def _size(text: str) -> int | str:

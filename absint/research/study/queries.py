@@ -11,7 +11,6 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final, Literal
 
-from absint.jobs.auditing import Claims
 from absint.jobs.auditing.judging import read_claims
 from absint.lattices.logic.relation import FALSE, TRUE, UNKNOWN_RELATION, Relation, negation
 from absint.lattices.terms.expr import Dim, Symbol, expr_of
@@ -64,12 +63,8 @@ def perform(job: Job) -> Json:
     task = Task.from_job(job)
     result = analysed(task)
     claims = claims_of(task, result)
-    found, left_out = collected(result, _claims(result, claims))
+    found, left_out = collected(result, (c for c in read_claims(result, claims).claims if c.axis is not None))
     return {"failure": claims.failure, "queries": found, "left_out": left_out}
-
-
-def _claims(result: Result, claims: Claims) -> Iterable[Claim]:
-    return (claim for claim in read_claims(result, claims).claims if claim.axis is not None)
 
 
 def collected(result: Result, claims: Iterable[Claim]) -> tuple[list[Json], dict[str, Json]]:

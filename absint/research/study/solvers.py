@@ -10,7 +10,8 @@ from typing import Final, Literal, cast
 
 from absint.errors import UsageError
 from absint.packages import is_installed, missing
-from absint.runs.pool import Finished, Job, Json, run
+from absint.research.obligations.solving import in_cvc5
+from absint.runs.pool import Job, Json, run
 from absint.solver.backend import shared
 
 Verdict = Literal["sat", "unsat", "unknown"]
@@ -73,19 +74,13 @@ def check(folder: Path, statuses: Mapping[str, str], *, seconds: float, jobs: in
         for finished in results:
             file = str(finished.job["file"])
             found = answers.setdefault(file, {})
-            found[str(finished.job["solver"])] = _answer(finished)
+            done = finished.done
+            answer = done.answer if done.outcome == "done" else ("unknown", done.failure)
+            found[str(finished.job["solver"])] = cast("tuple[Verdict, str]", answer)
             if len(found) == len(SOLVERS):
                 verdicts = {name: found[name][0] for name in SOLVERS}
                 reasons = {name: found[name][1] for name in SOLVERS if found[name][1]}
                 yield Checked(file, statuses[file], verdicts, reasons)
-
-
-def _answer(finished: Finished) -> tuple[Verdict, str]:
-    done = finished.done
-    if done.outcome != "done":
-        return "unknown", done.failure
-    verdict, reason = cast("tuple[Verdict, str]", done.answer)
-    return verdict, reason
 
 
 def perform(job: Job) -> Json:
@@ -103,16 +98,7 @@ def by_z3(script: str, seconds: float) -> tuple[Verdict, str]:
 
 def by_cvc5(script: str, seconds: float) -> tuple[Verdict, str]:
     """cvc5's verdict, or the reason for none."""
-    import cvc5
-
-    solver = cvc5.Solver(cvc5.TermManager())
-    solver.setOption("tlimit-per", str(max(1, round(seconds * 1000))))
-    parser = cvc5.InputParser(solver)
-    parser.setStringInput(cvc5.InputLanguage.SMT_LIB_2_6, script, "script")
-    found = []
-    while not (command := parser.nextCommand()).isNull():
-        found.append(str(command.invoke(solver, parser.getSymbolManager())).strip())
-    text = "".join(found)
+    text, _ = in_cvc5(script, seconds)
     if text in ("sat", "unsat"):
         return cast("Verdict", text), ""
     return "unknown", " ".join(text.split())[:200]

@@ -23,7 +23,7 @@ from absint.jobs.auditing.runs import Feeds
 from absint.jobs.auditing.sources import TOOLS, is_installed
 from absint.lattices.logic.relation import Relation, ge
 from absint.lattices.terms.expr import symbol
-from absint.lattices.unify import POLICIES, UnificationPolicy
+from absint.lattices.unify import POLICIES
 from absint.program.nodes import Node
 from absint.runs.build import build
 from absint.runs.pool import Job, Json
@@ -106,7 +106,7 @@ class Source:
     def __str__(self) -> str:
         if self.kind != "policy":
             return self.name
-        return f"policy {self.name}" if policies()[self.name].sound else f"unsound policy {self.name}"
+        return f"policy {self.name}" if POLICIES[self.name].sound else f"unsound policy {self.name}"
 
 
 DECLARED: Final = Source("declared", "declared")
@@ -114,7 +114,7 @@ DECLARED: Final = Source("declared", "declared")
 
 def available() -> list[Source]:
     """All sources: the authors, each policy, each installed tool."""
-    return [DECLARED, *(Source("policy", name) for name in policies()), *(Source("tool", t) for t in installed())]
+    return [DECLARED, *(Source("policy", name) for name in POLICIES), *(Source("tool", t) for t in installed())]
 
 
 def installed() -> list[str]:
@@ -134,20 +134,15 @@ def read_sources(names: Sequence[str]) -> list[Source]:
 def _read(name: str) -> Source:
     if name == "declared":
         return DECLARED
-    if name in policies():
+    if name in POLICIES:
         return Source("policy", name)
     if name in TOOLS:
         if name not in installed():
             raise UsageError(f"--source {name}: not installed: pip install {TOOLS[name].package}")
         return Source("tool", name)
     shown = name if len(name) <= _SHOWN else f"{name[:_SHOWN]}..."
-    known = ", ".join(("declared", *policies(), *TOOLS))
+    known = ", ".join(("declared", *POLICIES, *TOOLS))
     raise UsageError(f"--source {shown}: no such source; there are: {known}")
-
-
-def policies() -> Mapping[str, UnificationPolicy]:
-    """The names of all policies."""
-    return POLICIES
 
 
 def versions(source: Source) -> str:
@@ -225,18 +220,15 @@ def pairs(
         if path.parent not in runs:
             runs[path.parent] = known_runs(path.parent)
         own = runs[path.parent].get(path.stem, {})
+        # A result depends on the known runs.
+        shown = f", runs {hashlib.sha256(json.dumps(own).encode()).hexdigest()[:8]}" if own else ""
         found.append(
             [
-                Task(name, str(path), digest, source, known[source] + _runs(own), seconds, confirm, own, at_least)
+                Task(name, str(path), digest, source, known[source] + shown, seconds, confirm, own, at_least)
                 for source in sources
             ]
         )
     return found
-
-
-def _runs(own: Mapping[str, Json]) -> str:
-    """A result depends on the known runs."""
-    return f", runs {hashlib.sha256(json.dumps(own).encode()).hexdigest()[:8]}" if own else ""
 
 
 def models(folder: Path) -> list[tuple[str, Path, str]]:
@@ -302,7 +294,6 @@ def analysed(task: Task) -> Result:
 
 
 def _assumed(task: Task, result: Result) -> list[Relation]:
-    """The least sizes."""
     return [ge(symbol(name), task.at_least) for name in result.symbols]
 
 

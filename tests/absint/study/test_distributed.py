@@ -22,7 +22,7 @@ LABELS = ("policy sound", "unsound policy rename")
 
 @pytest.fixture(autouse=True)
 def own_sources(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("absint.research.study.tasks.policies", policies)
+    monkeypatch.setattr("absint.research.study.tasks.POLICIES", policies())
 
 
 @pytest.fixture(scope="module")

@@ -24,7 +24,7 @@ PERFORM = "tests.absint.study.fakes:perform"
 
 @pytest.fixture(autouse=True)
 def own_sources(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("absint.research.study.tasks.policies", policies)
+    monkeypatch.setattr("absint.research.study.tasks.POLICIES", policies())
 
 
 def folder(path: Path, models: Mapping[str, str]) -> Path:
