@@ -7,7 +7,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Final, NamedTuple
 
-from absint.jobs.copies.style import Style
+from absint.jobs.copies.dialects import Style
 from absint.lattices.text.escapes import excerpt
 from absint.model.early_copies import large_file
 from absint.model.opening import ModelFile, Opened, has_changed
@@ -118,14 +118,12 @@ def save_simplified(loaded: Loaded, target: str, *, copy_weights: bool = False) 
     The answer is the number of texts that changed, and weights that are not beside the copy.
     """
     with copying(loaded, target) as copied:
-        from onnx.onnx_pb import ModelProto
-
         from absint.jobs.copies.respelling import simplify
         from absint.model.inference import Outline
 
         with loaded.reading():
             outline = Outline(copied.opened.data)
-        copy = ModelProto()
+        copy = type(outline.model)()
         copy.CopyFrom(outline.model)
         changed = simplify(copy)
         pieces = pieces_of(copy, outline, copied.opened)
