@@ -21,7 +21,6 @@ from absint.lattices.limits import MEMORY, RLIMIT, Limits
 from absint.lattices.policy_names import POLICY_NAMES, SOUND_NAME
 from absint.lattices.value import AnyTensor
 from absint.model.load import Loaded
-from absint.model.writing import check_binary_target
 from absint.program.limits import Progress
 from absint.program.rules.files import read_rules
 from absint.program.sources import EXTERNAL_DATA, OVERRIDABLE, PLACEHOLDERS
@@ -237,6 +236,8 @@ def output_options(*, required: bool = False) -> Callable[[Command], Command]:
         @wraps(command)
         def checked(*args: object, model: str, output: str | None, force: bool, form: str, **options: object) -> object:
             if output is not None:
+                from absint.model.writing import check_binary_target
+
                 check_binary_target(model, output, force)
             if output == "-" and form == "json":
                 raise UsageError("-o - writes the model to standard output: leave out --format json")

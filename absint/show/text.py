@@ -6,7 +6,6 @@ import os
 import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from itertools import groupby
-from pathlib import Path
 from shlex import quote
 from typing import TYPE_CHECKING, Final, TextIO
 
@@ -157,7 +156,7 @@ def weights_note(files: Sequence[str], target: str, way_out: str = "") -> Iterat
     """Where the weights of a copy are, if they are not beside it."""
     if files:
         more = f" and {len(files) - 1} more files" if len(files) > 1 else ""
-        folder = Path(os.path.realpath(target)).parent
+        folder = os.path.dirname(os.path.realpath(target))
         yield Line(
             f"note: the weights stay in {files[0]}{more}, which runtimes look for beside the model: "
             f"copy or link them into {folder}{way_out}"

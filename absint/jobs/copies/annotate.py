@@ -11,8 +11,7 @@ import re
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Final, NamedTuple
 
-from onnx import TensorShapeProto
-from onnx.onnx_pb import GraphProto, ModelProto, TypeProto, ValueInfoProto
+from onnx.onnx_pb import GraphProto, ModelProto, TensorShapeProto, TypeProto, ValueInfoProto
 
 from absint.errors import UsageError
 from absint.jobs.copies.dialects import POLICIES, MergePolicy, Style, dialect_of
