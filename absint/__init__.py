@@ -5,16 +5,14 @@ or `GraphAnalysis` say what to write, `fixpoint` runs it, and `check_laws` tests
 
 The way of a model through the rooms, each of which has its map in the docstring of its folder:
 
-model, rules, program    an ONNX file as data, the rule of each operator, and one graph for all of the file's graphs
-engine, shapes           any dataflow analysis over any graph; the shape analysis
-solution                 what an analysis found
-analyses, runs, queries, declared, freezing, costs, explain    questions about it; methods of `result.Result`
-dynamizing               sizes of inputs as symbols; a method of `result.Result` too
-diffing                  two models side by side
-auditing, study          what authors, policies and other tools claim, held against it
-linting                  one gate for many models
-testing                  for rules and domains of your own
-commands, report         the command line, and what it prints
+model, program       an ONNX file as data, and one graph for all of the file's graphs, with the rule of each operator
+engine, shapes       any dataflow analysis over any graph; the shape analysis
+solution             what an analysis found
+analyses, runs       other analyses of values; real runs beside them
+questions            sizes, proofs, certificates, claims, costs, explanations; methods of `result.Result`
+jobs                 a model written anew, profiles, several models side by side, lint, audits of others' claims
+show, commands       what is printed, and the command line
+testing, research    for rules and domains of your own; the specification of operators, studies of many models
 
 Below these stand lattices (the domains), transfer (the rules of operators) and solver (proofs).
 """

@@ -11,19 +11,19 @@ import sys
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from importlib import import_module
-from typing import Final, NoReturn, TextIO
+from typing import Final, TextIO
 
 import click
 from click.shell_completion import CompletionItem
 
-from absint.commands.codes import BAD_INPUT, BROKEN_PIPE, FINE, INTERRUPTED, NO, UNDECIDED
+from absint.commands.command import BAD_INPUT, BROKEN_PIPE, FINE, INTERRUPTED
 from absint.commands.messages import tell
 from absint.errors import AbsintError, UsageError
 from absint.lattices.text.nearest import bounded, did_you_mean
 from absint.packages import distribution
 from absint.version import VERSION
 
-_CONTEXT = {"help_option_names": ["-h", "--help"], "max_content_width": 100}
+_CONTEXT = {"help_option_names": ["-h", "--help"], "max_content_width": 100, "show_default": True}
 _FULL = (errno.ENOSPC, errno.EIO, errno.EFBIG)
 """Errors of writing; those of a stream name no file."""
 
@@ -135,12 +135,6 @@ def cli(context: click.Context) -> None:
         click.echo(context.get_help())
 
 
-def main(arguments: Sequence[str] | None = None) -> NoReturn:
-    """Entry point of the `absint` command."""
-    code = run(arguments)
-    sys.exit(code)
-
-
 def run(arguments: Sequence[str] | None = None) -> int:
     """Run a command and give its exit code; errors go to stderr."""
     _open_closed_streams()
@@ -155,26 +149,20 @@ def run(arguments: Sequence[str] | None = None) -> int:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return BROKEN_PIPE
     except (KeyboardInterrupt, click.Abort):
-        _tell("interrupted")
+        tell("interrupted")
         return INTERRUPTED
     except click.ClickException as error:
-        _debug()
-        return _tell(f"error: {error.format_message()}{_see_help(error)}")
+        return _failed(f"{error.format_message()}{_see_help(error)}")
     except AbsintError as error:
-        _debug()
-        return _tell(f"error: {error}")
+        return _failed(str(error))
     except OSError as error:
-        _debug()
         where = error.filename or ("standard output" if error.errno in _FULL else "")
-        return _tell(f"error: {where}{': ' if where else ''}{error.strerror or error}")
+        return _failed(f"{where}{': ' if where else ''}{error.strerror or error}")
     except MemoryError:
-        _debug()
-        return _tell("error: out of memory")
+        return _failed("out of memory")
     except Exception as error:
-        _debug()
-        return _tell(
-            f"error: internal error, please report it: {type(error).__name__}: {error} "
-            f"(ABSINT_DEBUG=1 shows the traceback)"
+        return _failed(
+            f"internal error, please report it: {type(error).__name__}: {error} (ABSINT_DEBUG=1 shows the traceback)"
         )
 
 
@@ -183,16 +171,14 @@ def _see_help(error: click.ClickException) -> str:
     return f" (see {command} --help)" if command else ""
 
 
-def _tell(message: str) -> int:
-    tell(message)
-    return BAD_INPUT
-
-
-def _debug() -> None:
+def _failed(message: str) -> int:
+    """Report the error that is being handled."""
     if os.environ.get("ABSINT_DEBUG") == "1":
         import traceback
 
         traceback.print_exc()
+    tell(f"error: {message}")
+    return BAD_INPUT
 
 
 def _open_closed_streams() -> None:
@@ -210,6 +196,3 @@ def _never_fail_to_encode(stream: TextIO) -> None:
     reconfigure = getattr(stream, "reconfigure", None)
     if reconfigure is not None:
         reconfigure(errors="backslashreplace")
-
-
-__all__ = ["BAD_INPUT", "COMMANDS", "FINE", "GROUPS", "NO", "UNDECIDED", "cli", "main", "run"]

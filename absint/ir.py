@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import onnx_ir
 
 from absint.api import analyze
-from absint.jobs.copies.style import MergePolicy
+from absint.jobs.copies.dialects import MergePolicy
 from absint.shapes.sizes import Assumption
 
 

@@ -7,12 +7,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import pytest
-
-if TYPE_CHECKING:
-    from absint.jobs.linting import Settings
 
 OPTION = "--absint-lint"
 
@@ -48,9 +44,10 @@ class ModelItem(pytest.Item):
 
     def runtest(self) -> None:
         """Check the model in the process that all models share. Raises LintError."""
+        from absint.jobs.linting import find_settings
         from absint.jobs.linting.lint import lint_file
 
-        settings = _settings(self.config.rootpath)
+        settings = find_settings(self.config.rootpath)
         report = lint_file(str(self.path), settings)
         if report.failed(settings.fail_on):
             raise LintError(str(report))
@@ -68,9 +65,3 @@ class ModelItem(pytest.Item):
     def reportinfo(self) -> tuple[Path, int, str]:
         """The headline of a failure."""
         return self.path, 0, f"absint lint {self.path.name}"
-
-
-def _settings(root: Path) -> Settings:
-    from absint.jobs.linting import find_settings
-
-    return find_settings(root)

@@ -15,8 +15,8 @@ if TYPE_CHECKING:
     import onnx_ir
 
     from absint.jobs.copies.annotate import Annotated
+    from absint.jobs.copies.dialects import MergePolicy, Style
     from absint.jobs.copies.saving import AnnotatedFile
-    from absint.jobs.copies.style import MergePolicy, Style
     from absint.jobs.dynamizing.dynamize import Dynamized
     from absint.jobs.freezing.dynamic import Fewest
     from absint.jobs.freezing.freeze import Frozen
@@ -223,6 +223,6 @@ class Copies(Analysed):
 
 
 def _style(merge: MergePolicy, outputs: bool | None, dialect: str) -> Style:
-    from absint.jobs.copies.style import Style
+    from absint.jobs.copies.dialects import Style
 
     return Style(merge, outputs, dialect)

@@ -9,7 +9,7 @@ import sys
 from pathlib import Path
 from typing import Final
 
-from absint.jobs.linting.codes import RULES
+from absint.jobs.linting.finding import RULES
 from tests.pages import settle
 
 PAGE: Final = Path(__file__).parents[1] / "docs" / "lint.md"

@@ -34,7 +34,7 @@ ORDER: Final = tuple(
     absint.questions.costs.operators absint.questions.costs absint.questions.explain
     absint.research.specification absint.questions.certificates absint.questions
     absint.jobs.copies absint.jobs.freezing absint.jobs.dynamizing absint.jobs.profiles
-    absint.show.summary absint.show.tracing absint.show.text
+    absint.show.summary absint.show.text
     absint.show.page
     absint.result_questions absint.result_copies absint.result absint.api absint.ir
     absint.jobs.diffing absint.jobs.simplifying absint.jobs.auditing absint.jobs.linting absint.jobs
@@ -353,12 +353,8 @@ def test_an_analysis_loads_no_solver() -> None:
 def test_help_loads_nothing_heavy(arguments: list[str]) -> None:
     command = f"""
 import sys
-from absint.cli import main
-sys.argv = ["absint", *{arguments!r}]
-try:
-    main()
-except SystemExit as done:
-    assert not done.code
+from absint.cli import run
+assert run({arguments!r}) == 0
 """
     assert loaded_by(command) == ""
 

@@ -11,7 +11,7 @@ import pytest
 from absint.cli import run
 from absint.commands.command import FORMER
 from absint.commands.lint import lint
-from absint.jobs.linting.codes import RULES
+from absint.jobs.linting.finding import RULES
 from absint.jobs.linting.settings import KEYS
 from tests.absint.auditing.models import model
 from tests.lint_page import GROUPS, PAGE, page

@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, nullcontext
-from functools import partial, wraps
+from functools import reduce, wraps
 from math import inf
 from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeVar, cast
 
@@ -13,13 +13,13 @@ import click
 
 from absint.api import Refine, analyze
 from absint.commands.command import shared
-from absint.commands.messages import tell
+from absint.commands.messages import logged, tell
 from absint.commands.models import read_model
-from absint.commands.progress import logged
-from absint.diagnostics import Severity
-from absint.errors import UsageError
+from absint.diagnostics import Diagnostic, Severity
+from absint.errors import AbsintError, UsageError
 from absint.lattices.limits import MEMORY, RLIMIT, Limits
 from absint.lattices.policy_names import POLICY_NAMES, SOUND_NAME
+from absint.lattices.value import AnyTensor
 from absint.model.load import Loaded
 from absint.program.limits import Progress
 from absint.program.rules.files import read_rules
@@ -34,7 +34,7 @@ from absint.transfer.table import Table
 if TYPE_CHECKING:
     from absint.analyses.together import Participant
     from absint.shapes.timings import Timings
-    from absint.show.tracing import Recorder
+    from absint.show.summary import Recorder
 
 _DOING: Final = {"lower": "reading", "analyse": "analysing", "refine": "refining", "settle": "proving"}
 _READING: Final = (OVERRIDABLE, PLACEHOLDERS, EXTERNAL_DATA)
@@ -54,7 +54,6 @@ policy_option = click.option(
     "--policy",
     type=click.Choice(POLICY_NAMES),
     default=SOUND_NAME,
-    show_default=True,
     help="Which of two dims a rule keeps where it must choose: the one that holds in every run, or that of a tool.",
 )
 
@@ -70,9 +69,8 @@ class Settings(NamedTuple):
     max_seconds: float | None = None
     max_nodes: int | None = None
     trust: tuple[str, ...] = ()
-
-
-DEFAULT_SETTINGS: Final = Settings()
+    assume: tuple[str, ...] = ()
+    policy: str = SOUND_NAME
 
 
 jobs_option = click.option(
@@ -84,7 +82,7 @@ scheduler_option = shared(
 
 
 def settings_options(command: Command) -> Command:
-    """The options of `Settings`, handed to the command as one argument `settings`."""
+    """The options of `Settings`, handed to the command as one argument `settings`, with --assume and --policy."""
 
     @shared(
         "--defaults",
@@ -111,13 +109,13 @@ def settings_options(command: Command) -> Command:
         flag_value=False,
         type=bool,
         default=True,
+        show_default=False,
         help="Do not assume that integers never overflow and that floats hold sizes exactly.",
     )
     @shared(
         "--semantics",
         type=click.Choice(list(SEMANTICS)),
         default=EITHER,
-        show_default=True,
         help="The runs that answers are about, where ONNX's documents and onnxruntime differ: those of the one, of the "
         "other, or of either.",
     )
@@ -131,18 +129,11 @@ def settings_options(command: Command) -> Command:
     @shared("--rules", metavar="FILE", multiple=True, help="A Python file with rules of your own; it is run.")
     @wraps(command)
     def packed(*args: object, rules: tuple[str, ...], **options: object) -> object:
-        chosen = {"table": _table(rules), **{name: options.pop(name) for name in Settings._fields[1:]}}
-        return command(*args, settings=Settings(**cast("dict[str, Any]", chosen)), **options)
+        given = {name: options.pop(name) for name in Settings._fields if name in options}
+        table = shipped().extended(read_rules(rules)) if rules else None
+        return command(*args, settings=Settings(table, **cast("dict[str, Any]", given)), **options)
 
     return cast(Command, packed)
-
-
-def _table(files: Sequence[str]) -> Table | None:
-    """The shipped rules and those of the files; None without a file."""
-    if not files:
-        return None
-
-    return shipped().extended(read_rules(files))
 
 
 def _checked_rlimit(_: click.Context, __: click.Parameter, rlimit: int) -> int:
@@ -156,7 +147,6 @@ rlimit_option = shared(
     type=int,
     metavar="STEPS",
     default=RLIMIT,
-    show_default=True,
     callback=_checked_rlimit,
     help="Z3's resource limit for one question; 0 is no limit.",
 )
@@ -171,7 +161,6 @@ def limit_options(seconds: float) -> Callable[[Command], Command]:
             type=float,
             metavar="SECONDS",
             default=seconds,
-            show_default=True,
             help="Time limit of one answer, all work included; if it is given, of the analysis too.",
         )
         @rlimit_option
@@ -179,13 +168,11 @@ def limit_options(seconds: float) -> Callable[[Command], Command]:
             "--memory",
             metavar="AMOUNT",
             default=f"{MEMORY >> 30}GB",
-            show_default=True,
             help="Memory limit of Z3 and of a run of the model, each, as 8GB; a number alone is megabytes.",
         )
         @wraps(command)
         def packed(*args: object, seconds: float, rlimit: int, memory: str, **options: object) -> object:
-            if not 0 < seconds < inf:
-                raise UsageError(f"--seconds {seconds:g}: expected a number above 0")
+            check_seconds(seconds)
             size = amount(memory, "--memory", alone="M")
             if options.get("max_seconds", 0) is None and _is_given("seconds"):
                 options["max_seconds"] = seconds
@@ -221,28 +208,66 @@ def memory_option(command: Command) -> Command:
     return cast(Command, limited)
 
 
+def analysis_options(
+    *forms: str, seconds: float | None = None, runs: bool = False, assume: bool = True
+) -> Callable[[Command], Command]:
+    """What most commands take: `--assume`, the options of `Settings`, and `--format`, of which there are more `forms`.
+
+    With `seconds` those of `Limits` are among them, with `runs` that of the memory of a run.
+    """
+    options: list[Callable[[Command], Command]] = [
+        *([assume_option] if assume else []),
+        *([limit_options(seconds)] if seconds is not None else []),
+        *([memory_option] if runs else []),
+        settings_options,
+        format_option(*forms),
+    ]
+    return lambda command: reduce(lambda inner, option: option(inner), reversed(options), command)
+
+
+def output_options(*, required: bool = False) -> Callable[[Command], Command]:
+    """`-o` and `--force`, for commands that write a copy of MODEL; the `output` that they get may be written."""
+
+    def decorated(command: Command) -> Command:
+        @click.option(
+            "-o", "--output", metavar="OUT", required=required, help="The file to write; - for standard output."
+        )
+        @click.option("--force", is_flag=True, help="Allow OUT to be MODEL itself.")
+        @wraps(command)
+        def checked(*args: object, model: str, output: str | None, force: bool, form: str, **options: object) -> object:
+            if output is not None:
+                from absint.model.writing import check_binary_target
+
+                check_binary_target(model, output, force)
+            if output == "-" and form == "json":
+                raise UsageError("-o - writes the model to standard output: leave out --format json")
+            return command(*args, model=model, output=output, form=form, **options)
+
+        return cast(Command, checked)
+
+    return decorated
+
+
 def format_option(*others: str) -> Callable[[Command], Command]:
     """`--format text|json`, and other forms that a command has."""
     forms = ["text", "json", *others]
-    return click.option("--format", "form", type=click.Choice(forms), default="text", show_default=True)
+    return click.option("--format", "form", type=click.Choice(forms), default="text")
 
 
 def analysed(
     model: str | Loaded,
-    assume: Sequence[str] = (),
+    settings: Settings,
     sizes: Sizes | None = None,
+    *,
     recorder: Recorder | None = None,
     refine: Refine = True,
-    *,
     plugins: bool = True,
     schema_inference: bool = True,
-    policy: str = SOUND_NAME,
     timings: Timings | None = None,
-    settings: Settings = DEFAULT_SETTINGS,
     shows_diagnostics: bool = False,
     with_: Sequence[Participant] = (),
 ) -> Result:
-    """The analysis of the model under the assumptions and at the sizes that are given.
+    """The analysis of the model with these settings, and at the sizes that are given.
 
     A limit that was reached is reported on stderr, and so are options with which more might be known, unless the
     command shows all diagnostics itself.
@@ -252,23 +277,19 @@ def analysed(
     with _progress(len(loaded.model.graph.node)) as advance:
         result = analyze(
             loaded,
-            assume=assume,
             bind=sizes,
             trace=recorder,
             on_progress=advance,
             refine=refine,
             plugins=plugins,
             schema_inference=schema_inference,
-            policy=policy,
             timings=timings,
             with_=with_,
             **settings._asdict(),
         )
     if any(item.code == OVERRIDABLE and item.severity is Severity.WARNING for item in result.lowered.diagnostics):
-        from absint.commands.defaults import note_defaults
-
-        again = partial(analyze, loaded, assume=assume, bind=sizes, refine=refine, plugins=plugins, policy=policy)
-        note_defaults(result, partial(again, **settings._replace(defaults=True)._asdict()))
+        again = settings._replace(defaults=True)._asdict()
+        _note_defaults(result, lambda: analyze(loaded, bind=sizes, refine=refine, plugins=plugins, **again))
     if not shows_diagnostics:
         for message in result.limits_reached:
             tell(f"warning: {message}")
@@ -276,6 +297,33 @@ def analysed(
             if item.code in _READING and item.severity is Severity.WARNING:
                 tell(f"note: {item.where}: {item.message}")
     return result
+
+
+def _note_defaults(result: Result, with_defaults: Callable[[], Result]) -> None:
+    """Make a note of the warning that names --defaults where the same sizes and requirements are known without it."""
+    try:
+        if _beside_contents(result) != _beside_contents(with_defaults()):
+            return
+    except AbsintError:
+        return
+    found = result.lowered.diagnostics
+    for at, item in enumerate(found):
+        if item.code == OVERRIDABLE:
+            found[at] = Diagnostic(Severity.INFO, item.code, item.where, item.message.partition(" (")[0])
+
+
+def _beside_contents(result: Result) -> object:
+    """What does not hang on contents: the shapes of computed values, and what nodes state about sizes."""
+    from absint.solution.constraints import recorded
+
+    shapes = [
+        str(value.shape) if isinstance(value := result.value_of((number, at)), AnyTensor) else str(value)
+        for number, node in enumerate(result.nodes)
+        if node.value is None
+        for at in range(len(node.outputs))
+    ]
+    stated = {(item.origin.node, item.formula) for item in recorded(result).base}
+    return shapes, stated, bool(result.rounds.conflict)
 
 
 @contextmanager

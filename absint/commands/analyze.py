@@ -9,18 +9,10 @@ from typing import Final
 import click
 
 from absint.api import Refine
-from absint.commands.analysis import (
-    Settings,
-    analysed,
-    assume_option,
-    format_option,
-    policy_option,
-    settings_options,
-)
-from absint.commands.codes import FINE, NO
-from absint.commands.command import Command
+from absint.commands.analysis import Settings, analysed, analysis_options, policy_option
+from absint.commands.command import FINE, NO, Command
+from absint.commands.messages import status
 from absint.commands.models import models_argument
-from absint.commands.progress import status
 from absint.questions.claims.judging import refused
 from absint.shapes.sizes import Sizes
 from absint.show import summary, text
@@ -32,7 +24,7 @@ _REFINE: Final[Mapping[str, Refine]] = {"none": False, "facts": True, "smt": "sm
 
 @click.command(cls=Command)
 @click.option("--values", is_flag=True, help="List every value, with its contents where they are known.")
-@assume_option
+@analysis_options()
 @click.option(
     "--require",
     type=click.Choice(["shapes", "ranks", "rules"]),
@@ -43,7 +35,6 @@ _REFINE: Final[Mapping[str, Refine]] = {"none": False, "facts": True, "smt": "sm
     "--refine",
     type=click.Choice(["none", "facts", "smt"]),
     default="facts",
-    show_default=True,
     help="Refine shapes by the requirements of nodes: not at all, as facts, or with proofs by Z3 too.",
 )
 @click.option(
@@ -59,14 +50,11 @@ _REFINE: Final[Mapping[str, Refine]] = {"none": False, "facts": True, "smt": "sm
 @click.option(
     "--strict", is_flag=True, help="Also exit with 1 if a declared type or shape is false, or a limit was reached."
 )
-@settings_options
-@format_option()
 @models_argument()
 def analyze(
     model: str,
     settings: Settings,
     values: bool,
-    assume: tuple[str, ...],
     sizes: Sizes,
     require: tuple[Requirement, ...],
     refine: str,
@@ -74,7 +62,6 @@ def analyze(
     timed: bool,
     no_plugins: bool,
     no_schema_inference: bool,
-    policy: str,
     strict: bool,
     form: str,
 ) -> int:
@@ -87,7 +74,7 @@ def analyze(
     """
     recorder = timings = None
     if trace:
-        from absint.show.tracing import Recorder
+        from absint.show.summary import Recorder
 
         recorder = Recorder()
     if timed:
@@ -97,15 +84,13 @@ def analyze(
     with status("analysing") if refine == "smt" else nullcontext():
         result = analysed(
             model,
-            assume,
+            settings,
             sizes,
-            recorder,
-            _REFINE[refine],
+            recorder=recorder,
+            refine=_REFINE[refine],
             plugins=not no_plugins,
             schema_inference=not no_schema_inference,
-            policy=policy,
             timings=timings,
-            settings=settings,
             shows_diagnostics=True,
         )
     traced = recorder.traced(result, trace) if recorder is not None else []

@@ -6,7 +6,6 @@ import os
 import sys
 from collections.abc import Sequence
 from contextlib import nullcontext
-from pathlib import Path
 
 import click
 
@@ -18,13 +17,12 @@ from absint.commands.analysis import (
     policy_option,
     settings_options,
 )
-from absint.commands.codes import FINE
-from absint.commands.command import Command
+from absint.commands.command import FINE, Command
 from absint.commands.messages import say, tell
 from absint.commands.models import STANDARD_INPUT, models_argument, read_model
 from absint.errors import UsageError
+from absint.jobs.copies.dialects import MergePolicy, Style
 from absint.jobs.copies.saving import STANDARD_OUTPUT, copying, copying_unread, finish_annotated, save_simplified
-from absint.jobs.copies.style import MergePolicy, Style
 from absint.model.load import load
 from absint.model.onnx_package import defer_onnx
 from absint.model.writing import backed_up, check_binary_target
@@ -39,7 +37,6 @@ from absint.show import text
     "--merge",
     type=click.Choice(["skip", "override", "refine", "strict"]),
     default="refine",
-    show_default=True,
     help="Keep existing annotations, replace them, refine them, or refine them and fail if one is false.",
 )
 @click.option(
@@ -51,7 +48,6 @@ from absint.show import text
     "--dialect",
     type=click.Choice(["absint", "sympy", "onnx-shape-inference", "opaque"]),
     default="absint",
-    show_default=True,
     help="The form of dims: that of absint, one that another tool parses, or a name for each distinct size.",
 )
 @assume_option
@@ -74,9 +70,7 @@ def annotate(
     merge: MergePolicy,
     outputs: bool | None,
     dialect: str,
-    assume: Sequence[str],
     sizes: Sizes,
-    policy: str,
     simplify_only: bool,
     copy_weights: bool,
     no_load: bool,
@@ -94,8 +88,9 @@ def annotate(
             return _simplified(model, target, copy_weights=copy_weights)
 
     with replacing, copying_unread(model, target) if model != STANDARD_INPUT else nullcontext() as begun:
-        from absint.jobs.copies.loading import begin_loading, is_load_needed
+        from absint.jobs.copies.loading import is_load_needed
         from absint.model.inference import begin
+        from absint.runs.loading import begin as begin_loading
 
         begin()
         loaded = read_model(model)
@@ -104,7 +99,7 @@ def annotate(
         if is_loaded:
             begin_loading()
         with copying(loaded, target, begun) as copy:
-            result = analysed(loaded, assume, sizes, policy=policy, settings=settings, shows_diagnostics=True)
+            result = analysed(loaded, settings, sizes, shows_diagnostics=True)
 
             saved = finish_annotated(
                 copy, result, Style(merge, outputs, dialect), copy_weights=copy_weights, load=not no_load
@@ -143,10 +138,5 @@ def _simplified(model: str, target: str, *, copy_weights: bool) -> int:
 
 
 def _note_weights(names: Sequence[str], output: str) -> None:
-    if names:
-        more = f" and {len(names) - 1} more files" if len(names) > 1 else ""
-        folder = Path(os.path.realpath(output)).parent
-        tell(
-            f"note: the weights stay in {names[0]}{more}, which runtimes look for beside the model: "
-            f"copy or link them into {folder}, or use --copy-weights"
-        )
+    for line in text.weights_note(names, output, ", or use --copy-weights"):
+        tell(line.text)

@@ -2,28 +2,19 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from functools import partial
-from math import inf
 from pathlib import Path
 from typing import Final, cast
 
 import click
 
-from absint.commands.analysis import (
-    Settings,
-    analysed,
-    format_option,
-    memory_option,
-    rlimit_option,
-    settings_options,
-    warm_up,
-)
-from absint.commands.codes import FINE, NO, UNDECIDED
-from absint.commands.command import Command
+from absint.commands.analysis import Settings, analysed, analysis_options, check_seconds, rlimit_option, warm_up
+from absint.commands.command import FINE, NO, UNDECIDED, Command
+from absint.commands.messages import status
 from absint.commands.models import models_argument
-from absint.commands.progress import status
 from absint.errors import UsageError
 from absint.jobs import auditing
 from absint.jobs.auditing import Audit, Claims, Judgement, judge
@@ -32,8 +23,7 @@ from absint.lattices.limits import RLIMIT
 from absint.lattices.text.escapes import Json
 from absint.result import Result
 from absint.shapes.policies import policy_of
-from absint.show.audit import AUDIT, report
-from absint.show.audit_sarif import document as sarif
+from absint.show.audit import AUDIT, report, sarif
 from absint.show.text import write
 from absint.solution.naming import about
 
@@ -53,20 +43,17 @@ SECONDS: Final = 120.0
     "--policy", "policies", metavar="NAME", multiple=True, help="Judge the analysis under a unification policy."
 )
 @click.option("--declared", is_flag=True, help="Judge the author's declarations, beside tools and policies.")
-@click.option("--confirm/--no-confirm", default=True, show_default=True, help="Run the model (needs onnxruntime).")
+@click.option("--confirm/--no-confirm", default=True, help="Run the model (needs onnxruntime).")
 @click.option(
     "--seconds",
     type=float,
     default=SECONDS,
-    show_default=True,
     help="Time limit of a tool, and of the runs and proofs that judge one source.",
 )
 @rlimit_option
 @click.option("--strict", is_flag=True, help="Exit with 3 if a claim is neither proved nor refuted.")
 @click.option("--all", "everything", is_flag=True, help="List every claim, the proved ones too.")
-@memory_option
-@settings_options
-@format_option("sarif")
+@analysis_options("sarif", runs=True, assume=False)
 @models_argument(sized=False, titled=False)
 def audit(
     model: str,
@@ -97,14 +84,14 @@ def audit(
     """
     check_sources(tools, policies, seconds)
     warm_up()
-    result = analysed(model, settings=settings)
+    result = analysed(model, settings)
     audits = judged(result, tools, policies, declared or not (tools or policies), confirm, seconds, rlimit)
     _write(result, audits, form, everything)
-    if any(map(_is_refuted, audits)):
+    counts = sum((Counter(found.counts) for found in audits), Counter[Judgement]())
+    if counts[Judgement.REFUTED]:
         return NO
-    if any(found.failure or found.needs for found in audits):
-        return UNDECIDED
-    return UNDECIDED if strict and any(map(_is_open, audits)) else FINE
+    is_open = strict and (counts[Judgement.NOT_ENTAILED] or counts[Judgement.UNPROVED])
+    return UNDECIDED if is_open or any(found.failure or found.needs for found in audits) else FINE
 
 
 def judged(
@@ -132,8 +119,7 @@ def verdicts(result: Result, declared: bool, tools: tuple[str, ...]) -> list[dic
 
 def check_sources(tools: tuple[str, ...], policies: tuple[str, ...] = (), seconds: float = SECONDS) -> None:
     """Report mistakes before any work is done."""
-    if not 0 < seconds < inf:
-        raise UsageError(f"--seconds {seconds:g}: expected a number above 0")
+    check_seconds(seconds)
     for tool in tools:
         if not is_installed(tool):
             raise UsageError(f"--tool {tool}: {TOOLS[tool].package} is not installed")
@@ -166,11 +152,3 @@ def _write(result: Result, audits: list[Audit], form: str, everything: bool) -> 
         click.echo(sarif(result, audits))
     else:
         write(report(audits, everything=everything))
-
-
-def _is_refuted(found: Audit) -> bool:
-    return found.counts[Judgement.REFUTED] > 0
-
-
-def _is_open(found: Audit) -> bool:
-    return bool(found.counts[Judgement.NOT_ENTAILED] or found.counts[Judgement.UNPROVED])

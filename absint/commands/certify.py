@@ -4,17 +4,16 @@ from __future__ import annotations
 
 import click
 
-from absint.commands.analysis import Settings, analysed, assume_option, check_seconds, format_option, settings_options
-from absint.commands.codes import FINE, UNDECIDED
-from absint.commands.command import Command
+from absint.commands.analysis import Settings, analysed, analysis_options, check_seconds
+from absint.commands.command import FINE, UNDECIDED, Command
+from absint.commands.messages import counted
 from absint.commands.models import models_argument
-from absint.commands.progress import counted
 from absint.errors import UsageError
 from absint.questions.certificates.certificate import certify as certified
 from absint.questions.certificates.folder import check_folder
 from absint.shapes.sizes import Sizes
 from absint.show import certificates as report
-from absint.show.text import write
+from absint.show.text import answer
 from absint.solution.naming import about
 from absint.solver.backend import shared
 
@@ -25,10 +24,8 @@ from absint.solver.backend import shared
 @click.option(
     "--prove", "relations", metavar="RELATION", multiple=True, help="Certify a relation too, as 'logits[1] == seq'."
 )
-@click.option("--seconds", type=float, default=10.0, show_default=True, help="Time limit of one lemma.")
-@assume_option
-@settings_options
-@format_option()
+@click.option("--seconds", type=float, default=10.0, help="Time limit of one lemma.")
+@analysis_options()
 def certify(
     model: str,
     settings: Settings,
@@ -36,7 +33,6 @@ def certify(
     output: str,
     relations: tuple[str, ...],
     seconds: float,
-    assume: tuple[str, ...],
     form: str,
 ) -> int:
     """Write lemmas that prove the shapes of MODEL.
@@ -52,13 +48,14 @@ def certify(
     check_folder(output)
     if lost := shared().lost:
         raise UsageError(f"absint certify needs Z3: {lost}")
-    result = analysed(model, assume, sizes, settings=settings)
+    result = analysed(model, settings, sizes)
     with counted("nodes") as advance:
         found = certified(result, relations, seconds=seconds, progress=lambda done, total: advance(done, total, ""))
     size = found.write(output)
 
-    if form == "json":
-        click.echo(report.CERTIFY.text(report.Written(found, output, size), head=about(result)))
-    else:
-        write(report.report(found, output))
+    answer(
+        form,
+        lambda: report.CERTIFY.text(report.Written(found, output, size), head=about(result)),
+        lambda: report.report(found, output),
+    )
     return UNDECIDED if found.unproved else FINE

@@ -2,32 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import replace
 
 import click
 
-from absint.commands.analysis import (
-    Settings,
-    analysed,
-    assume_option,
-    format_option,
-    limit_options,
-    memory_option,
-    settings_options,
-    warm_up,
-)
-from absint.commands.codes import FINE, NO, UNDECIDED
-from absint.commands.command import Command
+from absint.commands.analysis import Settings, analysed, analysis_options, warm_up
+from absint.commands.command import FINE, NO, UNDECIDED, Command
+from absint.commands.messages import status
 from absint.commands.models import models_argument
-from absint.commands.progress import status
 from absint.errors import UsageError
 from absint.lattices.limits import LONG, SECONDS, Limits
 from absint.questions.sizes.outcomes import Check, RangeCheck
 from absint.result import Result
 from absint.shapes.inputs import has_any_shape
 from absint.shapes.sizes import Sizes, given, is_range, is_shape, spelled
-from absint.show.text import check_sheet, write
+from absint.show.text import answer, check_sheet
 from absint.solution.naming import where
 from absint.solver.constraints import ConstraintSet
 
@@ -39,11 +28,7 @@ from absint.solver.constraints import ConstraintSet
 @click.option("--run", "run_it", is_flag=True, help="Run the model with the arrays of --feeds and compare its outputs.")
 @click.option("--values", is_flag=True, help="Show, and with --run compare, all values of the main graph.")
 @click.option("--strict", is_flag=True, help="Exit code 3 where nodes may fail, too.")
-@assume_option
-@limit_options(LONG)
-@memory_option
-@settings_options
-@format_option()
+@analysis_options(seconds=LONG, runs=True)
 @models_argument(titled=False)
 def check(
     model: str,
@@ -53,7 +38,6 @@ def check(
     run_it: bool,
     values: bool,
     strict: bool,
-    assume: tuple[str, ...],
     limits: Limits,
     form: str,
 ) -> int:
@@ -80,49 +64,44 @@ def check(
     if feeds is not None:
         from absint.commands.feeds import check_feeds  # numpy
 
-        checked = check_feeds(model, settings, feeds, run_it, values, assume, form)
+        checked = check_feeds(model, settings, feeds, run_it, values, form)
         return NO if not checked.ok else UNDECIDED if checked.check is None else _code(checked.check, strict)
 
     has_range = any(map(is_range, sizes.values()))
     if has_range:
         warm_up(limits)
-    result = _with_shapes(model, assume, sizes, settings)
+    result = _with_shapes(model, settings, sizes)
     if has_range:
         with status("checking the ranges"):
             found = result.check_range(sizes, **limits._asdict())
-        _print_range(result, _shown(result, found), form)
+        named = _named(result, found)
+        answer(form, lambda: named.to_json(where(result), model=result.origin), lambda: [named.sheet(where(result))])
         return _code(found, strict)
     _need_all(result, sizes)
     at = result.check(sizes)
     if not at.ok:
+        near = limits._replace(seconds=min(limits.seconds, SECONDS))  # it only adds to an answer that is there
         with status("looking for legal sizes"):
-            at = replace(at, nearest=result.nearest(at.sizes, **limits._replace(seconds=_near(limits))._asdict()))
-    if form == "json":
-        click.echo(at.to_json(where(result), model=result.origin))
-    else:
-        write([check_sheet(result, at, values=values)])
+            at = replace(at, nearest=result.nearest(at.sizes, **near._asdict()))
+    answer(
+        form, lambda: at.to_json(where(result), model=result.origin), lambda: [check_sheet(result, at, values=values)]
+    )
     return _code(at, strict)
 
 
-def _with_shapes(model: str, assume: Sequence[str], sizes: Sizes, settings: Settings) -> Result:
+def _with_shapes(model: str, settings: Settings, sizes: Sizes) -> Result:
     """The analysis of the model, whose inputs without a shape have the shapes that the sizes state."""
-    result = analysed(model, assume, settings=settings)
+    result = analysed(model, settings)
     inputs = result.declared_inputs.named
     shapes = {
         name: size for name, size in sizes.items() if is_shape(size) and name in inputs and has_any_shape(inputs[name])
     }
-    return analysed(model, assume, shapes, settings=settings, shows_diagnostics=True) if shapes else result
-
-
-def _near(limits: Limits) -> float:
-    """Seconds of the search for legal sizes, which only adds to an answer that is there."""
-    return min(limits.seconds, SECONDS)
+    return analysed(model, settings, shapes, shows_diagnostics=True) if shapes else result
 
 
 def _code(found: Check | RangeCheck, strict: bool = False) -> int:
-    return {"illegal": NO, "undecided": UNDECIDED, "legal": UNDECIDED if strict else FINE}.get(
-        found.outcome.value, FINE
-    )
+    codes = {"illegal": NO, "undecided": UNDECIDED, "legal": UNDECIDED if strict else FINE}
+    return codes.get(found.outcome.value, FINE)
 
 
 def _need_all(result: Result, sizes: Sizes) -> None:
@@ -136,15 +115,8 @@ def _need_all(result: Result, sizes: Sizes) -> None:
         )
 
 
-def _shown(result: Result, found: RangeCheck) -> RangeCheck:
+def _named(result: Result, found: RangeCheck) -> RangeCheck:
     """The same with the printed names of invented symbols."""
     names = result.all_names
     open_, premises = (tuple(ConstraintSet(part).renamed(names)) for part in (found.open, found.premises))
     return replace(found, open=open_, premises=premises)
-
-
-def _print_range(result: Result, found: RangeCheck, form: str) -> None:
-    if form == "json":
-        click.echo(found.to_json(where(result), model=result.origin))
-    else:
-        write([found.sheet(where(result))])

@@ -1,4 +1,4 @@
-"""The class of commands, whose help fits a screen: the options of the command first, as many as have room.
+"""Exit codes; and commands, whose help fits a screen: the options of the command first, as many as have room.
 
 `--help-all` shows the others too, which are named below: those that many commands take, and the last ones.
 """
@@ -7,10 +7,30 @@ from __future__ import annotations
 
 import re
 import textwrap
+from collections.abc import Iterable
 from functools import partial
 from typing import Final
 
 import click
+
+FINE: Final = 0
+"""Done, or the answer is yes."""
+NO: Final = 1
+"""The answer is no."""
+BAD_INPUT: Final = 2
+"""Bad usage or input, reported on stderr."""
+UNDECIDED: Final = 3
+"""Neither yes nor no was shown."""
+INTERRUPTED: Final = 130
+BROKEN_PIPE: Final = 141
+
+_BY_WEIGHT: Final = (FINE, UNDECIDED, NO, BAD_INPUT)
+
+
+def worst(codes: Iterable[int]) -> int:
+    """The code of several answers: bad input outweighs a "no", that all that is undecided, and that every "yes"."""
+    return max(codes, key=_BY_WEIGHT.index, default=FINE)
+
 
 LINES: Final = 30
 """The length of help."""
@@ -87,6 +107,7 @@ class Command(click.Command):
 
     def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         *options, help_, all_ = (p for p in self.get_params(ctx) if isinstance(p, click.Option) and not p.hidden)
+        options.sort(key=lambda option: (isinstance(option, Shared), "--format" in option.opts))
         folded: list[click.Option] = []
         if (count := ctx.meta.get(_SHOWN)) is not None:
             forms = [option for option in options if "--format" in option.opts]

@@ -6,27 +6,18 @@ from typing import TYPE_CHECKING, cast
 
 import click
 
-from absint.commands.analysis import (
-    Settings,
-    analysed,
-    assume_option,
-    format_option,
-    limit_options,
-    settings_options,
-    warm_up,
-)
-from absint.commands.codes import FINE, NO, UNDECIDED
-from absint.commands.command import Command
+from absint.commands.analysis import Settings, analysed, analysis_options, warm_up
+from absint.commands.command import FINE, NO, UNDECIDED, Command
+from absint.commands.messages import status
 from absint.commands.models import models_argument
-from absint.commands.progress import status
 from absint.errors import UsageError
 from absint.lattices.limits import LONG, Limits
 from absint.lattices.text.sheets import written
 from absint.model.writing import check_target, write_text
 from absint.result import Result
 from absint.shapes.sizes import Sizes
-from absint.show import contracts, exports
-from absint.show.exports import Form
+from absint.show import contracts
+from absint.show.contracts import Form
 from absint.show.text import write
 from absint.solution.naming import where
 
@@ -43,7 +34,12 @@ if TYPE_CHECKING:
     help="List each clause with all its nodes, and what clauses cannot say; with --role, every relation.",
 )
 @click.option(
-    "--samples", type=click.IntRange(0), metavar="COUNT", default=0, help="Add so many legal sizes, small and large."
+    "--samples",
+    type=click.IntRange(0),
+    metavar="COUNT",
+    default=0,
+    show_default=False,
+    help="Add so many legal sizes, small and large.",
 )
 @click.option(
     "--role",
@@ -54,10 +50,7 @@ if TYPE_CHECKING:
 )
 @click.option("--shapes", is_flag=True, help="A Python function from input sizes to the shapes of outputs instead.")
 @click.option("-o", "--output", metavar="FILE", help="Write to a file instead, all of it or nothing.")
-@assume_option
-@limit_options(LONG)
-@settings_options
-@format_option("smtlib", "python", "metadata", "torch")
+@analysis_options("smtlib", "python", "metadata", "torch", seconds=LONG)
 @models_argument()
 def contract(
     model: str,
@@ -66,7 +59,6 @@ def contract(
     roles: tuple[str, ...],
     shapes: bool,
     output: str | None,
-    assume: tuple[str, ...],
     sizes: Sizes,
     samples: int,
     limits: Limits,
@@ -101,20 +93,20 @@ def contract(
     has_clauses = form in ("text", "json") and not roles and not shapes
     if has_clauses:
         warm_up(limits)
-    result = analysed(model, assume, sizes, settings=settings)
+    result = analysed(model, settings, sizes)
     if has_clauses:
         with status("simplifying the contract"):
             found = result.contract(samples=samples, **limits._asdict())
         return _clauses(result, found, everything, form, model, output)
 
     if shapes:
-        _write(result, exports.shapes_function(result), model, output)
+        _write(result, contracts.shapes_function(result), model, output)
         return FINE
     selected = () if "all" in roles else cast("tuple[Role, ...]", roles)
     if form == "text" and output is None:
-        write(exports.report(result, exports.chosen(result, selected), everything=everything))
+        write(contracts.listing(result, contracts.chosen(result, selected), everything=everything))
     else:
-        _write(result, exports.exported(result, form, selected, everything=everything), model, output)
+        _write(result, contracts.exported(result, form, selected, everything=everything), model, output)
     return FINE
 
 

@@ -2,74 +2,58 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 import click
 
 from absint.analyses.liveness import InputPolicy, ViewPolicy
-from absint.commands.analysis import (
-    Settings,
-    analysed,
-    assume_option,
-    format_option,
-    settings_options,
-)
-from absint.commands.codes import FINE
-from absint.commands.command import Command
-from absint.commands.messages import say
+from absint.commands.analysis import Settings, analysed, analysis_options
+from absint.commands.command import FINE, Command
+from absint.commands.messages import say, status
 from absint.commands.models import models_argument
-from absint.commands.progress import status
 from absint.commands.sizes import read_sizes
 from absint.diagnostics import Severity
 from absint.errors import UsageError
 from absint.model.writing import check_target
+from absint.questions.costs.cost import Cost, Quantity
 from absint.questions.costs.memory import Memory
 from absint.result import Result
 from absint.shapes.sizes import Sizes, spelled
 from absint.show.cost_plot import check_form, check_symbol, curves, write_plot
 from absint.show.costs import document, report
-from absint.show.text import write
-
-if TYPE_CHECKING:
-    from absint.questions.costs.cost import Cost, Quantity
+from absint.show.text import answer
 
 
 @click.command(cls=Command)
-@assume_option
-@click.option("--top", type=click.IntRange(min=0), default=10, show_default=True, help="Heaviest nodes to list.")
+@analysis_options()
+@click.option("--top", type=click.IntRange(min=0), default=10, help="Heaviest nodes to list.")
 @click.option(
     "--by",
     type=click.Choice(["flops", "macs", "bytes"]),
     default="flops",
-    show_default=True,
     help="The quantity to rank nodes by.",
 )
 @click.option(
     "--inputs",
     type=click.Choice(["freed", "kept", "apart"]),
     default="freed",
-    show_default=True,
     help="Graph inputs are live to their last use, to the end, or do not count as memory.",
 )
 @click.option(
     "--views",
     type=click.Choice(["copied", "shared"]),
     default="copied",
-    show_default=True,
     help="The output of Reshape and the like has memory of its own, or shares its input's.",
 )
 @click.option(
     "--plot", metavar="FILE", help="Write FLOPs and peak memory over a size as a picture: .svg, .png or .pdf."
 )
 @click.option("--over", metavar="SYMBOL=LOW..HIGH", help="The size, and its range, of --plot.")
-@settings_options
-@format_option()
 @models_argument()
 def cost(
     model: str,
     settings: Settings,
     sizes: Sizes,
-    assume: tuple[str, ...],
     top: int,
     by: Quantity,
     inputs: InputPolicy,
@@ -89,7 +73,7 @@ def cost(
     of counting.
     """
     wanted = _wanted(model, plot, over)
-    result = analysed(model, assume, sizes, settings=settings)
+    result = analysed(model, settings, sizes)
     if sizes and not result.can_run:
         error = next(d for d in result.diagnostics if d.severity is Severity.ERROR)
         raise UsageError(
@@ -98,10 +82,7 @@ def cost(
     found, memory = result.cost(), result.memory(inputs=inputs, views=views)
     if wanted is not None:
         _draw(result, found, memory, wanted)
-    if form == "json":
-        click.echo(document(result, found, memory, top, by))
-    else:
-        write([report(result, found, memory, top, by)])
+    answer(form, lambda: document(result, found, memory, top, by), lambda: [report(result, found, memory, top, by)])
     return FINE
 
 

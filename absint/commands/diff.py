@@ -4,27 +4,17 @@ from __future__ import annotations
 
 import click
 
-from absint.commands.analysis import (
-    Settings,
-    analysed,
-    assume_option,
-    format_option,
-    limit_options,
-    memory_option,
-    settings_options,
-    warm_up,
-)
-from absint.commands.codes import FINE, NO, UNDECIDED
-from absint.commands.command import Command, shared
-from absint.commands.progress import status
+from absint.commands.analysis import Settings, analysed, analysis_options, warm_up
+from absint.commands.command import FINE, NO, UNDECIDED, Command, shared
+from absint.commands.messages import status
 from absint.commands.sizes import read_sizes, trimmed
 from absint.errors import UsageError
 from absint.jobs.diffing import diff as compared
-from absint.jobs.diffing.text import lines
+from absint.jobs.diffing.report import lines
 from absint.lattices.limits import LONG, Limits
 from absint.model.writing import check_target, write_file
 from absint.questions.proofs.evidence import Evidence
-from absint.show.text import write
+from absint.show.text import answer
 
 
 @click.command(cls=Command)
@@ -41,11 +31,7 @@ from absint.show.text import write
     "run, if onnxruntime is installed]",
 )
 @click.option("--html", metavar="FILE", help="Write the comparison as one HTML file too.")
-@assume_option
-@limit_options(LONG)
-@memory_option
-@settings_options
-@format_option()
+@analysis_options(seconds=LONG, runs=True)
 def diff(
     first: str,
     second: str,
@@ -55,7 +41,6 @@ def diff(
     values: bool,
     evidence: Evidence | None,
     html: str | None,
-    assume: tuple[str, ...],
     limits: Limits,
     form: str,
 ) -> int:
@@ -78,15 +63,13 @@ def diff(
         check_target(second, html)
     warm_up(limits)
     sizes = read_sizes((*map(trimmed, given), *set_))
-    before, after = analysed(first, settings=settings), analysed(second, settings=settings)
+    alone = settings._replace(assume=())
+    before, after = analysed(first, alone), analysed(second, alone)
     with status("comparing"):
         found = compared(
-            before, after, values=values, assume=assume, sizes=sizes, evidence=evidence, **limits._asdict()
+            before, after, values=values, assume=settings.assume, sizes=sizes, evidence=evidence, **limits._asdict()
         )
     if html is not None:
         write_file(found.to_html(), html)
-    if form == "json":
-        click.echo(found.to_json())
-    else:
-        write(lines(found))
+    answer(form, found.to_json, lambda: lines(found))
     return {"changed": NO, "undecided": UNDECIDED}.get(found.verdict, FINE)

@@ -6,40 +6,24 @@ import sys
 
 import click
 
-from absint.commands.analysis import (
-    Settings,
-    analysed,
-    assume_option,
-    format_option,
-    limit_options,
-    no_load_option,
-    settings_options,
-    warm_up,
-)
-from absint.commands.codes import FINE, NO, UNDECIDED
-from absint.commands.command import Command
-from absint.commands.places import read_axes
-from absint.commands.progress import status
-from absint.errors import UsageError
+from absint.commands.analysis import Settings, analysed, analysis_options, no_load_option, output_options, warm_up
+from absint.commands.command import FINE, NO, UNDECIDED, Command
+from absint.commands.messages import status
+from absint.commands.sizes import read_axes
 from absint.lattices.limits import LONG, Limits
-from absint.model.writing import check_binary_target
 from absint.show import dynamizing as report
-from absint.show.text import write
+from absint.show.text import answer
 from absint.solution.naming import about
 
 
 @click.command(cls=Command)
 @click.argument("model")
 @click.argument("axes", metavar="INPUT[AXIS]=SYMBOL...", nargs=-1)
-@click.option("-o", "--output", metavar="OUT", help="The file to write; - for standard output.")
+@output_options()
 @click.option("--fix", is_flag=True, help="Rewrite the constants whose right value is determined.")
 @click.option("--no-run", is_flag=True, help="Run no copy with --fix: more readings remain.")
 @no_load_option
-@click.option("--force", is_flag=True, help="Allow OUT to be MODEL itself.")
-@assume_option
-@limit_options(LONG)
-@settings_options
-@format_option()
+@analysis_options(seconds=LONG)
 def dynamize(
     model: str,
     axes: tuple[str, ...],
@@ -48,8 +32,6 @@ def dynamize(
     fix: bool,
     no_run: bool,
     no_load: bool,
-    force: bool,
-    assume: tuple[str, ...],
     limits: Limits,
     form: str,
 ) -> int:
@@ -67,23 +49,13 @@ def dynamize(
     Exit code: 0 if all sizes are legal now, 1 if a contract or more than one reading of a constant remains, or if
     stacked rows are not what single ones are; 3 if undecided.
     """
-    wanted: dict[str, dict[int, str]] = {}
-    for axis in read_axes(axes):
-        assert axis.place.axis is not None
-        wanted.setdefault(axis.place.value, {})[axis.place.axis] = axis.symbol
-    if output is not None:
-        check_binary_target(model, output, force)
-        if output == "-" and form == "json":
-            raise UsageError("-o - writes the model to standard output: leave out --format json")
+    wanted = read_axes(axes)
     warm_up(limits)
-    result = analysed(model, assume, settings=settings)
+    result = analysed(model, settings)
     with status("looking for constants"):
         found = result.dynamize(wanted, output, fix=fix, run=not no_run, load=not no_load, seconds=limits.seconds)
-    if form == "json":
-        click.echo(report.DYNAMIZED.text(found, head=about(result)))
-    else:
-        out = sys.stderr if output == "-" else sys.stdout
-        write(report.report(found), out)
+    out = sys.stderr if output == "-" else sys.stdout
+    answer(form, lambda: report.DYNAMIZED.text(found, head=about(result)), lambda: report.report(found), out)
     if found.is_free:
         return FINE
     return UNDECIDED if found.contract.possible is None and not found.refusal else NO

@@ -2,31 +2,22 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping
 from itertools import islice
 from typing import Literal
 
 import click
 
-from absint.commands.analysis import (
-    Settings,
-    analysed,
-    assume_option,
-    format_option,
-    limit_options,
-    settings_options,
-    warm_up,
-)
-from absint.commands.codes import FINE
-from absint.commands.command import Command
+from absint.commands.analysis import Settings, analysed, analysis_options, warm_up
+from absint.commands.command import FINE, Command
+from absint.commands.messages import status
 from absint.commands.models import models_argument
-from absint.commands.progress import status
 from absint.lattices.limits import LONG, Limits
 from absint.questions.proofs.equivalence import Distinct
-from absint.result import Result
 from absint.shapes.sizes import Sizes
 from absint.show import classes
 from absint.show.classes import Found
-from absint.show.text import write
+from absint.show.text import answer
 
 
 @click.command(cls=Command)
@@ -34,15 +25,11 @@ from absint.show.text import write
     "--what",
     type=click.Choice(["dims", "shapes", "buffers"]),
     default="dims",
-    show_default=True,
     help="Axes of equal size, values of equal shape, or values of equal size in bytes, which can share a buffer.",
 )
 @click.option("--distinct", is_flag=True, help="List pairs of classes with sizes that tell them apart.")
 @click.option("--all", "everything", is_flag=True, help="List every class with all its members.")
-@assume_option
-@limit_options(LONG)
-@settings_options
-@format_option()
+@analysis_options(seconds=LONG)
 @models_argument()
 def equal(
     model: str,
@@ -50,7 +37,6 @@ def equal(
     what: Literal["dims", "shapes", "buffers"],
     distinct: bool,
     everything: bool,
-    assume: tuple[str, ...],
     sizes: Sizes,
     limits: Limits,
     form: str,
@@ -61,25 +47,19 @@ def equal(
     classes are not proved equal, which --distinct shows.
     """
     warm_up(limits)
-    result = analysed(model, assume, sizes, settings=settings)
+    result = analysed(model, settings, sizes)
     with status("comparing"):
-        found = _classes(result, what, limits)
+        ask: Mapping[str, Callable[..., Found]] = {
+            "dims": result.equal_dims,
+            "shapes": result.equal_shapes,
+            "buffers": result.equal_buffers,
+        }
+        found = ask[what](**limits._asdict())
         pairs: list[Distinct] | None = None
         if distinct:
             most = None if form == "json" else classes.SHOWN_PAIRS + 1
             pairs = list(islice(found.distinct(), most))
-    if form == "json":
-        click.echo(found.to_json(distinct=pairs))
-    else:
-        write(classes.report(result, found, pairs, everything=everything))
+    answer(
+        form, lambda: found.to_json(distinct=pairs), lambda: classes.report(result, found, pairs, everything=everything)
+    )
     return FINE
-
-
-def _classes(result: Result, what: Literal["dims", "shapes", "buffers"], limits: Limits) -> Found:
-    match what:
-        case "dims":
-            return result.equal_dims(**limits._asdict())
-        case "shapes":
-            return result.equal_shapes(**limits._asdict())
-        case "buffers":
-            return result.equal_buffers(**limits._asdict())

@@ -7,18 +7,10 @@ from typing import Final
 
 import click
 
-from absint.commands.analysis import (
-    Settings,
-    analysed,
-    assume_option,
-    format_option,
-    policy_option,
-    settings_options,
-)
-from absint.commands.codes import FINE
-from absint.commands.command import Command
+from absint.commands.analysis import Settings, analysed, analysis_options, policy_option
+from absint.commands.command import FINE, Command
 from absint.commands.models import models_argument
-from absint.commands.places import read_place
+from absint.commands.sizes import read_place
 from absint.errors import UsageError
 from absint.lattices.text.escapes import plain
 from absint.lattices.text.sheets import Line
@@ -33,19 +25,15 @@ _LOOPS: Final = ("Loop", "Scan", "SequenceMap")
 
 @click.command(cls=Command)
 @click.option("--element", type=int, metavar="INDEX", help="Explain one element of VALUE, by its row-major index.")
-@assume_option
+@analysis_options()
 @policy_option
-@settings_options
-@format_option()
 @models_argument("VALUE", titled=False)
 def explain(
     model: str,
     settings: Settings,
     value: tuple[str, ...],
     element: int | None,
-    assume: tuple[str, ...],
     sizes: Sizes,
-    policy: str,
     form: str,
 ) -> int:
     """Explain where a dim of VALUE comes from, node by node.
@@ -64,7 +52,7 @@ def explain(
     if others:
         hint = f": write {place}[{others[0]}]" if others[0].lstrip("-").isdecimal() else ", one value at a time"
         raise UsageError(f"{others[0]}: unexpected after {place}{hint}")
-    result = analysed(model, assume, sizes, policy=policy, settings=settings)
+    result = analysed(model, settings, sizes)
     found = _explained(result, place, element)
     if form == "json":
         click.echo(found.to_json())
@@ -80,10 +68,10 @@ def explain(
 
 def _explained(result: Result, text: str, element: int | None) -> Explanation:
     """The explanation of a value of any graph, or of one of its axes."""
-    place = read_place(text, result.values)
-    path, name = "", place.value
+    name, axis = read_place(text, result.values)
+    path = ""
     if name not in result.values:
         inner = [at for at in result.paths if name.startswith(f"{at}/")]
         path = next((at for at in inner if name[len(at) + 1 :] in result.at(at)), "")
         name = name[len(path) + 1 :] if path else name
-    return explained(result, name, place.axis, element=element, path=path)
+    return explained(result, name, axis, element=element, path=path)

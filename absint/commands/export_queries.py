@@ -9,9 +9,8 @@ from typing import Final
 import click
 
 from absint.commands.analysis import check_seconds, format_option, jobs_option, scheduler_option
-from absint.commands.codes import FINE, NO
-from absint.commands.command import Command, Option
-from absint.commands.progress import counted
+from absint.commands.command import FINE, NO, Command, Option
+from absint.commands.messages import counted
 from absint.commands.study import seconds_option, sources_option
 from absint.errors import UsageError
 from absint.lattices.text.escapes import plain
@@ -41,7 +40,7 @@ _SHOWN: Final = 5
 @seconds_option
 @scheduler_option
 @click.option("--check", "checked", is_flag=True, help="Ask z3 and cvc5 about every file.")
-@click.option("--limit", type=float, default=10.0, show_default=True, help="Time limit of a solver for one file.")
+@click.option("--limit", type=float, default=10.0, help="Time limit of a solver for one file.")
 @format_option("csv")
 def export_queries(
     folder: str,

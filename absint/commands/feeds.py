@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-
-import click
+from collections.abc import Mapping
 
 from absint.commands.analysis import Settings, analysed
-from absint.commands.progress import status
+from absint.commands.messages import status
 from absint.result import Result
 from absint.runs.run import RunError, differences, load_feeds, run
 from absint.show.feeds import FED, Fed, report
-from absint.show.text import write
+from absint.show.text import answer
 
 
 def check_feeds(
@@ -20,16 +18,12 @@ def check_feeds(
     path: str,
     run_it: bool,
     values: bool,
-    assume: Sequence[str],
     form: str,
 ) -> Fed:
     """Print what the arrays of a file tell, with `run_it` after a run."""
     arrays = load_feeds(path)
-    fed = _fed(analysed(model, assume, settings=settings), path, arrays, run_it, values)
-    if form == "json":
-        click.echo(FED.text(fed))
-    else:
-        write(report(fed))
+    fed = _fed(analysed(model, settings), path, arrays, run_it, values)
+    answer(form, lambda: FED.text(fed), lambda: report(fed))
     return fed
 
 

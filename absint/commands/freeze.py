@@ -2,53 +2,97 @@
 
 from __future__ import annotations
 
+import re
 import sys
+from collections.abc import Callable, Sequence
+from functools import wraps
+from typing import Final, TypeVar, cast
 
 import click
 
-from absint.commands.analysis import (
-    Settings,
-    analysed,
-    assume_option,
-    format_option,
-    no_load_option,
-    settings_options,
-)
-from absint.commands.codes import FINE, NO, UNDECIDED
-from absint.commands.command import Command
+from absint.commands.analysis import Settings, analysed, analysis_options, no_load_option, output_options
+from absint.commands.command import FINE, NO, UNDECIDED, Command
+from absint.commands.messages import status
 from absint.commands.models import models_argument
-from absint.commands.progress import status
-from absint.commands.runtime_sizes import runtime_size_options
 from absint.errors import UsageError
 from absint.jobs.freezing.sizes import IllegalSizesError
-from absint.model.writing import check_binary_target
 from absint.result import Result
-from absint.shapes.sizes import Sizes
+from absint.shapes.sizes import Size, Sizes
 from absint.show import freezing as report
-from absint.show.text import write
+from absint.show.text import answer
+
+# Sizes as onnxruntime's tools spell them: `--dim_param batch --dim_value 4`, `--input_name x --input_shape 1,3,224`.
+
+Function = TypeVar("Function", bound=Callable[..., object])
+
+_SHAPE: Final = re.compile(r"\s*[0-9]{1,19}\s*(?:[x,]\s*[0-9]{1,19}\s*)*")
+
+
+def runtime_size_options(command: Function) -> Function:
+    """The options, whose sizes go to those that the command gets as `sizes`."""
+
+    @click.option("--dim_param", multiple=True, metavar="SYMBOL", help="A symbol, as onnxruntime's tool spells it.")
+    @click.option("--dim_value", multiple=True, metavar="SIZE", type=int, help="The size of the --dim_param before it.")
+    @click.option("--input_name", multiple=True, metavar="INPUT", help="An input, as onnxruntime's tool spells it.")
+    @click.option(
+        "--input_shape", multiple=True, metavar="SHAPE", help="The shape of the --input_name before it: 1,3,224,224."
+    )
+    @wraps(command)
+    def merged(
+        *args: object,
+        sizes: Sizes,
+        dim_param: tuple[str, ...],
+        dim_value: tuple[int, ...],
+        input_name: tuple[str, ...],
+        input_shape: tuple[str, ...],
+        **options: object,
+    ) -> object:
+        _check_pairs("--dim_param", dim_param, "--dim_value", dim_value)
+        _check_pairs("--input_name", input_name, "--input_shape", input_shape)
+        found = dict(sizes)
+        for name, size in zip(dim_param, dim_value, strict=True):
+            _add(found, name, size)
+        for name, text in zip(input_name, input_shape, strict=True):
+            _add(found, name, _shape(text))
+        return command(*args, sizes=found, **options)
+
+    return cast(Function, merged)
+
+
+def _check_pairs(first: str, names: Sequence[str], second: str, values: Sequence[object]) -> None:
+    if len(names) != len(values):
+        raise UsageError(f"{first} is given {len(names)} times, and {second} {len(values)} times: give them in pairs")
+
+
+def _add(
+    found: dict[str, Size | Sequence[Size | str | None]], name: str, size: Size | Sequence[Size | str | None]
+) -> None:
+    if found.setdefault(name, size) != size:
+        raise UsageError(f"{name} is given two sizes: {found[name]} and {size}")
+
+
+def _shape(text: str) -> list[Size | str | None]:
+    if not _SHAPE.fullmatch(text):
+        raise UsageError(f"--input_shape {text}: expected the sizes of all axes, as 1,3,224,224")
+    return [int(size) for size in re.split(r"[x,]", text)]
 
 
 @click.command(cls=Command)
 @models_argument(several=False)
 @runtime_size_options
-@click.option("-o", "--output", metavar="OUT", help="The file to write; - for standard output.")
-@click.option("--force", is_flag=True, help="Allow OUT to be MODEL itself.")
+@output_options()
 @click.option("--keep-inputs", is_flag=True, help="Keep inputs whose elements are given.")
 @click.option("--copy-weights", is_flag=True, help="Copy files of weights beside OUT.")
 @no_load_option
-@assume_option
-@settings_options
-@format_option()
+@analysis_options()
 def freeze(
     model: str,
     settings: Settings,
     sizes: Sizes,
     output: str | None,
-    force: bool,
     keep_inputs: bool,
     copy_weights: bool,
     no_load: bool,
-    assume: tuple[str, ...],
     form: str,
 ) -> int:
     """Write a copy of MODEL with fixed sizes, folded.
@@ -67,11 +111,7 @@ def freeze(
     """
     if sizes and output is None:
         raise UsageError("-o OUT is missing: the file to write")
-    if output is not None:
-        check_binary_target(model, output, force)
-        if output == "-" and form == "json":
-            raise UsageError("-o - writes the model to standard output: leave out --format json")
-    result = analysed(model, assume, settings=settings)
+    result = analysed(model, settings)
     if output is None:
         return _ask(result, form)
     return _write(result, sizes, output, form, keep_inputs=keep_inputs, copy_weights=copy_weights, load=not no_load)
@@ -81,10 +121,7 @@ def _ask(result: Result, form: str) -> int:
     """Answer which symbols must be fixed at least."""
     with status("looking for the fewest symbols"):
         found = result.fewest_symbols()
-    if form == "json":
-        click.echo(report.document(result, found))
-    else:
-        write(report.fewest(result, found))
+    answer(form, lambda: report.document(result, found), lambda: report.fewest(result, found))
     return FINE if found.choices else UNDECIDED
 
 
@@ -95,14 +132,9 @@ def _write(
         with status("freezing"):
             found = result.freeze(sizes, output, keep_inputs=keep_inputs, copy_weights=copy_weights, load=load)
     except IllegalSizesError as error:
-        if form == "json":
-            click.echo(report.document(result, error))
-        else:
-            write(report.refused(error))
+        illegal = error
+        answer(form, lambda: report.document(result, illegal), lambda: report.refused(illegal))
         return NO
-    if form == "json":
-        click.echo(report.document(result, found))
-        return FINE
     out = sys.stderr if output == "-" else sys.stdout
-    write(report.report(result, found), out)
+    answer(form, lambda: report.document(result, found), lambda: report.report(result, found), out)
     return FINE

@@ -9,19 +9,16 @@ from pathlib import Path
 import click
 
 from absint.commands.analysis import check_seconds, format_option, jobs_option, memory_option, scheduler_option
-from absint.commands.codes import FINE, NO
-from absint.commands.command import Command
-from absint.commands.messages import say
-from absint.commands.progress import counted
+from absint.commands.command import FINE, NO, Command
+from absint.commands.messages import counted, say
 from absint.errors import UsageError
 from absint.jobs.linting import LintResult, Settings, find_settings
 from absint.jobs.linting import lint as run
-from absint.jobs.linting.codes import RULES, LintRule
+from absint.jobs.linting.finding import RULES, LintRule
 from absint.jobs.linting.lint import write_baseline as save
 from absint.jobs.linting.settings import read_prefixes, read_settings
 from absint.runs.jobs import check_scheduler
 from absint.show import lint as shown
-from absint.show.lint_sarif import document as document
 from absint.show.text import write
 
 _CODES = "CODES"
@@ -145,7 +142,7 @@ def _print(found: LintResult, form: str, verbose: bool) -> None:
     if form == "json":
         click.echo(shown.LINT.text(found))
     elif form == "sarif":
-        click.echo(document(found))
+        click.echo(shown.sarif(found))
     elif form == "github":
         write(shown.workflow_commands(found, verbose=verbose), commands=True)
     else:

@@ -15,8 +15,7 @@ from typing import NamedTuple, TypeVar, cast
 
 import click
 
-from absint.commands.codes import BAD_INPUT, worst
-from absint.commands.command import shared
+from absint.commands.command import BAD_INPUT, shared, worst
 from absint.commands.messages import collapsed, say, tell
 from absint.commands.sizes import is_size, read_sizes, trimmed
 from absint.errors import AbsintError, ModelError, UsageError
@@ -67,7 +66,9 @@ def models_argument(
                 options["sizes"] = read((*map(trimmed, line.sizes), *set_))
             if others:
                 options[others.lower().rstrip(".")] = line.others
-            one_file(line.models, options.get("output"))
+            output = options.get("output")
+            if len(line.models) > 1 and output not in (None, "-"):
+                raise UsageError(f"-o {output}: holds the output of one model: give one")
             form = str(options.get("form", "text"))
             return run_each(line.models, lambda model: command(*args, model=model, **options), form, titled)
 
@@ -120,12 +121,6 @@ def _check(line: Line, others: str, several: bool) -> None:
             raise UsageError(f"{excerpt(text, 60)}: expected the path of a model, or a size, as batch=4 or seq=1..2048")
     if line.models.count(STANDARD_INPUT) > 1:
         raise UsageError("- is given twice: standard input has one model")
-
-
-def one_file(models: Sequence[str], output: object) -> None:
-    """Raises UsageError for several models and one file to write."""
-    if len(models) > 1 and output not in (None, "-"):
-        raise UsageError(f"-o {output}: holds the output of one model: give one")
 
 
 def run_each(models: Sequence[str], command: Callable[[str], object], form: str, titled: bool) -> object:

@@ -5,11 +5,10 @@ from __future__ import annotations
 import click
 
 from absint.commands.analysis import format_option
-from absint.commands.codes import FINE
-from absint.commands.command import Command
+from absint.commands.command import FINE, Command
 from absint.lattices.unify import POLICIES
 from absint.show import policies as report
-from absint.show.text import write
+from absint.show.text import answer
 
 
 @click.command(cls=Command)
@@ -21,8 +20,5 @@ def policies(form: str) -> int:
     do as other tools do, so that their claims can be counted and judged: see --policy of analyze, explain, annotate and
     audit, absint study, and docs/policies.md.
     """
-    if form == "json":
-        click.echo(report.DOCUMENT.text(POLICIES.values()))
-    else:
-        write(report.report())
+    answer(form, lambda: report.DOCUMENT.text(POLICIES.values()), report.report)
     return FINE

@@ -4,20 +4,10 @@ from __future__ import annotations
 
 import click
 
-from absint.commands.analysis import (
-    Settings,
-    analysed,
-    assume_option,
-    format_option,
-    limit_options,
-    settings_options,
-    warm_up,
-)
-from absint.commands.codes import FINE, NO, UNDECIDED
-from absint.commands.command import Command
-from absint.commands.messages import tell
+from absint.commands.analysis import Settings, analysed, analysis_options, warm_up
+from absint.commands.command import FINE, NO, UNDECIDED, Command
+from absint.commands.messages import status, tell
 from absint.commands.models import models_argument
-from absint.commands.progress import status
 from absint.commands.sizes import read_profiles
 from absint.jobs.profiles.making import WantedSizes
 from absint.jobs.profiles.profile import Profile
@@ -31,17 +21,13 @@ from absint.show.text import write
     is_flag=True,
     help="Take a profile whose least, best and greatest sizes are legal, though some between are not.",
 )
-@assume_option
-@limit_options(LONG)
-@settings_options
-@format_option("trtexec", "polygraphy", "onnxruntime-trt", "torch-tensorrt", "openvino")
+@analysis_options("trtexec", "polygraphy", "onnxruntime-trt", "torch-tensorrt", "openvino", seconds=LONG)
 @models_argument(titled=False, read=read_profiles)
 def profile(
     model: str,
     settings: Settings,
     sizes: WantedSizes,
     corners: bool,
-    assume: tuple[str, ...],
     limits: Limits,
     form: str,
 ) -> int:
@@ -63,7 +49,7 @@ def profile(
     Exit code: 0 if the profile is written, 1 if it is refused, 3 if it is not decided whether all sizes are legal.
     """
     warm_up(limits)
-    result = analysed(model, assume, settings=settings)
+    result = analysed(model, settings)
     with status("proving that all sizes are legal"):
         found = result.profile(sizes, corners=corners, **limits._asdict())
     if form == "json":

@@ -7,20 +7,10 @@ from typing import TYPE_CHECKING
 
 import click
 
-from absint.commands.analysis import (
-    Settings,
-    analysed,
-    format_option,
-    limit_options,
-    memory_option,
-    settings_options,
-    warm_up,
-)
-from absint.commands.codes import FINE, NO, UNDECIDED, worst
-from absint.commands.command import Command
-from absint.commands.messages import tell
+from absint.commands.analysis import Settings, analysed, analysis_options, limit_options, warm_up
+from absint.commands.command import FINE, NO, UNDECIDED, Command, worst
+from absint.commands.messages import status, tell
 from absint.commands.models import models_argument
-from absint.commands.progress import status
 from absint.errors import UsageError
 from absint.lattices.limits import SECONDS, Limits
 from absint.lattices.text.sheets import defined
@@ -46,7 +36,6 @@ if TYPE_CHECKING:
     "--given",
     type=click.Choice(["run", "inputs", "declared"]),
     default="run",
-    show_default=True,
     help="What to take for granted: that the run succeeds, the declared inputs alone, or the author's other "
     "declarations too.",
 )
@@ -71,16 +60,13 @@ if TYPE_CHECKING:
 )
 @limit_options(SECONDS)
 @click.option("--verbose", is_flag=True, help="Show what decided each relation, and how long it took.")
-@memory_option
-@settings_options
-@format_option()
+@analysis_options(runs=True, assume=False)
 @models_argument("RELATION", titled=False)
 def prove(
     model: str,
     settings: Settings,
     relation: tuple[str, ...],
     given: Given,
-    assume: tuple[str, ...],
     sizes: Sizes,
     confirm: bool,
     evidence: Evidence | None,
@@ -105,9 +91,10 @@ def prove(
     Exit code: 0 if all are proved; else 1 if one is refuted or a contradiction; else 3.
     """
     if certificate is not None:
-        _check_certificate(model, certificate, relation, given, assume)
+        _check_certificate(model, certificate, relation, given, settings.assume)
     warm_up(limits)
-    result = analysed(model, (), sizes, settings=settings)
+    assume = settings.assume
+    result = analysed(model, settings._replace(assume=()), sizes)
     query = Query(result)
     for text in (*assume, *relation):
         query.relation(text)  # report a mistake in the last one before answering the first

@@ -9,9 +9,8 @@ from typing import Final
 import click
 
 from absint.analyses.ranges import Ranges
-from absint.commands.analysis import Settings, analysed, assume_option, format_option, settings_options
-from absint.commands.codes import FINE, NO
-from absint.commands.command import Command
+from absint.commands.analysis import Settings, analysed, analysis_options
+from absint.commands.command import FINE, NO, Command
 from absint.commands.models import models_argument, read_model
 from absint.errors import UsageError
 from absint.lattices.text.nearest import did_you_mean
@@ -19,7 +18,7 @@ from absint.model.load import Loaded
 from absint.model.weights import Weights
 from absint.shapes.sizes import Sizes
 from absint.show.ranges import document, report
-from absint.show.text import write
+from absint.show.text import answer
 
 _NUMBER: Final = r"[+-]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:e[+-]?[0-9]+)?"
 _BOX: Final = re.compile(rf"(.*)=\s*({_NUMBER})\s*(?:\.\.\s*({_NUMBER})\s*)?", re.IGNORECASE | re.DOTALL)
@@ -28,16 +27,13 @@ _BOX: Final = re.compile(rf"(.*)=\s*({_NUMBER})\s*(?:\.\.\s*({_NUMBER})\s*)?", r
 @click.command(cls=Command)
 @click.option("--input", "boxes", metavar="RANGE", multiple=True, help="The range of an input's elements, as x=-1..1.")
 @click.option("--all", "everything", is_flag=True, help="List every value, what is unknown, and what is ruled out.")
-@assume_option
-@settings_options
-@format_option()
+@analysis_options()
 @models_argument()
 def ranges(
     model: str,
     settings: Settings,
     boxes: tuple[str, ...],
     everything: bool,
-    assume: tuple[str, ...],
     sizes: Sizes,
     form: str,
 ) -> int:
@@ -57,11 +53,8 @@ def ranges(
     """
     loaded = read_model(model)
     analysis = Ranges(Weights(loaded), **_read(boxes, loaded))
-    result = analysed(loaded, assume, sizes, settings=settings, with_=[analysis])
-    if form == "json":
-        click.echo(document(result, analysis))
-    else:
-        write(report(result, analysis, everything=everything))
+    result = analysed(loaded, settings, sizes, with_=[analysis])
+    answer(form, lambda: document(result, analysis), lambda: report(result, analysis, everything=everything))
     return NO if any(finding.certainty == "always" for finding in analysis.findings(result)) else FINE
 
 

@@ -5,8 +5,7 @@ from __future__ import annotations
 import click
 
 from absint.commands.analysis import Settings, analysed, assume_option, settings_options
-from absint.commands.codes import FINE
-from absint.commands.command import Command
+from absint.commands.command import FINE, Command
 from absint.commands.messages import say
 from absint.commands.models import models_argument
 from absint.model.writing import check_target, write_file
@@ -29,7 +28,6 @@ def report(
     output: str,
     declared: bool,
     tools: tuple[str, ...],
-    assume: tuple[str, ...],
 ) -> int:
     """Write an HTML page to look at MODEL.
 
@@ -43,7 +41,7 @@ def report(
         from absint.commands.audit import check_sources, verdicts  # onnx
 
         check_sources(tools)
-    result = analysed(model, assume, settings=settings)
+    result = analysed(model, settings)
 
     start = exact_sizes(sizes, result.declared_inputs)
     write_file(page(result, verdicts(result, declared, tools) if is_judged else (), start), output)

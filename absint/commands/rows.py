@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import click
 
-from absint.commands.analysis import Settings, analysed, assume_option, format_option, settings_options
-from absint.commands.codes import FINE, NO, UNDECIDED
-from absint.commands.command import Command
+from absint.commands.analysis import Settings, analysed, analysis_options
+from absint.commands.command import FINE, NO, UNDECIDED, Command
 from absint.commands.models import models_argument
 from absint.errors import UsageError
 from absint.shapes.sizes import Sizes
@@ -16,13 +15,16 @@ from absint.show.text import write
 
 @click.command(cls=Command)
 @click.option(
-    "--axis", "axes", metavar="AXES", default="", help="The axes of the rows, as x[0],mask[0]; all have one name."
+    "--axis",
+    "axes",
+    metavar="AXES",
+    default="",
+    show_default=False,
+    help="The axes of the rows, as x[0],mask[0]; all have one name.",
 )
 @click.option("--no-run", is_flag=True, help="Do not look for rows that mix by running the model.")
 @click.option("--max-batch", "most", type=click.IntRange(1), metavar="N", help="Greatest number of rows, for triton.")
-@assume_option
-@settings_options
-@format_option(*SERVERS)
+@analysis_options(*SERVERS)
 @models_argument()
 def rows(
     model: str,
@@ -30,7 +32,6 @@ def rows(
     axes: str,
     no_run: bool,
     most: int | None,
-    assume: tuple[str, ...],
     sizes: Sizes,
     form: str,
 ) -> int:
@@ -53,7 +54,7 @@ def rows(
     """
     if most is not None and form != "triton":
         raise UsageError("--max-batch is for --format triton")
-    result = analysed(model, assume, sizes, settings=settings)
+    result = analysed(model, settings, sizes)
     found = result.rows([part for part in axes.split(",") if part.strip()], run=not no_run)
     if form == "json":
         click.echo(document(result, found))

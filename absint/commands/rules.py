@@ -6,14 +6,14 @@ import keyword
 import re
 from collections.abc import Mapping, Sequence
 from functools import partial
+from importlib.resources import files
 from pathlib import Path
 
 import click
 
 from absint.commands.analysis import check_seconds, format_option
-from absint.commands.codes import FINE, NO, UNDECIDED
-from absint.commands.command import Command
-from absint.commands.progress import counted
+from absint.commands.command import FINE, NO, UNDECIDED, Command
+from absint.commands.messages import counted
 from absint.errors import UsageError
 from absint.lattices.text.escapes import plain
 from absint.model.writing import check_target, write_file
@@ -21,51 +21,15 @@ from absint.research.obligations.making import Record, counts
 from absint.research.obligations.ruled import Ruled, prove, ruled
 from absint.research.obligations.solving import Decision, Solvers, asked
 from absint.show import rules as report
-from absint.show.text import write
+from absint.show.text import answer
 from absint.solver.backend import Backend
 from absint.transfer.families import shipped
 from absint.transfer.semantics import EITHER, ONNX, Semantics
 
-# `absint rules --new`: a Python file with a rule to fill in, and its test, which passes as it stands.
+# `absint rules --new`: a Python file with a rule to fill in, and its test, which passes as it stands: new_rule.txt.
 
 _NAME = r"[A-Za-z_]\w*"
 _FORM = re.compile(rf"(?:([\w.-]+)::)?({_NAME})(?:\(([\w\s,]*)\)\s*->\s*\(?([\w\s,]*)\)?)?")
-
-_FILE = '''"""The rule of {operator} for absint, and its test.
-
-    python -m pytest {file}
-    absint analyze MODEL --rules {file}
-"""
-
-import numpy as np
-
-from absint import Op, rule
-from absint.testing import Arg, Case, check_rule, sizes
-
-
-@rule("{name}", "{form}", domain="{domain}")
-def {function}(op: Op) -> None:
-    """The shape of {first_input}."""
-    # Names in brackets are dims: write {outputs[0]}[N // 2, 2 * M] for half as many rows of twice the length.
-    # What a run needs, with a second parameter `N: Dim`: op.require(eq(N % 2, 0), "the number of rows must be even")
-    # A number among the attributes: op.integer("axis", 0). More: docs/custom-operators.md
-
-
-def run({parameters}, **attributes: object) -> {arrays}:
-    """What the operator computes; raises an error where a run fails. The test compares the rule with it."""
-    return {results}
-
-
-def test_{function}() -> None:
-    case = Case(
-        "{name}",
-        [{arguments}],
-        outputs={count},
-        bindings=sizes(N=[0, 1, 2, 6], M=[0, 1, 5]),
-        expect=[{expected}],
-    )
-    check_rule({function}, [case], reference=run)
-'''
 
 
 def new_rule(text: str) -> str:
@@ -79,7 +43,8 @@ def new_rule(text: str) -> str:
     inputs, outputs = _names(taken, "X"), _names(given, "Y")
     function, variable = _python(name), _python(inputs[0])
     many = len(outputs) > 1
-    return _FILE.format(
+    template = files("absint.commands").joinpath("new_rule.txt").read_text("utf-8")
+    return template.format(
         operator=f"{domain}::{name}",
         file=f"{function}.py",
         name=name,
@@ -119,7 +84,6 @@ def _python(name: str) -> str:
     "--solver",
     type=click.Choice(["auto", "z3", "cvc5", "both"]),
     default="auto",
-    show_default=True,
     help="Who decides an obligation. auto: Z3, then cvc5 for what Z3 leaves undecided, if cvc5 is installed. both: of "
     "two verdicts, a refutation outweighs a proof.",
 )
@@ -127,10 +91,9 @@ def _python(name: str) -> str:
     "--semantics",
     type=click.Choice([EITHER, ONNX]),
     default=EITHER,
-    show_default=True,
     help="The runs that rules are about: those of ONNX's documents alone, or also of onnxruntime.",
 )
-@click.option("--seconds", type=float, default=10.0, show_default=True, help="Time limit of one obligation.")
+@click.option("--seconds", type=float, default=10.0, help="Time limit of one obligation.")
 @format_option()
 def rules(
     names: tuple[str, ...],
@@ -165,10 +128,11 @@ def rules(
     check_seconds(seconds)
     found = ruled(shipped(), names)
     records = _proved(found, solver, semantics, seconds) if prove else None
-    if form == "json":
-        click.echo(report.RULES.text(report.Ruling(found, records, solver, semantics)))
-    else:
-        write(report.report(found, records, named=bool(names)))
+    answer(
+        form,
+        lambda: report.RULES.text(report.Ruling(found, records, solver, semantics)),
+        lambda: report.report(found, records, named=bool(names)),
+    )
     return FINE if records is None else _code(found, records, bool(names))
 
 

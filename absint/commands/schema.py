@@ -6,8 +6,7 @@ import json
 
 import click
 
-from absint.commands.codes import FINE
-from absint.commands.command import Command
+from absint.commands.command import FINE, Command
 from absint.show.schemas import json_schema, names
 
 

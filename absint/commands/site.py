@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import click
 
-from absint.commands.codes import FINE
-from absint.commands.command import Command
+from absint.commands.command import FINE, Command
 from absint.commands.messages import say
 from absint.model.writing import write_files
 from absint.show.site.files import NPM, PYODIDE, check_folder

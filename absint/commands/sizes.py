@@ -1,4 +1,4 @@
-"""Sizes as they are written in arguments, the same in every command.
+"""Sizes, values and axes as they are written in arguments, the same in every command.
 
 batch=4              a size of a symbol, or a number for an element of an input
 to=2,-1              the elements of an input, as to_0=2 to_1=-1
@@ -8,12 +8,15 @@ image=1x3x224x224    the shape of an input, which gives its symbols their sizes;
                      profile may stand on each axis; * leaves any number of axes open, as in x=*x64
 
 The name is what stands before the last `=`, so a symbol may have any name; with `--set` blanks belong to it too.
+
+logits, logits[1]      a value, or one of its axes
+input_ids[0]=batch     an axis, and the symbol that it gets
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Container, Iterable, Sequence
 from itertools import chain
 from typing import TYPE_CHECKING, Final, NamedTuple
 
@@ -170,3 +173,34 @@ def _size(axis: Axis) -> Size | None:
 
 def _cut(text: str) -> str:
     return text if len(text) <= _SHOWN else f"{text[: _SHOWN - 3]}..."
+
+
+# Values and their axes
+
+_PLACE: Final = re.compile(r"(.*?)\[\s*(-?[0-9]{1,9})\s*\]\s*", re.DOTALL)
+
+
+def read_place(text: str, names: Container[str] = ()) -> tuple[str, int | None]:
+    """A value and one of its axes, of which a negative one counts from the end; None for all of the value.
+
+    A name among `names` is that value, even if it ends as an axis does.
+    """
+    found = None if text in names else _PLACE.fullmatch(text)
+    return (text, None) if found is None else (found[1], int(found[2]))
+
+
+def read_axes(texts: Sequence[str]) -> dict[str, dict[int, str]]:
+    """Axes of values and their symbols, as `input_ids[0]=batch`.
+
+    Raises UsageError for a text that is none, and for an axis that is given two symbols.
+    """
+    found: dict[str, dict[int, str]] = {}
+    for text in texts:
+        place, _, symbol = text.rpartition("=")
+        value, axis = read_place(place)
+        if axis is None or not symbol.strip():
+            raise UsageError(f"{text}: expected an axis of a value and its symbol, as input_ids[0]=batch")
+        first = found.setdefault(value, {}).setdefault(axis, symbol.strip())
+        if first != symbol.strip():
+            raise UsageError(f"{text}: {place} is already given, as {first}")
+    return found

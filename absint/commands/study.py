@@ -7,9 +7,8 @@ from pathlib import Path
 import click
 
 from absint.commands.analysis import check_seconds, format_option, jobs_option, memory_option, scheduler_option
-from absint.commands.codes import FINE, NO, UNDECIDED
-from absint.commands.command import Command, Option
-from absint.commands.progress import counted
+from absint.commands.command import FINE, NO, UNDECIDED, Command, Option
+from absint.commands.messages import counted
 from absint.errors import UsageError
 from absint.model.writing import write_files
 from absint.research.study import Study, tables
@@ -27,7 +26,7 @@ sources_option = click.option(
     help="Whose claims to judge: declared, a policy (sound, keep-target, ...) or a tool (onnx, ...).  [default: all]",
 )
 seconds_option = click.option(
-    "--seconds", type=float, default=120.0, show_default=True, help="Time limit of one pair of model and source."
+    "--seconds", type=float, default=120.0, help="Time limit of one pair of model and source."
 )
 
 
@@ -46,12 +45,11 @@ seconds_option = click.option(
 @jobs_option
 @seconds_option
 @scheduler_option
-@click.option("--confirm/--no-confirm", default=True, show_default=True, help="Run the models at counterexamples.")
+@click.option("--confirm/--no-confirm", default=True, help="Run the models at counterexamples.")
 @click.option(
     "--at-least",
     type=click.IntRange(min=0),
     default=0,
-    show_default=True,
     help="Assume that every size of the inputs is at least N.",
     metavar="N",
 )
@@ -128,6 +126,3 @@ def _print(found: Study, form: str) -> None:
     else:
         show(found.table)
         write(notes(found))
-
-
-__all__ = ["check_seconds", "study"]

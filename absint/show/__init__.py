@@ -1,11 +1,11 @@
 """The output of the commands. Nothing below imports it, and a command imports it when it prints.
 
 schemas        the JSON Schemas of all documents
-summary        rows and totals of an analysis; text and document render them, tracing shows the history of a value
+summary        rows and totals of an analysis, and histories of values; text and document render them
 study          the table of a study
-exports        the constraints of a model for other tools
-contracts, feeds, classes, costs, devices, ranges, policies, rules, freezing,
-dynamizing, simplifying, certificates, rows, audit, audit_sarif, lint, lint_sarif
+contracts      the contract of a model, and its constraints for other tools
+feeds, classes, costs, devices, ranges, policies, rules, freezing,
+dynamizing, simplifying, certificates, rows, audit, lint
                answers of the other commands
 page/          an HTML file about a result
 site/          a page that runs absint in the browser

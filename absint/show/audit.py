@@ -1,16 +1,24 @@
-"""The outcome of an audit, as text and as JSON."""
+"""The outcome of an audit as text, as JSON, and as SARIF 2.1.0, the format in which CI systems take findings.
+
+In SARIF a refuted claim is a failed error, one that is not entailed needs review, and an undecided one is open. Proved
+claims are counted in the properties of the run. A place is a logical location: the value, by its name in the model, and
+its axis. Each source is a run of its own.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from hashlib import sha256
 from itertools import groupby
-from typing import Final
+from typing import Final, NamedTuple
 
-from absint.jobs.auditing import Audit, Judged, Judgement
+from absint.jobs.auditing import Audit, Judged, Judgement, Place
 from absint.lattices.text.documents import Document
-from absint.lattices.text.escapes import format_sizes
+from absint.lattices.text.escapes import Json, format_sizes
 from absint.lattices.text.forms import SECONDS, Key, Object, keys_of, many, tally
 from absint.lattices.text.sheets import Line, Part, Table, plural
+from absint.result import Result
+from absint.show.sarif import driver, in_file, log, uri_of
 
 SHOWN: Final = 20
 """Claims of one judgement that the text lists."""
@@ -37,9 +45,10 @@ def report(audits: Sequence[Audit], *, everything: bool = False) -> Iterator[Par
             found = audit.of(judgement) if everything or judgement is not Judgement.PROVED else ()
             shown = found if everything else found[:SHOWN]
             for _, same in groupby(enumerate(shown), key=_together):
-                for _, item in same:
+                alike = [item for _, item in same]
+                for item in alike:
                     yield Line(f"  {item.judgement.value}  {item.relation}", style)
-                yield Table("", [(f"  {name}", text) for name, text in _rows(item) if text])
+                    yield Table("", [(f"  {name}", text) for name, text in _rows(item, item is alike[-1]) if text])
             if len(found) > len(shown):
                 yield Line(f"  and {len(found) - len(shown):,} more {judgement.value} (--all shows them)", style)
 
@@ -53,12 +62,12 @@ def _title(audit: Audit) -> str:
 
 
 def _together(numbered: tuple[int, Judged]) -> int | tuple[str, ...]:
-    """A key, equal for unproved neighbours with one reason, which is shown once, below the last."""
+    """A key, equal for undecided neighbours with one reason, which is shown once, below the last."""
     number, item = numbered
-    return item.because if item.judgement is Judgement.UNPROVED else number
+    return item.because if item.judgement in (Judgement.UNPROVED, Judgement.NOT_ENTAILED) else number
 
 
-def _rows(item: Judged) -> Iterator[tuple[str, str]]:
+def _rows(item: Judged, is_last: bool) -> Iterator[tuple[str, str]]:
     at = "" if item.counterexample is None else format_sizes(item.counterexample)
     match item.judgement:
         case Judgement.REFUTED:
@@ -66,9 +75,9 @@ def _rows(item: Judged) -> Iterator[tuple[str, str]]:
             yield ("a run shows" if item.confirmed else "refuted"), "; ".join(item.because)
         case Judgement.NOT_ENTAILED:
             yield "perhaps false at", at
-            yield "but", "; ".join(item.because)
+            yield "but", "; ".join(item.because) if is_last else ""
         case Judgement.UNPROVED:
-            yield "because", "; ".join(item.because)
+            yield "because", "; ".join(item.because) if is_last else ""
         case Judgement.PROVED:
             for text in item.because:
                 yield "because", text
@@ -103,3 +112,86 @@ AUDIT: Final = Document[Sequence[Audit]](
     defines=False,
     lines=True,
 )
+
+
+# SARIF
+
+
+class _Rule(NamedTuple):
+    """A rule in the words of SARIF: one for each judgement."""
+
+    id: str
+    text: str
+    kind: str
+    level: str
+
+
+_RULES: Final = {
+    judgement: _Rule(f"shape-claim-{judgement.value.replace(' ', '-')}", f"A claim about a shape {what}.", kind, level)
+    for judgement, (what, kind, level) in {
+        Judgement.REFUTED: ("that some run makes false", "fail", "error"),
+        Judgement.NOT_ENTAILED: ("that may be false, though no run has shown it", "review", "none"),
+        Judgement.UNPROVED: ("that was not decided", "open", "none"),
+    }.items()
+}
+
+
+def sarif(result: Result, audits: Sequence[Audit]) -> str:
+    """The log, with a run for each source."""
+    return log([_run(result, audit) for audit in audits])
+
+
+def _run(result: Result, audit: Audit) -> Json:
+    told = [item for item in audit.judged if item.judgement in _RULES]
+    failures: list[Json] = [{"level": "error", "message": {"text": audit.failure}}] if audit.failure else []
+    failures += [{"level": "warning", "message": {"text": audit.needs}}] if audit.needs else []
+    return {
+        "tool": driver(
+            [
+                {
+                    "id": rule.id,
+                    "name": "".join(part.capitalize() for part in rule.id.split("-")),
+                    "shortDescription": {"text": rule.text},
+                    "defaultConfiguration": {"level": rule.level},
+                }
+                for rule in _RULES.values()
+            ]
+        ),
+        "automationDetails": {"id": f"absint-audit/{audit.source}"},
+        "invocations": [{"executionSuccessful": not audit.failure, "toolExecutionNotifications": failures}],
+        "artifacts": [{"location": {"uri": uri_of(result.origin)}}],
+        "results": [_result(result, audit, item) for item in told],
+        "properties": {
+            "source": audit.source,
+            "counts": {judgement.value: count for judgement, count in audit.counts.items()},
+        },
+    }
+
+
+def _result(result: Result, audit: Audit, item: Judged) -> Json:
+    judged = _RULES[item.judgement]
+    at = "" if item.counterexample is None else format_sizes(item.counterexample)
+    text = f"{audit.source} says {item.relation}: {item.judgement.value}" + (f" at {at}" if at else "")
+    return {
+        "ruleId": judged.id,
+        "ruleIndex": list(_RULES).index(item.judgement),
+        "kind": judged.kind,
+        "level": judged.level,
+        "message": {"text": "; ".join([text, *item.because])},
+        "locations": [
+            {
+                "physicalLocation": in_file(result.origin, 0),
+                "logicalLocations": [_location(item.places[0])],
+            }
+        ],
+        "relatedLocations": [{"logicalLocations": [_location(place)]} for place in item.places[1:]],
+        "partialFingerprints": {"claim/v1": sha256(f"{audit.source}\n{item.relation}".encode()).hexdigest()},
+        "properties": {
+            "counterexample": None if item.counterexample is None else dict(item.counterexample),
+            "confirmed": item.confirmed,
+        },
+    }
+
+
+def _location(place: Place) -> Json:
+    return {"name": place.value, "fullyQualifiedName": str(place), "kind": "value"}

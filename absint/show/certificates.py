@@ -21,8 +21,8 @@ def report(found: Certificate, folder: str) -> Iterator[Part]:
     yield from (Line(f"  {line.text}") for line in runs_alone(found.semantics))
     by = Counter(step.by for step in found.steps)
     yield Line(f"  lemmas        {len(found.lemmas):,} for {by['lemma']:,} steps; {by['model']:,} read from the model")
-    for title, counts in _counts(found).items():
-        if counts:
+    for title in ("sizes", "requirements", "defined", "queries"):
+        if counts := getattr(found, title):
             yield Line(f"  {title:12}  {_standing(counts)}")
     for text in found.unproved:
         yield Line(f"  not certified: {text}")
@@ -32,15 +32,6 @@ def report(found: Certificate, folder: str) -> Iterator[Part]:
     for (operator, reason), count in found.on_trust.most_common():
         nodes = "1 node" if count == 1 else f"{count:,} nodes"
         yield Line(f"  {operator or 'control flow'}, {nodes}: {reason}")
-
-
-def _counts(found: Certificate) -> dict[str, Counter[Standing]]:
-    return {
-        "sizes": found.sizes,
-        "requirements": found.requirements,
-        "defined": found.defined,
-        "queries": found.queries,
-    }
 
 
 def _standing(counts: Counter[Standing]) -> str:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from typing import Final, TypeAlias
 
 from absint.lattices.text.escapes import format_sizes
@@ -73,9 +73,6 @@ def _distinct(result: Result, pairs: Sequence[Distinct]) -> Table:
 def _apart(result: Result, pair: Distinct) -> str:
     if pair.counterexample is None:
         return "no sizes are known that do"
-    return f"at {format_sizes(_ordered(result, pair.counterexample))}" if pair.counterexample else "always"
-
-
-def _ordered(result: Result, binding: Mapping[str, int]) -> dict[str, int]:
-    """The sizes of input symbols first, in their order."""
-    return {name: binding[name] for name in dict.fromkeys((*result.symbols, *binding)) if name in binding}
+    sizes = pair.counterexample  # those of input symbols first, in their order
+    ordered = {name: sizes[name] for name in dict.fromkeys((*result.symbols, *sizes)) if name in sizes}
+    return f"at {format_sizes(ordered)}" if ordered else "always"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from absint.diagnostics import Severity
 from absint.lattices.terms.expr import Dim, Expr
@@ -18,12 +18,10 @@ from absint.questions.costs.cost import Cost, Parameters, Quantity, Ranked
 from absint.questions.costs.memory import Live, Memory, Peak
 from absint.questions.costs.totals import Totals
 from absint.questions.sizes.start import Starts
+from absint.result import Result
 from absint.show.summary import nodes_in_words
 from absint.show.text import assumed
 from absint.solution.naming import about, where
-
-if TYPE_CHECKING:
-    from absint.result import Result
 
 
 def report(result: Result, cost: Cost, memory: Memory, top: int, by: Quantity) -> Sheet:

@@ -4,16 +4,14 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from absint.analyses.devices import Copy, Devices, Placement, Side
 from absint.lattices.text.documents import Document
 from absint.lattices.text.forms import AMOUNT, Key, Object, kind_of, many, maybe, one_of
 from absint.lattices.text.sheets import Line, Part, Table, plural
+from absint.result import Result
 from absint.show.text import assumed
-
-if TYPE_CHECKING:
-    from absint.result import Result
 
 _SHOWN: Final = 20
 
@@ -34,16 +32,12 @@ def report(result: Result, found: Devices, *, everything: bool = False) -> Itera
         left = len(copies) - len(shown)
         yield Table(title, rows + ([(f"and {left:,} more {plural('value', left)} (all: --all)",)] if left else []))
     if everything:
-        yield Table("nodes", [(p.node, _side(p.side, p.reason)) for p in found.placements])
+        yield Table("nodes", [(p.node, ": ".join(filter(None, (p.side, p.reason)))) for p in found.placements])
 
 
 def _copied(copy: Copy) -> str:
     size = "size unknown" if copy.size is None else f"{copy.size} bytes"
     return f"{size}, for {', '.join(copy.readers)}"
-
-
-def _side(side: str, reason: str) -> str:
-    return f"{side}: {reason}" if reason else side
 
 
 def _bytes(copy: Copy) -> int | str | None:

@@ -9,7 +9,6 @@ from typing import Any, Final, NamedTuple
 from absint.diagnostics import Diagnostic, Severity
 from absint.lattices.contents import Contents
 from absint.lattices.text.documents import Document
-from absint.lattices.text.escapes import Json
 from absint.lattices.text.forms import (
     DIM,
     ELEMENT,
@@ -31,8 +30,7 @@ from absint.questions.explain.fresh import FreshSymbol
 from absint.result import Result
 from absint.shapes.inputs import InputElement
 from absint.shapes.timings import Tally, Timings
-from absint.show.summary import Row, Totals, computed, totals
-from absint.show.tracing import Change, Traced
+from absint.show.summary import Change, Row, Totals, Traced, computed, totals
 from absint.solution.naming import about, where
 from absint.solution.relations import Claimed
 from absint.solver.documents import CONSTRAINT
@@ -55,10 +53,6 @@ def _is_whole(contents: Contents) -> bool:
     return contents.shape is not None
 
 
-def _shape(value: AnyTensor) -> Sequence[object] | None:
-    return None if value.shape.rank is None else value.shape.dims
-
-
 CONTENTS: Final = Object[Any](
     Key("shape", many(int), when=_is_whole),
     Key("elements", many(ELEMENT), "row-major", when=_is_whole),
@@ -67,16 +61,10 @@ CONTENTS: Final = Object[Any](
 )
 _TRUTH: Final = Kind[object]({"type": ["boolean", "string"]}, lambda item, names: names.json(item))
 _CASE: Final = Object[Any](
-    Key(
-        "when", Kind({"type": ["boolean", "string"]}, lambda chosen, names: names.json(chosen)), of=lambda case: case[0]
-    ),
+    Key("when", _TRUTH, of=lambda case: case[0]),
     Key("shape", many(DIM), of=lambda case: case[1].dims),
 )
 _OPEN: Final = Kind[AnyTensor](many(DIM).schema, lambda value, names: [*value.shape.listed(names.json, str)], (DIM,))
-
-
-def _write(value: Value, names: Where) -> Json:
-    return VALUE.write(value, names)
 
 
 def _kind(name: str, *keys: Key[Any]) -> Object[Any]:
@@ -84,11 +72,13 @@ def _kind(name: str, *keys: Key[Any]) -> Object[Any]:
 
 
 _KINDS: Final = ("tensor", "sparse_tensor", "sequence", "optional", "map", "unknown", "never computed")
-_INNER: Final = Kind[Value]({"$ref": "#/$defs/value"}, _write)
+_INNER: Final = Kind[Value]({"$ref": "#/$defs/value"}, lambda value, names: VALUE.write(value, names))
 _ELEMENT_VALUE: Final = Key[Any]("element", _INNER)
 _SHAPED: Final = (
     Key[AnyTensor]("dtype", str),
-    Key[AnyTensor]("shape", maybe(many(DIM)), "null: the rank is unknown", _shape),
+    Key[AnyTensor](
+        "shape", maybe(many(DIM)), "null: the rank is unknown", lambda v: None if v.shape.rank is None else v.shape.dims
+    ),
     Key[AnyTensor](
         "open_shape",
         _OPEN,

@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Iterator, Sequence
 from itertools import islice
-from pathlib import Path
 from typing import Final
 
 from absint.jobs.dynamizing.dynamize import Dynamized
@@ -14,6 +12,7 @@ from absint.jobs.dynamizing.stacked import Compared
 from absint.lattices.text.documents import Document
 from absint.lattices.text.forms import SIZES, Key, Kind, Object, by_name, keys_of, many, maybe
 from absint.lattices.text.sheets import Line, Part, listed, plural
+from absint.show.text import weights_note
 from absint.solution.relations import by_nodes
 from absint.solver.contracts.contract import Clause, Contract
 
@@ -47,12 +46,7 @@ def report(found: Dynamized) -> Iterator[Part]:
     yield listed("types left out", [str(item) for item in found.left_out])
     if found.unchecked:
         yield Line(f"note: it is not known whether the copy loads: {found.unchecked}")
-    if found.weights_elsewhere:
-        folder = Path(os.path.realpath(found.path)).parent
-        yield Line(
-            f"note: the weights stay in {found.weights_elsewhere[0]}, which runtimes look for beside the model: "
-            f"copy or link them into {folder!s}"
-        )
+    yield from weights_note(found.weights_elsewhere, found.path)
 
 
 def _rows(found: Dynamized) -> Iterator[Part]:

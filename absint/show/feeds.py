@@ -74,7 +74,8 @@ def _verdict(fed: Fed) -> Iterator[Line]:
 def _claims(fed: Fed) -> Iterator[Part]:
     """The faults. A broken requirement is a wrong claim only if a run succeeds."""
     rows = fed.comparison.rows
-    broken = [] if _shows_a_run(fed) else [row for row in rows if row.part == "constraint" and not row.premise]
+    shows_a_run = fed.ran or any(row.part != "constraint" and not row.premise for row in rows)
+    broken = [] if shows_a_run else [row for row in rows if row.part == "constraint" and not row.premise]
     if fed.check is None or fed.check.ok:
         yield listed("needed, but not so", broken)
     claims = [row for row in rows if row not in broken]
@@ -90,10 +91,6 @@ def _claims(fed: Fed) -> Iterator[Part]:
     yield listed("", wrong, _SHOWN)
     if any(row.premise for row in wrong):
         yield Line("the other claims are not about such inputs, or rest on what is assumed")
-
-
-def _shows_a_run(fed: Fed) -> bool:
-    return fed.ran or any(row.part != "constraint" and not row.premise for row in fed.comparison.rows)
 
 
 def _values(rows: Iterable[Row]) -> Iterator[tuple[str, str]]:

@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-import os
-from collections.abc import Iterator
-from pathlib import Path
-from typing import TYPE_CHECKING, Final
+from collections.abc import Iterator, Mapping
+from typing import Final
 
-from absint.jobs.freezing.dynamic import Cause, DynamicValue, Fewest
+from absint.jobs.freezing.dynamic import Cause, DynamicValue, Fewest, counted
 from absint.jobs.freezing.freeze import Frozen
 from absint.jobs.freezing.sizes import IllegalSizesError
 from absint.lattices.text.documents import Document
@@ -16,13 +14,12 @@ from absint.lattices.text.forms import AMOUNT, SIZES, Key, Kind, Object, by_name
 from absint.lattices.text.sheets import Line, Part, listed, plural
 from absint.questions.sizes.neighbours import NEIGHBOURS
 from absint.questions.sizes.outcomes import FAILURE, failed, failing
+from absint.result import Result
+from absint.show.text import weights_note
 from absint.solution.naming import about, where
 from absint.solution.relations import brief
 from absint.solver.contracts.contract import Clause
 from absint.solver.documents import DOUBT
-
-if TYPE_CHECKING:
-    from absint.result import Result
 
 _SHOWN: Final = 10
 
@@ -51,14 +48,7 @@ def report(result: Result, found: Frozen) -> Iterator[Part]:
     yield listed("types left out", found.left_out)
     if found.unchecked:
         yield Line(f"note: it is not known whether the copy loads: {found.unchecked}")
-    if found.weights_elsewhere:
-        names = found.weights_elsewhere
-        more = f" and {len(names) - 1} more files" if len(names) > 1 else ""
-        folder = Path(os.path.realpath(found.path)).parent
-        yield Line(
-            f"note: the weights stay in {names[0]}{more}, which runtimes look for beside the model: "
-            f"copy or link them into {folder!s}"
-        )
+    yield from weights_note(found.weights_elsewhere, found.path)
 
 
 def _how(found: Frozen) -> str:
@@ -79,8 +69,11 @@ def _dynamic(found: Frozen) -> Iterator[Part]:
         yield listed("still dynamic outputs", map(_value, found.dynamic.outputs))
     else:
         yield Line("  every output is static", "green")
-    rows = [f"{cause}: {count:,} {plural('value', count)}" for cause, count in found.dynamic.causes.items()]
-    yield listed("still dynamic because of", rows)
+    yield listed("still dynamic because of", _causes(found.dynamic.causes))
+
+
+def _causes(counts: Mapping[Cause, int]) -> Iterator[str]:
+    return (f"{cause}: {count:,} {plural('value', count)}" for cause, count in counts.items())
 
 
 def _value(value: DynamicValue) -> str:
@@ -118,13 +111,8 @@ def fewest(result: Result, found: Fewest) -> Iterator[Part]:
     if not found.by_data:
         yield Line("  then every computed size is a number", "green")
         return
-    causes: dict[Cause, int] = {}
-    for value in found.by_data:
-        for cause in value.causes:
-            causes[cause] = causes.get(cause, 0) + 1
-    rows = [f"{cause}: {count:,} {plural('value', count)}" for cause, count in causes.items()]
     at = f" at {format_sizes(found.sizes)}" if found.sizes else ""
-    yield listed(f"still dynamic{at}, because of", rows)
+    yield listed(f"still dynamic{at}, because of", _causes(counted(found.by_data)))
     outputs = [value for value in found.by_data if value.name in result.outputs]
     yield listed("among them the outputs", map(_value, outputs))
 

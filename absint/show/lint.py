@@ -1,18 +1,23 @@
-"""The result of a lint as text, as JSON, and as annotations for GitHub."""
+"""The result of a lint as text, as JSON, as annotations for GitHub, and as SARIF 2.1.0.
+
+GitHub's code scanning takes the last: one run, a rule for each code.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
+from hashlib import sha256
 from operator import itemgetter
 from typing import Final
 
 from absint.diagnostics import Severity
 from absint.jobs.linting import FileReport, Finding, LintResult
-from absint.jobs.linting.codes import RULES, LintRule
-from absint.jobs.linting.finding import FINDING, fingerprints
+from absint.jobs.linting.finding import FINDING, RULES, LintRule, fingerprints
 from absint.lattices.text.documents import Document
+from absint.lattices.text.escapes import Json
 from absint.lattices.text.forms import Key, Object, many, tally
 from absint.lattices.text.sheets import Line
+from absint.show.sarif import driver, in_file, log, uri_of
 
 _STYLES: Final = {Severity.ERROR: "bold red", Severity.WARNING: "yellow", Severity.INFO: "dim"}
 _COMMANDS: Final = {Severity.ERROR: "error", Severity.WARNING: "warning", Severity.INFO: "notice"}
@@ -62,14 +67,11 @@ def workflow_commands(result: LintResult, *, verbose: bool = False) -> Iterator[
         for item in file.findings:
             if item.severity is Severity.INFO and not verbose:
                 continue
-            properties = f"file={_property(file.path)},title={_property(_title(item))}"
+            title = f"{item.code} {item.rule.name}"
+            properties = f"file={_property(file.path)},title={_property(title)}"
             place = f"{item.where}: " if item.where else ""
             yield Line(f"::{_COMMANDS[item.severity]} {properties}::{_data(f'{place}{item.message}{item.more}')}")
     yield Line(result.summary)
-
-
-def _title(item: Finding) -> str:
-    return f"{item.code} {item.rule.name}"
 
 
 def _data(text: str) -> str:
@@ -106,3 +108,79 @@ LINT: Final = Document[LintResult](
     head=(),
     defines=False,
 )
+
+
+# SARIF
+
+
+_LEVELS: Final = {Severity.ERROR: "error", Severity.WARNING: "warning", Severity.INFO: "note"}
+_INDEX: Final = {code: index for index, code in enumerate(RULES)}
+
+
+def sarif(result: LintResult) -> str:
+    """The log with one run."""
+    artifacts: list[Json] = [{"location": {"uri": uri_of(file.path)}} for file in result.files]
+    results: list[Json] = [item for index, file in enumerate(result.files) for item in _results(file, index)]
+    return log(
+        [
+            {
+                "tool": driver([_rule(code) for code in RULES]),
+                "automationDetails": {"id": "absint-lint/"},
+                "invocations": [{"executionSuccessful": True}],
+                "artifacts": artifacts,
+                "results": results,
+            }
+        ]
+    )
+
+
+def _rule(code: str) -> Json:
+    rule = RULES[code]
+    text = f"{rule.summary} {rule.why}"
+    return {
+        "id": code,
+        "name": "".join(part.capitalize() for part in rule.name.split("-")),
+        "shortDescription": {"text": rule.summary},
+        "fullDescription": {"text": text},
+        "help": {"text": text, "markdown": f"**{rule.name}**: {rule.summary}\n\n{rule.why}"},
+        "defaultConfiguration": {"level": _LEVELS[rule.severity]},
+        "properties": {
+            "tags": ["onnx", rule.name],
+            "precision": "very-high",
+            "problem.severity": "recommendation" if rule.severity is Severity.INFO else rule.severity.value,
+        },
+    }
+
+
+def _results(file: FileReport, index: int) -> list[Json]:
+    marks = fingerprints(file.findings)
+    return [_result(file, index, item, mark) for item, mark in zip(file.findings, marks, strict=True)]
+
+
+def _result(file: FileReport, index: int, item: Finding, mark: str) -> Json:
+    place: dict[str, Json] = {"physicalLocation": in_file(file.path, index)}
+    if item.where:
+        place["logicalLocations"] = [_logical(item.where)]
+    text = f"{item.where}: {item.message}{item.more}" if item.where else f"{item.message}{item.more}"
+    others: list[Json] = [
+        {"id": number, "physicalLocation": in_file(file.path, index), "logicalLocations": [_logical(other)]}
+        for number, other in enumerate(item.others, 1)
+    ]
+    return {
+        "ruleId": item.code,
+        "ruleIndex": _INDEX[item.code],
+        "kind": "fail",
+        "level": _LEVELS[item.severity],
+        "message": {"text": text},
+        "locations": [place],
+        "relatedLocations": others,
+        "partialFingerprints": {
+            "absintLint/v1": mark,
+            "primaryLocationLineHash": sha256(f"{file.path}\n{mark}".encode()).hexdigest()[:32],
+        },
+        "properties": {"count": item.count, "sizes": None if item.sizes is None else dict(item.sizes)},
+    }
+
+
+def _logical(where: str) -> Json:
+    return {"name": where, "fullyQualifiedName": where, "kind": "element"}

@@ -13,12 +13,8 @@ from absint.lattices.unify import POLICIES, UnificationPolicy
 
 def report() -> Iterator[Part]:
     """One line for each policy: its name, whether its claims hold in every run, and whose it is."""
-    rows = [(policy.name, f"{_soundness(policy):7}  {policy.summary}") for policy in POLICIES.values()]
-    yield Table("", rows)
-
-
-def _soundness(policy: UnificationPolicy) -> str:
-    return "sound" if policy.sound else "unsound"
+    words = {True: "sound  ", False: "unsound"}
+    yield Table("", [(policy.name, f"{words[policy.sound]}  {policy.summary}") for policy in POLICIES.values()])
 
 
 _POLICY: Final = Object[UnificationPolicy](

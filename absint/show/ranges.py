@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from math import isinf
-from typing import TYPE_CHECKING, Final, NamedTuple
+from operator import attrgetter
+from typing import Final, NamedTuple
 
 from absint.analyses.ranges import RangeFinding, Ranges
 from absint.analyses.ranges.findings import Certainty
@@ -14,11 +15,9 @@ from absint.lattices.domains import Span
 from absint.lattices.text.documents import Document
 from absint.lattices.text.forms import Key, Object, kind_of, many, maybe
 from absint.lattices.text.sheets import Line, Part, Table, plural
+from absint.result import Result
 from absint.show.text import assumed
 from absint.solution.naming import about
-
-if TYPE_CHECKING:
-    from absint.result import Result
 
 _SHOWN: Final = 20
 _TITLES: Final[Mapping[Certainty, str]] = {
@@ -78,15 +77,14 @@ class _Found(NamedTuple):
     findings: Sequence[RangeFinding]
 
 
-def _span(item: _Value) -> Span:
-    return item.span
-
-
 RANGES: Final = Document[_Found](
     "ranges",
     1,
     "ranges of values and what can go wrong (absint ranges)",
-    Key("values", many(Object[_Value](Key("value", str, "its name, in a body with its path"), _SPAN.spread(_span)))),
+    Key(
+        "values",
+        many(Object[_Value](Key("value", str, "its name, in a body with its path"), _SPAN.spread(attrgetter("span")))),
+    ),
     Key(
         "findings",
         many(

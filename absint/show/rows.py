@@ -25,7 +25,7 @@ def report(result: Result, found: Rows) -> Iterator[Part]:
     yield Line(f"{result.origin}: rows along {found.symbol} stay apart in {kept} of {count} {plural('output', count)}")
     yield from assumed(result)
     yield Table("rows of inputs", [(str(place),) for place in found.axes])
-    yield Table("outputs", [(output.name, output.verdict, _where(output)) for output in found.outputs])
+    yield Table("outputs", [(o.name, ", ".join(filter(None, (o.verdict, _where(o))))) for o in found.outputs])
     yield Table("where rows meet", [(o.name, str(o.meeting)) for o in found.outputs if o.meeting is not None])
     yield Table("shown by a run", [(o.name, str(o.witness)) for o in found.outputs if o.witness is not None])
     equal = [*((name, "input") for name in found.shared), *((size, "size") for size in found.sizes)]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import groupby
 from operator import attrgetter, itemgetter
@@ -72,13 +72,9 @@ def _row(item: Ruled, records: Sequence[Record] | None, room: int) -> str:
     if records is None:
         instances = _counted(item.instances, "instance")
         return f"{versions}  {instances:13}  {'complete' if item.complete else '':8}{older}".rstrip()
-    cells = [f"{name} {_cell(records, kinds):9}" for name, kinds in ASPECTS.items()]
+    cells = [f"{name} {status(records, *kinds) or '-':9}" for name, kinds in ASPECTS.items()]
     gaps = len({(gap.instance, gap.reason) for record in records for gap in record.gaps})
     return f"{versions}  {'  '.join(cells)}  {f'{gaps} open' if gaps else ''}{older}".rstrip()
-
-
-def _cell(records: Sequence[Record], kinds: tuple[solving.Kind, ...]) -> str:
-    return status(records, *kinds) or "-"
 
 
 def _decided(records: Sequence[Record], verdict: str) -> Iterator[str]:
@@ -137,16 +133,16 @@ class Ruling(NamedTuple):
 
 
 def _solvers(records: Sequence[Record]) -> Mapping[str, Counter[Verdict]]:
-    found: dict[str, Counter[Verdict]] = {}
+    found = defaultdict[str, Counter[Verdict]](Counter)
     for decision in _decisions(records):
-        found.setdefault(decision.solver, Counter())[decision.verdict] += 1
+        found[decision.solver][decision.verdict] += 1
     return found
 
 
 def _seconds(records: Sequence[Record]) -> Mapping[str, float]:
-    found: dict[str, float] = {}
+    found = defaultdict[str, float](float)
     for decision in _decisions(records):
-        found[decision.solver] = found.get(decision.solver, 0.0) + decision.seconds
+        found[decision.solver] += decision.seconds
     return found
 
 

@@ -27,13 +27,17 @@ _COLUMNS: Final = (
 
 
 def show(table: Sequence[Row]) -> None:
-    """Print the table; on a terminal in columns that fit."""
+    """Print the table; on a terminal in columns that fit, else without blanks at the ends of lines."""
     from rich.console import Console
 
     console = Console(highlight=False, markup=False, emoji=False)
-    if not console.is_terminal:
-        console.width = _WIDE
-    console.print(to_rich(table))
+    if console.is_terminal:
+        console.print(to_rich(table))
+        return
+    console.width = _WIDE
+    with console.capture() as captured:
+        console.print(to_rich(table))
+    print("\n".join(line.rstrip() for line in captured.get().splitlines()))
 
 
 def to_rich(table: Sequence[Row]) -> Table:
@@ -48,7 +52,9 @@ def to_rich(table: Sequence[Row]) -> Table:
         shown.add_column(name.replace("_", " "), justify="right")
     for row in table:
         styles = {"refuted": "bold red"} if row.refuted else {}
-        cells = (Text(_cell(getattr(row, name)), styles.get(name, "")) for name in _COLUMNS)
+        numbers = {name: getattr(row, name) for name in _COLUMNS}
+        texts = {name: f"{n:,}" if isinstance(n, int) else f"{n:,.1f}" for name, n in numbers.items()}
+        cells = (Text(text, styles.get(name, "")) for name, text in texts.items())
         shown.add_row(plain(row.source), *cells)
     return shown
 
@@ -108,7 +114,3 @@ def _incomplete(source: str, records: Sequence[Record]) -> str:
         return ""
     others = f", and {len(failed) - 1:,} more" if len(failed) > 1 else ""
     return f"{source} has no complete answer for {failed[0].model}: {failed[0].failure}{others}"
-
-
-def _cell(value: float) -> str:
-    return f"{value:,}" if isinstance(value, int) else f"{value:,.1f}"

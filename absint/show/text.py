@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import os
 import sys
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from itertools import groupby
 from shlex import quote
 from typing import TYPE_CHECKING, Final, TextIO
@@ -26,7 +27,7 @@ if TYPE_CHECKING:
     from absint.questions.explain.fresh import FreshSymbol
     from absint.questions.sizes.outcomes import Check
     from absint.shapes.timings import Timings
-    from absint.show.tracing import Traced
+    from absint.show.summary import Traced
     from absint.solution.analysed import Analysed
 
 SHOWN_OF_A_KIND: Final = 10
@@ -51,6 +52,16 @@ def write(parts: Iterable[Part], out: TextIO | None = None, *, commands: bool = 
     console = Console(file=out, highlight=False, markup=False, emoji=False, soft_wrap=True)
     for line in lines:
         console.print(Text(escaped(line.text), line.style))
+
+
+def answer(
+    form: str, document: Callable[[], str], parts: Callable[[], Iterable[Part]], out: TextIO | None = None
+) -> None:
+    """Print an answer as JSON, or as text."""
+    if form == "json":
+        print(document())
+    else:
+        write(parts(), out)
 
 
 def width_of(out: TextIO | None = None) -> int:
@@ -137,6 +148,17 @@ def assumed(analysed: Analysed, more: Sequence[str] = ()) -> list[Line]:
     """The sizes and relations that the caller has given, and the runs; nothing without any."""
     given = ", ".join(map(str, (*analysed.assumptions, *more)))
     return [*runs_alone(analysed.semantics), *([Line(f"assuming {given}")] if given else [])]
+
+
+def weights_note(files: Sequence[str], target: str, way_out: str = "") -> Iterator[Line]:
+    """Where the weights of a copy are, if they are not beside it."""
+    if files:
+        more = f" and {len(files) - 1} more files" if len(files) > 1 else ""
+        folder = os.path.dirname(os.path.realpath(target))
+        yield Line(
+            f"note: the weights stay in {files[0]}{more}, which runtimes look for beside the model: "
+            f"copy or link them into {folder}{way_out}"
+        )
 
 
 def table(analysed: Analysed) -> str:

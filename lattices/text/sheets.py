@@ -196,15 +196,15 @@ def aligned(rows: Sequence[Sequence[object]], width: int) -> Iterator[str]:
     room = max((len(row[0]) for row in lines if len(row) > 1 and len(row[0]) <= share), default=4)
     for name, *texts in lines:
         if not texts:
-            yield from wrapped(f"  {name}", width, 6)
+            yield from wrapped(f"  {name}".rstrip(), width, 6)
             continue
         if len(name) > room and width == UNBROKEN:
-            yield f"  {name}  {texts[0]}"
+            yield f"  {name}  {texts[0]}".rstrip()
             continue
         if len(name) > room:
             yield from wrapped(f"  {name}", width, 6)
             name = ""
-        yield from wrapped(f"  {name.ljust(room)}  {texts[0]}", width, room + 4)
+        yield from wrapped(f"  {name.ljust(room)}  {texts[0]}".rstrip(), width, room + 4)
 
 
 def wrapped(text: str, width: int, indent: int) -> Iterator[str]:

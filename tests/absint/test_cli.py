@@ -596,7 +596,7 @@ def test_each_command_refuses_what_is_no_model(command: str, small: str, capsys:
 
 
 def test_the_worst_of_several_answers_counts() -> None:
-    from absint.commands.codes import FINE, NO, UNDECIDED, worst
+    from absint.commands.command import FINE, NO, UNDECIDED, worst
 
     assert worst([]) == FINE
     assert worst([FINE, FINE]) == FINE

@@ -42,6 +42,7 @@ def test_a_long_name_moves_no_other_in_a_pipe_and_is_broken_on_a_terminal() -> N
     rows = [("a", "one"), (long, "two")]
     assert list(aligned(rows, UNBROKEN)) == ["  a  one", f"  {long}  two"]
     assert all(len(line) <= 60 for line in aligned(rows, 60))
+    assert list(aligned([("a", ""), ("long", "one"), ("",)], UNBROKEN)) == ["  a", "  long  one", ""]
 
 
 def test_equal_findings_are_one_line_with_their_number() -> None:

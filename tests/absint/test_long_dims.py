@@ -12,7 +12,7 @@ from onnx import helper
 
 import absint
 from absint.cli import run
-from absint.jobs.copies.style import MergePolicy
+from absint.jobs.copies.dialects import MergePolicy
 from absint.lattices.terms.expr import symbol
 from absint.lattices.text import parse
 from absint.lattices.text.printer import read_definitions

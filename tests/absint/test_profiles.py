@@ -16,10 +16,8 @@ from onnx import helper, numpy_helper
 import absint
 from absint.cli import run
 from absint.jobs.profiles.boxes import inside
-from absint.jobs.profiles.formats import TOOLS
-from absint.jobs.profiles.inputs import InputProfile
 from absint.jobs.profiles.making import WantedSizes, least_and_greatest
-from absint.jobs.profiles.profile import Profile, Sizes3
+from absint.jobs.profiles.profile import TOOLS, InputProfile, Profile, Sizes3
 from absint.lattices.limits import Limits
 from absint.lattices.terms.expr import Expr, symbol
 from absint.lattices.text import parse

@@ -12,7 +12,7 @@ import onnxruntime
 import z3
 
 import absint
-from absint.jobs.copies.style import MergePolicy
+from absint.jobs.copies.dialects import MergePolicy
 from tests.adversarial.case import case
 from tests.unification.answers import answers
 from tests.unification.formula import MEANING

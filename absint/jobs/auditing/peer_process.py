@@ -14,14 +14,12 @@ from math import prod
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from time import perf_counter
-from typing import TYPE_CHECKING, Final
+from typing import Final
+
+from onnx import ModelProto
 
 from absint.jobs.auditing.sources import shapes_in
 from absint.questions.claims.claims import Stated
-
-if TYPE_CHECKING:
-    from onnx import ModelProto
-
 
 MAX_ELEMENTS: Final = 1 << 16
 """Of weights that are read."""
@@ -40,7 +38,7 @@ def infer(request: object) -> tuple[Shapes, float, str]:
     model = onnx.load_model_from_string(content)
     if folder is not None:
         _read_weights(model, folder)
-    ask = _load(tool)
+    ask = _LOADERS[tool]()
     with TemporaryDirectory() as own, chdir(own):  # some tools write where they run
         start = perf_counter()
         try:
@@ -64,11 +62,6 @@ def _read_weights(model: ModelProto, folder: str) -> None:
             tensor.ClearField("external_data")
 
 
-def _load(tool: str) -> Callable[[ModelProto], Shapes]:
-    """The tool, imported."""
-    return _LOADERS[tool]()
-
-
 def _onnx() -> Callable[[ModelProto], Shapes]:
     import onnx.shape_inference
 
@@ -79,11 +72,8 @@ def _onnx_shape_inference() -> Callable[[ModelProto], Shapes]:
     import onnx_ir
     import onnx_shape_inference
 
-    def ask(model: ModelProto) -> Shapes:
-        found = onnx_shape_inference.infer_symbolic_shapes(onnx_ir.from_proto(model))
-        return _stated(onnx_ir.to_proto(found))
-
-    return ask
+    infer = onnx_shape_inference.infer_symbolic_shapes
+    return lambda model: _stated(onnx_ir.to_proto(infer(onnx_ir.from_proto(model))))
 
 
 def _onnxruntime(auto_merge: bool) -> Callable[[ModelProto], Shapes]:
@@ -114,13 +104,10 @@ def _yobx() -> Callable[[ModelProto], Shapes]:
         del model.graph.output[:]  # the builder would read an output without a shape as a scalar
         builder = BasicShapeBuilder()
         builder.run_model(model)
-        return {name: _plain(builder.get_shape(name)) for name in names if name and builder.has_shape(name)}
+        shapes = {name: builder.get_shape(name) for name in names if name and builder.has_shape(name)}
+        return {n: tuple(d if isinstance(d, (int, str)) else None for d in shape) for n, shape in shapes.items()}
 
     return ask
-
-
-def _plain(shape: tuple[object, ...]) -> tuple[Stated, ...]:
-    return tuple(dim if isinstance(dim, (int, str)) else None for dim in shape)
 
 
 def _stated(model: ModelProto) -> Shapes:

@@ -12,7 +12,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from itertools import count
 from math import inf, prod
 from time import perf_counter
-from typing import TYPE_CHECKING, Final, NamedTuple, cast
+from typing import Final, NamedTuple, cast
 
 from onnx import FunctionProto, GraphProto, ModelProto, ValueInfoProto
 
@@ -31,11 +31,8 @@ from absint.runs.handed import Handed
 from absint.runs.process import ProcessError
 from absint.runs.run import Kind, RunError, feeds_for, in_one_line, with_outputs
 from absint.runs.worker import kept, one_line
+from absint.solution.analysed import Analysed
 from absint.solver.constraints import meets
-
-if TYPE_CHECKING:
-    from absint.solution.analysed import Analysed
-
 
 # The graphs of a model with the paths that the analysis gives them: the main graph, bodies, calls of functions.
 

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Final, cast
 
 from absint import packages
 from absint.errors import UsageError
-from absint.jobs.auditing.audit import Claims
+from absint.jobs.auditing.judging import Claims
 from absint.jobs.auditing.runs import bodies
 from absint.jobs.copies.type_writer import Writer
 from absint.lattices.value import Tensor
@@ -54,9 +54,8 @@ def stated_shape(proto: TypeProto) -> tuple[Stated, ...] | None:
     return tuple(stated_dim(dim) for dim in proto.tensor_type.shape.dim)
 
 
-def texts_in(model: ModelProto) -> set[str]:
-    """Every text that stands for a dim in the model."""
-    shapes = shapes_in(model, inputs=True).values()
+def _texts_in(shapes: Iterable[tuple[Stated, ...] | None]) -> set[str]:
+    """Every text that stands for a dim in the shapes."""
     return {stated for shape in shapes for stated in shape or () if isinstance(stated, str)}
 
 
@@ -74,29 +73,17 @@ def by_result(source: str, result: Result) -> Claims:
     """The shapes that an analysis infers for the main graph. Fresh symbols are its anonymous names."""
     writer = Writer(result, set())
     shapes: dict[str, tuple[Stated, ...] | None] = {}
-    for name, (node, at) in _computed(result):
+    for name, (node, at) in result.operands.items():
+        if node < 0 or result.nodes[node].value is not None:
+            continue
         state = result.states[node]
         value = state[at] if at < len(state) else None
         if isinstance(value, Tensor) and not value.shape.is_bottom:
             known = value.shape.rank is not None
             shapes[name] = tuple(writer.text(dim) for dim in value.shape.dims) if known else None
-    return Claims(source, shapes, anonymous=_invented(result, shapes.values()))
-
-
-def _computed(result: Result) -> Iterator[tuple[str, tuple[int, int]]]:
-    """The values that nodes of the main graph compute."""
-    for name, operand in result.operands.items():
-        if operand[0] >= 0 and result.nodes[operand[0]].value is None:
-            yield name, operand
-
-
-def _invented(result: Result, shapes: Iterable[tuple[Stated, ...] | None]) -> frozenset[str]:
-    """The names in the shapes that are no symbols of the inputs."""
-    texts = {stated for shape in shapes for stated in shape or () if isinstance(stated, str)}
-    return frozenset(name for text in texts for name in names_in(text, result.symbols)) - set(result.symbols)
-
-
-__all__ = ["by_policy", "by_result", "declared", "shapes_in", "stated_dim", "stated_shape", "texts_in"]
+    own = set(result.symbols)
+    named = {name for text in _texts_in(shapes.values()) for name in names_in(text, result.symbols)}
+    return Claims(source, shapes, anonymous=frozenset(named - own))
 
 
 # Shapes that other tools infer. Each runs in a process of its own, on the model without its author's declarations of
@@ -172,15 +159,14 @@ def peer(
     except ProcessError as error:
         return Claims(name, {}, str(error), perf_counter() - start)
     shapes, seconds, failure = cast("tuple[dict[str, tuple[Stated, ...] | None], float, str]", reply)
-    return Claims(name, shapes, one_line(failure), seconds, _invented_by_tool(model, shapes))
+    return Claims(name, shapes, one_line(failure), seconds, _invented(model, shapes))
 
 
-def _invented_by_tool(model: ModelProto, shapes: Mapping[str, tuple[Stated, ...] | None]) -> frozenset[str]:
+def _invented(model: ModelProto, shapes: Mapping[str, tuple[Stated, ...] | None]) -> frozenset[str]:
     """The names that the model does not have."""
-    own = texts_in(model)
+    own = _texts_in(shapes_in(model, inputs=True).values())
     known = frozenset(name for text in own for name in names_in(text, own))
-    texts = {stated for shape in shapes.values() for stated in shape or () if isinstance(stated, str)}
-    return frozenset(name for text in texts for name in names_in(text, known)) - known
+    return frozenset(name for text in _texts_in(shapes.values()) for name in names_in(text, known)) - known
 
 
 def undeclared(model: ModelProto) -> ModelProto:

@@ -9,17 +9,16 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator, Sequence
-from typing import TYPE_CHECKING, Final, NamedTuple
+from typing import Final, NamedTuple
 
-from onnx.onnx_pb import GraphProto, ModelProto, TypeProto, ValueInfoProto
+from onnx.onnx_pb import GraphProto, ModelProto, TensorShapeProto, TypeProto, ValueInfoProto
 
 from absint.errors import UsageError
-from absint.jobs.copies.dialects import dialect_of
+from absint.jobs.copies.dialects import POLICIES, MergePolicy, Style, dialect_of
 from absint.jobs.copies.gate import Gate, Graphs, LeftOut, begin
 from absint.jobs.copies.idle import busy_loops, sized_by
 from absint.jobs.copies.loading import is_load_needed
-from absint.jobs.copies.respelling import respell
-from absint.jobs.copies.style import POLICIES, MergePolicy, Style
+from absint.jobs.copies.respelling import named_dims, respell
 from absint.jobs.copies.type_writer import Merger, Writer, state_value
 from absint.lattices.terms.expr import Dim, Expr
 from absint.lattices.text.escapes import excerpt
@@ -31,13 +30,8 @@ from absint.model.load import outlined_copy
 from absint.model.walk import graphs, pairs
 from absint.program.graph import Scope
 from absint.questions.claims.judging import FalseDeclaration, false_declarations
+from absint.solution.analysed import Analysed
 from absint.solution.loading import load_errors
-
-if TYPE_CHECKING:
-    from onnx import TensorShapeProto
-
-    from absint.solution.analysed import Analysed
-
 
 # The declared inputs and outputs of an annotated model: names that an exporter invented, sizes that were given.
 
@@ -50,7 +44,8 @@ def fill_inventions(analysed: Analysed, info: ValueInfoProto, value: Value, writ
     size, if the inputs decide them.
     """
     for proto, dim in _dims(info, value):
-        if _is_decided(dim) and _is_invention(analysed, proto, writer):
+        is_decided = isinstance(dim, Expr) and all(s.origin_node is None for s in dim.symbols)
+        if is_decided and _is_invention(analysed, proto, writer):
             proto.ClearField("dim_param")
             proto.ClearField("dim_value")
             writer.write(proto, dim)
@@ -78,10 +73,6 @@ def _dims(info: ValueInfoProto, value: Value) -> list[tuple[TensorShapeProto.Dim
     if len(tensor.shape.dim) != value.shape.rank:
         return []
     return list(zip(tensor.shape.dim, value.shape.dims, strict=True))
-
-
-def _is_decided(dim: Dim) -> bool:
-    return isinstance(dim, Expr) and all(s.origin_node is None for s in dim.symbols)
 
 
 def _is_invention(analysed: Analysed, proto: TensorShapeProto.Dimension, writer: Writer) -> bool:
@@ -144,12 +135,8 @@ def gate_of(analysed: Analysed, original: ModelProto, *, load: bool) -> Gate:
 def both(analysed: Analysed, bodies: Sequence[Body]) -> list[Graphs]:
     """The graphs of the model and of its copy."""
     sizing = sized_by(analysed)
-
-    def graphs_of(body: Body) -> Graphs:
-        idle = {name for name, operand in body.scope.names.items() if operand[0] in sizing} if sizing else ()
-        return Graphs(body.original, body.graph, body.path, idle)
-
-    return list(map(graphs_of, bodies))
+    idle = [{name for name, operand in body.scope.names.items() if operand[0] in sizing} for body in bodies]
+    return [Graphs(body.original, body.graph, body.path, of) for body, of in zip(bodies, idle, strict=True)]
 
 
 def annotate(analysed: Analysed, original: ModelProto, style: Style) -> tuple[ModelProto, Sequence[Body]]:
@@ -169,15 +156,14 @@ def annotate(analysed: Analysed, original: ModelProto, style: Style) -> tuple[Mo
     while True:
         copy = ModelProto()
         copy.CopyFrom(original)
-        _label(copy, analysed.policy.label)
+        if analysed.policy.label:
+            write_entry(copy, POLICY_KEY, analysed.policy.label)
         bodies = list(_bodies(analysed, original, copy))
         declared = _Declared(analysed, copy, bodies, merge)
         writer = declared.writer(analysed, foreign)
-        merger = (
-            Merger(analysed, writer, {item.declaration.key for item in false})
-            if merge in ("refine", "strict")
-            else None
-        )
+        merger = None
+        if merge in ("refine", "strict"):
+            merger = Merger(analysed, writer, {item.declaration.key for item in false})
         for body in bodies:
             _fill(analysed, body, writer, style, merger)
         if false:
@@ -190,12 +176,6 @@ def annotate(analysed: Analysed, original: ModelProto, style: Style) -> tuple[Mo
             respell(copy, dialect, analysed.parameters)
             return copy, bodies
         foreign |= wrong  # rare: the author uses a `_dN` that the writer gave to a dim without a text
-
-
-def _label(copy: ModelProto, label: str) -> None:
-    """Say in the model's metadata that the shapes written into it are claims of an unsound policy."""
-    if label:
-        write_entry(copy, POLICY_KEY, label)
 
 
 class Body(NamedTuple):
@@ -285,7 +265,7 @@ class _Declared:
                 if self._names_of((text,)):
                     self.claims.append((dim, text))
         else:
-            self.elsewhere |= self._names_of(_texts(proto))
+            self.elsewhere |= self._names_of(map(dim_text, named_dims(proto)))
 
     def writer(self, analysed: Analysed, foreign: set[str]) -> Writer:
         """A writer that uses no name with another meaning in the model."""
@@ -305,16 +285,3 @@ class _Declared:
     def _names_of(self, texts: Iterable[str]) -> set[str]:
         """The names in the texts that the writer may give, too."""
         return {name for text in texts for name in self._own.findall(text)}
-
-
-def _texts(proto: TypeProto) -> Iterator[str]:
-    """All dim_params inside a type."""
-    pending = [proto]
-    while pending:
-        kind = (current := pending.pop()).WhichOneof("value")
-        if kind in ("tensor_type", "sparse_tensor_type"):
-            yield from filter(None, map(dim_text, getattr(current, kind).shape.dim))
-        elif kind in ("sequence_type", "optional_type"):
-            pending.append(getattr(current, kind).elem_type)
-        elif kind == "map_type":
-            pending.append(current.map_type.value_type)

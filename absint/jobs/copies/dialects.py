@@ -1,11 +1,13 @@
-"""Dialects of `dim_param`: which texts another tool reads as an expression, and which as a name."""
+"""The choices of an annotated copy, among them dialects of `dim_param`: which texts another tool reads as an
+expression, and which as a name. No import of onnx: a copy of a large file begins before it.
+"""
 
 from __future__ import annotations
 
 import keyword
 from collections.abc import Callable, Mapping
 from functools import cache
-from typing import Final, NamedTuple
+from typing import Final, Literal, NamedTuple
 
 from absint.errors import UsageError
 from absint.lattices.text.nearest import did_you_mean
@@ -23,14 +25,6 @@ class Dialect(NamedTuple):
     """The functions of absint's texts that the tool has, under its names."""
     operators: frozenset[str] = frozenset()
     """The operators that mean the same to the tool; without any it parses no expressions."""
-
-
-def _is_anything(text: str) -> bool:
-    return True
-
-
-def _is_sympy_name(text: str) -> bool:
-    return text.isascii() and text.isidentifier() and not keyword.iskeyword(text) and text not in _sympy_names()
 
 
 @cache
@@ -52,11 +46,13 @@ _ARITHMETIC: Final = frozenset(["+", "-", "*", "//", "%", "(", ")", ","])
 DIALECTS: Final = {
     dialect.name: dialect
     for dialect in (
-        Dialect("absint", "expressions in the grammar of absint", _is_anything, operators=frozenset({"any"})),
+        Dialect("absint", "expressions in the grammar of absint", lambda _: True, operators=frozenset({"any"})),
         Dialect(
             "sympy",
             "expressions that sympy.sympify parses",
-            _is_sympy_name,
+            lambda text: (
+                text.isascii() and text.isidentifier() and not keyword.iskeyword(text) and text not in _sympy_names()
+            ),
             {"max": "Max", "min": "Min"},
             _ARITHMETIC,
         ),
@@ -67,7 +63,7 @@ DIALECTS: Final = {
             {"max": "max", "min": "min"},
             _ARITHMETIC,
         ),
-        Dialect("opaque", "a name for each distinct size, for tools that compare texts", _is_anything),
+        Dialect("opaque", "a name for each distinct size, for tools that compare texts", lambda _: True),
     )
 }
 """By name."""
@@ -99,3 +95,15 @@ def spelled(text: str, dialect: Dialect, names: Mapping[str, str]) -> str:
             return ""
         out.append(piece)
     return "".join(out)
+
+
+MergePolicy = Literal["skip", "override", "refine", "strict"]
+POLICIES: Final[tuple[MergePolicy, ...]] = ("skip", "override", "refine", "strict")
+
+
+class Style(NamedTuple):
+    """Choices of what is written, and how; see `Result.annotate`."""
+
+    merge: MergePolicy = "refine"
+    outputs: bool | None = None
+    dialect: str = ABSINT.name

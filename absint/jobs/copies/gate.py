@@ -15,11 +15,12 @@ from typing import Final, NamedTuple
 
 from onnx.onnx_pb import GraphProto, ModelProto, TypeProto, ValueInfoProto
 
-from absint.jobs.copies.loading import Loading, begin_loading
+from absint.jobs.copies.loading import Loading
 from absint.model import inference
 from absint.model.inference import MAX_INFERRED, Refusals, refusals
 from absint.model.walk import graphs, graphs_in
 from absint.runs.loading import Sizes, place
+from absint.runs.loading import begin as begin_loading
 
 MAX_LEFT_OUT: Final = 64
 """Most types that are searched for one at a time; if more are in the way, all that was written is removed."""
@@ -174,7 +175,7 @@ class Gate:
             found += more
         elif self._loading.lost and left is None:
             before = self._rules(self._original)
-            more, left = _taken_back(written, lambda: _refused_by_rules(self._rules(copy) - before))
+            more, left = _taken_back(written, lambda: _first(self._rules(copy) - before))
             found += more
         return found, "" if left is None else str(left)
 
@@ -184,7 +185,7 @@ def _refused(copy: ModelProto, known: Refusals) -> Complaint | None:
     return None if reason is None else Complaint(reason)
 
 
-def _refused_by_rules(reasons: frozenset[str]) -> Complaint | None:
+def _first(reasons: frozenset[str]) -> Complaint | None:
     return Complaint(min(reasons)) if reasons else None
 
 

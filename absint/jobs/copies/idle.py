@@ -3,13 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import TYPE_CHECKING
 
 from absint.lattices.terms.expr import Expr
 from absint.program.steps import LoopBody, LoopExit, Operand, ScanExit
-
-if TYPE_CHECKING:
-    from absint.solution.analysed import Analysed
+from absint.solution.analysed import Analysed
 
 
 def idle_loops(analysed: Analysed) -> Iterator[tuple[int, LoopExit]]:

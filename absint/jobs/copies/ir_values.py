@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from absint.errors import UsageError
 from absint.jobs.copies.annotate import annotated
-from absint.jobs.copies.style import Style
+from absint.jobs.copies.dialects import Style
 from absint.model.onnx_ir_models import outline_of
 
 if TYPE_CHECKING:

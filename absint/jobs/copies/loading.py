@@ -15,7 +15,7 @@ from absint.model.protos import domain_of
 from absint.model.walk import bodies
 from absint.model.writing import tensors
 from absint.packages import is_installed
-from absint.runs.loading import Key, Loaded, Shapes, Sizes, begin, load
+from absint.runs.loading import Key, Loaded, Shapes, Sizes, load
 
 if TYPE_CHECKING:
     from absint.model.messages import ModelMessage
@@ -124,25 +124,15 @@ def has_bodies(model: ModelMessage | ModelProto) -> bool:
 
 
 def is_load_needed(model: ModelMessage | ModelProto) -> bool:
-    """onnxruntime may see more in a copy than onnx's inference does, whatever that refuses."""
-    return has_bodies(model) or _has_unknown_operators(model)
-
-
-def _has_unknown_operators(model: ModelMessage | ModelProto) -> bool:
-    """onnx's inference does not know the domain of an operator."""
-    own = {domain_of(function.domain) for function in model.functions}
+    """onnxruntime may see more in a copy than onnx's inference does: bodies, and operators of unknown domains."""
+    known = _KNOWN | {domain_of(function.domain) for function in model.functions}
     nodes = chain(model.graph.node, *(function.node for function in model.functions))
-    return any(domain_of(node.domain) not in own | _KNOWN for node in nodes if node.domain)
+    return has_bodies(model) or any(domain_of(node.domain) not in known for node in nodes if node.domain)
 
 
 def _owner(key: Key) -> Key:
     """The first output of the node around a body, and a value: a copy may have the node in another graph."""
     return key[0].rpartition("/")[2].rpartition(":")[0], key[1]
-
-
-def begin_loading() -> None:
-    """Start the process that loads models."""
-    begin()
 
 
 def _weightless(model: ModelProto) -> ModelProto:

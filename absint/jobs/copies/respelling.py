@@ -15,7 +15,7 @@ from typing import Final
 from onnx.onnx_pb import GraphProto, ModelProto, TensorShapeProto, TypeProto
 
 from absint.jobs.copies.dialects import ABSINT, Dialect, spelled
-from absint.lattices.terms.expr import Dim, Expr, Symbol, sole_atom, symbol
+from absint.lattices.terms.expr import Expr, Symbol, sole_atom, symbol
 from absint.lattices.terms.substitution import substitute
 from absint.lattices.text.dim_params import format_dim_param, is_unknown, read_dim_param
 from absint.lattices.text.escapes import json_text
@@ -57,7 +57,7 @@ def simplify(model: ModelProto) -> int:
 
 def _dims_of_graph(graph: GraphProto) -> Iterator[TensorShapeProto.Dimension]:
     for info in chain(graph.input, graph.value_info, graph.output):
-        yield from _dims(info.type)
+        yield from named_dims(info.type)
 
 
 class _Respelling:
@@ -85,7 +85,7 @@ class _Respelling:
                 self._replaced[dim.dim_param] = old
         for graph in graphs(self._model.graph):
             others = chain(graph.value_info, graph.output, () if graph is self._model.graph else graph.input)
-            for dim in chain.from_iterable(_dims(info.type) for info in others):
+            for dim in chain.from_iterable(named_dims(info.type) for info in others):
                 dim.dim_param = self._text(dim_text(dim), False)
         # A new name of a symbol of the author's needs none; what stands for an expression does, for inputs too.
         simple = {name for name, text in self._replaced.items() if text in self._renamed}
@@ -112,14 +112,9 @@ class _Respelling:
             return self._name(only, text)
         names = {symbol_text(s): self._name(s, s.name) for s in dim.symbols}
         found = spelled(format_dim(dim), self._dialect, names)
-        return found if found and self._reads_back(found, dim) else self._size(dim)
-
-    def _reads_back(self, text: str, dim: Expr) -> bool:
-        return read_dim_param(text, ()).dim is self._renaming(dim)
-
-    def _renaming(self, dim: Expr) -> Dim:
         mapping = {s: symbol(self._renamed[s.name]) for s in dim.symbols if s.name in self._renamed}
-        return substitute(dim, mapping) if mapping else dim
+        renamed = substitute(dim, mapping) if mapping else dim
+        return found if found and read_dim_param(found, ()).dim is renamed else self._size(dim)
 
     def _name(self, found: Symbol, text: str) -> str:
         """The name of a symbol in the dialect; `text` is how the model has it."""
@@ -163,10 +158,10 @@ _LONGEST_STEM: Final = 60
 
 
 def _dims_of_inputs(graph: GraphProto) -> Iterator[TensorShapeProto.Dimension]:
-    return chain.from_iterable(_dims(info.type) for info in graph.input)
+    return chain.from_iterable(named_dims(info.type) for info in graph.input)
 
 
-def _dims(proto: TypeProto) -> Iterator[TensorShapeProto.Dimension]:
+def named_dims(proto: TypeProto) -> Iterator[TensorShapeProto.Dimension]:
     """The dims in a type that have a text."""
     pending = [proto]
     while pending:
@@ -184,7 +179,7 @@ def _texts(model: ModelProto) -> Iterator[str]:
     for graph in graphs(model.graph):
         yield from map(dim_text, _dims_of_graph(graph))
     for info in chain.from_iterable(getattr(function, "value_info", ()) for function in model.functions):
-        yield from map(dim_text, _dims(info.type))
+        yield from map(dim_text, named_dims(info.type))
 
 
 def _is_symbol(text: str) -> bool:

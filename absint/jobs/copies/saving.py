@@ -7,7 +7,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Final, NamedTuple
 
-from absint.jobs.copies.style import Style
+from absint.jobs.copies.dialects import Style
 from absint.lattices.text.escapes import excerpt
 from absint.model.early_copies import large_file
 from absint.model.opening import ModelFile, Opened, has_changed
@@ -101,10 +101,8 @@ def finish_annotated(
 ) -> AnnotatedFile:
     """Complete a copy of the analysed model with the annotations."""
     from absint.jobs.copies.annotate import annotated
-    from absint.model.inference import Outline
 
-    with analysed.loaded.reading():
-        outline = Outline(copy.opened.data)
+    outline = _outline(analysed.loaded, copy.opened)
     found = annotated(analysed, style, model=outline.model, load=load)
     pieces = pieces_of(found.model, outline, copy.opened)
     weights = copy.finish(pieces, outline.model, analysed.folder, copy_weights)
@@ -118,19 +116,22 @@ def save_simplified(loaded: Loaded, target: str, *, copy_weights: bool = False) 
     The answer is the number of texts that changed, and weights that are not beside the copy.
     """
     with copying(loaded, target) as copied:
-        from onnx.onnx_pb import ModelProto
-
         from absint.jobs.copies.respelling import simplify
-        from absint.model.inference import Outline
 
-        with loaded.reading():
-            outline = Outline(copied.opened.data)
-        copy = ModelProto()
+        outline = _outline(loaded, copied.opened)
+        copy = type(outline.model)()
         copy.CopyFrom(outline.model)
         changed = simplify(copy)
         pieces = pieces_of(copy, outline, copied.opened)
         folder = None if loaded.folder is None else Path(loaded.folder)
         return changed, copied.finish(pieces, outline.model, folder, copy_weights)
+
+
+def _outline(loaded: Loaded, opened: Opened) -> Outline:
+    from absint.model.inference import Outline
+
+    with loaded.reading():
+        return Outline(opened.data)
 
 
 def pieces_of(model: ModelProto, outline: Outline, opened: Opened) -> Sequence[Piece]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Mapping
 from itertools import count
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from onnx.onnx_pb import TensorShapeProto, TypeProto, ValueInfoProto
 
@@ -33,13 +33,9 @@ from absint.lattices.value import (
 )
 from absint.model.declared_types import FIELDS, read_dim
 from absint.model.definitions import read_texts
-from absint.program.steps import LoopBody
+from absint.program.steps import LoopBody, Operand
+from absint.solution.analysed import Analysed
 from absint.solution.naming import in_order, is_value
-
-if TYPE_CHECKING:
-    from absint.program.steps import Operand
-    from absint.solution.analysed import Analysed
-
 
 MAX_SIZE: Final = ex.MAX_SIZE
 """Operations and operands of the largest dim that is written as an expression, or defined."""
@@ -307,7 +303,7 @@ class Merger:
         dims = declared.shape.dim
         if not declared.HasField("shape") or len(dims) != value.shape.rank:
             if declared.HasField("shape"):
-                self._contradiction(f"rank {len(dims)}", f"shape {self._shown(value.shape)}")
+                self._contradiction(f"rank {len(dims)}", f"shape [{', '.join(map(self._shown_dim, value.shape.dims))}]")
             del dims[:]
             declared.shape.SetInParent()
             for dim in value.shape.dims:
@@ -324,12 +320,12 @@ class Merger:
         stated = self._writer.stated(read_dim(proto))
         if not isinstance(stated, Expr):
             return True
-        if not isinstance(dim, Expr) or self._same(stated, dim):
+        if not isinstance(dim, Expr) or stated is dim or self._writer.printed(dim) is stated:
             return False
         relation = eq(stated, dim)
         known = not any(s.origin_node is not None for s in dim.symbols)
         if known:
-            if stated.const is not None and dim.const is None and self._proved(relation):
+            if stated.const is not None and dim.const is None and self._facts([relation]).decide(relation) is YES:
                 return False
             named = dim.const is not None and not stated.free_symbols <= set(self._analysed.symbols)
             self._contradiction(str(stated), str(dim), named)
@@ -341,16 +337,10 @@ class Merger:
             return True
         return False
 
-    def _same(self, stated: Expr, dim: Expr) -> bool:
-        return stated is dim or self._writer.printed(dim) is stated
-
     def _varies(self, dim: Expr) -> bool:
         """The dim has a symbol whose number may change with each trip of a loop."""
         places = [s.origin_node for s in dim.symbols]
         return any(p is not None and first <= p <= last for p in places for first, last in self._loops)
-
-    def _proved(self, relation: Relation) -> bool:
-        return self._facts([relation]).decide(relation) is YES
 
     def _facts(self, about: list[Relation]) -> Facts:
         """The assumptions, and the requirements of the model that share a symbol with a relation."""
@@ -371,9 +361,6 @@ class Merger:
     def _shown_dim(self, dim: Dim) -> str:
         text = self._writer.text(dim)
         return "?" if text is None else str(text)
-
-    def _shown(self, shape: Shape) -> str:
-        return f"[{', '.join(map(self._shown_dim, shape.dims))}]"
 
     def _contradiction(self, declared: str, found: str, certain: bool = False) -> None:
         if self._strict and (certain or self._where in self._false):

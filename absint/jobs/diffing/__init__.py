@@ -2,14 +2,12 @@
 
 comparison      `absint.diff`, its answer `Diff` and its document; answers: the parts, findings among them
 correspondence  inputs and outputs in pairs; symbols of one model over those of the other, read off the axes of inputs
-clock           the time that a comparison has
 legality        does each requirement of one model follow from those of the other, with all that is known of the sizes?
 outputs         names, types and sizes of inputs and outputs
 witness         runs of both models on the same inputs
 numbering       the computed values that are the same in both; noops: nodes that give back what they take
 figures         costs, peak memory, coverage; opsets, operators, diagnostics; computed values of one name
-text            a comparison as text
-html            as tables for a notebook and as a page
+report          a comparison as text, as tables for a notebook and as a page
 """
 
 from __future__ import annotations

@@ -9,14 +9,12 @@ from typing import Final, TypeVar
 from absint.api import analyze
 from absint.jobs.diffing import answers
 from absint.jobs.diffing.answers import Findings, Headline
-from absint.jobs.diffing.clock import Clock
 from absint.jobs.diffing.correspondence import Pair, correspondence, form_of, paired
 from absint.jobs.diffing.figures import differing, figures, surroundings
-from absint.jobs.diffing.html import notebook, page
-from absint.jobs.diffing.legality import Direction, Model, contracts
+from absint.jobs.diffing.legality import Clock, Direction, Model, contracts
 from absint.jobs.diffing.numbering import Numbers
 from absint.jobs.diffing.outputs import Compared, inputs
-from absint.jobs.diffing.text import lines
+from absint.jobs.diffing.report import lines, notebook, page
 from absint.jobs.diffing.witness import Both
 from absint.lattices.deadline import DeadlineError
 from absint.lattices.limits import LONG, MEMORY, RLIMIT, Limits

@@ -19,7 +19,7 @@ from absint.lattices.logic.truth import NO
 from absint.lattices.terms.expr import UNKNOWN_DIM, Dim, Expr, const, sub
 from absint.lattices.value import Tensor, Value
 from absint.model.schemas import since
-from absint.model.walk import graphs_below
+from absint.model.walk import graphs
 from absint.questions.claims.judging import diagnostics
 from absint.questions.costs.cost import Cost
 from absint.questions.costs.memory import Memory
@@ -91,11 +91,8 @@ def _amount(name: str, before: Dim, after: Dim, numbers: tuple[int, int] | None,
     difference = sub(after, before) if known else UNKNOWN_DIM
     if isinstance(difference, Expr) and not difference.free_symbols <= first.parameters.keys():
         difference = UNKNOWN_DIM  # sizes that data decide are those of another run
-    return Amount(name, _text(before), _text(after), _text(difference), numbers)
-
-
-def _text(dim: Dim) -> str:
-    return str(dim) if isinstance(dim, Expr) else "?"
+    first_text, second_text, change = (str(d) if isinstance(d, Expr) else "?" for d in (before, after, difference))
+    return Amount(name, first_text, second_text, change, numbers)
 
 
 def _legal_in_both(first: Analysed, second: Analysed, over: Correspondence, sizes: Sizes) -> Sizes | None:
@@ -114,11 +111,8 @@ def _legal_in_both(first: Analysed, second: Analysed, over: Correspondence, size
 
 def _translated(second: Analysed, over: Correspondence, sizes: Sizes) -> Sizes:
     """The sizes by symbols of the second model, as far as these are given."""
-    found = {}
-    for name, expr in over.symbols.items():
-        if (size := expr.at(sizes)) is not None:
-            found[name] = size
-    return {name: size for name, size in found.items() if name in second.parameters}
+    found = ((name, expr.at(sizes)) for name, expr in over.symbols.items() if name in second.parameters)
+    return {name: size for name, size in found if size is not None}
 
 
 def _share(model: Analysed) -> Share:
@@ -137,8 +131,9 @@ def surroundings(first: Analysed, second: Analysed, contracts: tuple[Contract, C
     stated = [Counter(f"{d.severity.value}: {d.message} [{d.code}]" for d in diagnostics(m)) for m in (first, second)]
     places = {f"{d.severity.value}: {d.message} [{d.code}]": d.where for m in (first, second) for d in diagnostics(m)}
     failures = [Counter(_failures(contract)) for contract in contracts]
+    nodes, other_nodes = (sum(len(g.node) for g in graphs(m.loaded.model.graph)) for m in (first, second))
     return Surroundings(
-        (_count(first), _count(second)),
+        (nodes, other_nodes),
         {d: (opsets.get(d), others.get(d)) for d in opsets | others if d in used},
         tuple(_meanings(first, second)),
         tuple((name, rules[name], other_rules[name]) for name in sorted(rules.keys() | other_rules.keys())),
@@ -157,12 +152,6 @@ def _domains(model: Analysed) -> set[str]:
     """The domains of its operators, and the standard one: optimisers import others that no node needs."""
     operations = (node.operation for node in model.nodes)
     return {operation.domain or "ai.onnx" for operation in operations if operation is not None} | {"ai.onnx"}
-
-
-def _count(model: Analysed) -> int:
-    """Nodes in the file, those of bodies included."""
-    nodes = model.loaded.model.graph.node
-    return len(nodes) + sum(len(body.node) for body in graphs_below(nodes))
 
 
 def _failures(contract: Contract) -> Iterable[str]:

@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import AbstractContextManager, suppress
 from dataclasses import dataclass
 from itertools import islice
-from typing import TYPE_CHECKING, Final, NamedTuple
+from time import monotonic
+from typing import Final, NamedTuple
 
 from absint.jobs.diffing.answers import Apart, Contracts, Evidence, Unmet
 from absint.jobs.diffing.correspondence import Correspondence, plain_relation
 from absint.jobs.diffing.numbering import Numbers
 from absint.jobs.diffing.witness import Both, Side
-from absint.lattices.deadline import DeadlineError
+from absint.lattices.deadline import DeadlineError, within
+from absint.lattices.limits import Limits
 from absint.lattices.logic.relation import FALSE, TRUE, Relation, ge
 from absint.lattices.logic.truth import NO
 from absint.lattices.text.escapes import format_sizes
@@ -23,8 +26,31 @@ from absint.solver.constraints import Constraint, ConstraintSet, meets
 from absint.solver.contracts.contract import Contract
 from absint.solver.prove import Decision, Prover
 
-if TYPE_CHECKING:
-    from absint.jobs.diffing.clock import Clock
+# The time that a comparison has.
+
+_LEAST = 1e-3
+
+
+class Clock:
+    """Limits of a whole comparison; its parts share the time."""
+
+    def __init__(self, limits: Limits) -> None:
+        self.limits = limits
+        self._end = monotonic() + limits.seconds
+
+    def limited(self) -> AbstractContextManager[None]:
+        """Work that raises DeadlineError once the time is over."""
+        return within(self._end - monotonic())
+
+    @property
+    def left(self) -> Limits:
+        """The limits of a part: the time that is left, at least a little."""
+        return self.limits._replace(seconds=max(self._end - monotonic(), _LEAST))
+
+    @property
+    def over(self) -> str:
+        """The reason why something is undecided once the time is over."""
+        return f"the time limit of {self.limits.seconds:g} s was reached"
 
 
 # The facts about the sizes compared, and the prover that knows them.
@@ -100,15 +126,15 @@ class Model:
 
     def premises(self) -> Iterator[Relation]:
         """All that is taken for granted of its symbols: requirements, declarations, assumptions, numeric premises."""
-        known = self.analysed.parameters.keys()
-        stated = [clause.relation for clause in self.contract.clauses]
-        stated += [c.formula for c in self.contract.premises]
-        return (plain_relation(self.analysed, r) for r in stated if r.free_symbols <= known)
+        clauses = (clause.relation for clause in self.contract.clauses)
+        return self._plain((*clauses, *(c.formula for c in self.contract.premises)))
 
     def numeric(self) -> Iterator[Relation]:
         """Numeric premises and the caller's assumptions, which no run requires."""
+        return self._plain(c.formula for c in self.contract.premises if c.origin != DECLARATION)
+
+    def _plain(self, stated: Iterable[Relation]) -> Iterator[Relation]:
         known = self.analysed.parameters.keys()
-        stated = (c.formula for c in self.contract.premises if c.origin != DECLARATION)
         return (plain_relation(self.analysed, r) for r in stated if r.free_symbols <= known)
 
 
@@ -158,11 +184,8 @@ class Direction:
             except DeadlineError:
                 self._leave(demand, self.grounds.clock.over)
         self._leave_what_is_not_stated()
-        try:
-            with self.grounds.clock.limited():
-                self._look_beyond()
-        except DeadlineError:
-            pass
+        with suppress(DeadlineError), self.grounds.clock.limited():
+            self._look_beyond()
         return self
 
     def both(self) -> Grounds:
@@ -271,10 +294,8 @@ class Direction:
         if not (found or unfinished) or self._numbers_cover():
             return
         if found:
-            without = ", ".join(sorted(found))
-            self.undecided.append(
-                Unmet("", "", tuple(sorted(found)), None, f"{without}: no rule says what it requires")
-            )
+            names = tuple(sorted(found))
+            self.undecided.append(Unmet("", "", names, None, f"{', '.join(names)}: no rule says what it requires"))
         if unfinished:
             self.undecided.append(Unmet("", "", (), None, f"the analysis of {self._target.side} was cut short"))
 

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
+from functools import cached_property
 from itertools import islice
 from typing import Final
 
 from absint.jobs.diffing.answers import Apart, Port, Ports, PortStatus
-from absint.jobs.diffing.correspondence import Correspondence, Form, Pair, form_of, plain
+from absint.jobs.diffing.correspondence import Correspondence, Form, Pair, both, form_of, plain
 from absint.jobs.diffing.legality import Grounds
 from absint.jobs.diffing.numbering import Numbers, over_first
 from absint.jobs.diffing.witness import Both, Seen
@@ -42,13 +43,10 @@ class Compared:
         """`over` expresses symbols of the second model; `grounds` hold of sizes that are legal in both."""
         self._first, self._second, self._over, self._runs = first, second, over, runs
         self._grounds, self._numbers = grounds, numbers
-        self._data: list[Sizes] | None = None
 
     def outputs(self, pairs: Sequence[Pair]) -> Ports:
         """The outputs of both."""
-        order = [b for a, b in pairs if a is not None and b is not None]
-        reordered = order != [name for name in self._second.outputs if name in order]
-        return Ports(tuple(self._port(pair) for pair in pairs), reordered)
+        return Ports(tuple(map(self._port, pairs)), _is_reordered(pairs, self._second.outputs))
 
     def _port(self, pair: Pair) -> Port:
         a, b = pair
@@ -134,10 +132,10 @@ class Compared:
         assert port.first is not None
         assert port.second is not None
         before, after = form_of(_value(self._first, port.first)), form_of(_value(self._second, port.second))
-        return (
-            f"[{', '.join(_number(dim, sizes) for _, dim in before.sizes)}]",
-            f"[{', '.join(_number(self._over.dim(dim), sizes) for _, dim in after.sizes)}]",
-        )
+        dims = [dim for _, dim in before.sizes], [self._over.dim(dim) for _, dim in after.sizes]
+        numbers = ([dim if (size := dim.at(sizes)) is None else size for dim in each] for each in dims)
+        first, second = (f"[{', '.join(map(str, each))}]" for each in numbers)
+        return first, second
 
     def _by_data(self, port: Port, open_: Sequence[str], decided_by_run: bool) -> Port:
         """Sizes that data decide: nothing shows that they are the same, unless they are of the same computation.
@@ -149,7 +147,10 @@ class Compared:
         if self._numbers(True).same(port.first, port.second):
             return port if port.first == port.second else _with(port, "renamed")
         seen = []
-        for sizes in self._runnable() if not self._is_random else ():
+        nodes = (*self._first.nodes, *self._second.nodes)
+        if any(node.operation is not None and node.operation.op_type in RANDOM for node in nodes):
+            return _with(port, "not comparable", *open_)  # two runs of one model need not give the same
+        for sizes in self._runnable:
             shown = self._runs.at("A", sizes)
             if shown is None or isinstance(shown.source, str) or isinstance(shown.target, str):
                 continue
@@ -160,24 +161,22 @@ class Compared:
             seen.append(f"{first if first == second else f'{first} and {second}'} in a run of both at {at}")
         return _with(port, "not comparable", *open_, *seen)
 
-    @property
-    def _is_random(self) -> bool:
-        """Two runs of one model need not give the same."""
-        nodes = (*self._first.nodes, *self._second.nodes)
-        return any(node.operation is not None and node.operation.op_type in RANDOM for node in nodes)
-
+    @cached_property
     def _runnable(self) -> Sequence[Sizes]:
         """A few small sizes that are legal in both."""
-        if self._data is None:
-            self._data = self._grounds.small(_RUNS)
-        return self._data
+        return self._grounds.small(_RUNS)
 
 
 def inputs(first: Analysed, second: Analysed, pairs: Sequence[Pair], over: Correspondence) -> Ports:
     """The inputs that a caller must feed. Their sizes count where contracts are compared."""
-    order = [b for a, b in pairs if a is not None and b is not None]
-    reordered = order != [name for name in second.inputs if name in order]
-    return Ports(tuple(_input(first, second, pair, over) for pair in pairs), reordered)
+    ports = (_input(first, second, pair, over) for pair in pairs)
+    return Ports(tuple(ports), _is_reordered(pairs, second.inputs))
+
+
+def _is_reordered(pairs: Sequence[Pair], names: Sequence[str]) -> bool:
+    """Those that both models have stand in another order among the names of the second."""
+    order = [b for _, b in both(pairs)]
+    return order != [name for name in names if name in order]
 
 
 def _input(first: Analysed, second: Analysed, pair: Pair, over: Correspondence) -> Port:
@@ -240,11 +239,6 @@ def _shape(seen: Seen, name: str | None) -> str:
     assert not isinstance(seen, str)
     assert name is not None
     return str(list(seen[name])) if name in seen else "no array"
-
-
-def _number(dim: Dim, sizes: Sizes) -> str:
-    size = dim.at(sizes)
-    return str(dim if size is None else size)
 
 
 def _disjoint(a: Dim, b: Dim) -> bool:

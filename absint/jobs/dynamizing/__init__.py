@@ -3,10 +3,9 @@
 dynamize    `Result.dynamize` and its answer; readings judged by runs on stacked rows (stacked)
 listing     the constants and causes in the answer; constants that equal an old size and that nothing is about
 preparing   the axes that become symbols; symbols of one legal size, and initialisers that are inputs too
-resizing    the symbols with their old sizes; tables whose shape carries one, as functions of it
+resizing    the symbols with their old sizes; tables whose shape carries one, as functions of it; changes
 finding     rounds of repairing, the shape analysis with repaired constants, and searching, which leads a requirement
             back to a constant; the one combination of readings that nothing refutes
 alignment   the readings of a target of Reshape
-changes     what the search changes
 rewriting   the copy of the model, with the nodes that compute sizes (emitting)
 """

@@ -216,12 +216,8 @@ def _factors(dim: Expr) -> list[Expr]:
         return []
     if len(dim.terms) == 1:
         return [expr_of(atom) for atom in dim.terms[0][0]]
-    whole = exact_quotient(dim, const(_content(dim)))
+    whole = exact_quotient(dim, const(gcd(*(coef for _, coef in dim.terms))))
     return [whole if isinstance(whole, Expr) else dim]
-
-
-def _content(dim: Expr) -> int:
-    return gcd(*(coef for _, coef in dim.terms))
 
 
 def _divided(whole: Expr, target: Sequence[Expr]) -> Iterator[Reading]:

@@ -10,14 +10,13 @@ from onnx import ModelProto
 
 from absint.errors import UsageError
 from absint.jobs.copies.annotate import annotated
+from absint.jobs.copies.dialects import Style
 from absint.jobs.copies.gate import LeftOut
 from absint.jobs.copies.saving import STANDARD_OUTPUT, pieces_of
-from absint.jobs.copies.style import Style
-from absint.jobs.dynamizing.changes import SEVERAL, Fixed
 from absint.jobs.dynamizing.finding import Found, settle
 from absint.jobs.dynamizing.listing import Baked, Cause, baked, causes
 from absint.jobs.dynamizing.preparing import Axes, Request, prepared, refuse_overridable, sized
-from absint.jobs.dynamizing.resizing import Resizing, is_batch
+from absint.jobs.dynamizing.resizing import SEVERAL, Fixed, Resizing, is_batch
 from absint.jobs.dynamizing.rewriting import Constants, Rewriter
 from absint.jobs.dynamizing.stacked import Compared, Stacking
 from absint.lattices.limits import LONG, Limits
@@ -332,6 +331,3 @@ def _other_elements(before: Analysed, after: Analysed, rewriter: Rewriter) -> It
 def _elements(value: Tensor) -> Sequence[object] | None:
     block = None if value.contents is None else value.contents.block(value.shape.concrete)
     return None if block is None else block.elements
-
-
-__all__ = ["Baked", "Dynamized", "dynamize"]

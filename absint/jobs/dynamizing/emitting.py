@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from itertools import count, groupby
 from typing import TYPE_CHECKING, Final
 
@@ -128,7 +129,7 @@ class Emitter:
         total = ""
         terms = sorted(number.terms, key=lambda term: term[1] < 0)
         for mono, coef in terms:
-            factors = [self._atom(atom) for atom in mono]
+            factors = [self._once(atom, partial(self._atom, atom)) for atom in mono]
             if abs(coef) != 1 or not factors:
                 factors.append(self.constant(np.array([abs(coef)], np.int64)))
             term = factors[0]
@@ -141,9 +142,6 @@ class Emitter:
         return total
 
     def _atom(self, atom: Atom) -> str:
-        return self._once(atom, lambda: self._of_atom(atom))
-
-    def _of_atom(self, atom: Atom) -> str:
         if isinstance(atom, Symbol):
             return self._symbol(atom)
         if atom.op in _ARITHMETIC and self._opset >= _INTEGER_EXTREMES:

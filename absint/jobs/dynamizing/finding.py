@@ -6,12 +6,11 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from heapq import heappop, heappush
 from math import inf
-from typing import TYPE_CHECKING, Final, Protocol
+from typing import Final, Protocol
 
-from absint.jobs.dynamizing.changes import BakedError, Change, Fixed
 from absint.jobs.dynamizing.preparing import overridable
 from absint.jobs.dynamizing.repairing import LEFT_OPEN, Choice, Decided, Repairing, Target
-from absint.jobs.dynamizing.resizing import Resizing
+from absint.jobs.dynamizing.resizing import BakedError, Change, Fixed, Resizing
 from absint.jobs.dynamizing.searching import MayVary, Search
 from absint.lattices.logic.facts import Facts
 from absint.lattices.logic.relation import Relation
@@ -22,12 +21,9 @@ from absint.shapes.interpretation import Budget
 from absint.shapes.refinement import solved
 from absint.shapes.rounds import Round
 from absint.shapes.summaries import State
+from absint.solution.analysed import Analysed
 from absint.solution.constraints import Recorder
 from absint.solver.constraints import Constraint
-
-if TYPE_CHECKING:
-    from absint.solution.analysed import Analysed
-
 
 MAX_ROUNDS: Final = 1000
 HOPELESS: Final = Fixed(-1, "the search was given up")
@@ -98,10 +94,7 @@ def find(
             else:
                 if not is_stale:
                     return Found(run, states, decided, [(c, refused.get(c.origin.node)) for c in narrow])
-                refused, is_stale = (
-                    dict.fromkeys(vain, HOPELESS),
-                    False,
-                )  # they may be explained now
+                refused, is_stale = dict.fromkeys(vain, HOPELESS), False  # they may be explained now
         is_stale = bool(refused)
     return Found(run, states, decided, [(c, HOPELESS) for c in narrow])
 

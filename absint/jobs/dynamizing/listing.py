@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Final, NamedTuple
+from typing import Final, NamedTuple
 
 from absint.jobs.dynamizing.finding import Found, Settled, narrowing
 from absint.jobs.dynamizing.repairing import Decided, numbers_of
@@ -16,10 +16,7 @@ from absint.lattices.value import Tensor, Value
 from absint.program.limits import CHECK
 from absint.shapes.application import Inputs
 from absint.shapes.refinement import solved
-
-if TYPE_CHECKING:
-    from absint.solution.analysed import Analysed
-
+from absint.solution.analysed import Analysed
 
 # Constants that equal an old size and that no requirement is about: the model runs at other sizes all the same.
 
@@ -107,14 +104,11 @@ class _Surroundings:
         key = node, depth
         if key not in self._known:
             item = self._found.run.nodes[node]
-            values = [self._found.states[at][index] for at, index in item.operands if at >= 0]
+            values = (self._found.states[at][index] for at, index in item.operands if at >= 0)
+            seen = tuple((value.shape, value.contents) if isinstance(value, Tensor) else value for value in values)
             users = [self.of(user, depth - 1) for user in self._users.get(node, ())] if depth else []
-            self._known[key] = item.operation or node, tuple(map(_seen, values)), tuple(users)
+            self._known[key] = item.operation or node, seen, tuple(users)
         return self._known[key]
-
-
-def _seen(value: Value) -> object:
-    return (value.shape, value.contents) if isinstance(value, Tensor) else value
 
 
 def _may_be(analysed: Analysed, found: Found, node: int, operand: int, place: int, name: str) -> bool:

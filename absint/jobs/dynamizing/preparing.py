@@ -12,7 +12,6 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 
 from absint.errors import UsageError
 from absint.lattices.limits import Limits
-from absint.lattices.logic.relation import Relation
 from absint.lattices.shape import Shape
 from absint.lattices.terms.expr import Dim, Expr, Symbol, symbol
 from absint.lattices.terms.normal import sole_atom
@@ -183,14 +182,10 @@ def _only_sizes(analysed: Analysed, named: Mapping[str, str], limits: Limits) ->
     found: dict[str, int] = {}
     for name in named:
         alone = [clause.relation for clause in clauses if set(clause.relation.free_symbols) == {name}]
-        legal = [size for size in range(_LARGEST + 1) if _all_hold(alone, name, size)] if alone else []
+        legal = [size for size in range(_LARGEST + 1) if meets(alone, {name: size})] if alone else []
         if len(legal) == 1:
             found[name] = legal[0]
     return found
-
-
-def _all_hold(relations: Sequence[Relation], symbol: str, size: int) -> bool:
-    return meets(relations, {symbol: size})
 
 
 # The axes of inputs that become symbols.
@@ -238,15 +233,6 @@ class Request:
             self.inputs[analysed.input_nodes[name]] = Tensor(value.dtype, Shape(dims))
         for name, wanted in of_outputs.items():
             self.outputs[name] = dict(_of_output(analysed, name, wanted, self.sizes))
-
-    @property
-    def texts(self) -> list[str]:
-        """Each axis with its symbol and its old size: `input[0]=batch (4)`."""
-        return [
-            f"{name}[{axis}]={text} ({self.sizes[text]})"
-            for name, found in self.axes.items()
-            for axis, text in found.items()
-        ]
 
 
 def _of_output(

@@ -1,10 +1,12 @@
-"""The sizes that become symbols: each symbol with the size that it replaces."""
+"""The sizes that become symbols, each with the size that it replaces; tables whose shape carries an old size, as
+functions of the new one; changes to numbers and sizes, and why one cannot be made.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 import numpy as np
 
@@ -14,6 +16,12 @@ from absint.lattices.terms.expr import Dim, Expr, Symbol, add, const, mul, sub, 
 from absint.lattices.terms.polynomials import exact_quotient
 from absint.lattices.terms.substitution import Substitution
 from absint.solver.candidates import alone, coprime
+
+if TYPE_CHECKING:
+    import numpy.typing as npt
+
+    Array = npt.NDArray[Any]
+
 
 _OTHERS: Final = (5, 12, 60)
 """Sizes that other symbols of a relation have where it is tried."""
@@ -111,10 +119,6 @@ def is_batch(name: str) -> bool:
 
 # Constants whose shape carries an old size, as functions of the new one: what a table holds beyond its own values.
 
-if TYPE_CHECKING:
-    import numpy.typing as npt
-
-    Array = npt.NDArray[Any]
 
 _OF_NOTE: Final = 1
 """Numbers up to this stand for themselves; a larger one may be an old size."""
@@ -299,3 +303,35 @@ def _number(expr: Expr, sizes: Mapping[str, int]) -> int:
     """The value of an expression that may be negative."""
     found = expr.substitute(dict(sizes))
     return int(found)
+
+
+# What a search changes.
+
+
+SEVERAL: Final = "more than one of its numbers may be the size"
+
+
+class Change(NamedTuple):
+    """A number or a size of an input of a node, and what it should be."""
+
+    node: int
+    operand: int
+    place: int
+    """The axis of a size, or the place of a number."""
+    value: Expr
+    is_size: bool
+
+
+class Fixed(NamedTuple):
+    """The place where a change ends that cannot be made."""
+
+    node: int
+    reason: str
+
+
+class BakedError(Exception):
+    """No constant explains a size."""
+
+    def __init__(self, node: int, reason: str) -> None:
+        super().__init__(reason)
+        self.fixed = Fixed(node, reason)

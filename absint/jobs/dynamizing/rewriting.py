@@ -13,6 +13,7 @@ from onnx.numpy_helper import to_array
 from absint.jobs.dynamizing.emitting import Emitter, NotWrittenError
 from absint.jobs.dynamizing.repairing import numbers_of
 from absint.jobs.dynamizing.resizing import Resizing, TableError, Tables, evaluated
+from absint.jobs.freezing.rewriting import INITIALISERS_ALONE, copied
 from absint.lattices.terms.expr import Expr, Symbol, const
 from absint.lattices.terms.normal import sole_atom
 from absint.lattices.value import Tensor
@@ -123,8 +124,6 @@ class Constants:
 Place = tuple[int, int]
 """A node, and the number of one of its operands."""
 
-_INITIALISERS_ALONE: Final = 4
-"""The version of the format from which an initialiser need not be an input too."""
 _ENDLESS: Final = ((1 << 31) - 1, (1 << 63) - 1)
 """Ends of Slice that stand for the end of an axis."""
 _ENDS: Final = 2
@@ -176,14 +175,9 @@ class Rewriter:
         graph = self.model.graph
         emitter = self._emitter
         graph.initializer.extend(emitter.initialisers)
-        if self.model.ir_version < _INITIALISERS_ALONE:
+        if self.model.ir_version < INITIALISERS_ALONE:
             graph.input.extend(make_tensor_value_info(t.name, t.data_type, list(t.dims)) for t in emitter.initialisers)
-        nodes = [*emitter.nodes, *graph.node]
-        copies = []
-        for node in nodes:
-            copy = NodeProto()
-            copy.CopyFrom(node)
-            copies.append(copy)
+        copies = list(map(copied, (*emitter.nodes, *graph.node)))
         del graph.node[:]
         graph.node.extend(copies)
 

@@ -21,12 +21,11 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Final
 
 from absint.jobs.dynamizing.alignment import ManyReadingsError, readings
-from absint.jobs.dynamizing.changes import SEVERAL, BakedError, Change, Fixed
-from absint.jobs.dynamizing.repairing import Decided, Repairing, changed, numbers_of
-from absint.jobs.dynamizing.resizing import is_batch
+from absint.jobs.dynamizing.repairing import Repairing, changed, numbers_of
+from absint.jobs.dynamizing.resizing import SEVERAL, BakedError, Change, Fixed, is_batch
 from absint.lattices.logic.relation import eq
 from absint.lattices.terms.expr import Dim, Expr
-from absint.lattices.value import Tensor, Value
+from absint.lattices.value import Tensor
 from absint.program.operations import Operation
 from absint.program.steps import IfJoin, LoopExit, LoopHead, Operand, ScanHead, Step
 from absint.shapes.application import Inputs, tried
@@ -281,7 +280,8 @@ class Search:
             yield from self._only(node, size, giving(self._reshaped(node, inputs, axis, size)))
         yield from self._only(node, size, giving([change] for change in options if not change.is_size))
         yield from giving([change] for change in options if change.is_size)
-        rank = self._rank(self._states[node][index])
+        output = self._states[node][index]
+        rank = output.shape.rank if isinstance(output, Tensor) else None
         aligned = [c for c in options if rank is None or _from_end(inputs, c) == axis - rank]
         sizes = [change for change in options if change.is_size]
         pairs = [[number, other] for number in aligned if not number.is_size for other in sizes]
@@ -330,10 +330,6 @@ class Search:
             if sizes:
                 yield own + sizes
 
-    @staticmethod
-    def _rank(value: Value) -> int | None:
-        return value.shape.rank if isinstance(value, Tensor) else None
-
     def _gives(
         self, gate: int, operation: Operation, inputs: Inputs, index: int, axis: int, size: Expr, before: int
     ) -> bool | None:
@@ -370,11 +366,6 @@ def _with(inputs: Inputs, changes: Sequence[Change]) -> Inputs:
     found = list(inputs)
     for operand in {change.operand for change in changes}:
         mine = [change for change in changes if change.operand == operand]
-        decision = Decided(
-            {c.place: c.value for c in mine if not c.is_size}, {c.place: c.value for c in mine if c.is_size}
-        )
-        found[operand] = changed(found[operand], decision.elements, decision.dims)
+        elements, dims = ({c.place: c.value for c in mine if c.is_size is is_size} for is_size in (False, True))
+        found[operand] = changed(found[operand], elements, dims)
     return tuple(found)
-
-
-__all__ = ["Budget", "MayVary", "Search", "is_size"]

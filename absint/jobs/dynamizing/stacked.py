@@ -147,7 +147,9 @@ def _judged(first: Outputs, single: Sequence[Outputs], stacked: Sequence[Outputs
         axis = _axis(parts, stacks)
         if axis is None or not _close(cast("Array", array), parts[0]):
             without.append(name)
-        elif not all(_is_stack(stack, parts[:count], axis) for count, stack in enumerate(stacks, 2)):
+        elif not all(
+            any(_close(stack, other) for other in _stacks(parts[:count], axis)) for count, stack in enumerate(stacks, 2)
+        ):
             differing.append(name)
     reason = "" if len(without) < len(first) else "no output has an axis that grows with the rows, or equal runs differ"
     return Compared(reason, False, tuple(differing), tuple(without), stacked)
@@ -164,10 +166,6 @@ def _axis(parts: Sequence[Array], stacks: Sequence[Array]) -> int | None:
         ):
             return axis
     return None
-
-
-def _is_stack(array: Array, parts: Sequence[Array], axis: int) -> bool:
-    return any(_close(array, other) for other in _stacks(parts, axis))
 
 
 def _stacks(parts: Sequence[Array], axis: int) -> Iterator[Array]:

@@ -68,10 +68,6 @@ def _elements(value: Value | None) -> list[Fraction | None]:
     return numbers
 
 
-def _always(_: Operation, __: Values, ___: State) -> bool:
-    return True
-
-
 def _if_empty(_: Operation, inputs: Values, outputs: State) -> bool:
     """Some input or output has no elements."""
     return any(0 in (_shape(value) or ()) for value in (*inputs, *outputs))
@@ -148,20 +144,10 @@ def _reshape(operation: Operation, inputs: Values, _: State) -> bool:
     return operation.attributes.get("allowzero", 0) != 0 and (not target or {Fraction(0), Fraction(-1)} <= {*target})
 
 
-def _nonzero(_: Operation, inputs: Values, __: State) -> bool:
-    """The input may be a scalar."""
-    return not _shape(inputs[0] if inputs else None)
-
-
 def _squeeze(operation: Operation, inputs: Values, _: State) -> bool:
     """The list of axes is there and empty."""
     axes = _shape(inputs[1]) if len(inputs) > 1 and inputs[1] is not None else None
     return operation.attributes.get("axes") == [] or (axes is not None and prod(size or 0 for size in axes) == 0)
-
-
-def _range(_: Operation, __: Values, outputs: State) -> bool:
-    """It counts in floats."""
-    return isinstance(outputs[0], Tensor) and not outputs[0].dtype.is_integer
 
 
 def _concat(_: Operation, inputs: Values, outputs: State) -> bool:
@@ -176,11 +162,13 @@ def _concat(_: Operation, inputs: Values, outputs: State) -> bool:
     )
 
 
+_ALWAYS: Final = (
+    "DeformConv", "QLinearAveragePool", "NhwcMaxPool", "Tokenizer", "SplitToSequence", "CenterCropPad",
+    "NegativeLogLikelihoodLoss", "SoftmaxCrossEntropyLoss",
+)  # fmt: skip
 _DIFFER: Final[Mapping[str, Callable[[Operation, Values, State], bool]]] = {
     **dict.fromkeys(("MaxPool", "AveragePool", "LpPool"), _pool),
-    "DeformConv": _always,
-    **dict.fromkeys(("QLinearAveragePool", "NhwcMaxPool", "Tokenizer", "SplitToSequence", "CenterCropPad"), _always),
-    **dict.fromkeys(("NegativeLogLikelihoodLoss", "SoftmaxCrossEntropyLoss"), _always),
+    **dict.fromkeys(_ALWAYS, lambda _, __, ___: True),
     **dict.fromkeys(("MatMul", "MatMulInteger", "QLinearMatMul", "FusedMatMul", "TransposeMatMul"), _matmul),
     **dict.fromkeys(("MatMulIntegerToFloat", "DynamicQuantizeMatMul", "MatMulNBits"), _matmul),
     **dict.fromkeys(("Resize", "Upsample"), _resize),
@@ -190,11 +178,11 @@ _DIFFER: Final[Mapping[str, Callable[[Operation, Values, State], bool]]] = {
     **dict.fromkeys(("Attention", "MultiHeadAttention", "GroupQueryAttention"), _if_empty),
     "Gemm": _gemm,
     "PRelu": _prelu,
-    "NonZero": _nonzero,
+    "NonZero": lambda _, inputs, __: not _shape(inputs[0] if inputs else None),  # it may be a scalar
     "Slice": _slice,
     "Reshape": _reshape,
     "Squeeze": _squeeze,
-    "Range": _range,
+    "Range": lambda _, __, outputs: isinstance(outputs[0], Tensor) and not outputs[0].dtype.is_integer,
     "Concat": _concat,
 }
 """For each operator on which runtimes may differ, the test of whether they do at the sizes at hand."""

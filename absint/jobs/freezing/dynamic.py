@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import combinations
 from typing import Final, NamedTuple
@@ -69,11 +70,12 @@ class Dynamic:
     @property
     def causes(self) -> Mapping[Cause, int]:
         """All causes, each with the number of values that hang on it, in order of appearance."""
-        found: dict[Cause, int] = {}
-        for value in (*self.outputs, *self.inner):
-            for cause in value.causes:
-                found[cause] = found.get(cause, 0) + 1
-        return found
+        return counted((*self.outputs, *self.inner))
+
+
+def counted(values: Iterable[DynamicValue]) -> Mapping[Cause, int]:
+    """The causes of some values, each with the number of values that hang on it, in order of appearance."""
+    return Counter(cause for value in values for cause in value.causes)
 
 
 def open_dims(analysed: Analysed) -> dict[tuple[Operand, int, int], Expr | None]:

@@ -25,6 +25,7 @@ from absint.lattices.terms.expr import Dim, Expr, Symbol, const, symbol
 from absint.lattices.terms.real import Real
 from absint.lattices.terms.substitution import substitute
 from absint.lattices.value import BOTTOM, Tensor, Value, map_tensors
+from absint.model.dtypes import numpy_dtype
 from absint.program.limits import CHECK
 from absint.program.nodes import Path
 from absint.program.steps import IfJoin, LoopBody, Operand
@@ -35,20 +36,8 @@ from absint.transfer.traits import RANDOM
 
 Array = NDArray[np.generic]
 
-TYPES: Final[Mapping[DType, type[np.generic]]] = {
-    DType.BOOL: np.bool_,
-    DType.INT8: np.int8,
-    DType.INT16: np.int16,
-    DType.INT32: np.int32,
-    DType.INT64: np.int64,
-    DType.UINT8: np.uint8,
-    DType.UINT16: np.uint16,
-    DType.UINT32: np.uint32,
-    DType.UINT64: np.uint64,
-    DType.FLOAT16: np.float16,
-    DType.FLOAT: np.float32,
-    DType.DOUBLE: np.float64,
-}
+_MADE: Final = "BOOL INT8 INT16 INT32 INT64 UINT8 UINT16 UINT32 UINT64 FLOAT16 FLOAT DOUBLE"
+TYPES: Final[Mapping[DType, type[np.generic]]] = {DType[n]: numpy_dtype(DType[n]).type for n in _MADE.split()}
 """Element types that constants are made of."""
 
 

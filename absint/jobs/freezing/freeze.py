@@ -11,14 +11,14 @@ from onnx.numpy_helper import from_array
 
 from absint.errors import UsageError
 from absint.jobs.copies.annotate import ASSUMING_KEY, annotate, both, gate_of
+from absint.jobs.copies.dialects import Style
 from absint.jobs.copies.gate import Gate, LeftOut, begin
 from absint.jobs.copies.idle import sized_by
 from absint.jobs.copies.loading import is_load_needed
 from absint.jobs.copies.saving import STANDARD_OUTPUT, pieces_of
-from absint.jobs.copies.style import Style
 from absint.jobs.freezing.dynamic import Dynamic, dynamic
 from absint.jobs.freezing.exact import TYPES, Exact, size_at
-from absint.jobs.freezing.rewriting import INITIALISERS_ALONE, Rewritten, copied, rewrite
+from absint.jobs.freezing.rewriting import INITIALISERS_ALONE, Rewritten, copied, remove, rewrite
 from absint.jobs.freezing.sizes import FixedSizes, fix, redeclared
 from absint.lattices.logic.relation import Relation
 from absint.lattices.terms.expr import Expr, const
@@ -68,9 +68,7 @@ def fill(model: ModelProto, tensors: Sequence[TensorProto]) -> None:
     graph = model.graph
     names = {tensor.name for tensor in tensors}
     for infos in (graph.input, graph.initializer):
-        for at in range(len(infos) - 1, -1, -1):
-            if infos[at].name in names:
-                del infos[at]
+        remove(infos, lambda info: info.name in names)
     outputs = {info.name for inner in graphs(graph) for info in inner.output}
     used = outputs.union(name for inner in graphs(graph) for node in inner.node for name in node.input)
     if model.training_info:  # its graphs may name any value
@@ -174,7 +172,7 @@ def freeze(
             check_weights(outline.model, analysed.folder, target)
         base = _declared(outline.model, fixed)
         fixed = redeclared(fixed, base, analysed.assumptions)
-        before = _nodes(outline.model)
+        before = len(_nodes(outline.model))
         original = gate_of(analysed, outline.model, load=load)
         rewritten, left_out, unchecked = _rewritten(original, base, fixed, analysed.assumptions, tensors, load=load)
         typed = rewritten.model
@@ -185,20 +183,21 @@ def freeze(
             weights = list(write_copy(opened, pieces, typed, analysed.folder, target, copy_weights=copy_weights))
         else:
             model = joined(opened, pieces)
+    functions = {(function.domain, function.name) for function in typed.functions}
     return Frozen(
         fixed.given,
         fixed.derived,
         model,
         target,
         before,
-        _nodes(typed),
+        len(_nodes(typed)),
         rewritten.folded,
         rewritten.inlined,
         tuple(tensor.name for tensor in rewritten.dropped),
         tuple(tensor.name for tensor in tensors),
         size,
         size_of(pieces),
-        _calls(typed),
+        sum((node.domain, node.op_type) in functions for node in _nodes(typed)),
         dynamic(fixed.bound),
         fixed.clauses,
         fixed.possible_failures,
@@ -326,10 +325,6 @@ def joined(opened: Opened, pieces: Sequence[Piece]) -> ModelProto:
     return model
 
 
-def _nodes(model: ModelProto) -> int:
-    return sum(len(graph.node) for graph in graphs(model.graph))
-
-
-def _calls(model: ModelProto) -> int:
-    names = {(function.domain, function.name) for function in model.functions}
-    return sum((node.domain, node.op_type) in names for graph in graphs(model.graph) for node in graph.node)
+def _nodes(model: ModelProto) -> list[NodeProto]:
+    """The nodes of the model, those of subgraphs included."""
+    return [node for graph in graphs(model.graph) for node in graph.node]

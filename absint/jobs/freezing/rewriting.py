@@ -7,10 +7,10 @@ some data stays, needed or not, and so does every loop.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, MutableSequence, Sequence
 from dataclasses import dataclass, field
 from itertools import count
-from typing import TYPE_CHECKING, Final, NamedTuple, TypeVar
+from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeVar
 
 from onnx import AttributeProto, GraphProto, NodeProto, TensorAnnotation, TensorProto, ValueInfoProto
 from onnx.numpy_helper import from_array
@@ -311,26 +311,25 @@ class _Rewriter:
     def _drop(self, graph: GraphProto, needed: set[str]) -> None:
         """Remove initialisers and declarations of values that are needed no more."""
         kept = needed | {info.name for info in graph.input}
-        for place in range(len(graph.initializer) - 1, -1, -1):
-            if graph.initializer[place].name not in kept:
-                self._found.dropped.append(copied(graph.initializer[place]))
-                del graph.initializer[place]
-        for place in range(len(graph.sparse_initializer) - 1, -1, -1):
-            if graph.sparse_initializer[place].values.name not in kept:
-                del graph.sparse_initializer[place]
+        self._found.dropped += map(copied, (t for t in reversed(graph.initializer) if t.name not in kept))
+        remove(graph.initializer, lambda tensor: tensor.name not in kept)
+        remove(graph.sparse_initializer, lambda sparse: sparse.values.name not in kept)
         computed = {name for node in graph.node for name in node.output}
         computed.update(tensor.name for tensor in graph.initializer)
         computed.update(sparse.values.name for sparse in graph.sparse_initializer)
         computed.update(info.name for info in graph.input)
-        for place in range(len(graph.value_info) - 1, -1, -1):
-            if graph.value_info[place].name not in computed:
-                del graph.value_info[place]
-        for place in range(len(graph.quantization_annotation) - 1, -1, -1):
-            if graph.quantization_annotation[place].tensor_name not in computed:
-                del graph.quantization_annotation[place]
+        remove(graph.value_info, lambda info: info.name not in computed)
+        remove(graph.quantization_annotation, lambda annotation: annotation.tensor_name not in computed)
 
 
 Message = TypeVar("Message", AttributeProto, NodeProto, TensorProto)
+
+
+def remove(messages: MutableSequence[Any], is_gone: Callable[[Any], bool]) -> None:
+    """Remove messages from a list of a graph, in place."""
+    for place in range(len(messages) - 1, -1, -1):
+        if is_gone(messages[place]):
+            del messages[place]
 
 
 def copied(message: Message) -> Message:

@@ -1,10 +1,8 @@
 """Lint: one gate for many models, as for source code.
 
-codes         the rules as data
-finding       findings, the report of a file, the result
+finding       the rules (rules.toml), findings, the report of a file, the result
 model         all findings about one model: running (diagnostics), declarations, contract, weights
 settings      the rules that count, by prefixes, and patterns of files: those of a project, in its pyproject.toml
-tasks         the work of one model, in a process of its own
 lint          the models below folders, in processes or on a cluster; baselines: findings that are left out later
 """
 

@@ -1,19 +1,56 @@
-"""The results of a lint: findings, the report of one file, and the result for many."""
+"""The rules, whose names, severities and texts are data in rules.toml; findings, reports of files, and the result."""
 
 from __future__ import annotations
 
+import tomllib
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from hashlib import sha256
-from typing import Final, cast
+from importlib.resources import files
+from typing import Any, Final, NamedTuple, cast
 
 from absint.diagnostics import Severity
-from absint.jobs.linting.codes import RULES, LintRule
 from absint.lattices.text.escapes import plain
 from absint.lattices.text.forms import Key, Object, keys_of
 from absint.lattices.text.naming import Naming, Where
 from absint.runs.pool import Json
+
+
+class LintRule(NamedTuple):
+    """One kind of finding."""
+
+    code: str
+    name: str
+    severity: Severity
+    summary: str
+    """One sentence."""
+    why: str
+    """The harm, and the way to mend it."""
+    others: tuple[str, ...] = ("node", "nodes")
+    """The word for a further place of a finding, and for several."""
+    diagnostics: tuple[str, ...] = ()
+    """The kinds of diagnostics that are findings of it."""
+
+
+def _rule(code: str, data: dict[str, Any]) -> LintRule:
+    lists = {key: tuple(value) for key, value in data.items() if isinstance(value, list)}
+    return LintRule(**{**data, **lists, "code": code, "severity": Severity(data["severity"])})
+
+
+_DATA: Final = tomllib.loads(files("absint.jobs.linting").joinpath("rules.toml").read_text("utf-8"))
+RULES: Final = {code: _rule(code, data) for code, data in _DATA.items()}
+"""All rules by code, in order."""
+
+OF_DIAGNOSTICS: Final = {kind: rule.code for rule in RULES.values() for kind in rule.diagnostics}
+"""The rule of each kind of diagnostic."""
+
+SILENT: Final = frozenset({"external-data", "folded-call", "plugin-rule", "rule-replaced"})
+"""Diagnostics on which nobody would act, or of which ABS006 says more."""
+
+
+# Findings
+
 
 MOST_OTHERS: Final = 50
 """Most further places that a finding lists; all are counted."""
@@ -26,7 +63,7 @@ class Finding:
     """One thing that is wrong with a model, at the place where it begins."""
 
     code: str
-    """The rule, as `ABS202`; see `absint.jobs.linting.codes`."""
+    """The rule, as `ABS202`; see `absint.jobs.linting.finding`."""
     severity: Severity
     """The severity of the rule, or the one that settings give it."""
     where: str
@@ -45,6 +82,18 @@ class Finding:
         object.__setattr__(self, "where", plain(self.where))
         object.__setattr__(self, "message", plain(self.message))
         object.__setattr__(self, "others", tuple(plain(other) for other in self.others[:MOST_OTHERS]))
+
+    @staticmethod
+    def of(
+        code: str,
+        where: str,
+        message: str,
+        count: int = 1,
+        others: tuple[str, ...] = (),
+        sizes: Mapping[str, int] | None = None,
+    ) -> Finding:
+        """A finding of the severity that its rule has."""
+        return Finding(code, RULES[code].severity, where, message, count, others, sizes)
 
     def __str__(self) -> str:
         place = f"{self.where}: " if self.where else ""

@@ -7,29 +7,33 @@ import os
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import closing
 from dataclasses import replace
+from functools import lru_cache
 from pathlib import Path
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, cast
 
-from absint.errors import UsageError
+from absint.errors import ModelError, UsageError
 from absint.jobs.linting.finding import FileReport, Finding, LintResult, fingerprints, in_order
-from absint.jobs.linting.settings import SECONDS, Patterns, Selection, Settings, read_prefixes
-from absint.jobs.linting.tasks import PERFORM, findings_of, job_of, table_of
+from absint.jobs.linting.settings import Patterns, Selection, Settings, read_prefixes
 from absint.lattices.text.documents import Document
 from absint.lattices.text.forms import Key, by_name
 from absint.model.opening import absent
 from absint.model.writing import write_file
+from absint.runs.allowance import explained
 from absint.runs.jobs import finished
-from absint.runs.pool import Finished, do
+from absint.runs.pool import Done, Finished, Job, Json, do
 from absint.runs.worker import kept
 
 if TYPE_CHECKING:
     from absint.model.load import ModelLike
     from absint.solution.analysed import Analysed
+    from absint.transfer.table import Table
 
 
 # The models to check: files as they are given, and those below folders.
 
 SUFFIX: Final = ".onnx"
+PERFORM: Final = "absint.jobs.linting.lint:perform"
+"""The function that checks one model."""
 
 
 def models(given: Sequence[str | os.PathLike[str]], root: Path, exclude: Patterns, *, force: bool = False) -> list[str]:
@@ -48,7 +52,8 @@ def models(given: Sequence[str | os.PathLike[str]], root: Path, exclude: Pattern
         elif not (force and exclude.match(relative(path, root))):
             found[shown(path)] = None
     if not found and not force:
-        why = f"no file below {_listed(given)} ends with {SUFFIX}" if given else "none is given"
+        folders = ", ".join(os.fspath(item) for item in given[:3])
+        why = f"no file below {folders} ends with {SUFFIX}" if given else "none is given"
         raise UsageError(f"there is no model to check: {why}")
     return list(found)
 
@@ -77,10 +82,6 @@ def relative(path: str, root: Path) -> str:
         return Path(absolute).relative_to(root).as_posix()
     except ValueError:
         return Path(absolute).as_posix()
-
-
-def _listed(given: Sequence[str | os.PathLike[str]]) -> str:
-    return ", ".join(os.fspath(item) for item in given[:3])
 
 
 # Baselines: the findings of a day, so that a gate fails on new ones only.
@@ -251,4 +252,65 @@ def _selected(file: FileReport, selection: Selection, root: Path) -> FileReport:
     return replace(file, findings=in_order(kept))
 
 
-__all__ = ["SECONDS", "Progress", "lint", "lint_file"]
+# The work of one model, in a process of its own.
+
+
+_ANALYSIS: Final = 0.5
+_CONTRACT: Final = 0.25
+"""Parts of a model's time after which the analysis and the contract stop; what they found counts."""
+
+
+def job_of(path: str, shown: str, seconds: float, rules: Sequence[str] = ()) -> Job:
+    """The job for a model, by its absolute path and the one that findings show; `rules` are files of transfer rules."""
+    return {"path": path, "shown": shown, "seconds": seconds, "rules": list(rules)}
+
+
+def perform(job: Job) -> Json:
+    """The findings about the model."""
+    try:
+        rules = tuple(cast("list[str]", job["rules"]))
+        return [item.to_json() for item in _findings(cast(str, job["path"]), cast(float, job["seconds"]), rules)]
+    except ModelError as error:
+        return [Finding.of("ABS001", "", str(error).replace(cast(str, job["path"]), cast(str, job["shown"]))).to_json()]
+    except MemoryError:
+        return [Finding.of("ABS002", "", explained("MemoryError")).to_json()]
+
+
+def _findings(path: str, seconds: float, rules: tuple[str, ...]) -> Sequence[Finding]:
+    from absint.api import analyze
+    from absint.jobs.linting.model import findings
+    from absint.program.limits import LimitError
+
+    try:
+        times = tuple(os.stat(path).st_mtime_ns for path in rules)
+        result = analyze(path, table=_kept_table(rules, times), max_seconds=seconds * _ANALYSIS)
+    except LimitError as error:
+        return [Finding.of("ABS004", "", str(error))]
+    return findings(result, seconds * _CONTRACT)
+
+
+def table_of(rules: Sequence[str]) -> Table | None:
+    """The shipped rules and those of the files, which are run; None without a file.
+
+    Raises UsageError as `absint.program.rules.files.read_rules` does.
+    """
+    if not rules:
+        return None
+    from absint.program.rules.files import read_rules
+    from absint.transfer.families import shipped
+
+    return shipped().extended(read_rules(rules))
+
+
+@lru_cache(maxsize=4)
+def _kept_table(rules: tuple[str, ...], _: tuple[int, ...]) -> Table | None:
+    """The table for all models that this process checks, while the files have these times."""
+    return table_of(rules)
+
+
+def findings_of(done: Done) -> list[Finding]:
+    """The findings about a model that its job gave, or why it gave none."""
+    if done.outcome == "done":
+        return [Finding.from_json(item) for item in cast("list[Json]", done.answer)]
+    code = {"timed out": "ABS003", "died": "ABS002", "unreadable": "ABS001"}.get(done.outcome, "ABS005")
+    return [Finding.of(code, "", done.failure)]

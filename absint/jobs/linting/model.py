@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING, Final, NamedTuple
+from typing import Final, NamedTuple
 
-from absint.jobs.linting.codes import RULES
 from absint.jobs.linting.finding import Finding, in_order
 from absint.jobs.linting.weights import diagnosed, missing_weights
 from absint.lattices.limits import LONG, MEMORY, RLIMIT, Limits
@@ -17,6 +16,7 @@ from absint.lattices.terms.expr import Dim, Expr, Symbol, sole_atom
 from absint.lattices.text.escapes import excerpt
 from absint.lattices.text.naming import Where
 from absint.lattices.value import AnyTensor
+from absint.model.messages import TypeMessage
 from absint.model.protos import declared_types
 from absint.program.declarations import Declaration, declarations
 from absint.program.limits import RULELESS
@@ -24,17 +24,13 @@ from absint.questions.claims.judging import FalseDeclaration, loadable_false_dec
 from absint.questions.claims.reading import Dims, Inferred, dims, read_text, stated_dim
 from absint.questions.sizes.checking import unstated
 from absint.questions.sizes.contracts import SymbolFacts, contract, facts_from
+from absint.solution.analysed import Analysed
 from absint.solution.described import brief
 from absint.solution.loading import can_run
 from absint.solution.naming import defining, where
 from absint.solver.constraints import PossibleFailure
 from absint.solver.contracts.contract import Clause, ordinary
 from absint.solver.contracts.simplification import is_plain
-
-if TYPE_CHECKING:
-    from absint.model.messages import TypeMessage
-    from absint.solution.analysed import Analysed
-
 
 # Findings about the contract: what the symbols of the inputs hide.
 
@@ -58,7 +54,7 @@ def contracted(analysed: Analysed, limits: Limits) -> Iterator[Finding]:
     if found.possible is False or any(clause.relation is FALSE for clause in found.clauses):
         clauses = [clause for clause in found.clauses if clause.relation is FALSE] or found.clauses
         text = f"no sizes of the inputs are legal: {_stated(clauses, analysed)}"
-        yield Finding("ABS101", RULES["ABS101"].severity, _first_node(clauses), text)
+        yield Finding.of("ABS101", _first_node(clauses), text)
         return
     original = {_without_0(clause, analysed): clause for clause in found.clauses}
     found = replace(found, clauses=tuple(original))
@@ -75,13 +71,13 @@ def contracted(analysed: Analysed, limits: Limits) -> Iterator[Finding]:
         first, *others = rest
         text = f"not all sizes fit together: {_stated([first], analysed)}"
         further = tuple(_stated([clause], analysed) for clause in others)
-        yield Finding("ABS307", RULES["ABS307"].severity, _first_node([first]), text, len(rest), further)
+        yield Finding.of("ABS307", _first_node([first]), text, len(rest), further)
     known = (f for f in unstated(analysed) if isinstance(f, PossibleFailure) and f.reason not in RULELESS)
     open_ = list({failure.origin: failure for failure in known}.values())
     if open_:
         text = f"the contract does not say all: {open_[0].reason}"
         more = tuple(f"{item.origin}: {item.reason}" for item in open_[1:])
-        yield Finding("ABS308", RULES["ABS308"].severity, str(open_[0].origin), text, len(open_), more)
+        yield Finding.of("ABS308", str(open_[0].origin), text, len(open_), more)
 
 
 class _About(NamedTuple):
@@ -95,22 +91,21 @@ class _About(NamedTuple):
 def _about(facts: SymbolFacts) -> _About | None:
     clauses = facts.because
     alone = frozenset(clause for clause in clauses if clause.relation.free_symbols == {facts.name})
-    values = facts.values if facts.solved is None else (facts.solved,) if _is_number(facts.solved) else None
+    values = facts.values if facts.solved is None else (facts.solved,) if facts.solved.is_concrete else None
     if values is not None and len(values) == 1:
         return _About("ABS301", f"only size {values[0]} is legal", alone or frozenset(clauses))
     if values is not None:
         return _About("ABS302", f"only the sizes {', '.join(map(str, values))} are legal", alone or frozenset(clauses))
     if facts.solved is not None:
-        code = "ABS305" if _is_symbol(facts.solved) else "ABS306"
+        is_symbol = isinstance(facts.solved, Expr) and isinstance(sole_atom(facts.solved), Symbol)
+        code = "ABS305" if is_symbol else "ABS306"
         equal = frozenset(clause for clause in clauses if clause.relation.op == "==")
         return _About(code, f"only a size equal to {facts.solved} is legal", equal or frozenset(clauses))
     narrow = frozenset(filter(_excludes_ordinary, alone))
     if facts.modulus > 1:
-        which = (
-            f"multiples of {facts.modulus}"
-            if facts.remainder == 0
-            else (f"sizes with remainder {facts.remainder} modulo {facts.modulus}")
-        )
+        which = f"multiples of {facts.modulus}"
+        if facts.remainder:
+            which = f"sizes with remainder {facts.remainder} modulo {facts.modulus}"
         return _About("ABS303", f"only {which} are legal", narrow or alone or frozenset(clauses))
     return _bounded(facts, alone)
 
@@ -137,15 +132,7 @@ def _finding(
     cases = "" if clauses == reduced else " where no size is 0"
     is_clear = len(clauses) == 1 and (is_plain(clauses[0].relation) or about.code in _CLEAR)
     text = f"{about.text}{cases}" + (f" ({_nodes(clauses[0])})" if is_clear else f": {_stated(clauses, analysed)}")
-    return Finding(about.code, RULES[about.code].severity, f"symbol {facts.name!r} ({place})", text)
-
-
-def _is_number(dim: object) -> bool:
-    return isinstance(dim, Expr) and dim.const is not None
-
-
-def _is_symbol(dim: object) -> bool:
-    return isinstance(dim, Expr) and isinstance(sole_atom(dim), Symbol)
+    return Finding.of(about.code, f"symbol {facts.name!r} ({place})", text)
 
 
 def _without_0(clause: Clause, analysed: Analysed) -> Clause:
@@ -226,15 +213,8 @@ def _false(false: Sequence[FalseDeclaration], analysed: Analysed) -> Iterator[Fi
 
 def _declaration(code: str, first: FalseDeclaration, rest: Iterable[FalseDeclaration]) -> Finding:
     others = sorted(rest, key=lambda item: item.declaration.kind != "output")  # outputs matter to callers
-    return Finding(
-        code,
-        RULES[code].severity,
-        first.where,
-        first.message,
-        1 + len(others),
-        tuple(item.where for item in others),
-        first.sizes,
-    )
+    where = tuple(item.where for item in others)
+    return Finding.of(code, first.where, first.message, 1 + len(others), where, first.sizes)
 
 
 def _origins(false: set[int], analysed: Analysed) -> Mapping[int, int]:
@@ -284,13 +264,13 @@ def _outputs(analysed: Analysed, wrong: set[tuple[str, str]]) -> Iterator[Findin
         (place, message), *rest = imprecise
         code = "ABS205"
         message = defining(message, texts)
-        yield Finding(code, RULES[code].severity, place, message, len(imprecise), tuple(other for other, _ in rest))
+        yield Finding.of(code, place, message, len(imprecise), tuple(other for other, _ in rest))
     for names in named.values():
         if len(names) > 1:
             (one, at), (other, there), *more = names.items()
             text = f"{other!r} is always equal to {one!r} of {at}"
             further = tuple(f"{name!r} of {place}" for name, place in more)
-            yield Finding("ABS206", RULES["ABS206"].severity, there, text, 1 + len(further), further)
+            yield Finding.of("ABS206", there, text, 1 + len(further), further)
 
 
 def _shapeless(item: Declaration, analysed: Analysed, texts: Where) -> tuple[str, str] | None:
@@ -334,24 +314,20 @@ def _inputs(analysed: Analysed) -> Iterator[Finding]:
             continue
         if not proto.tensor_type.HasField("shape"):
             text = "no shape is declared, so its rank is unknown"
-            yield Finding("ABS207", RULES["ABS207"].severity, f"input {name!r}", text)
-        axes = [str(axis) for axis in _unnamed(proto)]
+            yield Finding.of("ABS207", f"input {name!r}", text)
+        axes = [str(axis) for axis, dim in enumerate(proto.tensor_type.shape.dim) if stated_dim(dim) is None]
         if axes:
             places.append(f"input {name!r}, {'axis' if len(axes) == 1 else 'axes'} {', '.join(axes)}")
     if places:
         first, *rest = places
         text = "neither a size nor a name is declared"
-        yield Finding("ABS208", RULES["ABS208"].severity, first, text, len(places), tuple(rest))
+        yield Finding.of("ABS208", first, text, len(places), tuple(rest))
 
 
 def _declared_inputs(analysed: Analysed) -> Mapping[str, TypeMessage]:
     """The types of the inputs that a caller must feed."""
     infos = declared_types(analysed.loaded.model.graph, "input")
     return {info.name: info.type for info in infos if info.name in analysed.input_nodes}
-
-
-def _unnamed(proto: TypeMessage) -> list[int]:
-    return [axis for axis, dim in enumerate(proto.tensor_type.shape.dim) if stated_dim(dim) is None]
 
 
 SECONDS: Final = LONG

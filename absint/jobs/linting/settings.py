@@ -12,7 +12,7 @@ from typing import Final, TypeVar
 
 from absint.diagnostics import Severity
 from absint.errors import UnknownNameError, UsageError
-from absint.jobs.linting.codes import RULES
+from absint.jobs.linting.finding import RULES
 
 # Patterns of paths, as in a .gitignore.
 #
@@ -136,12 +136,10 @@ def _read(text: str, what: str) -> str:
         return upper
     named = next((rule.code for rule in RULES.values() if rule.name == text), None)
     if named is None:
-        raise UnknownNameError(f"{what}: no rule has the code or name", text, _names())
+        raise UnknownNameError(
+            f"{what}: no rule has the code or name", text, [*RULES, *(rule.name for rule in RULES.values())]
+        )
     return named
-
-
-def _names() -> list[str]:
-    return [*RULES, *(rule.name for rule in RULES.values())]
 
 
 def read_severity(text: object, what: str) -> Severity:
@@ -181,7 +179,7 @@ def find_settings(start: Path) -> Settings:
     for folder in (start, *start.parents):
         file = folder / FILE
         if file.is_file():
-            table = _table(file)
+            table = _lint_table(_toml(file))
             if table is not None:
                 return _settings(table, file)
     return Settings(start)
@@ -192,10 +190,6 @@ def read_settings(path: Path) -> Settings:
     data = _toml(path)
     table = data if "tool" not in data else _lint_table(data)
     return _settings(table or {}, path)
-
-
-def _table(path: Path) -> Mapping[str, object] | None:
-    return _lint_table(_toml(path))
 
 
 def _toml(path: Path) -> Mapping[str, object]:
@@ -216,38 +210,32 @@ def _lint_table(data: Mapping[str, object]) -> Mapping[str, object] | None:
 
 
 def _settings(table: Mapping[str, object], file: Path) -> Settings:
-    reader = _Reader(table, f"{file}: lint")
+    what = f"{file}: lint"
+    for key in table:
+        if key not in KEYS:
+            raise UnknownNameError(f"{what}: unknown key", key, KEYS)
+
+    def read(key: str, convert: Callable[[object, str], Value], default: Value) -> Value:
+        return convert(table[key], f"{what}.{key}") if key in table else default
+
     selection = Selection(
-        reader.read("select", _prefixes, ("ALL",)),
-        reader.read("ignore", _prefixes, ()),
-        reader.read("per-file-ignores", _per_file, ()),
-        reader.read("severity", _severities, {}),
+        read("select", _prefixes, ("ALL",)),
+        read("ignore", _prefixes, ()),
+        read("per-file-ignores", _per_file, ()),
+        read("severity", _severities, {}),
     )
     return Settings(
         file.resolve().parent,
         str(file),
         selection,
-        Patterns(reader.read("exclude", _strings, ())),
-        reader.read("fail-on", read_severity, Severity.WARNING),
-        reader.read("seconds", _seconds, SECONDS),
-        reader.read("baseline", _string, ""),
+        Patterns(read("exclude", _strings, ())),
+        read("fail-on", read_severity, Severity.WARNING),
+        read("seconds", _seconds, SECONDS),
+        read("baseline", _string, ""),
     )
 
 
 KEYS: Final = ("select", "ignore", "per-file-ignores", "severity", "exclude", "fail-on", "seconds", "baseline")
-
-
-class _Reader:
-    """Reads the keys of a table. Raises UsageError for keys that nobody knows."""
-
-    def __init__(self, table: Mapping[str, object], what: str) -> None:
-        self._table, self._what = table, what
-        for key in table:
-            if key not in KEYS:
-                raise UnknownNameError(f"{what}: unknown key", key, KEYS)
-
-    def read(self, key: str, convert: Callable[[object, str], Value], default: Value) -> Value:
-        return convert(self._table[key], f"{self._what}.{key}") if key in self._table else default
 
 
 def _strings(value: object, what: str) -> tuple[str, ...]:

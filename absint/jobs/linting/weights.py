@@ -9,8 +9,7 @@ from pathlib import Path
 from typing import Final
 
 from absint.diagnostics import Diagnostic, Severity
-from absint.jobs.linting.codes import OF_DIAGNOSTICS, RULES, SILENT
-from absint.jobs.linting.finding import Finding, milder
+from absint.jobs.linting.finding import OF_DIAGNOSTICS, RULES, SILENT, Finding, milder
 from absint.model.initialisers import dtype_of
 from absint.model.messages import ModelMessage, TensorMessage
 from absint.model.opening import LFS, is_pointer_beside
@@ -46,7 +45,7 @@ def missing_weights(analysed: Analysed) -> Iterator[Finding]:
             first, *rest = (f"tensor {tensor.name!r}" for tensor in wanting)
             where = f"weights in {location!r}"
             message = f"the file {text}, and is to hold {first}"
-            yield Finding(CODE, RULES[CODE].severity, where, message, len(wanting), tuple(rest))
+            yield Finding.of(CODE, where, message, len(wanting), tuple(rest))
 
 
 def _has_external(model: ModelMessage) -> bool:
@@ -70,16 +69,13 @@ def _size(folder: Path, location: str) -> int | None:
 def _end(tensor: TensorMessage) -> int:
     """The byte after the last one of the tensor in its file; 0 if the model does not say it in numbers."""
     entries: dict[str, object] = {entry.key: entry.value for entry in tensor.external_data}
-    offset, length = (_number(entries.get(key, default)) for key, default in (("offset", "0"), ("length", "")))
+    texts = entries.get("offset", "0"), entries.get("length")
+    offset, length = (int(t) if isinstance(t, str) and t.isdecimal() and len(t) <= 18 else None for t in texts)
     if offset is None:
         return 0
     if length is None:
         length = prod(tensor.dims) * dtype_of(tensor.data_type).bits // 8
     return offset + length
-
-
-def _number(text: object) -> int | None:
-    return int(text) if isinstance(text, str) and text.isdecimal() and len(text) <= 18 else None
 
 
 # Findings from diagnostics: nodes that cannot run, broken graphs, and what the analysis could not do.

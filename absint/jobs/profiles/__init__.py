@@ -1,7 +1,7 @@
 """Optimisation profiles: the least, best and greatest shape of every input, for engines that are built for ranges.
 
-profile     the answer, as an object, text and JSON; inputs: the range of one of them
+profile     the answer, as an object, text and JSON, and as trtexec, polygraphy, onnxruntime, torch_tensorrt and
+            OpenVINO read it
 boxes       all sizes between corners: proved legal, or the largest legal part around the best
 making      puts them together, from the corners that a caller gives
-formats     the texts that trtexec, polygraphy, onnxruntime, torch_tensorrt and OpenVINO read
 """

@@ -6,12 +6,11 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import replace
 from math import prod
-from typing import TYPE_CHECKING, Final, TypeAlias
+from typing import Final, TypeAlias
 
 from absint.errors import UsageError
 from absint.jobs.profiles.boxes import Boxes, ends_of, inside, legal_corners, steps_of
-from absint.jobs.profiles.inputs import InputProfile
-from absint.jobs.profiles.profile import Box3, Profile, Sizes3, spelled
+from absint.jobs.profiles.profile import Box3, InputProfile, Profile, Sizes3, spelled
 from absint.lattices.deadline import DeadlineError, within
 from absint.lattices.limits import LONG, Limits
 from absint.lattices.logic.relation import Relation, ge, le
@@ -21,17 +20,13 @@ from absint.lattices.text.escapes import format_sizes, plain
 from absint.lattices.value import Tensor
 from absint.questions.limits import checked
 from absint.questions.sizes.boxes import check_range
-from absint.questions.sizes.nearest import LegalSizes, nearest_line
+from absint.questions.sizes.nearest import LegalSizes, SizeRange, nearest_line
 from absint.questions.sizes.outcomes import Outcome, RangeCheck
 from absint.shapes.inputs import InputElement
 from absint.shapes.sizes import Size, given
+from absint.solution.analysed import Analysed
 from absint.solver.candidates import Sizes, combined, corners
 from absint.solver.prove import Prover
-
-if TYPE_CHECKING:
-    from absint.questions.sizes.nearest import SizeRange
-    from absint.solution.analysed import Analysed
-
 
 # The corners of a profile that a caller gives: for each symbol the least, best and greatest size.
 
@@ -209,13 +204,10 @@ def _refusal(found: RangeCheck, box: Box3, corners: bool) -> str:
 def _ties(made: Profile) -> tuple[str, ...]:
     """The clauses that a box cannot state."""
     return tuple(
-        f"{plain(name)} must be {_multiple(modulus, remainder)}: an engine takes all sizes of a range"
+        f"{plain(name)} must be a multiple of {modulus}{f' plus {remainder}' if remainder else ''}: "
+        "an engine takes all sizes of a range"
         for name, (modulus, remainder) in (made.steps or {}).items()
     )
-
-
-def _multiple(modulus: int, remainder: int) -> str:
-    return f"a multiple of {modulus}" + (f" plus {remainder}" if remainder else "")
 
 
 def _told(made: Profile, box: Box3, moved: Box3) -> tuple[str, ...]:
@@ -232,13 +224,11 @@ def _told(made: Profile, box: Box3, moved: Box3) -> tuple[str, ...]:
 
 
 def _open(found: RangeCheck) -> tuple[str, ...]:
-    """Requirements that no sizes of the inputs decide, and nodes that may fail on data, in short."""
-    said = []
-    if found.open:
-        first = plain(str(found.open[0]))
-        more = f", and {len(found.open) - 1:,} more" if len(found.open) > 1 else ""
-        said.append(f"data-dependent sizes decide whether it runs: {first}{more}")
-    return tuple(said)
+    """Requirements that no sizes of the inputs decide, in short."""
+    if not found.open:
+        return ()
+    more = f", and {len(found.open) - 1:,} more" if len(found.open) > 1 else ""
+    return (f"data-dependent sizes decide whether it runs: {plain(str(found.open[0]))}{more}",)
 
 
 # Inputs
@@ -288,10 +278,6 @@ def _axis(analysed: Analysed, dim: Dim, box: Box3, boxes: Boxes) -> Sizes3:
     if not isinstance(dim, Expr) or dim.const is not None:
         return Sizes3(int(dim), int(dim), int(dim))
     ends = {name: (box[name].min, box[name].max) for name in sorted(dim.free_symbols)}
-    premises = inside(_symbols(analysed, ends), ends)
+    premises = inside({name: analysed.parameters[name] for name in ends}, ends)
     least, greatest, _ = least_and_greatest(dim, ends, premises, boxes.prover)
     return Sizes3(least, dim.evaluate({name: box[name].opt for name in ends}), greatest)
-
-
-def _symbols(analysed: Analysed, names: Mapping[str, object]) -> dict[str, Expr]:
-    return {name: analysed.parameters[name] for name in names}

@@ -1,9 +1,8 @@
 """One HTML file about a result, which needs no server and no network: a plain document, and with scripts a tool.
 
 content        the data: nodes, values, sizes, contract, costs, lives of values
-nodes          what is said of a node: attributes, elements, the If or Loop that it lies in
 instructions   dims and relations as a table that a browser evaluates
-groups         nodes folded by scopes, functions and repetition
+groups         nodes folded by scopes, functions and repetition; what is said of a node
 derivations    where sizes come from, as texts with links
 page           the document that reads without scripts, and the data; sections has its parts; the page in a notebook
 frame          the file around a document: styles, scripts with their hashes, and the policy that allows nothing else

@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import cached_property
 from operator import attrgetter, itemgetter
-from typing import TYPE_CHECKING, Final, NamedTuple
+from typing import Final, NamedTuple
 
 from absint.diagnostics import Diagnostic, Severity
 from absint.lattices.limits import Limits
@@ -27,18 +27,15 @@ from absint.questions.proofs.clauses import rows as clause_rows
 from absint.questions.sizes.checking import left_open
 from absint.questions.sizes.contracts import contract
 from absint.show.page.derivations import Derivations
-from absint.show.page.groups import DEEPEST, Group, Named, folded
+from absint.show.page.groups import DEEPEST, Construct, Group, Named, Scopes, attributes, elements, folded
 from absint.show.page.instructions import Instructions
-from absint.show.page.nodes import Construct, Scopes, attributes, elements
 from absint.show.summary import first_unknown
+from absint.solution.analysed import Analysed
 from absint.solution.constraints import recorded
 from absint.solution.described import brief, described
 from absint.solution.naming import where
 from absint.solver.constraints import Constraint, Origin, PossibleFailure
 from absint.solver.contracts.contract import Contract
-
-if TYPE_CHECKING:
-    from absint.solution.analysed import Analysed
 
 _CONTRACT: Final = 20.0
 """Seconds for the contract."""

@@ -6,7 +6,7 @@ import re
 import time
 from collections.abc import Callable, Collection, Iterator, Mapping
 from contextlib import suppress
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from absint.errors import UsageError
 from absint.lattices.terms.expr import Dim
@@ -15,9 +15,7 @@ from absint.program.steps import Operand
 from absint.questions.explain.derived import Number, Step
 from absint.questions.explain.question import explain
 from absint.questions.explain.text import text
-
-if TYPE_CHECKING:
-    from absint.solution.analysed import Analysed
+from absint.solution.analysed import Analysed
 
 _clock: Final = getattr(time, "thread_time", time.process_time)  # a browser has no threads
 

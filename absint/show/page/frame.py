@@ -25,7 +25,7 @@ def written(content: object) -> str:
 
 def framed(title: str, body: str, data: Json = None) -> str:
     """The file; with `data` it has the scripts that show them."""
-    style = _asset("page.css")
+    style = asset("page.css")
     script = _script() if data is not None else ""
     allowed = f"script-src '{_hash(script)}'; " if script else ""
     policy = (
@@ -56,15 +56,16 @@ def framed(title: str, body: str, data: Json = None) -> str:
 
 def hashes() -> tuple[str, str]:
     """What a policy says of the script of a page and of its style, to allow them in a frame."""
-    return _hash(_script()), _hash(_asset("page.css"))
+    return _hash(_script()), _hash(asset("page.css"))
 
 
 def _script() -> str:
-    return "\n".join(map(_asset, _SCRIPTS))
+    return "\n".join(map(asset, _SCRIPTS))
 
 
 @cache
-def _asset(name: str) -> str:
+def asset(name: str) -> str:
+    """A file of the page, without links to sources."""
     content = files("absint.show.page").joinpath("assets", name).read_text(encoding="utf-8")
     return "\n".join(line for line in content.splitlines() if not line.startswith("//# sourceMappingURL"))
 

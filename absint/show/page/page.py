@@ -7,17 +7,16 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from html import escape
-from typing import TYPE_CHECKING, Final
+from string import Template
+from typing import Final
 
 from absint.errors import UsageError
 from absint.show.page.content import Content
-from absint.show.page.frame import framed, written
+from absint.show.page.frame import asset, framed, written
 from absint.show.page.sections import Data, all_values, contract, diagnostics, interface, section, unknown, verdicts
 from absint.show.summary import nodes_in_words, totals
+from absint.solution.analysed import Analysed
 from absint.version import VERSION
-
-if TYPE_CHECKING:
-    from absint.solution.analysed import Analysed
 
 
 def page(analysed: Analysed, audits: Sequence[Data] = (), sizes: Mapping[str, int] | None = None) -> str:
@@ -31,35 +30,13 @@ def page(analysed: Analysed, audits: Sequence[Data] = (), sizes: Mapping[str, in
 
 def _body(analysed: Analysed, data: Data, name: str, audits: Sequence[Data]) -> Iterator[str]:
     counts = totals(analysed)
-    yield f"""<header><h1>{written(name)}</h1>
-<p>{nodes_in_words(analysed)}, {counts.dims:,} sizes of computed values: {counts.concrete:,} constant,
-{counts.expression:,} in terms of the inputs, {counts.unknown:,} that only a run tells.
-<small>absint {VERSION}</small></p>
-<nav aria-label="sections"><a href="#interface">shapes</a> <a href="#contract">legal sizes</a>
-<a href="#diagnostics">diagnostics</a> <a class="only-script" href="#memory-section">memory</a>
-{'<a class="only-script" href="#cost">cost</a>' if data["sizes"] else ""} <a href="#values">all values</a></nav>
-<button type="button" id="theme" class="only-script">dark or light</button></header>
-<main>
-<section id="controls" class="only-script" aria-label="sizes"><div id="sizes"></div>
-<p id="verdict" role="status"></p></section>
-<p id="print-sizes"></p>
-<section id="explore" class="only-script" aria-label="the graph"><div>
-<div id="bar"><div id="find"><label for="search">search</label> <input id="search" type="search"
-placeholder="a node or a value ( / )" autocomplete="off"><ul id="hits"></ul></div>
-<label for="shows">edges</label> <select id="shows"><option value="formulas">formulas</option>
-<option value="numbers">numbers</option></select>
-<select id="direction" aria-label="direction"><option value="TB">top down</option>
-<option value="LR">left to right</option></select>
-<button type="button" id="zoom-in" aria-label="zoom in">+</button><button type="button" id="zoom-out"
-aria-label="zoom out">&minus;</button><button type="button" id="fit">fit</button></div>
-<nav id="crumbs" aria-label="where in the model"></nav>
-<div id="graph" tabindex="0" role="application" aria-label="the graph: arrows go from box to box, Enter opens, Escape
-goes up, plus and minus zoom, with Shift arrows move it"></div>
-<p class="hint">Enter or a click opens a group, with Shift in its place; dashed edges have sizes that only a run
-tells; &#8592; in a box names what it reads from afar.</p>
-</div><div><div id="details" role="region" aria-label="what is chosen" tabindex="0"><p>Choose a node for what it
-requires, a shape for where it comes from, a group to open it.</p></div><h3>At these sizes</h3><div id="totals"></div>
-<p id="said" role="status"></p></div></section>"""
+    yield Template(asset("top.html")).substitute(
+        name=written(name),
+        nodes=nodes_in_words(analysed),
+        version=VERSION,
+        cost='<a class="only-script" href="#cost">cost</a>' if data["sizes"] else "",
+        **{kind: f"{getattr(counts, kind):,}" for kind in ("dims", "concrete", "expression", "unknown")},
+    )
     yield from section("Inputs and outputs", interface(data), "interface")
     yield from section("Legal sizes", contract(data), "contract")
     if data["unknown"]:

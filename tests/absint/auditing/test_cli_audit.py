@@ -14,8 +14,7 @@ import absint
 from absint.cli import run
 from absint.jobs.auditing import Audit, Judged, Judgement, Place
 from absint.lattices.text.sheets import rendered
-from absint.show.audit import SHOWN, report
-from absint.show.audit_sarif import document as sarif
+from absint.show.audit import SHOWN, report, sarif
 from tests.absint.auditing.models import LIE, SUM, model
 from tests.sarif import SARIF
 
@@ -190,6 +189,17 @@ def test_a_reason_that_many_claims_share_is_told_once(tmp_path: Path, capsys: py
     assert len(claims) == 7
     assert all(line.startswith("  unproved  ") for line in claims)
     assert because == f"    because  no run of the model succeeds; {first}; and 2 more errors"
+
+
+def test_a_reason_why_claims_are_not_entailed_is_told_once() -> None:
+    because = ("no run was asked for",)
+    judged = [
+        Judged((Place("y", n),), f"y[{n}] == 1", Judgement.NOT_ENTAILED, {"N": n}, because=because) for n in range(3)
+    ]
+    lines = [line.text for line in rendered(report([Audit("somebody", "", 0.0, tuple(judged), 3, 3, 0)]))]
+    assert lines[2::2] == [f"    perhaps false at  N={n}" for n in range(3)]
+    assert lines[-1] == "    but               no run was asked for"
+    assert len(lines) == 8
 
 
 def test_the_limits_of_questions(capsys: pytest.CaptureFixture[str]) -> None:

@@ -17,8 +17,7 @@ from absint.jobs.auditing import Audit, Judgement, declared, judge
 from absint.jobs.auditing import runs as auditing_runs
 from absint.jobs.auditing.runs import NOT_INSTALLED, Runs
 from absint.lattices.text.sheets import rendered
-from absint.show.audit import AUDIT, report
-from absint.show.audit_sarif import document as sarif
+from absint.show.audit import AUDIT, report, sarif
 from tests.absint.auditing.models import LIE, model
 from tests.absint.declared.test_false import CORNER, FALSE, RESIZE, TRUE
 from tests.adversarial import MODELS

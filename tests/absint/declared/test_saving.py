@@ -22,7 +22,7 @@ from onnx import GraphProto, ModelProto, TensorProto, ValueInfoProto, helper, nu
 import absint
 import tests.fuzz.bases
 from absint import ModelError
-from absint.jobs.copies.style import POLICIES
+from absint.jobs.copies.dialects import POLICIES
 from absint.model.inference import LARGE, outline
 from absint.model.wire.fields import DELIMITED, delimited, encoded, fields
 from tests.absint.wire.encodings import scrambled

@@ -8,7 +8,7 @@ import time
 from pathlib import Path
 from typing import cast
 
-from absint.jobs.linting import tasks
+from absint.jobs.linting.lint import perform as check
 from absint.runs.pool import Job, Json
 
 PERFORM = "tests.absint.linting.fakes:perform"
@@ -29,4 +29,4 @@ def perform(job: Job) -> Json:
             assert kept
         case "slow":
             time.sleep(0.5)
-    return tasks.perform(job)
+    return check(job)

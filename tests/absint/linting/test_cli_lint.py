@@ -15,9 +15,8 @@ import pytest
 from absint.cli import run
 from absint.diagnostics import Severity
 from absint.jobs.linting import FileReport, Finding, LintResult
-from absint.jobs.linting.codes import RULES
-from absint.show.lint import LINT, report, workflow_commands
-from absint.show.lint_sarif import document as sarif
+from absint.jobs.linting.finding import RULES
+from absint.show.lint import LINT, report, sarif, workflow_commands
 from tests.absint.auditing.models import model
 from tests.sarif import SARIF
 

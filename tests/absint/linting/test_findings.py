@@ -10,8 +10,7 @@ import pytest
 
 import absint
 from absint.diagnostics import Diagnostic, Severity
-from absint.jobs.linting.codes import OF_DIAGNOSTICS, RULES, SILENT
-from absint.jobs.linting.finding import Finding, fingerprints
+from absint.jobs.linting.finding import OF_DIAGNOSTICS, RULES, SILENT, Finding, fingerprints
 from absint.jobs.linting.model import findings
 from absint.jobs.linting.weights import _grouped
 from absint.lattices.logic.relation import TRUE, disjunction, eq, ge

@@ -80,13 +80,13 @@ def test_a_model_that_needs_too_much_memory_is_a_finding(folder: Path, monkeypat
 
 
 def test_memory_that_the_check_itself_lacks(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    from absint.jobs.linting import tasks
+    from absint.jobs.linting.lint import job_of, perform
 
     def short(*_: object, **__: object) -> None:
         raise MemoryError
 
     monkeypatch.setattr("absint.api.analyze", short)
-    (item,) = [Finding.from_json(item) for item in tasks.perform(tasks.job_of("a.onnx", "a.onnx", 1.0))]  # type: ignore[union-attr]
+    (item,) = [Finding.from_json(item) for item in perform(job_of("a.onnx", "a.onnx", 1.0))]  # type: ignore[union-attr]
     assert (item.code, item.severity) == ("ABS002", Severity.ERROR)
     assert item.message.startswith("it needs more than ")
 

@@ -94,7 +94,9 @@ def test_json() -> None:
 
 def test_text(capsys: pytest.CaptureFixture[str]) -> None:
     show(rows(RECORDS))
-    header, _, *lines = (line.rstrip() for line in capsys.readouterr().out.splitlines() if line.strip())
+    printed = capsys.readouterr().out.splitlines()
+    assert printed == [line.rstrip() for line in printed], "no padding in a pipe"
+    header, _, *lines = filter(None, printed)
     columns = (
         "source models dims resolved claimed proved refuted confirmed causes open failed solver calls seconds judging"
     )

@@ -1,4 +1,4 @@
-"""A comparison as text: what matters first, and one line with all that is the same."""
+"""A comparison as text, what matters first, all that is the same in one line; as tables for notebooks, as a page."""
 
 from __future__ import annotations
 
@@ -7,7 +7,9 @@ from typing import Final
 
 from absint.jobs.diffing.answers import Amount, Apart, Findings, Port, Ports, Unmet
 from absint.lattices.text.escapes import format_sizes
-from absint.lattices.text.sheets import Line
+from absint.lattices.text.sheets import Line, block, folded, table
+from absint.show.page.frame import framed, written
+from absint.version import VERSION
 
 _SHOWN: Final = 10
 """Lines of one kind."""
@@ -15,6 +17,7 @@ _LONG: Final = 160
 """Characters of an expression; a longer one is not shown."""
 _STYLES: Final = {"same": "green", "compatible": "green", "changed": "bold red", "undecided": "yellow"}
 _ALIKE: Final = {"no rule": "operators without a rule", "on data": "possible failures on data"}
+_BY: Final = {"run": "a run of both", "rules": "by their rules, not run", "declarations": "by declaration"}
 _NAMES: Final = {"macs": "MACs", "flops": "FLOPs", "bytes": "bytes moved"}
 
 
@@ -27,7 +30,7 @@ def lines(diff: Findings) -> Iterator[Line]:
     yield Line(headline(diff), _STYLES[diff.verdict])
     yield Line("")
     same: list[str] = []
-    for name, text, details in sorted(aspects(diff), key=lambda aspect: not aspect[2]):
+    for name, text, details in sorted(_aspects(diff), key=lambda aspect: not aspect[2]):
         if not details and text.startswith("the same"):
             same.append(_ALIKE.get(name, name))
             continue
@@ -78,7 +81,7 @@ def _few(details: Iterable[str]) -> Iterator[str]:
         yield f"and {len(found) - _SHOWN:,} more (all: --format json)"
 
 
-def aspects(diff: Findings) -> Iterator[tuple[str, str, list[str]]]:
+def _aspects(diff: Findings) -> Iterator[tuple[str, str, list[str]]]:
     """Each aspect with a line about it, and details where it differs."""
     yield "contract", *_contract(diff)
     yield "outputs", *_ports(diff.outputs)
@@ -94,10 +97,8 @@ def aspects(diff: Findings) -> Iterator[tuple[str, str, list[str]]]:
 
 def _contract(diff: Findings) -> tuple[str, list[str]]:
     found = diff.contract
-    details = [line for unmet in found.narrowed for line in _unmet(unmet, "B")]
-    details += [line for unmet in found.widened for line in _unmet(unmet, "A")]
-    details += [line for unmet in found.undecided for line in _unmet(unmet, "B")]
-    details += [line for unmet in found.widening_undecided for line in _unmet(unmet, "A")]
+    sides = (found.narrowed, "B"), (found.widened, "A"), (found.undecided, "B"), (found.widening_undecided, "A")
+    details = [line for group, side in sides for unmet in group for line in _unmet(unmet, side)]
     clauses = f"{found.clauses[0]} {'clause' if found.clauses[0] == 1 else 'clauses'} in A, {found.clauses[1]} in B"
     if found.possible == (False, False):
         return "no size is legal in either", []
@@ -126,9 +127,8 @@ def _unmet(unmet: Unmet, side: str) -> Iterator[str]:
 
 def _apart(apart: Apart) -> str:
     at = format_sizes(apart.sizes) or "every size"
-    by = {"run": "a run of both", "rules": "by their rules, not run", "declarations": "by declaration"}[apart.evidence]
     only = ", and only where a size is 0" if apart.is_only_empty else ""
-    return f"at {at}: A {_does(apart.first)}, B {_does(apart.second)} ({by}){only}"
+    return f"at {at}: A {_does(apart.first)}, B {_does(apart.second)} ({_BY[apart.evidence]}){only}"
 
 
 def _does(text: str) -> str:
@@ -171,7 +171,7 @@ def _figures(diff: Findings) -> Iterator[tuple[str, str, list[str]]]:
         return
     at = f" at {format_sizes(found.sizes)}" if found.sizes else ""
     same = [_NAMES.get(a.name, a.name) for a in found.amounts if a.is_same]
-    other = [amount_text(a) for a in found.amounts if not a.is_same]
+    other = [_amount(a) for a in found.amounts if not a.is_same]
     if other:
         heading = f"the same: {_joined(same)}; others{at}:" if same else f"{at.strip()}:" if at else "not the same"
         yield "cost", heading, [*other, *found.uncounted]
@@ -182,7 +182,7 @@ def _figures(diff: Findings) -> Iterator[tuple[str, str, list[str]]]:
     yield "coverage", exact if a != b else f"the same: {a.exact:,} of {a.dims:,} dims exact", []
 
 
-def amount_text(amount: Amount) -> str:
+def _amount(amount: Amount) -> str:
     """`FLOPs: 1,000 -> 1,100 (+10.0 %), by 100*batch`."""
     name = _NAMES.get(amount.name, amount.name)
     if amount.numbers is None:
@@ -190,14 +190,13 @@ def amount_text(amount: Amount) -> str:
     before, after = amount.numbers
     if before == after:
         return f"{name}: {before:,} in both, and perhaps not at other sizes"
-    ratio = "" if amount.ratio is None else f" ({_percent(100 * amount.ratio - 100)})"
+    ratio = ""
+    if amount.ratio is not None:
+        change = 100 * amount.ratio - 100
+        ratio = f" ({change:+.0f} %)" if abs(change) >= 10 else f" ({change:+.2g} %)"
     is_symbolic = amount.difference != "?" and not amount.difference.lstrip("-").isdigit()
     by = f", by {amount.difference}" if is_symbolic and len(amount.difference) <= _LONG else ""
     return f"{name}: {before:,} -> {after:,}{ratio}{by}"
-
-
-def _percent(change: float) -> str:
-    return f"{change:+.0f} %" if abs(change) >= 10 else f"{change:+.2g} %"
 
 
 def _files(diff: Findings) -> Iterator[tuple[str, str, list[str]]]:
@@ -232,3 +231,75 @@ def _more(count: int) -> str:
 
 def _cut(text: str) -> str:
     return text if len(text) <= _LONG else f"{text[: _LONG - 3]}..."
+
+
+# HTML
+
+_PORTS: Final = ("name", "", "in A", "in B", "details")
+_FEW: Final = 20
+
+
+def notebook(diff: Findings) -> str:
+    """The answer, and a table of what is compared."""
+    nodes = diff.surroundings.nodes
+    models = [("A", diff.first, f"{nodes[0]:,} nodes"), ("B", diff.second, f"{nodes[1]:,} nodes")]
+    return block(headline(diff), table("models", models), *_tables(diff))
+
+
+def page(diff: Findings) -> str:
+    """One file: the answer, the same tables, and each aspect in a line."""
+    return framed(f"{diff.first} and {diff.second}: absint diff", "\n".join(_body(diff)))
+
+
+def _body(diff: Findings) -> Iterator[str]:
+    models = zip("AB", (diff.first, diff.second), diff.surroundings.nodes, strict=True)
+    yield "<header><h1>May B take the place of A?</h1>"
+    said = (f"{name}: {written(path)}, {count:,} nodes." for name, path, count in models)
+    yield f"<p>{' '.join(said)} absint {VERSION}</p>"
+    yield "</header><main>"
+    kind = ' class="error"' if diff.verdict == "changed" else ""
+    yield f"<section><h2>Answer</h2><p{kind}>{written(headline(diff))}</p></section>"
+    yield "<section><h2>Aspects</h2><table><tbody>"
+    for name, line, details in _aspects(diff):
+        items = f"<ul>{''.join(f'<li>{written(detail)}</li>' for detail in details)}</ul>"
+        shown = items if len(details) <= _FEW else folded(f"{len(details):,} lines", items)
+        yield f'<tr><th scope="row">{written(name)}</th><td>{written(line.rstrip(":"))}{shown}</td></tr>'
+    yield "</tbody></table></section>"
+    yield f"<section><h2>All of it</h2>{''.join(_tables(diff))}</section>"
+    yield "</main>"
+
+
+def _tables(diff: Findings) -> Iterator[str]:
+    """The differences that fit in columns."""
+    contract = diff.contract
+    groups = {
+        "B alone": contract.narrowed,
+        "A alone": contract.widened,
+        "B, not decided": contract.undecided,
+        "A, not decided": contract.widening_undecided,
+    }
+    required = [
+        (who, item.relation, ", ".join(item.because), item.reason if item.apart is None else _place(item.apart))
+        for who, group in groups.items()
+        for item in group
+    ]
+    yield table("requirements", required, ("needed by", "relation", "nodes", "apart at"))
+    yield table("symbols of B over those of A", [(b, a) for b, a in diff.symbols.items() if a != b])
+    for title, ports in (("inputs", diff.inputs.items), ("outputs", diff.outputs.items)):
+        apart = [[*port.details, *([] if port.apart is None else [_place(port.apart)])] for port in ports]
+        columns = zip(ports, apart, strict=True)
+        yield table(title, [(p.name, p.status, p.before, p.after, "; ".join(texts)) for p, texts in columns], _PORTS)
+    if diff.values:
+        values = [(value.name, value.before, value.after, format_sizes(value.at or {})) for value in diff.values]
+        yield table("computed values", values, ("name", "in A", "in B", "apart at"))
+    if diff.figures is not None:
+        at = f" at {format_sizes(diff.figures.sizes)}" if diff.figures.sizes else ""
+        rows = [
+            (a.name, a.first, a.second, "the same" if a.is_same else _amount(a).partition(": ")[2])
+            for a in diff.figures.amounts
+        ]
+        yield table(f"costs{at}", rows, ("", "in A", "in B", "change"))
+
+
+def _place(apart: Apart) -> str:
+    return f"{format_sizes(apart.sizes) or 'every size'}: A {apart.first}, B {apart.second} ({_BY[apart.evidence]})"
