@@ -67,8 +67,8 @@ def _topological(roots: Iterable[N], successors: Mapping[N, Sequence[N]]) -> Ite
         seen.add(root)
         work = [(root, iter(successors[root]))]
         while work:
-            node, rest = work[-1]
-            for child in rest:
+            node, remaining = work[-1]
+            for child in remaining:
                 if child not in seen:
                     seen.add(child)
                     work.append((child, iter(successors[child])))

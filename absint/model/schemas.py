@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
-from functools import cache
-from typing import TYPE_CHECKING, Final
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from functools import cache, wraps
+from typing import TYPE_CHECKING, Final, TypeVar
 
 from absint.lattices.dtype import DType
 from absint.lattices.records import NamedTuple
@@ -18,6 +18,8 @@ from absint.transfer.rule import Rule
 if TYPE_CHECKING:
     from onnx import FunctionProto
 
+T = TypeVar("T")
+
 NEWEST: Final = registry.newest_opset()
 """The newest opset of ai.onnx that the installed onnx package knows."""
 
@@ -25,22 +27,25 @@ CHANNELS_LAST: Final = "com.ms.internal.nhwc"
 """The domain of onnxruntime's operators of ai.onnx in another layout."""
 
 
-def schema(domain: str, name: str, version: int) -> Schema | None:
-    """The schema in force at an opset version, or None. Those of other domains than ONNX's may change at any time."""
-    return _kept_schema(domain, name, version) if is_of_onnx(domain) else _schema(domain, name, version)
-
-
 def is_of_onnx(domain: str) -> bool:
     """It is one of ONNX's own domains, whose schemas do not change in a process."""
     return not domain or domain.startswith("ai.onnx")
 
 
-@cache
-def _kept_schema(domain: str, name: str, version: int) -> Schema | None:
-    return _schema(domain, name, version)
+def _kept(read: Callable[[str, str, int], T]) -> Callable[[str, str, int], T]:
+    """What is read of an operator at a version, read once; anew for other domains than ONNX's, which may change."""
+    once = cache(read)
+
+    @wraps(read)
+    def kept(domain: str, name: str, version: int) -> T:
+        return once(domain, name, version) if is_of_onnx(domain) else read(domain, name, version)
+
+    return kept
 
 
-def _schema(domain: str, name: str, version: int) -> Schema | None:
+@_kept
+def schema(domain: str, name: str, version: int) -> Schema | None:
+    """The schema in force at an opset version, or None. Those of other domains than ONNX's may change at any time."""
     found = registry.in_force(domain, name, version)
     return None if found is None or found.is_deprecated else found
 
@@ -138,17 +143,9 @@ class Form(NamedTuple):
         return None
 
 
+@_kept
 def form(domain: str, name: str, version: int) -> Form | None:
     """The form of a node by the schema in force at an opset version; None if there is none."""
-    return _kept_form(domain, name, version) if is_of_onnx(domain) else _form(domain, name, version)
-
-
-@cache
-def _kept_form(domain: str, name: str, version: int) -> Form | None:
-    return _form(domain, name, version)
-
-
-def _form(domain: str, name: str, version: int) -> Form | None:
     found = schema(domain, name, version)
     if found is None:
         return None
@@ -203,16 +200,14 @@ def signature(domain: str, name: str, version: int, rule: Rule | None = None) ->
     found = schema("" if domain == CHANNELS_LAST else domain, name, version)
     if found is None:
         return contrib(domain, name, rule.inputs, rule.outputs) if rule is not None else contrib(domain, name)
-    return _kept_signature(found.domain, name, found.since) if is_of_onnx(found.domain) else _signature(found)
+    return _signature(found.domain, name, found.since)
 
 
-@cache
-def _kept_signature(domain: str, name: str, version: int) -> Signature | None:
+@_kept
+def _signature(domain: str, name: str, version: int) -> Signature | None:
     found = schema(domain, name, version)
-    return None if found is None else _signature(found)
-
-
-def _signature(found: Schema) -> Signature:
+    if found is None:
+        return None
     allowed = {variable: _allowed(types) for variable, types in found.types.items()}
     return Signature(
         f"{found.name}-{found.since}",
@@ -342,17 +337,9 @@ def _value_of(type_text: str, found: Schema, bound: dict[str, Value]) -> Value:
     return Tensor(DType.UNDEFINED) if all(a.startswith("tensor(") for a in allowed) else TOP
 
 
+@_kept
 def function_body(domain: str, name: str, version: int) -> FunctionProto | None:
     """The body that the schema gives for the operator, if it gives one that needs no context. Without onnx, None."""
-    return _kept_body(domain, name, version) if is_of_onnx(domain) else _body(domain, name, version)
-
-
-@cache
-def _kept_body(domain: str, name: str, version: int) -> FunctionProto | None:
-    return _body(domain, name, version)
-
-
-def _body(domain: str, name: str, version: int) -> FunctionProto | None:
     found = schema(domain, name, version)
     if found is None or not found.has_body or not is_installed("onnx"):
         return None

@@ -13,17 +13,7 @@ from typing import Final
 
 from absint.lattices.dtype import UNDEFINED, DType
 from absint.lattices.records import NamedTuple
-from absint.lattices.value import (
-    BOTTOM,
-    TOP,
-    Container,
-    MapOf,
-    OptionalOf,
-    SequenceOf,
-    SparseTensor,
-    Tensor,
-    Value,
-)
+from absint.lattices.value import BOTTOM, TOP, Container, MapOf, OptionalOf, SequenceOf, SparseTensor, Tensor, Value
 
 ELEMENTS: Final = {
     "float": DType.FLOAT,

@@ -28,10 +28,10 @@ def lower(
     Raises ModelError as `Lowerer.run` does.
     """
     program = Program(premises=premises, semantics=semantics)
-    found = Lowerer(
+    lowered = Lowerer(
         loaded, lookup, defaults=defaults, names_as_declared=names_as_declared, program=program, watch=watch
     ).run()
-    found.lower = partial(
+    lowered.lower = partial(
         lower,
         lookup=lookup,
         defaults=defaults,
@@ -39,4 +39,4 @@ def lower(
         premises=premises,
         semantics=semantics,
     )
-    return found
+    return lowered

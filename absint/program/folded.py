@@ -127,18 +127,18 @@ def undecided(name: Name, reason: str, outputs: int) -> Operation:
 
 
 def recursive(calls: Mapping[Name, tuple[int, list[Name]]]) -> Iterator[Name]:
-    """The functions that call themselves, through others too. `calls` are those of `inlined_size.called_by`."""
-    rest = {name: set(inner) for name, (_, inner) in calls.items() if inner}
-    while ends := [name for name, inner in rest.items() if not inner & rest.keys()]:
+    """The functions that call themselves, through others too. `calls` are those of `called_by`."""
+    calling = {name: set(inner) for name, (_, inner) in calls.items() if inner}
+    while ends := [name for name, inner in calling.items() if not inner & calling.keys()]:
         for name in ends:
-            del rest[name]
-    for name in rest:
-        seen, queue = set[Name](), list(rest[name])
+            del calling[name]
+    for name in calling:
+        seen, queue = set[Name](), list(calling[name])
         while queue:
-            found = queue.pop()
-            if found not in seen and found in rest:
-                seen.add(found)
-                queue.extend(rest[found])
+            name_below = queue.pop()
+            if name_below not in seen and name_below in calling:
+                seen.add(name_below)
+                queue.extend(calling[name_below])
         if name in seen:
             yield name
 
@@ -330,11 +330,11 @@ class Functions:
         present = tuple(at < len(call.operands) and call.operands[at] != ABSENT for at in range(len(function.input)))
         outputs = len(call.outputs)
         equal = (attribute_key(key, "", outputs, call.attributes), present, versions_of(imports, others))
-        found = self._operations.get(equal)
-        if found is None:
+        known = self._operations.get(equal)
+        if known is None:
             body = Body(function.name, self.size(call.node, function))
             self.pending.append((body, Task(function, key, given, imports, others, present, outputs)))
             domain, version = domain_of(call.node.domain), call.frame.imports.get(domain_of(call.node.domain), 1)
-            found = Operation(domain, call.node.op_type, version, None, {}, outputs, body=body)
-            self._operations[equal] = found
-        return found
+            known = Operation(domain, call.node.op_type, version, None, {}, outputs, body=body)
+            self._operations[equal] = known
+        return known

@@ -63,20 +63,20 @@ def _check_function(report: Report, function: FunctionMessage, *, is_called: boo
         report.fault("duplicate-input", where, f"input {name!r} is listed twice", runtime=False)
     if is_called:
         return
-    known = {"", *function.input}
+    defined = {"", *function.input}
     for number, node in enumerate(function.node):
         place = f"{where}: {node.op_type} {name_of(node, number)}"
         for name in repeated(a.name for a in node.attribute):
             report.fault("duplicate-attribute", place, f"it has attribute {name!r} twice", runtime=False)
         for name in node.input:
-            if name not in known:
+            if name not in defined:
                 text = f"input {name!r} is not computed by any node before it"
                 report.fault("undefined-input", place, text, runtime=False)
         for name in filter(None, node.output):
-            if name in known:
+            if name in defined:
                 text = f"output {name!r} has been computed before"
                 report.fault("duplicate-output", place, text, runtime=False)
-            known.add(name)
+            defined.add(name)
 
 
 def _check_labels(report: Report, nodes: Nodes, calls: Sequence[Label]) -> None:
@@ -145,9 +145,9 @@ def of_caller(
     around = next((item for item in reversed(frames) if not item.stack), None) if frame.stack else None
     if around is None:
         return None
-    found, rest = around.scope.find(name), list(around.nodes)
-    around.nodes = iter(rest)
-    if found is None and any(name in node.output for node in rest):
+    found, later = around.scope.find(name), list(around.nodes)
+    around.nodes = iter(later)
+    if found is None and any(name in node.output for node in later):
         found = first_output(sources.add(name, TOP, frame.scope.names))
     if found is not None:
         report.fault("undefined-input", where, f"input {name!r} is a value of the caller", runtime=None)

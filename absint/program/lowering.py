@@ -142,8 +142,8 @@ class Lowerer:
         path = Path(None, function.name)
         self._push(function.node, scope, path, -1, task.imports, lambda: None, task.attributes, task.stack, task.others)
         self._walk()
-        found = [scope.find(formal) or self._missing(formal, str(path), scope) for formal in function.output]
-        body.outputs = tuple(found[: task.outputs])
+        results = [scope.find(formal) or self._missing(formal, str(path), scope) for formal in function.output]
+        body.outputs = tuple(results[: task.outputs])
         body.program = self.program
         body.refused = next((reason for _, reason in self._sources.refused), "")
         return self.report.diagnostics
@@ -301,8 +301,8 @@ class Lowerer:
             self._too_deep(call)
         else:
             if len(call.outputs) < len(function.output) and own is not None and function.node:
-                found = f"{len(function.output)} outputs, found {len(call.outputs)}"
-                text = f"a call of function {function.name!r} must name {found}; an unused one has an empty name"
+                wanted = f"{len(function.output)} outputs, found {len(call.outputs)}"
+                text = f"a call of function {function.name!r} must name {wanted}; an unused one has an empty name"
                 self._sources.refuse(len(self.program.nodes), text)
             self._inline(call, function, key)
 

@@ -76,13 +76,13 @@ def _marked(
     if program.semantics == ONNX:
         return results
     operation = Operation("", call.node.op_type, call.frame.imports.get("", 1), unwritten, {}, 1)
-    found = []
+    marked = []
     for operand in results:
         if operand in doubtful:
             node = Node(call.name, call.frame.path, [operand], (), head, operation)
             operand = (program.add(node), 0)
-        found.append(operand)
-    return found
+        marked.append(operand)
+    return marked
 
 
 def lower_control(lowerer: Lowerer, call: Call) -> None:

@@ -108,11 +108,11 @@ class SharedPrefix:
             if text is None or operation is None or not operation.is_interned or path is not self._frame.path:
                 break
             operations.append(operation)
-        found = len(operations)
-        end = start + found
+        length = len(operations)
+        end = start + length
         defined = _until(end, list(self._program.main.names.items())[self._before :])
         columns = nodes.operands[start:end], nodes.names[start:end], nodes.outputs[start:end]
-        return _Columns(self._texts[:found], operations, *columns, defined)
+        return _Columns(self._texts[:length], operations, *columns, defined)
 
 
 def _remember(key: _Key, columns: _Columns) -> None:

@@ -108,7 +108,7 @@ class ShapeAnalysis(Interpretation):
     def abandon(self, nodes: Iterable[int], states: list[State]) -> None:
         """Forget all of nodes that were not analysed to the end; each of them may fail."""
         self.unfinished = True
-        known: dict[Operation, RuleSummary] = {}
+        summaries: dict[Operation, RuleSummary] = {}
         for node in nodes:
             item = self.nodes[node]
             self.applied.pop(node, None)
@@ -122,12 +122,12 @@ class ShapeAnalysis(Interpretation):
                 assert item.step is not None
                 width = max(1, len(item.outputs) or item.step.width)
                 summary = RuleSummary((TOP,) * width, (), (), (PossibleFailure(UNFINISHED),))
-            elif item.operation in known:
-                summary = known[item.operation]
+            elif item.operation in summaries:
+                summary = summaries[item.operation]
             else:
                 top = (TOP,) * item.operation.outputs
                 outputs = typed(item.operation, (TOP,) * len(item.operands), top)
-                summary = known[item.operation] = RuleSummary(outputs, (), (), (PossibleFailure(UNFINISHED),))
+                summary = summaries[item.operation] = RuleSummary(outputs, (), (), (PossibleFailure(UNFINISHED),))
             self.applied[node], states[node] = summary, summary.outputs
 
 

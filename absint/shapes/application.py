@@ -31,13 +31,11 @@ from absint.shapes.cases import by_cases, is_chosen
 from absint.shapes.evaluation import EXACT, evaluated
 from absint.shapes.interpretation import Calls, Interpretation
 from absint.shapes.readability import is_final, is_readable, readable
-from absint.shapes.summaries import RuleSummary, State, has_names, is_named, name_unknowns, refused
+from absint.shapes.summaries import Inputs, RuleSummary, State, has_names, is_named, name_unknowns, refused
 from absint.shapes.two_versions import of_both
 from absint.transfer.application import outcome
 from absint.transfer.op import Op
 from absint.transfer.stated import PossibleFailure, Within
-
-Inputs = tuple[Value | None, ...]
 
 Bounds = tuple[Within | None, ...]
 """Of the elements of the inputs of a node, as other analyses found them; empty if there are none."""
@@ -224,14 +222,14 @@ def _ruled(
         notes += lacking
     conditional = op.rests_on_facts
     if run.simplify is not None:
-        given = typed(operation, inputs, outputs)
-        outputs = tuple(map(run.simplify, given))
-        conditional |= outputs != given
+        before = typed(operation, inputs, outputs)
+        outputs = tuple(map(run.simplify, before))
+        conditional |= outputs != before
     plain = is_plain(outputs[0]) if len(outputs) == 1 else all(map(is_plain, outputs))
     if not plain:
-        given = typed(operation, inputs, outputs)
-        outputs, unreadable = readable(given)
-        conditional |= outputs != given  # under other facts they may be short before
+        before = typed(operation, inputs, outputs)
+        outputs, unreadable = readable(before)
+        conditional |= outputs != before  # under other facts they may be short before
         notes += unreadable
         too_large = None if rejected is not None else next(filter(None, map(oversize, outputs)), None)
         if too_large is not None:

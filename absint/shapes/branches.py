@@ -8,14 +8,7 @@ from collections.abc import Sequence
 from typing import Final
 
 from absint.lattices.dtype import DType
-from absint.lattices.logic.relation import (
-    FALSE,
-    TRUE,
-    UNKNOWN_RELATION,
-    Relation,
-    eq,
-    negation,
-)
+from absint.lattices.logic.relation import FALSE, TRUE, UNKNOWN_RELATION, Relation, eq, negation
 from absint.lattices.logic.truth import NO
 from absint.lattices.records import NamedTuple
 from absint.lattices.terms.expr import UNKNOWN_DIM, Dim

@@ -29,7 +29,7 @@ from absint.program.nodes import Node
 from absint.shapes.interpretation import Calls, Interpretation
 from absint.shapes.names import symbols_of
 from absint.shapes.readability import readable
-from absint.shapes.summaries import RuleSummary, State, name_unknowns, refused
+from absint.shapes.summaries import Inputs, RuleSummary, State, name_unknowns, refused
 from absint.transfer.stated import PossibleFailure, Statement
 
 MAX_PRECISE: Final = 4
@@ -43,8 +43,6 @@ MAX_DEPTH: Final = 32
 
 MAX_STATEMENTS: Final = 32
 """Most relations of one summary; of further ones it says that the call may fail."""
-
-Inputs = Sequence[Value | None]
 
 
 def summary_of(
@@ -66,13 +64,13 @@ def summary_of(
         inner = run.of_body(body.program, facts, dict(_given(body, arguments)), calls)
         calls.depth += 1
         goes_on = calls.goes_on
-        found = fixpoint(body.program, inner, proceed=None if goes_on is None else lambda _: goes_on())
+        solution = fixpoint(body.program, inner, proceed=None if goes_on is None else lambda _: goes_on())
         calls.depth -= 1
         run.applications += inner.applications
         calls.crash = calls.crash or next(iter(inner.crashes.values()), "")
-        if found.unfinished or inner.cut:
+        if solution.unfinished or inner.cut:
             return name_unknowns(RuleSummary((TOP,) * outputs, possible_failures=(PossibleFailure(UNFINISHED),)))
-        summary = calls.summaries[key] = _Summary(inner, body, found.states).made()
+        summary = calls.summaries[key] = _Summary(inner, body, solution.states).made()
     return _instance(summary, actual)
 
 
@@ -99,7 +97,7 @@ def _symbols_of_ramps(tensor: Tensor) -> Iterator[Symbol]:
             yield from sorted(term.symbols, key=lambda s: s.name)
 
 
-def _renamed(inputs: Inputs) -> tuple[tuple[Value | None, ...], Mapping[Symbol, Dim]]:
+def _renamed(inputs: Inputs) -> tuple[Inputs, Mapping[Symbol, Dim]]:
     """The inputs, with names of their own for symbols that nodes of the caller invented; and what these stand for."""
     names: dict[Symbol, Dim] = {}
     actual: dict[Symbol, Dim] = {}
@@ -109,11 +107,11 @@ def _renamed(inputs: Inputs) -> tuple[tuple[Value | None, ...], Mapping[Symbol, 
                 own = symbol.named(f"{INTERNAL}argument{len(names)}")
                 names[symbol], actual[own] = expr_of(own), expr_of(symbol)
     if not names:
-        return tuple(inputs), {}
+        return inputs, {}
     return tuple(value if value is None else value.replace(names) for value in inputs), actual
 
 
-def _any_sizes(inputs: Inputs, actual: Mapping[Symbol, Dim]) -> tuple[tuple[Value | None, ...], Mapping[Symbol, Dim]]:
+def _any_sizes(inputs: Inputs, actual: Mapping[Symbol, Dim]) -> tuple[Inputs, Mapping[Symbol, Dim]]:
     """Inputs of the same types and ranks and of any sizes; and the sizes for which these stand."""
     sizes: dict[Symbol, Dim] = {}
 
@@ -210,19 +208,19 @@ class _Summary:
         mentioned.update(
             *(s.relation.symbols for s in self._statements), *(f.unless.symbols for f in self._conditional)
         )
-        kept = [*self._statements, *self._about(mentioned)]
-        for lost in kept[MAX_STATEMENTS:]:
+        statements = [*self._statements, *self._about(mentioned)]
+        for lost in statements[MAX_STATEMENTS:]:
             if lost.role != "defined":
                 self._failures["it has more requirements than are listed"] = None
-        kept = kept[:MAX_STATEMENTS]
-        rejected = next((s.reason for s in kept if s.relation is FALSE and s.role == "required"), None)
+        statements = statements[:MAX_STATEMENTS]
+        rejected = next((s.reason for s in statements if s.relation is FALSE and s.role == "required"), None)
         listed = _listed(self._risks, "nodes in it that may keep the model from loading")
         risks = [PossibleFailure(risk, at_load=True) for risk in listed]
         return name_unknowns(
             RuleSummary(
                 outputs,
                 (),
-                tuple(kept),
+                tuple(statements),
                 (*map(PossibleFailure, self._failures), *self._conditional, *risks),
                 _listed(self._notes, "notes on nodes in it"),
                 rejected,

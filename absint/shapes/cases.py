@@ -19,10 +19,9 @@ from absint.lattices.terms.expr import Dim, Symbol, expr_of
 from absint.lattices.value import Tensor, Value
 from absint.shapes.joining import Join
 from absint.shapes.memo.known_facts import assuming
-from absint.shapes.summaries import RuleSummary, State, name_unknowns
+from absint.shapes.summaries import Inputs, RuleSummary, State, name_unknowns
 from absint.transfer.stated import PossibleFailure, Statement
 
-Inputs = tuple[Value | None, ...]
 Apply = Callable[[Inputs, Facts], RuleSummary]
 
 
@@ -55,31 +54,31 @@ def _by_cases(inputs: Inputs, facts: Facts, apply: Apply) -> RuleSummary:
     if not 0 < len(cases) <= MAX_CASES:
         return apply(tuple([_of_unknown_rank(value) for value in inputs]), facts)
     answers = [_Answer(c.condition, apply(c.inputs, assuming(facts, c.condition))) for c in cases]
-    left = [_apart(number, answer) for number, answer in enumerate(a for a in answers if a.summary.rejected is None)]
-    if not left:
+    running = [_apart(number, answer) for number, answer in enumerate(a for a in answers if a.summary.rejected is None)]
+    if not running:
         return answers[0].summary
     refused = [(a.condition, a.summary.rejected) for a in answers if a.summary.rejected is not None]
-    stated = [Statement(negation(condition), reason, "required") for condition, reason in refused if reason]
-    if len(left) == 1:
-        summary = left[0].summary
-        return summary._replace(statements=(*stated, *summary.statements))
-    return _joined(left, stated)
+    exclusions = [Statement(negation(condition), reason, "required") for condition, reason in refused if reason]
+    if len(running) == 1:
+        summary = running[0].summary
+        return summary._replace(statements=(*exclusions, *summary.statements))
+    return _joined(running, exclusions)
 
 
 def _cases(inputs: Inputs, facts: Facts) -> list[Case]:
     """All combinations of cases that the facts allow; none if they are too many."""
-    found = [Case(TRUE, inputs)]
+    cases = [Case(TRUE, inputs)]
     for shape in dict.fromkeys(v.shape for v in inputs if isinstance(v, Tensor) and is_chosen(v)):
         grown = [
             Case(both, tuple([Tensor(v.dtype, chosen) if _has(v, shape) else v for v in case.inputs]))  # type: ignore[union-attr]
-            for case in found
+            for case in cases
             for condition, chosen in shape.cases
             if (both := conjunction(case.condition, condition)) is not FALSE and facts.decide(both) is not NO
         ]
         if len(grown) > MAX_CASES:
             return []
-        found = grown
-    return found
+        cases = grown
+    return cases
 
 
 def _has(value: Value | None, shape: object) -> bool:

@@ -75,7 +75,7 @@ class Advice(NamedTuple):
     def and_earlier(self, earlier: Advice) -> Advice:
         """This advice, with what only an earlier one has. What both say was found by those who said it first."""
         relations = {finding.relation for finding in self.findings}
-        kept = (finding for finding in earlier.findings if finding.relation not in relations)
+        earlier_findings = (finding for finding in earlier.findings if finding.relation not in relations)
         bounds, sources = dict(earlier.bounds), dict(earlier.sources)
         for at, (least, most) in self.bounds.items():
             before = bounds.get(at, _NOTHING)
@@ -83,7 +83,7 @@ class Advice(NamedTuple):
             if bounds[at] != before:
                 also = sources.get(at, ()) if None in (least, most) else ()
                 sources[at] = tuple(sorted({*self.sources[at], *also}))
-        return Advice((*kept, *self.findings), bounds, sources, {**self.unreached, **earlier.unreached})
+        return Advice((*earlier_findings, *self.findings), bounds, sources, {**self.unreached, **earlier.unreached})
 
 
 _NOTHING = Within(None, None)

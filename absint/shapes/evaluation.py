@@ -50,14 +50,14 @@ def _is_decided(operation: Operation, inputs: Sequence[Value | None], outputs: t
     name = operation.op_type
     if not operation.is_standard or operation.domain or name not in EXACT or not any(map(_is_open, outputs)):
         return False
-    known = [v for v in inputs if isinstance(v, Tensor) and _is_known(v)]
-    if len(known) != sum(v is not None for v in inputs):
+    constants = [v for v in inputs if isinstance(v, Tensor) and _is_known(v)]
+    if len(constants) != sum(v is not None for v in inputs):
         return False
     # NonZero of a scalar: runtimes differ
-    selects = name in SELECTING and all(v.shape.rank for v in known)
+    selects = name in SELECTING and all(v.shape.rank for v in constants)
     if not all(_is_small(v) or selects for v in outputs):
         return False
-    if not all(map(_is_discrete, (*known, *outputs))) and operation.op_type not in COMPARING:
+    if not all(map(_is_discrete, (*constants, *outputs))) and operation.op_type not in COMPARING:
         return False
     if operation.op_type == "TopK" and operation.attributes.get("sorted", 1) == 0:
         return False  # in an order that the runtime chooses

@@ -30,15 +30,15 @@ def split_assumptions(assume: Sequence[Assumption], lowered: Lowered) -> tuple[d
     shapes: dict[str, Shape] = {}
     others: list[Assumption] = []
     for item in assume:
-        found = None if isinstance(item, Relation) else _STATED.fullmatch(item)
-        name = found and (found[1] or found[2])
-        if found is None or not name or name not in lowered.signature.inputs:
+        match = None if isinstance(item, Relation) else _STATED.fullmatch(item)
+        name = match and (match[1] or match[2])
+        if match is None or not name or name not in lowered.signature.inputs:
             others.append(item)
             continue
         if not is_without_shape(name, lowered):
             raise UsageError(f"assumption {item!r}: {name!r} is declared with a shape: assume relations of its symbols")
         try:
-            shape = read_shape(found[3])
+            shape = read_shape(match[3])
         except TextError as problem:
             raise UsageError(f"assumption {item!r} does not parse: {problem.reason}") from None
         if shapes.setdefault(name, shape) is not shape:

@@ -127,28 +127,28 @@ def read_inputs(lowered: Lowered, shapes: Mapping[str, Shape] | None = None) -> 
     expression is assumed to be defined and a natural number. Elements of small inputs of integers and truths are
     symbols too. `shapes` are those that a caller states of inputs without one.
     """
-    found = Inputs()
+    inputs = Inputs()
     nodes = lowered.program.nodes
     declared = {name: (node, nodes[node].value) for name, node in lowered.signature.inputs.items()}
     if shapes:
         declared = {name: (node, _with_shape(value, shapes.get(name))) for name, (node, value) in declared.items()}
-        found.variables.update(shape.variable for shape in shapes.values() if shape.variable is not None)
+        inputs.variables.update(shape.variable for shape in shapes.values() if shape.variable is not None)
     dims = _Dims(dict.fromkeys([dim for _, value in declared.values() for dim in _open(value)]), lowered.definitions)
     used = dims.names
     for name, (node, value) in declared.items():
         assert value is not None
-        found.values[node] = _read(found, name, value, dims)
+        inputs.values[node] = _read(inputs, name, value, dims)
     for name, (node, _) in declared.items():
-        value, elements = with_elements(name, found.values[node], used)
-        found.elements.update((element.name, element) for element in elements)
+        value, elements = with_elements(name, inputs.values[node], used)
+        inputs.elements.update((element.name, element) for element in elements)
         if not elements:
-            found.others.append(name)
-        found.values[node] = found.named[name] = value if is_named(value) else _named(node, value)
+            inputs.others.append(name)
+        inputs.values[node] = inputs.named[name] = value if is_named(value) else _named(node, value)
     for node in lowered.signature.overridable.values():
         value = nodes[node].value
         if value is not None and not is_named(value):
-            found.values[node] = _named(node, value)
-    return found
+            inputs.values[node] = _named(node, value)
+    return inputs
 
 
 def _with_shape(value: Value | None, shape: Shape | None) -> Value | None:
@@ -192,17 +192,17 @@ class _Dims:
 
     def stated(self, dim: Expr) -> _Stated:
         """The dim as it is meant: it may be an expression over names that stand alone on some input."""
-        found = self._stated.get(dim)
-        if found is None:
+        meaning = self._stated.get(dim)
+        if meaning is None:
             only = sole_atom(dim)
             if isinstance(only, Symbol) and isinstance(meant := self._definitions.get(only), Expr):
-                found = self._read(meant, None)
+                meaning = self._read(meant, None)
             elif isinstance(only, Symbol) and reads_as_name(only.name):
-                found = _Stated(symbol(only.name), None, (only.name,), ())
+                meaning = _Stated(symbol(only.name), None, (only.name,), ())
             else:
-                found = self._read(dim, only)
-            self._stated[dim] = found
-        return found
+                meaning = self._read(dim, only)
+            self._stated[dim] = meaning
+        return meaning
 
     def _read(self, dim: Expr, only: Atom | None) -> _Stated:
         """A dim that is no plain name."""
@@ -232,10 +232,10 @@ def _read(found: Inputs, name: str, value: Value, declared: _Dims) -> Value:
         found.variables.update(filter(None, (shape.variable,)))
         return Tensor(value.dtype, shape)
     dims: list[Dim] = []
-    known = value.shape.known
-    for axis, dim in enumerate(known):
+    declared_dims = value.shape.known
+    for axis, dim in enumerate(declared_dims):
         if isinstance(dim, Unknown):
-            place = str(axis) if axis < len(value.shape.head) else f"_{len(known) - axis}"
+            place = str(axis) if axis < len(value.shape.head) else f"_{len(declared_dims) - axis}"
             base = "\\" + name if name.startswith(INTERNAL) else name  # the others are symbols of nodes
             invented = _unused(f"{base}_dim{place}", declared.names)
             found.symbols[invented] = None

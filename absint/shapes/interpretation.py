@@ -24,7 +24,7 @@ from absint.program.steps import ABSENT, Operand
 from absint.shapes.memo.cache import Memo, Results
 from absint.shapes.memo.known_facts import assuming
 from absint.shapes.memo.reuse import FirstRound
-from absint.shapes.summaries import RuleSummary, State, name_unknowns, own_symbols
+from absint.shapes.summaries import Inputs, RuleSummary, State, name_unknowns, own_symbols
 from absint.transfer.semantics import EITHER
 from absint.transfer.stated import PossibleFailure, Statement
 
@@ -147,7 +147,7 @@ class Interpretation(Analysis[State]):
 
     # Results of rules
 
-    def recalled(self, operation: Operation, inputs: tuple[Value | None, ...], under: object) -> RuleSummary | None:
+    def recalled(self, operation: Operation, inputs: Inputs, under: object) -> RuleSummary | None:
         """The remembered result of a rule, if there is one. `under` is what the facts add to its key."""
         if self.memo is None:
             return None
@@ -168,9 +168,7 @@ class Interpretation(Analysis[State]):
             found = self._simple[value] = self.simplify is None or self.simplify(value) is value
         return found
 
-    def remember(
-        self, operation: Operation, inputs: tuple[Value | None, ...], under: object, summary: RuleSummary
-    ) -> None:
+    def remember(self, operation: Operation, inputs: Inputs, under: object, summary: RuleSummary) -> None:
         """Keep the result of a rule."""
         if self.memo is not None:
             key = inputs if self.setting is None else (inputs, self.setting)

@@ -75,8 +75,8 @@ class Join:
             return UNKNOWN_DIM
         if not self.by_data and not any(self._inside(s) for s in (*a.symbols, *b.symbols)):
             whole = ite(self.condition, a, b)
-            found = settled(whole)
-            return whole if self.condition in choices(found) else found  # `ite(M == 1, N, M*N)` is `M*N`
+            either = settled(whole)
+            return whole if self.condition in choices(either) else either  # `ite(M == 1, N, M*N)` is `M*N`
         named = self._named.get((a, b))
         if named is not None:
             return named

@@ -36,9 +36,9 @@ def check_types(run: Interpretation, node: int, item: Node, states: Sequence[Sta
     if wrong is None and isinstance(step, LoopExit):
         wrong = _wrong_condition(run, node, item, [run.operand(operand, states) for operand in item.operands])
     if wrong is not None:
-        said = run.applied[node]
-        stated = (*said.statements, Statement(FALSE, wrong, "required"))
-        run.applied[node] = said._replace(statements=stated, rejected=wrong, refusal="ill-typed")
+        summary = run.applied[node]
+        statements = (*summary.statements, Statement(FALSE, wrong, "required"))
+        run.applied[node] = summary._replace(statements=statements, rejected=wrong, refusal="ill-typed")
 
 
 def _wrong_condition(run: Interpretation, node: int, item: Node, values: Values) -> str | None:
@@ -57,14 +57,14 @@ def _wrong_condition(run: Interpretation, node: int, item: Node, values: Values)
     decided = run.facts_at(item.gate).decide(begins)
     if decided is YES:
         return wrong
-    said = run.applied[node]
+    summary = run.applied[node]
     if begins is UNKNOWN_RELATION:
-        run.applied[node] = said._replace(
-            possible_failures=(*said.possible_failures, PossibleFailure(wrong)), notes=(*said.notes, wrong)
+        run.applied[node] = summary._replace(
+            possible_failures=(*summary.possible_failures, PossibleFailure(wrong)), notes=(*summary.notes, wrong)
         )
     elif decided is not NO:
-        stated = Statement(negation(begins), wrong, "required")
-        run.applied[node] = said._replace(statements=(*said.statements, stated))
+        required = Statement(negation(begins), wrong, "required")
+        run.applied[node] = summary._replace(statements=(*summary.statements, required))
     return None
 
 

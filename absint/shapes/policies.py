@@ -107,11 +107,11 @@ def _anchors(lowered: Lowered) -> Anchors:
         for operand in lowered.program.main.names.values()
         if operand[0] >= 0 and lowered.program.nodes[operand[0]].value is None
     }
-    found: dict[int, list[tuple[int, Tensor]]] = {}
+    anchors: dict[int, list[tuple[int, Tensor]]] = {}
     for _, operand, declared in declared_in_main(lowered):
         if operand in computed and isinstance(declared, Tensor) and declared.shape.rank is not None:
-            found.setdefault(operand[0], []).append((operand[1], declared))
-    return found
+            anchors.setdefault(operand[0], []).append((operand[1], declared))
+    return anchors
 
 
 def renamed(states: Sequence[State], adopted: Mapping[Dim, Dim]) -> list[State]:

@@ -134,14 +134,18 @@ class _Refinement:
         """The facts of the next round, from requirements of the last one; None if they could settle nothing."""
         last = self.rounds[-1]
         wanted = undecided.conditions()
-        found: dict[Relation, Learned] = {}
+        requirements: dict[Relation, Learned] = {}
         for item in facts_from_requirements(last.analysis, self.lowered, wanted):
-            found.setdefault(item.relation, item)
-        new = {r: item for r, item in found.items() if r not in self.learned and (r.op != "or" or _teaches(r, wanted))}
+            requirements.setdefault(item.relation, item)
+        new = {
+            r: item
+            for r, item in requirements.items()
+            if r not in self.learned and (r.op != "or" or _teaches(r, wanted))
+        }
         if not new:
             return None
         known = self._with(new)
-        left_open = {r: item for r, item in found.items() if r not in self.learned and _settles(known, r)}
+        left_open = {r: item for r, item in requirements.items() if r not in self.learned and _settles(known, r)}
         if left_open and not known.contradiction:
             known = self._with(left_open)
             new |= left_open
@@ -204,15 +208,15 @@ def solved(lowered: Lowered, analysis: ShapeAnalysis, phase: str) -> list[State]
     total = len(order)
     end = watch.end(program.nodes, order)
     analysis.goes_on = watch.goes_on_inside
-    found = fixpoint(program, analysis, proceed=lambda done: watch.goes_on(done, total, phase), end=end)
-    unfinished = sorted({*found.unfinished, *analysis.cut})
+    solution = fixpoint(program, analysis, proceed=lambda done: watch.goes_on(done, total, phase), end=end)
+    unfinished = sorted({*solution.unfinished, *analysis.cut})
     if unfinished and phase != REFINE:
-        analysis.abandon(unfinished, found.states)
+        analysis.abandon(unfinished, solution.states)
     if phase == ANALYSE and unfinished:
         watch.stopped(program.nodes, unfinished)
     elif phase != CHECK and not watch.goes_on(total, total, phase):
         watch.not_refined()
-    return None if phase == REFINE and unfinished else found.states
+    return None if phase == REFINE and unfinished else solution.states
 
 
 def _teaches(relation: Relation, wanted: Container[Relation]) -> bool:

@@ -70,17 +70,17 @@ def facts_from_requirements(
     the symbols of round 0.
     """
     facts = analysis.facts
-    known: dict[int, list[tuple[Relation, str]]] = {}  # by summary; empty once it has been stated
+    parts_of: dict[int, list[tuple[Relation, str]]] = {}  # by summary; empty once it has been stated
     for node, summary in analysis.applied.items():
         if not summary.statements:
             continue
-        found = None if summary.holes else known.get(id(summary))
-        if found is None:
-            stated = analysis.statements(node) if summary.holes else summary.statements
-            found = known[id(summary)] = list(_telling(stated, wanted))
-        if found and analysis.nodes.places[node][1] < 0 and lowered.needed[node]:
-            known[id(summary)] = []
-            for part, reason in found:
+        parts = None if summary.holes else parts_of.get(id(summary))
+        if parts is None:
+            statements = analysis.statements(node) if summary.holes else summary.statements
+            parts = parts_of[id(summary)] = list(_telling(statements, wanted))
+        if parts and analysis.nodes.places[node][1] < 0 and lowered.needed[node]:
+            parts_of[id(summary)] = []
+            for part, reason in parts:
                 yield Learned(part.map(facts.restored) if facts.originals else part, node, reason)
 
 

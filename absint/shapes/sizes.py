@@ -230,18 +230,18 @@ class _Reading:
 
     def read(self, name: str, size: Size | Sequence[Size | str | None]) -> None:
         text = spelled(name, size)
-        known = self._inputs.named
+        inputs = self._inputs.named
         if isinstance(size, int | str) or _is_range(size) or not isinstance(size, Sequence):
-            if name in known and name not in self._inputs.parameters and len(_shape_of(self._inputs, name) or ()) > 1:
+            if name in inputs and name not in self._inputs.parameters and len(_shape_of(self._inputs, name) or ()) > 1:
                 self._shape(name, [None], text)
             known_names([name], self._inputs, text)
             self._symbol(name, size, text)
-        elif name in known:
+        elif name in inputs:
             self._shape(name, size, text)
         elif name in self._inputs.parameters:
             raise UsageError(f"{text}: {name!r} is no input with a shape: give one size or range")
         else:
-            hint = did_you_mean(name, known, 1) or f"the inputs are: {', '.join(known) or 'none'}"
+            hint = did_you_mean(name, inputs, 1) or f"the inputs are: {', '.join(inputs) or 'none'}"
             raise UsageError(f"{text}: the model has no input {name!r}; {hint}")
 
     def result(self) -> Given:
@@ -330,8 +330,8 @@ class _Reading:
 
     def _equation(self, dim: Expr, size: int, text: str) -> None:
         """Solve for the one symbol of the dim that has no size."""
-        known = {name: ends.low for name, ends in self._ends.items() if ends.low is not None and _is_one(ends)}
-        fixed = [eq(self._inputs.parameters[name], size) for name, size in known.items()]
+        exact = {name: ends.low for name, ends in self._ends.items() if ends.low is not None and _is_one(ends)}
+        fixed = [eq(self._inputs.parameters[name], size) for name, size in exact.items()]
         facts = Facts([*fixed, eq(dim, size), *(ge(self._inputs.parameters[name], 0) for name in dim.free_symbols)])
         if facts.contradiction:
             at = ", ".join(ends.given for name, ends in self._ends.items() if name in dim.free_symbols)

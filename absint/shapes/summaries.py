@@ -23,6 +23,9 @@ from absint.transfer.stated import PossibleFailure, Statement
 
 State = tuple[Value, ...]
 
+Inputs = tuple[Value | None, ...]
+"""The inputs of a node; None for one that is left out."""
+
 MAX_NAMED_ELEMENTS: Final = 8
 """Unknown elements of integer vectors up to this length are named, so that two uses of one vector agree."""
 

@@ -12,10 +12,10 @@ from typing import Final
 
 from absint.lattices.logic.facts import Facts
 from absint.lattices.value import BOTTOM, Tensor
-from absint.shapes.application import Inputs, ruled
+from absint.shapes.application import ruled
 from absint.shapes.interpretation import Interpretation
 from absint.shapes.memo.cache import Memo
-from absint.shapes.summaries import RuleSummary, State
+from absint.shapes.summaries import Inputs, RuleSummary, State
 
 
 def swept(run: Interpretation, memo: Memo, order: Sequence[int], states: list[State]) -> None:

@@ -101,14 +101,14 @@ def _runs_as_either(here: _Reading, there: _Reading, runs_own: bool) -> RuleSumm
         return _named(own, [*own.possible_failures, *there.failures(here), *here.clashes(there)])
     outputs = tuple(map(joined, own.outputs, other.outputs))
     only = list(here.beyond(there))
-    kept = [s for s in own.statements if s not in only or s.role == "assumed"]
-    kept += (s for s in there.beyond(here) if s.role == "assumed")
+    statements = [s for s in own.statements if s not in only or s.role == "assumed"]
+    statements += (s for s in there.beyond(here) if s.role == "assumed")
     failures = [f for f in own.possible_failures if f in other.possible_failures and not f.at_load]
     failures += [*here.failures(there), *there.failures(here), *here.clashes(there)]
     notes = dict.fromkeys((*own.notes, *other.notes))
     if outputs != own.outputs or outputs != other.outputs:
         notes[f"its outputs {here.place}, differ from those {there.place}: what differs is unknown"] = None
-    stated = own._replace(outputs=outputs, statements=tuple(kept), notes=tuple(notes))
+    stated = own._replace(outputs=outputs, statements=tuple(statements), notes=tuple(notes))
     return _named(stated, failures)
 
 

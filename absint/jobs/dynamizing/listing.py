@@ -14,8 +14,8 @@ from absint.lattices.terms.expr import Dim, Expr, symbol
 from absint.lattices.text.escapes import plain
 from absint.lattices.value import Tensor, Value
 from absint.program.limits import CHECK
-from absint.shapes.application import Inputs
 from absint.shapes.refinement import solved
+from absint.shapes.summaries import Inputs
 from absint.solution.analysed import Analysed
 
 # Constants that equal an old size and that no requirement is about: the model runs at other sizes all the same.

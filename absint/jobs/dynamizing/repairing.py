@@ -27,9 +27,9 @@ from absint.lattices.value import Tensor, Value
 from absint.program.graph import Program
 from absint.program.operations import Operation
 from absint.shapes.analysis import ShapeAnalysis, interpret
-from absint.shapes.application import Inputs, computed_of
+from absint.shapes.application import computed_of
 from absint.shapes.interpretation import Interpretation
-from absint.shapes.summaries import State
+from absint.shapes.summaries import Inputs, State
 
 LEFT_OPEN: Final = "left open"
 """In place of a reading: the target stays as it is."""

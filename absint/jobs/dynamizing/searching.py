@@ -28,9 +28,9 @@ from absint.lattices.terms.expr import Dim, Expr
 from absint.lattices.value import Tensor
 from absint.program.operations import Operation
 from absint.program.steps import IfJoin, LoopExit, LoopHead, Operand, ScanHead, Step
-from absint.shapes.application import Inputs, tried
+from absint.shapes.application import tried
 from absint.shapes.interpretation import Budget
-from absint.shapes.summaries import RuleSummary, State
+from absint.shapes.summaries import Inputs, RuleSummary, State
 
 _DEEPEST: Final = 40
 _LISTS: Final = {

@@ -26,40 +26,21 @@ class Opset:
 class Attribute:
     """An attribute of a node, or the default of one of a function."""
 
-    __slots__ = (
-        "_content",
-        "f",
-        "floats",
-        "g",
-        "graphs",
-        "i",
-        "ints",
-        "name",
-        "ref_attr_name",
-        "s",
-        "sparse_tensor",
-        "strings",
-        "t",
-        "tp",
-        "type",
-    )
-
-    def __init__(self) -> None:
-        self.name: str = ""
-        self.ref_attr_name: str = ""
-        self.type = 0
-        self.i = 0
-        self.f = 0.0
-        self.s = b""
-        self.ints: Sequence[int] = ()
-        self.floats: Sequence[float] = ()
-        self.strings: Sequence[bytes] = ()
-        self.t = NO_TENSOR
-        self.g = NO_GRAPH
-        self.graphs: Sequence[Graph] = ()
-        self.tp = NO_TYPE
-        self.sparse_tensor = NO_SPARSE
-        self._content = b""
+    name: str = ""
+    ref_attr_name: str = ""
+    type = 0
+    i = 0
+    f = 0.0
+    s = b""
+    ints: Sequence[int] = ()
+    floats: Sequence[float] = ()
+    strings: Sequence[bytes] = ()
+    t = NO_TENSOR
+    g: Graph
+    graphs: Sequence[Graph] = ()
+    tp = NO_TYPE
+    sparse_tensor = NO_SPARSE
+    _content = b""
 
     def HasField(self, name: str) -> bool:  # noqa: N802
         """It has a tensor `t`, a sparse tensor `sparse_tensor`, a graph `g`, or a type `tp`."""
@@ -81,8 +62,7 @@ class Attribute:
     def renamed(self, name: str) -> Attribute:
         """A copy under another name."""
         copy = Attribute()
-        for slot in Attribute.__slots__:
-            setattr(copy, slot, getattr(self, slot))
+        copy.__dict__.update(self.__dict__)
         copy.name = name
         copy.keep(self._content + delimited(1, content_of(name)))
         return copy
@@ -159,45 +139,30 @@ class Graph:
 
 
 NO_GRAPH: Final = Graph()
+Attribute.g = NO_GRAPH
 _NOTHING: Final[Mapping[str, object]] = {"g": NO_GRAPH, "t": NO_TENSOR, "tp": NO_TYPE, "sparse_tensor": NO_SPARSE}
 
 
 class Function:
     """A function of the model."""
 
-    __slots__ = (
-        "attribute_proto",
-        "domain",
-        "input",
-        "name",
-        "node",
-        "opset_import",
-        "output",
-        "overload",
-        "value_info",
-    )
-
-    def __init__(self) -> None:
-        self.name = self.domain = self.overload = ""
-        self.input: Sequence[str] = ()
-        self.output: Sequence[str] = ()
-        self.attribute_proto: Sequence[Attribute] = ()
-        self.node: Sequence[Node] = ()
-        self.opset_import: Sequence[Opset] = ()
-        self.value_info: Sequence[ValueInfo] = ()
+    name = domain = overload = ""
+    input: Sequence[str] = ()
+    output: Sequence[str] = ()
+    attribute_proto: Sequence[Attribute] = ()
+    node: Sequence[Node] = ()
+    opset_import: Sequence[Opset] = ()
+    value_info: Sequence[ValueInfo] = ()
 
 
 class Model:
     """A model, as far as an analysis looks at it."""
 
-    __slots__ = ("functions", "graph", "ir_version", "metadata_props", "opset_import")
-
-    def __init__(self) -> None:
-        self.ir_version = 0
-        self.opset_import: Sequence[Opset] = ()
-        self.metadata_props: Sequence[Entry] = ()
-        self.graph = NO_GRAPH
-        self.functions: Sequence[Function] = ()
+    ir_version = 0
+    opset_import: Sequence[Opset] = ()
+    metadata_props: Sequence[Entry] = ()
+    graph = NO_GRAPH
+    functions: Sequence[Function] = ()
 
     def HasField(self, _: str) -> bool:  # noqa: N802
         """It has a `graph`."""

@@ -23,14 +23,14 @@ def read_rules(paths: Sequence[str]) -> list[Rule]:
 
     Raises UsageError, with the line, for a file that cannot be read or run, and for one that defines no rule.
     """
-    found: list[Rule] = []
+    rules_of_files: list[Rule] = []
     for path in paths:
         rules = list({id(rule): rule for item in vars(_run(path)).values() for rule in _rules(item)}.values())
         if not rules:
             hint = "decorate a function with @absint.rule(names, inputs=...)"
             raise UsageError(f"--rules {path}: defines no rule: {hint}")
-        found += rules
-    return found
+        rules_of_files += rules
+    return rules_of_files
 
 
 def _rules(item: object) -> Iterable[Rule]:

@@ -124,13 +124,13 @@ def _switched(step: Expr, number: Symbol) -> Iterator[Form]:
         condition, a, b = choice.args
         if not isinstance(condition, Relation) or condition.op != ">=" or not isinstance(a, Expr):
             continue
-        rest, i = sub(step, expr_of(choice)), expr_of(number)
+        fixed, i = sub(step, expr_of(choice)), expr_of(number)
         sizes = [s for s in condition.symbols if s is not number]
         later = None if len(sizes) != 1 else ge(i, expr_of(sizes[0]))
         if later is None or later not in (condition, condition.negated) or not isinstance(b, Expr):
             continue
         first, second = (b, a) if condition is later else (a, b)
-        before, after = (_sum(add(rest, part), number) for part in (first, second))
+        before, after = (_sum(add(fixed, part), number) for part in (first, second))
         if before is not None and after is not None:
             yield Switched(before, after, sizes[0])
 
@@ -160,15 +160,15 @@ def _whole_sums(step: Expr, number: Symbol) -> Iterator[Form]:
 def _extremes(symbol: Symbol, back: Expr) -> Iterator[Extreme]:
     """The readings of a term as an extreme of `symbol` plus something, and of something else."""
     for mono, factor in back.terms:
-        found = mono[0] if len(mono) == 1 else None
-        if found is None or factor != 1 or found.op not in _EXTREMES:
+        atom = mono[0] if len(mono) == 1 else None
+        if atom is None or factor != 1 or atom.op not in _EXTREMES:
             continue
-        extreme, args = _EXTREMES[found.op], [a for a in found.args if isinstance(a, Expr)]
-        rest = sub(back, expr_of(found))
+        extreme, args = _EXTREMES[atom.op], [a for a in atom.args if isinstance(a, Expr)]
+        others = sub(back, expr_of(atom))
         for k, arg in enumerate(args):
             step = arg - expr_of(symbol)
             if symbol in arg.symbols and isinstance(step, Expr):
-                yield Extreme(extreme, step + rest, extreme(*args[:k], *args[k + 1 :]) + rest)
+                yield Extreme(extreme, step + others, extreme(*args[:k], *args[k + 1 :]) + others)
 
 
 def _remainders(symbol: Symbol, back: Expr) -> Iterator[Remainder]:
@@ -256,19 +256,19 @@ def trips_of(
 
     `others` are numbers whose forms are known. None if a term grows too large.
     """
-    found: dict[str, list[Dim]] = {name: [start] for name, start in starts.items()}
+    trips: dict[str, list[Dim]] = {name: [start] for name, start in starts.items()}
     now: Mapping[str, Dim] = starts
     for trip in range(TRIPS):
-        known = {**now, **{name: form(trip) for name, form in others.items()}, number.name: const(trip)}
+        values = {**now, **{name: form(trip) for name, form in others.items()}, number.name: const(trip)}
         after: dict[str, Dim] = {}
         for name, back in backs.items():
-            term = substitute(back, {s: known[s.name] for s in back.symbols if s.name in known})
+            term = substitute(back, {s: values[s.name] for s in back.symbols if s.name in values})
             if not isinstance(term, Expr) or term.size > _LONGEST:
                 return None
             after[name] = term
-            found[name].append(term)
+            trips[name].append(term)
         now = after
-    return found
+    return trips
 
 
 def interleaved(numbers: Mapping[str, Sequence[Dim]]) -> dict[str, Interleaved]:

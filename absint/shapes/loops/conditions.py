@@ -113,24 +113,24 @@ def condition_while(
     begins = guess.substitute({number: const(-1)})
     if begins is not first and assuming(run.facts_at(item.gate), first).decide(begins) is not YES:
         return None
-    found = _computed(run, loop, states, head, nodes, operand, before)
-    return found if found is not None and found.relation is guess else None
+    proved = _computed(run, loop, states, head, nodes, operand, before)
+    return proved if proved is not None and proved.relation is guess else None
 
 
 def _nodes(nodes: Sequence[Node], loop: LoopHead, operand: Operand) -> list[int] | None:
     """The operators of the body that compute a value, in order; None if there are many, or others than operators."""
-    found: set[int] = set()
+    cone: set[int] = set()
     stack = [operand[0]]
     while stack:
         number = stack.pop()
-        if number in found or not loop.first < number <= loop.last:
+        if number in cone or not loop.first < number <= loop.last:
             continue
         node = nodes[number]
-        if (node.operation is None and node.value is None) or node.gate != loop.first or len(found) == _MOST:
+        if (node.operation is None and node.value is None) or node.gate != loop.first or len(cone) == _MOST:
             return None
-        found.add(number)
+        cone.add(number)
         stack.extend(before for before, _ in node.operands)
-    return sorted(found)
+    return sorted(cone)
 
 
 def _computed(
@@ -146,9 +146,9 @@ def _computed(
     trial = run.fork()
     if guard is not None:
         trial.guards[loop.first] = assuming(run.facts_at(loop.first), guard)
-    known = BodyStates(states, loop.first, loop.last)
-    known[loop.first] = head
+    trial_states = BodyStates(states, loop.first, loop.last)
+    trial_states[loop.first] = head
     for number in nodes:
-        known[number] = trial.transfer(number, known)
-    relation = condition_of(trial.operand(operand, known))
+        trial_states[number] = trial.transfer(number, trial_states)
+    relation = condition_of(trial.operand(operand, trial_states))
     return None if relation is None else Condition(relation, trial)

@@ -42,14 +42,14 @@ def is_equal_in(number: Symbol, a: Dim, b: Dim) -> bool:
     parts: dict[tuple[Atom, ...], Polynomial] = {}
     for mono, factor in gap.terms:
         total: Polynomial = (Fraction(factor),)
-        rest = []
+        other_atoms = []
         for item in mono:
-            known = _polynomial(item, number)
-            if known is None:
-                rest.append(item)
+            factors = _polynomial(item, number)
+            if factors is None:
+                other_atoms.append(item)
             else:
-                total = _product(total, known)
-        key = tuple(rest)
+                total = _product(total, factors)
+        key = tuple(other_atoms)
         parts[key] = _total(parts.get(key, ()), total)
     return not any(map(any, parts.values()))
 
@@ -68,8 +68,8 @@ def _polynomial(item: Atom, number: Symbol) -> Polynomial | None:
         return None
     if any(dividend.evaluate({number.name: k}) % by for k in range(by)):
         return None
-    found: dict[int, Fraction] = {len(mono): Fraction(factor, by) for mono, factor in dividend.terms}
-    return tuple(found.get(k, Fraction(0)) for k in range(max(found) + 1))
+    coefficients: dict[int, Fraction] = {len(mono): Fraction(factor, by) for mono, factor in dividend.terms}
+    return tuple(coefficients.get(k, Fraction(0)) for k in range(max(coefficients) + 1))
 
 
 def _product(a: Polynomial, b: Polynomial) -> Polynomial:

@@ -305,14 +305,14 @@ class Invariants:
         backs = _closed(backs, known, body.has)
         numbers = trips_of({name: starts[name] for name in backs}, backs, others, body.iteration)
         fitting = interleaved(numbers) if numbers else {}
-        kept = _closed({name: backs[name] for name in fitting}, {*fitting, *others, body.iteration.name}, body.has)
-        for name in kept:
+        closed = _closed({name: backs[name] for name in fitting}, {*fitting, *others, body.iteration.name}, body.has)
+        for name in closed:
             claim = self.claims[names[name]]
             if claim.try_forms(body.iteration, [fitting[name]]):
                 claim.kind = Kind.NEXT
         if self.claims[place].kind is not Kind.NEXT:
             return False
-        self._close(place, [names[name] for name in kept])
+        self._close(place, [names[name] for name in closed])
         return True
 
     def _close(self, place: Place, members: Sequence[Place]) -> None:
@@ -348,16 +348,16 @@ def visited(claims: dict[int, Invariants], head: int, backs: Sequence[Value | No
 
 def _closed(backs: Mapping[str, Expr], known: Set[str], is_inside: Callable[[Symbol], bool]) -> dict[str, Expr]:
     """The numbers whose next ones depend on each other and on known symbols alone."""
-    found, settled = dict(backs), known - backs.keys()
+    closed, settled = dict(backs), known - backs.keys()
     while True:
         inside = {
             name: back
-            for name, back in found.items()
-            if all(not is_inside(s) or s.name in found or s.name in settled for s in back.symbols)
+            for name, back in closed.items()
+            if all(not is_inside(s) or s.name in closed or s.name in settled for s in back.symbols)
         }
-        if len(inside) == len(found):
-            return found
-        found = inside
+        if len(inside) == len(closed):
+            return closed
+        closed = inside
 
 
 def _invariant(symbol: Symbol, start: Dim, back: Dim, full: Interval) -> Interval:

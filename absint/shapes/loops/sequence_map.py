@@ -14,7 +14,7 @@ from absint.program.steps import MapExit, MapHead
 from absint.shapes.interpretation import Interpretation
 from absint.shapes.loops.body import BodySymbols
 from absint.shapes.loops.conditions import premises
-from absint.shapes.loops.unrolling import MAX_TRIPS, Body, named
+from absint.shapes.loops.unrolling import MAX_TRIPS, Trial, named
 from absint.shapes.summaries import State
 from absint.transfer.stated import Statement
 
@@ -87,14 +87,14 @@ def _each(
         return None
     if any(len(v.each or ()) < count for v in sequences):
         return None
-    body = Body(run, symbols, states)
-    found = []
+    trial = Trial(run, symbols, states)
+    trips = []
     for trip in range(count):
-        if not body.trip(body.named(list(_elements(inputs, trip)))):
+        if not trial.trip(trial.named(list(_elements(inputs, trip)))):
             return None
-        found.append(tuple(body.value(o) for o in item.operands[len(inputs) :]))
-    statements += body.premises
-    return None if any(BOTTOM in results for results in found) else found
+        trips.append(tuple(trial.value(o) for o in item.operands[len(inputs) :]))
+    statements += trial.premises
+    return None if any(BOTTOM in results for results in trips) else trips
 
 
 def _elements(inputs: Sequence[Value | None], trip: int) -> Iterator[Value]:

@@ -71,13 +71,13 @@ MAX_STEPS: Final = 4096
 """Most nodes to run in all trips together, those of inner loops included."""
 
 
-class Body:
+class Trial:
     """The body of a loop, run on states of its head."""
 
     def __init__(self, run: Interpretation, symbols: BodySymbols, states: Sequence[State]) -> None:
-        self.trial = run.fork()
-        self._budget = self.trial.budget = self.trial.budget or Budget(MAX_STEPS)
-        self._run = run
+        self.run = run.fork()
+        self._budget = self.run.budget = self.run.budget or Budget(MAX_STEPS)
+        self._outer = run
         self._symbols = symbols
         self._loop = symbols.body
         self._states = BodyStates(states, self._loop.first, self._loop.last)
@@ -86,7 +86,7 @@ class Body:
 
     def trip(self, head: State) -> bool:
         """One trip from this state of the head. False if it takes too long."""
-        loop, states, trial = self._loop, self._states, self.trial
+        loop, states, trial = self._loop, self._states, self.run
         states.clear()
         states[loop.first] = head
         trial.guard(loop.first, TRUE)
@@ -111,29 +111,29 @@ class Body:
                     node = inner
                     break
             node += 1
-        self._run.applications += trial.applications - before
+        self._outer.applications += trial.applications - before
         for number in range(loop.first + 1, loop.last + 1):
             summary = trial.applied.get(number)
             if summary is not None and any(s.role == "assumed" for s in summary.statements):
-                stated = (s for s in trial.statements(number) if s.role == "assumed")
-                self.premises += [s for s in stated if not any(map(self._symbols.has, s.relation.symbols))]
+                assumed = (s for s in trial.statements(number) if s.role == "assumed")
+                self.premises += [s for s in assumed if not any(map(self._symbols.has, s.relation.symbols))]
         return True
 
     def _is_begun(self, node: int) -> bool:
         """All that the node reads has a state. What it reads from outside may not, if no result needs the node."""
-        return all(producer < 0 or self._states[producer] for producer, _ in self.trial.nodes[node].operands)
+        return all(producer < 0 or self._states[producer] for producer, _ in self.run.nodes[node].operands)
 
     def _nothing(self, node: int) -> State:
-        item = self.trial.nodes[node]
+        item = self.run.nodes[node]
         return (BOTTOM,) * max(1, len(item.outputs), item.step.width if item.step else 0)
 
     def value(self, operand: Operand) -> Value:
         """A result of the trip, without symbols whose number changes with the trip."""
-        return self._symbols.leave(self.trial.operand(operand, self._states) or TOP)
+        return self._symbols.leave(self.run.operand(operand, self._states) or TOP)
 
     def condition(self, operand: Operand) -> Relation | None:
         """The condition that the trip gives."""
-        return condition_of(self.trial.operand(operand, self._states))
+        return condition_of(self.run.operand(operand, self._states))
 
     def named(self, values: Sequence[Value]) -> State:
         """The values with a symbol of the head for each unknown size: its value in one trip."""
@@ -171,29 +171,29 @@ def unrolled(
 
     `body` has the operands of its exit, `limit` is the number of trips that the limit allows.
     """
-    inside = Body(run, BodySymbols(loop), states)
+    trial = Trial(run, BodySymbols(loop), states)
     carried, slices = starts, []
     going = states[loop.first][1]
     for trip in range(MAX_TRIPS + 1):
         if trip == limit:
             break
-        if trip == MAX_TRIPS or not inside.trip((counter(loop, const(trip)), going, *inside.named(carried))):
+        if trip == MAX_TRIPS or not trial.trip((counter(loop, const(trip)), going, *trial.named(carried))):
             return None
-        carried = tuple(map(inside.value, body.backs))
-        slices.append(tuple(map(inside.value, body.slices)))
+        carried = tuple(map(trial.value, body.backs))
+        slices.append(tuple(map(trial.value, body.slices)))
         if BOTTOM in carried or BOTTOM in slices[-1]:
             return None
         if trip + 1 == limit:
             continue
-        condition = inside.condition(body.goes_on)
-        goes_on = inside.trial.facts_at(loop.first).decide(condition) if condition is not None else None
+        condition = trial.condition(body.goes_on)
+        goes_on = trial.run.facts_at(loop.first).decide(condition) if condition is not None else None
         if goes_on is NO:
             break
         if goes_on is not YES:
             return None
     agree: list[Relation] = []
     scans = tuple(_stacked([values[k] for values in slices], agree) for k in range(len(body.slices)))
-    return Unrolled(len(slices), carried, scans, tuple(agree), tuple(dict.fromkeys(inside.premises)))
+    return Unrolled(len(slices), carried, scans, tuple(agree), tuple(dict.fromkeys(trial.premises)))
 
 
 def _stacked(values: Sequence[Value], agree: list[Relation]) -> Value:

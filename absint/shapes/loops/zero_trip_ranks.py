@@ -73,21 +73,21 @@ def inferred(nodes: Sequence[Node], operand: Operand) -> tuple[Alike, ...] | Non
     alike: list[Alike] = []
     stack, seen = [operand], {ABSENT}
     while stack:
-        found = origin(nodes, stack.pop())
-        if found in seen:
+        source = origin(nodes, stack.pop())
+        if source in seen:
             continue
-        seen.add(found)
-        node = nodes[found[0]]
+        seen.add(source)
+        node = nodes[source[0]]
         if node.value is not None:
             if not isinstance(node.value, Tensor) or node.value.shape.rank is None:
                 return None
         elif isinstance(node.step, LoopHead):
-            declared = node.step.ranks[found[1]]
+            declared = node.step.ranks[source[1]]
             if declared is None:
                 return None
-            alike.append(Alike(found, declared))
+            alike.append(Alike(source, declared))
         elif isinstance(node.step, IfJoin):
-            then, other = (branch[found[1]] for branch in IfJoin.branches(node.operands))
+            then, other = (branch[source[1]] for branch in IfJoin.branches(node.operands))
             alike.append(Alike(then, other))  # the runtime infers no rank from branches that differ in it
             stack += (then, other)
         elif isinstance(node.step, ScanHead) or _is_enough(nodes, node):

@@ -50,7 +50,7 @@ WITH_CONSTANTS: Final = frozenset(
 _MOST: Final = 256
 """Values that one question looks at."""
 
-Sizes = tuple[int | None, ...]
+InferredSizes = tuple[int | None, ...]
 """The sizes that inference finds, None for an axis where it finds none."""
 
 
@@ -67,7 +67,7 @@ class Inference:
         self._foldable: set[Operand] = set()
         """Values that constants and constant sizes fix. Some runs know them in time, others do not."""
 
-    def of(self, operand: Operand) -> Sizes | None:
+    def of(self, operand: Operand) -> InferredSizes | None:
         """The sizes of a value after no trip; None if they are not sure."""
         operand = origin(self._program.nodes, operand)
         cone = self._cone(operand)
@@ -76,10 +76,10 @@ class Inference:
         for number in sorted(cone - self._inferred):
             self._infer(number)
         self._inferred |= cone
-        found = self._known.get(operand)
-        if found is None or found.shape.is_top:
+        inferred = self._known.get(operand)
+        if inferred is None or inferred.shape.is_top:
             return None
-        return tuple(_constant(d) for d in found.shape)
+        return tuple(_constant(d) for d in inferred.shape)
 
     def _cone(self, operand: Operand) -> set[int] | None:
         """The nodes that decide on the operand; None if there are too many."""
@@ -137,10 +137,10 @@ class Inference:
             self._foldable.update((number, index) for index in range(operation.outputs))
             if operation.op_type == "Range" and not _is_fixed(inputs):
                 return [None] * operation.outputs
-        found = [_bare(v, elements=keeps) if isinstance(v, Tensor) else None for v in applied.outputs]
+        outputs = [_bare(v, elements=keeps) if isinstance(v, Tensor) else None for v in applied.outputs]
         if operation.op_type in _ADJUSTED and inputs:
-            return [_ADJUSTED[operation.op_type](op, v) for v in found]
-        return found
+            return [_ADJUSTED[operation.op_type](op, v) for v in outputs]
+        return outputs
 
     def _is_fixed(self, operand: Operand) -> bool:
         """No data and no size of the inputs reach the value, as far as can be seen."""
@@ -244,10 +244,10 @@ def _joined(op: Op, whole: Tensor | None) -> Tensor | None:
     axis = op.axis(op.integer("axis", 1), len(shapes[0]))
     sizes: list[Dim | None] = []
     for place, dims in enumerate(zip(*shapes, strict=True)):
-        known = {size for dim in dims if (size := _constant(dim)) is not None}
-        if place != axis and len(known) > 1:
+        constants = {size for dim in dims if (size := _constant(dim)) is not None}
+        if place != axis and len(constants) > 1:
             return None
-        sizes.append(whole.shape[axis] if place == axis else const(known.pop()) if known else None)
+        sizes.append(whole.shape[axis] if place == axis else const(constants.pop()) if constants else None)
     return Tensor(whole.dtype, Shape(sizes))
 
 
@@ -261,15 +261,15 @@ def _reshaped(op: Op, whole: Tensor | None) -> Tensor | None:
     copied = {axis for axis, size in enumerate(target) if size == 0}
     if any(axis >= len(data) for axis in copied):
         return None
-    rest = [_constant(size) for axis, size in enumerate(data) if axis not in copied]
-    kept = prod(size for size in target if size > 0)
-    if None in rest:
+    counted = [_constant(size) for axis, size in enumerate(data) if axis not in copied]
+    fixed = prod(size for size in target if size > 0)
+    if None in counted:
         return Tensor(whole.dtype, Shape([None if t == -1 else d for t, d in zip(target, whole.shape, strict=True)]))
-    count = prod(size for size in rest if size is not None)
-    if not kept or count % kept:
+    count = prod(size for size in counted if size is not None)
+    if not fixed or count % fixed:
         return None
     return Tensor(
-        whole.dtype, Shape([const(count // kept) if t == -1 else d for t, d in zip(target, whole.shape, strict=True)])
+        whole.dtype, Shape([const(count // fixed) if t == -1 else d for t, d in zip(target, whole.shape, strict=True)])
     )
 
 

@@ -86,8 +86,8 @@ class Reuse:
             if relation is FALSE or relation is UNKNOWN_RELATION:
                 return None
             if relation is not TRUE:
-                kept = relation is statement.relation
-                statements.append(statement if kept else Statement(relation, statement.reason, statement.role))
+                is_same = relation is statement.relation
+                statements.append(statement if is_same else Statement(relation, statement.reason, statement.role))
         return RuleSummary(cast(State, outputs), (), tuple(statements), conditional=summary.conditional)
 
     def _value(self, value: Value) -> Value | None:
@@ -116,10 +116,12 @@ class Reuse:
         if value.contents is None or not value.contents.open:
             return Tensor(value.dtype, shape, value.contents, ramps)
         elements = [self._element(e) for e in value.contents.elements]
-        known = [e for e in elements if e is not None]
-        if len(known) < len(elements):
+        replaced = [e for e in elements if e is not None]
+        if len(replaced) < len(elements):
             return None
-        contents = Contents.fill(known[0]) if value.contents.is_fill else Contents.of(value.contents.shape or (), known)
+        contents = (
+            Contents.fill(replaced[0]) if value.contents.is_fill else Contents.of(value.contents.shape or (), replaced)
+        )
         return Tensor(value.dtype, shape, contents, ramps)
 
     def _element(self, element: Element) -> Element | None:

@@ -73,7 +73,8 @@ def differences(found: object, proto: Any, where: str = "model") -> Iterator[str
 
 def _of_message(found: object, proto: Any, where: str) -> Iterator[str]:
     names = ["op_type", "domain", "overload", "attribute"] if isinstance(found, graphs.Node) else []
-    names += [name for name in type(found).__slots__ if not name.startswith("_")]  # type: ignore[attr-defined]
+    fields = (name for name, kind in vars(type(found)).items() if not callable(kind) and not isinstance(kind, property))
+    names += [name for name in fields if not name.startswith("_")]
     for name in names:
         if name not in ("tail", "is_closed"):
             yield from differences(getattr(found, name), getattr(proto, name), f"{where}.{name}")
