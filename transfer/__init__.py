@@ -5,9 +5,9 @@ case in `tests/transfer` that holds it against real runs; `families` lists the o
 
 The machinery, from the ground up:
 
-    stated       Statement, Caveat, Applied: data that one application of a rule gives; errors; a rule as an Op sees it
+    stated       Statement, PossibleFailure, Applied: what one application of a rule gives; errors; a rule as Ops see it
     ordinary     which numeric premises may be assumed: those that hold for all ordinary sizes
-    stating      attributes by type; the statements a rule can make: require, define, assume, may_fail, reject
+    stating      attributes by type; the verbs by which a rule states: require, define, assume, may_fail, reject
     op           Op: inputs, attributes, statements, broadcasting; all that a rule sees
     forms        an operator in one line, `X[N, M] w[M]? -> Y[N]`: inputs and outputs, and how dims move
     rule         Rule, the decorator @rule, and `shaped`: rules that are forms alone
@@ -20,7 +20,7 @@ The machinery, from the ground up:
 Shared by several families:
 
     elements/    arithmetic on known elements: sizes computed in the graph
-    caveats      conditions under which a kernel of onnxruntime may fail although the specification allows the node
+    conditions   relations about shapes, and what kernels of onnxruntime ask for beyond the documents, in the same words
     indexing     valid ranges of indices, and the elements they pick
     window       sliding windows, of convolutions and pools
     resize_modes forms of Resize that onnxruntime executes

@@ -13,7 +13,7 @@ from absint.lattices.terms.intern import remembered
 from absint.lattices.terms.normal import exact_quotient, floordiv, maximum
 from absint.lattices.terms.sign import nonneg
 from absint.lattices.value import Tensor
-from absint.transfer.caveats import not_empty, one_value, same_dims
+from absint.transfer.conditions import not_empty, one_value, same_dims
 from absint.transfer.op import Op, as_size
 from absint.transfer.rule import rule
 from absint.transfer.semantics import ONNX, RUNTIME

@@ -13,7 +13,7 @@ from absint.lattices.terms.expr import MAX_DIM, ONE_EXPR, UNKNOWN_SIZE, ZERO_EXP
 from absint.lattices.terms.normal import maximum, minimum
 from absint.lattices.terms.real import Real
 from absint.lattices.value import Tensor
-from absint.transfer.caveats import documents_exclude, has_rank, known_text
+from absint.transfer.conditions import documents_exclude, has_rank, known_text
 from absint.transfer.op import Op
 from absint.transfer.rule import rule
 

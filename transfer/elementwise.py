@@ -13,7 +13,7 @@ from absint.lattices.terms.expr import UNKNOWN_DIM, ZERO_EXPR
 from absint.lattices.terms.normal import ceildiv
 from absint.lattices.terms.real import Real
 from absint.lattices.value import Tensor, Value
-from absint.transfer.caveats import one_value, same_dims, single
+from absint.transfer.conditions import one_value, same_dims, single
 from absint.transfer.elements import arithmetic as ar
 from absint.transfer.elements.arithmetic import Unary
 from absint.transfer.elements.conversion import bitwise_not, cast, type_attribute

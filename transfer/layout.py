@@ -15,7 +15,7 @@ from absint.lattices.shape import TOP_SHAPE, Shape, shape_of
 from absint.lattices.starred import dims_of_rank
 from absint.lattices.terms.expr import ONE_EXPR, UNKNOWN_SIZE, ZERO_EXPR, Dim, Expr
 from absint.lattices.value import Tensor
-from absint.transfer.caveats import documents_exclude, one_value, vector
+from absint.transfer.conditions import documents_exclude, one_value, vector
 from absint.transfer.elements.conversion import whole_numbers
 from absint.transfer.elements.folding import moved, unmoved, zero
 from absint.transfer.elements.premises import fit, integer

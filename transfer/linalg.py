@@ -11,7 +11,7 @@ from absint.lattices.shape import TOP_SHAPE, Shape, shape_of
 from absint.lattices.starred import last_dims, spliced, with_size, without
 from absint.lattices.terms.expr import UNKNOWN_SIZE, Dim
 from absint.lattices.value import Tensor
-from absint.transfer.caveats import not_empty, one_value, same_dims
+from absint.transfer.conditions import not_empty, one_value, same_dims
 from absint.transfer.op import Op
 from absint.transfer.rule import rule
 from absint.transfer.semantics import EITHER, ONNX, RUNTIME

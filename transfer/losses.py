@@ -8,7 +8,7 @@ from absint.lattices.logic.relation import FALSE, UNKNOWN_RELATION, Relation, co
 from absint.lattices.shape import SCALAR, TOP_SHAPE, Shape
 from absint.lattices.terms.expr import UNKNOWN_SIZE, Dim
 from absint.lattices.value import Tensor
-from absint.transfer.caveats import known_text, runs_as
+from absint.transfer.conditions import known_text, runs_as
 from absint.transfer.op import Op
 from absint.transfer.rule import Rule, rule
 from absint.transfer.semantics import ONNX, RUNTIME

@@ -24,7 +24,7 @@ from absint.lattices.starred import place, with_size
 from absint.lattices.terms.expr import UNKNOWN_SIZE, Dim, Expr
 from absint.lattices.terms.kinds import SymbolKind
 from absint.lattices.value import Tensor
-from absint.transfer.caveats import has_rank, not_empty, runs_as, same_dims
+from absint.transfer.conditions import has_rank, not_empty, runs_as, same_dims
 from absint.transfer.elements.conversion import element_type
 from absint.transfer.op import Op
 from absint.transfer.rule import rule

@@ -13,7 +13,7 @@ from absint.lattices.terms.expr import UNKNOWN_SIZE, Dim, Expr
 from absint.lattices.terms.interval import Interval
 from absint.lattices.terms.normal import maximum
 from absint.lattices.value import Tensor
-from absint.transfer.caveats import runs_as, vector
+from absint.transfer.conditions import runs_as, vector
 from absint.transfer.elements.folding import zero
 from absint.transfer.elements.logic import is_natural, least
 from absint.transfer.op import Op

@@ -10,7 +10,7 @@ from absint.lattices.shape import Shape, shape_of
 from absint.lattices.terms.expr import UNKNOWN_SIZE, Dim, const, product
 from absint.lattices.terms.normal import ceildiv
 from absint.lattices.value import Tensor
-from absint.transfer.caveats import same_dims
+from absint.transfer.conditions import same_dims
 from absint.transfer.op import Op, as_size
 from absint.transfer.rule import rule
 from absint.transfer.semantics import ONNX, RUNTIME

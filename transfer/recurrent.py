@@ -11,7 +11,7 @@ from absint.lattices.logic.truth import NO, YES
 from absint.lattices.shape import Shape, shape_of
 from absint.lattices.terms.expr import UNKNOWN_SIZE, Dim, Expr
 from absint.lattices.value import Tensor
-from absint.transfer.caveats import positive
+from absint.transfer.conditions import positive
 from absint.transfer.heads import Heads, Need, agreement, batches, equal_dims, heads_of, require_all
 from absint.transfer.op import Op
 from absint.transfer.rule import rule

@@ -21,7 +21,7 @@ from absint.lattices.terms.interval import Interval
 from absint.lattices.terms.normal import maximum, minimum, truncdiv
 from absint.lattices.terms.real import Real
 from absint.lattices.value import Tensor
-from absint.transfer.caveats import vector
+from absint.transfer.conditions import vector
 from absint.transfer.elements import arithmetic as ar
 from absint.transfer.elements.logic import conjoin, disjoin
 from absint.transfer.elements.premises import fit, in_double, in_order, within

@@ -32,7 +32,7 @@ from absint.lattices.terms.expr import MINUS_ONE, UNKNOWN_SIZE, Dim, Expr, const
 from absint.lattices.terms.kinds import SymbolKind
 from absint.lattices.terms.normal import exact_quotient, floordiv, maximum
 from absint.lattices.value import Tensor
-from absint.transfer.caveats import vector
+from absint.transfer.conditions import vector
 from absint.transfer.elements.folding import reshaped
 from absint.transfer.elements.logic import choose, is_natural, is_positive, nonzero_parts, vanishes_with
 from absint.transfer.op import Op

@@ -8,7 +8,7 @@ from typing import Final
 from absint.lattices.dtype import DType
 from absint.lattices.logic.relation import FALSE, Relation, conjunction, disjunction, eq
 from absint.lattices.terms.expr import Dim, const
-from absint.transfer.caveats import runs_as, same_dims
+from absint.transfer.conditions import runs_as, same_dims
 from absint.transfer.op import Op
 
 _MODES: Final[Mapping[str, frozenset[str]]] = {

@@ -10,7 +10,7 @@ from absint.lattices.logic.truth import YES
 from absint.lattices.shape import Shape, shape_of
 from absint.lattices.terms.expr import UNKNOWN_SIZE, Dim, Expr
 from absint.lattices.value import Tensor
-from absint.transfer.caveats import known_text
+from absint.transfer.conditions import known_text
 from absint.transfer.op import Op, as_size
 from absint.transfer.rule import rule
 from absint.transfer.semantics import ONNX

@@ -12,7 +12,7 @@ from absint.lattices.starred import places, with_axes, without
 from absint.lattices.terms.expr import MAX_DIM, ONE_EXPR, UNKNOWN_SIZE, Dim, Unknown, product
 from absint.lattices.terms.interval import Interval
 from absint.lattices.value import Tensor
-from absint.transfer.caveats import vector
+from absint.transfer.conditions import vector
 from absint.transfer.elements.folding import moved, reshaped, unmoved
 from absint.transfer.op import Op
 from absint.transfer.rule import rule

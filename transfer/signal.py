@@ -8,7 +8,7 @@ from absint.lattices.shape import Shape, shape_of
 from absint.lattices.terms.expr import UNKNOWN_SIZE, Dim, Expr
 from absint.lattices.terms.normal import floordiv
 from absint.lattices.value import Tensor
-from absint.transfer.caveats import documents_exclude, one_value
+from absint.transfer.conditions import documents_exclude, one_value
 from absint.transfer.elementwise import require_single
 from absint.transfer.op import Op, as_size
 from absint.transfer.rule import rule

@@ -18,7 +18,7 @@ from absint.lattices.terms.intern import remembered
 from absint.lattices.terms.interval import Interval
 from absint.lattices.terms.normal import ceildiv
 from absint.lattices.value import Tensor
-from absint.transfer.caveats import vector
+from absint.transfer.conditions import vector
 from absint.transfer.elements.folding import moved, nothing, unmoved
 from absint.transfer.elements.logic import choose, greatest, is_natural_by, least
 from absint.transfer.op import Op, constants_of

@@ -103,7 +103,7 @@ class Stating(Attributes):
     statements: dict[Statement, None]
     possible_failures: dict[PossibleFailure, None]
     is_inferred: bool
-    """Type inference knows the operator: onnx has a schema of it."""
+    """`absint.model.inference` tells whether type inference refuses the node: it is one of ai.onnx."""
     notes: list[str]
     has_fresh: bool
     """The rule has named a data-dependent number or condition."""

@@ -12,7 +12,7 @@ from absint.lattices.logic.relation import FALSE, TRUE, UNKNOWN_RELATION, Relati
 from absint.lattices.shape import SCALAR, shape_of
 from absint.lattices.terms.expr import ONE_EXPR, UNKNOWN_SIZE, Dim, Expr, const
 from absint.lattices.value import MapOf, SequenceOf, Tensor, Value
-from absint.transfer.caveats import documents_exclude, has_rank, required_text, runs_as
+from absint.transfer.conditions import documents_exclude, has_rank, required_text, runs_as
 from absint.transfer.contrib.ml_models import POST_TRANSFORMS, counted, require_read_features, require_trees, rows_of
 from absint.transfer.op import Op
 from absint.transfer.rule import ML, rule, shaped

@@ -15,7 +15,7 @@ from absint.lattices.terms.expr import UNKNOWN_SIZE, Dim, Unknown, const
 from absint.lattices.terms.interval import Congruence, Interval
 from absint.lattices.terms.normal import ceildiv
 from absint.lattices.value import Tensor, Value
-from absint.transfer.caveats import positive
+from absint.transfer.conditions import positive
 from absint.transfer.contrib.channels_last import onnx_rule
 from absint.transfer.contrib.fused_products import check_activation, require_sum
 from absint.transfer.contrib.views import NEWEST, restate

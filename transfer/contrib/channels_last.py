@@ -13,7 +13,7 @@ from absint.lattices.shape import TOP_SHAPE, Shape, shape_of
 from absint.lattices.terms.expr import UNKNOWN_SIZE, Dim, product
 from absint.lattices.value import Tensor, Value
 from absint.transfer import convolution, layout, normalisation, pooling, resize, sampling
-from absint.transfer.caveats import not_empty
+from absint.transfer.conditions import not_empty
 from absint.transfer.contrib.fused_products import check_activation
 from absint.transfer.contrib.quantised_products import (
     may_refuse_vectors,

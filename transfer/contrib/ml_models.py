@@ -14,7 +14,7 @@ from absint.lattices.shape import shape_of
 from absint.lattices.terms.expr import ONE_EXPR, UNKNOWN_SIZE, Dim, Unknown, const
 from absint.lattices.terms.interval import Interval
 from absint.lattices.value import MapOf, Tensor
-from absint.transfer.caveats import has_rank, required_text
+from absint.transfer.conditions import has_rank, required_text
 from absint.transfer.op import Op
 from absint.transfer.rule import ML, rule
 from absint.transfer.semantics import RUNTIME
