@@ -109,7 +109,8 @@ absint.lattices.terms.normal: maximum minimum
 absint.lattices.text: parse
 absint.lattices.unify: POLICIES
 absint.lattices.value: Tensor
-absint.jobs.linting: LintResult lint
+absint.jobs.linting: LintResult
+absint.jobs.linting.lint: lint
 absint.program.limits: LimitError
 absint.questions.sizes.outcomes: Outcome
 absint.result: Result

@@ -40,7 +40,6 @@ REFERENCE = {
 }
 IN_WORDS = {"absint.TABLE", "absint.POLICIES", "absint.testing.Binding"}
 """Names that the reference explains in a sentence."""
-UNDER_THEIR_HOME = {"absint.lint": "absint.jobs.linting.lint.lint"}
 """A function whose short name is that of its module."""
 SHOWN = ("index.html", "questions.html", "freeze.html", "concepts/loops.html", "reference/result.html")
 
