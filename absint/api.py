@@ -219,11 +219,11 @@ def _analysed(
     for node, value in inputs.values.items():
         lowered.program.nodes.replace_value(node, value)
     with phase("rounds"):
-        companions = None
+        cooperation = None
         if options.with_:
             from absint.analyses.advising import begun
 
-            companions, facts = begun(lowered, facts, options.with_)
+            cooperation, facts = begun(lowered, facts, options.with_)
         if policy.sound:
             rounds = run_rounds(
                 lowered,
@@ -233,12 +233,12 @@ def _analysed(
                 trace=trace,
                 refine=bool(options.refine),
                 timings=timings,
-                advice=None if companions is None else companions.advice,
+                advice=None if cooperation is None else cooperation.advice,
             )
         else:
             rounds = run_policy(lowered, facts, policy, memoise=memoise, trace=trace)
     result = Result(loaded, lowered, inputs, rounds, assumptions)
-    result.companions = companions
+    result.cooperation = cooperation
     if (options.refine == "smt" or rounds.choices) and not rounds.conflict and not given.reached:
         from absint.questions.proofs.smt_refinement import settle, settle_choices
 

@@ -22,6 +22,6 @@
     value_lattice  their lattice
     unify          what two shapes become together, and the policies of other tools; policy_names: their names
 
-To add a domain, read `lattice.py` for what it must offer and `dim.py` for an example of fifty lines; `laws.py` has the
+To add a domain, read `lattice.py` for what it must offer and `dim.py` for an example of eighty lines; `laws.py` has the
 laws that it must pass.
 """

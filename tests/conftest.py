@@ -19,6 +19,28 @@ _FOLDER = Path(__file__).parents[1] / "build" / "pyodide" / "node_modules" / "py
 PYODIDE = _FOLDER if _FOLDER.is_dir() and shutil.which("node") else None
 """The Python of browsers, where `.ci/run` puts it."""
 
+QUICK_CASES = 10
+"""One of so many cases of a test is quick."""
+SLOW = tuple(
+    f"tests/{name}"
+    for name in (
+        "absint/page/",
+        "crashes/",
+        "fuzz/",
+        "mutants/",
+        "specification/",
+        "test_artifact",
+        "test_benchmarks",
+        "test_examples",
+        "test_fresh_processes",
+        "test_packaging",
+        "test_site",
+        "test_theory",
+        "unification/",
+    )
+)
+"""Tests that start browsers or many processes, or are farms of solvers: none of them is quick."""
+
 _QUIET = [HealthCheck.too_slow, HealthCheck.data_too_large]
 
 settings.register_profile("default", deadline=None, max_examples=50, derandomize=True, suppress_health_check=_QUIET)
@@ -33,12 +55,19 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    """Describe the marker."""
+    """Describe the markers."""
     config.addinivalue_line("markers", "share(n): runs one of n cases of the test by default, all with --all-cases")
+    config.addinivalue_line("markers", "quick: a look at everything in two minutes; set by tests/conftest.py")
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """Leave out cases of tests with the marker `share`, unless the command line names cases."""
+    """Mark the quick tests. Leave out cases of tests with the marker `share`, unless the command line names cases."""
+    number = Counter[str]()
+    for item in items:
+        test = item.nodeid.partition("[")[0]
+        if not test.startswith(SLOW) and number[test] % QUICK_CASES == 0:
+            item.add_marker("quick")
+        number[test] += 1
     if config.getoption("all_cases") or any("[" in argument for argument in config.args):
         return
     number: Counter[str] = Counter()

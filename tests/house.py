@@ -25,18 +25,18 @@ from tests.test_architecture import MODULES, imports
 
 LIMITS: Final[Mapping[str, float]] = {
     "folders at the top of absint/": 13,
-    "lines of the product": 112_540,
+    "lines of the product": 112_194,
     "longest file, check.py apart": 400,
-    "imports inside functions": 211,
-    "blocks of imports for types": 164,
-    "lines of imports": 8_833,
+    "imports inside functions": 210,
+    "blocks of imports for types": 121,
+    "lines of imports": 8_700,
     "files that write documents by hand": 0,
     "files that catch what is undefined": 6,
     "files that start processes": 2,
     "files that replace files": 1,
     "files that list primes": 1,
     "folders without a map": 0,
-    "lines of the longest map": 43,
+    "lines of the longest map": 42,
 }
 """The most that each count may be."""
 

@@ -25,7 +25,7 @@ ORDER: Final = tuple(
     transfer.application transfer.table transfer.elements transfer transfer.contrib transfer.families
     solver solver.contracts solver.nearest solver.export
     absint.errors absint.diagnostics absint.engine absint.model absint.program.rules absint.program
-    absint.shapes.summaries absint.shapes.timings absint.shapes.memo absint.shapes.advice
+    absint.shapes.summaries absint.shapes.timings absint.shapes.memo
     absint.shapes.loops.forms absint.shapes.loops.closed_forms absint.shapes.loops.body
     absint.shapes.loops.invariants absint.shapes.interpretation absint.shapes.joining
     absint.shapes.branches absint.shapes.loops absint.shapes
@@ -83,7 +83,7 @@ PLACES = {
     "onnx": READS_AND_WRITES_MODELS,
     "google": READS_AND_WRITES_MODELS,  # protobuf's errors
     "networkx": ("absint/program/digraph.py",),
-    "cvc5": ("absint/research/study/solvers.py", "absint/research/obligations/solving.py"),
+    "cvc5": ("absint/research/obligations/solving.py",),
     "distributed": ("absint/runs/distributed.py",),
     "matplotlib": ("absint/research/study/tables.py", "absint/show/cost_plot.py"),
     "pytest": ("absint/pytest_plugin.py",),

@@ -14,6 +14,7 @@ The machinery, from the ground up:
     semantics    the runs that an analysis is about: those of ONNX's documents, of onnxruntime, or of either
     application  apply: run a rule on an Op and check what it returns
     table        Table: (domain, operator, version) -> rule
+    traits       which operators draw random numbers, keep their elements in order, or read a shape alone
     families     which family has the rules of an operator, and the shipped table
 
 Shared by several families:

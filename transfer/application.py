@@ -11,7 +11,7 @@ from absint.lattices.shape import BOTTOM_SHAPE, TOP_SHAPE, Shape
 from absint.lattices.value import TOP, AnyTensor, SparseTensor, Tensor, Value, map_tensors, without_elements
 from absint.transfer.op import Op
 from absint.transfer.rule import Rule
-from absint.transfer.stated import Applied, BadNodeError, RefusedError, RejectedError, RuleError, Statement, listed
+from absint.transfer.stated import Applied, BadNodeError, RejectedError, RuleError, Statement, listed
 
 
 def apply(rule: Rule, op: Op) -> Applied:
@@ -20,16 +20,7 @@ def apply(rule: Rule, op: Op) -> Applied:
     Raises RuleError unless the rule returns one value for each output, and whatever the rule itself raises.
     """
     outputs, rejected, refusal = outcome(rule, op)
-    return Applied(
-        outputs,
-        tuple(op.statements),
-        tuple(op.possible_failures),
-        tuple(op.notes),
-        rejected,
-        tuple(op.caveats),
-        refusal,
-        tuple(op.load_risks),
-    )
+    return Applied(outputs, tuple(op.statements), tuple(op.possible_failures), tuple(op.notes), rejected, refusal)
 
 
 def outcome(rule: Rule, op: Op) -> tuple[tuple[Value, ...], str | None, str]:
@@ -46,8 +37,7 @@ def outcome(rule: Rule, op: Op) -> tuple[tuple[Value, ...], str | None, str]:
         if any(type(value) is Tensor and value.shape is BOTTOM_SHAPE for value in outputs):
             outputs = _possible(op, outputs)
     except RejectedError as error:
-        rejected = str(error)
-        refusal = error.code if isinstance(error, RefusedError) else ""
+        rejected, refusal = str(error), error.code
         op.statements[Statement(FALSE, rejected, "required")] = None
     except BadNodeError as error:
         op.note(str(error))

@@ -24,7 +24,6 @@ from absint.lattices.shape import Shape, shape_of
 from absint.lattices.terms.expr import UNKNOWN_DIM, UNKNOWN_SIZE, Dim, Expr, const
 from absint.lattices.terms.normal import floordiv
 from absint.lattices.value import Tensor
-from absint.transfer.caveats import runtime_needs
 from absint.transfer.heads import (
     PACKED,
     UNKNOWN_HEADS,
@@ -106,11 +105,11 @@ def _require_form(op: Op, as_function: bool) -> None:
     """Require inputs and outputs that go together, and windows of version 25 in range."""
     for name in ("left_window_size", "right_window_size"):
         if op.integer(name, -1) < -1:
-            op.ill_formed(f"{name} must be -1 or more, found {op.integer(name)}")
+            op.reject(f"{name} must be -1 or more, found {op.integer(name)}", "ill-formed")
 
     def refuse(reason: str) -> None:
         if op.version >= 25:
-            op.ill_formed(reason)
+            op.reject(reason, "ill-formed")
         if not as_function:
             op.reject(reason)
         op.may_fail(reason)
@@ -122,12 +121,12 @@ def _require_form(op: Op, as_function: bool) -> None:
         refuse("nonpad_kv_seqlen must be left out if past_key and past_value are given")
     if op.version >= 25 and op.wants(1):
         if not op.wants(2):
-            op.ill_formed("present_key and present_value must be requested together")
+            op.reject("present_key and present_value must be requested together", "ill-formed")
         if op.has("nonpad_kv_seqlen"):
-            op.ill_formed("nonpad_kv_seqlen must be left out if present_key and present_value are requested")
+            op.reject("nonpad_kv_seqlen must be left out if present_key and present_value are requested", "ill-formed")
     if op.version >= 25 and op.tensor("Q").shape.rank == 4 and {name for _, name in PACKED} & op.attributes.keys():
-        state = op.reject if op.semantics == ONNX else op.load_risk
-        state("q_num_heads and kv_num_heads must be left out where Q has rank 4")
+        reason = "q_num_heads and kv_num_heads must be left out where Q has rank 4"
+        op.reject(reason) if op.semantics == ONNX else op.may_fail(reason, at_load=True)
     ranks = {rank for name, _ in PACKED if (rank := op.tensor(name).shape.rank) is not None}
     if len(ranks) > 1 and not as_function:
         op.reject(f"Q, K and V must have one rank, found {', '.join(map(str, sorted(ranks)))}")
@@ -136,23 +135,25 @@ def _require_form(op: Op, as_function: bool) -> None:
 def _require_of_kernel(op: Op, q: Heads, k: Heads, v: Heads, total: Dim) -> None:
     """Require what onnxruntime's kernel needs beyond the documents, and doubt what these leave open."""
     for size in (q.batch, q.heads, q.steps, q.size, k.heads, k.steps, v.size):
-        runtime_needs(op, ge(size, 1), "attention needs axes that are not empty")
+        op.require(ge(size, 1), "attention needs axes that are not empty", by="undocumented")
     for heads, (name, attribute) in zip((q.heads, k.heads), PACKED, strict=False):
         if op.tensor(name).shape.rank == 4 and (count := op.integer(attribute, 0)) > 0:
-            runtime_needs(op, eq(heads, count), f"{attribute} must be left out, or the heads of {name}")
+            op.require(eq(heads, count), f"{attribute} must be left out, or the heads of {name}", by="undocumented")
     mask = op.optional("attn_mask")
     if mask is not None and mask.shape.rank is not None:
         if op.version == 23 and mask.shape.rank:
-            runtime_needs(op, eq(mask.shape[-1], total), "attn_mask must be as long as the keys")
+            op.require(eq(mask.shape[-1], total), "attn_mask must be as long as the keys", by="undocumented")
         if mask.shape.rank < 2:  # the reference needs rows for is_causal
-            require = runtime_needs if not mask.shape.rank or op.integer("is_causal", 0) else Op.runtime_requires
-            require(op, FALSE, "attn_mask must have rank 2 or more")
+            is_open = not mask.shape.rank or op.integer("is_causal", 0)
+            op.require(FALSE, "attn_mask must have rank 2 or more", by="undocumented" if is_open else "onnxruntime")
         for size, wanted in zip(reversed(mask.shape.dims), (total, q.steps), strict=False):
-            op.runtime_requires(eq(size, wanted), "onnxruntime broadcasts attn_mask along batches and heads alone")
+            op.require(
+                eq(size, wanted), "onnxruntime broadcasts attn_mask along batches and heads alone", by="onnxruntime"
+            )
     if op.has("past_key") and not (op.wants(1) and op.wants(2)):
-        op.runtime_requires(FALSE, "onnxruntime needs present_key and present_value if there is a past")
+        op.require(FALSE, "onnxruntime needs present_key and present_value if there is a past", by="onnxruntime")
     if op.number("scale", 1.0) <= 0:
-        op.runtime_requires(FALSE, "onnxruntime needs a positive scale")
+        op.require(FALSE, "onnxruntime needs a positive scale", by="onnxruntime")
     if op.wants(3) and not 0 <= op.integer("qk_matmul_output_mode", 0) <= 3:
         op.may_fail("qk_matmul_output_mode must be 0, 1, 2 or 3")
     if op.has("nonpad_kv_seqlen") and op.semantics != ONNX:
@@ -217,7 +218,7 @@ def flex_attention(op: Op) -> Tensor:
     q, k, v = heads_of(op, "Q"), heads_of(op, "K"), heads_of(op, "V")
     require_all(op, agreement(q, k, v))
     for relation, reason, _ in batches(q, k, v):
-        op.documents_require(relation, reason)
+        op.require(relation, reason, by="onnx")
     op.may_fail("there must be keys, and heads for them", unless=conjunction(ge(k.heads, 1), ge(k.steps, 1)))
     for name in ("score_mod", "prob_mod"):
         if name in op.attributes:
@@ -239,18 +240,18 @@ def rotary_embedding(op: Op) -> Tensor:
     if part < 0:
         op.reject(f"rotary_embedding_dim must not be negative, found {part}")
     if op.integer("num_heads", 0) < 0:
-        op.runtime_requires(FALSE, "onnxruntime needs num_heads that is not negative")
+        op.require(FALSE, "onnxruntime needs num_heads that is not negative", by="onnxruntime")
     batch, _, steps, size = heads_of(op, "X", "num_heads")
     turned = Dim(part) if part else size
     op.require(ge(size, turned), "rotary_embedding_dim must not exceed the head size")
-    op.documents_require(divisible(turned, 2), "features turn in pairs")
+    op.require(divisible(turned, 2), "features turn in pairs", by="onnx")
     rows = angles[0] if angles.rank == 2 else UNKNOWN_SIZE
     op.require_given("cos_cache", "sin_cache")
     for name in ("cos_cache", "sin_cache"):
         op.require_dims(name, *((rows,) if op.has("position_ids") else (batch, steps)), floordiv(turned, 2))
     if op.has("position_ids"):
         op.require_dims("position_ids", batch, steps)
-        op.runtime_requires(le(steps, rows), "onnxruntime needs as many angles as steps")
+        op.require(le(steps, rows), "onnxruntime needs as many angles as steps", by="onnxruntime")
         _require_from_zero(op, "position_ids", rows - 1, "every position must have an angle")
     return Tensor(op.common_dtype("X", "cos_cache", "sin_cache"), x.shape)
 
@@ -292,7 +293,7 @@ def _require_from_zero(op: Op, name: str, most: Dim | None, reason: str) -> None
     known = conjunction(*(inside(e, e) if isinstance(e, Dim) else UNKNOWN_RELATION for e in elements))
     none = eq(x.shape.size, 0)
     if known is not UNKNOWN_RELATION:
-        runtime_needs(op, disjunction(none, known), reason)
+        op.require(disjunction(none, known), reason, by="undocumented")
     elif bounds is None or bounds.least is None or (bounds.most is None and most is not None):
         op.may_fail(reason, unless=none)
     else:

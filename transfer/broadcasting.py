@@ -22,10 +22,10 @@ from absint.transfer.elements.conversion import bitwise, shift_left, shift_right
 from absint.transfer.elements.folding import Combine, combined, elementwise, pointwise
 from absint.transfer.elements.logic import Comparison, compare, conjoin, differ, disjoin, where
 from absint.transfer.elements.premises import integer
-from absint.transfer.op import BadNodeError, Op
+from absint.transfer.op import Op
 from absint.transfer.rule import Rule, rule
 from absint.transfer.semantics import ONNX
-from absint.transfer.stated import Within
+from absint.transfer.stated import BadNodeError, Within
 
 
 def _binary(
@@ -121,7 +121,7 @@ def _require_nonzero(op: Op, divisor: Dim, shape: Shape) -> None:
     nonzero = rel.ne(divisor, 0)
     there_is_none = rel.eq(op.tensor("B").shape.size, 0)
     reason = "no element of the divisor must be 0, even if the result is empty"
-    op.runtime_requires(rel.disjunction(nonzero, there_is_none), reason)
+    op.require(rel.disjunction(nonzero, there_is_none), reason, by="onnxruntime")
     empty = rel.eq(shape.size, 0)
     op.require(rel.disjunction(nonzero, empty), "no element of the divisor must be 0")
 

@@ -1,4 +1,4 @@
-"""Conditions under which a kernel of onnxruntime may fail although the specification allows the node."""
+"""Relations about shapes that rules share, and what kernels of onnxruntime ask for in the same words."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from absint.transfer.semantics import EITHER, ONNX, RUNTIME
 def not_empty(op: Op, reason: str, *shapes: Shape) -> None:
     """The node may fail for the reason unless every one of these tensors has elements."""
     if any(shape.is_top for shape in shapes):
-        op.runtime_may_fail(reason)
+        op.may_fail(reason, by="onnxruntime")
     else:
         positive(op, reason, (size for shape in shapes for size in shape))
 
@@ -23,13 +23,13 @@ def positive(op: Op, reason: str, sizes: Iterable[Dim]) -> None:
     """The node may fail for the reason unless all of these sizes are at least 1."""
     dims = tuple(dict.fromkeys(sizes))
     all_positive = FALSE if any(d.is_unknown for d in dims) else conjunction(*(ge(d, 1) for d in dims))
-    op.runtime_may_fail(reason, unless=all_positive)
+    op.may_fail(reason, unless=all_positive, by="onnxruntime")
 
 
 def vector(op: Op, name: str) -> None:
     """onnxruntime needs an input, if it is given, as a vector."""
-    rank = op.tensor(name).shape.rank if op.has(name) else 1
-    runtime_needs(op, UNKNOWN_RELATION if rank is None else eq(rank, 1), f"onnxruntime needs {name} as a vector")
+    if op.has(name):
+        op.require(has_rank(op.tensor(name).shape, 1), f"onnxruntime needs {name} as a vector", by="undocumented")
 
 
 def single(op: Op, name: str) -> None:
@@ -45,19 +45,16 @@ def one_value(shape: Shape, *instead: Relation) -> Relation:
     return disjunction(TRUE if not len(shape) else eq(shape[0], 1) if len(shape) == 1 else FALSE, *instead)
 
 
-def same_dims(shape: Shape, dims: Sequence[Dim]) -> Relation:
+def same_dims(shape: Shape, dims: Shape | Sequence[Dim]) -> Relation:
     """The shape has these dims."""
-    if shape.is_top:
+    if shape.is_top or (isinstance(dims, Shape) and dims.is_top):
         return UNKNOWN_RELATION
     return conjunction(*map(eq, shape, dims)) if len(shape) == len(dims) else FALSE
 
 
-def runtime_needs(op: Op, relation: Relation, reason: str) -> None:
-    """onnxruntime fails wherever the relation does not hold; the documents of ONNX leave it open."""
-    if op.semantics == RUNTIME:
-        op.require(relation, reason)
-    else:
-        op.may_fail(reason, unless=relation)
+def has_rank(shape: Shape, *ranks: int) -> Relation:
+    """The shape has one of these ranks."""
+    return UNKNOWN_RELATION if shape.rank is None else TRUE if shape.rank in ranks else FALSE
 
 
 def runs_as(op: Op, runs: Relation, documented: Relation, reason: str) -> None:
@@ -69,15 +66,15 @@ def runs_as(op: Op, runs: Relation, documented: Relation, reason: str) -> None:
     if op.semantics == EITHER:
         op.may_fail(reason, unless=documented)
     elif op.semantics == RUNTIME and documented is FALSE and not op.rule.domain:
-        op.load_risk(reason)
+        op.may_fail(reason, at_load=True)
 
 
 def documents_exclude(op: Op, reason: str) -> None:
     """onnxruntime runs the node, unless type inference refuses it."""
     if op.semantics == RUNTIME:
-        op.load_risk(reason)
+        op.may_fail(reason, at_load=True)
     else:
-        op.documents_require(FALSE, reason)
+        op.require(FALSE, reason, by="onnx")
 
 
 def known_text(op: Op, name: str, known: Collection[str]) -> None:
@@ -91,4 +88,4 @@ def required_text(op: Op, name: str, known: Collection[str]) -> None:
     """onnxruntime refuses a text attribute that is none of these."""
     value = op.string(name)
     if value is not None and value not in known:
-        runtime_needs(op, FALSE, f"{name} must be one of {', '.join(known)}, found {value!r}")
+        op.require(FALSE, f"{name} must be one of {', '.join(known)}, found {value!r}", by="undocumented")

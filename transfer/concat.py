@@ -18,7 +18,6 @@ from absint.lattices.terms.expr import UNKNOWN_SIZE, ZERO_EXPR, Dim, Expr
 from absint.lattices.terms.normal import ceildiv
 from absint.lattices.terms.shortening import length
 from absint.lattices.value import Tensor
-from absint.transfer.caveats import runtime_needs
 from absint.transfer.elements.conversion import whole_numbers
 from absint.transfer.elements.folding import elements_of, moved, nothing, unmoved
 from absint.transfer.elements.logic import choose, greatest, is_positive, least
@@ -72,7 +71,7 @@ def _of_other_ranks(op: Op, shapes: Sequence[Shape], axis: int) -> Shape:
 
     Those of a higher rank are empty; they too add to the axis.
     """
-    op.load_risk("inputs must have the same rank")
+    op.may_fail("inputs must have the same rank", at_load=True)
     rank = min(map(len, shapes))
     lowest = [s for s in shapes if len(s) == rank]
     at = op.axis(axis, rank)
@@ -122,7 +121,9 @@ def _common_dim(op: Op, shapes: Sequence[Shape], axis: int, known: bool) -> Dim:
                     agree = eq(s[axis], other[axis])
                 found = f"{other[axis]} and {s[axis]}" if agree is FALSE else ""
                 if s[axis].is_concrete and other[axis].is_concrete:
-                    op.load_risk(f"the inputs must agree on axis {axis}, found {other[axis]} and {s[axis]}")
+                    op.may_fail(
+                        f"the inputs must agree on axis {axis}, found {other[axis]} and {s[axis]}", at_load=True
+                    )
                 op.require(agree, f"the inputs must agree on axis {axis}", found=found)
     if many and not full:
         op.may_fail(f"more than {_MAX_PAIRED} inputs must agree on axis {axis}, except empty ones")
@@ -222,7 +223,7 @@ def split_attribute(op: Op) -> list[Tensor]:
 def _split_by_attribute(op: Op) -> list[Tensor]:
     sizes = op.ints("split")
     if sizes == []:  # kernels take it as left out
-        op.load_risk("split must have a size for each output, found none")
+        op.may_fail("split must have a size for each output, found none", at_load=True)
     return _split(op, [Dim(size) for size in sizes] if sizes else None)
 
 
@@ -231,7 +232,7 @@ def split(op: Op) -> list[Tensor]:
     """numpy.split with the sizes in an input; without it equal parts, or `num_outputs` with a smaller last one."""
     if not op.has("split"):
         if op.version >= 18 and op.integer("num_outputs") is None:
-            op.load_risk("one of split and num_outputs must be given, found none")
+            op.may_fail("one of split and num_outputs must be given, found none", at_load=True)
         return _split(op, None)
     if op.integer("num_outputs") is not None:
         op.reject("one of split and num_outputs must be given, found both")
@@ -241,7 +242,7 @@ def split(op: Op) -> list[Tensor]:
         op.may_fail("the split sizes, which are unknown, must be as many as the outputs and add up")
         sizes = [UNKNOWN_SIZE] * op.outputs
     if not sizes:
-        op.documents_require(FALSE, "split must have sizes; onnxruntime takes an empty list as left out")
+        op.require(FALSE, "split must have sizes; onnxruntime takes an empty list as left out", by="onnx")
     return _split(op, sizes or None)
 
 
@@ -309,7 +310,7 @@ def _rounded_parts(op: Op, total: Dim, count: int) -> list[Dim]:
             op.reject(reason)
         op.may_fail(reason)  # onnxruntime 1.31 runs it
     size = ceildiv(total, count)
-    runtime_needs(op, ge(total, size * (count - 1)), "the last part must not be negative")
+    op.require(ge(total, size * (count - 1)), "the last part must not be negative", by="undocumented")
     if count == 2:
         return [size, total // 2]
     if count > _MAX_PARTS and not total.is_concrete:

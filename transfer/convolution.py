@@ -5,17 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 
 from absint.lattices.dtype import DType
-from absint.lattices.logic.relation import (
-    FALSE,
-    TRUE,
-    UNKNOWN_RELATION,
-    conjunction,
-    disjunction,
-    divisible,
-    eq,
-    ge,
-    le,
-)
+from absint.lattices.logic.relation import FALSE, UNKNOWN_RELATION, conjunction, disjunction, divisible, eq, ge, le
 from absint.lattices.logic.truth import YES
 from absint.lattices.shape import TOP_SHAPE, Shape, shape_of
 from absint.lattices.terms.expr import UNKNOWN_SIZE, Dim, Expr, product
@@ -23,7 +13,7 @@ from absint.lattices.terms.intern import remembered
 from absint.lattices.terms.normal import exact_quotient, floordiv, maximum
 from absint.lattices.terms.sign import nonneg
 from absint.lattices.value import Tensor
-from absint.transfer.caveats import not_empty, one_value, runtime_needs, same_dims
+from absint.transfer.caveats import not_empty, one_value, same_dims
 from absint.transfer.op import Op, as_size
 from absint.transfer.rule import rule
 from absint.transfer.semantics import ONNX, RUNTIME
@@ -46,7 +36,7 @@ def conv_integer(op: Op) -> Tensor:
     _require_parameter(op, "x_zero_point")
     _require_parameter(op, "w_zero_point", w)
     if op.has("w_zero_point"):
-        op.runtime_requires(one_value(op.tensor("w_zero_point").shape), "onnxruntime needs one w_zero_point")
+        op.require(one_value(op.tensor("w_zero_point").shape), "onnxruntime needs one w_zero_point", by="onnxruntime")
     return Tensor(DType.INT32, conv_shape(op, op.tensor("x").shape, w, None))
 
 
@@ -87,7 +77,8 @@ def deform_conv(op: Op) -> Tensor:
     rank = len(shape)
     if rank < 3:
         op.reject(f"X must have a spatial axis, found shape {x}")
-    op.runtime_requires(TRUE if rank == 4 else FALSE, "onnxruntime needs two spatial axes")
+    if rank != 4:
+        op.require(FALSE, "onnxruntime needs two spatial axes", by="onnxruntime")
     _, channels, *spatial = (UNKNOWN_SIZE,) * rank if x.is_top else x.dims
     op.require(divisible(channels, groups), "channels of X must be a multiple of offset_group")
     kernel = kernel_of(op, None if w.is_top else w[2:]) or ()
@@ -96,11 +87,11 @@ def deform_conv(op: Op) -> Tensor:
     if op.has("mask"):
         _require_places(op, "mask", shape, taps if rank == 4 else UNKNOWN_SIZE)
     for size in (channels, shape[1], *kernel):
-        op.runtime_requires(ge(size, 1), "onnxruntime needs channels, and a kernel that is not empty")
+        op.require(ge(size, 1), "onnxruntime needs channels, and a kernel that is not empty", by="onnxruntime")
     sampled = disjunction(eq(shape.size, 0), conjunction(*(ge(size, 1) for size in spatial)))
-    op.runtime_requires(sampled, "onnxruntime samples no empty image")
+    op.require(sampled, "onnxruntime samples no empty image", by="onnxruntime")
     area = (spatial[0] + 1) * product(spatial[1:])
-    op.runtime_requires(le(area, 2**31 - 1), "onnxruntime needs an image of less than 2**31 places")
+    op.require(le(area, 2**31 - 1), "onnxruntime needs an image of less than 2**31 places", by="onnxruntime")
     return Tensor(dtype, shape)
 
 
@@ -127,7 +118,7 @@ def _check_group(op: Op, group: int) -> None:
     if group == 0:
         op.reject("group must be positive, found 0")
     if group < 0:
-        op.documents_require(FALSE, f"group must be positive, found {group}")
+        op.require(FALSE, f"group must be positive, found {group}", by="onnx")
 
 
 def conv_shape(
@@ -167,26 +158,26 @@ def _rank(op: Op, x: Shape, w: Shape, kernel: Sequence[Dim] | None) -> int | Non
     if rank < 2:
         op.reject(f"X must have rank 3 or more, found {x}")
     if rank == 2:
-        runtime_needs(op, FALSE, "X must have a spatial axis")
+        op.require(FALSE, "X must have a spatial axis", by="undocumented")
     return rank
 
 
 def _windows(op: Op, kernel: Sequence[Dim]) -> list[Window]:
     for size in kernel:
         if op.name == "ConvTranspose":
-            runtime_needs(op, ge(size, 1), "the kernel must not be empty")
+            op.require(ge(size, 1), "the kernel must not be empty", by="undocumented")
         else:
             reason = "onnxruntime hangs on a kernel of size 0, unless there is nothing to convolve"
             op.may_fail(reason, unless=ge(size, 1))
     found = windows(op, kernel)
     automatic = op.string("auto_pad", "NOTSET") or "NOTSET"
     if automatic != "NOTSET" and op.ints("pads"):
-        op.ill_formed(f"pads must be left out if auto_pad is {automatic}")
+        op.reject(f"pads must be left out if auto_pad is {automatic}", "ill-formed")
     for window in found:
         if window.before < 0 or window.after < 0:
-            op.load_risk(f"pads must not be negative, found {op.ints('pads')}")
+            op.may_fail(f"pads must not be negative, found {op.ints('pads')}", at_load=True)
         if window.same and window.dilation != 1 and op.name in CONVOLUTIONS:
-            op.runtime_requires(FALSE, "onnxruntime needs dilations of 1 with SAME padding")
+            op.require(FALSE, "onnxruntime needs dilations of 1 with SAME padding", by="onnxruntime")
     return found
 
 
@@ -195,7 +186,7 @@ def _require_channels(op: Op, channels: Dim, inputs: Dim, outputs: Dim, group: i
         channels, inputs if group == 1 else inputs * group, "channels of X must equal those of W times group"
     )
     if not op.never_empty(inputs):
-        op.runtime_may_fail("onnxruntime may hang on a convolution of no channels", unless=ge(inputs, 1))
+        op.may_fail("onnxruntime may hang on a convolution of no channels", unless=ge(inputs, 1), by="onnxruntime")
     if group != 1 or outputs.is_unknown:
         op.require(divisible(outputs, group), "output channels must be a multiple of group")
 
@@ -237,12 +228,12 @@ def _transposed(op: Op, spatial: Sequence[Dim], found: Sequence[Window]) -> list
     if given and len(given) not in (len(spatial), len(spatial) + 2):
         op.reject(f"output_shape must have {len(spatial)} values, found {len(given)}")
     if given and len(given) != len(spatial):
-        op.load_risk(f"output_shape must have {len(spatial)} values, found {len(given)}")
+        op.may_fail(f"output_shape must have {len(spatial)} values, found {len(given)}", at_load=True)
     stated = given[len(given) - len(spatial) :] if given else [-1] * len(spatial)
     if any(size == 0 or size < -1 for size in stated):
         op.reject(f"output_shape must be positive, found {given}")
     if given and -1 in stated:  # kernels compute that size
-        op.load_risk(f"output_shape must not be negative, found {given}")
+        op.may_fail(f"output_shape must not be negative, found {given}", at_load=True)
     sizes = []
     for axis, (size, window) in enumerate(zip(spatial, found, strict=True)):
         _require_some(op, size, axis, explicit=stated[axis] > 0 or extra[axis] > 0, count=len(spatial))
@@ -265,7 +256,7 @@ def _require_some(op: Op, size: Dim, axis: int, *, explicit: bool, count: int) -
     """
     reason = f"spatial axis {axis} must not be empty"
     if explicit:
-        runtime_needs(op, ge(size, 1), reason)
+        op.require(ge(size, 1), reason, by="undocumented")
     elif op.semantics != RUNTIME or count > 3:
         op.may_fail(reason, unless=ge(size, 1))
 
@@ -274,7 +265,7 @@ def _require_reachable(op: Op, output: int, size: Dim, window: Window, extra: in
     """onnxruntime cuts to the output size by pads, and enlarges by less than a stride."""
     full = _spread(size, window, extra)
     most = full if op.semantics == ONNX else full + (window.stride - 1 - extra)
-    runtime_needs(op, ge(most, output), "output_shape must be possible for the input and the window")
+    op.require(ge(most, output), "output_shape must be possible for the input and the window", by="undocumented")
 
 
 def _spread(size: Dim, window: Window, extra: int) -> Dim:
@@ -298,7 +289,7 @@ def _output_padding(op: Op, found: Sequence[Window]) -> list[int]:
         if not 0 <= value < max(window.stride, window.dilation):
             op.reject(f"output_padding must be from 0 to below stride or dilation, found {value}")
         if value >= window.stride:
-            op.runtime_requires(FALSE, "onnxruntime needs an output_padding below the stride")
+            op.require(FALSE, "onnxruntime needs an output_padding below the stride", by="onnxruntime")
     return extra
 
 
@@ -320,12 +311,12 @@ def col2im(op: Op) -> Tensor:
         op.reject(f"image_shape and block_shape must have the same length, found {len(image)} and {len(block)}")
     batch, rows, length = columns.shape.dims if not columns.shape.is_top else (UNKNOWN_SIZE,) * 3
     if not rank:
-        op.runtime_requires(FALSE, "onnxruntime needs an axis of the image")
+        op.require(FALSE, "onnxruntime needs an axis of the image", by="onnxruntime")
     sizes = [as_size(d) for d in image]
     for size in image:
         op.require(ge(size, 0), "image sizes must not be negative")
     for size in (rows, *sizes):
-        op.runtime_requires(ge(size, 1), "onnxruntime needs rows, and an image that is not empty")
+        op.require(ge(size, 1), "onnxruntime needs rows, and an image that is not empty", by="onnxruntime")
     for size in block:
         op.require(ge(size, 1), "block sizes must be positive")
     if not all(op.never_empty(size) for size in block if isinstance(size, Expr)):
@@ -340,7 +331,7 @@ def _require_columns(op: Op, rows: Dim, length: Dim, image: Sequence[Dim], block
     positions = []
     for size, window in zip(image, windows(op, block), strict=True):
         slack = size + (window.before + window.after) - window.span
-        runtime_needs(op, ge(slack, 0), "the block must fit the padded image")
+        op.require(ge(slack, 0), "the block must fit the padded image", by="undocumented")
         positions.append(floordiv(slack, window.stride) + 1)
     op.require_equal(length, product(positions), "columns of the input must equal the positions of the block")
 

@@ -13,7 +13,7 @@ from absint.lattices.terms.expr import MAX_DIM, ONE_EXPR, UNKNOWN_SIZE, ZERO_EXP
 from absint.lattices.terms.normal import maximum, minimum
 from absint.lattices.terms.real import Real
 from absint.lattices.value import Tensor
-from absint.transfer.caveats import documents_exclude, known_text
+from absint.transfer.caveats import documents_exclude, has_rank, known_text
 from absint.transfer.op import Op
 from absint.transfer.rule import rule
 
@@ -74,16 +74,14 @@ def string_normalizer(op: Op) -> Tensor:
     known_text(op, "case_change_action", ("LOWER", "UPPER", "NONE"))
     if action != "NONE" or op.attributes.get("stopwords"):
         op.may_fail("the locale must be installed")
+    op.require(has_rank(shape, 1, 2), "X must have rank 1 or 2", found=shape)
     if shape.is_top:
-        op.may_fail("X must have rank 1 or 2")
         return Tensor(DType.STRING)
-    if len(shape) not in (1, 2):
-        op.reject(f"X must have rank 1 or 2, found shape {shape}")
     if len(shape) == 2:
         op.require_equal(shape[0], 1, "X of rank 2 must have one row")
         if shape[0] is not ONE_EXPR:
-            op.load_risk("the rows of X must be known to be one")
-    op.runtime_requires(ge(shape[-1], 1), "onnxruntime needs a string")
+            op.may_fail("the rows of X must be known to be one", at_load=True)
+    op.require(ge(shape[-1], 1), "onnxruntime needs a string", by="onnxruntime")
     words = maximum(shape[-1], 1)
     if not op.attributes.get("stopwords"):
         return Tensor(DType.STRING, shape_of((*shape[:-1], words)))
@@ -101,15 +99,13 @@ def tf_idf_vectorizer(op: Op) -> Tensor:
     if not _is_pool(op, indexes):
         op.may_fail("the attributes must list n-grams of the type of X")
     shape, columns = op.tensor("X").shape, const(max(indexes) + 1)
+    op.require(has_rank(shape, 0, 1, 2), "X must have rank 1 or 2", found=shape)
     if shape.is_top:
-        op.may_fail("X must have rank 1 or 2")
         return Tensor(DType.FLOAT)
-    if len(shape) > 2:
-        op.reject(f"X must have rank 1 or 2, found shape {shape}")
     if len(shape) == 0:
         documents_exclude(op, "X must have rank 1 or 2, found a scalar")
     if len(shape) == 2:
-        op.runtime_requires(ge(shape[0], 1), "onnxruntime needs a batch that is not empty")
+        op.require(ge(shape[0], 1), "onnxruntime needs a batch that is not empty", by="onnxruntime")
     return Tensor(DType.FLOAT, shape_of((*shape[:-1], columns)))
 
 

@@ -20,9 +20,10 @@ from absint.transfer.elements.conversion import bitwise_not, cast, type_attribut
 from absint.transfer.elements.folding import pointwise, within
 from absint.transfer.elements.logic import invert
 from absint.transfer.elements.premises import representable
-from absint.transfer.op import BadNodeError, Op
+from absint.transfer.op import Op
 from absint.transfer.rule import Rule, rule, shaped
 from absint.transfer.semantics import ONNX
+from absint.transfer.stated import BadNodeError
 
 
 def _unary(names: str, says: str, fold: Unary | None = None, *, gives: DType | None = None) -> Rule:
@@ -105,7 +106,7 @@ def dropout(op: Op) -> tuple[Tensor, Tensor]:
             op.may_fail("ratio must be in [0, 1)")
     for name in ("ratio", "training_mode"):
         if op.has(name) and op.tensor(name).shape.rank:
-            op.load_risk(f"{name} must be a scalar, found shape {op.tensor(name).shape}")
+            op.may_fail(f"{name} must be a scalar, found shape {op.tensor(name).shape}", at_load=True)
     single(op, "training_mode")
     modes = op.block("training_mode")
     known = modes is not None and modes.elements == (FALSE,)
@@ -170,7 +171,9 @@ def clip(op: Op) -> Tensor:
                 op.require_rank(op.tensor(name).shape, 0, name)
     x = Tensor(op.common_dtype("X", "min", "max"), x.shape, x.contents)
     if x.dtype is DType.BFLOAT16 and op.version < 16 and (op.has("min") or op.has("max")):
-        op.runtime_requires(FALSE, "onnxruntime runs a function with a Where, which takes no BFLOAT16 before opset 16")
+        op.require(
+            FALSE, "onnxruntime runs a function with a Where, which takes no BFLOAT16 before opset 16", by="onnxruntime"
+        )
     return _clipped(op, x, _end(op, "min"), _end(op, "max"))
 
 
@@ -213,7 +216,7 @@ def _converted(op: Op, target: DType) -> Tensor:
     if x.dtype is target:
         return x
     if x.dtype is DType.FLOAT16 and target is DType.UINT2:
-        op.runtime_may_fail("onnxruntime may end the process where it casts FLOAT16 to UINT2")
+        op.may_fail("onnxruntime may end the process where it casts FLOAT16 to UINT2", by="onnxruntime")
     if op.integer("saturate", 1) not in (0, 1):
         return Tensor(target, x.shape)  # onnxruntime writes nothing: the elements are uninitialised memory
     if x.dtype in (DType.STRING, DType.UNDEFINED):
@@ -228,8 +231,9 @@ def bit_cast(op: Op) -> Tensor:
     """numpy.ndarray.view as a type of the same width: the shape is unchanged."""
     source, target = op.dtype("input"), type_attribute(op, "to")
     if source.bits and target.bits and source.bits != target.bits:
-        op.ill_typed(
-            f"both types must have the same width, found {source} of {source.bits} bits and {target} of {target.bits}"
+        op.reject(
+            f"both types must have the same width, found {source} of {source.bits} bits and {target} of {target.bits}",
+            "ill-typed",
         )
     return Tensor(target, op.tensor("input").shape)
 
@@ -245,12 +249,12 @@ def quantize_linear(op: Op) -> Tensor:
     given = type_attribute(op, "output_dtype") if op.integer("output_dtype", 0) else DType.UNDEFINED
     zero_point = op.dtype("y_zero_point") if op.has("y_zero_point") else given
     if DTYPES.meet(given, zero_point) is DType.CONFLICT:
-        op.ill_typed(f"output_dtype must be the type of y_zero_point, found {given} and {zero_point}")
+        op.reject(f"output_dtype must be the type of y_zero_point, found {given} and {zero_point}", "ill-typed")
     if given.is_float or given in (DType.INT32, DType.UINT32, DType.INT64, DType.UINT64, DType.BOOL, DType.STRING):
         op.may_fail(f"onnxruntime does not quantise to {given}")
     precision = op.integer("precision", 0)
     if precision not in (0, DType.FLOAT, DType.FLOAT16):
-        op.runtime_may_fail(f"onnxruntime divides in FLOAT or FLOAT16, found precision {precision}")
+        op.may_fail(f"onnxruntime divides in FLOAT or FLOAT16, found precision {precision}", by="onnxruntime")
     if op.dtype("y_scale") is not x.dtype:
         op.may_fail(f"onnxruntime needs y_scale to have the type of x, found {op.dtype('y_scale')} and {x.dtype}")
     if given is DType.UNDEFINED:
@@ -293,16 +297,16 @@ def _require_parameters(op: Op, x: Shape, scale_name: str, zero_point_name: str)
     reason = f"{scale_name} must be one value, or have one for each {'block' if block else 'slice'} of axis"
     op.require(disjunction(one, _fits(op, x, scale, block)), f"{reason} {op.integer('axis', 1)}")
     if block:
-        op.runtime_requires(one.negated, "onnxruntime needs a scale for each block")
+        op.require(one.negated, "onnxruntime needs a scale for each block", by="onnxruntime")
     if not op.has(zero_point_name):
         return
     zero_point = op.tensor(zero_point_name).shape
     if zero_point != scale or scale.is_top:
-        alike = UNKNOWN_RELATION if scale.is_top else same_dims(zero_point, scale.dims)
+        alike = same_dims(zero_point, scale)
         op.require(disjunction(alike, conjunction(one, one_value(zero_point))), _ALIKE)
     dtype = op.dtype("x")
     if (dtype is DType.INT32 or dtype in _FLOATS_OF_8_BITS) and not _is_zero(op, zero_point_name):
-        op.runtime_may_fail(f"onnxruntime needs a zero point of 0 for {dtype}")
+        op.may_fail(f"onnxruntime needs a zero point of 0 for {dtype}", by="onnxruntime")
 
 
 _ALIKE: Final = "scale and zero point must have the same shape"

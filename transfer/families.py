@@ -1,6 +1,8 @@
 """The shipped table: every family of rules, each imported when one of its operators is asked for.
 
-A new operator is added to the line of its family here.
+A new operator is added to the line of its family here. Rules follow the documents of their operators: those of ONNX at
+https://onnx.ai/onnx/operators, a page for each; onnxruntime's own in docs/ContribOperators.md of its repository. What
+onnxruntime does otherwise is in docs/runtime-differences.md.
 """
 
 from __future__ import annotations

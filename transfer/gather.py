@@ -8,16 +8,7 @@ from typing import Final
 
 from absint.lattices.block import Block
 from absint.lattices.contents import OPAQUE, Contents, Element, is_small, join_elements
-from absint.lattices.logic.relation import (
-    FALSE,
-    UNKNOWN_RELATION,
-    Relation,
-    conjunction,
-    disjunction,
-    divisible,
-    eq,
-    ge,
-)
+from absint.lattices.logic.relation import UNKNOWN_RELATION, Relation, conjunction, disjunction, divisible, eq, ge
 from absint.lattices.ramp import Ramp
 from absint.lattices.shape import TOP_SHAPE, Shape, shape_of
 from absint.lattices.starred import dims_of_rank, place, spliced
@@ -172,7 +163,7 @@ def _require_batch(op: Op, data: Shape, indices: Shape, batch: int, result: Shap
     mine, theirs = product(data[:batch]), product(indices[:-1])
     if mine is product(indices[:batch]) and isinstance(mine, Expr):
         return
-    fits = conjunction(ge(mine, 1), divisible(theirs, mine)) if mine is not ZERO_EXPR else FALSE
+    fits = ge(mine, 1) if mine is ZERO_EXPR else conjunction(ge(mine, 1), divisible(theirs, mine))
     op.require(disjunction(eq(result.size, 0), fits), "the batch dims of indices must fit those of data")
 
 

@@ -18,15 +18,16 @@ from absint.lattices.terms.expr import NATURAL, UNKNOWN_SIZE, Dim, Expr, Unknown
 from absint.lattices.terms.normal import ceildiv, maximum
 from absint.lattices.terms.real import Real
 from absint.lattices.value import SparseTensor, Tensor
-from absint.transfer.caveats import documents_exclude, runtime_needs
+from absint.transfer.caveats import documents_exclude
 from absint.transfer.elements import arithmetic as ar
 from absint.transfer.elements.conversion import cast, type_attribute
 from absint.transfer.elements.premises import fit, in_double, integer, representable
 from absint.transfer.elements.rounded import FORMATS, to_integer
 from absint.transfer.elementwise import require_scalar, require_single
-from absint.transfer.op import BadNodeError, Op
+from absint.transfer.op import Op
 from absint.transfer.rule import rule
 from absint.transfer.semantics import ONNX, RUNTIME
+from absint.transfer.stated import BadNodeError
 
 # Constants
 
@@ -218,9 +219,9 @@ def _drawn(op: Op, shape: Shape, default: DType) -> Tensor:
     if not dtype.is_float:
         op.may_fail("the type of random numbers must be a float")
     if op.name.startswith("RandomUniform") and not op.number("low", 0.0) <= op.number("high", 1.0):
-        runtime_needs(op, rel.FALSE, "high must not be below low")
+        op.require(rel.FALSE, "high must not be below low", by="undocumented")
     if op.name.startswith("RandomNormal") and not op.number("scale", 1.0) > 0:
-        runtime_needs(op, rel.FALSE, "onnxruntime ends the process unless scale is positive")
+        op.require(rel.FALSE, "onnxruntime ends the process unless scale is positive", by="undocumented")
     return Tensor(dtype, shape)
 
 
@@ -247,10 +248,10 @@ def multinomial(op: Op) -> Tensor:
     draws = as_size(op, const(op.integer("sample_size", 1)), "sample_size")
     batch, classes = (UNKNOWN_SIZE, UNKNOWN_SIZE) if shape.is_top else shape[:2]
     some = rel.conjunction(*(rel.ge(size, 1) for size in (batch, classes, draws)))
-    op.runtime_requires(some, "onnxruntime needs a row, a class and a draw")
+    op.require(some, "onnxruntime needs a row, a class and a draw", by="onnxruntime")
     dtype = type_attribute(op, "dtype", DType.INT32)
     if dtype not in (DType.INT32, DType.INT64):
-        op.ill_typed(f"the type of draws must be INT32 or INT64, found {dtype}")
+        op.reject(f"the type of draws must be INT32 or INT64, found {dtype}", "ill-typed")
     return Tensor(dtype, shape_of((batch, draws)))
 
 
@@ -293,14 +294,14 @@ def one_hot(op: Op) -> Tensor:
     shape, dtype = op.tensor("indices").shape, op.dtype("values")
     if shape.is_top:
         if not shape.known:
-            op.runtime_may_fail("onnxruntime needs indices of rank 1 or more")
+            op.may_fail("onnxruntime needs indices of rank 1 or more", by="onnxruntime")
         grown = with_axes(shape, [op.integer("axis", -1)], depth)
         if grown is not None:
             return Tensor(dtype, grown)
         op.may_fail("axis must be in range")
         return Tensor(dtype)
     if len(shape) == 0:
-        op.runtime_requires(rel.FALSE, "onnxruntime needs indices of rank 1 or more")
+        op.require(rel.FALSE, "onnxruntime needs indices of rank 1 or more", by="onnxruntime")
     axis = op.axis(op.integer("axis", -1), len(shape) + 1)
     result = shape_of((*shape[:axis], depth, *shape[axis:]))
     return Tensor(dtype, result, _hot(op, result, axis))
@@ -346,7 +347,7 @@ def mel_weight_matrix(op: Op) -> Tensor:
     numbers = [ar.constant(_sole(op, name)) for name in ("dft_length", "sample_rate", "lower", "upper")]
     if not _in_spectrum(*numbers):
         reason = "the bands must lie in the spectrum"
-        runtime_needs(op, rel.FALSE if _leaves_spectrum(*numbers) else rel.UNKNOWN_RELATION, reason)
+        op.require(rel.FALSE if _leaves_spectrum(*numbers) else rel.UNKNOWN_RELATION, reason, by="undocumented")
     shape = shape_of((_bins(op), _count(op, "num_mel_bins")))
     return Tensor(type_attribute(op, "output_datatype", DType.FLOAT), shape)
 

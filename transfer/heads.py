@@ -117,7 +117,7 @@ def require_of_function(op: Op, q: Heads) -> None:
     for name in filter(op.has, op.rule.inputs):
         cached = name.startswith("past")
         sizes |= dict.fromkeys(d for at, d in enumerate(_dims(op, name)) if not cached or at != 2)
-    op.runtime_requires(ge(k.heads, 1), "onnxruntime divides by the heads of K")
+    op.require(ge(k.heads, 1), "onnxruntime divides by the heads of K", by="onnxruntime")
     nothing = disjunction(*(eq(size, 0) for size in sizes))
     for relation, reason, _ in (*_cache_needs(op, k, v), *_product_needs(op, q, k, v), *_mask_needs(op, q, k)):
         op.require(disjunction(nothing, relation), reason)

@@ -136,7 +136,7 @@ def require_tuples(op: Op, indices: Block[Element], extents: Sequence[Dim], noth
                 continue
             op.require(disjunction(nothing, relation), IN_RANGE)
             if op.semantics != RUNTIME:
-                op.documents_require(relation, IN_RANGE)
+                op.require(relation, IN_RANGE, by="onnx")
 
 
 def positions_of(indices: Block[Element], extents: Sequence[int]) -> list[tuple[int, ...]] | None:

@@ -15,7 +15,7 @@ from absint.lattices.shape import TOP_SHAPE, Shape, shape_of
 from absint.lattices.starred import dims_of_rank
 from absint.lattices.terms.expr import ONE_EXPR, UNKNOWN_SIZE, ZERO_EXPR, Dim, Expr
 from absint.lattices.value import Tensor
-from absint.transfer.caveats import documents_exclude, one_value, runtime_needs, vector
+from absint.transfer.caveats import documents_exclude, one_value, vector
 from absint.transfer.elements.conversion import whole_numbers
 from absint.transfer.elements.folding import moved, unmoved, zero
 from absint.transfer.elements.premises import fit, integer
@@ -35,7 +35,7 @@ def transpose(op: Op) -> Tensor:
     rank = len(x.shape)
     axes = list(range(rank))[::-1] if perm is None else perm
     if any(axis < 0 for axis in axes):
-        op.runtime_requires(FALSE, "onnxruntime needs the axes of perm counted from the front")
+        op.require(FALSE, "onnxruntime needs the axes of perm counted from the front", by="onnxruntime")
     axes = [op.axis(axis, rank, "perm") for axis in axes]
     if sorted(axes) != list(range(rank)):
         op.reject(f"perm must permute the {rank} axes of {x.shape}, found {perm}")
@@ -61,7 +61,7 @@ def expand(op: Op) -> Tensor:
     x = op.tensor("input")
     target = op.integers("shape")
     if op.tensor("shape").shape.rank not in (None, 1):
-        op.load_risk(f"shape must have rank 1, found shape {op.tensor('shape').shape}")
+        op.may_fail(f"shape must have rank 1, found shape {op.tensor('shape').shape}", at_load=True)
         op.may_fail("shape must have rank 1, as onnxruntime's kernels need")
     if target is None:
         op.may_fail("the target, which is unknown, must broadcast with the input")
@@ -148,7 +148,7 @@ def _require_blocks(op: Op, x: Tensor, size: Dim, block: int, reason: str) -> No
     if not _may_run_as_function(op, x) or x.shape.is_top:
         op.require(blocks, reason)
     elif blocks is not TRUE:
-        op.documents_require(blocks, reason)
+        op.require(blocks, reason, by="onnx")
         op.require(disjunction(blocks, *(eq(dim, 0) for dim in x.shape)), f"{reason} unless the input is empty")
 
 
@@ -207,7 +207,7 @@ def trilu(op: Op) -> Tensor:
     """numpy.triu, or numpy.tril if `upper` is 0, at diagonal k."""
     x, diagonal = op.tensor("input"), op.optional("k")
     if diagonal is not None and diagonal.shape != ():
-        runtime_needs(op, one_value(diagonal.shape), "k must be a single number")
+        op.require(one_value(diagonal.shape), "k must be a single number", by="undocumented")
     if x.shape.is_top:
         op.may_fail("the input, of unknown rank, must have rank 2 or more")
     elif len(x.shape) < 2:
@@ -238,13 +238,13 @@ def cumulate(op: Op) -> Tensor:
     x, axes = op.tensor("x"), op.constants("axis")
     backwards, exclusive = op.flag("reverse"), op.flag("exclusive")
     if x.shape.rank == 0:
-        op.runtime_requires(FALSE, "onnxruntime accumulates no scalar")
+        op.require(FALSE, "onnxruntime accumulates no scalar", by="onnxruntime")
     if op.tensor("axis").shape != ():
         reason = "the axis must be a single number, and ONNX needs a scalar"
         if op.semantics == RUNTIME and not x.shape.is_top:
             # onnxruntime returns an empty tensor before it looks at the axis
             op.require(one_value(op.tensor("axis").shape, *(eq(size, 0) for size in x.shape)), reason)
-            op.load_risk(reason)
+            op.may_fail(reason, at_load=True)
         else:
             op.may_fail(reason)
     if x.shape.is_top or axes is None or len(axes) != 1:

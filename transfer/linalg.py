@@ -11,7 +11,7 @@ from absint.lattices.shape import TOP_SHAPE, Shape, shape_of
 from absint.lattices.starred import last_dims, spliced, with_size, without
 from absint.lattices.terms.expr import UNKNOWN_SIZE, Dim
 from absint.lattices.value import Tensor
-from absint.transfer.caveats import not_empty, one_value, runtime_needs, same_dims
+from absint.transfer.caveats import not_empty, one_value, same_dims
 from absint.transfer.op import Op
 from absint.transfer.rule import rule
 from absint.transfer.semantics import EITHER, ONNX, RUNTIME
@@ -25,7 +25,7 @@ def matmul(op: Op) -> Tensor:
     if dtype in (DType.UINT32, DType.UINT64):
         some = ge(a.shape.dims[-1], 1) if a.shape.rank else UNKNOWN_RELATION
         empty = UNKNOWN_RELATION if result.is_top else eq(result.size, 0)
-        op.runtime_requires(disjunction(some, empty), f"onnxruntime has no sum of nothing in {dtype}")
+        op.require(disjunction(some, empty), f"onnxruntime has no sum of nothing in {dtype}", by="onnxruntime")
     return Tensor(dtype, result)
 
 
@@ -53,12 +53,12 @@ def _require_parameters(op: Op, b: Shape, of_tensors: Sequence[str], of_columns:
     """The documents allow parameters of rows too, and do not say what they broadcast to."""
     for name in of_tensors:
         if op.has(name):
-            runtime_needs(op, one_value(op.tensor(name).shape), f"onnxruntime needs {name} to be one value")
+            op.require(one_value(op.tensor(name).shape), f"onnxruntime needs {name} to be one value", by="undocumented")
     for name in of_columns:
         if op.has(name):
             shape = op.tensor(name).shape
             fits = one_value(shape, *_columns(shape, b))
-            runtime_needs(op, fits, f"onnxruntime needs {name} to be one value or one for each column")
+            op.require(fits, f"onnxruntime needs {name} to be one value or one for each column", by="undocumented")
 
 
 def _columns(shape: Shape, b: Shape) -> list[Relation]:
@@ -111,9 +111,9 @@ def _matrix(op: Op, shape: Shape, name: str, transposed: bool) -> tuple[Dim, Dim
     if len(dims) == 1 and name == "A":
         # onnxruntime accepts a vector as a matrix of one row; ONNX's own inference rejects it.
         if op.semantics == RUNTIME:
-            op.load_risk("A must be a matrix, found a vector")
+            op.may_fail("A must be a matrix, found a vector", at_load=True)
         else:
-            op.documents_require(FALSE, "A must be a matrix, found a vector")
+            op.require(FALSE, "A must be a matrix, found a vector", by="onnx")
         dims = (Dim(1), dims[0])
     elif len(dims) != 2:
         op.reject(f"{name} must have rank 2, found shape {shape}")
@@ -268,7 +268,7 @@ def _labels(op: Op, term: str) -> str:
     if labels.count(ELLIPSIS) > 1 or not all(c == ELLIPSIS or (c.isascii() and c.isalpha()) for c in labels):
         op.reject(f"subscripts must be letters and at most one ellipsis, found {term!r}")
     if any(c.isupper() for c in labels):
-        op.runtime_may_fail("onnxruntime may refuse upper-case labels")
+        op.may_fail("onnxruntime may refuse upper-case labels", by="onnxruntime")
     return labels
 
 
@@ -303,7 +303,7 @@ def _require_one_width(op: Op, ellipses: Sequence[Sequence[Dim]]) -> None:
     if len(widths - {0}) > 1:
         op.reject(f"the ellipses must stand for the same number of axes, found {', '.join(map(str, sorted(widths)))}")
     if len(widths) > 1:
-        op.load_risk(f"the ellipses must stand for the same number of axes, found 0 and {max(widths)}")
+        op.may_fail(f"the ellipses must stand for the same number of axes, found 0 and {max(widths)}", at_load=True)
 
 
 def _split(op: Op, term: str, shape: Shape) -> dict[str, tuple[Dim, ...]]:

@@ -26,7 +26,11 @@ def softmax_cross_entropy_loss(op: Op) -> tuple[Tensor, Tensor]:
     dtype = op.common_dtype("scores", "weights")
     shape, x = _loss_shape(op, "scores", "labels", "weights"), op.tensor("scores").shape
     some = UNKNOWN_RELATION if x.is_top else conjunction(*(ge(size, 1) for size in (*x[:2], *x[3:])))
-    op.runtime_requires(some, "onnxruntime cannot reshape scores with an empty axis, other than that after the classes")
+    op.require(
+        some,
+        "onnxruntime cannot reshape scores with an empty axis, other than that after the classes",
+        by="onnxruntime",
+    )
     return Tensor(dtype, shape), Tensor(dtype, x)
 
 
@@ -70,7 +74,7 @@ def _weighted(op: Op, name: str, classes: Dim, empty: Relation, target: Shape) -
         runs_as(op, disjunction(ge(given[0], 1), empty), eq(given[0], classes), reason)
         return target
     op.may_fail(reason)
-    op.load_risk(f"{name} must have rank 1, found shape {given}")
+    op.may_fail(f"{name} must have rank 1, found shape {given}", at_load=True)
     return target if op.semantics == ONNX else TOP_SHAPE  # gathered at the labels, they broadcast against the loss
 
 

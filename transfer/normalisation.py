@@ -24,7 +24,7 @@ from absint.lattices.starred import place, with_size
 from absint.lattices.terms.expr import UNKNOWN_SIZE, Dim, Expr
 from absint.lattices.terms.kinds import SymbolKind
 from absint.lattices.value import Tensor
-from absint.transfer.caveats import not_empty, runs_as, runtime_needs, same_dims
+from absint.transfer.caveats import has_rank, not_empty, runs_as, same_dims
 from absint.transfer.elements.conversion import element_type
 from absint.transfer.op import Op
 from absint.transfer.rule import rule
@@ -44,12 +44,12 @@ def softmax(op: Op) -> Tensor:
         if op.version < 13 or op.dtype("input") in (DType.FLOAT, DType.DOUBLE):
             op.reject(reason)
         op.may_fail(reason)  # onnxruntime runs the function body of the operator
-        op.load_risk(reason)
+        op.may_fail(reason, at_load=True)
     elif not -len(x.shape) <= axis < len(x.shape):
         # onnxruntime returns an empty input before it looks at the axis.
         empty = FALSE if op.semantics == ONNX else disjunction(*(eq(size, 0) for size in x.shape))
         op.require(empty, f"axis {axis} must be in range for rank {len(x.shape)} unless the input is empty")
-        op.load_risk(f"axis {axis} is out of range for rank {len(x.shape)}")
+        op.may_fail(f"axis {axis} is out of range for rank {len(x.shape)}", at_load=True)
     return Tensor(x.dtype, x.shape)
 
 
@@ -62,7 +62,7 @@ def lp_normalization(op: Op) -> Tensor:
     if x.shape.is_top:
         op.may_fail("axis must be in range")
     elif len(x.shape) == 0:
-        runtime_needs(op, FALSE, "the input must have an axis, found a scalar")
+        op.require(FALSE, "the input must have an axis, found a scalar", by="undocumented")
     else:
         op.axis(op.integer("axis", -1), len(x.shape))
     return Tensor(x.dtype, x.shape)
@@ -73,9 +73,9 @@ def mean_variance_normalization(op: Op) -> Tensor:
     """(X - mean) / deviation: the shape of X."""
     x = op.tensor("X")
     if x.shape.rank != 4 or op.dtype("X") is not DType.FLOAT:
-        op.runtime_may_fail("onnxruntime normalises only float32 images")
+        op.may_fail("onnxruntime normalises only float32 images", by="onnxruntime")
     elif op.version >= 9 and not _has_image_axes(op.ints("axes")):
-        op.runtime_may_fail("onnxruntime normalises over the batch and all spatial axes")
+        op.may_fail("onnxruntime normalises over the batch and all spatial axes", by="onnxruntime")
     return Tensor(x.dtype, x.shape)
 
 
@@ -87,13 +87,12 @@ def _has_image_axes(axes: list[int] | None) -> bool:
 def lrn(op: Op) -> Tensor:
     """Local response normalisation across channels: the shape of X, of rank 4 in onnxruntime."""
     x = op.tensor("X")
-    rank = UNKNOWN_RELATION if x.shape.is_top else TRUE if len(x.shape) == 4 else FALSE
-    op.runtime_requires(rank, "onnxruntime needs X of rank 4")
+    op.require(has_rank(x.shape, 4), "onnxruntime needs X of rank 4", by="onnxruntime")
     size = op.integer("size")
     if size is None or size <= 0 or size % 2 == 0:
-        runtime_needs(op, FALSE, "onnxruntime needs a size that is odd and positive")
+        op.require(FALSE, "onnxruntime needs a size that is odd and positive", by="undocumented")
     if op.number("alpha", 1.0) <= 0 or op.number("beta", 1.0) <= 0:
-        runtime_needs(op, FALSE, "onnxruntime needs alpha and beta to be positive")
+        op.require(FALSE, "onnxruntime needs alpha and beta to be positive", by="undocumented")
     return Tensor(x.dtype, x.shape)
 
 
@@ -106,7 +105,7 @@ def instance_normalization(op: Op) -> Tensor:
     elif len(x.shape) < 2:
         op.reject(f"the input must have rank 3 or more, found shape {x.shape}")
     elif len(x.shape) == 2:
-        runtime_needs(op, FALSE, "the input must have a spatial axis")
+        op.require(FALSE, "the input must have a spatial axis", by="undocumented")
     if x.dtype in (DType.FLOAT16, DType.UNDEFINED):
         not_empty(op, "onnxruntime may crash on empty FLOAT16 images", x.shape)
     _require_vectors(op, _channels(x.shape), "scale", "B")
@@ -147,12 +146,12 @@ def _reshape_to_groups(op: Op, shape: Shape, groups: int) -> None:
         return
     some = conjunction(*(ge(size, 1) for size in shape))
     if len(shape) < 4:
-        op.runtime_requires(some, reason)
+        op.require(some, reason, by="onnxruntime")
         return
     batch, channels, first, *rest = shape
     kept = conjunction(eq(first, 0), le(channels, groups - 1), *(ge(size, 1) for size in (batch, *rest)))
-    op.runtime_requires(disjunction(some, kept), reason)
-    op.runtime_may_fail(reason, unless=some)
+    op.require(disjunction(some, kept), reason, by="onnxruntime")
+    op.may_fail(reason, unless=some, by="onnxruntime")
 
 
 def _require_by_group(op: Op, name: str, size: Dim, empty: Relation) -> None:
@@ -169,7 +168,7 @@ def batch_normalization_7(op: Op) -> tuple[Tensor, ...]:
     """Normalised by channel: the shape of X; the optional outputs are statistics in the shape of mean."""
     x = op.tensor("X")
     if op.outputs > 1:
-        op.runtime_may_fail("onnxruntime computes no statistics")
+        op.may_fail("onnxruntime computes no statistics", by="onnxruntime")
     _need_channels(op, x.shape)
     if op.integer("spatial", 1) == 1:  # onnxruntime takes any other number for 0
         _require_vectors(op, _channels(x.shape), "scale", "B", "mean", "var")
@@ -196,7 +195,7 @@ def batch_normalization(op: Op) -> tuple[Tensor, ...]:
     if op.outputs > 1 and not op.integer("training_mode", 0):
         op.may_fail("running statistics are outputs in training mode only")
     if op.integer("training_mode", 0):
-        op.runtime_may_fail("onnxruntime trains only in some builds")
+        op.may_fail("onnxruntime trains only in some builds", by="onnxruntime")
     names = ("scale", "B", "input_mean", "input_var")
     _require_vectors(op, channels, *names)
     statistics = shape_of((_vector_size(op, channels, *names),))
@@ -207,7 +206,11 @@ def batch_normalization(op: Op) -> tuple[Tensor, ...]:
 
 def _need_channels(op: Op, shape: Shape) -> None:
     has_axis = UNKNOWN_RELATION if shape.is_top else TRUE if len(shape) else FALSE
-    runtime_needs(op, has_axis, "X must have channels, found a scalar" if shape.rank == 0 else "X must have channels")
+    op.require(
+        has_axis,
+        "X must have channels, found a scalar" if shape.rank == 0 else "X must have channels",
+        by="undocumented",
+    )
 
 
 def _require_planes(op: Op, shape: Shape, *names: str) -> None:
@@ -273,9 +276,9 @@ def rms_normalization(op: Op) -> Tensor:
     if DType.UNDEFINED not in (x.dtype, scale.dtype) and x.dtype is not scale.dtype:
         reason = "onnxruntime runs a function that multiplies X and scale, of one type"
         if op.integer("stash_type", 1) in _FLOATS:
-            op.runtime_requires(FALSE, reason)
+            op.require(FALSE, reason, by="onnxruntime")
         else:
-            op.runtime_may_fail(reason)
+            op.may_fail(reason, by="onnxruntime")
     return Tensor(scale.dtype, x.shape)
 
 
@@ -284,7 +287,7 @@ def _normalised(op: Op, *parameters: str) -> DType:
     x = op.tensor("X")
     scale = op.tensor(parameters[0])
     if scale.dtype is DType.FLOAT16 and 0 in (scale.shape.concrete or ()):
-        op.runtime_may_fail("onnxruntime does not find a constant scale without elements in this type")
+        op.may_fail("onnxruntime does not find a constant scale without elements in this type", by="onnxruntime")
     if x.shape.is_top:
         op.may_fail("axis must be in range, and the parameters must broadcast to X")
         return op.dtype("X")
@@ -293,7 +296,7 @@ def _normalised(op: Op, *parameters: str) -> DType:
         return op.dtype("X")
     axis = op.axis(op.integer("axis", -1), len(x.shape))
     some = conjunction(*(ge(size, 1) for size in x.shape[axis:]))
-    op.runtime_requires(some, "onnxruntime does not normalise over an empty axis")
+    op.require(some, "onnxruntime does not normalise over an empty axis", by="onnxruntime")
     for name in parameters:
         if op.has(name):
             _require_broadcast_to(op, op.tensor(name).shape, x.shape, name)

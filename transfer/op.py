@@ -17,8 +17,8 @@ from absint.lattices.dtype import CONFLICT, DType
 from absint.lattices.logic import relation as rel
 from absint.lattices.logic.facts import NO_FACTS, Facts
 from absint.lattices.logic.piecewise import given
-from absint.lattices.logic.relation import FALSE, TRUE, UNKNOWN_RELATION
-from absint.lattices.logic.truth import NO, YES
+from absint.lattices.logic.relation import FALSE, TRUE
+from absint.lattices.logic.truth import YES
 from absint.lattices.shape import SCALAR, TOP_SHAPE, Shape, shape_of
 from absint.lattices.starred import aligned
 from absint.lattices.terms.expr import NATURAL, ONE_EXPR, UNKNOWN_DIM, UNKNOWN_SIZE, Dim, Expr, Unknown
@@ -27,18 +27,7 @@ from absint.lattices.terms.normal import broadcast
 from absint.lattices.unify import SOUND, UnificationPolicy
 from absint.lattices.value import Tensor, Value
 from absint.transfer.semantics import DOCUMENTED, EITHER, RUNTIME, Semantics
-from absint.transfer.stated import (
-    Applied,
-    BadNodeError,
-    Caveat,
-    RefusedError,
-    RejectedError,
-    RuleError,
-    Signature,
-    Statement,
-    Within,
-    listed,
-)
+from absint.transfer.stated import BadNodeError, RuleError, Signature, Within, listed
 from absint.transfer.stating import AttributeValue, Stating
 
 if TYPE_CHECKING:
@@ -83,9 +72,8 @@ class Op(Stating):
         self.bounds = bounds
         self.semantics = semantics if semantics == EITHER or rule.domain in DOCUMENTED else RUNTIME
         self.statements = {}
-        self.possible_failures = []
-        self.caveats = []
-        self.load_risks = []
+        self.possible_failures = {}
+        self.is_inferred = not rule.domain
         self.notes = []
         self.has_fresh = self.rests_on_facts = False
 
@@ -299,8 +287,7 @@ class Op(Stating):
         """The result of two dims that broadcast under an unsound policy; its assumptions are stated as claims."""
         result = self.policy.broadcast(a, b, _unknown_size)
         for relation in (rel.eq(result, broadcast(a, b)), self.policy.claim(a, b)):
-            if relation not in (TRUE, UNKNOWN_RELATION):
-                self._state(relation, reason, "claimed")
+            self.state(relation, reason, "claimed")
         return result
 
 
@@ -337,19 +324,3 @@ _LONGEST_VECTOR: Final = 64
 
 ANY_TENSOR: Final = Tensor(DType.UNDEFINED)
 """A tensor of unknown type and rank."""
-
-
-__all__ = [
-    "ANY_TENSOR",
-    "NO",
-    "Applied",
-    "AttributeValue",
-    "BadNodeError",
-    "Caveat",
-    "Op",
-    "RefusedError",
-    "RejectedError",
-    "Statement",
-    "as_size",
-    "constants_of",
-]

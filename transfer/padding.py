@@ -13,7 +13,7 @@ from absint.lattices.terms.expr import UNKNOWN_SIZE, Dim, Expr
 from absint.lattices.terms.interval import Interval
 from absint.lattices.terms.normal import maximum
 from absint.lattices.value import Tensor
-from absint.transfer.caveats import runs_as, runtime_needs, vector
+from absint.transfer.caveats import runs_as, vector
 from absint.transfer.elements.folding import zero
 from absint.transfer.elements.logic import is_natural, least
 from absint.transfer.op import Op
@@ -66,11 +66,11 @@ def _pad(op: Op, pads: Sequence[Dim], axes: Sequence[int] | None) -> Tensor:
         return Tensor(x.dtype, shape, _padded_fill(op, x, pads))
     rank = len(x.shape)
     if rank == 0:
-        op.runtime_requires(FALSE, "onnxruntime does not pad scalars")
+        op.require(FALSE, "onnxruntime does not pad scalars", by="onnxruntime")
     if "constant_value" in op.rule.inputs and op.has("constant_value"):  # of any rank, in every mode
         constant = op.tensor("constant_value").shape
         one = UNKNOWN_RELATION if constant.is_top else conjunction(*(eq(dim, 1) for dim in constant))
-        runtime_needs(op, one, "constant_value must be one element")
+        op.require(one, "constant_value must be one element", by="undocumented")
     at = list(range(rank)) if axes is None else [op.axis(axis, rank, "axes") for axis in axes]
     if len(pads) != 2 * len(at):
         op.reject(f"pads must have {2 * len(at)} values, found {len(pads)}")
@@ -83,7 +83,9 @@ def _pad(op: Op, pads: Sequence[Dim], axes: Sequence[int] | None) -> Tensor:
         op.may_fail(f"mode must be constant, edge, reflect or wrap, found {mode}")
     dims = tuple(_padded(op, i, d, added[i], mode) if i in added else d for i, d in enumerate(x.shape))
     if mode == "wrap":
-        runtime_needs(op, conjunction(*(ge(d, 1) for d in x.shape)), "onnxruntime does not wrap empty tensors")
+        op.require(
+            conjunction(*(ge(d, 1) for d in x.shape)), "onnxruntime does not wrap empty tensors", by="undocumented"
+        )
     _check_extents(op, x.shape, dims, added, mode)
     result = shape_of(dims)
     fill = _padded_fill(op, x, pads)
@@ -115,11 +117,11 @@ def _check_extents(op: Op, shape: Shape, dims: Sequence[Dim], added: Mapping[int
         left = shape[axis] + least(op.facts, pads[0], 0) + least(op.facts, pads[1], 0)
         if left is not shape[axis]:
             kept = disjunction(ge(left, 1), conjunction(*(ge(pad, 0) for pad in pads)), nothing)
-            runtime_needs(op, kept, f"mode {mode} needs elements on axis {axis} after cropping")
+            op.require(kept, f"mode {mode} needs elements on axis {axis} after cropping", by="undocumented")
         if mode == "reflect":
             unchanged = conjunction(*(eq(pad, 0) for pad in pads))
             fits = disjunction(conjunction(*(ge(left - 1, pad) for pad in pads)), unchanged, nothing)
-            op.runtime_requires(fits, f"onnxruntime reflects axis {axis} by less than its size")
+            op.require(fits, f"onnxruntime reflects axis {axis} by less than its size", by="onnxruntime")
 
 
 def _padded_fill(op: Op, x: Tensor, pads: Sequence[Dim] | None) -> Contents | None:
@@ -191,10 +193,10 @@ def center_crop_pad(op: Op) -> Tensor:
         return Tensor(x.dtype, shape_of((UNKNOWN_SIZE,) * len(target)) if known and target else TOP_SHAPE)
     rank = len(x.shape)
     if rank == 0:
-        op.runtime_requires(FALSE, "onnxruntime does not pad scalars")
+        op.require(FALSE, "onnxruntime does not pad scalars", by="onnxruntime")
     at = list(range(rank)) if axes is None else [op.axis(axis, rank, "axes") for axis in axes]
     if len(set(at)) < len(at):
-        runtime_needs(op, FALSE, f"axes must not repeat an axis, found {axes}")
+        op.require(FALSE, f"axes must not repeat an axis, found {axes}", by="undocumented")
         return Tensor(x.dtype, shape_of((UNKNOWN_SIZE,) * rank))
     count = _targets(op)
     runs_as(op, one_of(count, (1, len(at))), eq(count, len(at)), "the target must have one size for each axis")

@@ -10,7 +10,7 @@ from absint.lattices.shape import Shape, shape_of
 from absint.lattices.terms.expr import UNKNOWN_SIZE, Dim, const, product
 from absint.lattices.terms.normal import ceildiv
 from absint.lattices.value import Tensor
-from absint.transfer.caveats import runtime_needs, same_dims
+from absint.transfer.caveats import same_dims
 from absint.transfer.op import Op, as_size
 from absint.transfer.rule import rule
 from absint.transfer.semantics import ONNX, RUNTIME
@@ -80,15 +80,15 @@ def _check_rank(op: Op, rank: int) -> None:
     if rank < 2:
         op.reject(f"X must have rank 3 or more, found rank {rank}")
     if rank == 2:
-        runtime_needs(op, FALSE, "X must have a spatial axis")
+        op.require(FALSE, "X must have a spatial axis", by="undocumented")
     if rank > 5:
         reason = "onnxruntime pools at most three spatial axes"
-        op.runtime_may_fail(reason) if op.rule.domain else op.runtime_requires(FALSE, reason)
+        op.may_fail(reason, by="onnxruntime") if op.rule.domain else op.require(FALSE, reason, by="onnxruntime")
 
 
 def _may_refuse_channels(op: Op, batch: Dim, channels: Dim) -> None:
     some = disjunction(ge(channels, 1), eq(batch, 0))
-    op.runtime_requires(some, "onnxruntime does not pool a tensor without channels")
+    op.require(some, "onnxruntime does not pool a tensor without channels", by="onnxruntime")
 
 
 def _may_refuse_pads(op: Op, found: Sequence[Window]) -> None:
@@ -96,15 +96,17 @@ def _may_refuse_pads(op: Op, found: Sequence[Window]) -> None:
     for value, window in zip(left_out, [*found, *found], strict=False):
         reason = "onnxruntime pads a pool by less than the kernel, even where auto_pad ignores the pads"
         if value >= int(window.kernel):
-            op.runtime_requires(FALSE, reason)
+            op.require(FALSE, reason, by="onnxruntime")
         elif value < 0 and op.semantics != ONNX:
-            op.load_risk(reason)  # it infers the shape of a pool, and refuses negative pads where it knows the rank
+            op.may_fail(
+                reason, at_load=True
+            )  # it infers the shape of a pool, and refuses negative pads where it knows the rank
     for window in found:
         kernel = int(window.kernel)
         if min(window.before, window.after) < 0:
-            op.ill_formed(f"the pads of a pool must not be negative, found {op.ints('pads')}")
+            op.reject(f"the pads of a pool must not be negative, found {op.ints('pads')}", "ill-formed")
         if max(window.before, window.after) >= kernel:
-            op.runtime_requires(FALSE, "onnxruntime pads a pool by less than the kernel")
+            op.require(FALSE, "onnxruntime pads a pool by less than the kernel", by="onnxruntime")
 
 
 def _may_refuse_to_crop(op: Op, batch: Dim, spatial: Sequence[Dim], found: Sequence[Window]) -> None:
@@ -120,9 +122,9 @@ def _may_refuse_to_crop(op: Op, batch: Dim, spatial: Sequence[Dim], found: Seque
             covered = (ceildiv(size, window.stride) - 1) * window.stride + window.span
             fits = disjunction(eq(batch, 0), ge(covered, size))
             if plain and len(spatial) != 2:
-                op.runtime_requires(fits, reason)
+                op.require(fits, reason, by="onnxruntime")
             else:
-                op.runtime_may_fail(reason, unless=fits)
+                op.may_fail(reason, unless=fits, by="onnxruntime")
 
 
 @rule("MaxUnpool", "X I output_shape -> output", complete=True)
@@ -138,25 +140,25 @@ def max_unpool(op: Op) -> Tensor:
     like_x = places if x.shape.is_top and op.semantics == RUNTIME else x.shape
     dims = (UNKNOWN_SIZE,) * rank if like_x.is_top else like_x.dims
     alike = UNKNOWN_RELATION if x.shape.is_top else same_dims(places, dims)
-    runtime_needs(op, alike, "I must have the shape of X")
+    op.require(alike, "I must have the shape of X", by="undocumented")
     op.may_fail("I must hold places of the output", unless=disjunction(*(eq(size, 0) for size in dims)))
     found = windows(op, [Dim(size) for size in kernel])
     for window in found:
         if int(window.kernel) < 1 or max(window.before, window.after) >= int(window.kernel):
-            op.runtime_requires(FALSE, "onnxruntime pads by less than a positive kernel")
+            op.require(FALSE, "onnxruntime pads by less than a positive kernel", by="onnxruntime")
         if window.same or window.dilation != 1:
             op.may_fail("MaxUnpool has explicit pads and no dilations")
     if rank > 5:
-        op.runtime_requires(FALSE, "onnxruntime unpools at most three spatial axes")
+        op.require(FALSE, "onnxruntime unpools at most three spatial axes", by="onnxruntime")
     sizes = [w.stride * (d - 1) + w.kernel - (w.before + w.after) for d, w in zip(dims[2:], found, strict=True)]
     for size in sizes:
-        runtime_needs(op, ge(size, 1), "no axis of the output may be empty")
+        op.require(ge(size, 1), "no axis of the output may be empty", by="undocumented")
     inferred = (*dims[:2], *sizes)
     if not op.has("output_shape"):
         return Tensor(x.dtype, shape_of(tuple(map(as_size, inferred))))
     op.require_rank(op.tensor("output_shape").shape, 1, "output_shape")
     op.require_equal(op.tensor("output_shape").shape.size, rank, f"output_shape must have {rank} values")
     given = op.integers("output_shape") or [UNKNOWN_SIZE] * rank
-    runtime_needs(op, conjunction(*map(eq, given[:2], dims)), "output_shape must keep batch and channels")
-    runtime_needs(op, ge(product(given), product(inferred)), "output_shape must have room for the output")
+    op.require(conjunction(*map(eq, given[:2], dims)), "output_shape must keep batch and channels", by="undocumented")
+    op.require(ge(product(given), product(inferred)), "output_shape must have room for the output", by="undocumented")
     return Tensor(x.dtype, shape_of(tuple(map(as_size, given))))

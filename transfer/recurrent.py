@@ -49,9 +49,9 @@ def _recurrent(op: Op, gates: int, states: tuple[str, ...]) -> tuple[Tensor, ...
     directions = DIRECTIONS[direction]
     batch_first = op.integer("layout", 0) == 1
     if op.integer("layout", 0) != 0:
-        op.runtime_may_fail("onnxruntime supports layout 0 only")
+        op.may_fail("onnxruntime supports layout 0 only", by="onnxruntime")
     if op.common_dtype("X", "W", "R") is not DType.FLOAT:
-        op.runtime_may_fail("onnxruntime has recurrent layers for float32 only")
+        op.may_fail("onnxruntime has recurrent layers for float32 only", by="onnxruntime")
     clip = op.number("clip")
     if clip is not None and clip <= 0:
         op.may_fail("onnxruntime needs a positive clip")
@@ -131,7 +131,7 @@ def linear_attention(op: Op) -> tuple[Tensor, Tensor]:
     else:
         # onnxruntime runs the function that defines the operator, which broadcasts, in a Scan that needs shapes
         for size in dict.fromkeys((q.batch, q.steps, k.batch, k.steps, v.batch, v.steps)):
-            op.runtime_requires(ge(size, 1), "onnxruntime needs axes that are not empty")
+            op.require(ge(size, 1), "onnxruntime needs axes that are not empty", by="onnxruntime")
         op.may_fail("batches, heads and lengths of all inputs must agree", unless=fit)
         op.may_fail("onnxruntime must find the shapes of all inputs as it loads the model")
         _gates_may_be_refused(op, k)
@@ -166,10 +166,10 @@ def _require_gates(op: Op) -> None:
     """Require decay and rate where the update rule takes them, and only there."""
     rule = op.string("update_rule", "gated_delta")
     if rule not in _GATES:
-        op.ill_formed(f"update_rule must be one of {', '.join(_GATES)}, found {rule!r}")
+        op.reject(f"update_rule must be one of {', '.join(_GATES)}, found {rule!r}", "ill-formed")
     for name in ("decay", "beta"):
         if op.has(name) is not (name in _GATES[rule]):
-            op.ill_formed(f"update_rule {rule!r} {'must have no' if op.has(name) else 'needs'} input {name}")
+            op.reject(f"update_rule {rule!r} {'must have no' if op.has(name) else 'needs'} input {name}", "ill-formed")
 
 
 def _gates_may_be_refused(op: Op, k: Heads) -> None:
@@ -177,9 +177,9 @@ def _gates_may_be_refused(op: Op, k: Heads) -> None:
     for name in filter(op.has, ("decay", "beta")):
         shape = op.tensor(name).shape
         if shape.rank not in (None, 3):
-            op.load_risk(f"{name} must have rank 3, found shape {shape}")
+            op.may_fail(f"{name} must have rank 3, found shape {shape}", at_load=True)
         elif shape.rank == 3 and all(op.is_equal(shape[2], size) is NO for size in (k.heads, _wide(name, k))):
-            op.load_risk(f"{_GATE_WIDTH[name]}, found {shape[2]}")
+            op.may_fail(f"{_GATE_WIDTH[name]}, found {shape[2]}", at_load=True)
 
 
 def _wide(name: str, k: Heads) -> Dim:

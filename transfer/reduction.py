@@ -73,7 +73,7 @@ def _reduced(op: Op, fold: Fold | None, given: Sequence[Dim] | None, noop: bool 
     if rank == 0:
         reason = "onnxruntime accepts any axis of a scalar, ONNX's own inference none"
         if op.semantics == RUNTIME and given != []:
-            op.load_risk(reason)
+            op.may_fail(reason, at_load=True)
         elif given is None or given:
             op.may_fail(reason)
         return _over(op, fold, x, frozenset())
@@ -90,7 +90,7 @@ def _of_any_rank(op: Op, x: Tensor, given: Sequence[Dim] | None) -> Shape:
     keep = op.flag("keepdims", default=True)
     if given is not None and not given:
         if x.dtype is DType.BOOL:
-            op.runtime_may_fail("onnxruntime does not reduce an empty axis of booleans")
+            op.may_fail("onnxruntime does not reduce an empty axis of booleans", by="onnxruntime")
         return TOP_SHAPE if keep else SCALAR
     axes = constants_of(given)
     at = None if axes is None else places(x.shape, axes)
@@ -99,7 +99,7 @@ def _of_any_rank(op: Op, x: Tensor, given: Sequence[Dim] | None) -> Shape:
         return TOP_SHAPE
     if x.dtype is DType.BOOL:
         count = product(x.shape.known[i] for i in at)
-        op.runtime_may_fail("onnxruntime does not reduce an empty axis of booleans", unless=ge(count, 1))
+        op.may_fail("onnxruntime does not reduce an empty axis of booleans", unless=ge(count, 1), by="onnxruntime")
     if not keep:
         return without(x.shape, at)
     return x.shape.around(tuple(ONE_EXPR if i in at else d for i, d in enumerate(x.shape.known)))
@@ -121,7 +121,7 @@ def _over(op: Op, fold: Fold | None, x: Tensor, axes: frozenset[int]) -> Tensor:
     if x.dtype is DType.BOOL:
         rest = product(size for axis, size in enumerate(x.shape) if axis not in axes)
         needed = disjunction(ge(count, 1), eq(rest, 0))
-        op.runtime_requires(needed, "onnxruntime does not reduce an empty axis of booleans")
+        op.require(needed, "onnxruntime does not reduce an empty axis of booleans", by="onnxruntime")
     kept = ((i, d) for i, d in enumerate(x.shape) if keep or i not in axes)
     shape = shape_of(tuple(const(1) if i in axes else d for i, d in kept))
     if fold is None or x.contents is None:
@@ -301,5 +301,5 @@ reduce_norm = _reduction(_NORMS, inputs="data axes", since=18)(_norm)
 def reduce_log_sum(op: Op) -> Outputs:
     """The logarithm of the sum along the axes."""
     if op.dtype("data") in (DType.UINT32, DType.UINT64):  # the function that defines the operator takes a Log of it
-        op.runtime_requires(FALSE, f"onnxruntime has no logarithm of {op.dtype('data')}")
+        op.require(FALSE, f"onnxruntime has no logarithm of {op.dtype('data')}", by="onnxruntime")
     return _norm(op)

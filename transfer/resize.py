@@ -35,7 +35,6 @@ from absint.lattices.terms.floats import Float
 from absint.lattices.terms.normal import ceildiv, floordiv
 from absint.lattices.terms.real import Real
 from absint.lattices.value import Tensor
-from absint.transfer.caveats import runtime_needs
 from absint.transfer.elements import arithmetic as ar
 from absint.transfer.elements.rounded import converted, of_integer, to_integer
 from absint.transfer.op import Op, as_size
@@ -91,9 +90,11 @@ def resize(op: Op) -> Tensor:
         return _sized(op, x)
     if scales is YES or sizes is NO:
         if op.has("sizes"):
-            op.runtime_requires(FALSE, "onnxruntime needs sizes to be left out, even if empty, where scales are given")
+            op.require(
+                FALSE, "onnxruntime needs sizes to be left out, even if empty, where scales are given", by="onnxruntime"
+            )
         if not _stretches(op):
-            op.load_risk("keep_aspect_ratio_policy must be stretch where scales are given")
+            op.may_fail("keep_aspect_ratio_policy must be stretch where scales are given", at_load=True)
         return _scaled(op, x, _scale_elements(op))
     op.may_fail("one of scales and sizes must be empty")
     return _kept(op, x)
@@ -267,7 +268,7 @@ def _check_size(op: Op, before: Dim, size: Dim, axis: int) -> None:
     both = disjunction(conjunction(ge(size, 1), ge(before, 1)), eq(size, before))
     reason = f"axis {axis} must stay empty or stay non-empty"
     if _stretches(op):
-        runtime_needs(op, both, reason)
+        op.require(both, reason, by="undocumented")
         return
     if op.semantics == RUNTIME:
         op.require(disjunction(ge(before, 1), eq(size, 0)), reason)

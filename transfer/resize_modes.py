@@ -8,7 +8,7 @@ from typing import Final
 from absint.lattices.dtype import DType
 from absint.lattices.logic.relation import FALSE, Relation, conjunction, disjunction, eq
 from absint.lattices.terms.expr import Dim, const
-from absint.transfer.caveats import runs_as, runtime_needs, same_dims
+from absint.transfer.caveats import runs_as, same_dims
 from absint.transfer.op import Op
 
 _MODES: Final[Mapping[str, frozenset[str]]] = {
@@ -34,7 +34,7 @@ def supported(op: Op, dims: Sequence[Dim], unchanged: Sequence[Relation]) -> Non
     mode = op.string("mode", "nearest")
     is_resize = op.name == "Resize"
     if not dims and (is_resize or op.version >= 9):
-        runtime_needs(op, FALSE, "X must have an axis, found a scalar")
+        op.require(FALSE, "X must have an axis, found a scalar", by="undocumented")
     if mode not in ("nearest", "linear", "cubic")[: 3 if is_resize and op.version >= 11 else 2]:
         op.may_fail(f"mode {mode!r} is not known")
         return
@@ -44,7 +44,7 @@ def supported(op: Op, dims: Sequence[Dim], unchanged: Sequence[Relation]) -> Non
             op.may_fail(f"{name} {value!r} is not known")
     antialias = op.integer("antialias", 0) != 0
     if antialias and mode == "nearest":
-        op.runtime_may_fail("onnxruntime does not antialias in nearest mode")
+        op.may_fail("onnxruntime does not antialias in nearest mode", by="onnxruntime")
     if op.integer("exclude_outside", 0) and mode != "cubic" and not (antialias and mode == "linear"):
         op.may_fail("onnxruntime takes exclude_outside only in cubic mode, or in linear mode with antialias")
     if op.string("coordinate_transformation_mode") == "tf_crop_and_resize":
@@ -69,14 +69,14 @@ def _interpolated(op: Op, mode: str, unchanged: Sequence[Relation], antialias: b
     """State the limits of linear and cubic interpolation: the inner axes, at a few ranks."""
     rank = len(unchanged)
     if rank not in (_LINEAR_RANKS if mode == "linear" else _CUBIC_RANKS):
-        op.runtime_requires(FALSE, f"onnxruntime has no {mode} mode of rank {rank}")
+        op.require(FALSE, f"onnxruntime has no {mode} mode of rank {rank}", by="onnxruntime")
         return
     if mode == "cubic" and op.dtype("X") is not DType.FLOAT:
-        op.runtime_may_fail("onnxruntime has the cubic mode for float32 only")
+        op.may_fail("onnxruntime has the cubic mode for float32 only", by="onnxruntime")
     if rank > 3:
         reason = f"onnxruntime scales only the inner axes of rank {rank} in {mode} mode"
         outer = conjunction(*unchanged[:2])
         either = disjunction(outer, conjunction(unchanged[0], unchanged[3])) if rank == 4 else outer
-        op.runtime_requires(either, reason)
+        op.require(either, reason, by="onnxruntime")
         if mode != "linear" or antialias or op.dtype("X") is not DType.FLOAT:
-            op.runtime_may_fail(reason, unless=outer)
+            op.may_fail(reason, unless=outer, by="onnxruntime")

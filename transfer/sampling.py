@@ -27,7 +27,7 @@ def roi_align(op: Op) -> Tensor:
         op.reject(f"mode must be avg or max, found {mode!r}")
     known_text(op, "coordinate_transformation_mode", ("half_pixel", "output_half_pixel"))
     if op.integer("sampling_ratio", 0) < 0:
-        op.runtime_requires(FALSE, "onnxruntime needs a sampling_ratio that is not negative")
+        op.require(FALSE, "onnxruntime needs a sampling_ratio that is not negative", by="onnxruntime")
     rois, indices = op.tensor("rois").shape, op.tensor("batch_indices").shape
     op.require_rank(rois, 2, "rois")
     op.require_rank(indices, 1, "batch_indices")
@@ -39,7 +39,7 @@ def roi_align(op: Op) -> Tensor:
     nothing = eq(regions, 0)
     op.may_fail("the regions must be finite, and not too large", unless=nothing)
     inside = disjunction(nothing, conjunction(*(ge(size, 1) for size in image)))
-    op.runtime_may_fail("onnxruntime may read beyond an empty image", unless=inside)
+    op.may_fail("onnxruntime may read beyond an empty image", unless=inside, by="onnxruntime")
     return _cut(op, regions, sizes)
 
 
@@ -63,9 +63,9 @@ def max_roi_pool(op: Op) -> Tensor:
     if sizes is None or len(sizes) != 2 or min(sizes) <= 0:
         op.reject(f"pooled_shape must have 2 positive values, found {sizes}")
     if not (op.number("spatial_scale") or 1.0) > 0:
-        op.runtime_requires(FALSE, "onnxruntime needs a spatial_scale that is positive")
+        op.require(FALSE, "onnxruntime needs a spatial_scale that is positive", by="onnxruntime")
     if (op.tensor("rois").shape.rank or 0) > 2:
-        op.documents_require(FALSE, "rois must be a matrix; onnxruntime ignores further axes")
+        op.require(FALSE, "rois must be a matrix; onnxruntime ignores further axes", by="onnx")
     regions = _regions(op, 5)
     _images(op, regions)
     op.may_fail("every region must name an image", unless=eq(regions, 0))
@@ -89,7 +89,7 @@ def _images(op: Op, regions: Dim) -> Sequence[Dim]:
         op.may_fail("X must have rank 4")
         return (UNKNOWN_SIZE,) * 4
     if len(x) > 4:
-        op.documents_require(FALSE, "X must have rank 4; onnxruntime ignores further axes")
+        op.require(FALSE, "X must have rank 4; onnxruntime ignores further axes", by="onnx")
     elif len(x) < 4:
         op.reject(f"X must have rank 4, found shape {x}")
     op.require(disjunction(eq(regions, 0), ge(x[0], 1)), "every region must name an image")
@@ -131,12 +131,12 @@ def _check_modes(op: Op, rank: int) -> None:
     known_text(op, "padding_mode", ("zeros", "border", "reflection"))
     reason = f"onnxruntime does not sample X of rank {rank} in this mode"
     if rank not in (4, 5) or (rank == 5 and op.string("mode") == names[1]):
-        op.runtime_requires(FALSE, reason)
+        op.require(FALSE, reason, by="onnxruntime")
     elif rank == 5 and op.version < 20:
-        op.runtime_may_fail(reason)
+        op.may_fail(reason, by="onnxruntime")
     x = op.tensor("X").shape
     for size in (UNKNOWN_SIZE,) if x.is_top else x[2:]:
-        op.runtime_requires(ge(size, 1), "onnxruntime does not sample empty images")
+        op.require(ge(size, 1), "onnxruntime does not sample empty images", by="onnxruntime")
 
 
 @rule("AffineGrid", "theta size -> grid", complete=True)
@@ -160,7 +160,7 @@ def affine_grid(op: Op) -> Tensor:
     needs += [(ge(extent, 1), "spatial sizes must be positive") for extent in size[2:]]
     if as_function:
         if len(size) == 4:
-            op.runtime_requires(ne(size[0], 1), "onnxruntime needs a batch other than 1 in this type")
+            op.require(ne(size[0], 1), "onnxruntime needs a batch other than 1 in this type", by="onnxruntime")
         for relation, reason in needs:
             op.may_fail(reason, unless=relation)
         if theta.shape.is_top or any(op.decide(relation) is not YES for relation, _ in needs):

@@ -47,7 +47,7 @@ def top_k_attribute(op: Op) -> Sequence[Tensor]:
     if k is None or k < 0:
         op.reject(f"attribute k must not be negative, found {'none' if k is None else k}")
     if k == 0:
-        op.runtime_requires(FALSE, "onnxruntime needs k > 0 before opset 10")
+        op.require(FALSE, "onnxruntime needs k > 0 before opset 10", by="onnxruntime")
     return _top_k(op, const(k))
 
 
@@ -256,7 +256,7 @@ def unique(op: Op) -> Sequence[Tensor]:
         count = _distinct(op, extent)
         before, behind = product(shape[:axis]), product(shape[axis + 1 :])
         full = disjunction(eq(extent, 0), eq(before, 0), ge(behind, 1))
-        op.runtime_requires(full, "onnxruntime ends the process on slices of no elements")
+        op.require(full, "onnxruntime ends the process on slices of no elements", by="onnxruntime")
         result = shape_of((*shape[:axis], count, *shape[axis + 1 :]))
     each = Tensor(DType.INT64, shape_of((count,)))
     return Tensor(op.dtype("X"), result), each, Tensor(DType.INT64, shape_of((extent,))), each

@@ -75,7 +75,7 @@ def sequence_empty(op: Op) -> Value:
     """An empty sequence of the given element type, by default FLOAT."""
     dtype = op.integer("dtype", DType.FLOAT)
     if dtype not in set(DType) - {DType.UNDEFINED, DType.CONFLICT}:
-        op.ill_typed(f"attribute dtype must be an element type, found {dtype}")
+        op.reject(f"attribute dtype must be an element type, found {dtype}", "ill-typed")
     return SequenceOf(_nothing(DType(dtype)), ZERO_EXPR)
 
 
@@ -126,7 +126,7 @@ def sequence_insert(op: Op) -> Value:
     sequence, tensor = _sequence(op, "input_sequence"), op.tensor("tensor")
     held = sequence.element.dtype if sequence is not None and isinstance(sequence.element, Tensor) else tensor.dtype
     if DTYPES.meet(held, tensor.dtype) is DType.CONFLICT:
-        op.ill_typed(f"the tensor must be {held} as the sequence is, found {tensor.dtype}")
+        op.reject(f"the tensor must be {held} as the sequence is, found {tensor.dtype}", "ill-typed")
     if op.has("position"):
         _require_position(op, sequence, "position", end=True)
     if sequence is None:
@@ -260,7 +260,7 @@ def _listed(op: Op, x: Tensor, axis: int, sizes: Sequence[Dim] | None, keep: boo
         chunk = _chunk(x, axis, UNKNOWN_SIZE) if keep or _has_elements(op, split) else Tensor(x.dtype)
         return SequenceOf(chunk, _list_length(op, extent) if len(split) == 1 else UNKNOWN_SIZE)
     if not sizes:
-        op.load_risk("split must have elements, found none")
+        op.may_fail("split must have elements, found none", at_load=True)
         return _chunks(x, axis, ONE_EXPR if keep else None, extent)
     total: Dim = ZERO_EXPR
     for size in sizes:
@@ -349,7 +349,7 @@ def optional(op: Op) -> Value:
         return OptionalOf(value, True)
     declared = op.attributes.get("type")
     if declared is None:
-        op.ill_formed("Optional must have an input or the attribute type, found neither")
+        op.reject("Optional must have an input or the attribute type, found neither", "ill-formed")
     return OptionalOf(declared if isinstance(declared, Value) else TOP, False)
 
 

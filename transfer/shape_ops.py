@@ -12,7 +12,7 @@ from absint.lattices.starred import places, with_axes, without
 from absint.lattices.terms.expr import MAX_DIM, ONE_EXPR, UNKNOWN_SIZE, Dim, Unknown, product
 from absint.lattices.terms.interval import Interval
 from absint.lattices.value import Tensor
-from absint.transfer.caveats import runtime_needs, vector
+from absint.transfer.caveats import vector
 from absint.transfer.elements.folding import moved, reshaped, unmoved
 from absint.transfer.op import Op
 from absint.transfer.rule import rule
@@ -70,7 +70,7 @@ def flatten(op: Op) -> Tensor:
     if axis < 0 and op.version < 11:
         reason = f"axis must not be negative before opset 11, found {axis}"
         op.may_fail(reason)
-        op.load_risk(reason)
+        op.may_fail(reason, at_load=True)
     if x.shape.is_top:
         return moved(x, _flat(op, x.shape, axis), unmoved)
     rank = len(x.shape)
@@ -164,7 +164,7 @@ def unsqueeze_attribute(op: Op) -> Tensor:
 def unsqueeze(op: Op) -> Tensor:
     """numpy.expand_dims: axes refer to the result."""
     if (op.tensor("axes").shape.rank or 0) > 1:
-        runtime_needs(op, FALSE, "onnxruntime needs axes as a vector or a scalar")
+        op.require(FALSE, "onnxruntime needs axes as a vector or a scalar", by="undocumented")
     axes = op.constants("axes")
     if axes is not None:
         return _unsqueeze(op, axes)

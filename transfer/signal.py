@@ -8,7 +8,7 @@ from absint.lattices.shape import Shape, shape_of
 from absint.lattices.terms.expr import UNKNOWN_SIZE, Dim, Expr
 from absint.lattices.terms.normal import floordiv
 from absint.lattices.value import Tensor
-from absint.transfer.caveats import documents_exclude, one_value, runtime_needs
+from absint.transfer.caveats import documents_exclude, one_value
 from absint.transfer.elementwise import require_single
 from absint.transfer.op import Op, as_size
 from absint.transfer.rule import rule
@@ -45,7 +45,7 @@ def _transform(op: Op, axis: int | None) -> Tensor:
     real = inverse and onesided
     op.require(one_of(x.shape[-1], (2,) if real else (1, 2)), "the last axis must hold a real or a complex number")
     if onesided and not inverse and op.is_equal(x.shape[-1], 2) is YES:
-        op.load_risk(f"the last axis must have size 1 for a one-sided DFT, found {x.shape[-1]}")
+        op.may_fail(f"the last axis must have size 1 for a one-sided DFT, found {x.shape[-1]}", at_load=True)
     dims = [*x.shape[:-1], Dim(1 if real else 2)]
     if axis is None:
         op.may_fail("axis must be a signal axis")
@@ -63,7 +63,7 @@ def _transform(op: Op, axis: int | None) -> Tensor:
     dims[axis] = _unique(length) if onesided and not inverse else length
     result = shape_of(tuple(map(as_size, dims)))
     unless = [eq(size, 0) for size in result] if op.semantics == RUNTIME else []
-    runtime_needs(op, disjunction(ge(signal, 1), *unless), "there must be a signal to transform")
+    op.require(disjunction(ge(signal, 1), *unless), "there must be a signal to transform", by="undocumented")
     return Tensor(x.dtype, result)
 
 
@@ -96,10 +96,10 @@ def stft(op: Op) -> Tensor:
         if length is None:
             length = size
         elif length is not size or size.is_unknown:
-            runtime_needs(op, eq(length, size), "frame_length must be the length of the window")
+            op.require(eq(length, size), "frame_length must be the length of the window", by="undocumented")
             length = size if length.is_unknown else length
     if length is None:
-        op.runtime_requires(FALSE, "onnxruntime needs a window or frame_length")
+        op.require(FALSE, "onnxruntime needs a window or frame_length", by="onnxruntime")
         length = samples
     op.require(disjunction(eq(batch, 0), ge(length, 1)), "a frame must not be empty")
     op.require(ge(samples, length), "a frame must fit the signal")

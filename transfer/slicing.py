@@ -41,7 +41,7 @@ def slice_attribute(op: Op) -> Tensor:
     if starts is None or ends is None:
         op.reject("attributes starts and ends must be given")
     if axes == [] and starts:
-        op.load_risk(f"axes must be left out or hold {len(starts)} values, found none")
+        op.may_fail(f"axes must be left out or hold {len(starts)} values, found none", at_load=True)
     return _slice(op, [Dim(s) for s in starts], [Dim(e) for e in ends], axes or list(range(len(starts))), None)
 
 
@@ -103,7 +103,7 @@ def _slice(
             shape = with_size(shape, index, _cut_size(op, axis, shape.known[index], cut))
         return moved(x, shape, nothing)
     if len(x.shape) == 0:
-        op.runtime_requires(FALSE, "onnxruntime does not slice scalars")
+        op.require(FALSE, "onnxruntime does not slice scalars", by="onnxruntime")
     at = [op.axis(axis, len(x.shape), "axes") for axis in axes]
     if len(set(at)) < len(at):
         op.reject(f"axes must not repeat an axis, found {list(axes)}")

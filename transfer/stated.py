@@ -1,11 +1,11 @@
-"""The results of applying a rule: statements, caveats, `Applied`; errors about a node, and RuleError about a rule."""
+"""What applying a rule gives: statements, possible failures, `Applied`; errors about a node, RuleError about a rule."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from typing import Protocol
 
-from absint.lattices.logic.relation import Relation
+from absint.lattices.logic.relation import FALSE, Relation
 from absint.lattices.records import NamedTuple
 from absint.lattices.terms.dim import Dim
 from absint.lattices.value import Value
@@ -21,11 +21,18 @@ class Statement(NamedTuple):
     `claimed` (assumed by an unsound policy; no constraint)."""
 
 
-class Caveat(NamedTuple):
-    """The node may fail for this reason where the relation does not hold; a run that succeeds does not imply it."""
+class PossibleFailure(NamedTuple):
+    """The node may fail for this reason unless a relation holds; a run that succeeds does not imply the relation."""
 
-    relation: Relation
     reason: str
+    unless: Relation = FALSE
+    at_load: bool = False
+    """Kernels run the node, but type inference refuses it if it sees the shapes; see `absint.model.inference`."""
+
+    @property
+    def is_open(self) -> bool:
+        """No relation rules it out."""
+        return self.unless is FALSE
 
 
 class Within(NamedTuple):
@@ -36,13 +43,9 @@ class Within(NamedTuple):
 
 
 class RejectedError(Exception):
-    """The node cannot run with these inputs."""
+    """The node cannot run with these inputs; with a diagnostic code, no runtime loads a model with it."""
 
-
-class RefusedError(RejectedError):
-    """No runtime loads a model with this node."""
-
-    def __init__(self, reason: str, code: str) -> None:
+    def __init__(self, reason: str, code: str = "") -> None:
         super().__init__(reason)
         self.code = code
 
@@ -56,13 +59,16 @@ class Applied(NamedTuple):
 
     outputs: tuple[Value, ...]
     statements: tuple[Statement, ...]
-    possible_failures: tuple[str, ...]
+    possible_failures: tuple[PossibleFailure, ...]
     notes: tuple[str, ...]
     rejected: str | None
-    caveats: tuple[Caveat, ...] = ()
     refusal: str = ""
     """The diagnostic code of a node that no runtime loads; empty otherwise."""
-    load_risks: tuple[str, ...] = ()
+
+    @property
+    def doubts(self) -> tuple[str, ...]:
+        """Why kernels may fail whatever the sizes are."""
+        return tuple(f.reason for f in self.possible_failures if f.is_open and not f.at_load)
 
 
 class RuleError(ValueError):

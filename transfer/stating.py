@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Final, NoReturn, TypeVar, overload
+from typing import Final, Literal, NoReturn, TypeVar, overload
 
 from absint.lattices.logic import relation as rel
 from absint.lattices.logic.facts import Facts
@@ -13,8 +13,8 @@ from absint.lattices.shape import Shape
 from absint.lattices.terms.expr import MAX_DIM, Dim, Expr, Symbol, as_dim, expr_of
 from absint.lattices.value import Tensor
 from absint.transfer.ordinary import is_ordinary
-from absint.transfer.semantics import EITHER, ONNX, RUNTIME, Semantics
-from absint.transfer.stated import BadNodeError, Caveat, RefusedError, RejectedError, RuleError, Signature, Statement
+from absint.transfer.semantics import ASKED, EITHER, ONNX, RUNTIME, Asker, Semantics
+from absint.transfer.stated import BadNodeError, PossibleFailure, RejectedError, RuleError, Signature, Statement
 
 AttributeValue = int | float | str | bytes | Tensor | list[int] | list[float] | list[str] | object
 
@@ -81,9 +81,8 @@ class Stating(Attributes):
 
     __slots__ = (
         "_facts",
-        "caveats",
         "has_fresh",
-        "load_risks",
+        "is_inferred",
         "notes",
         "possible_failures",
         "premises",
@@ -102,9 +101,9 @@ class Stating(Attributes):
     semantics: Semantics
     """The runs that the analysis is about, where onnxruntime differs from the documents of ONNX."""
     statements: dict[Statement, None]
-    possible_failures: list[str]
-    caveats: list[Caveat]
-    load_risks: list[str]
+    possible_failures: dict[PossibleFailure, None]
+    is_inferred: bool
+    """Type inference knows the operator: onnx has a schema of it."""
     notes: list[str]
     has_fresh: bool
     """The rule has named a data-dependent number or condition."""
@@ -128,20 +127,25 @@ class Stating(Attributes):
         self.has_fresh = True
         return Shape.hole(tag, head, tail)
 
-    def require(self, relation: Relation, reason: str, *, found: str = "") -> None:
+    def require(self, relation: Relation, reason: str, *, found: Shape | str = "", by: Asker = EITHER) -> None:
         """The node fails in every run where the relation does not hold; over an unknown dim it may fail.
 
-        `reason` says what must hold: "K must hold one element". `found` adds the sizes to the message about a node that
-        can never run.
+        `reason` says what must hold: "K must hold one element". `found` adds the sizes, or a shape, to the message
+        about a node that can never run. `by` says who asks for it: see `absint.transfer.semantics`.
         """
+        if by != EITHER and self.semantics != ASKED[by]:
+            if by != RUNTIME or self.semantics == EITHER:
+                self.may_fail(reason, unless=relation)
+            return
         if relation is TRUE:
             return
         if relation is UNKNOWN_RELATION:
             self.may_fail(reason)
             return
         if relation is FALSE:
-            raise RejectedError(f"{reason}, found {found}" if found else reason)
-        self._state(relation, reason, "required")
+            shown = f"shape {found}" if isinstance(found, Shape) else found
+            raise RejectedError(f"{reason}, found {shown}" if shown else reason)
+        self.state(relation, reason, "required")
 
     def require_equal(self, a: Dim | int, b: Dim | int, reason: str) -> None:
         """Two dims must be equal; if one is unknown, the node may fail."""
@@ -151,8 +155,7 @@ class Stating(Attributes):
 
     def define(self, relation: Relation, reason: str) -> None:
         """The relation holds of the values that the node computes, whenever it runs."""
-        if relation not in (TRUE, UNKNOWN_RELATION):
-            self._state(relation, reason, "defined")
+        self.state(relation, reason, "defined")
 
     def assume(self, relation: Relation, reason: str, *, products: bool = False) -> bool:
         """Assume a numeric premise: sizes stay exact in the arithmetic of the model. True if the rule may rely on it.
@@ -169,62 +172,51 @@ class Stating(Attributes):
             return True
         if not self.premises or not is_ordinary(relation, self.facts, products=products):
             return False
-        self._state(relation, reason, "assumed")
+        self.state(relation, reason, "assumed")
         return True
 
-    def premise(self, relation: Relation, reason: str) -> None:
-        """State a premise that the caller takes for granted: answers that rest on it name it."""
-        if relation not in (TRUE, UNKNOWN_RELATION):
-            self._state(relation, reason, role="assumed")
-
-    def _state(self, relation: object, reason: str, role: str) -> None:
+    def state(self, relation: object, reason: str, role: str) -> None:
+        """Add a statement with this role, unless it says nothing; see `Statement`."""
         if not isinstance(relation, Relation):
             raise RuleError(
                 f"states {relation!r}, which is not a relation: write eq(a, b) or ne(a, b), since a == b compares the "
                 "terms themselves"
             )
-        self.statements[Statement(relation, reason, role)] = None
+        if relation is not TRUE and relation is not UNKNOWN_RELATION:
+            self.statements[Statement(relation, reason, role)] = None
 
-    def may_fail(self, reason: str, *, unless: Relation = FALSE) -> None:
+    def may_fail(
+        self,
+        reason: str,
+        *,
+        unless: Relation = FALSE,
+        by: Literal["either", "onnxruntime"] = EITHER,
+        at_load: bool = False,
+    ) -> None:
         """The node may fail on some data at legal sizes, or for a reason that no relation expresses.
 
-        Where the relation `unless` holds, it does not fail for this reason.
+        Where the relation `unless` holds, it does not fail for this reason. `by`: the documents of ONNX allow the node.
+        `at_load`: kernels run it, but type inference refuses it if it sees the shapes.
         """
-        if unless is FALSE or unless is UNKNOWN_RELATION:
-            if reason not in self.possible_failures:
-                self.possible_failures.append(reason)
-        elif self.decide(unless) is not YES:
-            caveat = Caveat(unless, reason)
-            if caveat not in self.caveats:
-                self.caveats.append(caveat)
-
-    def runtime_may_fail(self, reason: str, *, unless: Relation = FALSE) -> None:
-        """onnxruntime may fail for this reason unless the relation holds; the documents of ONNX allow the node."""
-        if self.semantics != ONNX:
-            self.may_fail(reason, unless=unless)
-
-    def runtime_requires(self, relation: Relation, reason: str) -> None:
-        """onnxruntime fails wherever the relation does not hold; the documents of ONNX allow the node."""
-        if self.semantics == RUNTIME:
-            self.require(relation, reason)
-        elif self.semantics == EITHER:
-            self.may_fail(reason, unless=relation)
-
-    def documents_require(self, relation: Relation, reason: str) -> None:
-        """The documents of ONNX exclude the node where the relation does not hold; onnxruntime may run it."""
-        if self.semantics == ONNX:
-            self.require(relation, reason)
-        else:
-            self.may_fail(reason, unless=relation)
+        if by == RUNTIME and self.semantics == ONNX:
+            return
+        if unless is UNKNOWN_RELATION:
+            unless = FALSE
+        if unless is FALSE or self.decide(unless) is not YES:
+            self.possible_failures[PossibleFailure(reason, unless, at_load and self.is_inferred)] = None
 
     def note(self, text: str) -> None:
         """Add a diagnostic about the node, which changes no answer."""
         if text not in self.notes:
             self.notes.append(text)
 
-    def reject(self, reason: str) -> NoReturn:
-        """The node cannot run with these inputs, whatever the sizes."""
-        raise RejectedError(reason)
+    def reject(self, reason: str, code: str = "") -> NoReturn:
+        """The node cannot run with these inputs, whatever the sizes.
+
+        With a `code`, no runtime loads it: it breaks the types of its operator, "ill-typed", or its attributes and
+        arity break the form, "ill-formed".
+        """
+        raise RejectedError(reason, code)
 
     def positive(self, name: str) -> int:
         """An integer attribute that must be given, and 1 or more."""
@@ -232,24 +224,6 @@ class Stating(Attributes):
         if value is None or value < 1:
             self.reject(f"attribute {name} must be positive, found {'none' if value is None else value}")
         return value
-
-    def ill_typed(self, reason: str) -> NoReturn:
-        """The node breaks the types of its operator: no runtime loads it."""
-        raise RefusedError(reason, "ill-typed")
-
-    def ill_formed(self, reason: str) -> NoReturn:
-        """The attributes or the arity of the node break the form of its operator: no runtime loads it."""
-        raise RefusedError(reason, "ill-formed")
-
-    def load_risk(self, reason: str) -> None:
-        """Kernels run the node, but type inference refuses it if it sees the shapes; see `absint.model.inference`.
-
-        For onnxruntime's own operators, which have no onnx schema to infer by, it is a possible failure.
-        """
-        if self.rule.domain:
-            self.may_fail(reason)
-        elif reason not in self.load_risks:
-            self.load_risks.append(reason)
 
     def decide(self, relation: Relation) -> Truth:
         """The truth of the relation, from cheap exact facts alone."""

@@ -66,7 +66,7 @@ def windows(op: Op, kernel: Sequence[Dim]) -> list[Window]:
     pads = values_of(op, "pads")
     if auto_pad != "NOTSET":
         if pads and len(pads) != 2 * rank:
-            op.load_risk(f"pads must have {2 * rank} values, found {len(pads)}")
+            op.may_fail(f"pads must have {2 * rank} values, found {len(pads)}", at_load=True)
         pads = []
     elif pads and len(pads) < 2 * rank:
         op.reject(f"pads must have {2 * rank} values, found {len(pads)}")
@@ -80,7 +80,7 @@ def values_of(op: Op, name: str) -> list[int]:
     """A list of integers, empty if left out. Kernels take an empty list as left out, type inference does not."""
     values = op.ints(name)
     if values == []:
-        op.load_risk(f"{name} must be left out or hold values, found none")
+        op.may_fail(f"{name} must be left out or hold values, found none", at_load=True)
     return values or []
 
 

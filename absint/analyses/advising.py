@@ -27,10 +27,9 @@ from absint.lattices.value import Tensor
 from absint.program.lowered import Lowered
 from absint.program.nodes import Node
 from absint.program.steps import Gate, Operand
-from absint.shapes.advice import Advice, Finding
-from absint.shapes.advised import Companions, advised
+from absint.shapes.cooperation import Advice, Cooperation, Finding, in_turns
+from absint.shapes.refinement import run as shapes_run
 from absint.shapes.rounds import Round, lasting
-from absint.shapes.run import run as shapes_run
 from absint.solution.analysed import Analysed
 from absint.transfer.stated import Within
 
@@ -200,7 +199,7 @@ class Adviser:
         return _Telling(self._lowered, shapes, self._participants, finished).advice()
 
 
-def begun(lowered: Lowered, facts: Facts, participants: Sequence[Participant]) -> tuple[Companions, Facts]:
+def begun(lowered: Lowered, facts: Facts, participants: Sequence[Participant]) -> tuple[Cooperation, Facts]:
     """The exchange between the shape analysis and others before anything is refined; the facts with their findings.
 
     Raises UsageError for what is no analysis, and for names of which one takes something for granted that are none of
@@ -212,8 +211,8 @@ def begun(lowered: Lowered, facts: Facts, participants: Sequence[Participant]) -
         return shapes_run(lowered, advice.with_facts(facts), advice=advice)
 
     adviser = Adviser(lowered, participants)
-    advice, _ = advised(turn, adviser)
-    return Companions(tuple(participants), adviser, advice), advice.with_facts(facts)
+    advice, _ = in_turns(turn, adviser)
+    return Cooperation(tuple(participants), adviser, advice), advice.with_facts(facts)
 
 
 def check_given(lowered: Lowered, participants: Sequence[Participant]) -> None:

@@ -138,7 +138,7 @@ class BackwardAnalysis(ValueAnalysis[T]):
                 yield bottom  # the join needs the condition
             case IfJoin():
                 yield self.control(node, outputs)
-                width = (len(operands) - 1) // 2
+                width = len(step.branches(operands)[0])
                 for gate in (step.then_gate, step.else_gate):
                     closed = self.frame.is_closed(gate)
                     yield from ([bottom] * width if closed else outputs[:width])

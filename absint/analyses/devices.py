@@ -7,8 +7,8 @@ elements and inputs of its graph may be among its operands, a 16-bit or 8-bit fl
 the host anyway, and one that is left out may not. Nobody follows the output of a node without a kernel that read no
 such host value. What a node reads on the other side is copied; a copy to the host waits for the device.
 
-Nodes whose inputs are all constant are folded before. Inputs and outputs of the model may be on either side, and
-initialisers are placed once: they count as no copies. The outputs of an If or a loop are on the device.
+Nodes of ai.onnx whose inputs are all constant are folded before. Inputs and outputs of the model may be on either
+side, and initialisers are placed once: they count as no copies. The outputs of an If or a loop are on the device.
 """
 
 from __future__ import annotations
@@ -25,15 +25,13 @@ from absint.lattices.value import BOTTOM, AnyTensor
 from absint.program.nodes import Node
 from absint.program.steps import Gate, IfJoin, LoopBody, LoopExit, LoopHead, MapExit, Operand, ScanExit
 from absint.solution.analysed import Analysed
+from absint.transfer.traits import RANDOM, SHAPE_ALONE
 
 Side = Literal["device", "host", "folded"]
 
 SMALL: Final = 100
 """Most elements of an initialiser that a node on the host reads."""
 
-_RANDOM: Final = frozenset(
-    {"Bernoulli", "Dropout", "Multinomial", "RandomNormal", "RandomNormalLike", "RandomUniform", "RandomUniformLike"}
-)
 _NARROW: Final = frozenset(
     {DType.FLOAT16, DType.BFLOAT16, DType.FLOAT8E4M3FN, DType.FLOAT8E4M3FNUZ, DType.FLOAT8E5M2, DType.FLOAT8E5M2FNUZ}
 )
@@ -138,9 +136,8 @@ class _Placing:
         assert node.operation is not None
         domain, operator = node.operation.domain, node.operation.op_type
         operands = [operand for operand in node.operands if operand[0] >= 0]
-        if operator not in _RANDOM and (
-            all(self._at(operand).source == "constant" for operand in operands) or self._is_fixed_shape(node)
-        ):
+        is_constant = all(self._at(operand).source == "constant" for operand in operands)
+        if not domain and operator not in RANDOM and (is_constant or self._is_fixed_shape(node)):
             self._values[number] = _Value(False, "constant")
             self._placements.append(Placement(str(node), "folded"))
             return
@@ -158,7 +155,7 @@ class _Placing:
 
     def _is_fixed_shape(self, node: Node) -> bool:
         """A Shape or Size of a tensor whose sizes are numbers, which is folded too."""
-        if node.operator not in ("Shape", "Size") or node.operands[0][0] < 0:
+        if node.operator not in SHAPE_ALONE or node.operands[0][0] < 0:
             return False
         value = self._analysed.value_of(node.operands[0])
         return isinstance(value, AnyTensor) and value.shape.concrete is not None

@@ -19,7 +19,19 @@ from absint.analyses.queries import ElementBounds, Q, TripCount
 from absint.analyses.rows import Row, parts_of
 from absint.errors import UsageError
 from absint.program.folded import Body
-from absint.program.steps import Gate, IfJoin, LoopExit, LoopHead, MapExit, MapHead, Operand, ScanExit, ScanHead, Step
+from absint.program.steps import (
+    Gate,
+    IfJoin,
+    LoopExit,
+    LoopHead,
+    LoopParts,
+    MapExit,
+    MapHead,
+    Operand,
+    ScanExit,
+    ScanHead,
+    Step,
+)
 
 F = TypeVar("F", bound=Callable[..., object])
 
@@ -187,23 +199,21 @@ class ForwardAnalysis(ValueAnalysis[T]):
             case Gate():
                 yield from self._entered(node, operands[0], step.taken, states, (self.domain.top,))
             case IfJoin():
-                width = (len(operands) - 1) // 2
-                for then, other in zip(operands[1 : 1 + width], operands[1 + width :], strict=True):
+                for then, other in zip(*step.branches(operands), strict=True):
                     yield self.domain.join(
                         self._from(step.then_gate, then, states), self._from(step.else_gate, other, states)
                     )
             case LoopHead():
                 yield from self._loop_head(node, step, operands, states)
-            case LoopExit(head=head, count=count):
-                yield from self._loop_results(head, count, operands, states)
-                yield from self._stacked(head, operands[3 + 3 * count :], states)
+            case LoopExit(head=head):
+                yield from self._loop_results(head, step.parts(operands), states)
+                yield from self._stacked(head, step.parts(operands).slices, states)
             case ScanHead(settings=settings) if not settings.batched:
                 yield from self._joined(operands[: settings.states], step.back, states)
                 yield from self._parts(operands[settings.states :], states)
             case ScanExit(head=head, settings=settings) if not settings.batched:
-                first = settings.states + settings.scans
-                yield from (self._of(o, states) for o in operands[first : first + settings.states])
-                yield from self._stacked(head, operands[first + 2 * settings.states :], states)
+                yield from (self._of(o, states) for o in step.parts(operands).inside)
+                yield from self._stacked(head, step.parts(operands).slices, states)
             case MapHead():
                 yield from self._parts(operands, states)
             case MapExit(head=head, count=count):
@@ -294,22 +304,19 @@ class ForwardAnalysis(ValueAnalysis[T]):
             carried.append(self.domain.join(begun, given))
         yield from self._entered(node, condition, True, states, (self.trip_number(node), self.domain.top, *carried))
 
-    def _loop_results(self, head: int, count: int, operands: Sequence[Operand], states: Rows[T]) -> Iterator[T]:
+    def _loop_results(self, head: int, parts: LoopParts[Operand], states: Rows[T]) -> Iterator[T]:
         """The carried values after the last trip: those that the loop starts with if there is none, and those that the
         last trip gives back. Without a limit the condition ended the loop.
         """
-        limit, condition = operands[:2]
-        starts, back, ends = operands[2 : 2 + count], operands[2 + 2 * count], operands[3 + 2 * count : 3 + 3 * count]
-        around = self.nodes[head].gate
-        bottom = self.domain.bottom
-        by_limit = limit[0] >= 0
+        condition, around, bottom = parts.condition, self.nodes[head].gate, self.domain.bottom
+        by_limit = parts.limit[0] >= 0
         least = self.ask(TripCount, (head, 0)).numbers[0]
         none: Mapping[Operand, T] | None = {} if by_limit else self._where(condition, False, around, states)
         none = None if least >= 1 else none
         is_back = not by_limit and condition[0] >= 0
-        last = self._where(back, False, around, states) if is_back else {}
+        last = self._where(parts.goes_on, False, around, states) if is_back else {}
         last = None if self.frame.is_closed(head) else last
-        for start, end in zip(starts, ends, strict=True):
+        for start, end in zip(parts.starts, parts.backs, strict=True):
             before = bottom if none is None else none.get(start, self._at(start, around, states))
             after = bottom if last is None else last.get(end, self._of(end, states))
             yield self.domain.join(before, after)

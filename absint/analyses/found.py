@@ -35,7 +35,7 @@ def solved_rows(
 
 
 def _companions(analysed: Analysed) -> tuple[Participant, ...]:
-    known = analysed.companions
+    known = analysed.cooperation
     return () if known is None else cast("tuple[Participant, ...]", known.analyses)
 
 

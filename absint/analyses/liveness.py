@@ -33,8 +33,9 @@ from absint.program.nodes import Node
 from absint.program.steps import Gate, LoopBody, LoopExit, MapExit, Operand, ScanExit
 from absint.shapes.branches import condition_of
 from absint.shapes.loops.body import BodySymbols
-from absint.shapes.rounds import teachings
+from absint.shapes.rounds import facts_from_requirements
 from absint.solution.analysed import Analysed
+from absint.transfer.traits import RESHAPING
 
 EXITS = (LoopExit, ScanExit, MapExit)
 """The nodes that compute the outputs of a loop."""
@@ -156,7 +157,7 @@ def carried(step: LoopExit | ScanExit | MapExit) -> int:
 def facts_of_runs(analysed: Analysed) -> Facts:
     """Facts about single symbols in every run that succeeds: more than a further round of the analysis needs."""
     known = analysed.analysis.facts
-    taught = {item.relation: None for item in teachings(analysed.base.analysis, analysed.lowered)}
+    taught = {item.relation: None for item in facts_from_requirements(analysed.base.analysis, analysed.lowered)}
     found = Facts((*known.relations, *taught), analysed.symbols)
     return known if found.contradiction else found
 
@@ -175,7 +176,7 @@ START: Final = -1
 
 _NEVER: Final = -2
 
-VIEWS: Final = frozenset({"Flatten", "Identity", "Reshape", "Squeeze", "Unsqueeze"})
+VIEWS: Final = RESHAPING | {"Identity"}
 """Operators of ai.onnx whose output has the elements of their first input, in the same order."""
 
 

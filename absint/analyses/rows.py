@@ -13,6 +13,7 @@ from absint.analyses.queries import Q
 from absint.program.folded import Body
 from absint.program.nodes import Node
 from absint.program.steps import Operand
+from absint.transfer.traits import RESHAPING
 
 Row = tuple[object, ...]
 """The elements of the outputs of a node; empty if nothing has been computed."""
@@ -76,7 +77,7 @@ class RowAnalysis(ABC):
         """A row of which nothing is known."""
 
 
-SAME: Final = frozenset({"Identity", "Cast", "Reshape", "Squeeze", "Unsqueeze", "Flatten"})
+SAME: Final = RESHAPING | {"Identity", "Cast"}
 """Operators of ai.onnx that give the truth of their first input."""
 
 MAX_PARTS: Final = 16

@@ -21,10 +21,9 @@ from absint.errors import UsageError
 from absint.lattices.limits import MEMORY, RLIMIT, Limits
 from absint.lattices.policy_names import POLICY_NAMES, SOUND_NAME
 from absint.model.load import Loaded
-from absint.program import overridable, sources
 from absint.program.limits import Progress
 from absint.program.rules.files import read_rules
-from absint.program.sources import EXTERNAL_DATA
+from absint.program.sources import EXTERNAL_DATA, OVERRIDABLE, PLACEHOLDERS
 from absint.result import Result
 from absint.runs.allowance import allowing, amount
 from absint.shapes.sizes import Sizes
@@ -38,7 +37,7 @@ if TYPE_CHECKING:
     from absint.show.tracing import Recorder
 
 _DOING: Final = {"lower": "reading", "analyse": "analysing", "refine": "refining", "settle": "proving"}
-_READING: Final = (overridable.CODE, sources.CODE, EXTERNAL_DATA)
+_READING: Final = (OVERRIDABLE, PLACEHOLDERS, EXTERNAL_DATA)
 """Diagnostics of how inputs are read, which an option changes."""
 LARGE_MODEL = 20_000
 """From this many nodes on, progress is shown."""
@@ -265,7 +264,7 @@ def analysed(
             with_=with_,
             **settings._asdict(),
         )
-    if any(item.code == overridable.CODE and item.severity is Severity.WARNING for item in result.lowered.diagnostics):
+    if any(item.code == OVERRIDABLE and item.severity is Severity.WARNING for item in result.lowered.diagnostics):
         from absint.commands.defaults import note_defaults
 
         again = partial(analyze, loaded, assume=assume, bind=sizes, refine=refine, plugins=plugins, policy=policy)

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from absint.diagnostics import Diagnostic, Severity
 from absint.errors import AbsintError
 from absint.lattices.value import AnyTensor
-from absint.program import overridable
+from absint.program.sources import OVERRIDABLE
 from absint.result import Result
 from absint.solution.constraints import recorded
 
@@ -21,7 +21,7 @@ def note_defaults(result: Result, with_defaults: Callable[[], Result]) -> None:
         return
     found = result.lowered.diagnostics
     for at, item in enumerate(found):
-        if item.code == overridable.CODE:
+        if item.code == OVERRIDABLE:
             found[at] = Diagnostic(Severity.INFO, item.code, item.where, item.message.partition(" (")[0])
 
 

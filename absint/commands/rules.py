@@ -39,17 +39,16 @@ _FILE = '''"""The rule of {operator} for absint, and its test.
 
 import numpy as np
 
-from absint import Op, Tensor, rule
+from absint import Op, rule
 from absint.testing import Arg, Case, check_rule, sizes
 
 
-@rule("{name}", domain="{domain}", inputs="{inputs}", outputs="{outputs}")
-def {function}(op: Op) -> {returned}:
+@rule("{name}", "{form}", domain="{domain}")
+def {function}(op: Op) -> None:
     """The shape of {first_input}."""
-    {variable} = op.tensor("{first_input}")
-    # What a run needs: op.require(eq({variable}.shape[0] % 2, 0), "the number of rows must be even")
+    # Names in brackets are dims: write {outputs[0]}[N // 2, 2 * M] for half as many rows of twice the length.
+    # What a run needs, with a second parameter `N: Dim`: op.require(eq(N % 2, 0), "the number of rows must be even")
     # A number among the attributes: op.integer("axis", 0). More: docs/custom-operators.md
-    return {values}
 
 
 def run({parameters}, **attributes: object) -> {arrays}:
@@ -79,21 +78,17 @@ def new_rule(text: str) -> str:
         raise UsageError(f"{plain(text)}: say whose operator it is, as acme::{name}")
     inputs, outputs = _names(taken, "X"), _names(given, "Y")
     function, variable = _python(name), _python(inputs[0])
-    tensor, arrays = f"Tensor({variable}.dtype, {variable}.shape)", [_python(each) for each in inputs]
     many = len(outputs) > 1
     return _FILE.format(
         operator=f"{domain}::{name}",
         file=f"{function}.py",
         name=name,
         domain=domain,
-        inputs=" ".join(inputs),
-        outputs=" ".join(outputs),
+        form=" ".join([inputs[0] + "[N, M]", *inputs[1:], "->", *(f"{name}[N, M]" for name in outputs)]),
+        outputs=outputs,
         function=function,
-        returned=f"tuple[{', '.join(['Tensor'] * len(outputs))}]" if many else "Tensor",
         first_input=inputs[0],
-        variable=variable,
-        values=", ".join([tensor] * len(outputs)),
-        parameters=", ".join(f"{each}: np.ndarray" for each in arrays),
+        parameters=", ".join(f"{_python(each)}: np.ndarray" for each in inputs),
         arrays=f"tuple[{', '.join(['np.ndarray'] * len(outputs))}]" if many else "np.ndarray",
         results=", ".join([variable] * len(outputs)),
         arguments=", ".join(['Arg(["N", "M"])'] * len(inputs)),

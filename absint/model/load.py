@@ -160,6 +160,13 @@ def outlined_copy(model: onnx.ModelProto, original: Loaded) -> Loaded:
     return Loaded(_read(content, original.origin), original.origin, original.folder, content=content, is_outlined=True)
 
 
+def with_outline(original: Loaded, model: onnx.ModelProto) -> Loaded:
+    """The model, with a message that lacks the data of large tensors."""
+    found = Loaded(original.model, original.origin, original.folder, original.file, original._content, is_outlined=True)
+    found._proto = model
+    return found
+
+
 def load(model: ModelLike | Loaded, *, origin: str = "the bytes given") -> Loaded:
     """Read a model. Raises ModelError, in one line, for anything that is not one. `origin` names bytes."""
     if isinstance(model, Loaded):

@@ -17,7 +17,7 @@ from absint.model.walk import bodies
 from absint.model.wire import kinds
 from absint.model.wire.graphs import Attribute
 from absint.model.wire.tensors import EXTERNAL
-from absint.transfer.op import AttributeValue
+from absint.transfer.stating import AttributeValue
 
 if TYPE_CHECKING:
     from absint.model.messages import (

@@ -10,10 +10,10 @@ From a model to a program:
     lowering          walks the bodies; lowering_control lowers control flow, and sees a Lowerer of lowered
     again             a variant of a model, lowered as the model was
     lowered           Lowered, the program with what the model declares; bodies and calls under way
-    sources           inputs and initialisers as nodes; overridable: those that a caller may replace
+    sources           inputs and initialisers as nodes
     legality          names, imports and versions for which loaders refuse a model
     instances         which operation an operator instance gets, also in a function of other opsets
-    sections          nodes that were lowered before, copied
+    shared_prefix     speed only: first nodes that an earlier model had too, copied
     sorting           nodes in any order
     folded            calls that stay one node, with a program of their own; functions named as operators
     rules             which rule an operator gets

@@ -7,7 +7,7 @@ from functools import lru_cache
 from math import inf
 from typing import TYPE_CHECKING, Final
 
-from absint.lattices.records import NamedTuple
+from absint.lattices.records import NamedTuple, changed
 from absint.lattices.value import Tensor
 from absint.model import schemas
 from absint.model.declared_types import tensor_fault
@@ -19,8 +19,8 @@ from absint.program.operations import INTERNED, MAX_OPERATIONS, Operation
 from absint.program.report import Report
 from absint.program.rules.lookup import Lookup, newer_opset
 from absint.transfer.families import shipped
-from absint.transfer.op import AttributeValue
 from absint.transfer.rule import Rule
+from absint.transfer.stating import AttributeValue
 
 if TYPE_CHECKING:
     from absint.model.messages import AttributeMessage, TensorMessage
@@ -110,7 +110,7 @@ class Instances:
             types = types if rule is None or rule.inferred else None
         decoded, absent = self.decoded(attributes), frozenset(at for at, name in enumerate(outputs) if not name)
         if not known.is_standard:
-            return Operation(*operator, rule, decoded, len(outputs), types=types).without(absent)
+            return Operation(*operator, rule, decoded, len(outputs), types=types, absent=absent)
         fatal, harmless = known.departures(operator, kinds)
         for text in harmless:
             self._report.note("node-form", place(), text)
@@ -125,7 +125,8 @@ class Instances:
             is_standard=True,
             form=known.form,
             types=types,
-        ).without(absent)
+            absent=absent,
+        )
 
     def _operator(self, domain: str, op_type: str, version: int) -> _Operator:
         if self._is_shipped and schemas.is_of_onnx(domain):
@@ -203,7 +204,7 @@ def in_function(
     if max(version, operation.version) >= _NEED_AXES.get(name, inf) and all(a.name != "axes" for a in attributes):
         failures += (f"onnxruntime needs the attribute axes of {name} in a function",)
     if schemas.since(domain, name, version) == schemas.since(domain, name, operation.version):
-        return operation if failures == operation.possible_failures else _changed(operation, failures)
+        return operation if failures == operation.possible_failures else changed(operation, possible_failures=failures)
     other = made((domain, name, version))
     if other is None or not other.is_standard:
         reasons = sum(schemas.without_schema(domain, name, version), ())
@@ -211,12 +212,4 @@ def in_function(
         failures += tuple(f"{reason}; onnxruntime refuses it" for reason in reasons)
     elif name == "Constant" and not domain:  # onnxruntime makes an initialiser of one, whatever its version
         return other if functions.replaces else operation
-    return _changed(operation, failures, other)
-
-
-def _changed(operation: Operation, failures: tuple[str, ...], other: Operation | None = None) -> Operation:
-    k = operation
-    return Operation(
-        k.domain, k.op_type, k.version, k.rule, k.attributes, k.outputs, failures, k.malformed, True, k.form, k.types,
-        k.body, other,
-    ).without(k.absent)  # fmt: skip
+    return changed(operation, possible_failures=failures, other=other)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import cached_property
 from itertools import chain, count
 from types import MappingProxyType
@@ -19,7 +19,7 @@ from absint.program.graph import Program, Scope
 from absint.program.nodes import Path
 from absint.program.operations import NO_OTHERS, Operation, Versions
 from absint.program.steps import ABSENT, Operand, Step, first_outputs
-from absint.transfer.op import AttributeValue
+from absint.transfer.stating import AttributeValue
 
 if TYPE_CHECKING:
     from absint.model.load import Loaded
@@ -114,61 +114,34 @@ class Trusted(NamedTuple):
     """The declared shape; a dim in words of the author's own is unknown."""
 
 
+@record(eq=False, frozen=False)
 class Frame:
     """One body being lowered."""
 
-    __slots__ = (
-        "attributes",
-        "computed",
-        "done",
-        "gate",
-        "imports",
-        "nodes",
-        "numbers",
-        "operations",
-        "others",
-        "path",
-        "scope",
-        "stack",
-        "versions",
-    )
+    nodes: Iterator[NodeMessage]
+    scope: Scope
+    path: Path
+    gate: int
+    imports: Mapping[str, int]
+    versions: Versions
+    operations: dict[object, Operation | None]
+    done: Callable[[], None]
+    attributes: Mapping[str, AttributeMessage] | None = None
+    stack: tuple[str, ...] = ()
+    others: Mapping[str, int] = NO_OTHERS
+    """The versions of the model's imports and a function's own that are not in `imports`, where the two differ."""
 
-    def __init__(
-        self,
-        nodes: Iterable[NodeMessage],
-        scope: Scope,
-        path: Path,
-        gate: int,
-        imports: Mapping[str, int],
-        versions: Versions,
-        operations: dict[object, Operation | None],
-        done: Callable[[], None],
-        attributes: Mapping[str, AttributeMessage] | None = None,
-        stack: tuple[str, ...] = (),
-        others: Mapping[str, int] = NO_OTHERS,
-    ) -> None:
-        self.nodes = iter(nodes)
-        self.computed: frozenset[str] | None = None
+    def __post_init__(self) -> None:
         self.numbers = count()
-        self.scope = scope
-        self.path = path
-        self.gate = gate
-        self.imports = imports
-        self.versions = versions
-        self.operations = operations
-        self.done = done
-        self.attributes = attributes
-        self.stack = stack
-        self.others = others
-        """The versions of the model's imports and a function's own that are not in `imports`, where the two differ."""
+        self._computed: frozenset[str] | None = None
 
     def computes(self, name: str, node: NodeMessage) -> bool:
         """This node or one behind it computes a name that is not defined yet; the nodes are gone through once."""
-        if self.computed is None:
+        if self._computed is None:
             rest = list(self.nodes)
             self.nodes = iter(rest)
-            self.computed = frozenset(output for later in (node, *rest) for output in later.output)
-        return name in self.computed
+            self._computed = frozenset(output for later in (node, *rest) for output in later.output)
+        return name in self._computed
 
 
 class Call(NamedTuple):

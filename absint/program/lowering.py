@@ -29,12 +29,12 @@ from absint.program.nodes import Node, Path
 from absint.program.operations import INTERNED, NO_OTHERS, Operation, Versions, versions_of
 from absint.program.report import Report
 from absint.program.rules.lookup import Lookup
-from absint.program.sections import Section
+from absint.program.shared_prefix import SharedPrefix
 from absint.program.sorting import sorted_nodes
 from absint.program.sources import Sources
 from absint.program.steps import ABSENT, LOWERED, Operand, Step, first_output
 from absint.transfer.families import shipped
-from absint.transfer.op import AttributeValue
+from absint.transfer.stating import AttributeValue
 
 if TYPE_CHECKING:
     from absint.model.messages import AttributeMessage, FunctionMessage, GraphMessage, NodeMessage
@@ -109,12 +109,12 @@ class Lowerer:
             self._most = min(MAX_NODES, len(self.program.nodes) + self._watch.max_nodes)
         self._push(model.graph.node, self.program.main, self._root, -1, imports, lambda: None)
         shares = self._shares and self._watch is None
-        section = Section(program, self._frames[-1], model.graph.node, self.report) if shares else None
+        prefix = SharedPrefix(program, self._frames[-1], model.graph.node, self.report) if shares else None
         self._walk()
         self._called.report_recursion(self.report)
         check_model(self.report, model, self._inlined, program.nodes, self._labels)
-        if section is not None:
-            section.keep()
+        if prefix is not None:
+            prefix.keep()
         sources, diagnostics = self._sources, self.report.diagnostics
         sources.bind_outputs(model.graph)
         while self._called.pending:
@@ -164,7 +164,8 @@ class Lowerer:
         operations = self._operations.setdefault((key, bool(stack)), {})
         if self._watch is not None:
             nodes = self._watch.through(nodes, lambda: len(self.program.nodes), self.loaded.origin)
-        self._frames.append(Frame(nodes, scope, path, gate, imports, key, operations, done, attributes, stack, others))
+        of_call = attributes, stack, others
+        self._frames.append(Frame(iter(nodes), scope, path, gate, imports, key, operations, done, *of_call))
 
     def _resort(self, frame: Frame, node: NodeMessage, name: str) -> bool:
         """Sort the rest of the body if it computes a name that is not defined yet; else the answer is False."""

@@ -11,10 +11,11 @@ from types import MappingProxyType
 from typing import Final
 
 from absint.lattices.dtype import DType
+from absint.lattices.records import record
 from absint.model.schemas import Form
 from absint.model.signatures import Signature
-from absint.transfer.op import AttributeValue
 from absint.transfer.rule import Rule
+from absint.transfer.stating import AttributeValue
 
 MAX_OPERATIONS: Final = 1 << 12
 """Most operations kept; then all are forgotten."""
@@ -29,79 +30,40 @@ class Callee:
         self.nodes = nodes
 
 
+@record(eq=False, frozen=False)
 class Operation:
     """The common part of equal operator instances: operator, version, rule, decoded attributes, arity."""
 
-    __slots__ = (
-        "__weakref__",
-        "absent",
-        "attributes",
-        "body",
-        "domain",
-        "form",
-        "given",
-        "is_interned",
-        "is_standard",
-        "malformed",
-        "op_type",
-        "other",
-        "outputs",
-        "possible_failures",
-        "rule",
-        "taken",
-        "types",
-        "version",
-    )
+    domain: str
+    op_type: str
+    version: int
+    rule: Rule | None
+    attributes: Mapping[str, AttributeValue]
+    outputs: int
+    possible_failures: tuple[str, ...] = ()
+    """The reason why a run may fail, as far as the attributes decide it."""
+    malformed: tuple[str, ...] = ()
+    """The reason why no runtime loads such a node."""
+    is_standard: bool = False
+    """The rule is a shipped one."""
+    form: Form | None = None
+    """The form that the schema of the operator demands of its nodes."""
+    types: Signature | None = None
+    """The types that the operator takes and gives; None for a rule of the user."""
+    body: Callee | None = None
+    """The function that a folded call calls; it has no rule."""
+    other: Operation | None = None
+    """The same node of another version: of two that a function and its model import, the one that is not here."""
+    absent: frozenset[int] = frozenset()
+    """The outputs that the node leaves out, by index."""
 
-    def __init__(
-        self,
-        domain: str,
-        op_type: str,
-        version: int,
-        rule: Rule | None,
-        attributes: Mapping[str, AttributeValue],
-        outputs: int,
-        possible_failures: tuple[str, ...] = (),
-        malformed: tuple[str, ...] = (),
-        is_standard: bool = False,
-        form: Form | None = None,
-        types: Signature | None = None,
-        body: Callee | None = None,
-        other: Operation | None = None,
-    ) -> None:
-        self.domain = domain
-        self.op_type = op_type
-        self.version = version
-        self.rule = rule
-        self.attributes = attributes
-        self.outputs = outputs
-        self.absent: frozenset[int] = frozenset()
-        """The outputs that the node leaves out, by index."""
-        self.possible_failures = possible_failures
-        """The reason why a run may fail, as far as the attributes decide it."""
-        self.malformed = malformed
-        """The reason why no runtime loads such a node."""
-        self.is_standard = is_standard
-        """The rule is a shipped one."""
-        self.form = form
-        """The form that the schema of the operator demands of its nodes."""
-        self.types = types
-        """The types that the operator takes and gives; None for a rule of the user."""
+    def __post_init__(self) -> None:
         self.taken: set[tuple[DType | None, ...]] = set()
         """Types of inputs, all tensors, that it was found to take, in nodes of its form."""
         self.given: set[DType] = set()
         """Types of a single output, a tensor, that it was found to give."""
-        self.body = body
-        """The function that a folded call calls; it has no rule."""
-        self.other = other
-        """The same node of another version: of two that a function and its model import, the one that is not here."""
         self.is_interned = False
         """It is kept for later models."""
-
-    def without(self, absent: frozenset[int]) -> Operation:
-        """The operation itself, of nodes that leave out these outputs."""
-        self.absent = absent
-        return self
 
     def fits(self, inputs: Sequence[object]) -> bool:
         """Its schema finds no fault in a node with these inputs (None: left out)."""

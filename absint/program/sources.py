@@ -9,7 +9,7 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, Final
 
 from absint.diagnostics import Diagnostic, Severity
-from absint.lattices.shape import Shape
+from absint.lattices.shape import TOP_SHAPE, Shape
 from absint.lattices.terms.expr import UNKNOWN_SIZE, Expr
 from absint.lattices.text.dim_params import is_placeholder, is_unknown
 from absint.lattices.text.printer import format_dim
@@ -22,7 +22,6 @@ from absint.model.wire.tensors import EXTERNAL
 from absint.program.graph import Program
 from absint.program.lowered import Signature
 from absint.program.nodes import Path
-from absint.program.overridable import overridable_diagnostic, replaceable
 from absint.program.report import Report
 from absint.program.steps import Operand, first_output
 
@@ -35,7 +34,7 @@ if TYPE_CHECKING:
 # One text on several axes says nothing of their sizes, so each axis of an input gets a symbol of its own, and a
 # declared type of another value claims nothing there.
 
-CODE: Final = "placeholder-names"
+PLACEHOLDERS: Final = "placeholder-names"
 
 
 class Placeholders:
@@ -64,7 +63,7 @@ class Placeholders:
             "axis; --names-as-declared (names_as_declared=True) takes it for a name"
         )
         severity = Severity.WARNING if max(texts.values()) > 1 else Severity.INFO
-        yield Diagnostic(severity, CODE, where, text)
+        yield Diagnostic(severity, PLACEHOLDERS, where, text)
 
 
 def _placeholders(value: Value) -> Iterator[Expr]:
@@ -79,6 +78,41 @@ def _listed(texts: Iterable[str]) -> str:
     """A few of the texts."""
     first, *more = (text.strip("`") for text in texts)
     return f"{first!r}" + (f" (or {', '.join(map(repr, more[:2]))}{', ...' if len(more) > 2 else ''})" if more else "")
+
+
+# Initialisers that are graph inputs too: a caller may feed other values instead.
+#
+# The IR specification allows it from version 4 on. onnxruntime checks a fed tensor against the declared type of the
+# input, not against the initialiser: if it is declared `[N]`, 5 elements may replace the 3 of the file.
+
+OVERRIDABLE: Final = "overridable-initialisers"
+_LISTED: Final = 3
+
+
+def _replaceable(default: Tensor, declared: Value) -> Tensor:
+    """The value of such an initialiser in every run: its type, and its sizes as far as the input declares the same."""
+    if not isinstance(declared, Tensor) or declared.shape.is_top or default.shape.rank != declared.shape.rank:
+        return Tensor(default.dtype, TOP_SHAPE)
+    pairs = zip(default.shape, declared.shape, strict=True)
+    return Tensor(default.dtype, Shape([size if size is stated else UNKNOWN_SIZE for size, stated in pairs]))
+
+
+def _overridable(signature: Signature, *, defaults: bool) -> Diagnostic:
+    """A note that counts them, and names those whose values sizes might use."""
+    total = len(signature.overridable)
+    also, value = ("it is an input too", "its value") if total == 1 else ("they are inputs too", "their values")
+    where = f"{total} initialiser{'s' * (total != 1)}"
+    if defaults:
+        text = f"{also}; {value} in the file {'counts' if total == 1 else 'count'}, as if no caller fed another one"
+        return Diagnostic(Severity.INFO, OVERRIDABLE, where, text)
+    text = f"{also}, so a caller may replace {value} and no size is computed from {'it' if total == 1 else 'them'}"
+    small = [name for name, node in signature.overridable.items() if signature.defaults[node].contents is not None]
+    if not small:
+        return Diagnostic(Severity.INFO, OVERRIDABLE, where, text)
+    listed = ", ".join(map(repr, small[:_LISTED]))
+    more = f" and {len(small) - _LISTED} more" if len(small) > _LISTED else ""
+    text += f" ({listed}{more}); --defaults (defaults=True) uses the file's"
+    return Diagnostic(Severity.WARNING, OVERRIDABLE, where, text)
 
 
 EXTERNAL_DATA: Final = "external-data"
@@ -128,7 +162,7 @@ class Sources:
         declared = {info.name: info for info in inputs if info.name in initialisers}
         self.bind_initialisers(graph, names, declared)
         if self.signature.overridable:
-            self._report.diagnostics.append(overridable_diagnostic(self.signature, defaults=self._defaults))
+            self._report.diagnostics.append(_overridable(self.signature, defaults=self._defaults))
         if self._placeholders is not None:
             self._report.diagnostics += self._placeholders.diagnostics()
 
@@ -150,7 +184,7 @@ class Sources:
                 self.signature.overridable[name] = len(nodes)
                 self.signature.defaults[len(nodes)] = value
                 if not self._defaults:
-                    value = replaceable(value, read_type(declared[name].type))
+                    value = _replaceable(value, read_type(declared[name].type))
             if gate < 0 and name in names:
                 self._report.fault("duplicate-initialiser", f"initialiser {name!r}", "listed twice", runtime=False)
             names[name] = first_output(nodes.add_source(name, root, gate, value))

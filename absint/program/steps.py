@@ -1,15 +1,25 @@
-"""Steps: the nodes that If, Loop, Scan and SequenceMap become. `absint.program.steps` has those of each."""
+"""Steps: the nodes that If, Loop, Scan and SequenceMap become, as data. Each analysis gives them their meaning; that of
+shapes is in `absint.shapes.branches` and `absint.shapes.loops`.
+
+An If becomes two gates and a join; a loop becomes a head, which its body leads back to, and an exit:
+
+    condition ─> Gate ─> then_branch ─┐                   starts ─> head ─> body ─> exit ─> outputs
+              ─> Gate ─> else_branch ─┴> join ─> outputs             ^───────┘ back
+"""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import ClassVar, Final, cast
+from collections.abc import Mapping, Sequence
+from itertools import pairwise
+from typing import ClassVar, Final, Generic, TypeVar, cast
 
 from absint.lattices.dtype import DType
-from absint.lattices.records import record
+from absint.lattices.records import NamedTuple, record
 from absint.lattices.value import Value
 from absint.model.signatures import Signature
-from absint.transfer.op import AttributeValue
+from absint.transfer.stating import AttributeValue
+
+T = TypeVar("T")
 
 Operand = tuple[int, int]
 """Producing node and index among its outputs."""
@@ -82,11 +92,6 @@ class LoopBody(Step):
         return node is not None and self.first <= node <= self.last
 
 
-# The steps that If, Loop, Scan and SequenceMap become: gates, heads, joins and exits.
-#
-# Data only. Each analysis gives the steps their meaning; that of shapes in `absint.shapes.branches` and
-# `absint.shapes.loops`.
-
 # If
 
 
@@ -114,8 +119,31 @@ class IfJoin(Step):
     def after(self) -> tuple[int, ...]:
         return self.then_gate, self.else_gate
 
+    @staticmethod
+    def branches(items: Sequence[T]) -> tuple[Sequence[T], Sequence[T]]:
+        """Of the operands of a join, or of one item for each: those of the two branches. The condition is the first."""
+        width = (len(items) - 1) // 2
+        return items[1 : 1 + width], items[1 + width :]
+
 
 # Loops
+
+
+class LoopParts(NamedTuple, Generic[T]):
+    """The operands of the exit of a Loop by their roles, or one item for each."""
+
+    limit: T
+    condition: T
+    """The one that the loop begins with."""
+    starts: Sequence[T]
+    inside: Sequence[T]
+    """The carried values in a trip, which the head gives."""
+    goes_on: T
+    """The condition that the body gives."""
+    backs: Sequence[T]
+    """The carried values that the body gives back."""
+    slices: Sequence[T]
+    """The body's values of the scan outputs."""
 
 
 @record(eq=False)
@@ -134,6 +162,12 @@ class LoopExit(Step):
     @property
     def after(self) -> tuple[int, ...]:
         return (self.head,)
+
+    def parts(self, items: Sequence[T]) -> LoopParts[T]:
+        """The operands, or one item for each, by their roles."""
+        (limit, condition), carried, end = items[:2], items[2:], 2 * self.count
+        starts, inside, back = carried[: self.count], carried[self.count : end], carried[end:]
+        return LoopParts(limit, condition, starts, inside, back[0], back[1 : 1 + self.count], back[1 + self.count :])
 
 
 @record(eq=False)
@@ -219,6 +253,20 @@ class ScanHead(LoopBody):
         return self.settings.states + self.settings.scans
 
 
+class ScanParts(NamedTuple, Generic[T]):
+    """The operands of the exit of a Scan by their roles, or one item for each."""
+
+    starts: Sequence[T]
+    scanned: Sequence[T]
+    """The inputs that the trips go along."""
+    inside: Sequence[T]
+    """The states in a trip, which the head gives."""
+    backs: Sequence[T]
+    """The states that the body gives back."""
+    slices: Sequence[T]
+    """The body's values of the scan outputs."""
+
+
 @record(eq=False)
 class ScanExit(Step):
     """The outputs of a Scan: final states, then stacked outputs."""
@@ -230,8 +278,19 @@ class ScanExit(Step):
     """The types that the body declares of its inputs and outputs."""
 
     @property
+    def of_results(self) -> tuple[Value, ...]:
+        """The types that the body declares of its outputs."""
+        return self.declared[self.settings.states + self.settings.scans :]
+
+    @property
     def after(self) -> tuple[int, ...]:
         return (self.head,)
+
+    def parts(self, items: Sequence[T]) -> ScanParts[T]:
+        """The operands, or one item for each, by their roles."""
+        states, first = self.settings.states, self.settings.states + self.settings.scans
+        ends = [0, states, first, first + states, first + 2 * states, len(items)]
+        return ScanParts(*(items[start:end] for start, end in pairwise(ends)))
 
 
 @record(eq=False)

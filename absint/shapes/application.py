@@ -1,112 +1,46 @@
-"""Operators: the rule of an operation applied to the inputs of a node, and its outputs checked and named."""
+"""Operators: the rule of an operation applied to the inputs of a node, and its outputs checked and named.
+
+    computed ──> memo: what the rule gave to equal inputs ──> summary ──> outputs, holes filled with the node's symbols
+             └─> ruled ─> _checked   each case of inputs whose shape sizes choose; both versions, if there are two
+                            └─ _typed   the types that the schema takes and gives
+                                 └─ _ruled   form, rule, evaluation, settled choices, readable sizes, names
+
+Invariant: a summary holds of every node with this operation, these inputs and these facts. So it mentions no symbol but
+those of the inputs and holes, which each node fills with symbols of its own. A summary that rests on facts which the
+inputs do not show is `conditional`, and is found again only under the same facts. A rule that fails, is missing or is
+stopped gives outputs of which only the types are known, and a node that may fail.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Final
 
-from absint.lattices.contents import is_small
 from absint.lattices.dtype import UNDEFINED, DType
 from absint.lattices.logic.facts import NO_FACTS, Facts
-from absint.lattices.logic.relation import FALSE
 from absint.lattices.shape import Shape
 from absint.lattices.terms.intern import remembered
 from absint.lattices.value import BOTTOM, TOP, Tensor, Value
 from absint.model import schemas
 from absint.model.largest import oversize, too_many
-from absint.packages import is_installed, missing
 from absint.program.folded import Body
 from absint.program.limits import RULE_FAILED, UNFINISHED, WITHOUT_RULE
 from absint.program.nodes import Node
 from absint.program.operations import Callee, Operation
 from absint.shapes.calls import summary_of
 from absint.shapes.cases import by_cases, is_chosen
+from absint.shapes.evaluation import EXACT, evaluated
 from absint.shapes.interpretation import Calls, Interpretation
 from absint.shapes.readability import is_final, is_readable, readable
-from absint.shapes.summaries import RuleSummary, State, has_names, is_named, name_unknowns
+from absint.shapes.summaries import RuleSummary, State, has_names, is_named, name_unknowns, refused
 from absint.shapes.two_versions import of_both
 from absint.transfer.application import outcome
-from absint.transfer.op import Op, Statement
-
-if TYPE_CHECKING:
-    from absint.shapes.advice import Bounds
-
-
-# Nodes whose inputs are all known: onnx.reference computes the elements that their rule leaves open.
-#
-# Only where it agrees with onnxruntime: operators that compare or move numbers, each tested on random and degenerate
-# nodes. Rounding and overflow are left to the rules. Products of 8-bit integers are not evaluated: some processors
-# saturate their sums.
-
-COMPARING: Final = frozenset({"ArgMax", "ArgMin", "Compress", "GatherND", "TopK", "Unique"})
-"""Operators that only compare or move floats."""
-
-EXACT: Final = COMPARING | frozenset({"BitCast", "NonZero", "Pad"})
-"""Operators that are evaluated; those that are not `COMPARING`, on integers and booleans alone."""
-
-FLAGS: Final = frozenset({"keepdims", "largest", "select_last_index", "sorted"})
-"""Attributes of these operators that must be 0 or 1: kernels and onnx.reference differ on other numbers."""
-
-SELECTING: Final = frozenset({"Compress", "NonZero", "Unique"})
-"""Operators whose output is never larger than rank times the input."""
-
-
-def evaluated(
-    operation: Operation, inputs: Sequence[Value | None], outputs: tuple[Value, ...]
-) -> tuple[tuple[Value, ...], tuple[str, ...]]:
-    """The outputs of a rule, with the elements that the inputs decide; unchanged if there are none.
-
-    Without onnx they are unchanged, and a note says so.
-    """
-    if not _is_decided(operation, inputs, outputs):
-        return outputs, ()
-    if not is_installed("onnx"):
-        return outputs, (f"what its inputs decide stays unknown: {missing('onnx')}",)
-    from absint.shapes import reference
-
-    return reference.run(operation, inputs, outputs), ()
-
-
-def _is_decided(operation: Operation, inputs: Sequence[Value | None], outputs: tuple[Value, ...]) -> bool:
-    """The inputs decide elements that the rule leaves open, and onnx.reference computes them as onnxruntime does."""
-    name = operation.op_type
-    if not operation.is_standard or operation.domain or name not in EXACT or not any(map(_is_open, outputs)):
-        return False
-    known = [v for v in inputs if isinstance(v, Tensor) and _is_known(v)]
-    if len(known) != sum(v is not None for v in inputs):
-        return False
-    # NonZero of a scalar: runtimes differ
-    selects = name in SELECTING and all(v.shape.rank for v in known)
-    if not all(_is_small(v) or selects for v in outputs):
-        return False
-    if not all(map(_is_discrete, (*known, *outputs))) and operation.op_type not in COMPARING:
-        return False
-    if operation.op_type == "TopK" and operation.attributes.get("sorted", 1) == 0:
-        return False  # in an order that the runtime chooses
-    return all(operation.attributes.get(name, 1) in (0, 1) for name in FLAGS)
-
-
-def _is_open(value: Value) -> bool:
-    return isinstance(value, Tensor) and (value.contents is None or value.shape.concrete is None)
-
-
-def _is_small(value: Value) -> bool:
-    sizes = value.shape.concrete if isinstance(value, Tensor) else None
-    return sizes is not None and is_small(sizes)
-
-
-def _is_discrete(value: Value) -> bool:
-    return isinstance(value, Tensor) and (value.dtype is DType.BOOL or value.dtype.is_integer)
-
-
-def _is_known(value: Tensor) -> bool:
-    """Every element is a constant, and no axis is too long to go along it, as one of an empty tensor may be."""
-    if value.contents is None or value.contents.open or not _is_small(value):
-        return False
-    return value.contents.block(value.shape.concrete) is not None
-
+from absint.transfer.op import Op
+from absint.transfer.stated import PossibleFailure, Within
 
 Inputs = tuple[Value | None, ...]
+
+Bounds = tuple[Within | None, ...]
+"""Of the elements of the inputs of a node, as other analyses found them; empty if there are none."""
 
 
 def computed(run: Interpretation, node: int, item: Node, operation: Operation, states: Sequence[State]) -> State:
@@ -143,7 +77,7 @@ def applied_at(
     facts, under = run.facts, run.under
     if item.gate >= 0:
         if states[item.gate][0] is BOTTOM:
-            return RuleSummary((BOTTOM,) * operation.outputs, ())
+            return RuleSummary((BOTTOM,) * operation.outputs)
         facts, under = run.under_gate(item.gate)
     summary = run.recalled(operation, inputs, under)
     return ruled(run, node, operation, inputs, facts, under) if summary is None else summary
@@ -154,14 +88,14 @@ def ruled(
 ) -> RuleSummary:
     """The result of the rule, run now. `under` is what the facts add to the key of the memo."""
     if BOTTOM in inputs:
-        return RuleSummary((BOTTOM,) * operation.outputs, ())
+        return RuleSummary((BOTTOM,) * operation.outputs)
     run.applications += 1
     if run.timings is None:
         summary = _checked(run, node, operation, inputs, facts)
     else:
         with run.timings.rule(operation.operator):
             summary = _checked(run, node, operation, inputs, facts)
-    if UNFINISHED in summary.possible_failures:
+    if PossibleFailure(UNFINISHED) in summary.possible_failures:
         run.cut[node] = None
     elif node not in run.crashes:  # a failure may be due to the process: it is not kept
         run.remember(operation, inputs, under, summary)
@@ -174,7 +108,7 @@ def computed_within(
     """The state of an operator of whose inputs other analyses found bounds; nothing of it is kept in the memo."""
     inputs = tuple([states[p][i] if p >= 0 else None for p, i in item.operands])
     if BOTTOM in inputs or (item.gate >= 0 and states[item.gate][0] is BOTTOM):
-        summary = RuleSummary((BOTTOM,) * operation.outputs, ())
+        summary = RuleSummary((BOTTOM,) * operation.outputs)
     else:
         run.applications += 1
         summary = _checked(run, node, operation, inputs, run.facts_at(item.gate), bounds)
@@ -238,8 +172,7 @@ def _ill_typed(operation: Operation, summary: RuleSummary, wrong: str) -> RuleSu
     """The summary of a node that violates the types of its operator; the shapes of its rule are kept."""
     known = schemas.top_outputs(operation.domain, operation.op_type, operation.version, (), operation.outputs)
     outputs = tuple(map(_of_type, summary.outputs, known))
-    refused = Statement(FALSE, wrong, "required")
-    return name_unknowns(outputs, (refused,), rejected=wrong, refusal="ill-typed", conditional=summary.conditional)
+    return refused(outputs, wrong, "ill-typed", conditional=summary.conditional)
 
 
 def _ruled(
@@ -252,18 +185,21 @@ def _ruled(
     fits: bool | None = None,
 ) -> RuleSummary:
     """Run the rule. A failure is recorded at the node. `fits`: the node has the form of its operator, if known."""
+    # Form: a node that its schema does not allow.
     count, form, rule = operation.outputs, operation.form, operation.rule
     if fits is None:
         fits = operation.fits(inputs)
     if form is not None and not fits:
         wrong = operation.malformed[0] if operation.malformed else form.refused_arity(inputs, count)
         if wrong is not None:  # no runtime loads the node, whatever its inputs
-            refused = Statement(FALSE, wrong, "required")
-            return name_unknowns(_unknown(operation, inputs), (refused,), rejected=wrong, refusal="ill-formed")
+            return refused(_unknown(operation, inputs), wrong, "ill-formed")
+
+    # The rule, unless the operation is a folded call or has none.
     if operation.body is not None:
         return _called(run, node, operation.body, inputs, facts, count)
     if rule is None:
-        return name_unknowns(_unknown(operation, inputs), possible_failures=(WITHOUT_RULE,))
+        failed = (PossibleFailure(WITHOUT_RULE),)
+        return name_unknowns(RuleSummary(_unknown(operation, inputs), possible_failures=failed))
     version, name, program = operation.version, operation.op_type, run.program
     if facts is run.facts and facts.narrows_only:  # the inputs show them, unlike those below a gate
         facts = NO_FACTS  # functions remember what they gave without facts
@@ -276,10 +212,13 @@ def _ruled(
         outputs, rejected, refusal = outcome(rule, op)
     except Exception as error:  # a faulty rule, perhaps a user's, must not end the analysis
         run.crashes[node] = rule.failure(error)
-        return name_unknowns(_unknown(operation, inputs), possible_failures=(RULE_FAILED,))
-    notes, possible_failures = tuple(op.notes), operation.possible_failures
-    if op.possible_failures:
-        possible_failures = (*op.possible_failures, *possible_failures)
+        failed = (PossibleFailure(RULE_FAILED),)
+        return name_unknowns(RuleSummary(_unknown(operation, inputs), possible_failures=failed))
+
+    # The outputs: elements that constants decide, choices that facts settle, the shortest of equal sizes.
+    notes, possible_failures = tuple(op.notes), tuple(op.possible_failures)
+    if operation.possible_failures:
+        possible_failures += tuple(map(PossibleFailure, operation.possible_failures))
     if name in EXACT and rejected is None:
         outputs, lacking = evaluated(operation, inputs, typed(operation, inputs, outputs))
         notes += lacking
@@ -296,21 +235,19 @@ def _ruled(
         notes += unreadable
         too_large = None if rejected is not None else next(filter(None, map(oversize, outputs)), None)
         if too_large is not None:
-            refused = Statement(FALSE, too_large, "required")
-            return name_unknowns(outputs, (refused,), rejected=too_large, conditional=conditional)
+            return refused(outputs, too_large, conditional=conditional)
+
+    # The summary, with a hole for each unknown.
     if not fits and form is not None and rejected is None:
         wrong = form.wrong_arity(inputs, count)
         if wrong is not None:
-            possible_failures, notes = (*possible_failures, wrong), notes or (wrong,)
-    statements, caveats, load_risks = tuple(op.statements), tuple(op.caveats), tuple(op.load_risks)
-    if op.has_fresh or not (plain or all(map(is_named, outputs))):
-        return name_unknowns(
-            outputs, statements, possible_failures, notes, rejected, caveats, refusal, load_risks, conditional
-        )
-    return tuple.__new__(  # as RuleSummary(...), which would be a call of Python
+            possible_failures, notes = (*possible_failures, PossibleFailure(wrong)), notes or (wrong,)
+    statements = tuple(op.statements)
+    summary = tuple.__new__(  # as RuleSummary(...), which would be a call of Python
         RuleSummary,
-        (outputs, (), statements, possible_failures, notes, rejected, caveats, refusal, load_risks, conditional),
+        (outputs, (), statements, possible_failures, notes, rejected, refusal, conditional),
     )
+    return name_unknowns(summary) if op.has_fresh or not (plain or all(map(is_named, outputs))) else summary
 
 
 def is_plain(output: Value) -> bool:

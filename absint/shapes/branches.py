@@ -25,7 +25,7 @@ from absint.program.steps import Gate, IfJoin
 from absint.shapes.interpretation import Interpretation
 from absint.shapes.joining import Join
 from absint.shapes.summaries import State
-from absint.transfer.op import Statement
+from absint.transfer.stated import Statement
 
 
 def condition_of(value: Value | None) -> Relation | None:
@@ -103,16 +103,15 @@ def join_branches(run: Interpretation, node: int, item: Node, states: Sequence[S
     """The outputs of an If from those of its branches."""
     step = item.step
     assert isinstance(step, IfJoin)
-    values = [run.operand(o, states) for o in item.operands]
-    width = (len(values) - 1) // 2
-    branches = values[1 : 1 + width], values[1 + width :]
-    required, possible_failures = single("condition", values[0], DType.BOOL)
-    if any(map(may_lie, step.declared, values[1:])):
+    condition, *values = (run.operand(o, states) for o in item.operands)
+    then, other = step.branches((condition, *values))
+    required, possible_failures = single("condition", condition, DType.BOOL)
+    if any(map(may_lie, step.declared, values)):
         possible_failures.append(ALLOCATED)
-    reachable = [states[gate][0] is not BOTTOM for gate in (step.then_gate, step.else_gate)]
-    if not all(reachable):
-        taken = [v or TOP for v in branches[0 if reachable[0] else 1]] if any(reachable) else [BOTTOM] * width
-        return run.record(node, tuple(taken), required, possible_failures)
-    join = Join(condition_of(values[0]), step.then_gate, node)
-    outputs = tuple(join.value(str(k), a or TOP, b or TOP) for k, (a, b) in enumerate(zip(*branches, strict=True)))
+    then_is_reached, other_is_reached = (states[gate][0] is not BOTTOM for gate in step.after)
+    if not (then_is_reached and other_is_reached):
+        taken = then if then_is_reached else other if other_is_reached else [BOTTOM] * len(then)
+        return run.record(node, tuple(value or TOP for value in taken), required, possible_failures)
+    join = Join(condition_of(condition), step.then_gate, node)
+    outputs = tuple(join.value(str(k), a or TOP, b or TOP) for k, (a, b) in enumerate(zip(then, other, strict=True)))
     return run.record(node, outputs, [*required, *join.statements], possible_failures)

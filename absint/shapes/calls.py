@@ -13,7 +13,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from typing import Final
 
-from absint.engine import Analysis, fixpoint
+from absint.engine import fixpoint
 from absint.lattices.logic.facts import Facts
 from absint.lattices.logic.piecewise import settled
 from absint.lattices.logic.relation import FALSE, TRUE, UNKNOWN_RELATION
@@ -26,11 +26,11 @@ from absint.lattices.value import TOP, AnyTensor, Tensor, Value, map_tensors, pa
 from absint.program.folded import Body
 from absint.program.limits import TOO_MANY_CALLS, UNFINISHED
 from absint.program.nodes import Node
-from absint.shapes.interpretation import STATES, Calls, Interpretation
+from absint.shapes.interpretation import Calls, Interpretation
 from absint.shapes.names import symbols_of
 from absint.shapes.readability import readable
-from absint.shapes.summaries import RuleSummary, State, name_unknowns
-from absint.transfer.op import Caveat, Statement
+from absint.shapes.summaries import RuleSummary, State, name_unknowns, refused
+from absint.transfer.stated import PossibleFailure, Statement
 
 MAX_PRECISE: Final = 4
 """Different inputs for which one body is analysed as they are."""
@@ -47,21 +47,6 @@ MAX_STATEMENTS: Final = 32
 Inputs = Sequence[Value | None]
 
 
-class _Visit(Analysis[State]):
-    """The engine's view of an interpretation."""
-
-    lattice = STATES
-
-    def __init__(self, run: Interpretation) -> None:
-        self._run = run
-
-    def transfer(self, node: int, states: Sequence[State]) -> State:
-        return self._run.transfer(node, states)
-
-    def merge(self, node: int, old: State, new: State, widen: bool) -> State:
-        return new
-
-
 def summary_of(
     run: Interpretation, calls: Calls, body: Body, inputs: Inputs, facts: Facts, outputs: int
 ) -> RuleSummary:
@@ -76,17 +61,17 @@ def summary_of(
     summary = calls.summaries.get(key)
     if summary is None:
         if calls.depth >= MAX_DEPTH or calls.analysed[body] >= MAX_GENERAL:
-            return name_unknowns((TOP,) * outputs, possible_failures=(TOO_MANY_CALLS,))
+            return name_unknowns(RuleSummary((TOP,) * outputs, possible_failures=(PossibleFailure(TOO_MANY_CALLS),)))
         calls.analysed[body] += 1
         inner = run.of_body(body.program, facts, dict(_given(body, arguments)), calls)
         calls.depth += 1
         goes_on = calls.goes_on
-        found = fixpoint(body.program, _Visit(inner), proceed=None if goes_on is None else lambda _: goes_on())
+        found = fixpoint(body.program, inner, proceed=None if goes_on is None else lambda _: goes_on())
         calls.depth -= 1
         run.applications += inner.applications
         calls.crash = calls.crash or next(iter(inner.crashes.values()), "")
         if found.unfinished or inner.cut:
-            return name_unknowns((TOP,) * outputs, possible_failures=(UNFINISHED,))
+            return name_unknowns(RuleSummary((TOP,) * outputs, possible_failures=(PossibleFailure(UNFINISHED),)))
         summary = calls.summaries[key] = _Summary(inner, body, found.states).made()
     return _instance(summary, actual)
 
@@ -164,18 +149,21 @@ def _instance(summary: RuleSummary, actual: Mapping[Symbol, Dim]) -> RuleSummary
         relation = statement.relation.substitute(actual)
         if relation is not TRUE:
             statements.append(Statement(relation, text(statement.reason), statement.role))
-    caveats = tuple(Caveat(c.relation.substitute(actual), text(c.reason)) for c in summary.caveats)
+    failures = [
+        PossibleFailure(text(f.reason), f.unless.substitute(actual), f.at_load) for f in summary.possible_failures
+    ]
     rejected = next((s.reason for s in statements if s.relation is FALSE and s.role == "required"), None)
     outputs, notes = readable(tuple(map_tensors(value.replace(actual), _settled) for value in summary.outputs))
     return name_unknowns(
-        outputs,
-        tuple(statements),
-        tuple(map(text, summary.possible_failures)),
-        (*map(text, summary.notes), *notes),
-        text(summary.rejected) if summary.rejected is not None else rejected,
-        caveats,
-        summary.refusal,
-        tuple(map(text, summary.load_risks)),
+        RuleSummary(
+            outputs,
+            (),
+            tuple(statements),
+            tuple(failures),
+            (*map(text, summary.notes), *notes),
+            text(summary.rejected) if summary.rejected is not None else rejected,
+            summary.refusal,
+        )
     )
 
 
@@ -202,39 +190,43 @@ class _Summary:
         self._failures: dict[str, None] = {}
         self._notes: dict[str, None] = {}
         self._risks: dict[str, None] = {}
-        self._caveats: dict[Caveat, None] = {}
+        self._conditional: dict[PossibleFailure, None] = {}
 
     def made(self) -> RuleSummary:
         """The summary of the body."""
         run, body = self._run, self._body
         outputs = tuple([self._output(run.operand(operand, self._states)) for operand in body.outputs])
         assert body.program is not None
-        refused = body.refused
+        refusal = body.refused
         for number, item in enumerate(body.program.nodes):
             summary = run.applied.get(number)
             if summary is not None:
                 if summary.refusal:
-                    refused = refused or self._place(item, summary.rejected or "")
+                    refusal = refusal or self._place(item, summary.rejected or "")
                 self._state(number, item, summary)
-        if refused:
-            stated = (Statement(FALSE, refused, "required"),)
-            return name_unknowns(outputs, stated, rejected=refused, refusal="ill-formed")
+        if refusal:
+            return refused(outputs, refusal, "ill-formed")
         mentioned = {s for value in outputs for s in symbols_of(value)}
-        mentioned.update(*(s.relation.symbols for s in self._statements), *(c.relation.symbols for c in self._caveats))
+        mentioned.update(
+            *(s.relation.symbols for s in self._statements), *(f.unless.symbols for f in self._conditional)
+        )
         kept = [*self._statements, *self._about(mentioned)]
         for lost in kept[MAX_STATEMENTS:]:
             if lost.role != "defined":
                 self._failures["it has more requirements than are listed"] = None
         kept = kept[:MAX_STATEMENTS]
         rejected = next((s.reason for s in kept if s.relation is FALSE and s.role == "required"), None)
+        listed = _listed(self._risks, "nodes in it that may keep the model from loading")
+        risks = [PossibleFailure(risk, at_load=True) for risk in listed]
         return name_unknowns(
-            outputs,
-            tuple(kept),
-            tuple(self._failures),
-            _listed(self._notes, "notes on nodes in it"),
-            rejected,
-            tuple(self._caveats),
-            load_risks=_listed(self._risks, "nodes in it that may keep the model from loading"),
+            RuleSummary(
+                outputs,
+                (),
+                tuple(kept),
+                (*map(PossibleFailure, self._failures), *self._conditional, *risks),
+                _listed(self._notes, "notes on nodes in it"),
+                rejected,
+            )
         )
 
     def _about(self, mentioned: set[Symbol]) -> Iterator[Statement]:
@@ -263,19 +255,18 @@ class _Summary:
                 self._statements[own] = None
             else:
                 self._failures[reason] = None
-        for failure in summary.possible_failures:
-            self._failures[self._place(item, failure)] = None
-        for caveat in self._run.caveats(number):
-            reason = self._place(item, caveat.reason)
-            if is_certain and len(self._caveats) < MAX_STATEMENTS:
-                mapping = self._mapping(caveat.relation.symbols)
-                self._caveats[Caveat(caveat.relation.substitute(mapping), reason)] = None
+        for failure in self._run.possible_failures(number):
+            reason = self._place(item, failure.reason)
+            if not failure.is_open and is_certain and len(self._conditional) < MAX_STATEMENTS:
+                mapping = self._mapping(failure.unless.symbols)
+                self._conditional[PossibleFailure(reason, failure.unless.substitute(mapping))] = None
             else:
                 self._failures[reason] = None
         for note in summary.notes:
             self._notes[self._place(item, note)] = None
-        for risk in summary.load_risks:
-            self._risks[self._place(item, risk)] = None
+        for failure in summary.possible_failures:
+            if failure.at_load:
+                self._risks[self._place(item, failure.reason)] = None
 
     def _is_premise(self, statement: Statement) -> bool:
         """A numeric premise over the caller's sizes alone: it is stated for all paths, which is stronger."""

@@ -20,7 +20,7 @@ from absint.lattices.value import Tensor, Value
 from absint.shapes.joining import Join
 from absint.shapes.memo.known_facts import assuming
 from absint.shapes.summaries import RuleSummary, State, name_unknowns
-from absint.transfer.op import Caveat, Statement
+from absint.transfer.stated import PossibleFailure, Statement
 
 Inputs = tuple[Value | None, ...]
 Apply = Callable[[Inputs, Facts], RuleSummary]
@@ -100,7 +100,7 @@ def _apart(number: int, answer: _Answer) -> _Answer:
         summary=summary._replace(
             outputs=tuple([value.replace(own) for value in summary.outputs]),
             statements=tuple([s._replace(relation=s.relation.substitute(own)) for s in summary.statements]),
-            caveats=tuple([c._replace(relation=c.relation.substitute(own)) for c in summary.caveats]),
+            possible_failures=tuple([f._replace(unless=f.unless.substitute(own)) for f in summary.possible_failures]),
         )
     )
 
@@ -115,11 +115,13 @@ def _joined(left: Sequence[_Answer], stated: Sequence[Statement]) -> RuleSummary
         outputs = tuple([join.value(str(at), one, other) for at, (one, other) in enumerate(pairs)])
         defined += join.statements
     return name_unknowns(
-        outputs,
-        (*stated, *(s for answer in left for s in _guarded(answer)), *defined),
-        notes=tuple(dict.fromkeys(note for answer in left for note in answer.summary.notes)),
-        caveats=tuple(dict.fromkeys(caveat for answer in left for caveat in _caveats(answer))),
-        load_risks=tuple(dict.fromkeys(risk for answer in left for risk in answer.summary.load_risks)),
+        RuleSummary(
+            outputs,
+            (),
+            (*stated, *(s for answer in left for s in _guarded(answer)), *defined),
+            notes=tuple(dict.fromkeys(note for answer in left for note in answer.summary.notes)),
+            possible_failures=tuple(dict.fromkeys(failure for answer in left for failure in _failures(answer))),
+        )
     )
 
 
@@ -128,10 +130,8 @@ def _guarded(answer: _Answer) -> Iterator[Statement]:
         yield statement._replace(relation=implies(answer.condition, statement.relation))
 
 
-def _caveats(answer: _Answer) -> Iterator[Caveat]:
+def _failures(answer: _Answer) -> Iterator[PossibleFailure]:
     """The possible failures of a case: none of them is one where its condition does not hold."""
     otherwise = negation(answer.condition)
-    for reason in answer.summary.possible_failures:
-        yield Caveat(otherwise, reason)
-    for caveat in answer.summary.caveats:
-        yield Caveat(disjunction(otherwise, caveat.relation), caveat.reason)
+    for failure in answer.summary.possible_failures:
+        yield failure if failure.at_load else failure._replace(unless=disjunction(otherwise, failure.unless))

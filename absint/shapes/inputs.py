@@ -21,7 +21,7 @@ from absint.lattices.text.dim_params import read_dim_param
 from absint.lattices.text.tokens import reads_as_name
 from absint.lattices.value import OptionalOf, SequenceOf, Tensor, Value
 from absint.program.lowered import Lowered
-from absint.shapes.summaries import is_named, name_unknowns, own_symbols
+from absint.shapes.summaries import RuleSummary, is_named, name_unknowns, own_symbols
 
 # Elements of small inputs: integers and truths that a caller chooses, as symbols under names of the model.
 #
@@ -161,7 +161,7 @@ def _with_shape(value: Value | None, shape: Shape | None) -> Value | None:
 
 
 def _named(node: int, value: Value) -> Value:
-    summary = name_unknowns((value,))
+    summary = name_unknowns(RuleSummary((value,)))
     return summary.outputs[0].replace(own_symbols(node, summary, SymbolKind.DATA))
 
 

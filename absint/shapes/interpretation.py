@@ -9,6 +9,7 @@ from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Final
 
+from absint.engine import Analysis
 from absint.lattices.logic.facts import Facts
 from absint.lattices.logic.relation import FALSE, Relation
 from absint.lattices.rows import Rows
@@ -24,8 +25,8 @@ from absint.shapes.memo.cache import Memo, Results
 from absint.shapes.memo.known_facts import assuming
 from absint.shapes.memo.reuse import FirstRound
 from absint.shapes.summaries import RuleSummary, State, name_unknowns, own_symbols
-from absint.transfer.op import Caveat, Statement
 from absint.transfer.semantics import EITHER
+from absint.transfer.stated import PossibleFailure, Statement
 
 if TYPE_CHECKING:
     from absint.shapes.loops.invariants import Invariants
@@ -74,8 +75,10 @@ class _OwnResults(Memo):
         return found
 
 
-class Interpretation:
-    """One interpretation of a program: the facts it starts from, and its findings."""
+class Interpretation(Analysis[State]):
+    """One interpretation of a program, which the engine runs: the facts it starts from, and its findings."""
+
+    lattice = STATES
 
     def __init__(
         self,
@@ -177,20 +180,16 @@ class Interpretation:
         """The state of a node, from those of the nodes it depends on."""
         return self._interpret(self, node, states)
 
+    def merge(self, node: int, old: State, new: State, widen: bool) -> State:
+        """A head does its own acceleration: its state is stable after finitely many visits (`Invariants`)."""
+        return new
+
     def fork(self, *, knowing: bool = False) -> Interpretation:
         """A separate interpretation: it begins with the same facts, and keeps its findings to itself.
 
         With `knowing` it begins with all findings of this one, and runs every rule again, to prove them.
         """
-        other = Interpretation(
-            self.program,
-            self.facts,
-            self._interpret,
-            inputs=self.inputs,
-            simplify=self.simplify,
-            policy=self.policy,
-            memo=None if knowing else self.memo,
-        )
+        other = self._over(self.program, self.facts, self.inputs, None if knowing else self.memo)
         other.guards = dict(self.guards)
         other.goes_on = self.goes_on
         other.budget, other.calls = self.budget, self.calls
@@ -201,17 +200,13 @@ class Interpretation:
 
     def of_body(self, program: Program, facts: Facts, inputs: Mapping[int, Value], calls: Calls) -> Interpretation:
         """An interpretation of the body of a folded call."""
-        other = Interpretation(
-            program,
-            facts,
-            self._interpret,
-            inputs=inputs,
-            simplify=self.simplify,
-            policy=self.policy,
-            memo=calls.results,
-        )
+        other = self._over(program, facts, inputs, calls.results)
         other.calls = calls
         return other
+
+    def _over(self, program: Program, facts: Facts, inputs: Mapping[int, Value], memo: Memo | None) -> Interpretation:
+        interpret, simplify, policy = self._interpret, self.simplify, self.policy
+        return Interpretation(program, facts, interpret, inputs=inputs, simplify=simplify, policy=policy, memo=memo)
 
     # Values
 
@@ -253,13 +248,14 @@ class Interpretation:
         mapping = self.own(node, summary)
         return [s._replace(relation=s.relation.substitute(mapping)) for s in summary.statements]
 
-    def caveats(self, node: int) -> list[Caveat]:
-        """The possible failures of the node, as its rule stated at the last visit, over symbols of the result."""
+    def possible_failures(self, node: int) -> list[PossibleFailure]:
+        """Why the node may fail where kernels run it, over symbols of the result: first what no relation rules out."""
         summary = self.applied.get(node)
-        if summary is None or not summary.caveats:
+        if summary is None or not summary.possible_failures:
             return []
         mapping = self.own(node, summary)
-        return [c._replace(relation=c.relation.substitute(mapping)) for c in summary.caveats]
+        found = sorted(summary.possible_failures, key=lambda failure: not failure.is_open)
+        return [f._replace(unless=f.unless.substitute(mapping)) for f in found if not f.at_load]
 
     def record(
         self, node: int, outputs: State, statements: Sequence[Statement] = (), possible_failures: Sequence[str] = ()
@@ -268,8 +264,9 @@ class Interpretation:
         if self.simplify is not None:
             outputs = tuple(map(self.simplify, outputs))
         rejected = next((s.reason for s in statements if s.relation is FALSE and s.role == "required"), None)
-        summary = name_unknowns(outputs, tuple(statements), tuple(possible_failures), rejected=rejected)
-        self.applied[node] = summary
+        failures = tuple(map(PossibleFailure, possible_failures))
+        summary = RuleSummary(outputs, (), tuple(statements), failures, rejected=rejected)
+        summary = self.applied[node] = name_unknowns(summary)
         return self.outputs(node, summary)
 
     # Guards

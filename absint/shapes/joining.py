@@ -11,7 +11,7 @@ from absint.lattices.shape_choice import ShapeChoice
 from absint.lattices.terms.expr import MAX_DIM, UNKNOWN_DIM, Dim, Expr, Symbol, expr_of
 from absint.lattices.value import TOP, OptionalOf, SequenceOf, Tensor, Value
 from absint.lattices.value_lattice import VALUES
-from absint.transfer.op import Statement
+from absint.transfer.stated import Statement
 
 
 class Join:

@@ -17,7 +17,7 @@ from absint.shapes.branches import condition_of, integer_of
 from absint.shapes.interpretation import Interpretation
 from absint.shapes.loops import loop, scan, sequence_map
 from absint.shapes.summaries import State
-from absint.transfer.op import Statement
+from absint.transfer.stated import PossibleFailure, Statement
 
 # Types of control flow: conditions, trip counts, and the results of branches and bodies.
 #
@@ -44,14 +44,14 @@ def check_types(run: Interpretation, node: int, item: Node, states: Sequence[Sta
 def _wrong_condition(run: Interpretation, node: int, item: Node, values: Values) -> str | None:
     """A body that gives a condition that is no BOOL: runtimes check it only after the first trip."""
     assert isinstance(item.step, LoopExit)
-    back = values[2 + 2 * item.step.count]
-    loop = run.nodes[item.step.head].step
+    parts, loop = item.step.parts(values), run.nodes[item.step.head].step
+    back = parts.goes_on
     if not isinstance(back, Tensor) or back.dtype in (DType.BOOL, DType.UNDEFINED):
         return None
     if isinstance(loop, LoopHead) and loop.condition is not DType.BOOL:
         return None  # it may be the BOOL that the body got; `may fail` is stated
     wrong = f"the body must give a BOOL as its condition, found {back.dtype}"
-    initially, most = condition_of(values[1]), integer_of(values[0])
+    initially, most = condition_of(parts.condition), integer_of(parts.limit)
     enters = TRUE if most is None else ge(most, 1)
     begins = UNKNOWN_RELATION if initially is None else conjunction(initially, enters)
     decided = run.facts_at(item.gate).decide(begins)
@@ -60,7 +60,7 @@ def _wrong_condition(run: Interpretation, node: int, item: Node, values: Values)
     said = run.applied[node]
     if begins is UNKNOWN_RELATION:
         run.applied[node] = said._replace(
-            possible_failures=(*said.possible_failures, wrong), notes=(*said.notes, wrong)
+            possible_failures=(*said.possible_failures, PossibleFailure(wrong)), notes=(*said.notes, wrong)
         )
     elif decided is not NO:
         stated = Statement(negation(begins), wrong, "required")
@@ -71,17 +71,17 @@ def _wrong_condition(run: Interpretation, node: int, item: Node, values: Values)
 def _wrong_types(step: Step, types: Signature, run: Interpretation, item: Node, states: Sequence[State]) -> str | None:
     values = [run.operand(operand, states) for operand in item.operands]
     if isinstance(step, IfJoin):
-        width = (len(values) - 1) // 2
-        return types.wrong_input(values[:1]) or _wrong_branches(item, values[1 : 1 + width], values[1 + width :])
+        return types.wrong_input(values[:1]) or _wrong_branches(item, *step.branches(values))
     if isinstance(step, LoopExit):
-        given, results = values[: 2 + step.count], values[2 + 2 * step.count :]
-        return types.wrong_input(given) or _wrong_body(item, given[2:], results[1:])
+        loop = step.parts(values)
+        results = (*loop.backs, *loop.slices)
+        return types.wrong_input(values[: 2 + step.count]) or _wrong_body(item, loop.starts, results)
     if isinstance(step, ScanExit):
-        settings = step.settings
-        given, results = values[: settings.states + settings.scans], values[2 * settings.states + settings.scans :]
-        if settings.batched:
+        scan = step.parts(values)
+        given, results = (*scan.starts, *scan.scanned), (*scan.backs, *scan.slices)
+        if step.settings.batched:
             return types.wrong_input([None, *given])
-        return types.wrong_input(given) or _wrong_body(item, given[: settings.states], results)
+        return types.wrong_input(given) or _wrong_body(item, scan.starts, results)
     return types.wrong_input(values[: step.count]) if isinstance(step, MapExit) else None
 
 

@@ -7,7 +7,7 @@ round may use it. Round 0 is kept: contracts and checks of sizes use it, so that
 
 from __future__ import annotations
 
-from collections.abc import Container, Mapping, Sequence
+from collections.abc import Callable, Container, Mapping, Sequence
 from contextlib import nullcontext
 from typing import TYPE_CHECKING, Final
 
@@ -18,19 +18,19 @@ from absint.lattices.speed import is_on
 from absint.lattices.terms.expr import Dim, Expr, Symbol
 from absint.lattices.terms.normal import sole_atom
 from absint.lattices.terms.substitution import Substitution
+from absint.lattices.value import Value
 from absint.program.limits import ANALYSE, CHECK, REFINE
 from absint.program.lowered import Lowered
-from absint.shapes.analysis import ShapeAnalysis, Trace, interpret
+from absint.shapes.analysis import ShapeAnalysis, Trace
 from absint.shapes.choosing import ResolvedChoices
-from absint.shapes.interpretation import Transfer
+from absint.shapes.cooperation import Advice, interpreter
 from absint.shapes.memo.cache import SHARED
 from absint.shapes.memo.known_facts import facts_of
 from absint.shapes.memo.reuse import FirstRound
-from absint.shapes.rounds import Learned, Open, Round, Rounds, is_about_a_symbol, teachings
+from absint.shapes.rounds import Learned, Round, Rounds, Undecided, facts_from_requirements, is_about_a_symbol
 from absint.shapes.summaries import State
 
 if TYPE_CHECKING:
-    from absint.shapes.advice import Advice
     from absint.shapes.timings import Timings
 
 MAX_ROUNDS: Final = 4
@@ -53,21 +53,21 @@ def run_rounds(
     discarded.
     """
     refinement = _Refinement(lowered, facts, order, memoise, trace, timings, advice)
-    refinement.begin()
+    refinement.run(facts, ANALYSE)
     rounds = refinement.rounds
     if not refine or (lowered.watch is not None and lowered.watch.reached):
         return Rounds(tuple(rounds))
-    left = Open.of(rounds[-1].states)
+    undecided = Undecided.of(rounds[-1].states)
     for _ in range(MAX_ROUNDS):
-        known = refinement.learn(left)
+        known = refinement.learn(undecided)
         if known is None:
             break
         if known.contradiction:
-            return Rounds(tuple(rounds), _clash(facts, refinement.learned, order))
+            return Rounds(tuple(rounds), refinement.clash())
         if not refinement.advance(known):
             break
-        left = Open.of(rounds[-1].states)
-    return Rounds(tuple(rounds), choices=left.choices(facts))
+        undecided = Undecided.of(rounds[-1].states)
+    return Rounds(tuple(rounds), choices=undecided.choices(facts))
 
 
 class _Refinement:
@@ -88,27 +88,54 @@ class _Refinement:
         self.rounds: list[Round] = []
         self.learned: dict[Relation, Learned] = {}
 
-    def begin(self) -> None:
-        """Run round 0."""
+    def run(
+        self,
+        known: Facts,
+        phase: str,
+        held: frozenset[Relation] = frozenset(),
+        first_round: FirstRound | None = None,
+    ) -> bool:
+        """A round under these facts, in which conditions `held` are true; False if a limit stopped it."""
+        program = self.lowered.program
         analysis = ShapeAnalysis(
-            self.lowered.program,
-            self.facts,
-            simplify=ResolvedChoices.under(self.facts),
+            program,
+            known,
+            simplify=ResolvedChoices.under(known, held),
             memoise=self.memoise,
             trace=self.trace,
+            first_round=first_round,
             timings=self.timings,
-            interpreter=self._interpreter(self.facts),
+            interpreter=interpreter(program, known, self.advice),
         )
-        states = self._solved(analysis, ANALYSE)
-        assert states is not None
-        self.rounds.append(Round(analysis, states))
+        with nullcontext() if self.timings is None else self.timings.phase("fixpoint"):
+            states = solved(self.lowered, analysis, phase)
+        if states is None:
+            return False
+        self.rounds.append(Round(analysis, states, tuple(self.learned.values())))
+        return True
 
-    def learn(self, left: Open) -> Facts | None:
-        """The facts of the next round, from requirements of the last one; None if it could settle nothing of `left`."""
+    def advance(self, known: Facts) -> bool:
+        """Another round under these facts; False if a limit stopped it."""
+        held = frozenset(r.substitute(known.mapping) for r in self.learned if not is_about_a_symbol(r))
+        renews = self.memoise and is_on() and not self.facts and not known.remainders
+        return self.run(known, REFINE, held, self._renewed(known) if renews else None)
+
+    def clash(self) -> tuple[Learned, ...]:
+        """A minimal set of requirements that contradict the facts, or each other."""
+        from absint.solver.minimal import minimal
+
+        def contradicts(rest: list[Relation], _: list[Relation]) -> bool:
+            return Facts((*self.facts.relations, *rest), self.order).contradiction
+
+        core = minimal(list(self.learned), contradicts, chunk=len(self.learned) // 2)
+        return tuple(self.learned[relation] for relation in core)
+
+    def learn(self, undecided: Undecided) -> Facts | None:
+        """The facts of the next round, from requirements of the last one; None if they could settle nothing."""
         last = self.rounds[-1]
-        wanted = left.conditions()
+        wanted = undecided.conditions()
         found: dict[Relation, Learned] = {}
-        for item in teachings(last.analysis, self.lowered, wanted):
+        for item in facts_from_requirements(last.analysis, self.lowered, wanted):
             found.setdefault(item.relation, item)
         new = {r: item for r, item in found.items() if r not in self.learned and (r.op != "or" or _teaches(r, wanted))}
         if not new:
@@ -122,42 +149,11 @@ class _Refinement:
             return known
         before = last.analysis.facts
         changed = known.mapping != before.mapping or known.remainders != before.remainders
-        return known if changed and (left.gain_from(known) or left.decided_by(known)) else None
+        return known if changed and (undecided.gain_from(known) or undecided.decided_by(known)) else None
 
     def _with(self, new: Mapping[Relation, Learned]) -> Facts:
         self.learned |= new
         return facts_of((*self.facts.relations, *self.learned), self.order)
-
-    def advance(self, known: Facts) -> bool:
-        """Run another round under these facts; False if a limit stopped it."""
-        held = frozenset(r.substitute(known.mapping) for r in self.learned if not is_about_a_symbol(r))
-        renews = self.memoise and is_on() and not self.facts and not known.remainders
-        analysis = ShapeAnalysis(
-            self.lowered.program,
-            known,
-            simplify=ResolvedChoices.under(known, held),
-            memoise=self.memoise,
-            trace=self.trace,
-            first_round=self._renewed(known) if renews else None,
-            timings=self.timings,
-            interpreter=self._interpreter(known),
-        )
-        states = self._solved(analysis, REFINE)
-        if states is None:
-            return False
-        self.rounds.append(Round(analysis, states, tuple(self.learned.values())))
-        return True
-
-    def _solved(self, analysis: ShapeAnalysis, phase: str) -> list[State] | None:
-        with nullcontext() if self.timings is None else self.timings.phase("fixpoint"):
-            return solved(self.lowered, analysis, phase)
-
-    def _interpreter(self, known: Facts) -> Transfer:
-        if self.advice is None:
-            return interpret
-        from absint.shapes.advised import interpreter
-
-        return interpreter(self.lowered.program, known, self.advice)
 
     def _renewed(self, known: Facts) -> FirstRound | None:
         """The results that the first round gives to one whose further facts only replace symbols."""
@@ -174,6 +170,27 @@ class _Refinement:
                 more[narrowed] = now
         replaced = Substitution({**known.mapping, **more}) if more else known.replaced
         return FirstRound(SHARED.reuse(replaced), first.analysis.applied, first.states)
+
+
+def run(
+    lowered: Lowered,
+    facts: Facts,
+    *,
+    inputs: Mapping[int, Value] | None = None,
+    advice: Advice | None = None,
+    simplify: Callable[[Value], Value] | None = None,
+    learned: tuple[Learned, ...] = (),
+) -> Round:
+    """One round under these facts: at given sizes, with what others found, with choices that are settled.
+
+    `inputs` are values for input nodes, `simplify` changes what rules give, and
+    `learned` is what taught the facts. What a limit leaves out is unknown in it.
+    """
+    how = interpreter(lowered.program, facts, advice)
+    analysis = ShapeAnalysis(lowered.program, facts, inputs=inputs, simplify=simplify, interpreter=how)
+    states = solved(lowered, analysis, CHECK)
+    assert states is not None
+    return Round(analysis, states, learned)
 
 
 def solved(lowered: Lowered, analysis: ShapeAnalysis, phase: str) -> list[State] | None:
@@ -209,20 +226,3 @@ def _settles(known: Facts, choice: Relation) -> bool:
         return False
     settled = choice.map(known.replaced)
     return settled.op not in ("true", "false") and is_about_a_symbol(settled)
-
-
-def _clash(facts: Facts, learned: Mapping[Relation, Learned], order: Sequence[str]) -> tuple[Learned, ...]:
-    """A minimal set of requirements that contradict the facts, or each other."""
-    core = list(learned)
-    step = max(len(core) // 2, 1)
-    while True:
-        at = 0
-        while at < len(core):
-            rest = core[:at] + core[at + step :]
-            if Facts((*facts.relations, *rest), order).contradiction:
-                core = rest
-            else:
-                at += step
-        if step == 1:
-            return tuple(learned[relation] for relation in core)
-        step //= 2

@@ -22,7 +22,7 @@ from absint.program.lowered import Lowered
 from absint.shapes.analysis import ShapeAnalysis
 from absint.shapes.names import distinct_values
 from absint.shapes.summaries import State
-from absint.transfer.op import Statement
+from absint.transfer.stated import Statement
 
 
 class Learned(NamedTuple):
@@ -63,7 +63,9 @@ class Rounds(NamedTuple):
 # Which requirements of a round are facts of the next: those of nodes that every run computes.
 
 
-def teachings(analysis: ShapeAnalysis, lowered: Lowered, wanted: Container[Relation] = ()) -> Iterator[Learned]:
+def facts_from_requirements(
+    analysis: ShapeAnalysis, lowered: Lowered, wanted: Container[Relation] = ()
+) -> Iterator[Learned]:
     """Facts about single symbols, or about `wanted`, and choices between relations, from the nodes of every run, over
     the symbols of round 0.
     """
@@ -131,7 +133,7 @@ def _divides(e: Expr) -> bool:
 # What a round left open, and whether facts would settle any of it.
 
 
-class Open(NamedTuple):
+class Undecided(NamedTuple):
     """Open items in the values of a round, each once: sizes and elements over symbols, and truths."""
 
     numbers: Mapping[Expr, None]
@@ -141,7 +143,7 @@ class Open(NamedTuple):
     """All elements that are no constants."""
 
     @staticmethod
-    def of(states: Iterable[State]) -> Open:
+    def of(states: Iterable[State]) -> Undecided:
         """The open items of these states."""
         tensors = [value for value in distinct_values(states) if isinstance(value, Tensor)]
         numbers = dict.fromkeys(chain.from_iterable([tensor.shape.open for tensor in tensors]))
@@ -151,7 +153,7 @@ class Open(NamedTuple):
         listed = chain.from_iterable([c.open for c in contents if not c.is_fill])
         numbers.update(dict.fromkeys([e for e in listed if isinstance(e, Expr)]))
         truths = dict.fromkeys(e for e in elements if isinstance(e, Relation) and e.symbols)
-        return Open(numbers, truths, elements)
+        return Undecided(numbers, truths, elements)
 
     def conditions(self) -> set[Relation]:
         """The conditions of choices in the values, truths among their elements, and the negations of both."""

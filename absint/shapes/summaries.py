@@ -11,7 +11,7 @@ from typing import Final
 
 from absint.lattices.contents import Contents, Element, element_symbols
 from absint.lattices.dtype import INTEGER_RANGES, DType
-from absint.lattices.logic.relation import Relation, eq, truth_of
+from absint.lattices.logic.relation import FALSE, Relation, eq, truth_of
 from absint.lattices.records import NamedTuple
 from absint.lattices.shape import Shape, shape_of
 from absint.lattices.shape_choice import ShapeChoice
@@ -19,7 +19,7 @@ from absint.lattices.terms.expr import MAX_DIM, Dim, Expr, Symbol, Unknown, expr
 from absint.lattices.terms.interval import ANY, Interval
 from absint.lattices.terms.kinds import SymbolKind
 from absint.lattices.value import BOTTOM, TOP, OptionalOf, SequenceOf, Tensor, Value
-from absint.transfer.op import Caveat, Statement
+from absint.transfer.stated import PossibleFailure, Statement
 
 State = tuple[Value, ...]
 
@@ -33,16 +33,13 @@ class RuleSummary(NamedTuple):
     """The result of one rule application, with holes for the symbols that it invents."""
 
     outputs: State
-    holes: tuple[Symbol, ...]
+    holes: tuple[Symbol, ...] = ()
     statements: tuple[Statement, ...] = ()
-    possible_failures: tuple[str, ...] = ()
+    possible_failures: tuple[PossibleFailure, ...] = ()
     notes: tuple[str, ...] = ()
     rejected: str | None = None
-    caveats: tuple[Caveat, ...] = ()
     refusal: str = ""
     """The reason why no runtime loads the node, as the code of a diagnostic; empty if one may."""
-    load_risks: tuple[str, ...] = ()
-    """The reason why type inference may refuse the node, though kernels run it."""
     conditional: bool = False
     """It rests on facts: under others, the rule may say something else of the same inputs."""
 
@@ -189,23 +186,20 @@ class _Namer:
         return truth_of(symbol)
 
 
-def name_unknowns(
-    outputs: State,
-    statements: tuple[Statement, ...] = (),
-    possible_failures: tuple[str, ...] = (),
-    notes: tuple[str, ...] = (),
-    rejected: str | None = None,
-    caveats: tuple[Caveat, ...] = (),
-    refusal: str = "",
-    load_risks: tuple[str, ...] = (),
-    conditional: bool = False,
-) -> RuleSummary:
-    """A summary in which every unknown dim of known rank, and every unknown element of a small vector, is a hole."""
+def name_unknowns(summary: RuleSummary) -> RuleSummary:
+    """The summary, with a hole for every unknown dim of known rank and every unknown element of a small vector."""
     namer = _Namer()
-    named = tuple([namer.value(str(index), value) for index, value in enumerate(outputs)])
-    for relation in (*(s.relation for s in statements), *(c.relation for c in caveats)):
+    outputs = tuple([namer.value(str(index), value) for index, value in enumerate(summary.outputs)])
+    relations = (*(s.relation for s in summary.statements), *(f.unless for f in summary.possible_failures))
+    for relation in relations:
         namer._keep(relation.symbols)
-    stated = (*statements, *namer.statements)
-    return RuleSummary(
-        named, tuple(namer.holes), stated, possible_failures, notes, rejected, caveats, refusal, load_risks, conditional
+    statements = (*summary.statements, *namer.statements)
+    return summary._replace(outputs=outputs, holes=tuple(namer.holes), statements=statements)
+
+
+def refused(outputs: State, reason: str, refusal: str = "", *, conditional: bool = False) -> RuleSummary:
+    """The summary of a node that cannot run. `refusal` says why no runtime loads it, if none does."""
+    statements = (Statement(FALSE, reason, "required"),)
+    return name_unknowns(
+        RuleSummary(outputs, (), statements, rejected=reason, refusal=refusal, conditional=conditional)
     )

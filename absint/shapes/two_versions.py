@@ -14,8 +14,8 @@ from absint.lattices.records import NamedTuple
 from absint.lattices.terms.kinds import SymbolKind
 from absint.lattices.value import Tensor, joined
 from absint.shapes.summaries import RuleSummary, name_unknowns
-from absint.transfer.op import Caveat, Statement
 from absint.transfer.semantics import RUNTIME, Semantics
+from absint.transfer.stated import PossibleFailure, Statement
 
 if TYPE_CHECKING:
     from absint.program.operations import Operation
@@ -29,7 +29,7 @@ def of_both(operation: Operation, own: RuleSummary, other: RuleSummary, semantic
     conditional = own.conditional or other.conditional
     own, other = own._replace(conditional=conditional), other._replace(conditional=conditional)
     runs_own = semantics == RUNTIME
-    if own == other and not own.load_risks:
+    if own == other and not any(failure.at_load for failure in own.possible_failures):
         return own
     assert operation.other is not None
     here = _Reading(own, operation.version, _MODEL if runs_own else _FUNCTION)
@@ -69,66 +69,51 @@ class _Reading(NamedTuple):
 
     def may_fail(self, reasons: Collection[str] | Iterator[str]) -> RuleSummary:
         """The summary; the other version may fail for these reasons."""
-        return self.summary._replace(possible_failures=(*self.summary.possible_failures, *reasons))
+        failures = *self.summary.possible_failures, *map(PossibleFailure, reasons)
+        return self.summary._replace(possible_failures=failures)
 
     def beyond(self, other: _Reading) -> Iterator[Statement]:
         """What this version states and the other does not."""
         known = {(s.relation, s.role) for s in other.summary.statements}
         return (s for s in self.summary.statements if (s.relation, s.role) not in known)
 
-    def failures(self, other: _Reading) -> Iterator[str]:
-        """What may fail in this version and not in the other."""
-        found = self.summary
-        yield from (self.says(text) for text in found.possible_failures if text not in other.summary.possible_failures)
-        yield from map(self.says, found.load_risks)
+    def failures(self, other: _Reading) -> Iterator[PossibleFailure]:
+        """What may fail in this version and not in the other, as where it requires more."""
+        for failure in self.summary.possible_failures:
+            if failure.at_load or failure not in other.summary.possible_failures:
+                yield PossibleFailure(self.says(failure.reason)) if failure.is_open else failure
+        for statement in self.beyond(other):
+            if statement.role == "required":
+                yield PossibleFailure(self.says(statement.reason), statement.relation)
 
-    def clashes(self, other: _Reading) -> Iterator[str]:
+    def clashes(self, other: _Reading) -> Iterator[PossibleFailure]:
         """Outputs of two types, which onnxruntime refuses."""
         for at, (one, two) in enumerate(zip(self.summary.outputs, other.summary.outputs, strict=True)):
             types = [value.dtype for value in (one, two) if isinstance(value, Tensor)]
             if len(types) == 2 and DTYPES.meet(*types) is DTYPES.bottom:
-                yield f"output {at} has type {types[0]} {self.place}, and {types[1]} {other.place}"
-
-    def caveats(self, other: _Reading) -> Iterator[Caveat]:
-        """What this version requires and the other does not."""
-        for statement in self.beyond(other):
-            if statement.role == "required":
-                yield Caveat(statement.relation, self.says(statement.reason))
-        yield from (c for c in self.summary.caveats if c not in other.summary.caveats)
+                yield PossibleFailure(f"output {at} has type {types[0]} {self.place}, and {types[1]} {other.place}")
 
 
 def _runs_as_either(here: _Reading, there: _Reading, runs_own: bool) -> RuleSummary:
     """The summary of a node that runs in one of two versions, or if `runs_own` in the first one."""
     own, other = here.summary, there.summary
     if runs_own:
-        failures = [*own.possible_failures, *there.failures(here), *here.clashes(there)]
-        return _named(own, [*own.caveats, *there.caveats(here)], failures)
+        return _named(own, [*own.possible_failures, *there.failures(here), *here.clashes(there)])
     outputs = tuple(map(joined, own.outputs, other.outputs))
     only = list(here.beyond(there))
     kept = [s for s in own.statements if s not in only or s.role == "assumed"]
     kept += (s for s in there.beyond(here) if s.role == "assumed")
-    caveats = [*(c for c in own.caveats if c in other.caveats), *here.caveats(there), *there.caveats(here)]
-    failures = [text for text in own.possible_failures if text in other.possible_failures]
+    failures = [f for f in own.possible_failures if f in other.possible_failures and not f.at_load]
     failures += [*here.failures(there), *there.failures(here), *here.clashes(there)]
     notes = dict.fromkeys((*own.notes, *other.notes))
     if outputs != own.outputs or outputs != other.outputs:
         notes[f"its outputs {here.place}, differ from those {there.place}: what differs is unknown"] = None
-    stated = own._replace(outputs=outputs, statements=tuple(kept), notes=tuple(notes), load_risks=())
-    return _named(stated, caveats, failures)
+    stated = own._replace(outputs=outputs, statements=tuple(kept), notes=tuple(notes))
+    return _named(stated, failures)
 
 
-def _named(summary: RuleSummary, caveats: Collection[Caveat], failures: Collection[str]) -> RuleSummary:
-    """The summary with its unknowns named, and these caveats and failures. A caveat about an unknown always counts."""
-    kept = [c for c in caveats if not any(s.kind is SymbolKind.HOLE for s in c.relation.symbols)]
-    failures = (*failures, *(c.reason for c in caveats if c not in kept))
-    return name_unknowns(
-        summary.outputs,
-        summary.statements,
-        tuple(dict.fromkeys(failures)),
-        summary.notes,
-        summary.rejected,
-        tuple(dict.fromkeys(kept)),
-        summary.refusal,
-        summary.load_risks,
-        summary.conditional,
-    )
+def _named(summary: RuleSummary, failures: Collection[PossibleFailure]) -> RuleSummary:
+    """The summary with its unknowns named, and these failures; a relation about an unknown rules none out."""
+    unknown = [any(symbol.kind is SymbolKind.HOLE for symbol in f.unless.symbols) for f in failures]
+    plain = [PossibleFailure(f.reason) if is_unknown else f for f, is_unknown in zip(failures, unknown, strict=True)]
+    return name_unknowns(summary._replace(possible_failures=tuple(dict.fromkeys(plain))))

@@ -29,8 +29,8 @@ if TYPE_CHECKING:
     from absint.model.load import Loaded
     from absint.program.digraph import ProgramGraph
     from absint.program.lowered import Lowered, Trusted
-    from absint.shapes.advised import Companions
     from absint.shapes.analysis import ShapeAnalysis
+    from absint.shapes.cooperation import Cooperation
     from absint.shapes.inputs import InputElement, Inputs
     from absint.shapes.rounds import Round, Rounds
 
@@ -65,7 +65,7 @@ class Analysed:
         """The runs of the analysis: on the declarations alone, then with facts from requirements."""
         self.assumptions = tuple(assumptions)
         """Assumptions of the caller about the input symbols."""
-        self.companions: Companions | None = None
+        self.cooperation: Cooperation | None = None
         """The analyses that were given to `absint.analyze`, and what they told that of shapes."""
         self.symbols = tuple(inputs.symbols)
         """The sizes that the inputs name, in order of appearance."""
@@ -87,7 +87,7 @@ class Analysed:
             return self
         every = self.rounds._replace(rounds=(*self.rounds.rounds, *rounds), choices=())
         found = type(self)(self.loaded, self.lowered, self.declared_inputs, every, self.assumptions)
-        found.companions = self.companions
+        found.cooperation = self.cooperation
         return found
 
     def again(self, loaded: Loaded, sizes: Mapping[str, int]) -> Analysed:

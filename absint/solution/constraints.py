@@ -25,8 +25,8 @@ from absint.program.limits import RULELESS
 from absint.program.lowered import Lowered
 from absint.program.nodes import Node
 from absint.program.steps import Gate, LoopBody
-from absint.shapes.advice import Finding
 from absint.shapes.branches import condition_of
+from absint.shapes.cooperation import Finding
 from absint.shapes.inputs import Inputs
 from absint.shapes.loops.body import BodySymbols
 from absint.shapes.names import more_names
@@ -76,15 +76,13 @@ class Recorder:
             if summary is not None and summary.refusal:
                 self.refused(node, summary.rejected or "")
                 continue
-            if summary is not None and (summary.statements or summary.possible_failures or summary.caveats):
+            if summary is not None and (summary.statements or summary.possible_failures):
                 for statement in self._analysis.statements(node):
                     if statement.role == "claimed":
                         continue
                     self._state(node, statement.relation, statement.role, statement.reason)
-                for reason in summary.possible_failures:
-                    self.may_fail(node, reason)
-                for caveat in self._analysis.caveats(node):
-                    self.may_fail(node, caveat.reason, caveat.relation)
+                for failure in self._analysis.possible_failures(node):
+                    self.may_fail(node, failure.reason, failure.unless)
             if summary is None or summary.rejected is None:
                 for relation in self._sizes_of(node):
                     self._state(node, relation, "defined", NOT_NEGATIVE)
@@ -95,7 +93,7 @@ class Recorder:
     def _not_stated(self, node: int, summary: RuleSummary) -> None:
         """Record, once for the nodes of an operator on a path, that its rule does not promise to state all."""
         operation = self._nodes.operations[node]
-        if operation is None or not RULELESS.isdisjoint(summary.possible_failures):
+        if operation is None or not RULELESS.isdisjoint(f.reason for f in summary.possible_failures):
             return
         guard = self._guard(node)
         if self._not_promised.isdisjoint({(operation.operator, guard), (operation.operator, TRUE)}):
@@ -271,9 +269,9 @@ def recorded(analysed: Analysed) -> Recorded:
 
 def found(analysed: Analysed) -> list[Constraint]:
     """The findings of other analyses about values, over internal symbols."""
-    if analysed.companions is None:
+    if analysed.cooperation is None:
         return []
-    relations = {finding.relation for finding in analysed.companions.advice.findings}
+    relations = {finding.relation for finding in analysed.cooperation.advice.findings}
     return [c for c in recorded(analysed).every if c.role == "defined" and c.relation in relations]
 
 
@@ -308,8 +306,8 @@ def _recorded(analysed: Analysed) -> Recorded:
     if errors:
         runs[0].constraints.sort(key=lambda c: c.origin.node)
     doubts = load_doubts(analysed)
-    if analysed.companions is not None:
-        runs[0].found(analysed.companions.advice.findings)
+    if analysed.cooperation is not None:
+        runs[0].found(analysed.cooperation.advice.findings)
     given = list(premises(inputs, analysed.assumptions))
     symbols = tuple(inputs.symbols)
     base = ConstraintSet(

@@ -111,16 +111,21 @@ def risks(analysed: Analysed) -> Mapping[int, str]:
     states = analysed.base.states
     for node, summary in analysed.base.analysis.applied.items():
         is_inside = summary.rejected is not None and not summary.refusal and gates[node][1] >= 0
-        if summary.load_risks or (is_inside and operations[node] is not None):
-            found[node] = next(iter(summary.load_risks), summary.rejected or "")
+        at_load = _at_load(summary)
+        if at_load or (is_inside and operations[node] is not None):
+            found[node] = next(iter(at_load), summary.rejected or "")
     for node, summary in inner.summaries.items() if inner is not None else ():
         gate = gates[node][1]
         is_dead = gate >= 0 and states[gate][0] is BOTTOM
         if is_dead and not summary.refusal and operations[node] is not None:
-            reasons = (*summary.load_risks, *filter(None, [summary.rejected]), *summary.possible_failures)
-            for reason in reasons[:1]:
+            doubts = [failure.reason for failure in summary.possible_failures if failure.is_open]
+            for reason in [*_at_load(summary), *filter(None, [summary.rejected]), *doubts][:1]:
                 found.setdefault(node, reason)
     return dict(sorted(found.items()))
+
+
+def _at_load(summary: RuleSummary) -> list[str]:
+    return [failure.reason for failure in summary.possible_failures if failure.at_load]
 
 
 def refused(analysed: Analysed) -> set[str] | None:

@@ -31,7 +31,8 @@ from absint.runs.run import typed
 from absint.runs.session import execute as execute_model
 from absint.runs.shown_sizes import Sizes
 from absint.runs.statements import Statement, Statements
-from absint.transfer.op import Applied, AttributeValue
+from absint.transfer.stated import Applied
+from absint.transfer.stating import AttributeValue
 
 if TYPE_CHECKING:
     from onnx.reference.op_run import OpRun

@@ -31,9 +31,10 @@ from absint.testing.cases import (
 from absint.testing.elements import known, special
 from absint.transfer.application import apply
 from absint.transfer.families import shipped
-from absint.transfer.op import Applied, Op
+from absint.transfer.op import Op
 from absint.transfer.rule import Rule, RuleError
 from absint.transfer.semantics import EITHER, Semantics
+from absint.transfer.stated import Applied
 from absint.transfer.table import Table
 
 if TYPE_CHECKING:
@@ -55,7 +56,7 @@ def check_behaviour(case: str, rule: Rule, applied: Applied, inputs: Inputs, aga
     if second != applied:
         raise AssertionError(f"{case}: {rule} says {second.outputs} after {applied.outputs}: it must not keep state")
     known = {s.name for value in inputs if value is not None for s in symbols_of(value)}
-    relations = [*(s.relation for s in applied.statements), *(c.relation for c in applied.caveats)]
+    relations = [*(s.relation for s in applied.statements), *(f.unless for f in applied.possible_failures)]
     stated = chain.from_iterable(relation.symbols for relation in relations)
     for symbol in chain(chain.from_iterable(map(symbols_of, applied.outputs)), stated):
         if symbol.name not in known and symbol.kind is not SymbolKind.HOLE:
@@ -342,5 +343,5 @@ def _runs(
 def _explained(applied: Applied, binding: Binding) -> bool:
     """Some requirement does not hold under the binding, or the rule says that the node may fail."""
     stated = [s.relation for s in applied.statements if s.role == "required"]
-    stated += [caveat.relation for caveat in applied.caveats]
-    return bool(applied.possible_failures) or any(relation.at(binding) is not YES for relation in stated)
+    stated += [failure.unless for failure in applied.possible_failures if not failure.at_load]
+    return any(relation.at(binding) is not YES for relation in stated)

@@ -12,7 +12,7 @@ import pytest
 from absint.lattices.logic.relation import ge, ite
 from absint.lattices.terms.expr import Dim, Expr, Symbol, const, expr_of, symbol
 from absint.lattices.terms.normal import maximum, minimum, mod
-from absint.shapes.loops.closed_forms import Orbit, going_round
+from absint.shapes.loops.closed_forms import Interleaved, going_round
 from absint.shapes.loops.forms import (
     Delayed,
     Extreme,
@@ -55,7 +55,7 @@ FORMS: Mapping[str, tuple[Form, Dim, Callable[[Dim, Dim], Dim]]] = {
         lambda s, t: ite(ge(t, K), s + t, s + N),
     ),
     "three at first, then two in turns that grow": (
-        Orbit((N, K, const(7)), ((const(1), const(2)), (N, const(0), const(1)))),
+        Interleaved((N, K, const(7)), ((const(1), const(2)), (N, const(0), const(1)))),
         N,
         lambda s, t: [K, const(7), const(1), N][_number(t)] if _number(t) < 4 else _later(_number(t) + 1),
     ),
@@ -101,7 +101,7 @@ PROVED: Mapping[str, tuple[Form, Dim, Dim]] = {
         N,
         switch.at(N, i) + ite(ge(i, K), i, const(2)),
     ),
-    "turns": (turns := Orbit((N,), ((K,), (const(3),)), (1, 2)), N, ite(ge(i, 1), K + 3 - turns.at(N, i), K)),
+    "turns": (turns := Interleaved((N,), ((K,), (const(3),)), (1, 2)), N, ite(ge(i, 1), K + 3 - turns.at(N, i), K)),
     "a circle": (going_round([N, K], [const(1), const(0)]), N, Turns((N,), const(1)).at(K, i) + 1),
 }
 

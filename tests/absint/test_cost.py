@@ -305,6 +305,16 @@ def test_of_an_if_by_an_input_the_branch_counts_that_it_takes() -> None:
     assert found.undecided == ()
 
 
+def test_only_nodes_of_the_branch_that_is_taken_are_among_the_heaviest() -> None:
+    found = costs(chosen("b"))
+    runs = {item.label.split()[0]: str(item.runs) for item in found.nodes}
+    assert (runs["MatMul"], runs["Relu"]) == ("ite(b, 1, 0)", "ite(not b, 1, 0)")
+    for flag, operator, flops in ((1, "MatMul", 24), (0, "Relu", 6)):
+        ranked = found.heaviest(binding={"N": 3, "b": flag})
+        assert [(row.node.label.split()[0], row.amount) for row in ranked] == [(operator, flops), ("Equal", 1)]
+        assert sum(row.share for row in ranked) == 1
+
+
 def test_a_branch_that_no_run_takes_costs_nothing() -> None:
     made = chosen("never")
     made.graph.node.insert(0, const("never", False, bool))

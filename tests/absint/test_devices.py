@@ -7,6 +7,7 @@ from pathlib import Path
 
 import numpy as np
 import onnx
+import onnxruntime
 import pytest
 from onnx import defs, parser
 from onnxruntime.capi.onnxruntime_pybind11_state import get_all_operator_schema
@@ -112,6 +113,21 @@ def test_what_keeps_a_node_on_the_device(operator: str, side: str) -> None:
 def test_sizes_that_are_numbers_are_folded() -> None:
     found = placed("net (float[3, 4] x) => (int64[2] y) { s = Shape(x)  y = Neg(s) }")
     assert [placement.side for placement in found.placements] == ["folded", "folded"]
+
+
+@pytest.mark.parametrize(
+    ("operator", "is_folded"),
+    [("Neg(k)", True), ("com.microsoft.FastGelu(k)", False), ("RandomNormalLike(k)", False)],
+)
+def test_operators_of_onnx_that_draw_nothing_are_folded(operator: str, is_folded: bool, tmp_path: Path) -> None:
+    text = (
+        f"net (float[1] x) => (float[1] y) {{ k = Constant<value = float[1] {{1}}>()  f = {operator}  y = Add(x, f) }}"
+    )
+    assert (placed(text).placements[1].side == "folded") is is_folded
+    options = onnxruntime.SessionOptions()
+    options.optimized_model_filepath = str(tmp_path / "optimised.onnx")
+    onnxruntime.InferenceSession(parser.parse_model(HEAD + text).SerializeToString(), options)
+    assert (len(onnx.load(options.optimized_model_filepath).graph.node) == 1) is is_folded
 
 
 def test_conditions_and_limits_are_read_on_the_host() -> None:

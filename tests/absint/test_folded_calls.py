@@ -232,7 +232,8 @@ def test_risks_that_are_not_listed_are_counted(every_call: None) -> None:
     dropping = function("Dropping", ["a", "r"], ["b"], body)
     inputs = [floats("x", "N"), floats("ratio", 1)]
     result = analyze(model([call("Dropping", ["x", "ratio"], ["y"])], inputs, ["y"], functions=[dropping]))
-    (risks,) = [summary.load_risks for summary in result.analysis.applied.values() if summary.load_risks]
+    failures = (failure for summary in result.analysis.applied.values() for failure in summary.possible_failures)
+    risks = [failure.reason for failure in failures if failure.at_load]
     assert risks[0] == "Dropout Dropping/d0: ratio must be a scalar, found shape [1]"
     assert len(risks) == limits.MAX_STATEMENTS + 1
     assert risks[-1] == "2 more nodes in it that may keep the model from loading are not listed"

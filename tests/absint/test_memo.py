@@ -15,7 +15,7 @@ from onnx import TensorProto, helper
 import absint
 from absint.program import operations
 from absint.program.instances import Instances
-from absint.shapes.loops import no_trip
+from absint.shapes.loops import zero_trip_sizes
 from absint.shapes.memo import cache
 from absint.transfer.stated import Applied
 from tests.absint.flows import FLOWS
@@ -206,8 +206,8 @@ def test_a_failure_that_the_facts_exclude_needs_no_rule_in_the_next_round() -> N
     transposed, _ = result.producer("z")
     first, second = (item.analysis for item in result.rounds.rounds)
     assert str(result.shapes["first"]) == "[n, 1, 1, columns]"
-    assert len(first.applied[transposed].caveats) == 2
-    assert not second.applied[transposed].caveats
+    assert len(first.applied[transposed].possible_failures) == 2
+    assert not second.applied[transposed].possible_failures
     assert not second.applications
 
 
@@ -245,13 +245,13 @@ def test_threads_may_share() -> None:
 
 def test_sizes_without_a_trip_are_inferred_once(monkeypatch: pytest.MonkeyPatch) -> None:
     applied: list[str] = []
-    apply = no_trip.apply
+    apply = zero_trip_sizes.apply
 
     def counted(rule: absint.Rule, op: absint.Op) -> Applied:
         applied.append(op.name)
         return apply(rule, op)
 
-    monkeypatch.setattr(no_trip, "apply", counted)
+    monkeypatch.setattr(zero_trip_sizes, "apply", counted)
     flow = FLOWS["loops_of_keras_in_a_row"]().model
     absint.analyze(flow)
     first = len(applied)

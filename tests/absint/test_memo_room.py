@@ -13,7 +13,7 @@ import absint
 from absint.lattices.speed import switched_off
 from absint.lattices.text import arithmetic
 from absint.model.wire import read_attributes, read_tensors, read_types
-from absint.program import sections
+from absint.program import shared_prefix
 from absint.shapes.analysis import ShapeAnalysis
 from absint.shapes.memo.gc_pause import uncollected
 from absint.shapes.summaries import State
@@ -92,7 +92,7 @@ def test_plain_ways_are_taken(monkeypatch: pytest.MonkeyPatch) -> None:
         "tensors": (read_tensors, "_usual"),
         "attributes": (read_attributes, "_usual"),
         "arithmetic": (arithmetic.Arithmetic, "dim"),
-        "nodes of the model of before": (sections.Section, "_copy"),
+        "nodes of the model of before": (shared_prefix.SharedPrefix, "_copy"),
     }
     for name, (home, function) in ways.items():
         monkeypatch.setattr(home, function, _told(name, taken, getattr(home, function)))

@@ -41,6 +41,10 @@ def test_the_files_pass_their_own_tests_and_are_used(
     assert "z  FLOAT [a, b]" in capsys.readouterr().out
 
 
+def test_the_rule_is_a_form() -> None:
+    assert '@rule("TwoWay2D", "X[N, M] W -> Y[N, M] Z[N, M]", domain="com.acme")' in new_rule(SIGNATURES["two_way2d"])
+
+
 @pytest.mark.parametrize(
     "wrong", ["Fold", "acme::", "acme::F(X", "acme::F() -> ()x", "acme::F(x, X) -> Y", "acme::1F", ""]
 )

@@ -14,8 +14,8 @@ from absint.lattices.value import SequenceOf, Tensor, Value
 from absint.research.specification.node import Meaning
 from absint.testing import Binding, Case, apply_case
 from absint.testing.cases import Array, Outcome, build_model, reference
-from absint.transfer.op import Applied
 from absint.transfer.semantics import EITHER, Semantics
+from absint.transfer.stated import Applied
 
 ort.set_default_logger_severity(4)
 
@@ -103,7 +103,7 @@ def claim(applied: Applied, at: Mapping[str, int]) -> str:
     required = [s.relation for s in applied.statements if s.role == "required"]
     if applied.rejected is not None or any(relation.at(at) is NO for relation in required):
         return "illegal"
-    may_fail = bool(applied.possible_failures) or any(c.relation.at(at) is not YES for c in applied.caveats)
+    may_fail = any(f.unless.at(at) is not YES for f in applied.possible_failures if not f.at_load)
     text = shown([_sizes(value, at) for value in applied.outputs])
     return f"{text} or fails" if may_fail else text
 

@@ -45,7 +45,7 @@ def node(op: str, *inputs: Arg | None, opset: int = 20, outputs: int = 1, **attr
 
     found = apply_case(Case(op, inputs, attributes, outputs=outputs, opset=opset))
     stated = "; ".join(sorted(f"{s.role} {s.relation}" for s in found.statements))
-    return hole_free(f"{found.outputs} {stated} {sorted(found.possible_failures)} {found.rejected}")
+    return hole_free(f"{found.outputs} {stated} {sorted(found.doubts)} {found.rejected}")
 
 
 def relation(text: str) -> Relation:

@@ -24,7 +24,7 @@ from absint.lattices.terms.floats import Float
 from absint.lattices.terms.normal import sole_atom
 from absint.lattices.terms.real import Real
 from absint.lattices.value import Bottom, MapOf, OptionalOf, SequenceOf, Tensor, Top, Value
-from absint.transfer.op import Statement
+from absint.transfer.stated import Statement
 
 Known = dict[str, Any]
 """A number for each symbol, a tuple of sizes for each shape variable."""

@@ -13,7 +13,7 @@ import pytest
 from absint import purge
 from absint.shapes import application
 from absint.shapes import application as evaluation
-from absint.shapes.application import EXACT
+from absint.shapes.evaluation import EXACT
 from absint.transfer.families import shipped
 from tests.soundness.constant_moves import MOVES, Node
 from tests.soundness.constant_nodes import compared, examined

@@ -17,7 +17,7 @@ from absint.research.specification.formulas import both, variable
 from absint.research.specification.node import Attribute
 from absint.research.specification.specs import Argument, Instance, specification
 from absint.transfer.families import shipped
-from absint.transfer.op import Applied
+from absint.transfer.stated import Applied
 
 BOUND: Final = 9
 """The greatest rank that is compared."""

@@ -21,7 +21,8 @@ from absint.lattices.terms.expr import Dim
 from absint.lattices.value import Tensor, Value
 from absint.transfer.application import apply
 from absint.transfer.families import shipped
-from absint.transfer.op import Op, Statement
+from absint.transfer.op import Op
+from absint.transfer.stated import Statement
 from tests.transfer.harness import abstract, check_value, hole_free
 
 F, D, H, I64, I32, U8, B = (

@@ -169,7 +169,7 @@ def test_quantised_bfp_tells_the_shape() -> None:
 def test_a_compiled_graph_says_nothing() -> None:
     applied = apply_case(MS("EPContext", [X], outputs=2))
     assert applied.outputs == (TOP, TOP)
-    assert applied.possible_failures
+    assert applied.doubts
 
 
 def test_no_case_here_could_run() -> None:

@@ -124,7 +124,7 @@ def test_shapes(name: str) -> None:
     case, expected = CASES[name]
     applied = apply_case(case)
     assert [shape_text(output) for output in applied.outputs][: len(expected)] == expected
-    assert applied.possible_failures
+    assert applied.doubts
 
 
 @pytest.mark.parametrize("name", CASES)

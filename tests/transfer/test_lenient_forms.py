@@ -129,7 +129,7 @@ def test_another_number_of_outputs_may_fail(given: int) -> None:
     case = Case("Split", [Arg(["N"])], {"num_outputs": given}, 2, sizes(N=[2, 4, 5]))
     applied = apply_case(case)
     assert list(map(shape_text, applied.outputs)) == ["[(N + 1)//2]", "[N//2]"]
-    assert f"num_outputs must be 2, the number of outputs, found {given}" in str(applied.possible_failures)
+    assert f"num_outputs must be 2, the number of outputs, found {given}" in str(applied.doubts)
     for binding in case.bindings:
         ran, _ = execute(case, binding, 0)
         assert ran is None or [len(part) for part in ran] == [(binding["N"] + 1) // 2, binding["N"] // 2]

@@ -17,8 +17,10 @@ from absint.lattices.text import parse, parse_relation
 from absint.lattices.value import Tensor
 from absint.transfer.application import apply
 from absint.transfer.families import shipped
-from absint.transfer.op import Applied, AttributeValue, Op
+from absint.transfer.op import Op
 from absint.transfer.ordinary import ORDINARY, is_ordinary
+from absint.transfer.stated import Applied
+from absint.transfer.stating import AttributeValue
 
 FLOAT, INT64, INT32 = DType.FLOAT, DType.INT64, DType.INT32
 

@@ -116,7 +116,7 @@ def test_lost(case: Case) -> None:
 @pytest.mark.parametrize("case", INDICES, ids=str)
 def test_as_indices(case: Case) -> None:
     """A complete rule: where it fails a requirement is broken, and nothing is left to the data."""
-    assert not apply_case(case).possible_failures
+    assert not apply_case(case).doubts
     assert 0 < run_case(case) < len(case.bindings)
 
 
@@ -138,4 +138,4 @@ def test_what_indices_that_grow_require() -> None:
     (joined,) = apply_case(pairs).outputs
     assert isinstance(joined, Tensor)
     assert len(joined.ramps) == 2
-    assert apply_case(Case("GatherND", [Arg(["batch", "total"]), both])).possible_failures
+    assert apply_case(Case("GatherND", [Arg(["batch", "total"]), both])).doubts

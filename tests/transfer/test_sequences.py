@@ -18,7 +18,8 @@ from absint.lattices.shape import Shape
 from absint.lattices.value import TOP, OptionalOf, SequenceOf, Tensor, Value
 from absint.transfer.application import apply
 from absint.transfer.families import shipped
-from absint.transfer.op import Applied, Op
+from absint.transfer.op import Op
+from absint.transfer.stated import Applied
 from tests.transfer.harness import Arg, Binding, check_value, sizes
 
 I64 = TensorProto.INT64
@@ -104,7 +105,7 @@ def check(chain: Chain) -> int:
         statements = [s for step in steps for s in step.statements]
         if failure:
             broken = any(s.relation.at(binding) is not YES for s in statements if s.role == "required")
-            assert broken or not chain.complete or any(s.possible_failures for s in steps), f"{binding}: {failure}"
+            assert broken or not chain.complete or any(s.doubts for s in steps), f"{binding}: {failure}"
             continue
         ran += 1
         check_value(f"{chain} at {binding}", value, actual, binding)
@@ -371,7 +372,7 @@ def test_optionals_without_a_value() -> None:
     maybe = OptionalOf(Tensor(DType.FLOAT, Shape(["N"])), None)
     got = apply_one("OptionalGetElement", maybe)
     assert got.outputs[0] is maybe.element
-    assert got.possible_failures == ("the optional must have a value",)
+    assert got.doubts == ("the optional must have a value",)
 
 
 def test_a_sequence_of_unknown_length_stays_natural() -> None:

@@ -13,7 +13,7 @@ import pytest
 
 from absint.lattices.logic.truth import YES
 from absint.transfer.families import shipped
-from absint.transfer.op import Applied
+from absint.transfer.stated import Applied
 from tests.transfer.harness import Binding, Case, apply_case, check_outputs, execute
 from tests.transfer.test_table import cases
 from tests.transfer.unseen import hidden, other_attributes
@@ -55,15 +55,15 @@ def some(items: Sequence[T], count: int) -> list[T]:
 
 def says_all(applied: Applied) -> bool:
     """The rule states nothing but requirements, and not that the node cannot run."""
-    return applied.rejected is None and not applied.possible_failures
+    return applied.rejected is None and not applied.doubts
 
 
 def wrong(applied: Applied, case: Case, bindings: Sequence[Binding]) -> Iterator[str]:
     """Failures that no requirement tells, and claims that a run contradicts."""
     required = [s.relation for s in applied.statements if s.role == "required"]
-    required += [caveat.relation for caveat in applied.caveats]
+    required += [failure.unless for failure in applied.possible_failures if not failure.is_open]
     for number, binding in enumerate(some(bindings, MOST_BINDINGS)):
-        if any("hang" in caveat.reason and caveat.relation.at(binding) is not YES for caveat in applied.caveats):
+        if any("hang" in f.reason and f.unless.at(binding) is not YES for f in applied.possible_failures):
             continue
         outputs, failure = execute(case, binding, seed=number)
         legal = all(relation.at(binding) is YES for relation in required)

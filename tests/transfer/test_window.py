@@ -12,7 +12,8 @@ from absint.lattices.terms.expr import Dim
 from absint.lattices.value import Tensor
 from absint.transfer.application import apply
 from absint.transfer.families import shipped
-from absint.transfer.op import Applied, Op
+from absint.transfer.op import Op
+from absint.transfer.stated import Applied
 
 Layer = tuple[str, int, dict[str, object]]
 

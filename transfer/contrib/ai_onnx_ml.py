@@ -12,7 +12,7 @@ from absint.lattices.logic.relation import FALSE, TRUE, UNKNOWN_RELATION, Relati
 from absint.lattices.shape import SCALAR, shape_of
 from absint.lattices.terms.expr import ONE_EXPR, UNKNOWN_SIZE, Dim, Expr, const
 from absint.lattices.value import MapOf, SequenceOf, Tensor, Value
-from absint.transfer.caveats import documents_exclude, required_text, runs_as, runtime_needs
+from absint.transfer.caveats import documents_exclude, has_rank, required_text, runs_as
 from absint.transfer.contrib.ml_models import POST_TRANSFORMS, counted, require_read_features, require_trees, rows_of
 from absint.transfer.op import Op
 from absint.transfer.rule import ML, rule, shaped
@@ -33,8 +33,8 @@ def scaler(op: Op) -> Tensor:
     """(X - offset) * scale, as floats."""
     count = counted(op, "scale")
     if not count or count != counted(op, "offset"):
-        runtime_needs(op, FALSE, "scale and offset must have the same length")
-    runtime_needs(op, _per_feature(op, count), "scale and offset must fit the features")
+        op.require(FALSE, "scale and offset must have the same length", by="undocumented")
+    op.require(_per_feature(op, count), "scale and offset must fit the features", by="undocumented")
     return Tensor(DType.FLOAT, op.tensor("X").shape)
 
 
@@ -52,8 +52,7 @@ def _per_feature(op: Op, count: int) -> Relation:
 def normalizer(op: Op) -> Tensor:
     """Each row divided by its norm, as floats."""
     shape = op.tensor("X").shape
-    if shape.rank not in (1, 2):
-        runtime_needs(op, UNKNOWN_RELATION if shape.is_top else FALSE, "X must have rank 1 or 2")
+    op.require(has_rank(shape, 1, 2), "X must have rank 1 or 2", by="undocumented")
     required_text(op, "norm", ("MAX", "L1", "L2"))
     return Tensor(DType.FLOAT, shape)
 
@@ -66,7 +65,7 @@ def imputer(op: Op) -> Tensor:
     _require_values_of_one(op, *names.values())
     if not count:
         is_told = op.dtype("X") in names
-        runtime_needs(op, FALSE if is_told else UNKNOWN_RELATION, "a value of the type of X must be given")
+        op.require(FALSE if is_told else UNKNOWN_RELATION, "a value of the type of X must be given", by="undocumented")
     rank = op.tensor("X").shape.rank
     if op.semantics != RUNTIME:
         op.may_fail("the values must fit the features", unless=_per_feature(op, count))
@@ -100,7 +99,7 @@ def one_hot_encoder(op: Op) -> Tensor:
         elif not skips:
             op.require(empty, "the categories must have the type of X")
     if not categories:
-        op.ill_formed("OneHotEncoder must have categories, found none")
+        op.reject("OneHotEncoder must have categories, found none", "ill-formed")
     return Tensor(DType.FLOAT, shape if shape.is_top else shape_of((*shape, const(categories))))
 
 
@@ -115,7 +114,7 @@ def label_encoder_1(op: Op) -> Tensor:
     """Strings to their places in a list, or places to strings."""
     if not counted(op, "classes_strings"):
         is_given = "classes_strings" in op.attributes
-        runtime_needs(op, UNKNOWN_RELATION if is_given else FALSE, "classes_strings must hold labels")
+        op.require(UNKNOWN_RELATION if is_given else FALSE, "classes_strings must hold labels", by="undocumented")
     return _swapped(op)
 
 
@@ -124,7 +123,7 @@ def category_mapper(op: Op) -> Tensor:
     """Strings to integers, or integers to strings, by two lists of one length."""
     numbers, texts = counted(op, "cats_int64s"), counted(op, "cats_strings")
     if not numbers or numbers != texts:
-        op.ill_formed(f"cats_int64s and cats_strings must have the same length, found {numbers} and {texts}")
+        op.reject(f"cats_int64s and cats_strings must have the same length, found {numbers} and {texts}", "ill-formed")
     return _swapped(op)
 
 
@@ -135,8 +134,10 @@ def label_encoder(op: Op) -> Tensor:
     if None in lengths:
         op.may_fail("one list of keys and one of values must be given")
     elif lengths[0] != lengths[1]:
-        op.runtime_requires(
-            FALSE, f"onnxruntime needs a value for each key, found {lengths[0]} keys, {lengths[1]} values"
+        op.require(
+            FALSE,
+            f"onnxruntime needs a value for each key, found {lengths[0]} keys, {lengths[1]} values",
+            by="onnxruntime",
         )
     keys = {"keys_strings": DType.STRING, "keys_int64s": DType.INT64, "keys_floats": DType.FLOAT}
     _require_type(op, *((name, dtype) for name, dtype in keys.items() if counted(op, name)), *_typed(op, "keys_tensor"))
@@ -148,9 +149,11 @@ def label_encoder(op: Op) -> Tensor:
     default = op.attribute_tensor("default_tensor")
     if default is not None:
         if default.shape.concrete not in (None, (1,)):
-            op.ill_formed(f"default_tensor must hold one element in one axis, found shape {default.shape}")
+            op.reject(f"default_tensor must hold one element in one axis, found shape {default.shape}", "ill-formed")
         if len(found) == 1 and DTYPES.meet(default.dtype, found[0]) is DType.CONFLICT:
-            op.ill_typed(f"default_tensor must have the type of the values, found {default.dtype} and {found[0]}")
+            op.reject(
+                f"default_tensor must have the type of the values, found {default.dtype} and {found[0]}", "ill-typed"
+            )
     return Tensor(found[0] if len(found) == 1 else DType.UNDEFINED, op.tensor("X").shape)
 
 
@@ -164,14 +167,14 @@ def _require_one_of(op: Op, *names: str) -> None:
     """Require exactly one of these attributes."""
     found = [name for name in names if name in op.attributes]
     if len(found) != 1:
-        op.ill_formed(f"one of {' and '.join(names)} must be given, found {' and '.join(found) or 'none'}")
+        op.reject(f"one of {' and '.join(names)} must be given, found {' and '.join(found) or 'none'}", "ill-formed")
 
 
 def _require_values_of_one(op: Op, *names: str) -> None:
     """Require elements in exactly one of these lists."""
     found = [name for name in names if counted(op, name)]
     if len(found) != 1:
-        op.ill_formed(f"one of {' and '.join(names)} must hold values, found {' and '.join(found) or 'none'}")
+        op.reject(f"one of {' and '.join(names)} must hold values, found {' and '.join(found) or 'none'}", "ill-formed")
 
 
 def _typed(op: Op, *names: str) -> Iterator[tuple[str, DType]]:
@@ -187,7 +190,9 @@ def _require_type(op: Op, *attributes: tuple[str, DType]) -> None:
     found = op.dtype("X")
     for name, dtype in attributes:
         if DTYPES.meet(found, dtype) is DType.CONFLICT:
-            op.ill_typed(f"input X and attribute {name} must share one element type, found {found} and {dtype}")
+            op.reject(
+                f"input X and attribute {name} must share one element type, found {found} and {dtype}", "ill-typed"
+            )
 
 
 @rule("LinearClassifier", "X -> Y Z", domain=ML, complete=True)
@@ -196,9 +201,9 @@ def linear_classifier(op: Op) -> Sequence[Tensor]:
     classes, labels = counted(op, "intercepts"), counted(op, "classlabels_strings", "classlabels_ints")
     _linear(op, classes)
     if not counted(op, "coefficients"):
-        runtime_needs(op, FALSE, "coefficients must not be empty")
+        op.require(FALSE, "coefficients must not be empty", by="undocumented")
     if counted(op, "classlabels_strings") and counted(op, "classlabels_ints"):
-        op.ill_formed("one of classlabels_strings and classlabels_ints must hold labels, found both")
+        op.reject("one of classlabels_strings and classlabels_ints must hold labels, found both", "ill-formed")
     if op.semantics == RUNTIME:
         runs = labels in (0, 2) if classes == 1 else 0 < classes <= labels
         whole = runs and counted(op, "coefficients") % classes == 0
@@ -215,7 +220,7 @@ def _linear(op: Op, targets: int) -> None:
     required_text(op, "post_transform", POST_TRANSFORMS)
     shape, count = op.tensor("X").shape, counted(op, "coefficients")
     if "coefficients" not in op.attributes:
-        runtime_needs(op, FALSE, "attribute coefficients must be given")
+        op.require(FALSE, "attribute coefficients must be given", by="undocumented")
     if not targets or not shape.rank:
         op.may_fail("each feature must have a coefficient")
     else:
@@ -238,7 +243,7 @@ def linear_regressor(op: Op) -> Tensor:
     """One column for each target."""
     targets = op.integer("targets", 1)
     if targets < 1:
-        runtime_needs(op, FALSE, f"there must be a target, found {targets}")
+        op.require(FALSE, f"there must be a target, found {targets}", by="undocumented")
     _linear(op, targets)
     if op.semantics != RUNTIME and counted(op, "intercepts") not in (0, targets):
         op.may_fail("each target must have an intercept")
@@ -276,7 +281,7 @@ def _require_lengths(op: Op, first: str, others: Iterable[str]) -> None:
     for name in others:
         found = _length(op, name)
         if found is not None and expected is not None and found != expected:
-            op.ill_formed(f"{name} must have as many entries as {first}, found {found} and {expected}")
+            op.reject(f"{name} must have as many entries as {first}, found {found} and {expected}", "ill-formed")
 
 
 def _length(op: Op, name: str) -> int | None:
@@ -285,7 +290,7 @@ def _length(op: Op, name: str) -> int | None:
     if not isinstance(value, Tensor):
         return len(value) if isinstance(value, (list, tuple)) else None
     if value.shape.rank is not None and value.shape.rank != 1:
-        op.ill_formed(f"{name} must have one axis, found shape {value.shape}")
+        op.reject(f"{name} must have one axis, found shape {value.shape}", "ill-formed")
     return None if value.shape.concrete is None else value.shape.concrete[0]
 
 
@@ -305,7 +310,7 @@ def array_feature_extractor(op: Op) -> Tensor:
     if chosen is None or len(columns) < len(chosen.elements):
         op.may_fail("every column must exist")
     for column in dict.fromkeys(columns):
-        runtime_needs(op, conjunction(ge(column, 0), ge(x[-1] - 1, column)), "every column must exist")
+        op.require(conjunction(ge(column, 0), ge(x[-1] - 1, column)), "every column must exist", by="undocumented")
     rows = x[:-1] if len(x) > 1 else (ONE_EXPR,)
     return Tensor(dtype, shape_of((*rows, count)))
 
@@ -335,7 +340,7 @@ def feature_vectorizer(op: Op) -> Tensor:
         rows = rows if rows is not None and found.is_unknown else found
     rows = UNKNOWN_SIZE if rows is None else rows
     if any(sizes[:-1]):  # an input begins behind the features of another
-        op.runtime_requires(ge(rows, 1), "onnxruntime ends the process without rows")
+        op.require(ge(rows, 1), "onnxruntime ends the process without rows", by="onnxruntime")
     return Tensor(DType.FLOAT, shape_of((rows, const(sum(sizes)))))
 
 

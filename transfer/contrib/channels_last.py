@@ -23,8 +23,9 @@ from absint.transfer.contrib.quantised_products import (
     require_one_value,
 )
 from absint.transfer.contrib.views import channels_last, of_rank, restate, retyped
-from absint.transfer.op import AttributeValue, Op
+from absint.transfer.op import Op
 from absint.transfer.rule import ONNX, Rule, device, kernel, rule
+from absint.transfer.stating import AttributeValue
 from absint.transfer.table import Table
 
 NHWC = "com.ms.internal.nhwc"

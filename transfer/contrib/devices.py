@@ -14,7 +14,6 @@ from absint.lattices.logic.truth import YES
 from absint.lattices.shape import TOP_SHAPE, Shape, shape_of
 from absint.lattices.terms.expr import UNKNOWN_SIZE, Dim, as_dim, const
 from absint.lattices.value import Tensor, Value
-from absint.transfer.caveats import runtime_needs
 from absint.transfer.contrib.agreement import kept, of_dims
 from absint.transfer.elements.conversion import type_attribute
 from absint.transfer.op import Op, as_size
@@ -205,7 +204,7 @@ def moe_group_router(op: Op) -> Sequence[Tensor]:
     if op.outputs == 2 or (op.outputs == 1 and op.has("projection_weight")) or (op.outputs > 2 and groups > 1):
         op.reject("selection_scores and router_weights must be asked for together, and of one group")
     if op.outputs > 2 and op.wants(0):
-        runtime_needs(op, FALSE, "router_probs must be left out where selection_scores are asked for")
+        op.require(FALSE, "router_probs must be left out where selection_scores are asked for", by="undocumented")
     return [of_dims(dtype, tokens, experts) for dtype in (op.dtype("logits"), DType.FLOAT, DType.FLOAT)]
 
 

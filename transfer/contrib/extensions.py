@@ -112,7 +112,7 @@ def bert_tokenizer(op: Op) -> Sequence[Tensor]:
 def sentencepiece_tokenizer(op: Op) -> Sequence[Tensor]:
     """Tokens of all strings in a row; where each string begins and the last ends; where each token begins."""
     count, text = of_dims(DType.INT32, op.fresh("tokens")), op.tensor("text").shape
-    return count, of_dims(DType.INT64, UNKNOWN_SIZE if text.is_top else text.size + 1), count
+    return count, of_dims(DType.INT64, text.size + 1), count
 
 
 @rule("BpeDecoder TrieDetokenizer", "ids -> Y", domain=CONTRIB)

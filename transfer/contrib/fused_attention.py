@@ -15,7 +15,6 @@ from absint.lattices.shape import Shape
 from absint.lattices.terms.expr import UNKNOWN_DIM, UNKNOWN_SIZE, Dim, const, product
 from absint.lattices.terms.normal import floordiv
 from absint.lattices.value import Tensor
-from absint.transfer.caveats import runtime_needs
 from absint.transfer.contrib.agreement import all_equal, first_known, of_dims, one_integer, require_form, require_like
 from absint.transfer.op import Op
 from absint.transfer.rule import device, kernel
@@ -25,7 +24,7 @@ from absint.transfer.rule import device, kernel
 def attention(op: Op) -> Sequence[Tensor]:
     """Self attention on one projection to queries, keys and values; present is (2, B, H, T, d)."""
     if op.integer("do_rotary", 0) == 1:
-        runtime_needs(op, FALSE, "onnxruntime's CPU kernel does not rotate queries and keys")
+        op.require(FALSE, "onnxruntime's CPU kernel does not rotate queries and keys", by="undocumented")
     if op.has("past") and op.has("attention_bias"):
         op.reject("attention_bias must come without a past")
     return _self_attention(op, "weights", op.dtype("input"))
@@ -54,7 +53,7 @@ def _self_attention(op: Op, weights: str, dtype: DType) -> Sequence[Tensor]:
         if op.integer("past_present_share_buffer", 0):
             if "past_sequence_length" not in op.rule.inputs:
                 op.reject("a shared buffer needs past_sequence_length, which this operator does not take")
-            runtime_needs(op, FALSE, "onnxruntime's CPU kernel does not share the buffer of a past")
+            op.require(FALSE, "onnxruntime's CPU kernel does not share the buffer of a past", by="undocumented")
     output, present = _attended(op, weights, dtype)
     (batch, length, _), (_, _, heads, total, stored) = output.shape, present.shape
     if op.wants(1) and stored.is_unknown:
@@ -75,7 +74,7 @@ def _require_mask(op: Op, batch: Dim, length: Dim, total: Dim) -> None:
         if op.integer("unidirectional", 0) == 1:
             op.reject("a mask of rank 4 must come without unidirectional")
         no_scores = disjunction(eq(batch, 0), eq(length, 0))
-        runtime_needs(op, no_scores, "onnxruntime's CPU kernel has no mask of rank 4")
+        op.require(no_scores, "onnxruntime's CPU kernel has no mask of rank 4", by="undocumented")
         op.require(conjunction(ge(mask[2], total), all_equal(mask.dims, (batch, 1, mask[3], mask[3]))), _MASK)
         return
     vectors = [(batch,), (2 * batch,), (3 * batch + 2,)]

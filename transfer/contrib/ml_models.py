@@ -14,7 +14,7 @@ from absint.lattices.shape import shape_of
 from absint.lattices.terms.expr import ONE_EXPR, UNKNOWN_SIZE, Dim, Unknown, const
 from absint.lattices.terms.interval import Interval
 from absint.lattices.value import MapOf, Tensor
-from absint.transfer.caveats import required_text, runtime_needs
+from absint.transfer.caveats import has_rank, required_text
 from absint.transfer.op import Op
 from absint.transfer.rule import ML, rule
 from absint.transfer.semantics import RUNTIME
@@ -36,11 +36,9 @@ def counted(op: Op, *names: str) -> int:
 def rows_of(op: Op, features: int | None = None) -> Dim:
     """The number of rows of X, which has rank 1 (one row) or 2; each must have so many features, if they are known."""
     shape = op.tensor("X").shape
+    op.require(has_rank(shape, 1, 2), "X must have rank 1 or 2", found=shape)
     if shape.is_top:
-        op.may_fail("X must have rank 1 or 2")
         return UNKNOWN_SIZE
-    if len(shape) not in (1, 2):
-        op.reject(f"X must have rank 1 or 2, found shape {shape}")
     if features is not None:
         op.require_equal(shape[-1], features, f"a row must have {features} features")
     return shape[0] if len(shape) == 2 else ONE_EXPR
@@ -67,12 +65,14 @@ def require_trees(op: Op, leaves: str, results: int) -> None:
     if any(name.endswith("_as_tensor") for name in op.attributes):
         op.may_fail("the tensors of the ensemble must fit its nodes")
     elif not _is_read(op, leaves, results):
-        runtime_needs(op, FALSE, "the nodes of the ensemble must form trees, and each leaf must have a result")
+        op.require(
+            FALSE, "the nodes of the ensemble must form trees, and each leaf must have a result", by="undocumented"
+        )
     count = len(listed(op, "base_values"))
     if op.semantics != RUNTIME and count not in (0, results):
         op.may_fail("each result must have a base value")
     elif count > 2 if leaves == "class" and results <= 2 else count not in (0, results):
-        runtime_needs(op, FALSE, "each result must have a base value")
+        op.require(FALSE, "each result must have a base value", by="undocumented")
     last = _last_feature(op, leaves, results)
     if last is None:
         op.may_fail("the nodes of the ensemble must form trees, and each leaf must have a result")
@@ -88,7 +88,7 @@ def _require_feature(op: Op, last: int) -> None:
         return
     if shape.rank == 1 and op.semantics == RUNTIME:
         op.require(TRUE if last < 1 else FALSE, reason)
-        op.load_risk("X must have rows of features, found a vector")
+        op.may_fail("X must have rows of features, found a vector", at_load=True)
     else:
         op.may_fail("onnxruntime needs rows of features")
     op.may_fail(reason, unless=ge(shape[0], last + 1) if shape.rank == 1 else FALSE)
@@ -218,7 +218,7 @@ def _features(op: Op, vectors: int, classes: int, offsets: int, fits: bool) -> i
     fits = fits and "kernel_params" in op.attributes and counted(op, "kernel_params") in (0, 3)
     numbers, each = (counted(op, "support_vectors"), vectors) if vectors > 0 else (counted(op, "coefficients"), classes)
     if not fits or (vectors > 0 and numbers % vectors):
-        runtime_needs(op, FALSE, "the attributes must fit each other")
+        op.require(FALSE, "the attributes must fit each other", by="undocumented")
         return None
     return numbers // each
 
@@ -231,7 +231,7 @@ def dict_vectorizer(op: Op) -> Tensor:
     if key not in vocabularies:
         op.may_fail("there must be a vocabulary of the keys")
     elif vocabularies[key] not in op.attributes:
-        runtime_needs(op, FALSE, "there must be a vocabulary of the keys")
+        op.require(FALSE, "there must be a vocabulary of the keys", by="undocumented")
     names = [vocabularies[key]] if key in vocabularies else vocabularies.values()
     words = next((value for name in names if (value := op.attributes.get(name))), None)
     size = const(len(words)) if isinstance(words, (list, tuple)) else UNKNOWN_SIZE
@@ -250,7 +250,7 @@ def cast_map(op: Op) -> Tensor:
         largest = op.integer("max_map", 1)
         columns = const(max(largest, 0))
         if largest < 1:
-            runtime_needs(op, FALSE, f"max_map must be positive, found {largest}")
+            op.require(FALSE, f"max_map must be positive, found {largest}", by="undocumented")
         op.may_fail("no key must be negative")
     if dtype is not DType.STRING and _types(op)[1] is not DType.FLOAT:
         op.may_fail("the values must be castable")

@@ -14,7 +14,6 @@ from absint.lattices.shape import TOP_SHAPE
 from absint.lattices.terms.expr import UNKNOWN_SIZE, ZERO_EXPR, Dim, Expr, const
 from absint.lattices.terms.normal import maximum
 from absint.lattices.value import Tensor
-from absint.transfer.caveats import runtime_needs
 from absint.transfer.contrib.agreement import (
     first_known,
     of_attribute,
@@ -183,7 +182,7 @@ def _projected(op: Op, heads: int) -> Projected:
             op.reject("a packed query must come without key and value")
         batch, length, _, _, head = query
         op.require_dims("query", batch, length, heads, 3, head)
-        runtime_needs(op, FALSE, _PACKED)
+        op.require(FALSE, _PACKED, by="undocumented")
         return Projected(batch, length, length, head * heads, head * heads)
     if query.is_top:
         op.may_fail("query must have rank 3 or 5")
@@ -194,7 +193,7 @@ def _projected(op: Op, heads: int) -> Projected:
     if not op.has("value"):
         length_of_keys = op.sizes("key", 5)[1]
         op.require_dims("key", batch, length_of_keys, heads, 2, head)
-        runtime_needs(op, FALSE, _PACKED)
+        op.require(FALSE, _PACKED, by="undocumented")
         if op.has("bias"):
             op.reject("packed keys must come without bias")
         return Projected(batch, length, length_of_keys, size, size)
@@ -292,7 +291,7 @@ def _require_group_form(op: Op) -> None:
     if op.integer("do_rotary", 0) == 1 and not op.has("cos_cache"):
         op.reject("do_rotary needs cos_cache and sin_cache, which are missing")
     if op.has("q_norm_weight") or op.has("k_norm_weight"):
-        runtime_needs(op, FALSE, "onnxruntime's CPU kernel does not normalise queries and keys")
+        op.require(FALSE, "onnxruntime's CPU kernel does not normalise queries and keys", by="undocumented")
 
 
 def _windowed(op: Op) -> bool:

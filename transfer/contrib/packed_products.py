@@ -13,7 +13,6 @@ from absint.lattices.logic.relation import FALSE, Relation, conjunction, disjunc
 from absint.lattices.shape import Shape, shape_of
 from absint.lattices.terms.expr import UNKNOWN_SIZE, Dim, as_dim, product
 from absint.lattices.value import Tensor
-from absint.transfer.caveats import runtime_needs
 from absint.transfer.contrib.agreement import all_equal, of_attribute
 from absint.transfer.linalg import matmul_shape
 from absint.transfer.op import Op, as_size
@@ -68,7 +67,7 @@ def _require_shape(op: Op, name: str, *shapes: tuple[int, ...]) -> None:
         op.may_fail(reason)
     else:
         packed = op.tensor("B").shape
-        unchecked = [eq(UNKNOWN_SIZE if s.is_top else s.size, 0) for s in (found, packed)]
+        unchecked = [eq(s.size, 0) for s in (found, packed)]
         op.require(disjunction(fits, *unchecked), reason)
         op.may_fail(reason, unless=fits)
 
@@ -83,7 +82,7 @@ def matmul_bnb4(op: Op) -> Tensor:
         op.reject(f"quant_type must be 0 or 1, found {op.integer('quant_type')}")
     for name, least in (("B", -(-rows * columns // 2)), ("absmax", -(-rows * columns // block))):
         shape = op.tensor(name).shape
-        op.require(ge(UNKNOWN_SIZE if shape.is_top else shape.size, least), f"{name} must hold {least} elements")
+        op.require(ge(shape.size, least), f"{name} must hold {least} elements")
     if op.integer("transB", 1):
         return packed_product(op, rows, columns)
     if rows > columns:
@@ -174,14 +173,14 @@ def mixture_of_experts(op: Op) -> Tensor:
         op.reject(f"a sparse mixer must choose 2 experts, found k = {chosen}")
     halves: int | None = 2 if activation == "swiglu" else 1
     if op.integer("swiglu_limit_after_activation", 0) != 0:
-        runtime_needs(op, FALSE, "onnxruntime's CPU kernel takes swiglu_limit_after_activation = 0 alone")
+        op.require(FALSE, "onnxruntime's CPU kernel takes swiglu_limit_after_activation = 0 alone", by="undocumented")
     if halves == 2 and op.integer("swiglu_fusion", 0) != 1:
-        runtime_needs(op, FALSE, "onnxruntime's CPU kernel takes swiglu with swiglu_fusion = 1 alone")
+        op.require(FALSE, "onnxruntime's CPU kernel takes swiglu with swiglu_fusion = 1 alone", by="undocumented")
         halves = None
     _require_layers(op, hidden, experts, halves)
     op.require_dims("fc2_experts_bias", experts, hidden)
     if op.has("fc3_experts_weights") or op.has("fc3_experts_bias"):
-        runtime_needs(op, FALSE, "onnxruntime's CPU kernel has no third layer")
+        op.require(FALSE, "onnxruntime's CPU kernel has no third layer", by="undocumented")
     return output
 
 

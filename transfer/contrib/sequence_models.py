@@ -14,7 +14,6 @@ from absint.lattices.logic.relation import FALSE, conjunction, disjunction, divi
 from absint.lattices.shape import shape_of
 from absint.lattices.terms.expr import UNKNOWN_SIZE, Dim, const, product
 from absint.lattices.value import Tensor
-from absint.transfer.caveats import runtime_needs
 from absint.transfer.contrib.agreement import (
     first_known,
     last_axis,
@@ -40,7 +39,7 @@ def _windowed(op: Op) -> tuple[Dim, ...]:
     if window < 0:
         op.reject(f"state_window must not be negative, found {window}")
     if window:
-        runtime_needs(op, FALSE, "onnxruntime's CPU kernel has no window of states")
+        op.require(FALSE, "onnxruntime's CPU kernel has no window of states", by="undocumented")
     return (const(window),) if window else ()
 
 
@@ -197,7 +196,7 @@ def causal_conv_with_state(op: Op) -> Sequence[Tensor]:
     if op.wants(2) or any(op.integer(name, default) != default for name, default in _EXTENDED.items()):
         if (op.integer("channels_last", 0), op.integer("ndim", 1), op.integer("state_window", 0)) != (1, 1, 0):
             op.reject("attributes of other states and channels need channels_last=1, ndim=1 and no state_window")
-        runtime_needs(op, FALSE, "onnxruntime's CPU kernel has no other states and channels")
+        op.require(FALSE, "onnxruntime's CPU kernel has no other states and channels", by="undocumented")
     return _causal_conv(op)
 
 
@@ -217,7 +216,7 @@ def _causal_conv(op: Op) -> Sequence[Tensor]:
     if axes not in (1, 2, 3) or (channels_last and axes != 1):
         op.reject(f"ndim must be 1, 2 or 3, and 1 where the channels are last, found {axes}")
     if axes != 1:
-        runtime_needs(op, FALSE, "onnxruntime's CPU kernel has one spatial axis")
+        op.require(FALSE, "onnxruntime's CPU kernel has one spatial axis", by="undocumented")
     window, x, dtype = _windowed(op), op.tensor("input").shape, op.common_dtype("input", "weight", "bias", "past_state")
     kernel = op.sizes("weight", axes + 2)[2:]
     carried = _carried(op, kernel[-1])

@@ -8,8 +8,9 @@ from typing import Final
 from absint.lattices.dtype import DType
 from absint.lattices.shape import Shape, shape_of
 from absint.lattices.value import Tensor, Value
-from absint.transfer.op import AttributeValue, Op
+from absint.transfer.op import Op
 from absint.transfer.rule import Rule
+from absint.transfer.stating import AttributeValue
 
 NEWEST: Final = 1 << 30
 """The version of an operator that has all attributes."""
@@ -36,10 +37,8 @@ def restate(
         semantics=op.semantics,
     )
     inner.statements, inner.possible_failures, inner.notes = op.statements, op.possible_failures, op.notes
-    inner.caveats = op.caveats
+    inner.is_inferred = op.is_inferred
     result = rule.function(inner)
-    for risk in inner.load_risks:  # no onnx schema covers onnxruntime's own operators
-        op.may_fail(risk)
     return [result] if isinstance(result, Value) else list(result)
 
 

@@ -40,7 +40,7 @@ def type_attribute(op: Op, name: str, default: DType = DType.UNDEFINED) -> DType
     number = op.integer(name, 0)
     found = element_type(number)
     if found is DType.UNDEFINED:
-        op.ill_typed(f"attribute {name} must be an element type, found {number}")
+        op.reject(f"attribute {name} must be an element type, found {number}", "ill-typed")
     return found
 
 

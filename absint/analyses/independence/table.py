@@ -15,6 +15,7 @@ from absint.analyses.independence.indexing import INDEXING
 from absint.analyses.independence.layout import LAYOUT, Found
 from absint.analyses.independence.products import PRODUCTS
 from absint.analyses.independence.seen import Rule, Seen
+from absint.transfer.traits import RANDOM
 
 _ELEMENTWISE: Final = """
     Abs Acos Acosh Add And Asin Asinh Atan Atanh BitShift BitwiseAnd BitwiseNot BitwiseOr BitwiseXor Cast Ceil Celu
@@ -60,17 +61,12 @@ _LEARNT: Final = """
     Scaler TreeEnsemble TreeEnsembleClassifier TreeEnsembleRegressor
 """.split()  # noqa: SIM905
 
-_RANDOM: Final = frozenset(
-    ("Bernoulli", "Multinomial", "RandomNormal", "RandomNormalLike", "RandomUniform", "RandomUniformLike", "Sampling")
-)
-
 
 def is_random(seen: Seen) -> bool:
     """Two runs may differ although all inputs are equal."""
     if seen.operator == "Dropout":
         return seen.version < 7 or (seen.has(2) and seen.truth(2) is not False)
-    name = seen.operation.op_type
-    return name in _RANDOM or "Dropout" in name
+    return seen.operation.op_type in RANDOM
 
 
 def _aligned(seen: Seen) -> Found:

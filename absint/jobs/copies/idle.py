@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from absint.lattices.terms.expr import Expr
-from absint.program.steps import LoopBody, LoopExit, ScanExit
+from absint.program.steps import LoopBody, LoopExit, Operand, ScanExit
 
 if TYPE_CHECKING:
     from absint.solution.analysed import Analysed
@@ -33,9 +33,9 @@ def _is_busy(analysed: Analysed, step: LoopExit) -> bool:
 def sized_by(analysed: Analysed) -> set[int]:
     """The nodes with values from which scan outputs of loops without a trip may take sizes."""
     nodes = analysed.nodes
-    pending = []
+    pending: list[Operand] = []
     for number, step in idle_loops(analysed):
-        pending += nodes[number].operands[3 + 3 * step.count :]
+        pending += step.parts(nodes[number].operands).slices
     for node in nodes:
         if isinstance(node.step, ScanExit):
             pending += node.operands

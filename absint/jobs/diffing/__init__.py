@@ -5,7 +5,8 @@ correspondence  inputs and outputs in pairs; symbols of one model over those of 
 clock           the time that a comparison has
 legality        does each requirement of one model follow from those of the other, with all that is known of the sizes?
 outputs         names, types and sizes of inputs and outputs
-witness         runs of both models on the same inputs; the computed values that are the same in both
+witness         runs of both models on the same inputs
+numbering       the computed values that are the same in both; noops: nodes that give back what they take
 figures         costs, peak memory, coverage; opsets, operators, diagnostics; computed values of one name
 text            a comparison as text
 html            as tables for a notebook and as a page

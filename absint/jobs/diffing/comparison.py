@@ -14,9 +14,10 @@ from absint.jobs.diffing.correspondence import Pair, correspondence, form_of, pa
 from absint.jobs.diffing.figures import differing, figures, surroundings
 from absint.jobs.diffing.html import notebook, page
 from absint.jobs.diffing.legality import Direction, Model, contracts
+from absint.jobs.diffing.numbering import Numbers
 from absint.jobs.diffing.outputs import Compared, inputs
 from absint.jobs.diffing.text import lines
-from absint.jobs.diffing.witness import Both, Numbers
+from absint.jobs.diffing.witness import Both
 from absint.lattices.deadline import DeadlineError
 from absint.lattices.limits import LONG, MEMORY, RLIMIT, Limits
 from absint.lattices.logic.relation import TRUE, Relation
@@ -268,7 +269,7 @@ class _Comparison:
         """Both models under common numbers, made when data-dependent sizes need it: it reads weights."""
         if of_values not in self._numbers:
             alike = [pair for pair in self._inputs if self._of_one_type(pair)]
-            self._numbers[of_values] = Numbers(self._a, self._b, alike, of_values=of_values)
+            self._numbers[of_values] = Numbers(self._a, self._b, alike, self._over, of_values=of_values)
         return self._numbers[of_values]
 
     def _of_one_type(self, pair: Pair) -> bool:

@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 
 from absint.jobs.diffing.answers import Apart, Contracts, Evidence, Unmet
 from absint.jobs.diffing.correspondence import Correspondence, plain_relation
-from absint.jobs.diffing.witness import Both, Numbers, Side
+from absint.jobs.diffing.numbering import Numbers
+from absint.jobs.diffing.witness import Both, Side
 from absint.lattices.deadline import DeadlineError
 from absint.lattices.logic.relation import FALSE, TRUE, Relation, ge
 from absint.lattices.logic.truth import NO

@@ -2,25 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
-from functools import cached_property
 from itertools import islice
 from typing import Final
 
 from absint.jobs.diffing.answers import Apart, Port, Ports, PortStatus
 from absint.jobs.diffing.correspondence import Correspondence, Form, Pair, form_of, plain
 from absint.jobs.diffing.legality import Grounds
-from absint.jobs.diffing.witness import RANDOM, Both, Numbers, Seen
+from absint.jobs.diffing.numbering import Numbers, over_first
+from absint.jobs.diffing.witness import Both, Seen
 from absint.lattices.deadline import DeadlineError
 from absint.lattices.logic.relation import Relation, eq
-from absint.lattices.terms.expr import MAX_DIM, Dim, Expr, Symbol, sole_atom
-from absint.lattices.terms.substitution import substitute
+from absint.lattices.terms.expr import MAX_DIM, Dim, Expr
 from absint.lattices.text.escapes import format_sizes
 from absint.lattices.value import TOP, Tensor, Value
 from absint.questions.sizes.start import Sizes, small_sizes
 from absint.solution.analysed import Analysed
 from absint.solution.described import described
+from absint.transfer.traits import RANDOM
 
 _TRIES: Final = 4
 _RUNS: Final = 2
@@ -74,7 +74,8 @@ class Compared:
         by_sizes, open_, differing = list[Relation](), list[str](), list[str]()
         decided_by_run = True
         for (place, mine), (_, other) in zip(before.sizes, after.sizes, strict=True):
-            a, (b, is_over_mine) = plain(self._first, mine), self._translated(other)
+            a, _ = self._shared(plain(self._first, mine))
+            b, is_over_mine = self._shared(self._over.dim(other))
             differing += [f"{place}: {a} -> {b}"] if a is not b else []
             relation = eq(a, b) if isinstance(a, Expr) and isinstance(b, Expr) and is_over_mine else None
             if relation is not None and relation.free_symbols <= self._first.parameters.keys():
@@ -89,28 +90,12 @@ class Compared:
             return found
         return self._by_data(found, tuple(open_), decided_by_run)
 
-    def _translated(self, dim: Dim) -> tuple[Dim, bool]:
-        """A dim of the second model over symbols of the first; False if some of its symbols are of the second alone.
+    def _shared(self, dim: Dim) -> tuple[Dim, bool]:
+        """A dim over symbols of the first model; False if some of its symbols are of the second alone.
 
         Sizes that data decide are the same where they are those of the same computation.
         """
-        found = self._over.dim(dim)
-        own = [s for s in found.symbols if s.name not in self._first.parameters] if isinstance(found, Expr) else []
-        if not own or not isinstance(found, Expr):
-            return found, isinstance(found, Expr)
-        return substitute(found, self._shared), all(symbol in self._shared for symbol in own)
-
-    @cached_property
-    def _shared(self) -> Mapping[Symbol, Dim]:
-        """Sizes that data decide in the second model, as those of the same values in the first."""
-        found: dict[Symbol, Dim] = {}
-        for first, second in self._numbers(True).pairs():
-            before, after = form_of(_value(self._first, first)), form_of(_value(self._second, second))
-            for (_, a), (_, b) in zip(before.sizes, after.sizes, strict=False):
-                only = sole_atom(b) if isinstance(b, Expr) else None
-                if isinstance(only, Symbol) and only.name not in self._over.symbols and isinstance(a, Expr):
-                    found.setdefault(self._over.apart(only), plain(self._first, a))
-        return found
+        return over_first(dim, self._first, lambda: self._numbers(True).shared)
 
     def _by_sizes(self, port: Port, relations: Sequence[Relation], differing: Sequence[str]) -> Port:
         """Sizes that the inputs decide."""

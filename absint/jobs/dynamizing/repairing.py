@@ -19,6 +19,7 @@ from absint.jobs.dynamizing.alignment import ManyReadingsError, Reading, reading
 from absint.jobs.dynamizing.resizing import Resizing
 from absint.lattices.contents import Contents
 from absint.lattices.logic.facts import Facts
+from absint.lattices.records import changed as with_fields
 from absint.lattices.shape import Shape
 from absint.lattices.terms.expr import MINUS_ONE, ONE_EXPR, ZERO_EXPR, Dim, Expr, product
 from absint.lattices.terms.polynomials import exact_quotient
@@ -181,12 +182,7 @@ class Repairing(ShapeAnalysis):
         if operation.attributes.get("allowzero"):
             return operation
         if operation not in self._zeros:
-            of = operation
-            self._zeros[of] = Operation(
-                of.domain, of.op_type, of.version, of.rule, {**of.attributes, "allowzero": 1}, of.outputs,
-                of.possible_failures, of.malformed, of.is_standard, of.form, of.types, of.body,
-                of.other,
-            )  # fmt: skip
+            self._zeros[operation] = with_fields(operation, attributes={**operation.attributes, "allowzero": 1})
         return self._zeros[operation]
 
     def _target(self, node: int, operation: Operation, data: Value | None, target: Value | None) -> Target | None:

@@ -9,9 +9,10 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from copy import copy
 from functools import cached_property
-from typing import TYPE_CHECKING, ClassVar, Final
+from typing import ClassVar, Final
 
 import numpy as np
+from numpy.typing import NDArray
 
 from absint.jobs.freezing.differing import differs
 from absint.lattices.contents import Contents, Element, element_symbols
@@ -29,13 +30,10 @@ from absint.program.nodes import Path
 from absint.program.steps import IfJoin, LoopBody, Operand
 from absint.shapes.analysis import ShapeAnalysis
 from absint.shapes.refinement import solved
+from absint.solution.analysed import Analysed
+from absint.transfer.traits import RANDOM
 
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
-    from absint.solution.analysed import Analysed
-
-    Array = NDArray[np.generic]
+Array = NDArray[np.generic]
 
 TYPES: Final[Mapping[DType, type[np.generic]]] = {
     DType.BOOL: np.bool_,
@@ -52,11 +50,6 @@ TYPES: Final[Mapping[DType, type[np.generic]]] = {
     DType.DOUBLE: np.float64,
 }
 """Element types that constants are made of."""
-
-_RANDOM: Final = frozenset(
-    {"Bernoulli", "Dropout", "Multinomial", "RandomNormal", "RandomNormalLike", "RandomUniform", "RandomUniformLike"}
-)
-"""Operators that another run may give another output."""
 
 
 class Exact:
@@ -113,7 +106,7 @@ class Exact:
     def is_certain(self, node: int) -> bool:
         """The node cannot fail, has no other effect than its outputs, and gives the same ones in every run."""
         operation = self._nodes[node].operation
-        return operation is not None and operation.op_type not in _RANDOM and self.cannot_fail(node)
+        return operation is not None and operation.op_type not in RANDOM and self.cannot_fail(node)
 
     def cannot_fail(self, node: int) -> bool:
         """The node runs wherever those before it do."""
@@ -122,9 +115,7 @@ class Exact:
             return False
         if not operation.is_standard or not operation.is_complete or summary.rejected or summary.refusal:
             return False
-        if operation.possible_failures or summary.possible_failures:
-            return False
-        return self.requires_nothing(node) and all(c.relation is TRUE for c in self._analysis.caveats(node))
+        return self.requires_nothing(node) and all(f.unless is TRUE for f in self._analysis.possible_failures(node))
 
     def requires_nothing(self, node: int) -> bool:
         """All that the node states is true; it may have doubts, though."""

@@ -109,12 +109,17 @@ def rename(node: NodeProto, mapping: Mapping[str, str]) -> None:
             if name in mapping:
                 names[place] = mapping[name]
     for body in bodies(node):
-        own = {*defined(body)}
-        inner = {old: new for old, new in mapping.items() if old not in own}
-        for info in body.output:
-            info.name = inner.get(info.name, info.name)
-        for item in body.node:
-            rename(item, inner)
+        rename_captured(body, mapping)
+
+
+def rename_captured(body: GraphProto, mapping: Mapping[str, str]) -> None:
+    """Rename what a body takes from outside."""
+    own = {*defined(body)}
+    inner = {old: new for old, new in mapping.items() if old not in own}
+    for info in body.output:
+        info.name = inner.get(info.name, info.name)
+    for node in body.node:
+        rename(node, inner)
 
 
 def rename_parts(parts: Parts, mapping: Mapping[str, str]) -> None:
@@ -325,7 +330,7 @@ class _Rewriter:
                 del graph.quantization_annotation[place]
 
 
-Message = TypeVar("Message", NodeProto, TensorProto)
+Message = TypeVar("Message", AttributeProto, NodeProto, TensorProto)
 
 
 def copied(message: Message) -> Message:

@@ -3,7 +3,7 @@
 simplify     the job: rounds of passes until nothing changes, the proof, the copy in a file or in memory
 knowledge    what is known of values at all legal sizes, and which nodes cannot fail
 graphs       one walk over a graph, in which every pass does its part
-noops        nodes that give back what they take, and pairs of which one does the work
+choosing     ways to compute the same sizes, chosen so that few nodes are left
 targets      constants that do the same as a size in a target; emitting: the fewest nodes that compute sizes
 running      runs of the model and of its copy, compared
 shape_nodes  the nodes that compute with sizes alone

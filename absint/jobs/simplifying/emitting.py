@@ -9,7 +9,7 @@ import numpy as np
 from onnx import NodeProto
 
 from absint.jobs.dynamizing.emitting import Emitter
-from absint.lattices.terms.expr import Expr
+from absint.lattices.terms.expr import Atom, Expr, expr_of
 
 _SLICES: Final = 15
 """The version of Shape that gives part of a shape."""
@@ -124,6 +124,10 @@ class SizeEmitter(Emitter):
     def _number(self, number: Expr) -> str:
         run = self._runs.get((number,))
         return super()._number(number) if run is None else self._run(run, 1)
+
+    def _atom(self, atom: Atom) -> str:
+        run = self._runs.get((expr_of(atom),))
+        return super()._atom(atom) if run is None else self._run(run, 1)
 
     def _run(self, run: Run, count: int) -> str:
         if count == run.rank:

@@ -3,25 +3,26 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Collection, Hashable, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Collection, Hashable, Sequence
+from dataclasses import dataclass, field, replace
 from typing import Final
 
 import numpy as np
-from onnx import GraphProto, ModelProto, NodeProto, TensorProto
+from onnx import ModelProto, NodeProto, TensorProto
 from onnx.helper import make_attribute, make_tensor_value_info
 
-from absint.jobs.diffing.witness import RANDOM
+from absint.jobs.diffing.noops import added_ones, dims_of, numbers_of, passed_on, permutation, there_and_back
 from absint.jobs.dynamizing.emitting import NotWrittenError
 from absint.jobs.freezing.exact import TYPES
-from absint.jobs.freezing.rewriting import INITIALISERS_ALONE, copied, defined, reads, rename
+from absint.jobs.freezing.rewriting import INITIALISERS_ALONE, copied, defined, reads, rename, rename_captured
+from absint.jobs.simplifying.choosing import Choice, Needed, choose
 from absint.jobs.simplifying.emitting import SizeEmitter
-from absint.jobs.simplifying.knowledge import Known, dims_of, numbers_of
-from absint.jobs.simplifying.noops import RESHAPING, added_ones, passed_on, permutation, there_and_back
-from absint.jobs.simplifying.targets import Operands, options
+from absint.jobs.simplifying.knowledge import Known
+from absint.jobs.simplifying.targets import Sized, options
 from absint.lattices.value import Tensor
 from absint.model.walk import bodies, graphs
 from absint.program.graph import Scope
+from absint.transfer.traits import RANDOM, RESHAPING
 
 _AXES_AS_INPUT: Final = 13
 """The version of Squeeze and Unsqueeze that take their axes as an input."""
@@ -40,6 +41,7 @@ class Walk:
 
     def __init__(self, model: ModelProto, known: Known, passes: Collection[str], opset: int, scope: Scope) -> None:
         self._model, self._known, self._passes, self._opset, self._scope = model, known, passes, opset, scope
+        self._here = known
         graph = model.graph
         self._graph = graph
         self._outputs = {info.name for info in graph.output}
@@ -56,6 +58,8 @@ class Walk:
         self._equal: dict[Hashable, NodeProto] = {}
         self._constants: dict[str, Hashable] = {}
         self._new: list[NodeProto] = []
+        self._choices: list[Choice] = []
+        self._firsts: dict[Hashable, str] = {}
 
     def run(self) -> Walked:
         """The nodes that do the same."""
@@ -66,27 +70,39 @@ class Walk:
             self._visit(place, copied(node))
         for node in self._new:
             rename(node, self._renamed)
+        choose(self._choices, Needed(self._new, self._sure, self._outputs), self._renamed)
         return Walked(self._needed(), self._emitter.initialisers)
 
     # One node
 
     def _visit(self, place: int, node: NodeProto) -> None:
+        self._move(node)
         is_sure = self._known.is_sure(node, place, self._scope, "")
         rename(node, self._aliases)
         values = [self._value(name) for name in node.input]
         output = self._value(node.output[0]) if node.output else None
         place_of = self._scope.names.get(node.output[0]) if node.output else None
         free = place_of is not None and place_of[0] >= 0 and self._known.requires_nothing(place_of[0])
-        operands = Operands(node, values, output, is_sure, free, self._known, self._opset)
-        if self._is_passed_on(operands) or ("equal" in self._passes and self._is_shared(node)):
+        never_fails = is_sure and place_of is not None and self._known.never_fails(place_of[0])
+        operands = Sized(node, values, output, self._opset, never_fails, free, self._known)
+        if (is_sure and self._is_passed_on(operands)) or ("equal" in self._passes and self._is_shared(node)):
             return
         if "pairs" in self._passes and is_sure and output is not None:
             if self._is_undone(node, output):
                 return
             self._pair(node, output)
         if "sizes" in self._passes and not self._is_size(node, is_sure):
-            self._respell(operands._replace(values=[self._value(name) for name in node.input]))
+            self._respell(replace(operands, values=[self._value(name) for name in node.input]))
         self._add(node, is_sure)
+
+    def _move(self, node: NodeProto) -> None:
+        """Know what the nodes before this one require, and offer all tensors again if that is more."""
+        output = self._scope.names.get(node.output[0]) if node.output else None
+        known = self._here if output is None else self._known.at(output[0])
+        if known is not self._here:
+            self._here = known
+            for name in (*(info.name for info in self._graph.input), *self._producers):
+                self._offer(name)
 
     def _add(self, node: NodeProto, is_sure: bool) -> None:
         self._new.append(node)
@@ -97,16 +113,20 @@ class Walk:
             self._offer(name)
 
     def _value(self, name: str) -> Tensor | None:
-        return self._known.tensor(self._scope.names.get(name)) if name else None
+        return self._here.tensor(self._scope.names.get(name)) if name else None
 
     def _offer(self, name: str) -> None:
-        dims = dims_of(self._value(name))
+        """Let sizes be taken from a tensor, and its elements from itself."""
+        value = self._value(name)
+        dims = dims_of(value)
         if dims:
             self._emitter.offer(name, dims)
+        if name in self._producers:
+            self._firsts.setdefault(_same(value), name)
 
     # Nodes that another value stands for
 
-    def _is_passed_on(self, operands: Operands) -> bool:
+    def _is_passed_on(self, operands: Sized) -> bool:
         """The node gives back what it takes, and whoever reads it reads that."""
         at = passed_on(operands) if "noops" in self._passes else None
         return at is not None and self._stands_for(operands.node, operands.node.input[at])
@@ -248,16 +268,14 @@ class Walk:
         names = [name for name in node.output if name]
         return is_sure and all(name not in self._outputs and numbers_of(self._value(name)) for name in names)
 
-    def _respell(self, operands: Operands) -> None:
+    def _respell(self, operands: Sized) -> None:
         """Give a node other operands with the same sizes."""
         node = operands.node
         for at, name in enumerate(node.input):
             value = operands.values[at]
             if not name or name in self._given or value is None or numbers_of(value) is None:
                 continue
-            found = self._spelled(operands, at, value)
-            if found:
-                node.input[at] = found
+            self._choose(operands, at, name, value)
         captured = {name: value for name in self._inner(node) if (value := self._value(name)) is not None}
         for name, value in captured.items():
             numbers = numbers_of(value)
@@ -265,21 +283,24 @@ class Walk:
                 new = self._made([[number] for number in numbers], value)
                 if new:
                     for body in bodies(node):
-                        _rename_captured(body, {name: new})
+                        rename_captured(body, {name: new})
 
-    def _spelled(self, operands: Operands, at: int, value: Tensor) -> str:
-        """The name of what stands for an operand; empty if the operand stays."""
-        found = options(operands, at)
+    def _choose(self, operands: Sized, at: int, name: str, value: Tensor) -> None:
+        """Let an operand be what does the same, if there is something."""
+        node, found = operands.node, options(operands, at)
         if not found:
-            return ""
-        name = self._made(found, value)
-        if name and operands.node.op_type == "Reshape" and at == 1:
-            copies_axis = any(number.const == 0 for each in found for number in each[1:])
-            if copies_axis and operands.attribute("allowzero", 0):
-                kept = [attribute for attribute in operands.node.attribute if attribute.name != "allowzero"]
-                del operands.node.attribute[:]
-                operands.node.attribute.extend(kept)
-        return name
+            return
+        attributes = [copied(attribute) for attribute in node.attribute]
+        new = self._made(found, value)
+        names = list(dict.fromkeys([name, self._firsts.get(_same(value), name)] + ([new] if new else [])))
+        if len(names) == 1:
+            return
+        is_reshape = new and node.op_type == "Reshape" and at == 1 and operands.attribute("allowzero", 0)
+        copies_axis = any(number.const == 0 for each in found for number in each[1:])
+        spelled = [each for each in attributes if each.name != "allowzero" or not (is_reshape and copies_axis)]
+        choice = Choice(node, at, names, attributes, spelled)
+        choice.take(names[-1])
+        self._choices.append(choice)
 
     def _made(self, found: Sequence[Sequence[object]], value: Tensor) -> str:
         dtype = np.dtype(TYPES[value.dtype])
@@ -337,10 +358,7 @@ def _drop(tensors: object, needed: Collection[str]) -> None:
             del tensors[at]  # type: ignore[attr-defined]
 
 
-def _rename_captured(body: GraphProto, mapping: Mapping[str, str]) -> None:
-    own = {*defined(body)}
-    inner = {old: new for old, new in mapping.items() if old not in own}
-    for info in body.output:
-        info.name = inner.get(info.name, info.name)
-    for node in body.node:
-        rename(node, inner)
+def _same(value: Tensor | None) -> Hashable:
+    """What tensors of the same numbers have in common; an object of its own if they are not known."""
+    numbers = numbers_of(value)
+    return object() if value is None or numbers is None else (value.dtype, value.shape.rank, numbers)

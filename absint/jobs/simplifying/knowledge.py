@@ -1,27 +1,29 @@
 """What is known of the values of a model at all legal sizes, and which of its nodes cannot fail.
 
-The analysis behind it rests on the declared inputs and on what the caller assumes. It uses no requirement of a node and
-no numeric premise, so that a value is what it says wherever the nodes before it run.
+The analysis behind it rests on the declared inputs, on what the caller assumes, and on requirements of nodes that stand
+before the one in question and that may fail: they stay. It uses no numeric premise, so that a value is what it says
+wherever the nodes before it run.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator, Sequence
 from typing import ClassVar, Final
 
 from onnx import NodeProto
 
 from absint.jobs.freezing.exact import Exact
-from absint.lattices.dtype import DType
-from absint.lattices.terms.expr import Dim, Expr
+from absint.lattices.logic.truth import YES
+from absint.lattices.terms.expr import Dim
 from absint.lattices.value import Tensor
 from absint.program.graph import Scope
 from absint.program.steps import Operand
+from absint.shapes.rounds import Learned
 from absint.shapes.sizes import facts_of
 from absint.solution.analysed import Analysed
 
-MOST_NUMBERS: Final = 64
-"""Most elements of a tensor that is computed anew."""
+_NEAR: Final = 8
+"""The part of a model, one of so many, in which requirements are near the first one."""
 
 
 class Known(Exact):
@@ -29,20 +31,51 @@ class Known(Exact):
 
     agreed: ClassVar[frozenset[str]] = frozenset({"MaxPool", "AveragePool", "LpPool", "Resize", "Upsample"})
 
-    def __init__(self, analysed: Analysed) -> None:
+    def __init__(self, analysed: Analysed, required: Sequence[Learned] = ()) -> None:
+        """`required` are requirements that hold too: what is known then, is known of the nodes behind them."""
         inputs = analysed.declared_inputs
-        facts = facts_of(analysed.assumptions, inputs.premises)
-        super().__init__(analysed, {}, inputs.values, facts)
-        self._analysed = analysed
+        stated = [item.relation for item in required]
+        super().__init__(analysed, {}, inputs.values, facts_of([*analysed.assumptions, *stated], inputs.premises))
         self._facts = analysed.last.analysis.facts
+        self._tensors: dict[Operand, Tensor | None] = {}
+        self._later: list[tuple[int, Known]] = []
+        if not required and analysed.last.learned:
+            for known in _stages(list(self._held(analysed)), len(self._nodes)):
+                self._later.insert(0, (max(item.node for item in known), Known(analysed, known)))
+
+    def _held(self, analysed: Analysed) -> Iterator[Learned]:
+        """The requirements that became facts of the analysis, and that nodes state without numeric premises."""
+        facts = self._analysis.facts
+        for item in sorted(analysed.last.learned, key=lambda item: item.node):
+            stated = [s.relation for s in self._analysis.statements(item.node) if s.role == "required"]
+            if facts.assume(*stated).decide(item.relation) is YES:
+                facts = facts.assume(item.relation)
+                yield item
+
+    def at(self, node: int) -> Known:
+        """What is known where a node stands."""
+        return next((known for since, known in self._later if node > since), self)
+
+    def cannot_fail(self, node: int) -> bool:
+        """The node runs wherever those before it do."""
+        known = self.at(node)
+        return super().cannot_fail(node) if known is self else known.cannot_fail(node)
+
+    def never_fails(self, node: int) -> bool:
+        """The node runs on all legal inputs, whatever the nodes before it require."""
+        return super().cannot_fail(node)
 
     def tensor(self, operand: Operand | None) -> Tensor | None:
         """A tensor on which all runtimes agree."""
         if operand is None or operand[0] < 0 or self._doubtful[operand[0]]:
             return None
-        state = self._states[operand[0]]
-        value = state[operand[1]] if operand[1] < len(state) else None
-        return value if isinstance(value, Tensor) else None
+        if operand not in self._tensors:
+            state = self._states[operand[0]]
+            value = state[operand[1]] if operand[1] < len(state) else None
+            originals = self._analysis.facts.originals
+            found = value.replace(originals) if isinstance(value, Tensor) and originals else value
+            self._tensors[operand] = found if isinstance(found, Tensor) else None
+        return self._tensors[operand]
 
     def is_sure(self, node: NodeProto, place: int, scope: Scope, path: str) -> bool:
         """The node cannot fail, has no other effect than its outputs, and gives the same ones in every run.
@@ -63,21 +96,11 @@ class Known(Exact):
         return all((dim.bounds.lo or 0) >= 1 or (self._facts.simplify(dim).bounds.lo or 0) >= 1 for dim in dims)
 
 
-def dims_of(value: Tensor | None) -> tuple[Expr, ...] | None:
-    """The sizes of a tensor, if all of them are expressions."""
-    if value is None or value.shape.rank is None:
-        return None
-    dims = [dim for dim in value.shape.dims if isinstance(dim, Expr)]
-    return tuple(dims) if len(dims) == value.shape.rank else None
-
-
-def numbers_of(value: Tensor | None) -> tuple[Expr, ...] | None:
-    """The elements of a short vector or a scalar of integers, if all of them are expressions."""
-    if value is None or value.contents is None or value.dtype not in (DType.INT64, DType.INT32):
-        return None
-    shape = value.shape.concrete
-    if shape is None or len(shape) > 1 or (shape and shape[0] > MOST_NUMBERS):
-        return None
-    block = value.contents.block(shape)
-    elements = [element for element in block.elements if isinstance(element, Expr)] if block is not None else []
-    return tuple(elements) if block is not None and len(elements) == len(block.elements) else None
+def _stages(learned: Sequence[Learned], nodes: int) -> Iterator[Sequence[Learned]]:
+    """The requirements of nodes near the first one, and all."""
+    near = min((item.node for item in learned), default=0) + nodes // _NEAR
+    first = [item for item in learned if item.node <= near]
+    if len(first) < len(learned):
+        yield first
+    if learned:
+        yield learned

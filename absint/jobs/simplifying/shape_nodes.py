@@ -8,6 +8,7 @@ from typing import Final
 from onnx import ModelProto, NodeProto
 
 from absint.model.walk import bodies
+from absint.transfer.traits import SHAPE_ALONE
 
 _WORDS: Final = """
     Abs Add And Cast Ceil Clip Concat Div Equal Exp Floor Gather GatherElements Greater GreaterOrEqual Identity Less
@@ -26,7 +27,7 @@ def shape_nodes(model: ModelProto) -> Sequence[str]:
     for node in graph.node:
         if node.op_type == "Constant":
             constants.update(node.output)
-        elif node.op_type in ("Shape", "Size") and not node.domain:
+        elif node.op_type in SHAPE_ALONE and not node.domain:
             sizes.update(dict.fromkeys(node.output, node))
         elif node.op_type in _SMALL and not node.domain and not bodies(node):
             computed = [name for name in node.input if name not in constants]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Collection, Mapping, Sequence
+from copy import copy
 from dataclasses import dataclass
 from time import monotonic
 from typing import Final
@@ -21,7 +22,7 @@ from absint.jobs.simplifying.knowledge import Known
 from absint.jobs.simplifying.shape_nodes import shape_nodes
 from absint.lattices.limits import LONG
 from absint.model.inference import Outline
-from absint.model.load import Loaded, outlined_copy
+from absint.model.load import Loaded, outlined_copy, with_outline
 from absint.model.protos import domain_of
 from absint.model.walk import graphs
 from absint.model.wire.splicing import size_of
@@ -112,20 +113,20 @@ def simplify(
         if target and target != STANDARD_OUTPUT:
             check_weights(outline.model, analysed.folder, target)
         job = _Job(analysed, outline.model, load=load, seconds=seconds)
-        copy, undone = job.proved(chosen)
-        pieces = pieces_of(copy, outline, opened)
+        made, undone = job.proved(chosen)
+        pieces = pieces_of(made, outline, opened)
         model, weights = None, []
         if target:
-            weights = list(write_copy(opened, pieces, copy, analysed.folder, target, copy_weights=copy_weights))
+            weights = list(write_copy(opened, pieces, made, analysed.folder, target, copy_weights=copy_weights))
         else:
             model = joined(opened, pieces)
         return Simplified(
             model,
             target,
             operators(outline.model),
-            operators(copy),
+            operators(made),
             len(shape_nodes(outline.model)),
-            shape_nodes(copy),
+            shape_nodes(made),
             undone,
             len(opened.data),
             size_of(pieces),
@@ -138,7 +139,8 @@ class _Job:
     """The copies of one model."""
 
     def __init__(self, analysed: Analysed, original: ModelProto, *, load: bool, seconds: float) -> None:
-        self._analysed, self._original, self._load = analysed, original, load
+        self._analysed, self._original, self._load = copy(analysed), original, load
+        self._analysed.loaded = with_outline(analysed.loaded, original)
         self._end = monotonic() + seconds
         self._opset = analysed.loaded.imports().get("", 0)
         self.unchecked = ""

@@ -7,41 +7,33 @@ first. It never widens or narrows what the node takes.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import Final, NamedTuple
+from dataclasses import dataclass
+from math import prod
+from typing import Final
 
 from onnx import NodeProto
 
-from absint.jobs.simplifying.knowledge import Known, dims_of, numbers_of
+from absint.jobs.diffing.noops import Operands, dims_of
+from absint.jobs.simplifying.knowledge import Known
 from absint.lattices.dtype import DType
-from absint.lattices.terms.expr import Expr, const
-from absint.lattices.value import Tensor
+from absint.lattices.terms.expr import Dim, Expr, const
 
 Options = list[list[Expr]]
 
 
-class Operands(NamedTuple):
-    """A node with what is known of its operands and of its output."""
+@dataclass(frozen=True)
+class Sized(Operands):
+    """A node whose operands hold sizes."""
 
     node: NodeProto
-    values: Sequence[Tensor | None]
-    output: Tensor | None
-    is_sure: bool
-    """It cannot fail."""
+    never_fails: bool
+    """It cannot fail, whatever nodes before it require."""
     requires_nothing: bool
     """It runs in onnxruntime at all legal sizes, whatever other runtimes do."""
     known: Known
-    opset: int
-
-    def attribute(self, name: str, default: int) -> int:
-        """An attribute that is an integer."""
-        return next((attribute.i for attribute in self.node.attribute if attribute.name == name), default)
-
-    def numbers(self, at: int) -> tuple[Expr, ...] | None:
-        """The elements of an operand."""
-        return numbers_of(self.values[at]) if at < len(self.values) else None
 
 
-def options(operands: Operands, at: int) -> Options | None:
+def options(operands: Sized, at: int) -> Options | None:
     """The numbers that do as elements of an operand; None if its elements are not known."""
     numbers = operands.numbers(at)
     if numbers is None:
@@ -51,7 +43,7 @@ def options(operands: Operands, at: int) -> Options | None:
     return plain if more is None or operands.node.domain not in ("", "ai.onnx") else more(operands, plain)
 
 
-def _reshape(operands: Operands, plain: Options) -> Options:
+def _reshape(operands: Sized, plain: Options) -> Options:
     """A 0 copies the size of the same axis, and one -1 stands for the size that is left.
 
     A 0 does what the element does if the two are one expression. A -1 needs a node that cannot fail: it takes inputs
@@ -76,7 +68,7 @@ def _reshape(operands: Operands, plain: Options) -> Options:
     found: Options = []
     for axis, (number,) in enumerate(plain):
         each = [number]
-        is_inferred = number.const == -1 and (operands.is_sure or operands.requires_nothing)
+        is_inferred = number.const == -1 and (operands.never_fails or operands.requires_nothing)
         if axis < len(before) and not is_kept and after[axis] is before[axis] and number.const is None:
             if number is before[axis]:
                 each.append(_ZERO)
@@ -84,15 +76,29 @@ def _reshape(operands: Operands, plain: Options) -> Options:
             each = [after[axis]]
         found.append(each)
     open_ = [axis for axis, each in enumerate(found) if not _is_constant(each)]
-    if operands.is_sure and not has_inferred:
+    if operands.never_fails and not has_inferred:
         for axis in open_:
-            if operands.known.is_positive([*after[:axis], *after[axis + 1 :]]):
+            others = [*after[:axis], *after[axis + 1 :]]
+            if operands.known.is_positive(others) and _left(before, others) is after[axis]:
                 found[axis].append(const(-1))
                 break
     return found
 
 
-def _expand(operands: Operands, plain: Options) -> Options:
+def _left(before: Sequence[Expr], others: Sequence[Expr]) -> Dim:
+    """What is left for a -1, as an analysis finds it: another expression would hide what is known of the size."""
+    found = list(before)
+    rest = []
+    for dim in others:
+        at = next((place for place, each in enumerate(found) if each is dim), None)
+        if at is None:
+            rest.append(dim)
+        else:
+            del found[at]
+    return prod(found, start=const(1)) // prod(rest, start=const(1))
+
+
+def _expand(operands: Sized, plain: Options) -> Options:
     """A 1 leaves an axis of the input as it is: it does what the size of that axis does."""
     before = dims_of(operands.values[0])
     if before is None:
@@ -104,7 +110,7 @@ def _expand(operands: Operands, plain: Options) -> Options:
     ]
 
 
-def _ends(operands: Operands, plain: Options) -> Options:
+def _ends(operands: Sized, plain: Options) -> Options:
     """The largest number is clamped to the size of the axis, which it stands for where the step is positive."""
     before, value = dims_of(operands.values[0]), operands.values[2]
     axes = operands.numbers(3) if len(operands.values) > 3 and operands.node.input[3] else None
@@ -133,7 +139,7 @@ def _is_constant(each: Sequence[Expr]) -> bool:
 
 _ZERO: Final = const(0)
 _ONE: Final = const(1)
-_OPTIONS: Final[Mapping[tuple[str, int], Callable[[Operands, Options], Options]]] = {
+_OPTIONS: Final[Mapping[tuple[str, int], Callable[[Sized, Options], Options]]] = {
     ("Reshape", 1): _reshape,
     ("Expand", 1): _expand,
     ("Slice", 2): _ends,

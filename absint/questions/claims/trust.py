@@ -177,11 +177,7 @@ def _with_rule(operation: Operation, declared: _Outputs) -> Operation:
         given = changed(nothing, function=_trusting(nothing, declared), is_missing=True)
     else:
         given = changed(rule, function=_trusting(rule, declared))
-    k = operation
-    return Operation(
-        k.domain, k.op_type, k.version, given, k.attributes, k.outputs, k.possible_failures, k.malformed, False, k.form,
-        k.types, k.body, k.other,
-    ).without(k.absent)  # fmt: skip
+    return changed(operation, rule=given, is_standard=False)
 
 
 def _unknown(op: Op) -> Sequence[Value]:
@@ -214,7 +210,7 @@ def _refined(op: Op, output: int, value: Value, item: Declaration, declared: Ten
             dims.append(dim)
             continue
         actual = dim if isinstance(dim, Expr) else op.fresh(f"{output}.{axis}")
-        op.premise(eq(actual, stated), _REASON.format(item.key, axis))
+        op.state(eq(actual, stated), _REASON.format(item.key, axis), "assumed")
         dims.append(op.facts.simplify(stated))
     contents = known.contents if known.contents is not None and known.contents.is_fill else None
     return Tensor(dtype, Shape(dims), known.contents if tuple(dims) == tuple(inferred) else contents)

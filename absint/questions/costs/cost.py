@@ -17,12 +17,10 @@ from typing import Final, Literal, NamedTuple
 
 from absint.analyses.liveness import Regions, is_parameter
 from absint.analyses.value_sizes import bytes_of, elements_of
-from absint.engine import Analysis, fixpoint
-from absint.lattices.dim import DIMS
 from absint.lattices.dtype import DType
 from absint.lattices.logic.piecewise import product_settled
 from absint.lattices.logic.relation import Relation
-from absint.lattices.terms.expr import ONE_EXPR, ZERO_EXPR, Dim, Expr, Symbol, mul
+from absint.lattices.terms.expr import ONE_EXPR, ZERO_EXPR, Dim, Expr, Symbol
 from absint.lattices.terms.substitution import substitute
 from absint.lattices.text.escapes import excerpt, format_sizes
 from absint.lattices.text.naming import Naming, Where
@@ -37,11 +35,9 @@ from absint.questions.costs.totals import Amounts, Bill, Totals
 from absint.questions.sizes.start import default_sizes
 from absint.shapes.memo.gc_pause import uncollected
 from absint.solution.analysed import Analysed
+from absint.transfer.traits import SHAPE_ALONE
 
 Quantity = Literal["macs", "flops", "bytes"]
-
-READ_NO_DATA: Final = frozenset({"Shape", "Size"})
-"""Operators of ai.onnx that look at the shape of their input alone."""
 
 
 class NodeCost(NamedTuple):
@@ -55,7 +51,7 @@ class NodeCost(NamedTuple):
     parameters: int
     """Elements of the parameters among its inputs."""
     runs: Dim
-    """Runs of the node, its branch taken each time."""
+    """Runs of the node; a branch that data decide is taken each time."""
 
 
 class Ranked(NamedTuple):
@@ -72,31 +68,6 @@ class Parameters(NamedTuple):
     dtype: DType
     elements: int
     bytes: int | None
-
-
-class Runs(Analysis[Dim]):
-    """The number of runs of each node: a forward analysis. A gate or loop head has that of its body.
-
-    A node in a branch counts as often as the If runs; one that no run reaches never counts.
-    """
-
-    lattice = DIMS
-
-    def __init__(self, analysed: Analysed, regions: Regions, bill: Bill) -> None:
-        self._nodes = analysed.nodes
-        self._regions = regions
-        self._bill = bill
-
-    def transfer(self, node: int, states: Sequence[Dim]) -> Dim:
-        gate = self._nodes[node].gate
-        around = ONE_EXPR if gate < 0 else states[gate]
-        region = self._regions.by_gate.get(node)
-        if region is None:
-            return around
-        if region.trips is None or not region.runs:
-            return around if region.runs else ZERO_EXPR
-        varies = isinstance(region.trips, Expr) and not self._bill.numbers.isdisjoint(region.trips.symbols)
-        return self._bill.over_loops(region.trips, region.parent) if varies else mul(around, region.trips)
 
 
 class Cost:
@@ -238,8 +209,10 @@ class Cost:
     @cached_property
     def nodes(self) -> tuple[NodeCost, ...]:
         """Every operator that some run reaches, in execution order."""
-        runs = fixpoint(self._analysed.program, Runs(self._analysed, self._regions, self._bill)).states
-        return tuple(self._node(number, amounts, runs[number]) for number, amounts in self._amounts.items())
+        bodies = [body for body in self._regions.by_gate.values() if body.runs]
+        runs = {body.gate: self._bill.over_visits(ONE_EXPR, body) for body in bodies}
+        nodes = self._analysed.nodes
+        return tuple(self._node(number, amounts, runs[nodes[number].gate]) for number, amounts in self._amounts.items())
 
     def heaviest(
         self, count: int = 10, by: Quantity = "flops", binding: Mapping[str, int] | None = None
@@ -265,7 +238,7 @@ class Cost:
 
     def _rank(self, environment: Environment, number: int, by: Quantity) -> int:
         once = getattr(self._amounts[number], by)
-        whole = self._bill.over_loops(once, self._regions.of(number))
+        whole = self._bill.over_visits(once, self._regions.of(number))
         if not isinstance(whole, Expr):
             whole = substitute(once, dict.fromkeys(self._bill.numbers, ZERO_EXPR))
         return environment.value(whole, "the cost of a node")
@@ -324,7 +297,7 @@ class Cost:
     def _moved(self, number: int, node: Node) -> Dim:
         """The bytes of the inputs, each value once, and of the outputs."""
         states = self._analysed.states
-        reads = () if not _key(node)[0] and _key(node)[1] in READ_NO_DATA else dict.fromkeys(node.operands)
+        reads = () if not _key(node)[0] and _key(node)[1] in SHAPE_ALONE else dict.fromkeys(node.operands)
         values = [states[p][i] for p, i in reads if p >= 0]
         if not is_parameter(node, False):
             values += [value for value, name in zip(states[number], node.outputs, strict=False) if name]
@@ -374,7 +347,7 @@ def _parameters(elements: int, size: int | None) -> str:
 
 def _ranked(ranked: Ranked, texts: Where, by: Quantity) -> tuple[str, str]:
     node, _, share = ranked
-    runs = "" if node.runs is ONE_EXPR else f" in each of {short(node.runs, texts)} runs"
+    runs = "" if node.runs.bounds.hi == 1 else f" in each of {short(node.runs, texts)} runs"
     return node.label, f"{share:6.1%}  {short(getattr(node, by), texts)}{runs}"
 
 

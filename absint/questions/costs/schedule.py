@@ -179,12 +179,7 @@ class Schedule:
         """The node is a join or exit whose outputs were live already in the last step of each body that may run."""
         step = self._nodes[number].step
         if isinstance(step, IfJoin):
-            operands = self._nodes[number].operands
-            width = (len(operands) - 1) // 2
-            bodies: list[tuple[int, Sequence[Operand]]] = [
-                (step.then_gate, operands[1 : 1 + width]),
-                (step.else_gate, operands[1 + width :]),
-            ]
+            bodies = list(zip(step.after, step.branches(self._nodes[number].operands), strict=True))
         elif isinstance(step, EXITS):
             head = self._nodes[step.head].step
             back = head.back if isinstance(head, LoopBody) else ()

@@ -12,7 +12,7 @@ from typing import Final, NamedTuple
 
 from absint.analyses.liveness import Region, Regions
 from absint.errors import UsageError
-from absint.lattices.logic.relation import ge, ite
+from absint.lattices.logic.relation import Relation, ge, ite
 from absint.lattices.terms.expr import (
     ONE_EXPR,
     UNKNOWN_DIM,
@@ -179,18 +179,30 @@ class Bill:
         if first.trips is not None:
             assert first.number is not None
             return Amounts(*(sum_over(term, first.number, first.trips) for term in found[first.gate]))
-        if first.condition is None or not self.numbers.isdisjoint(first.condition.symbols):
+        condition = self._condition(first)
+        if condition is None:
             return Amounts(*(maximum(*terms) for terms in zip(*(found[body.gate] for body in bodies), strict=True)))
         other = found[bodies[1].gate] if len(bodies) > 1 else NOTHING
-        return Amounts(*(ite(first.condition, a, b) for a, b in zip(found[first.gate], other, strict=True)))
+        return Amounts(*(ite(condition, a, b) for a, b in zip(found[first.gate], other, strict=True)))
 
-    def over_loops(self, amount: Dim, region: Region | None) -> Dim:
+    def over_visits(self, amount: Dim, region: Region | None) -> Dim:
         """An amount for each visit of a body, over all visits of it."""
         while region is not None:
-            if region.number is not None and region.trips is not None:
-                amount = sum_over(amount, region.number, region.trips)
+            amount = self._over(region, amount)
             region = region.parent
         return amount
+
+    def _over(self, region: Region, amount: Dim) -> Dim:
+        """An amount for each visit of a body, over one of the region around it; a data-dependent If enters each."""
+        if region.number is not None and region.trips is not None:
+            return sum_over(amount, region.number, region.trips)
+        condition = self._condition(region)
+        return amount if condition is None else ite(condition, amount, 0)
+
+    def _condition(self, branch: Region) -> Relation | None:
+        """The condition of a branch; None where data, or the number of a trip, decide."""
+        condition = branch.condition
+        return condition if condition is not None and self.numbers.isdisjoint(condition.symbols) else None
 
     # In numbers
 

@@ -23,7 +23,8 @@ from absint.questions.explain.places import Place, as_integer, number_at, number
 from absint.shapes.analysis import ShapeAnalysis
 from absint.shapes.summaries import RuleSummary, State, name_unknowns
 from absint.transfer.application import apply
-from absint.transfer.op import AttributeValue, Op
+from absint.transfer.op import Op
+from absint.transfer.stating import AttributeValue
 
 MAX_TRIALS: Final = 400
 """Most applications of a rule for one number; numbers not taken out by then are shown too."""
@@ -279,7 +280,7 @@ class _Trial:
             result = apply(operation.rule, op)
         except Exception:  # the analysis has reported it; here it means that there is nothing to find
             return None
-        return name_unknowns(result.outputs, result.statements, rejected=result.rejected)
+        return name_unknowns(RuleSummary(result.outputs, (), result.statements, rejected=result.rejected))
 
     def _least(self, items: list[_Item], enough: Callable[[list[_Item]], bool]) -> list[_Item]:
         """A minimal part of the items that is still enough; later ones are left out first."""

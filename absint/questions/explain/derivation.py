@@ -87,12 +87,8 @@ class FlowSources:
     # If
 
     def _join(self, item: Node, join: IfJoin, output: int, place: Place) -> Flow:
-        width = (len(item.operands) - 1) // 2
-        branches = [
-            (role, item.operands[1 + at * width + output], place)
-            for at, (role, gate) in enumerate((("then", join.then_gate), ("else", join.else_gate)))
-            if self._states[gate][0] is not BOTTOM
-        ]
+        both = zip(("then", "else"), join.after, join.branches(item.operands), strict=True)
+        branches = [(role, branch[output], place) for role, gate, branch in both if self._states[gate][0] is not BOTTOM]
         if len(branches) < 2:
             return Flow("only one branch is ever taken", self._parts(*branches))
         parts = self._parts(*branches)
@@ -125,15 +121,15 @@ class FlowSources:
         return Flow("carried: each trip adds {0}, and {1} is the number of the trip, from 0", parts, (step, trip))
 
     def _loop_exit(self, item: Node, end: LoopExit, output: int, place: Place) -> Flow:
-        count, operands = end.count, item.operands
+        parts = end.parts(item.operands)
         trips = (
-            ("limit", operands[0], FIRST),
-            ("condition", operands[1], FIRST),
-            ("condition of the body", operands[2 + 2 * count], FIRST),
+            ("limit", parts.limit, FIRST),
+            ("condition", parts.condition, FIRST),
+            ("condition of the body", parts.goes_on, FIRST),
         )
-        if output < count:
-            return self._final(operands[2 + count + output], place, trips)
-        return self._stacked(operands[3 + 3 * count + output - count], place, 0, trips)
+        if output < end.count:
+            return self._final(parts.inside[output], place, trips)
+        return self._stacked(parts.slices[output - end.count], place, 0, trips)
 
     def _final(self, head: Operand, place: Place, trips: Sequence[tuple[str, Operand, Place]]) -> Flow:
         loop = self._analysis.nodes[head[0]].step
@@ -175,22 +171,20 @@ class FlowSources:
         return Flow("one slice in each trip", self._parts(("sliced", operand, outer.with_axis(axis))))
 
     def _scan_exit(self, item: Node, end: ScanExit, output: int, place: Place) -> Flow:
-        settings, operands = end.settings, item.operands
-        trips = [("length", operand, Place("axis", axis)) for operand, axis in self._lengths(settings, operands)]
+        settings, parts = end.settings, end.parts(item.operands)
+        trips = [("length", operand, Place("axis", axis)) for operand, axis in self._lengths(settings, parts.scanned)]
         if settings.batched and place.kind == "axis":
             if place.at == 0:
                 return Flow("the batch", self._parts(*((role, o, Place("axis")) for role, o, _ in trips)))
             place = place.without_axis(0)
-        given = settings.states + settings.scans
         if output < settings.states:
-            return self._final(operands[given + output], place, trips)
+            return self._final(parts.inside[output], place, trips)
         k = output - settings.states
         axis = settings.output_axes[k] if k < len(settings.output_axes) else 0
-        return self._stacked(operands[given + settings.states + output], place, axis, trips)
+        return self._stacked(parts.slices[k], place, axis, trips)
 
-    def _lengths(self, settings: ScanSettings, operands: Sequence[Operand]) -> Iterator[tuple[Operand, int]]:
-        scans = operands[settings.states : settings.states + settings.scans]
-        for operand, axis in zip(scans, settings.input_axes, strict=True):
+    def _lengths(self, settings: ScanSettings, scanned: Sequence[Operand]) -> Iterator[tuple[Operand, int]]:
+        for operand, axis in zip(scanned, settings.input_axes, strict=True):
             yield operand, 1 if settings.batched else self._axis(operand, axis)
 
     def _value(self, operand: Operand) -> Value | None:

@@ -29,7 +29,7 @@ from absint.solution.analysed import Analysed
 from absint.solution.constraints import all_names
 from absint.solution.described import brief
 from absint.solution.naming import naming
-from absint.transfer.op import Statement
+from absint.transfer.stated import Statement
 
 # The steps of an explanation: a derivation in names of the model, with the statements of the nodes on the way.
 

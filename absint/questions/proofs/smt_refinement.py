@@ -27,8 +27,8 @@ from absint.lattices.value import Tensor, Value
 from absint.program.limits import SETTLE
 from absint.shapes.choosing import ResolvedChoices
 from absint.shapes.names import distinct_values
+from absint.shapes.refinement import run
 from absint.shapes.rounds import Learned, Round
-from absint.shapes.run import run
 from absint.solution.analysed import Analysed
 from absint.solver.candidates import numbers_near
 
@@ -272,7 +272,7 @@ def _run(analysed: Analysed, last: Round, settled: Sequence[Settled]) -> Round:
     return run(
         analysed.lowered,
         facts,
-        advice=None if analysed.companions is None else analysed.companions.advice,
+        advice=None if analysed.cooperation is None else analysed.cooperation.advice,
         simplify=ResolvedChoices(held, facts, proved),
         learned=(*last.learned, *(s.learned for s in settled)),
     )

@@ -17,10 +17,9 @@ from absint.lattices.terms.expr import Dim
 from absint.lattices.terms.real import Real
 from absint.lattices.value import Tensor, Value
 from absint.questions.sizes.outcomes import Check, Discharged, Failure, Outcome
-from absint.shapes.advice import NO_ADVICE, Advice
-from absint.shapes.advised import Adviser, advised
+from absint.shapes.cooperation import NO_ADVICE, Advice, Adviser, in_turns
+from absint.shapes.refinement import run
 from absint.shapes.rounds import Round
-from absint.shapes.run import run
 from absint.shapes.sizes import Sizes, exact_sizes
 from absint.solution.analysed import Analysed
 from absint.solution.constraints import DECLARATION, Recorder, load_doubts, recorded
@@ -68,9 +67,9 @@ def check(analysed: Analysed, binding: Sizes, *, zeros: bool = False) -> Check:
     if never is not None:
         return Check(sizes, Outcome.ILLEGAL, failure=Failure(never.origin, never.reason), assuming=assumed)
     found = _checked(analysed, sizes, bound(analysed, sizes, _zeros(analysed, sizes) if zeros else None))
-    if analysed.companions is None or zeros or found.outcome is not Outcome.LEGAL:
+    if analysed.cooperation is None or zeros or found.outcome is not Outcome.LEGAL:
         return found
-    return _advised(analysed, sizes, found, analysed.companions.adviser)
+    return _advised(analysed, sizes, found, analysed.cooperation.adviser)
 
 
 def _checked(analysed: Analysed, sizes: Mapping[str, int], found: Round) -> Check:
@@ -100,7 +99,7 @@ def _checked(analysed: Analysed, sizes: Mapping[str, int], found: Round) -> Chec
 
 def _advised(analysed: Analysed, sizes: Mapping[str, int], plain: Check, adviser: Adviser) -> Check:
     """The check with what other analyses find at these sizes, and what they discharge of the plain one."""
-    advice, last = advised(lambda advice: bound(analysed, sizes, advice=advice), adviser)
+    advice, last = in_turns(lambda advice: bound(analysed, sizes, advice=advice), adviser)
     found = _checked(analysed, sizes, last)
     left = {(failure.origin.node, failure.reason) for failure in found.possible_failures}
     discharged = [

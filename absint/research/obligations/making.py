@@ -21,9 +21,10 @@ from absint.research.specification.node import Clause, Held, Meaning, Output
 from absint.research.specification.specs import Argument, Instance, Shown, Specification, specification
 from absint.solver.smtlib import Script
 from absint.transfer.application import apply
-from absint.transfer.op import Applied, Op
+from absint.transfer.op import Op
 from absint.transfer.rule import Rule
 from absint.transfer.semantics import DOCUMENTED, EITHER, ONNX, Semantics
+from absint.transfer.stated import Applied
 from absint.transfer.table import Table
 
 
@@ -80,7 +81,7 @@ class _Making:
     def _premises(self) -> list[Relation]:
         """The relations under which a complete rule says that the node runs."""
         stated = [s.relation for s in self.applied.statements if s.role == "required"]
-        stated += [caveat.relation for caveat in self.applied.caveats]
+        stated += [failure.unless for failure in self.applied.possible_failures if not failure.is_open]
         return [relation for relation in stated if relation is not UNKNOWN_RELATION]
 
     def _is_fresh(self, claim: Expr | Relation) -> bool:
@@ -100,7 +101,7 @@ class _Making:
 
     def _illegal(self) -> Iterator[Obligation | Gap]:
         (clause,) = self.meaning.legal
-        if self.applied.rejected is None and self.rule.complete and not self.applied.possible_failures:
+        if self.applied.rejected is None and self.rule.complete and not self.applied.doubts:
             yield from self._entailed(self._premises(), clause)
         elif self.applied.rejected is None:
             yield self._gap(f"an illegal node is not rejected: {clause.reason}")
@@ -186,8 +187,8 @@ class _Making:
     def _sufficient(self, required: Sequence[Relation]) -> Iterator[Obligation | Gap]:
         if not self.rule.complete:
             return
-        if self.applied.possible_failures:
-            yield from (self._gap(f"may fail: {failure}") for failure in self.applied.possible_failures)
+        if self.applied.doubts:
+            yield from (self._gap(f"may fail: {doubt}") for doubt in self.applied.doubts)
             return
         for clause in self.meaning.legal:
             yield from self._entailed(required, clause)

@@ -1,13 +1,12 @@
 """Loop, Scan and SequenceMap: trip counts, invariants of carried values, closed forms of recurrences.
 
-loop, scan, sequence_map  the meaning of their heads and exits
-body           the symbols of a body, and the part of a value that outlives the loop
-body_states    the states of a body that is run beside the analysis
-no_trip        a scan output after no trip
-conditions     conditions that are exact only while they hold; numeric premises of a body, for all trips
-trip_counts    the number of iterations of a Loop
-invariants     claims about a carried value that hold in every iteration
-closed_forms   recurrences solved by one of the forms; numbers that are carried together, from their first trips
-unrolling      a loop of few trips, interpreted trip by trip; the iteration number and the condition that a body gets
-inferred_ranks ranks of body values that type inference alone fixes
+loop, scan, sequence_map  the meaning of their heads and exits: start with loop
+body            the symbols of a body, what outlives the loop, slices stacked, states for a trial run
+invariants      claims about a carried value that hold in every iteration
+closed_forms    recurrences solved by one of the forms; numbers that are carried together, from their first trips
+trip_counts     the number of iterations of a Loop
+conditions      conditions that are exact only while they hold; numeric premises of a body, for all trips
+monotone        numbers that stay on one side of their start
+unrolling       a loop of few trips, interpreted trip by trip; the iteration number and the condition that a body gets
+zero_trip_ranks, zero_trip_sizes  scan outputs after no trip: the ranks and sizes that type inference finds
 """

@@ -203,7 +203,7 @@ _LONGEST: Final = 80
 
 
 @dataclass(frozen=True)
-class Orbit(Form):
+class Interleaved(Form):
     """A few numbers of the first trips, then turns: each a polynomial in the round, by its differences."""
 
     before: tuple[Dim, ...]
@@ -271,9 +271,9 @@ def trips_of(
     return found
 
 
-def orbits(numbers: Mapping[str, Sequence[Dim]]) -> dict[str, Orbit]:
+def interleaved(numbers: Mapping[str, Sequence[Dim]]) -> dict[str, Interleaved]:
     """Forms for the numbers of a system that have one. Their induction goes by the cases of all of them."""
-    found = {name: form for name, trips in numbers.items() if (form := _orbit(trips)) is not None}
+    found = {name: form for name, trips in numbers.items() if (form := _interleaved(trips)) is not None}
     first = max((len(form.before) for form in found.values()), default=0)
     period = lcm(*(len(form.turns) for form in found.values()))
     if period > _CASES:
@@ -281,13 +281,13 @@ def orbits(numbers: Mapping[str, Sequence[Dim]]) -> dict[str, Orbit]:
     return {name: replace(form, split=(first, period)) for name, form in found.items()}
 
 
-def _orbit(numbers: Sequence[Dim]) -> Orbit | None:
+def _interleaved(numbers: Sequence[Dim]) -> Interleaved | None:
     """The form with the fewest numbers before it, and then with the shortest period, that fits all these trips."""
     for first in range(_BEFORE + 1):
         for period in range(1, MAX_PERIOD + 1):
             turns = [_differences(numbers[first + k :: period]) for k in range(period)]
             if None not in turns:
-                return Orbit(tuple(numbers[:first]), tuple(turn for turn in turns if turn is not None))
+                return Interleaved(tuple(numbers[:first]), tuple(turn for turn in turns if turn is not None))
     return None
 
 

@@ -21,12 +21,11 @@ from absint.program.nodes import Node
 from absint.program.steps import LoopHead, Operand
 from absint.shapes.branches import condition_of
 from absint.shapes.interpretation import Interpretation
-from absint.shapes.loops.body import BodySymbols
-from absint.shapes.loops.body_states import BodyStates
+from absint.shapes.loops.body import BodyStates, BodySymbols
 from absint.shapes.memo.known_facts import assuming
 from absint.shapes.summaries import State
-from absint.transfer.op import Statement
 from absint.transfer.ordinary import limit_of, ordinary
+from absint.transfer.stated import Statement
 
 # Numeric premises of the body of a loop, stated outside of it, for all trips.
 

@@ -1,15 +1,25 @@
 """Invariants of carried values: a claim for each number, which gets weaker in finitely many steps.
 
-The claims of a carried dim or element, for iteration i: the initial term; a closed form (see `closed_forms`); a symbol
-for "its value in this iteration", with bounds that no trip leaves. Forms are guessed from the first trip, from a run of
-the body on the symbol, and from numbers that become each other; running the body on the claim itself proves each (an
-induction). So a head is stable after finitely many visits without widening by the engine.
+The claim about a carried dim or element says what it is at the start of iteration i:
+
+    START ── the body changes it ──> PROBE ── forms fit ──> FORM ── all refuted, no search left ──> SYMBOL
+    its start                        any number   ^          │ one refuted: the next form           bounds alone
+                                        │         └──────────┘ all refuted: another search            ^
+                                        ├── of several numbers together ──> NEXT, LAST ──> FORM       │
+                                        └── no form ──────────────────────────────────────────────────┘
+
+Forms (see `closed_forms`) are guessed from the first trip, from a run of the body on the symbol of a probe, and from
+numbers that become each other. A form is proved by induction: it is the start at i = 0, and the body, run on the claims
+of all numbers, gives it back at i + 1. A symbol has bounds that contain the start and that the body does not leave.
+So a head is stable after finitely many visits without widening by the engine: lists of forms only get shorter, searches
+and restarts are counted, and bounds change once, to the full range.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence, Set
 from dataclasses import dataclass, field, replace
+from enum import Enum
 from typing import Final
 
 from absint.lattices.contents import OPAQUE, Contents, Element
@@ -21,7 +31,7 @@ from absint.lattices.terms.substitution import substitute
 from absint.lattices.value import BOTTOM, SequenceOf, Tensor, Value
 from absint.lattices.value_lattice import VALUES
 from absint.shapes.loops.body import BodySymbols
-from absint.shapes.loops.closed_forms import MAX_PERIOD, candidates, going_round, orbits, trips_of
+from absint.shapes.loops.closed_forms import MAX_PERIOD, candidates, going_round, interleaved, trips_of
 from absint.shapes.loops.forms import Form, Sum
 
 Place = tuple[object, ...]
@@ -35,16 +45,26 @@ _MAX_PROBES: Final = 3
 """Most searches for forms: the result of the body rests on claims of other numbers, which may still change."""
 
 
+class Kind(Enum):
+    """What a claim says."""
+
+    START = "the start"
+    PROBE = "a symbol of the head, which may get forms"
+    FORM = "the first of the forms"
+    NEXT = "the first of the forms, proved only after the next visit: the last of several numbers has just got one too"
+    LAST = "the first of the forms, as the last of several numbers that become forms together"
+    SYMBOL = "a symbol of the head, within bounds"
+
+
+_FORMS: Final = frozenset({Kind.FORM, Kind.NEXT, Kind.LAST})
+
+
 @dataclass
 class Invariant:
     """The claim about one carried dim or element in iteration i."""
 
     start: Dim
-    kind: str = "start"
-    """`start`: the start; `form`: the first of the forms; else the head's symbol. A `probe` is a symbol that may get
-    forms, a `symbol` gets bounds only. Of several numbers that become forms together the `last` is one at once, and
-    those before it are in the `next` visit: all are proved in the one after.
-    """
+    kind: Kind = Kind.START
     forms: list[Form] = field(default_factory=list)
     """Forms that are still to be tried."""
     probes: int = 0
@@ -54,7 +74,7 @@ class Invariant:
     refuted: set[type[Form]] = field(default_factory=set)
     """Kinds of forms that some visit refuted, perhaps since those of other numbers were wrong."""
     others: tuple[Place, ...] = ()
-    """Of a `last` number: those before it."""
+    """Of the last of several numbers: those before it."""
     restarts: int = 0
     followed: bool = False
     """The result of a trip depended on the symbol of a probe."""
@@ -68,7 +88,7 @@ class Invariant:
         claims = [(form, form.at(self.start, expr_of(number))) for form in begun]
         left_out = self.refuted if self.probes == _SECOND else ()
         self.forms = [form for form, claim in claims if isinstance(claim, Expr) and type(form) not in left_out]
-        self.kind = "form" if self.forms else self.kind
+        self.kind = Kind.FORM if self.forms else self.kind
         return bool(self.forms)
 
     def drop_form(self, number: Symbol) -> None:
@@ -78,7 +98,7 @@ class Invariant:
             self.refuted.add(type(self.forms[0]))
         rest = [form for form in self.forms[1:] if form.at(self.start, expr_of(number)) is not refuted]
         if not self.try_forms(number, rest):
-            self.kind = "probe" if self.probes < _MAX_PROBES else "symbol"
+            self.kind = Kind.PROBE if self.probes < _MAX_PROBES else Kind.SYMBOL
 
 
 @dataclass
@@ -100,7 +120,7 @@ class Invariants:
         claims = {
             place: replace(
                 claim,
-                kind="symbol" if claim.kind == "probe" and claim.bounds is not None else claim.kind,
+                kind=Kind.SYMBOL if claim.kind is Kind.PROBE and claim.bounds is not None else claim.kind,
                 forms=list(claim.forms),
                 refuted=set(claim.refuted),
             )
@@ -179,17 +199,17 @@ class Invariants:
         claim = self.claims.setdefault(place, Invariant(start))
         if claim.start is not start:
             self._restart(claim, start, full)
-        elif claim.kind == "start" and back is not start:
+        elif claim.kind is Kind.START and back is not start:
             step = sub(back, start)
-            claim.kind = "probe"
+            claim.kind = Kind.PROBE
             if isinstance(step, Expr) and not body.occur_in(step):
                 claim.try_forms(body.iteration, [Sum((step,))])
-        elif claim.kind in ("probe", "symbol"):
+        elif claim.kind in (Kind.PROBE, Kind.SYMBOL):
             self._learn(body, place, claim, back, full)
-        elif claim.kind == "next" or (claim.kind == "last" and self._moved(claim)):
-            claim.kind = "form"
-        elif claim.kind in ("form", "last"):
-            claim.kind = "form"
+        elif claim.kind is Kind.NEXT or (claim.kind is Kind.LAST and self._moved(claim)):
+            claim.kind = Kind.FORM
+        elif claim.kind in (Kind.FORM, Kind.LAST):
+            claim.kind = Kind.FORM
             if not claim.forms[0].proves(start, back, body.iteration):
                 claim.drop_form(body.iteration)
         return self._stated(body, place, claim, full)
@@ -197,10 +217,10 @@ class Invariants:
     def _restart(self, claim: Invariant, start: Dim, full: Interval) -> None:
         """Keep the form for another start, which an outer loop gives; the next visit proves it again."""
         claim.start = start
-        if claim.kind in ("form", "next", "last"):
-            claim.kind = "form" if claim.forms[0].at(start, ZERO_EXPR) is start else "symbol"
-        if claim.kind == "symbol" and claim.restarts < _MAX_RESTARTS:
-            claim.kind, claim.bounds, claim.probes, claim.restarts = "start", None, 0, claim.restarts + 1
+        if claim.kind in _FORMS:
+            claim.kind = Kind.FORM if claim.forms[0].at(start, ZERO_EXPR) is start else Kind.SYMBOL
+        if claim.kind is Kind.SYMBOL and claim.restarts < _MAX_RESTARTS:
+            claim.kind, claim.bounds, claim.probes, claim.restarts = Kind.START, None, 0, claim.restarts + 1
             claim.refuted = set()
         elif claim.bounds is not None:
             claim.bounds = full
@@ -209,12 +229,12 @@ class Invariants:
         """Learn from the body's result for the symbol: forms to try, or bounds."""
         (symbol,) = self._symbol(body, place, claim, full).symbols
         depends = isinstance(back, Expr) and symbol in back.symbols
-        if claim.kind == "probe" and claim.bounds is None:
+        if claim.kind is Kind.PROBE and claim.bounds is None:
             claim.followed = depends
-        elif claim.kind == "probe" and claim.followed and not depends and claim.probes < _MAX_PROBES:
+        elif claim.kind is Kind.PROBE and claim.followed and not depends and claim.probes < _MAX_PROBES:
             claim.bounds = None
             return
-        if claim.kind == "probe" and isinstance(claim.start, Expr) and isinstance(back, Expr):
+        if claim.kind is Kind.PROBE and isinstance(claim.start, Expr) and isinstance(back, Expr):
             claim.probes += 1
             if claim.try_forms(body.iteration, candidates(symbol, body.iteration, back, body.has)):
                 return
@@ -228,16 +248,16 @@ class Invariants:
             claim.bounds = full
 
     def _stated(self, body: BodySymbols, place: Place, claim: Invariant, full: Interval) -> Dim:
-        if claim.kind == "start":
+        if claim.kind is Kind.START:
             return claim.start
-        if claim.kind in ("form", "next", "last"):
+        if claim.kind in _FORMS:
             return claim.forms[0].at(claim.start, expr_of(body.iteration))
         found = self._symbol(body, place, claim, full)
         self.places.update((symbol.name, place) for symbol in found.symbols)
         return found
 
     def _symbol(self, body: BodySymbols, place: Place, claim: Invariant, full: Interval) -> Expr:
-        return body.carried(place, claim.bounds or full, probe=claim.kind == "probe" and claim.bounds is None)
+        return body.carried(place, claim.bounds or full, probe=claim.kind is Kind.PROBE and claim.bounds is None)
 
     def _goes_round(self, body: BodySymbols, place: Place, back: Expr) -> bool:
         """Numbers that become each other, plus something, in a circle that this one closes.
@@ -252,7 +272,7 @@ class Invariants:
         circle = self._circle(place)
         claims = [self.claims[member] for member in circle]
         is_last = [member for member in self.claims if member in circle][-1:] == [place]
-        if not is_last or any(claim.kind != "probe" for claim in claims):
+        if not is_last or any(claim.kind is not Kind.PROBE for claim in claims):
             return False
         added = [self.sources[member][1] for member in circle]
         for k, claim in enumerate(claims):
@@ -260,7 +280,7 @@ class Invariants:
             if not claim.try_forms(body.iteration, [going_round(starts, (*added[k:], *added[:k]))]):
                 return False
         for claim in claims:
-            claim.kind = "next"
+            claim.kind = Kind.NEXT
         self._close(place, circle)
         return True
 
@@ -269,7 +289,7 @@ class Invariants:
 
         All of them change to forms before one is proved, as in `_goes_round`.
         """
-        probed = [member for member, claim in self.claims.items() if claim.kind == "probe"]
+        probed = [member for member, claim in self.claims.items() if claim.kind is Kind.PROBE]
         if probed[-1:] != [place] or not all(member in self.backs for member in probed):
             return False
         names = {name: member for name, member in self.places.items() if member in self.claims}
@@ -278,29 +298,31 @@ class Invariants:
             start = self.claims[member].start
             if member in probed and isinstance(start, Expr):
                 starts[name], backs[name] = start, self.backs[member]
-        others = {name: self._form_of(member) for name, member in names.items() if self.claims[member].kind == "form"}
+        others = {
+            name: self._form_of(member) for name, member in names.items() if self.claims[member].kind is Kind.FORM
+        }
         known = {*starts, *others, body.iteration.name}
         backs = _closed(backs, known, body.has)
         numbers = trips_of({name: starts[name] for name in backs}, backs, others, body.iteration)
-        fitting = orbits(numbers) if numbers else {}
+        fitting = interleaved(numbers) if numbers else {}
         kept = _closed({name: backs[name] for name in fitting}, {*fitting, *others, body.iteration.name}, body.has)
         for name in kept:
             claim = self.claims[names[name]]
             if claim.try_forms(body.iteration, [fitting[name]]):
-                claim.kind = "next"
-        if self.claims[place].kind != "next":
+                claim.kind = Kind.NEXT
+        if self.claims[place].kind is not Kind.NEXT:
             return False
         self._close(place, [names[name] for name in kept])
         return True
 
     def _close(self, place: Place, members: Sequence[Place]) -> None:
         """This number is stated as a form at once, the others from the next visit on."""
-        self.claims[place].kind = "last"
+        self.claims[place].kind = Kind.LAST
         self.claims[place].others = tuple(member for member in members if member != place)
 
     def _moved(self, claim: Invariant) -> bool:
         """One of the others has become a form in this visit: the head changes, and is visited again for the proofs."""
-        return any(self.claims[member].kind == "form" for member in claim.others)
+        return any(self.claims[member].kind is Kind.FORM for member in claim.others)
 
     def _form_of(self, place: Place) -> Callable[[int], Dim]:
         claim = self.claims[place]
@@ -315,6 +337,13 @@ class Invariants:
             circle.append(at)
             at = self.sources[at][0]
         return circle
+
+
+def visited(claims: dict[int, Invariants], head: int, backs: Sequence[Value | None]) -> Invariants:
+    """The claims of a head that is visited, new ones as long as its body has given nothing back; kept in `claims`."""
+    if all(back is BOTTOM for back in backs):
+        claims[head] = Invariants()
+    return claims.setdefault(head, Invariants())
 
 
 def _closed(backs: Mapping[str, Expr], known: Set[str], is_inside: Callable[[Symbol], bool]) -> dict[str, Expr]:

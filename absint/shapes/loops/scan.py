@@ -14,16 +14,17 @@ from absint.lattices.terms.expr import UNKNOWN_SIZE, Dim, Expr
 from absint.lattices.value import BOTTOM, TOP, Tensor, Value
 from absint.program.lowering_control import origin
 from absint.program.nodes import Node
-from absint.program.steps import Operand, ScanExit, ScanHead, ScanSettings
+from absint.program.steps import Operand, ScanExit, ScanHead, ScanParts, ScanSettings
 from absint.shapes.branches import ALLOCATED, may_lie
 from absint.shapes.interpretation import Interpretation
-from absint.shapes.loops.body import BodySymbols
+from absint.shapes.loops.body import CERTAIN, BodySymbols, slices_may_differ, stacked
 from absint.shapes.loops.conditions import premises
-from absint.shapes.loops.inferred_ranks import agree, inferred
-from absint.shapes.loops.loop import CERTAIN, OneSided, returned, slices_may_differ, stacked
+from absint.shapes.loops.invariants import visited
+from absint.shapes.loops.monotone import monotone
+from absint.shapes.loops.zero_trip_ranks import agree, inferred
 from absint.shapes.summaries import State
-from absint.transfer.op import Statement
 from absint.transfer.semantics import EITHER, ONNX, RUNTIME
+from absint.transfer.stated import Statement
 
 
 def enter_scan(run: Interpretation, node: int, item: Node, states: Sequence[State]) -> State:
@@ -35,9 +36,9 @@ def enter_scan(run: Interpretation, node: int, item: Node, states: Sequence[Stat
     if BOTTOM in values:
         return (BOTTOM,) * head.width
     count = settings.states
-    backs, invariants = returned(run, head, states, head.back)
+    backs = [run.operand(o, states) for o in head.back]
     starts = [drop_axis(v, 0) if settings.batched else v or TOP for v in values[:count]]
-    body = BodySymbols(head)
+    body, invariants = BodySymbols(head), visited(run.invariants, node, backs)
     carried = [invariants.value(body, k, s, b) for k, (s, b) in enumerate(zip(starts, backs, strict=True))]
     slices = enumerate(_slices(settings, values[count:]), count)
     return (*carried, *(_named(body, k, value) for k, value in slices))
@@ -88,131 +89,130 @@ def leave_scan(run: Interpretation, node: int, item: Node, states: Sequence[Stat
     """An exit: final states, and stacked outputs."""
     step = item.step
     assert isinstance(step, ScanExit)
-    loop = run.nodes[step.head].step
-    assert isinstance(loop, ScanHead)
-    body = BodySymbols(loop)
-    s = step.settings
-    values = [run.operand(o, states) for o in item.operands]
-    inputs, finals = values[: s.states + s.scans], values[s.states + s.scans : 2 * s.states + s.scans]
-    results = values[2 * s.states + s.scans :][s.states :]
-    statements: list[Statement] = []
-    sizes = [axis_size(v, 1 if s.batched else a) for v, a in zip(inputs[s.states :], s.input_axes, strict=True)]
-    trips = next((d for d in sizes if isinstance(d, Expr)), sizes[0])
-    for size in sizes:
-        relation = eq(size, trips)
-        if not s.batched and relation not in (TRUE, UNKNOWN_RELATION):
-            statements.append(Statement(relation, _ONE_LENGTH, "required"))
-    semantics = run.program.semantics
-    needs_trip = not s.batched and (semantics == RUNTIME or (semantics == EITHER and bool(results)))
-    if needs_trip and ge(trips, 1) not in (TRUE, UNKNOWN_RELATION):
-        statements.append(Statement(ge(trips, 1), _A_TRIP, "required"))
-    # In the form of opset 8, sequence_lens may end a batch early, but outputs have the length of the inputs.
-    outputs = [body.final(v or TOP, UNKNOWN_SIZE if s.batched else trips) for v in finals]
-    if not s.batched:
-        one_sided = OneSided(body, run.facts_at(step.head))
-        backs = values[2 * s.states + s.scans :]
-        for k, (start, final, back) in enumerate(zip(inputs[: s.states], finals, backs, strict=False)):
-            outputs[k] = one_sided.named(k, start, final, back, outputs[k])
-        statements += one_sided.statements
-    certain = not s.batched or run.facts_at(item.gate).decide(ge(trips, 1)) is YES
-    for k, result in enumerate(results):
-        # No runtime runs an unbatched scan over an empty axis, so there is a trip.
-        value = body.leave(result or TOP)
-        outputs.append(stacked(body, str(s.states + k), value, trips, s.output_axes[k], CERTAIN if certain else None))
-    sources = [origin(run.nodes, operand) for operand in item.operands[2 * s.states + s.scans :]]
-    outputs = [*_handed_through(sources, step, values, outputs)]
-    if s.batched:
-        outputs = [_batched(inputs, v) for v in outputs]
-        some = conjunction(ge(trips, 1), *(ge(axis_size(v, 0), 1) for v in inputs[s.states :]))
-        if run.program.semantics == RUNTIME and run.facts_at(item.gate).decide(some) is not YES:
+    head = run.nodes[step.head].step
+    assert isinstance(head, ScanHead)
+    body, settings, facts = BodySymbols(head), step.settings, run.facts_at(item.gate)
+    operands = step.parts(item.operands)
+    parts = step.parts([run.operand(o, states) for o in item.operands])
+
+    # The number of trips is the length that all inputs have; most runtimes need one.
+    axes = [1] * settings.scans if settings.batched else settings.input_axes
+    lengths = [axis_size(value, axis) for value, axis in zip(parts.scanned, axes, strict=True)]
+    trips = next((length for length in lengths if isinstance(length, Expr)), lengths[0])
+    run.trips[step.head] = UNKNOWN_SIZE if settings.batched else trips
+    has_trip, semantics = facts.decide(ge(trips, 1)) is YES, run.program.semantics
+    needs_trip = not settings.batched and (semantics == RUNTIME or (semantics == EITHER and bool(parts.slices)))
+    required = [] if settings.batched else [(eq(length, trips), _ONE_LENGTH) for length in lengths]
+    required += [(ge(trips, 1), _A_TRIP)] if needs_trip else []
+    statements = [Statement(r, why, "required") for r, why in required if r not in (TRUE, UNKNOWN_RELATION)]
+
+    # The claims of the head after the last trip. In the form of opset 8, sequence_lens may end a batch early.
+    finals = [body.final(v or TOP, UNKNOWN_SIZE if settings.batched else trips) for v in parts.inside]
+    if not settings.batched:
+        finals, sides = monotone(body, run.facts_at(step.head), parts, finals)
+        statements += sides
+
+    # The slices of all trips, as many as the inputs have. No runtime runs an unbatched scan over an empty axis.
+    without = CERTAIN if has_trip or not settings.batched else None
+    slices = enumerate(zip(parts.slices, settings.output_axes, strict=True), settings.states)
+    scans = [stacked(body, str(k), body.leave(v or TOP), trips, axis, without) for k, (v, axis) in slices]
+    sources = [origin(run.nodes, operand) for operand in (*operands.backs, *operands.slices)]
+    outputs = [*_handed_through(sources, step, parts, (*finals, *scans))]
+    if settings.batched:
+        outputs = [_batched((*parts.starts, *parts.scanned), v) for v in outputs]
+        some = conjunction(ge(trips, 1), *(ge(axis_size(v, 0), 1) for v in parts.scanned))
+        if semantics == RUNTIME and facts.decide(some) is not YES:
             # Without a trip, of no batch too, it gives the sizes that the body declares.
             outputs = [Tensor(v.dtype) if isinstance(v, Tensor) else v for v in outputs]
-    run.trips[step.head] = UNKNOWN_SIZE if s.batched else trips
-    possible_failures = _possible_failures(body, s, values, sizes)
-    facts = run.facts_at(item.gate)
-    if not s.batched and facts.decide(ge(trips, 1)) is not YES and not (needs_trip and isinstance(trips, Expr)):
+
+    possible_failures = _possible_failures(step, body, parts, lengths)
+    if not settings.batched and not has_trip and not (needs_trip and isinstance(trips, Expr)):
         possible_failures.append(_A_TRIP)
-    moved = _moves_empty(run.facts_at(item.gate), s, inputs[s.states :], results)
-    if moved and not s.batched and run.program.semantics != ONNX:
-        possible_failures.append("onnxruntime may end the process where it moves an axis of an empty tensor")
-    inside = (*states[step.head], *values[2 * s.states + s.scans :])
-    if any(map(may_lie, step.declared, inside)):
-        possible_failures.append(ALLOCATED)
-    if any(map(_may_differ_in_rank, step.declared, states[step.head])):
-        possible_failures.append("a body must declare the ranks that its inputs have")
-    given = step.declared[s.states + s.scans :]
-    backs = values[2 * s.states + s.scans :]
-    found = list(zip(given, backs, sources, strict=True))
-    if not all(
-        _is_ranked(declared, value) if _states_rank(declared) else _is_inferred(run, states, operand)
-        for declared, value, operand in found
-    ):
-        possible_failures.append("onnxruntime must know the ranks of the body's outputs before it runs")
-    stacks = sources[s.states :]
-    copied = (declared for declared, _, o in found[s.states :] if o[0] == step.head or stacks.count(o) > 1)
-    if not all(map(_is_sized, copied)):
-        possible_failures.append("onnxruntime copies a value of the body into an output only if its sizes are declared")
+    possible_failures += _runtime_failures(run, item, states, step, parts, sources)
     statements += premises(run, body, trips)
     state = run.record(node, tuple(outputs), statements, possible_failures)
-    problem = _problem(s, inputs[s.states :], results, statements)
+    problem = _problem(settings, parts, statements)
     if problem:
-        refused = Statement(FALSE, problem, "required")
-        kept = run.applied[node]
-        run.applied[node] = kept._replace(rejected=problem, statements=(*kept.statements, refused))
+        summary = run.applied[node]
+        refused = (*summary.statements, Statement(FALSE, problem, "required"))
+        run.applied[node] = summary._replace(rejected=problem, statements=refused)
     return state
 
 
 def _handed_through(
-    sources: Sequence[Operand], step: ScanExit, values: Sequence[Value | None], outputs: Sequence[Value]
+    sources: Sequence[Operand], step: ScanExit, parts: ScanParts[Value | None], outputs: Sequence[Value]
 ) -> Iterator[Value]:
     """The outputs without the sizes that onnxruntime takes from elsewhere.
 
     It gives the output of a value that a body passes through, or gives twice, the declared sizes, or those of the
     initial state.
     """
-    s = step.settings
-    first = 2 * s.states + s.scans
-    backs = values[first : first + s.states]
-    starts = [drop_axis(v, 0) if s.batched else v for v in values[: s.states]]
-    change = any(map(_may_reshape, starts, backs))
-    for k, output in enumerate(outputs):
-        operand, stated = sources[k], step.declared[s.states + s.scans + k]
-        twice = sources.count(operand) > 1
-        if (operand[0] != step.head and not twice) or not isinstance(output, Tensor) or output.shape is TOP_SHAPE:
+    states, declared = step.settings.states, step.of_results
+    starts = [drop_axis(v, 0) if step.settings.batched else v for v in parts.starts]
+    change = any(map(_may_reshape, starts, parts.backs))
+    results = zip(sources, declared, (*parts.backs, *parts.slices), outputs, strict=True)
+    for source, stated, back, output in results:
+        twice = sources.count(source) > 1
+        if (source[0] != step.head and not twice) or not isinstance(output, Tensor) or output.shape is TOP_SHAPE:
             yield output
-            continue
-        back = values[first + k]
-        if (change and (twice or operand[1] < s.states)) or may_lie(stated, back):
-            output = Tensor(output.dtype, output.shape.map(lambda dim: UNKNOWN_SIZE))
-        yield output
+        elif (change and (twice or source[1] < states)) or may_lie(stated, back):
+            yield Tensor(output.dtype, output.shape.map(lambda dim: UNKNOWN_SIZE))
+        else:
+            yield output
 
 
 def _possible_failures(
-    body: BodySymbols, s: ScanSettings, values: Sequence[Value | None], lengths: Sequence[Dim]
+    step: ScanExit, body: BodySymbols, parts: ScanParts[Value | None], lengths: Sequence[Dim]
 ) -> list[str]:
     """The reasons why the node may fail at sizes that meet its requirements."""
-    results = 2 * s.states + s.scans
-    if s.batched:
+    if step.settings.batched:
         return ["the form of opset 8 needs batches of one size, no longer than sequence_lens allow"]
-    possible_failures = slices_may_differ(body, values[results + s.states :])
+    possible_failures = slices_may_differ(body, parts.slices)
     if not all(isinstance(length, Expr) for length in lengths):
         possible_failures.append(_ONE_LENGTH)
-    if any(map(_may_reshape, values[: s.states], values[results : results + s.states])):
+    if any(map(_may_reshape, parts.starts, parts.backs)):
         possible_failures.append("a state variable must keep its shape")
     return possible_failures
 
 
-def _moves_empty(
-    facts: Facts, s: ScanSettings, scanned: Sequence[Value | None], results: Sequence[Value | None]
-) -> bool:
+def _runtime_failures(
+    run: Interpretation,
+    item: Node,
+    states: Sequence[State],
+    step: ScanExit,
+    parts: ScanParts[Value | None],
+    sources: Sequence[Operand],
+) -> Iterator[str]:
+    """The reasons why onnxruntime may fail, most of them about what the body declares."""
+    inside, results = states[step.head], (*parts.backs, *parts.slices)
+    moves = not step.settings.batched and run.program.semantics != ONNX
+    if moves and _moves_empty(run.facts_at(item.gate), step.settings, parts):
+        yield "onnxruntime may end the process where it moves an axis of an empty tensor"
+    if any(map(may_lie, step.declared, (*inside, *results))):
+        yield ALLOCATED
+    if any(map(_may_differ_in_rank, step.declared, inside)):
+        yield "a body must declare the ranks that its inputs have"
+    declared = list(zip(step.of_results, results, sources, strict=True))
+    if not all(
+        _is_ranked(stated, value) if _states_rank(stated) else _is_inferred(run, states, source)
+        for stated, value, source in declared
+    ):
+        yield "onnxruntime must know the ranks of the body's outputs before it runs"
+    stacks = sources[step.settings.states :]
+    copied = (t for t, _, o in declared[step.settings.states :] if o[0] == step.head or stacks.count(o) > 1)
+    if not all(map(_is_sized, copied)):
+        yield "onnxruntime copies a value of the body into an output only if its sizes are declared"
+
+
+def _moves_empty(facts: Facts, s: ScanSettings, parts: ScanParts[Value | None]) -> bool:
     """Some scan axis may be moved to the front or from there, across or before an axis without elements."""
-    for value, axis in zip(scanned, s.input_axes, strict=True):
+    for value, axis in zip(parts.scanned, s.input_axes, strict=True):
         shape = value.shape if isinstance(value, Tensor) else TOP_SHAPE
         if axis in (0, -1) or -axis == shape.rank:
             continue
         if shape.rank is None or _may_be_empty(facts, shape.dims[axis:][1:]):
             return True
-    for value, axis in zip(results, s.output_axes, strict=True):
+    for value, axis in zip(parts.slices, s.output_axes, strict=True):
         shape = value.shape if isinstance(value, Tensor) else TOP_SHAPE
         rank = shape.rank
         if axis == 0 or (rank is not None and (axis == -1 - rank or (rank > 1 and axis in (-1, rank)))):
@@ -226,19 +226,17 @@ def _may_be_empty(facts: Facts, dims: Sequence[Dim]) -> bool:
     return any(facts.decide(ge(dim, 1)) is not YES for dim in dims)
 
 
-def _problem(
-    s: ScanSettings, scanned: Sequence[Value | None], results: Sequence[Value | None], statements: Sequence[Statement]
-) -> str | None:
+def _problem(s: ScanSettings, parts: ScanParts[Value | None], statements: Sequence[Statement]) -> str | None:
     """The reason why the node can never run."""
     if any(statement.relation is FALSE for statement in statements):
         return _ONE_LENGTH
     if s.batched:
         return None
-    for value, axis in zip(scanned, s.input_axes, strict=True):
+    for value, axis in zip(parts.scanned, s.input_axes, strict=True):
         rank = value.shape.rank if isinstance(value, Tensor) else None
         if rank is not None and not -rank <= axis < rank:
             return f"scan input axis {axis} is out of range for rank {rank}"
-    for value, axis in zip(results, s.output_axes, strict=True):
+    for value, axis in zip(parts.slices, s.output_axes, strict=True):
         rank = value.shape.rank if isinstance(value, Tensor) else None
         if rank is not None and not -rank - 1 <= axis <= rank:
             return f"scan output axis {axis} is out of range for rank {rank + 1}"

@@ -16,7 +16,7 @@ from absint.shapes.loops.body import BodySymbols
 from absint.shapes.loops.conditions import premises
 from absint.shapes.loops.unrolling import MAX_TRIPS, Body, named
 from absint.shapes.summaries import State
-from absint.transfer.op import Statement
+from absint.transfer.stated import Statement
 
 _LENGTHS = "no sequence must be shorter than the first"
 

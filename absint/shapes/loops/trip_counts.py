@@ -1,4 +1,4 @@
-"""The number of trips of a loop whose body's condition is known for each iteration number.
+"""The number of trips of a Loop: exact where its conditions are known for each iteration number, else a symbol.
 
 A condition `p - s*i >= 0` with s >= 1 is true in the first `p // s + 1` iterations and false from then on; one that
 does not mention i, or that grows with it, keeps its truth at i = 0. The body's condition in iteration i decides on
@@ -7,27 +7,86 @@ iteration i + 1, so a loop whose first trip is certain makes one trip more than 
 
 from __future__ import annotations
 
-from absint.lattices.logic.relation import FALSE, TRUE, UNKNOWN_RELATION, Comparison, Relation, conjunction, ite
+from absint.lattices.logic.facts import Facts
+from absint.lattices.logic.relation import (
+    FALSE,
+    TRUE,
+    UNKNOWN_RELATION,
+    Comparison,
+    Relation,
+    conjunction,
+    eq,
+    ge,
+    implies,
+    ite,
+    le,
+    negation,
+)
+from absint.lattices.logic.truth import NO, YES
 from absint.lattices.terms.expr import ONE_EXPR, ZERO_EXPR, Dim, Expr, Symbol, const, expr_of, sub
 from absint.lattices.terms.normal import floordiv, maximum, minimum
 from absint.lattices.terms.substitution import substitute
+from absint.lattices.value import Value
+from absint.shapes.branches import condition_of, integer_of
+from absint.shapes.loops.body import BodySymbols
+from absint.transfer.stated import Statement
 
 
-def trips_by_condition(
-    number: Symbol, first: Relation, after: Relation, most: Dim | None, *, certain: bool
-) -> Dim | None:
-    """The trips of a loop over iteration `number`; None if they are not known.
+def never_runs(facts: Facts, limit: Value | None, condition: Value | None) -> bool:
+    """No trip is taken in any run, by the facts outside of the loop."""
+    initially, most = condition_of(condition), integer_of(limit)
+    if initially is not None and facts.decide(initially) is NO:
+        return True
+    return isinstance(most, Expr) and facts.decide(le(most, 0)) is YES
 
-    `first` is the initial condition, `after` the body's, over `number` and symbols that no trip changes. `most` is the
-    limit, at least 0, or None without one. `certain`: the initial condition holds.
+
+def trips_of(
+    body: BodySymbols, facts: Facts, limit: Value | None, condition: Value | None, after: Relation | None
+) -> tuple[Dim, list[Statement]]:
+    """The number of trips: exact if the conditions determine it, else a symbol between 0 and max(M, 0), with statements
+    about it. `after` is the condition that the body gives, if known.
     """
-    whole = _for_loop(number, first, after)
+    if never_runs(facts, limit, condition):
+        return ZERO_EXPR, []
+    most = integer_of(limit)
+    most = maximum(most, 0) if most is not None else None
+    initially = condition_of(condition)
+    exact = _exact(body, initially, after, most, facts)
+    if isinstance(exact, Expr):
+        return exact, []
+    begins = conjunction(UNKNOWN_RELATION if initially is None else initially, TRUE if most is None else ge(most, 1))
+    certain = facts.decide(begins) is YES
+    trips = expr_of(Symbol.hole("trips", int(certain)))
+    claims = [(implies(begins, ge(trips, 1)), "a trip where M and the condition allow one")]
+    if most is not None:
+        claims.append((le(trips, most), "at most M trips"))
+    if initially is not None:
+        claims.append((implies(negation(initially), eq(trips, 0)), "no trip without the condition"))
+    return trips, [Statement(claim, why, "defined") for claim, why in claims if claim not in (TRUE, UNKNOWN_RELATION)]
+
+
+def is_by_data(body: BodySymbols, relation: Relation) -> bool:
+    """Something else than the number of the trip decides on the relation in each trip."""
+    return any(s is not body.iteration and (body.has(s) or s.is_by_data) for s in relation.symbols)
+
+
+def _exact(
+    body: BodySymbols, initially: Relation | None, after: Relation | None, most: Dim | None, facts: Facts
+) -> Dim | None:
+    """The number of trips, if both conditions are known for every iteration number."""
+    if initially is None or after is None or (most is not None and not isinstance(most, Expr)):
+        return None
+    certain = facts.decide(initially) is YES
+    if is_by_data(body, after) or (not certain and any(s.is_by_data for s in initially.symbols)):
+        return None
+    number = body.iteration
+    whole = _for_loop(number, initially, after)
     if whole is not None:
         return whole if most is None else minimum(most, whole)
     once = _within(number, after, most)
     if once is None:
         return None
-    return once if certain else ite(first, once, 0)
+    return once if certain else ite(initially, once, 0)
 
 
 def _for_loop(number: Symbol, first: Relation, after: Relation) -> Dim | None:
@@ -69,18 +128,18 @@ def _within(number: Symbol, after: Relation, most: Dim | None) -> Dim | None:
 
 def _line(number: Symbol, part: Relation) -> tuple[Dim, Expr] | None:
     """p and s of p - s*number >= 0 with s >= 1; None if it is no such line."""
-    found = _slope(number, part)
-    if found is None:
+    line = _slope(number, part)
+    if line is None:
         return None
-    start, slope = found
+    start, slope = line
     down = const(0) - slope
     lo = down.bounds.lo
     return (start, down) if isinstance(down, Expr) and lo is not None and lo >= 1 else None
 
 
 def _grows(number: Symbol, part: Relation) -> bool:
-    found = _slope(number, part)
-    return found is not None and found[1].bounds.lo is not None and found[1].bounds.lo >= 0
+    line = _slope(number, part)
+    return line is not None and line[1].bounds.lo is not None and line[1].bounds.lo >= 0
 
 
 def _slope(number: Symbol, part: Relation) -> tuple[Expr, Expr] | None:

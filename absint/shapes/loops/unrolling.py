@@ -20,13 +20,12 @@ from absint.lattices.starred import spliced
 from absint.lattices.terms.expr import ONE_EXPR, Dim, Expr, const, mul
 from absint.lattices.terms.kinds import SymbolKind
 from absint.lattices.value import BOTTOM, TOP, SequenceOf, Tensor, Value
-from absint.program.steps import LoopBody, LoopHead, Operand
+from absint.program.steps import LoopBody, LoopHead, LoopParts, Operand
 from absint.shapes.branches import condition_of
 from absint.shapes.interpretation import STATES, Budget, Interpretation
-from absint.shapes.loops.body import BodySymbols
-from absint.shapes.loops.body_states import BodyStates
-from absint.shapes.summaries import State, name_unknowns, own_symbols
-from absint.transfer.op import Statement
+from absint.shapes.loops.body import BodyStates, BodySymbols
+from absint.shapes.summaries import RuleSummary, State, name_unknowns, own_symbols
+from absint.transfer.stated import Statement
 
 # The values that the head of a Loop passes to its body besides carried ones: iteration number and condition.
 
@@ -143,7 +142,7 @@ class Body:
 
 def named(head: int, values: Sequence[Value], kind: SymbolKind = SymbolKind.FRESH) -> State:
     """The values with a symbol of a loop head for each unknown size."""
-    summary = name_unknowns(tuple(values))
+    summary = name_unknowns(RuleSummary(tuple(values)))
     mapping = own_symbols(head, summary, kind)
     return tuple(value.replace(mapping) for value in summary.outputs) if mapping else summary.outputs
 
@@ -164,37 +163,36 @@ def unrolled(
     run: Interpretation,
     loop: LoopHead,
     states: Sequence[State],
-    start: State,
-    body: tuple[Sequence[Operand], Operand, Sequence[Operand]],
+    starts: State,
+    body: LoopParts[Operand],
     limit: int | None,
 ) -> Unrolled | None:
-    """Interpret the trips of an ONNX Loop from carried values `start`; None if they are too many, or unknown.
+    """Interpret the trips of an ONNX Loop from carried values `starts`; None if they are too many, or unknown.
 
-    `body` are its results: carried values, condition, scan outputs.
+    `body` has the operands of its exit, `limit` is the number of trips that the limit allows.
     """
-    backs, condition, results = body
     inside = Body(run, BodySymbols(loop), states)
-    carried, slices = start, []
+    carried, slices = starts, []
     going = states[loop.first][1]
     for trip in range(MAX_TRIPS + 1):
         if trip == limit:
             break
         if trip == MAX_TRIPS or not inside.trip((counter(loop, const(trip)), going, *inside.named(carried))):
             return None
-        carried = tuple(map(inside.value, backs))
-        slices.append(tuple(map(inside.value, results)))
-        if BOTTOM in carried or any(BOTTOM in values for values in slices[-1:]):
+        carried = tuple(map(inside.value, body.backs))
+        slices.append(tuple(map(inside.value, body.slices)))
+        if BOTTOM in carried or BOTTOM in slices[-1]:
             return None
         if trip + 1 == limit:
             continue
-        found = inside.condition(condition)
-        goes_on = inside.trial.facts_at(loop.first).decide(found) if found is not None else None
+        condition = inside.condition(body.goes_on)
+        goes_on = inside.trial.facts_at(loop.first).decide(condition) if condition is not None else None
         if goes_on is NO:
             break
         if goes_on is not YES:
             return None
     agree: list[Relation] = []
-    scans = tuple(_stacked([values[k] for values in slices], agree) for k in range(len(results)))
+    scans = tuple(_stacked([values[k] for values in slices], agree) for k in range(len(body.slices)))
     return Unrolled(len(slices), carried, scans, tuple(agree), tuple(dict.fromkeys(inside.premises)))
 
 

@@ -15,7 +15,7 @@ from absint.lattices.terms import kept
 from absint.lattices.terms.intern import release
 from absint.lattices.terms.substitution import Substitution
 from absint.lattices.text import printer
-from absint.program import sections
+from absint.program import shared_prefix
 from absint.program.graph import Program
 from absint.program.operations import INTERNED, Operation
 from absint.shapes.memo import known_facts
@@ -109,7 +109,7 @@ def purge() -> None:
     """
     INTERNED.purge()
     SHARED.purge()
-    sections.purge()
+    shared_prefix.purge()
     printer.forget()
     kept.forget()
     known_facts.forget()

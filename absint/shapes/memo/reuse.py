@@ -1,10 +1,16 @@
 """First-round results that a further round need not compute again.
 
-Facts that only replace symbols refine most results by a replacement: a rule can add more only where it left something
-open. Its result shows that: invented symbols, failures that the facts leave possible, dims whose form depends on facts
-(choices, extremes, broadcasts). Those nodes run again. A dim that the rule of one of them leaves as it was is settled:
-other nodes that have it take it from there. Either choice is sound. Facts that tell remainders change what rules state,
-so a round under such facts runs all rules.
+    round 0   [N, M] ── rule ──> summary          facts learned: M == 64
+    round 1   [N, 64] ─ rule ──> the same summary with 64 for M, unless the rule left something open
+
+Facts that only replace symbols refine most results by a replacement. A rule can add more only where its result shows
+something open: invented symbols, failures that the facts leave possible, dims whose form depends on facts (choices,
+extremes, broadcasts: `FORMED`). Those nodes run again, and so do the users of a node that knows more than before
+(`FirstRound.changed`). A dim that a rule which ran again leaves as it was is settled: other nodes take it from there
+(`Settled`). Either choice is sound: a first-round summary holds of every run, and a replacement by equal terms keeps
+that. Facts that tell remainders change what rules state, so a round under such facts runs all rules.
+
+`Reuse` is kept for the replacements, not for a round: it serves each model and round that learns the same.
 """
 
 from __future__ import annotations
@@ -27,7 +33,7 @@ from absint.lattices.terms.substitution import Substitution
 from absint.lattices.value import Tensor, Value
 from absint.program.steps import Operand
 from absint.shapes.summaries import RuleSummary, State
-from absint.transfer.op import Statement
+from absint.transfer.stated import Statement
 
 FORMED: Final = frozenset({"broadcast", "int", "int32", "int64", "ite", "max", "min", "truncdiv"})
 """Atoms that may simplify under more facts."""
@@ -65,12 +71,10 @@ class Reuse:
     def _again(self, summary: RuleSummary) -> RuleSummary | None:
         if (
             summary.holes
-            or summary.possible_failures
-            or summary.load_risks
             or summary.notes
             or summary.rejected is not None
             or summary.refusal
-            or (summary.caveats and any(self._relation(caveat.relation) is not TRUE for caveat in summary.caveats))
+            or any(self._relation(failure.unless) is not TRUE for failure in summary.possible_failures)
         ):
             return None
         outputs = tuple(map(self._value, summary.outputs))

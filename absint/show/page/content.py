@@ -106,9 +106,18 @@ class Content:
         self._first: dict[Dim, tuple[str, int]] = {}
 
     @cached_property
+    def _cost(self) -> Cost:
+        return Cost(self.analysed)
+
+    @cached_property
     def _starts(self) -> Mapping[str, int]:
         """Sizes to begin with."""
-        return {**Cost(self.analysed).default_sizes, **self._given}
+        return {**self._cost.default_sizes, **self._given}
+
+    @property
+    def flops(self) -> int | None:
+        """The instruction of the arithmetic of a run, null where it has no expression."""
+        return self._amount(self._cost.flops)
 
     def document(self) -> dict[str, Json]:
         """All of it."""
@@ -247,7 +256,7 @@ class Content:
         amount = self._amount
         return {
             node.node: _Cost(amount(node.flops), amount(node.bytes), node.parameters, amount(node.runs))
-            for node in Cost(self.analysed).nodes
+            for node in self._cost.nodes
         }
 
     def _memory(self) -> _Memory:
@@ -348,6 +357,7 @@ REPORT: Final = Document[_Rows](
     Key("requirements", many(_REQUIREMENT), of=lambda rows: rows.required()),
     Key("contract", _TERMS, of=lambda rows: rows),
     Key("diagnostics", many(_DIAGNOSTIC), of=lambda rows: diagnostics(rows.content.analysed)),
+    Key("flops", maybe(int), "the number of the arithmetic of a run", lambda rows: rows.content.flops),
     Key("memory", Object[_Memory](_LIVES, Key("exact", bool), Key("peak", maybe(int)), Key("uncounted", many(str)))),
     Key("unknown", many(kind_of(_Unknown)), of=lambda rows: rows.content.unknown()),
     Key("explained", ANYTHING, of=lambda rows: rows.content.explained.sizes),

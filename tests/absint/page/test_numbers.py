@@ -8,6 +8,7 @@ from itertools import product
 from pathlib import Path
 from random import Random
 
+import onnx
 import pytest
 from onnx import ModelProto
 from playwright.sync_api import Browser, Page, expect
@@ -136,6 +137,18 @@ def test_memory_and_cost_are_those_of_the_command(browser: Browser, tmp_path: Pa
         )
     assert found[0] == {"sum": result.cost().evaluate(sizes).flops, "open": 0}
     assert found[1] == result.memory().evaluate(sizes)
+
+
+def test_of_an_if_that_data_decide_the_larger_branch_counts(browser: Browser, tmp_path: Path) -> None:
+    model = onnx.parser.parse_model(
+        """<ir_version: 9, opset_import: ["": 18]> g (float[N, 2] x, float f) => (float[a, b] y) {
+            odd = Cast <to: int = 9> (f)
+            y = If (odd) <then_branch = t () => (float[c, d] p) { p = Relu (x) },
+                          else_branch = e () => (float[c, d] q) { h = Relu (x) q = Neg (h) }> }"""
+    )
+    flops = "(() => { const at = evaluate(data.program, {N: 3}); return [flopsOf(at).sum, heaviest(at, 5).length]; })()"
+    with opened(browser, tmp_path, model) as page:
+        assert page.evaluate(flops) == [absint.analyze(model).cost().evaluate({"N": 3}).flops, 3]
 
 
 def test_arithmetic_that_a_run_decides_is_a_lower_bound(browser: Browser, tmp_path: Path) -> None:

@@ -252,3 +252,10 @@ def test_two_transposes_of_an_unknown_rank_stay() -> None:
     copy = absint.analyze(model).simplify(load=False).model
     assert copy is not None
     assert operators(copy) == ["Transpose", "Transpose"]
+
+
+def test_sizes_that_data_decide_do_not_keep_a_model_as_it_is() -> None:
+    _, copy = simplified("""(float[N, M] x) => (int64[k, 2] y, float[l] z) {
+        shape = Shape(x)  e = Expand(x, shape)  i = Identity(e)  found = NonZero(i)  again = NonZero(e)
+        y = Transpose(found)  t = Transpose(again)  z = GatherND(x, t) }""")
+    assert sorted(operators(copy)) == ["GatherND", "NonZero", "Transpose", "Transpose"]

@@ -263,8 +263,8 @@ def test_a_bound_over_a_size_says_nothing_of_the_size() -> None:
         }
     """)
     result = absint.analyze(model, with_=[Places()])
-    assert result.companions is not None
-    findings = [finding.relation for finding in result.companions.advice.findings]
+    assert result.cooperation is not None
+    findings = [finding.relation for finding in result.cooperation.advice.findings]
     known = Facts(findings, {})
     assert findings
     assert known.decide(ge(result.shapes["x"][0], 1)) is UNKNOWN

@@ -14,7 +14,7 @@ def flows(*names: str) -> str:
 
 
 RANDOM: Final = "pytest tests/soundness/test_random_graphs.py::test_random_graphs[100000]"
-SECTIONS: Final = "pytest tests/absint/test_sections.py"
+SECTIONS: Final = "pytest tests/absint/test_shared_prefix.py"
 ENGINE: Final = "pytest tests/absint/test_fixpoint.py"
 STRATEGIES: Final = "pytest tests/absint/test_strategies.py"
 
@@ -23,7 +23,7 @@ MUTANTS: Final[tuple[Mutant, ...]] = (
     mutant(
         "sections-do-not-see-the-inputs",
         "nodes are copied from a model whose inputs have other names, or come in another order",
-        "absint.program.sections",
+        "absint.program.shared_prefix",
         "frame.versions, tuple(program.main.names.items())",
         "frame.versions, ()",
         "[graph(f'(float[N] {a}, int64[M] {b}) => (float[K] y) {{ y = Gather(x, z) }}').shapes['y'] "
@@ -33,7 +33,7 @@ MUTANTS: Final[tuple[Mutant, ...]] = (
     mutant(
         "sections-do-not-compare-the-nodes",
         "as many nodes as before are copied, whatever they are",
-        "absint.program.sections",
+        "absint.program.shared_prefix",
         "if earlier != text:",
         "if False:",
         "[graph(f'(float[N] x, float[M] z) => (float[K] y) {{ y = {o}(x, z) }}').shapes['y'] "
@@ -54,8 +54,8 @@ MUTANTS: Final[tuple[Mutant, ...]] = (
         "several-forms-not-proved",
         "of numbers that become forms together the last one is believed where no other has moved",
         "absint.shapes.loops.invariants",
-        'claim.kind == "last" and self._moved(claim)',
-        'claim.kind == "last"',
+        "claim.kind is Kind.LAST and self._moved(claim)",
+        "claim.kind is Kind.LAST",
         "flow('loop_fibonacci_many_times')",
         flows("loop_fibonacci_many_times"),
     ),
@@ -90,7 +90,7 @@ MUTANTS: Final[tuple[Mutant, ...]] = (
         "zero-trips-forgotten",
         "a scan output has the sizes of the body even if no trip is made",
         "absint.shapes.loops.loop",
-        "certain = isinstance(trips, Expr) and facts.decide(ge(trips, 1)) is YES",
+        "certain = isinstance(trips, Expr) and run.facts_at(item.gate).decide(ge(trips, 1)) is YES",
         "certain = True",
         "flow('loop_trips_from_an_input')",
         flows("loop_trips_from_an_input"),
@@ -98,7 +98,7 @@ MUTANTS: Final[tuple[Mutant, ...]] = (
     mutant(
         "sizes-of-no-trip-carried",
         "type inference is taken to pass shapes from one trip to the next",
-        "absint.shapes.loops.no_trip",
+        "absint.shapes.loops.zero_trip_sizes",
         "return [_bare(v) if isinstance(v, Tensor) else None for v in node.step.declared]",
         "return [_bare(self._claim((number, k))) for k in range(node.step.width)]",
         "flow('loop_scan_of_what_is_carried')",
@@ -107,7 +107,7 @@ MUTANTS: Final[tuple[Mutant, ...]] = (
     mutant(
         "parts-of-no-trip-listed",
         "the sizes that Split lists count where the size of the axis is not inferred",
-        "absint.shapes.loops.no_trip",
+        "absint.shapes.loops.zero_trip_sizes",
         '    "Split": _part,',
         "",
         "flow('loop_over_listed_parts')",
@@ -125,7 +125,7 @@ MUTANTS: Final[tuple[Mutant, ...]] = (
     mutant(
         "trips-at-least-one",
         "a loop whose trips are not known makes one",
-        "absint.shapes.loops.loop",
+        "absint.shapes.loops.trip_counts",
         'trips = expr_of(Symbol.hole("trips", int(certain)))',
         'trips = expr_of(Symbol.hole("trips", 1))',
         "flow('loop_initial_condition_by_data')",
@@ -134,7 +134,7 @@ MUTANTS: Final[tuple[Mutant, ...]] = (
     mutant(
         "negative-limit",
         "a loop with M = -1 makes -1 trips",
-        "absint.shapes.loops.loop",
+        "absint.shapes.loops.trip_counts",
         "most = maximum(most, 0) if most is not None else None",
         "most = most",
         "flow('loop_trips_from_an_input')",

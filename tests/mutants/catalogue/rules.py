@@ -120,7 +120,7 @@ MUTANTS: Final[tuple[Mutant, ...]] = (
         "premise-dropped",
         "integers are taken to stay inside their type, and nobody is told",
         "absint.transfer.stating",
-        'return False\n        self._state(relation, reason, "assumed")',
+        'return False\n        self.state(relation, reason, "assumed")',
         "return False",
         "node('Mul', ints(['N']), ints(['M*M']))",
         "pytest tests/transfer/test_arithmetic.py",

@@ -218,7 +218,7 @@ MUTANTS: Final[tuple[Mutant, ...]] = (
     mutant(
         "a-side-not-proved",
         "a carried number stays on a side of its start unless a trip is shown to leave it",
-        "absint.shapes.loops.loop",
+        "absint.shapes.loops.monotone",
         "is YES]",
         "is not None]",
         "flow('loop_halves_an_unknown_number_of_times'), flow('loop_multiplies_a_count')",

@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 from absint.lattices.terms.expr import ZERO_EXPR, Dim, Expr, mul, product
 from absint.lattices.value import Tensor, Value
-from absint.transfer.op import AttributeValue
+from absint.transfer.stating import AttributeValue
 
 
 class Work(NamedTuple):

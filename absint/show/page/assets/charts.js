@@ -55,7 +55,8 @@ function flopsOf(values) {
     if (isNumber(once) && isNumber(runs)) sum += Number(once) * Number(runs);
     else open++;
   }
-  return { sum, open };
+  const whole = data.flops === null ? undefined : values[data.flops]; // of an If that data decide, one branch
+  return { sum: isNumber(whole) ? Number(whole) : sum, open };
 }
 
 function heaviest(values, most) {
@@ -79,7 +80,7 @@ function showTotals() {
 
 function* curves(name, most) {
   const { lo } = data.sizes.find((one) => one.name === name);
-  const wanted = neededFor(data.program, [...data.nodes.flatMap((node) => [node.flops ?? null, node.runs ?? null]), ...data.memory.values.map((row) => row[3]), data.memory.peak]);
+  const wanted = neededFor(data.program, [data.flops, ...data.nodes.flatMap((node) => [node.flops ?? null, node.runs ?? null]), ...data.memory.values.map((row) => row[3]), data.memory.peak]);
   const points = [];
   for (let i = 0; i <= 40; i++) {
     const at = Math.max(Math.round((most * i) / 40), lo);

@@ -119,7 +119,8 @@ function openGroup(group) {
 }
 
 function showCrumbs(group, hidden) {
-  replace("crumbs", ...[...group.around, group].flatMap((one, depth, all) => [
+  if (!group.around.length && !hidden) replace("crumbs");
+  else replace("crumbs", ...[...group.around, group].flatMap((one, depth, all) => [
     depth ? " / " : null,
     depth + 1 < all.length ? element("button", { type: "button", onclick: () => openGroup(one) }, named(one.label, 40)) : element("span", { "aria-current": "location" }, named(one.label, 60)),
   ]), hidden ? ` (${hidden} more values cross the border)` : "");

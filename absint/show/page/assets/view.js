@@ -5,19 +5,23 @@ const view = {
   full: [0, 0, 1, 1],
   frame: document.getElementById("graph"),
   reset(layout) {
-    // All of it if it can be read then, else from its beginning, where something is.
+    // All of it if it can be read then, else where most boxes begin.
     const { width, height } = layout.graph();
     const { clientWidth, clientHeight } = this.frame;
     this.full = [0, 0, Math.max(width, 1), Math.max(height, 1)];
     const whole = Math.max(1, width / Math.max(clientWidth, 1), height / Math.max(clientHeight, 1));
     const scale = whole <= (state.group.around.length ? 1.9 : 2.5) ? whole : 1.25;
     const [w, h] = [clientWidth * scale, clientHeight * scale];
-    const begins = ([size, most, along]) => layout.nodes().map((name) => layout.node(name)).filter((node) => node[along] - node[most] / 2 < size * 0.6);
-    const middle = (found, along, all) => (found.length ? found.reduce((sum, node) => sum + node[along], 0) / found.length : all / 2);
-    const placed = (all, seen, at) => (all <= seen ? (all - seen) / 2 : Math.min(Math.max(at - seen / 2, 0), all - seen));
+    const boxes = layout.nodes().map((name) => layout.node(name)).map(({ x, y, width: wide, height: high }) => [x - wide / 2, y - high / 2, x + wide / 2, y + high / 2]);
     const isDown = state.direction === "TB";
-    const left = placed(width, w, isDown ? middle(begins([h, "height", "y"]), "x", width) : 0);
-    this.box = [left, placed(height, h, isDown ? 0 : middle(begins([w, "width", "x"]), "y", height)), w, h];
+    const across = isDown ? 0 : 1;
+    const first = boxes.filter((box) => (isDown ? box[1] < 0.6 * h : box[0] < 0.6 * w));
+    const seen = isDown ? w : h;
+    const inside = (from) => first.filter((box) => box[across] >= from && box[across + 2] <= from + seen);
+    const from = first.map((box) => box[across] - 12).reduce((best, one) => (inside(one).length > inside(best).length ? one : best), 0);
+    const begin = Math.min(...(inside(from).length ? inside(from) : [[0, 0]]).map((box) => box[1 - across])) - 12;
+    const placed = (all, part, at, share = 2) => (all <= part ? (all - part) / share : Math.min(Math.max(at, 0), all - part));
+    this.box = [placed(width, w, isDown ? from : begin), placed(height, h, isDown ? begin : from, isDown ? 5 : 2), w, h];
     this.apply();
   },
   fit() {

@@ -12,7 +12,7 @@ import pytest
 from onnx import TensorProto, helper, parser
 
 import absint
-from absint.program import sections
+from absint.program import shared_prefix
 from tests.absint.flows import FLOWS
 from tests.adversarial import MODELS
 
@@ -30,13 +30,13 @@ def _purged() -> Iterator[None]:
 def copied(monkeypatch: pytest.MonkeyPatch) -> list[int]:
     """The number of nodes that each analysis copies."""
     counts: list[int] = []
-    keep = sections.Section.keep
+    keep = shared_prefix.SharedPrefix.keep
 
-    def spied(self: sections.Section) -> None:
+    def spied(self: shared_prefix.SharedPrefix) -> None:
         counts.append(self.copied)
         keep(self)
 
-    monkeypatch.setattr(sections.Section, "keep", spied)
+    monkeypatch.setattr(shared_prefix.SharedPrefix, "keep", spied)
     return counts
 
 
@@ -164,14 +164,14 @@ def test_results_do_not_share_what_can_be_changed() -> None:
 
 
 def test_what_is_kept_is_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(sections, "MAX_SIZE", 40)
+    monkeypatch.setattr(shared_prefix, "MAX_SIZE", 40)
     text = "<ir_version: 9, opset_import: ['' : 17]> g (float[N] {0}) => (float[N] y) {{ a = Relu({0}) y = Relu(a) }}"
     for at in range(30):
         model = parser.parse_model(text.format(f"x{at}").replace("'", '"'))
         for _ in range(3):
             assert str(absint.analyze(model).shapes["y"]) == "[N]"
-        assert sections.size() <= 40
-    monkeypatch.setattr(sections, "MAX_NODES", 1)
+        assert shared_prefix.size() <= 40
+    monkeypatch.setattr(shared_prefix, "MAX_NODES", 1)
     for _ in range(4):
         assert str(absint.analyze(model).shapes["y"]) == "[N]"
 

@@ -60,7 +60,7 @@ _seen: dict[_Key, _Columns] = {}
 _size = 0
 
 
-class Section:
+class SharedPrefix:
     """The nodes of a graph that is about to be lowered, beside those of an earlier one with the same names before."""
 
     def __init__(self, program: Program, frame: Frame, nodes: Sequence[NodeMessage], report: Report) -> None:

@@ -1,7 +1,7 @@
 """Ranks of body values that onnxruntime's type inference alone fixes.
 
 Without a trip a scan output has shape [0], unless the body declares the rank of its slice or type inference finds it.
-The lists below are measured: tests/soundness/test_inferred_ranks.py runs each operator in a loop without a trip.
+The lists below are measured: tests/soundness/test_zero_trip_ranks.py runs each operator in a loop without a trip.
 """
 
 from __future__ import annotations
@@ -87,10 +87,9 @@ def inferred(nodes: Sequence[Node], operand: Operand) -> tuple[Alike, ...] | Non
                 return None
             alike.append(Alike(found, declared))
         elif isinstance(node.step, IfJoin):
-            width = (len(node.operands) - 1) // 2
-            both = node.operands[1 + found[1]], node.operands[1 + width + found[1]]
-            alike.append(Alike(*both))  # the runtime infers no rank from branches that differ in it
-            stack.extend(both)
+            then, other = (branch[found[1]] for branch in IfJoin.branches(node.operands))
+            alike.append(Alike(then, other))  # the runtime infers no rank from branches that differ in it
+            stack += (then, other)
         elif isinstance(node.step, ScanHead) or _is_enough(nodes, node):
             stack.extend(node.operands)
         else:

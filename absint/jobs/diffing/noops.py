@@ -1,27 +1,67 @@
 """Nodes that give back what they take, by proof, and pairs of nodes of which one does the work.
 
-Each function is sound because the node cannot fail (its caller asks) and because the shapes before and after are one
-list of expressions, equal at all legal sizes, while the order of the elements stays.
+Each function is sound wherever the node runs: the shapes before and after are one list of expressions, equal at all
+legal sizes, while the order of the elements stays.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Final
 
-from onnx import NodeProto
-
-from absint.jobs.simplifying.knowledge import dims_of
-from absint.jobs.simplifying.targets import Operands
 from absint.lattices.dtype import DType
 from absint.lattices.logic.relation import FALSE, TRUE
-from absint.lattices.value import Tensor
+from absint.lattices.terms.expr import Expr
+from absint.lattices.value import Tensor, Value
+from absint.model.messages import NodeMessage
+
+MOST_NUMBERS: Final = 64
+"""Most elements of a tensor that counts as small."""
+
+
+def dims_of(value: Value | None) -> tuple[Expr, ...] | None:
+    """The sizes of a tensor, if all of them are expressions."""
+    if not isinstance(value, Tensor) or value.shape.rank is None:
+        return None
+    dims = [dim for dim in value.shape.dims if isinstance(dim, Expr)]
+    return tuple(dims) if len(dims) == value.shape.rank else None
+
+
+def numbers_of(value: Value | None) -> tuple[Expr, ...] | None:
+    """The elements of a short vector or a scalar of integers, if all of them are expressions."""
+    if not isinstance(value, Tensor) or value.contents is None or value.dtype not in (DType.INT64, DType.INT32):
+        return None
+    shape = value.shape.concrete
+    if shape is None or len(shape) > 1 or (shape and shape[0] > MOST_NUMBERS):
+        return None
+    block = value.contents.block(shape)
+    elements = [element for element in block.elements if isinstance(element, Expr)] if block is not None else []
+    return tuple(elements) if block is not None and len(elements) == len(block.elements) else None
+
+
+@dataclass(frozen=True)
+class Operands:
+    """A node with what is known of its operands and of its output."""
+
+    node: NodeMessage
+    values: Sequence[Tensor | None]
+    output: Tensor | None
+    opset: int
+
+    def attribute(self, name: str, default: int) -> int:
+        """An attribute that is an integer."""
+        return next((attribute.i for attribute in self.node.attribute if attribute.name == name), default)
+
+    def numbers(self, at: int) -> tuple[Expr, ...] | None:
+        """The elements of an operand."""
+        return numbers_of(self.values[at]) if at < len(self.values) else None
 
 
 def passed_on(operands: Operands) -> int | None:
-    """The number of the operand that a node gives back as it is."""
+    """The number of the operand that a node gives back as it is, wherever it runs."""
     test = _NOOPS.get(operands.node.op_type)
-    if test is None or operands.node.domain not in ("", "ai.onnx") or not operands.is_sure or not operands.values:
+    if test is None or operands.node.domain not in ("", "ai.onnx") or not operands.values:
         return None
     return test(operands)
 
@@ -122,16 +162,13 @@ _NOOPS: Final[Mapping[str, Callable[[Operands], int | None]]] = {
 _DROPS_IN_TRAINING_ONLY: Final = 7
 
 
-def permutation(node: NodeProto, rank: int) -> list[int]:
+def permutation(node: NodeMessage, rank: int) -> list[int]:
     """The axes of the input of a Transpose in the order of its output."""
     given = next((list(attribute.ints) for attribute in node.attribute if attribute.name == "perm"), None)
     return given if given is not None else list(range(rank))[::-1]
 
 
 # Pairs
-
-RESHAPING: Final = ("Reshape", "Squeeze", "Unsqueeze", "Flatten")
-"""Operators that keep the elements in order and change the shape."""
 
 _EXACT: Final[Mapping[DType, frozenset[DType]]] = {
     DType.INT32: frozenset({DType.INT64, DType.DOUBLE}),

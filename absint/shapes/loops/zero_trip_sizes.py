@@ -2,7 +2,7 @@
 
 Nothing but declared sizes and weights reaches type inference, and no shape passes from one trip to the next. So the
 rules are applied to these alone. `SIZED` lists operators for which that gives what the runtime infers:
-tests/soundness/test_no_trip.py runs each of them in a loop without a trip.
+tests/soundness/test_zero_trip_sizes.py runs each of them in a loop without a trip.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from absint.program.lowering_control import origin
 from absint.program.nodes import Node
 from absint.program.operations import Operation
 from absint.program.steps import LoopExit, LoopHead, Operand
-from absint.shapes.loops.inferred_ranks import reads_flags_alike
+from absint.shapes.loops.zero_trip_ranks import reads_flags_alike
 from absint.transfer.application import apply
 from absint.transfer.op import Op
 from absint.transfer.rule import Rule
@@ -200,7 +200,7 @@ def _applied(operation: Operation, rule: Rule, inputs: tuple[Value | None, ...])
 
 def _deciding(node: Node) -> Sequence[Operand]:
     """The operands that inference looks at: of a loop what its scan outputs are made of."""
-    return node.operands[3 + 3 * node.step.count :] if isinstance(node.step, LoopExit) else node.operands
+    return node.step.parts(node.operands).slices if isinstance(node.step, LoopExit) else node.operands
 
 
 def _is_fixed(values: Sequence[Value | None]) -> bool:

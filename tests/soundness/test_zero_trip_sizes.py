@@ -11,10 +11,10 @@ import pytest
 from onnx import parser
 
 import absint
-from absint.shapes.loops.no_trip import SIZED
+from absint.shapes.loops.zero_trip_sizes import SIZED
 from tests.runs import Runs
 from tests.soundness.runs import ENGINE
-from tests.soundness.test_inferred_ranks import tried
+from tests.soundness.test_zero_trip_ranks import tried
 
 LISTED: Final = sorted(SIZED)
 BATCH: Final = 10

@@ -14,7 +14,7 @@ from onnx import helper, parser
 
 import absint
 from absint.lattices.value import Tensor
-from absint.shapes.loops import inferred_ranks
+from absint.shapes.loops import zero_trip_ranks as ranks
 from tests.runs import Runs
 from tests.soundness.claims import against
 from tests.soundness.node_changes import symbolic
@@ -22,9 +22,7 @@ from tests.soundness.node_drafts import NodeDraft, TooLargeError
 from tests.soundness.node_sources import begin
 from tests.soundness.runs import ENGINE, typed
 
-LISTED: Final = sorted(
-    inferred_ranks.BY_RANKS | inferred_ranks.BY_CONSTANTS | inferred_ranks.BY_SIZES | {*inferred_ranks.SINCE}
-)
+LISTED: Final = sorted(ranks.BY_RANKS | ranks.BY_CONSTANTS | ranks.BY_SIZES | {*ranks.SINCE})
 BATCH: Final = 20
 TRIES: Final = 12
 

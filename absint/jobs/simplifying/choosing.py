@@ -1,0 +1,121 @@
+"""Ways to compute the same sizes, chosen so that few nodes are left.
+
+All nodes stand in one list, those that compute sizes anew among them; a node is needed if it may fail, or if a needed
+node or the graph reads what it gives. A choice changes which name an operand has, and with it what is needed.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Final
+
+from onnx import AttributeProto, NodeProto
+
+from absint.jobs.freezing.rewriting import reads
+
+_MOST_TURNS: Final = 4
+
+
+@dataclass
+class Choice:
+    """An operand with names that do the same."""
+
+    node: NodeProto
+    at: int
+    names: list[str]
+    """The first is that of the model."""
+    attributes: list[AttributeProto]
+    """Attributes of the node with any name but the last."""
+    spelled: list[AttributeProto]
+    """Attributes of the node with the last name."""
+
+    def take(self, name: str) -> None:
+        """Let the operand be this one."""
+        self.node.input[self.at] = name
+        del self.node.attribute[:]
+        self.node.attribute.extend(self.spelled if name == self.names[-1] else self.attributes)
+
+
+class Needed:
+    """How often needed nodes read each name."""
+
+    def __init__(self, nodes: Sequence[NodeProto], sure: Collection[int], outputs: Collection[str]) -> None:
+        self._sure = sure
+        self._producers = {name: node for node in nodes for name in node.output if name}
+        self._reads = {id(node): [*node.input, *(set(reads(node)) - set(node.input))] for node in nodes}
+        self._uses: Counter[str] = Counter()
+        self.count = 0
+        """Needed nodes without constants."""
+        for node in nodes:
+            if id(node) not in sure:
+                self._weigh(node, 1)
+                self.count += node.op_type != "Constant"
+        for name in outputs:
+            self.use(name, 1)
+
+    def is_needed(self, node: NodeProto) -> bool:
+        """The node may fail, or what it gives is read."""
+        return id(node) not in self._sure or any(self._uses[name] for name in node.output)
+
+    def use(self, name: str, by: int) -> None:
+        """One reader more, or one less."""
+        pending = [name]
+        while pending:
+            item = pending.pop()
+            node = self._producers.get(item)
+            before = node is None or self.is_needed(node)
+            self._uses[item] += by
+            if node is not None and self.is_needed(node) != before:
+                self.count += by if node.op_type != "Constant" else 0
+                pending += self._reads[id(node)]
+
+    def _weigh(self, node: NodeProto, by: int) -> None:
+        for name in self._reads[id(node)]:
+            self.use(name, by)
+
+    def switch(self, choice: Choice, name: str) -> None:
+        """Let an operand of a needed node be another one."""
+        before = choice.node.input[choice.at]
+        choice.take(name)
+        known = self._reads[id(choice.node)]
+        known[known.index(before)] = name
+        self.use(name, 1)
+        self.use(before, -1)
+
+
+def choose(choices: Sequence[Choice], needed: Needed, renamed: Mapping[str, str]) -> None:
+    """Take names with which fewer nodes are needed, those of all operands that read one name at once."""
+    for choice in choices:
+        choice.names = [renamed.get(name, name) for name in choice.names]
+    for _ in range(_MOST_TURNS):
+        before = needed.count
+        groups: dict[str, list[Choice]] = {}
+        for choice in choices:
+            if needed.is_needed(choice.node):
+                groups.setdefault(choice.node.input[choice.at], []).append(choice)
+        for group in groups.values():
+            _improve(group, needed)
+        if needed.count == before:
+            return
+
+
+def _improve(group: Sequence[Choice], needed: Needed) -> None:
+    """Change one group if that leaves fewer nodes."""
+    now = [choice.node.input[choice.at] for choice in group]
+    places = sorted({0, *(at - len(choice.names) for choice in group for at in range(1, len(choice.names)))})
+    best, count = now, needed.count
+    for place in places:
+        names = [choice.names[place if -len(choice.names) <= place else 0] for choice in group]
+        if names != now:
+            _switch(group, names, needed)
+            if needed.count < count:
+                best, count = names, needed.count
+    _switch(group, best, needed)
+
+
+def _switch(group: Sequence[Choice], names: Sequence[str], needed: Needed) -> None:
+    for choice, name in zip(group, names, strict=True):
+        if choice.node.input[choice.at] != name:
+            needed.switch(choice, name)
