@@ -83,7 +83,7 @@ PLACES = {
     "onnx": READS_AND_WRITES_MODELS,
     "google": READS_AND_WRITES_MODELS,  # protobuf's errors
     "networkx": ("absint/program/digraph.py",),
-    "cvc5": ("absint/research/study/solvers.py", "absint/research/obligations/solving.py"),
+    "cvc5": ("absint/research/obligations/solving.py",),
     "distributed": ("absint/runs/distributed.py",),
     "matplotlib": ("absint/research/study/tables.py", "absint/show/cost_plot.py"),
     "pytest": ("absint/pytest_plugin.py",),
