@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from onnx import TensorProto
 
-from tests.transfer.harness import Arg, Case, apply_case, execute, run_case, shape_text, sizes
+from tests.transfer.harness import Arg, Case, apply_case, run_case, shape_text, sizes
 
 I64, F16, F64 = TensorProto.INT64, TensorProto.FLOAT16, TensorProto.DOUBLE
 
@@ -125,11 +125,8 @@ def test_runs_agree(case: Case) -> None:
 
 @pytest.mark.parametrize("given", [-3, -2, 1, 3])
 def test_another_number_of_outputs_may_fail(given: int) -> None:
-    """onnxruntime 1.31 ran it; 1.32 refuses it."""
-    case = Case("Split", [Arg(["N"])], {"num_outputs": given}, 2, sizes(N=[2, 4, 5]))
+    """onnxruntime 1.31 ran it, 1.32 refuses it, and onnx.reference gives parts of other sizes."""
+    case = Case("Split", [Arg(["N"])], {"num_outputs": given}, 2, sizes(N=[2, 3, 4, 5]))
     applied = apply_case(case)
-    assert list(map(shape_text, applied.outputs)) == ["[(N + 1)//2]", "[N//2]"]
+    assert list(map(shape_text, applied.outputs)) == ["[?]", "[?]"]
     assert f"num_outputs must be 2, the number of outputs, found {given}" in str(applied.doubts)
-    for binding in case.bindings:
-        ran, _ = execute(case, binding, 0)
-        assert ran is None or [len(part) for part in ran] == [(binding["N"] + 1) // 2, binding["N"] // 2]
