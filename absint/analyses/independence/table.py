@@ -10,11 +10,12 @@ from collections.abc import Mapping
 from typing import Final
 
 from absint.analyses.independence.axes import AXES, aligned, elementwise
-from absint.analyses.independence.claims import COUNTED, SHARED, Along, strongest
+from absint.analyses.independence.claims import NO_SHIFT, Along
 from absint.analyses.independence.indexing import INDEXING
 from absint.analyses.independence.layout import LAYOUT, Found
 from absint.analyses.independence.products import PRODUCTS
 from absint.analyses.independence.seen import Rule, Seen
+from absint.analyses.independence.sequences import SEQUENCES
 from absint.transfer.traits import RANDOM
 
 _ELEMENTWISE: Final = """
@@ -22,7 +23,9 @@ _ELEMENTWISE: Final = """
     Clip Cos Cosh Div Elu Equal Erf Exp Floor Gelu Greater GreaterOrEqual HardSigmoid HardSwish Identity IsInf IsNaN
     LeakyRelu Less LessOrEqual Log Max Mean Min Mish Mod Mul Neg Not Or PRelu Pow Reciprocal Relu Round Selu Shrink
     Sigmoid Sign Sin Sinh Softplus Softsign Sqrt Sub Sum Swish Tan Tanh ThresholdedRelu Where Xor StringConcat
-    RegexFullMatch com.microsoft::BiasGelu com.microsoft::FastGelu com.microsoft::Gelu
+    RegexFullMatch ParametricSoftplus ScaledTanh MemcpyFromHost MemcpyToHost com.microsoft::BiasGelu
+    com.microsoft::FastGelu com.microsoft::Gelu com.microsoft::MurmurHash3 com.microsoft::QLinearAdd
+    com.microsoft::QLinearLeakyRelu com.microsoft::QLinearMul com.microsoft::QLinearSigmoid com.microsoft::QLinearWhere
     com.microsoft::QuickGelu
 """.split()  # noqa: SIM905
 
@@ -44,7 +47,14 @@ BATCHED: Final[Mapping[str, str]] = {
     **dict.fromkeys(
         (f"com.microsoft.nchwc::{name}" for name in ("ReorderInput", "ReorderOutput", "Upsample")), "0 > 0"
     ),
-    "QLinearConv": "0 . . . . . . . . > 0",
+    **dict.fromkeys(("QLinearConv", "com.microsoft::QLinearConv"), "0 . . . . . . . . > 0"),
+    **dict.fromkeys((f"com.microsoft::QLinear{name}AveragePool" for name in ("", "Global")), "0 . . . . > 0"),
+    **dict.fromkeys((f"com.microsoft::Nhwc{name}" for name in ("Conv", "FusedConv")), "0 . . 0 > 0"),
+    "com.microsoft::NhwcMaxPool": "0 > 0",
+    "com.microsoft::GridSample": "0 0 > 0",
+    "com.microsoft::GroupNorm": "0 . . > 0",
+    "com.microsoft::QAttention": "0 . . . . 0 . . 1 > 0 1",
+    "TensorScatter": "0 0 0 > 0",
     "DeformConv": "0 . 0 . 0 > 0",
     "Col2Im": "0 . . > 0",
     "STFT": "0 . . . > 0",
@@ -87,6 +97,28 @@ def _batched(text: str) -> Rule:
         return found
 
     return rule
+
+
+def _typed(seen: Seen) -> Found:
+    """Only the type of the second input counts."""
+    found = [c for at in range(seen.rank(0) or 0) for c in seen.pointwise(at, [at])]
+    return {0: [c if c.is_free else c._replace(shift=None) for c in found]}
+
+
+def _chosen_features(seen: Seen) -> Found:
+    return {0: [c for at in range((seen.rank(0) or 1) - 1) for c in seen.pointwise(at, [at, None])]}
+
+
+def _normal_strings(seen: Seen) -> Found:
+    """Stop words are left out of the last axis."""
+    rank = seen.rank(0)
+    return {} if seen.operation.attributes.get("stopwords") else {0: elementwise(seen)[0] if rank else ()}
+
+
+def _grid(seen: Seen) -> Found:
+    """The sizes of the second input are known from the output."""
+    kept = [(c, seen.is_kept(list(seen.output())[1:], c)) for c in seen.along(0, 0) if seen.output().rank]
+    return {0: [c._replace(shift=NO_SHIFT if known and c.is_free else None) for c, known in kept if known is not False]}
 
 
 def _dropout(seen: Seen) -> Found:
@@ -139,29 +171,17 @@ def _learnt(seen: Seen) -> Found:
     return {at: seen.pointwise(0, [0]) for at in range(len(seen.outputs))}
 
 
+def _side_by_side(seen: Seen) -> Found:
+    """Features of several inputs."""
+    count = len(seen.inputs)
+    return {0: seen.pointwise(0, [0] * count) if {seen.rank(at) for at in range(count)} == {2} else ()}
+
+
 def _loss(seen: Seen) -> Found:
     if seen.operation.attributes.get("reduction", "mean") not in ("none", b"none"):
         return {}
     places = [0, 0, None][: len(seen.inputs)]
     return {at: seen.led(0, places) for at in range(len(seen.outputs))}
-
-
-# Sequences: a claim is about each element
-
-
-def _constructed(seen: Seen) -> Found:
-    ranks = {seen.rank(index) for index in range(len(seen.inputs))}
-    if len(ranks) != 1 or None in ranks:
-        return {}
-    common = frozenset.intersection(*map(seen.claims, range(len(seen.inputs))))
-    return {0: strongest(common)}
-
-
-def _taken(seen: Seen) -> Found:
-    """An element of a sequence, or a sequence without one."""
-    at = seen.claims(1)
-    kept = seen.along(0) if COUNTED in at else ()
-    return {0: [c if SHARED in at and c.is_free else c._replace(shift=None) for c in kept]}
 
 
 RULES: Final[Mapping[str, Rule]] = {
@@ -171,9 +191,12 @@ RULES: Final[Mapping[str, Rule]] = {
     **INDEXING,
     **LAYOUT,
     **PRODUCTS,
+    **SEQUENCES,
     **{name: _batched(text) for name, text in BATCHED.items()},
     **{f"ai.onnx.ml::{name}": _learnt for name in _LEARNT},
+    "AffineGrid": _grid,
     "Attention": _attention,
+    "CastLike": _typed,
     "Dropout": _dropout,
     "GRU": _recurrent(1),
     "LSTM": _recurrent(2),
@@ -181,10 +204,12 @@ RULES: Final[Mapping[str, Rule]] = {
     "RNN": _recurrent(1),
     "ReverseSequence": _reversed,
     "RotaryEmbedding": _rotary,
-    "SequenceAt": _taken,
-    "SequenceConstruct": _constructed,
-    "SequenceErase": _taken,
     "SoftmaxCrossEntropyLoss": _loss,
+    "StringNormalizer": _normal_strings,
+    "TfIdfVectorizer": _learnt,
+    "ai.onnx.ml::ArrayFeatureExtractor": _chosen_features,
+    "ai.onnx.ml::FeatureVectorizer": _side_by_side,
+    "ai.onnx.ml::ZipMap": _learnt,
     "com.microsoft::SkipLayerNormalization": _skip_norm,
     "com.microsoft::SkipSimplifiedLayerNormalization": _skip_norm,
 }
