@@ -105,6 +105,28 @@ def test_rows_do_not(text: str, open_: int) -> None:
     assert not contradicted(text)
 
 
+def test_an_operator_of_a_user() -> None:
+    """Its rule says where rows stay apart; without it they mix. What has a dot is to be the same for all rows."""
+    text = model("net (float[n, 4] x, float[k, 4] w) => (float[n, 4] y) { y = acme.Mix(x, w) }")
+    text.opset_import.append(helper.make_opsetid("acme", 1))
+    verdicts = []
+    for rows in ("", "0 . > 0", "0 0 > 0", "1 . > 1", "0 > 0"):
+
+        @absint.rule("Mix", "x[N, M] w[K, M] -> y[N, M]", domain="acme", rows=rows)
+        def mix(op: absint.Op) -> None:
+            """As x."""
+
+        (output,) = absint.analyze(text, table=absint.TABLE.extended([mix])).rows(["x[0]"], run=False).outputs
+        verdicts.append(output.verdict)
+    assert verdicts == ["unknown", "independent", "unknown", "unknown", "unknown"]
+
+
+@pytest.mark.parametrize("rows", ["0 .", "> 0", "x > 0", "0 > -1"])
+def test_rows_that_say_nothing(rows: str) -> None:
+    with pytest.raises(absint.RuleError, match=r"it lists an axis or a dot for each input"):
+        absint.rule("Mix", "x -> y", rows=rows)(lambda op: op.tensor("x"))
+
+
 def test_maps_of_rows() -> None:
     """The elements of a sequence of maps are the rows."""
     node = helper.make_node("ZipMap", ["x"], ["y"], domain="ai.onnx.ml", classlabels_int64s=[1, 2])

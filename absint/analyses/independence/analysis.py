@@ -24,7 +24,7 @@ from absint.analyses.independence.claims import (
 )  # fmt: skip
 from absint.analyses.independence.seen import Seen, Sizes
 from absint.analyses.independence.sequences import of_empty
-from absint.analyses.independence.table import RULES, is_random
+from absint.analyses.independence.table import is_random, rule_of
 from absint.analyses.rows import Row
 from absint.lattices.shape import TOP_SHAPE
 from absint.lattices.terms.expr import MAX_DIM, Expr, Symbol, expr_of, product
@@ -102,7 +102,7 @@ class Independence(ForwardAnalysis[Claims]):
         if whole == SAME or self.frame.call is not None:
             return [whole] * len(seen.outputs)
         operation = seen.operation
-        rule = None if operation.malformed or operation.other is not None else RULES.get(seen.operator)
+        rule = None if operation.malformed or operation.other is not None else rule_of(operation)
         found = rule(seen) if rule is not None else {}
         return [whole | closed(found.get(at, ())) | self.sizes.of_value(one) for at, one in enumerate(seen.outputs)]
 

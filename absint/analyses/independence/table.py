@@ -7,6 +7,7 @@ none, and after the arrow those of the outputs; `|` separates texts that are tru
 from __future__ import annotations
 
 from collections.abc import Mapping
+from functools import lru_cache
 from typing import Final
 
 from absint.analyses.independence.axes import AXES, aligned, elementwise
@@ -16,6 +17,7 @@ from absint.analyses.independence.layout import LAYOUT, Found
 from absint.analyses.independence.products import PRODUCTS
 from absint.analyses.independence.seen import Rule, Seen
 from absint.analyses.independence.sequences import SEQUENCES
+from absint.program.operations import Operation
 from absint.transfer.traits import RANDOM
 
 _ELEMENTWISE: Final = """
@@ -83,16 +85,20 @@ def _aligned(seen: Seen) -> Found:
     return elementwise(seen) if seen.version >= 7 else {}
 
 
+@lru_cache(maxsize=1 << 8)
 def _batched(text: str) -> Rule:
+    """The rule of a text; nothing is claimed of a node with more inputs than it lists."""
     families = [[side.split() for side in family.split(">")] for family in text.split("|")]
 
     def rule(seen: Seen) -> Found:
         found: dict[int, list[Along]] = {}
         for inputs, outputs in families:
             places = [None if place == "." else int(place) for place in inputs]
-            if len(seen.inputs) > len(places):
+            if places[0] is None or len(seen.inputs) > len(places):
                 return {}
             for at, axis in enumerate(outputs[: len(seen.outputs)]):
+                if axis == ".":
+                    continue
                 found.setdefault(at, []).extend(seen.led(int(axis), places[: len(seen.inputs)]))
         return found
 
@@ -214,3 +220,9 @@ RULES: Final[Mapping[str, Rule]] = {
     "com.microsoft::SkipSimplifiedLayerNormalization": _skip_norm,
 }
 """By operator, with its domain unless it is ai.onnx."""
+
+
+def rule_of(operation: Operation) -> Rule | None:
+    """The rule of an operator: what its rule of shapes says of rows comes first."""
+    said = operation.rule.rows if operation.rule is not None else ""
+    return _batched(said) if said else RULES.get(operation.operator)

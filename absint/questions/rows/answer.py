@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from typing import Final, Literal, NamedTuple
 
 from absint.analyses.independence import CLAIMS, COUNTED, SHARED, Claims, Independence, strongest, text_of
-from absint.analyses.independence.table import RULES, is_random
+from absint.analyses.independence.table import is_random, rule_of
 from absint.engine import fixpoint
 from absint.errors import UsageError
 from absint.lattices.limits import Limits
@@ -86,7 +86,7 @@ def _reason(
         return "its numbers are random"
     if keeps is not bool:
         return "from here on rows depend on their number, or on how many there are"
-    if node.operator not in RULES:
+    if rule_of(node.operation) is None:
         return "no rule says what it does with rows"
     texts = []
     for _, operand in known:
