@@ -132,7 +132,7 @@ def rule(
     are versions of `domain`, both inclusive; without them the rule is for any version. A rule that gives the elements
     of its outputs, or passes on those of an input, declares `elements`; without it outputs keep only type and shape.
     One that is right about shapes with a variable, `[*s, 64]`, declares `starred`; others see an unknown rank in their
-    place. `rows`, as `0 . > 0`, says for `absint rows` along which axes rows stay apart: row i of the outputs is made of
+    place. `rows`, as `0 . > 0`, says for `absint rows` along which axes rows stay apart: row i of outputs is made of
     row i of these inputs and of all of those with a dot; `|` separates several ways. Raises RuleError for malformed
     arguments.
     """
@@ -202,12 +202,8 @@ def _stating(says: str, doubts: Sequence[str]) -> Callable[[Op], None]:
 def _rows(text: str, names: str) -> str:
     for way in text.split("|") if text.strip() else ():
         before, arrow, after = (part.split() for part in way.partition(">"))
-        if (
-            not arrow
-            or not before
-            or not after
-            or not all(word.isdecimal() for word in [*before, *after] if word != ".")
-        ):
+        is_listed = all(word == "." or word.isdecimal() for word in [*before, *after])
+        if not (arrow and before and after and is_listed):
             raise RuleError(f"rule {names!r}: rows is {text!r}; it lists an axis or a dot for each input, as '0 . > 0'")
     return text
 
