@@ -51,6 +51,8 @@ class Rule:
     """The rule calls the inference function of an onnx schema, which absint does not check."""
     is_missing: bool = False
     """Nothing is known of the operator: it has this rule for declarations that are taken on trust."""
+    rows: str = ""
+    """Where it keeps rows apart: for each input the axis of the rows or a dot, and after `>` those of the outputs."""
 
     @cached_property
     def places(self) -> Mapping[str, int]:
@@ -120,6 +122,7 @@ def rule(
     complete: bool = False,
     elements: bool = False,
     starred: bool = False,
+    rows: str = "",
 ) -> Callable[[Callable[..., Outputs | None]], Rule]:
     """Make the decorated function the rule of the operators `names` (space-separated).
 
@@ -129,7 +132,9 @@ def rule(
     are versions of `domain`, both inclusive; without them the rule is for any version. A rule that gives the elements
     of its outputs, or passes on those of an input, declares `elements`; without it outputs keep only type and shape.
     One that is right about shapes with a variable, `[*s, 64]`, declares `starred`; others see an unknown rank in their
-    place. Raises RuleError for malformed arguments.
+    place. `rows`, as `0 . > 0`, says for `absint rows` along which axes rows stay apart: row i of outputs is made of
+    row i of these inputs and of all of those with a dot; `|` separates several ways. Raises RuleError for malformed
+    arguments.
     """
     read = form_of(form) if form else None
     if read is not None:
@@ -147,6 +152,7 @@ def rule(
             complete,
             elements,
             starred,
+            rows=_rows(rows, names),
         )
 
     if not _words("names", names):
@@ -191,6 +197,15 @@ def _stating(says: str, doubts: Sequence[str]) -> Callable[[Op], None]:
 
     transfer.__doc__ = says
     return transfer
+
+
+def _rows(text: str, names: str) -> str:
+    for way in text.split("|") if text.strip() else ():
+        before, arrow, after = (part.split() for part in way.partition(">"))
+        is_listed = all(word == "." or word.isdecimal() for word in [*before, *after])
+        if not (arrow and before and after and is_listed):
+            raise RuleError(f"rule {names!r}: rows is {text!r}; it lists an axis or a dot for each input, as '0 . > 0'")
+    return text
 
 
 def _words(what: str, text: str) -> tuple[str, ...]:

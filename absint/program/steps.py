@@ -200,6 +200,8 @@ class ScanSettings:
     input_axes: tuple[int, ...]
     output_axes: tuple[int, ...]
     batched: bool
+    forwards: bool = True
+    """No input is read, and no output written, from the end on."""
 
     @staticmethod
     def read(attributes: Mapping[str, AttributeValue], operands: int, results: int, batched: bool) -> ScanSettings:
@@ -220,7 +222,8 @@ class ScanSettings:
         for name, ways in lists.items():
             if name.endswith("directions") and not {*ways} <= {0, 1}:
                 raise ScanError(f"{name} is {list(ways)}; a direction is 0 or 1")
-        return ScanSettings(states, scans, lists["scan_input_axes"], lists["scan_output_axes"], batched)
+        forwards = not any(any(ways) for name, ways in lists.items() if name.endswith("directions"))
+        return ScanSettings(states, scans, lists["scan_input_axes"], lists["scan_output_axes"], batched, forwards)
 
 
 class ScanError(Exception):

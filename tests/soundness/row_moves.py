@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Final
 
 import numpy as np
-from onnx import TensorProto
+from onnx import TensorProto, helper
 
 from tests.soundness.graph_drafts import Draft
 from tests.soundness.graph_moves import Move, data, pick, sample
@@ -212,8 +212,75 @@ def old_square(d: Draft) -> str:
     return d.one("Add", d.one("Unsqueeze", a, d.constant([0])), d.one("Unsqueeze", data(d, 1, 2), d.constant([1])))
 
 
+def bounded(d: Draft) -> str:
+    """Integers that are mostly not negative, or chosen by a comparison that the numbers of the rows decide."""
+    found = pick(d, lambda a: a.dtype == np.int64 and a.ndim <= 2)
+    way = d.random.randrange(6)
+    if way == 0:
+        return d.one("Clip", found, d.constant(d.random.choice([-1, 0])), d.constant(d.random.choice([-2, 0, 2])))
+    if way == 1:
+        return d.one("Mod", found, d.constant(d.random.choice([-2, 2, 3])), fmod=d.random.choice([0, 0, 1]))
+    if way == 2:
+        return d.one(d.random.choice(["Max", "Min"]), found, d.constant(d.random.choice([-1, 0, 1])))
+    if way == 3:
+        return d.one("Div", d.one("Abs", found), d.constant(d.random.choice([1, 2])))
+    number = numbers(d)
+    op = d.random.choice(["Less", "LessOrEqual", "Greater", "GreaterOrEqual"])
+    pair = [number, d.constant(d.random.choice([-1, 0, 1]))]
+    if d.random.random() < 0.3:
+        pair.reverse()
+    values = [number, d.one("Add", number, d.one("Squeeze", count(d)))]
+    if d.random.random() < 0.5:
+        values.reverse()
+    return d.one("Where", d.one(op, *pair), *values)
+
+
+def trips(d: Draft) -> object:
+    """A Scan, over rows or steps; at times it carries something, or a trip sees all rows."""
+    source = pick(d, lambda a: a.dtype == np.float32 and a.ndim >= 1)
+    rank = sample(d, source).ndim
+    axis = d.random.randrange(rank)
+    state, part, after, out, other = (d.name(at) for at in ("h", "p", "k", "o", "u"))
+    is_outer = d.random.random() < 0.3
+    inner: list[str | None] = [None] * (rank - 1)
+    carried = d.random.choice(["Identity", "Identity", "Add"])
+    nodes = [
+        helper.make_node(carried, [state, part][: 1 + (carried == "Add")], [after]),
+        helper.make_node("Add", [part, source if is_outer else d.random.choice([state, part])], [out]),
+        helper.make_node(d.random.choice(["Relu", "Softmax", "Neg"]) if rank > 1 else "Neg", [out], [other]),
+    ]
+    shapes = {state: inner, part: inner, after: inner, **dict.fromkeys((out, other), inner + [None] * is_outer)}
+    infos = {name: helper.make_tensor_value_info(name, TensorProto.FLOAT, shape) for name, shape in shapes.items()}
+    ends = [infos[name] for name in (after, out, other)]
+    body = helper.make_graph(nodes, d.name("g"), [infos[state], infos[part]], ends)
+    start = d.one("ReduceMax", source, d.constant([axis]), keepdims=0)
+    if d.random.random() < 0.5:
+        start = d.one("Expand", d.constant(0.5, np.float32), d.one("Shape", start))
+    ways = {"scan_output_directions": [d.random.choice([0, 1]), 0]} if d.random.random() < 0.2 else {}
+    ways |= {"scan_input_directions": [1]} if d.random.random() < 0.2 else {}
+    return d.node("Scan", [start, source], 3, body=body, num_scan_inputs=1, scan_input_axes=[axis], **ways)
+
+
+def listed(d: Draft) -> object:
+    """Through a sequence and back."""
+    source = data(d, 1, 4)
+    axis = d.random.randrange(-sample(d, source).ndim, sample(d, source).ndim)
+    way = d.random.randrange(4)
+    if way == 0:
+        parts = d.node("SplitToSequence", [source], axis=axis, keepdims=d.random.choice([0, 1]))[0]
+    elif way == 1:
+        parts = d.node("SplitToSequence", [source, d.one("Squeeze", count(d))], axis=axis)[0]
+    else:
+        first = d.node("SequenceEmpty", [])[0] if way == 2 else d.node("SequenceConstruct", [source, source])[0]
+        at = [d.random.choice([d.constant(0), d.one("Squeeze", count(d))])] if d.random.random() < 0.3 else []
+        parts = d.node("SequenceInsert", [first, d.one("Neg", source), *at])[0]
+    if d.random.random() < 0.3:
+        return d.one("SequenceAt", parts, d.constant(d.random.choice([0, -1])))
+    return d.one("ConcatFromSequence", parts, axis=axis, new_axis=d.random.choice([0, 1]))
+
+
 ROW_MOVES: Final[tuple[tuple[Move, int], ...]] = (
     (reshape, 5), (divided, 4), (restored, 3), (numbers, 3), (gathered, 4), (flat_gathered, 3), (gathered_nd, 3),
     (scattered_nd, 3), (by_element, 3), (expanded, 3), (filled, 2), (sliced, 3), (along_an_axis, 4), (products, 2),
-    (einsum, 2), (images, 2), (cast, 2), (old_square, 1),
+    (einsum, 2), (images, 2), (cast, 2), (old_square, 1), (bounded, 3), (trips, 3), (listed, 3),
 )  # fmt: skip

@@ -49,7 +49,7 @@ class Rows:
         self.claims: dict[str, Claims] = {
             name: claims
             for name, claims in analysis.by_name(fixpoint(self.result.graph, analysis)).items()
-            if claims and "/" not in name
+            if claims and name in self.result.operands
         }
 
     def alone(self, feeds: Feeds, row: int) -> Feeds:
@@ -109,6 +109,10 @@ def _contradicted(
     claims: Claims, values: tuple[Any, Any, Any], row: int, count: int, sizes: Mapping[str, int]
 ) -> Iterator[str]:
     a, b, c = values
+    if isinstance(a, list) and any(isinstance(item, Mapping) for each in values for item in each):
+        if Along(0) in claims and (len(a) != count * len(b) or not near(a[row], b[0]) or not near(a[row], c[row])):
+            yield "the maps of rows are not those of each alone"
+        return
     if isinstance(a, list):
         if any(not isinstance(item, np.ndarray) for each in values for item in each):
             return
@@ -182,6 +186,11 @@ def same(a: Any, b: Any) -> bool:
     with np.errstate(all="ignore"):
         scale = np.abs(a[np.isfinite(a)]).max(initial=0.0)
         return bool(np.isclose(a, b, 2e-3, 1e-4 * (1 + scale), equal_nan=True).all())
+
+
+def near(a: Mapping[Any, float], b: Mapping[Any, float]) -> bool:
+    """The same keys and values, but for rounding."""
+    return a.keys() == b.keys() and same(np.array([*a.values()]), np.array([b[key] for key in a]))
 
 
 Maker = Callable[[int, np.random.Generator], Feeds]

@@ -13,6 +13,8 @@ import pytest
 import absint
 from absint.analyses.independence.seen import Seen
 from absint.analyses.independence.table import RULES
+from absint.questions.rows import Rows
+from absint.questions.sizes.start import Starts
 from absint.runs.run import feeds_for
 from tests.real_models import FOLDERS
 from tests.soundness.models import node_tests
@@ -22,6 +24,12 @@ from tests.soundness.row_nodes import wrong
 from tests.soundness.row_runs import Tally, hunted
 
 TESTS = sorted(node_tests())
+TRIED = 70
+"""So many models of the corpora have claims and sizes to run at."""
+
+NOT_COMPARED = {"tf_while_ta.tf2onnx", "vits_tts.legacy"}
+"""What is known of the one needs the greatest number of rows; the other takes too much memory."""
+
 MODELS = sorted(path for folder in FOLDERS for path in folder.glob("*.onnx"))
 
 
@@ -44,20 +52,35 @@ def test_random_models_have_nodes() -> None:
     assert sum(len(kept(draft(seed)).graph.node) for seed in range(5)) > 20
 
 
+def tried(path: Path) -> tuple[absint.Result, Rows, dict[str, int]] | None:
+    """A model with claims that runs may contradict, and legal sizes of two rows; None if it has none."""
+    result = absint.analyze(path)
+    if not result.symbols or path.stat().st_size > 1 << 26:
+        return None
+    found = result.rows(run=False)
+    wanted = {**dict.fromkeys(result.parameters, 1), **dict.fromkeys(result.symbols, 16), found.symbol: 2}
+    sizes = result.once(Starts).near(wanted)
+    is_claimed = any(output.verdict in ("independent", "by position") for output in found.outputs)
+    is_plain = len({place.input for place in found.axes}) == len(found.axes)
+    if sizes is None or sizes[found.symbol] < 2 or not is_claimed or not is_plain:
+        return None
+    return result, found, dict(sizes)
+
+
+@pytest.mark.skipif(not MODELS, reason="no corpus")
+def test_most_real_models_are_tried() -> None:
+    assert sum(tried(path) is not None for path in MODELS) >= TRIED
+
+
 @pytest.mark.share(6)
 @pytest.mark.parametrize("path", MODELS, ids=lambda path: path.stem)
 def test_real_models(path: Path) -> None:
     """Outputs that are proved independent are the same for each row alone."""
-    result = absint.analyze(path)
-    if not result.symbols or path.stat().st_size > 1 << 26:
-        pytest.skip("no size has a name, or it is large")
-    found = result.rows(run=False)
+    todo = tried(path)
+    if todo is None:
+        pytest.skip("nothing is claimed, or it is large")
+    result, found, sizes = todo
     axes = {place.input: place.axis for place in found.axes}
-    if len(axes) < len(found.axes) or not any(o.verdict in ("independent", "by position") for o in found.outputs):
-        pytest.skip("nothing is claimed")
-    sizes = {**dict.fromkeys(result.parameters, 1), **dict.fromkeys(result.symbols, 16), found.symbol: 2}
-    if not result.check(sizes):
-        pytest.skip("these sizes are not legal")
     shared = feeds_for(result, sizes, seed=0)
 
     def make(count: int, rng: np.random.Generator) -> Mapping[str, Any]:
@@ -67,6 +90,7 @@ def test_real_models(path: Path) -> None:
     tally = Tally()
     model = onnx.load(path)
     assert not hunted(model, axes, make, sizes, tally, found.symbol)
+    assert tally.compared or path.stem in NOT_COMPARED
 
 
 @pytest.mark.parametrize(
@@ -87,5 +111,5 @@ def test_runs_contradict_a_false_rule(operator: str, test: str, monkeypatch: pyt
         return {0: [claim for index in range(len(seen.inputs)) for claim in seen.along(index)]}
 
     assert not list(wrong(node_tests()[test], Tally()))
-    monkeypatch.setattr("absint.analyses.independence.analysis.RULES", {**RULES, operator: careless})
+    monkeypatch.setattr("absint.analyses.independence.table.RULES", {**RULES, operator: careless})
     assert list(wrong(node_tests()[test], Tally()))

@@ -8,6 +8,7 @@ layout     operators that move elements
 indexing   operators that pick or place by index, with numbers of rows
 axes       elementwise operators, reductions, norms: they work along some axes
 products   products of matrices
+sequences  sequences of tensors
 """
 
 from absint.analyses.independence.analysis import Independence

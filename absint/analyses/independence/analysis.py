@@ -13,20 +13,21 @@ from absint.analyses.forward import ForwardAnalysis
 from absint.analyses.independence.claims import (
     CLAIMS,
     COUNTED,
+    NO_SHIFT,
     NONE,
     SAME,
     SHARED,
     Along,
     Claims,
-    Shift,
     at_equal_numbers,
     closed,
 )  # fmt: skip
 from absint.analyses.independence.seen import Seen, Sizes
-from absint.analyses.independence.table import RULES, is_random
+from absint.analyses.independence.sequences import of_empty
+from absint.analyses.independence.table import is_random, rule_of
 from absint.analyses.rows import Row
 from absint.lattices.shape import TOP_SHAPE
-from absint.lattices.terms.expr import Expr, Symbol, expr_of, product
+from absint.lattices.terms.expr import MAX_DIM, Expr, Symbol, expr_of, product
 from absint.lattices.value import TOP, Tensor, Value, tensors
 from absint.program.nodes import Node
 from absint.program.steps import IfJoin, LoopExit, LoopHead, MapExit, Operand, ScanExit, ScanHead, Step
@@ -43,10 +44,11 @@ class Independence(ForwardAnalysis[Claims]):
 
     domain = CLAIMS
 
-    def __init__(self, result: Analysed, rows: Symbol) -> None:
+    def __init__(self, result: Analysed, rows: Symbol, most: int = MAX_DIM) -> None:
+        """`most` is the greatest number of rows of a run that succeeds."""
         super().__init__(result)
         fixed = {name for name, number in result.parameters.items() if number.const is None}
-        some = Symbol(rows.name, 1)
+        some = Symbol(rows.name, 1, most)
         self.sizes = Sizes(some, fixed)
         self._some = {rows: expr_of(some)}
         self._values: dict[Value, Value] = {}
@@ -73,28 +75,34 @@ class Independence(ForwardAnalysis[Claims]):
         return closed([Along(value.shape.dims.index(rows))])
 
     def operator(self, node: int, inputs: Sequence[Claims | None]) -> list[Claims]:
-        item = self.nodes[node]
+        item, frame = self.nodes[node], self.frame
         assert item.operation is not None
-        width = max(1, len(item.outputs))
-        if any(one == CLAIMS.bottom for one in inputs):
-            return [CLAIMS.bottom] * width
-        seen = self.seen(node, inputs)
-        key = (item.operation, tuple(inputs), tuple(seen.values), tuple(seen.outputs), self.frame.call is None)
+        width, known = max(1, len(item.outputs)), frame.value
+        values = [known(operand) for operand in item.operands]
+        if CLAIMS.bottom in inputs or item.operator == "SequenceEmpty":
+            of_rule = of_empty(item.operator, inputs, values) if inputs else None
+            if of_rule is None:
+                return [CLAIMS.bottom] * width
+            inputs = of_rule
+        values += [known((node, at)) for at in range(width)]
+        key = (item.operation, frame.call is None, *inputs, *values)
         if key not in self._found:
-            self._found[key] = self._of_operator(seen)
+            self._found[key] = self._of_operator(self.seen(node, inputs))
         return self._found[key]
 
     def _of_operator(self, seen: Seen) -> list[Claims]:
         if is_random(seen):
             return [NONE] * len(seen.outputs)
         given = [one for one in seen.inputs if one is not None]
+        if seen.operator == "SequenceLength":
+            return [_count_of(given[0])]
         whole = SAME if all(SHARED in one for one in given) else NONE
         if all(COUNTED in one for one in given):
             whole |= {COUNTED}
         if whole == SAME or self.frame.call is not None:
             return [whole] * len(seen.outputs)
         operation = seen.operation
-        rule = None if operation.malformed or operation.other is not None else RULES.get(seen.operator)
+        rule = None if operation.malformed or operation.other is not None else rule_of(operation)
         found = rule(seen) if rule is not None else {}
         return [whole | closed(found.get(at, ())) | self.sizes.of_value(one) for at, one in enumerate(seen.outputs)]
 
@@ -116,8 +124,8 @@ class Independence(ForwardAnalysis[Claims]):
     # Branches and loops
 
     def _step(self, node: int, step: Step, states: States) -> Iterator[Claims]:
-        found = list(super()._step(node, step, states))
-        operands = self.nodes[node].operands
+        item, found = self.nodes[node], list(super()._step(node, step, states))
+        operands = item.operands
         match step:
             case IfJoin():
                 is_open = not any(map(self.frame.is_closed, (step.then_gate, step.else_gate)))
@@ -132,6 +140,16 @@ class Independence(ForwardAnalysis[Claims]):
                 control = [self._of(o, states) for o in (*start.operands[:2], start.step.back[0]) if o[0] >= 0]
                 found[count:] = [self._stacked_at(node, at, found[at], 0) for at in range(count, len(found))]
                 return self._controlled(found, control)
+            case ScanHead(settings=settings, back=back) if not settings.batched and self._is_by_rows(item, states):
+                found[: settings.states] = self._unchanged(node, found, back)
+                for at, axis in enumerate(settings.input_axes, settings.states):
+                    found[at] = _of_trip(found[at], self._rank(operands[at]), axis)
+            case ScanExit(head=head, settings=settings) if self._is_by_rows(self.nodes[head], states):
+                scan = self.nodes[head].step
+                assert isinstance(scan, ScanHead)
+                found[: settings.states] = self._unchanged(head, found, scan.back)
+                for at, axis in enumerate(settings.output_axes, settings.states):
+                    found[at] = self._rows_of_trips(node, at, found[at], axis)
             case ScanHead(settings=settings) if not settings.batched:
                 found[: settings.states] = map(self._settled, found[: settings.states])
                 for at, axis in enumerate(settings.input_axes, settings.states):
@@ -182,6 +200,38 @@ class Independence(ForwardAnalysis[Claims]):
             found |= _count_of(frozenset(others)) | (closed([COUNTED]) if len(others) < len(claims - SAME) else NONE)
         return found
 
+    def _is_by_rows(self, head: Node, states: States) -> bool:
+        """Trip i of this Scan reads row i: it is compared with the one trip of run B."""
+        assert isinstance(head.step, ScanHead)
+        settings = head.step.settings
+        if settings.batched or not settings.forwards or SHARED in self._length_of(head, states):
+            return False
+        scanned = zip(head.operands[settings.states :], settings.input_axes, strict=True)
+        slices = [_of_trip(self._of(operand, states), self._rank(operand), axis) for operand, axis in scanned]
+        return NONE not in slices and any(SHARED in one for one in slices)
+
+    def _unchanged(self, head: int, found: Sequence[Claims], back: Sequence[Operand]) -> list[Claims]:
+        """What a Scan carries from row to row: nothing is claimed of it, but where it stays as it is."""
+        ends = list(back)
+        for at, end in enumerate(ends):
+            while self.nodes[end[0]].operator == "Identity":
+                end = self.nodes[end[0]].operands[0]
+            ends[at] = end
+        return [
+            claims & SAME if end == (head, at) else CLAIMS.bottom if claims == CLAIMS.bottom else NONE
+            for at, (claims, end) in enumerate(zip(found, ends, strict=False))
+        ]
+
+    def _rows_of_trips(self, node: int, at: int, claims: Claims, axis: int) -> Claims:
+        """The stacked results of trips of which each has a row."""
+        value = self.value((node, at))
+        rank = value.shape.rank if isinstance(value, Tensor) else None
+        if claims == CLAIMS.bottom or rank is None or not isinstance(value, Tensor) or not -rank <= axis < rank:
+            return claims if claims == CLAIMS.bottom else NONE
+        if COUNTED not in claims or value.shape[axis] is not expr_of(self.sizes.rows):
+            return NONE
+        return closed([Along(axis % rank, shift=NO_SHIFT if SHARED in claims else None)])
+
     def _rank(self, operand: Operand) -> int | None:
         value = self.value(operand)
         return value.shape.rank if isinstance(value, Tensor) else None
@@ -193,9 +243,7 @@ class Independence(ForwardAnalysis[Claims]):
         if claims == CLAIMS.bottom or shape.rank is None or not -shape.rank <= axis < shape.rank:
             return claims if claims == CLAIMS.bottom else claims & SAME
         moved = [
-            c._replace(axis=c.axis + (c.axis >= axis % shape.rank), shift=_of_all(c.shift))
-            if isinstance(c, Along)
-            else c
+            c.uniform._replace(axis=c.axis + (c.axis >= axis % shape.rank)) if isinstance(c, Along) else c
             for c in claims
         ]
         rows = expr_of(self.sizes.rows)
@@ -211,15 +259,20 @@ def _numbers(claim: Along) -> Iterator[Expr]:
         yield from (number for number in growth if number is not None)
 
 
-def _of_all(shift: Shift) -> Shift:
-    """A shift of one number for all places."""
-    return shift if shift is not None and len(shift) == 1 else None
-
-
 def _count_of(claims: Claims) -> Claims:
     """The claims about sizes of other axes than that of the rows, and about lengths of sequences."""
     is_same = SHARED in claims or any(isinstance(c, Along) and c.shift is not None for c in claims)
     return SAME if is_same else closed([COUNTED]) if claims else NONE
+
+
+def _of_trip(claims: Claims, rank: int | None, axis: int) -> Claims:
+    """The slice of a trip, if trips are rows."""
+    if claims == CLAIMS.bottom:
+        return claims
+    own = [c for c in claims if isinstance(c, Along) and rank is not None and c == Along(axis % rank, shift=c.shift)]
+    if any(claim.is_free for claim in own):
+        return SAME
+    return closed([COUNTED]) if own or COUNTED in claims else NONE
 
 
 def _sliced(claims: Claims, rank: int | None, axis: int) -> Claims:
@@ -228,7 +281,7 @@ def _sliced(claims: Claims, rank: int | None, axis: int) -> Claims:
         return claims if claims == CLAIMS.bottom else claims & SAME
     axis %= rank
     return closed(
-        c._replace(axis=c.axis - (c.axis > axis), shift=_of_all(c.shift)) if isinstance(c, Along) else c
+        c.uniform._replace(axis=c.axis - (c.axis > axis)) if isinstance(c, Along) else c
         for c in claims
         if not isinstance(c, Along) or c.axis != axis
     )

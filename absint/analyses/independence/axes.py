@@ -10,6 +10,7 @@ from absint.analyses.independence.layout import Found
 from absint.analyses.independence.seen import Rule, Seen
 from absint.lattices.dtype import DType
 from absint.lattices.terms.expr import ONE_EXPR, ZERO_EXPR, Expr, sub
+from absint.lattices.terms.sign import nonneg
 from absint.lattices.value import Tensor
 
 
@@ -81,24 +82,27 @@ def elementwise(seen: Seen) -> Found:
 
 def _kept(seen: Seen, shifts: Sequence[Shift]) -> Shift:
     """A change of type, or none."""
+    return shifts[0] if _is_wide(seen) else NO_SHIFT if is_steady(shifts[0]) else None
+
+
+def _is_wide(seen: Seen) -> bool:
+    """Integers that no number of rows or size makes overflow."""
     value = seen.outputs[0]
-    if isinstance(value, Tensor) and value.dtype in (DType.INT32, DType.INT64):
-        return shifts[0]
-    return NO_SHIFT if is_steady(shifts[0]) else None
+    return isinstance(value, Tensor) and value.dtype in (DType.INT32, DType.INT64)
 
 
 def _sum(seen: Seen, shifts: Sequence[Shift]) -> Shift:
     sign = 1 if seen.operator == "Add" else -1
-    return _paired(shifts, lambda a, b: _added(a, b, sign))
+    return _paired(seen, shifts, lambda a, b: _added(a, b, sign))
 
 
 def _product(seen: Seen, shifts: Sequence[Shift]) -> Shift:
-    return _paired(shifts, _multiplied)
+    return _paired(seen, shifts, _multiplied)
 
 
-def _paired(shifts: Sequence[Shift], change: Callable[[Growth, Growth], Growth | None]) -> Shift:
+def _paired(seen: Seen, shifts: Sequence[Shift], change: Callable[[Growth, Growth], Growth | None]) -> Shift:
     first, second = shifts
-    if first is None or second is None or len(first) != 1 or len(second) != 1:
+    if first is None or second is None or len(first) != 1 or len(second) != 1 or not _is_wide(seen):
         return NO_SHIFT if all(map(is_steady, shifts)) else None
     found = change(first[0], second[0])
     return None if found is None else (found,)
@@ -112,7 +116,9 @@ def _plus(a: Expr | None, b: Expr | None, sign: int = 1) -> Expr | None:
 def _added(a: Growth, b: Growth, sign: int) -> Growth | None:
     step = _plus(a.step, b.step, sign)
     low, high = (b.least, b.most) if sign > 0 else (b.most, b.least)
-    return None if step is None else Growth(step, _plus(a.least, low, sign), _plus(a.most, high, sign))
+    if step is None or (a.most is None and high is None):
+        return None if step is None else Growth(step)  # the sum of two large numbers may overflow
+    return Growth(step, _plus(a.least, low, sign), _plus(a.most, high, sign))
 
 
 def _multiplied(a: Growth, b: Growth) -> Growth | None:
@@ -125,11 +131,57 @@ def _multiplied(a: Growth, b: Growth) -> Growth | None:
     is_positive = factor.bounds.lo is not None and factor.bounds.lo >= 0
     step, *ends = (None if n is None else n * factor for n in (a.step, a.least, a.most))
     least, most = (end if is_positive and isinstance(end, Expr) else None for end in ends)
-    return Growth(step, least, most) if isinstance(step, Expr) else None
+    return Growth(step, None if most is None else least, most) if isinstance(step, Expr) else None
+
+
+def _compared(seen: Seen, shifts: Sequence[Shift]) -> Shift:
+    """A comparison that comes out the same for all rows, as `number of the row < 0`; its truth is 0 or 1."""
+    if any(shift is None or len(shift) != 1 for shift in shifts):
+        return NO_SHIFT if all(map(is_steady, shifts)) else None
+    a, b = (shift[0] for shift in shifts if shift is not None)
+    if seen.operator.startswith("Greater"):
+        a, b = b, a
+    for low, high, truth in ((a, b, ONE_EXPR), (b, a, ZERO_EXPR)):
+        # the gap from `low` to `high` in run B, which does not shrink from row to row
+        gap, step = _plus(high.least, low.most, -1), _plus(high.step, low.step, -1)
+        is_strict = seen.operator.endswith("OrEqual") is (truth is ZERO_EXPR)
+        if gap is not None and step is not None and nonneg(step) and nonneg(gap - int(is_strict)):
+            return (Growth(ZERO_EXPR, truth, truth),)
+    return NO_SHIFT if all(map(is_steady, shifts)) else None
+
+
+def _chosen(seen: Seen, shifts: Sequence[Shift]) -> Shift:
+    """Where, with one truth for all rows."""
+    condition = shifts[0][0] if shifts[0] is not None and len(shifts[0]) == 1 else None
+    if condition is not None and condition.least is condition.most and condition.least in (ZERO_EXPR, ONE_EXPR):
+        return shifts[1 if condition.least is ONE_EXPR else 2]
+    return NO_SHIFT if all(map(is_steady, shifts)) else None
+
+
+def _bounded(seen: Seen, shifts: Sequence[Shift]) -> Shift:
+    """Numbers of a row that cannot be negative."""
+    if not all(map(is_steady, shifts)):
+        return None
+    least = [shift[0].least if shift is not None and len(shift) == 1 else None for shift in shifts]
+    is_natural = [one is not None and nonneg(one) for one in least]
+    match seen.operator:
+        case "Abs":
+            found = True
+        case "Max":
+            found = any(is_natural)
+        case "Clip":  # where the greatest is less than the least, it wins
+            found = any(is_natural[1:2]) and (not seen.has(2) or any(is_natural[2:]))
+        case "Mod":
+            found = is_natural[1] and not seen.attribute("fmod", 0)
+        case _:
+            found = all(is_natural)
+    return (Growth(ZERO_EXPR, ZERO_EXPR),) if found else NO_SHIFT
 
 
 NUMBERS: Final[Mapping[str, Callable[[Seen, Sequence[Shift]], Shift]]] = {
-    "Identity": _kept, "Cast": _kept, "Add": _sum, "Sub": _sum, "Mul": _product,
+    **dict.fromkeys(("Less", "LessOrEqual", "Greater", "GreaterOrEqual"), _compared),
+    **dict.fromkeys(("Abs", "Clip", "Div", "Max", "Min", "Mod"), _bounded),
+    "Identity": _kept, "Cast": _kept, "Add": _sum, "Sub": _sum, "Mul": _product, "Where": _chosen,
 }  # fmt: skip
 
 
@@ -227,6 +279,22 @@ def quantised(seen: Seen) -> Found:
     return {} if apart == [-1] else each(seen, apart, others=len(seen.inputs) - 1)
 
 
+def quantised_softmax(seen: Seen) -> Found:
+    """An attribute says of which opset its form is."""
+    axis, rank = seen.axis_of(0, seen.attribute("axis", -1)), seen.rank(0)
+    if axis is None or rank is None:
+        return {}
+    return each(seen, [axis] if seen.attribute("opset", 0) >= 13 else range(axis, rank), others=4)
+
+
+def transformed(seen: Seen) -> Found:
+    """A Fourier transform; the last axis holds real and imaginary parts."""
+    rank, given = seen.rank(0), seen.integers(2) if seen.has(2) else None
+    axis = given[0] if given else seen.attribute("axis", 1 if seen.version < 20 else -2)
+    place = seen.axis_of(0, axis) if given or not seen.has(2) else None
+    return {} if place is None or rank is None else each(seen, [place, rank - 1], others=2)
+
+
 def resized(seen: Seen) -> Found:
     """An axis that keeps its size is not touched."""
     return {0: _resized(seen)}
@@ -259,13 +327,17 @@ AXES: Final[Mapping[str, Rule]] = {
     **dict.fromkeys(("ArgMax", "ArgMin"), place_of_largest),
     **dict.fromkeys(("CumSum", "CumProd"), summed_up),
     **dict.fromkeys(("LayerNormalization", "RMSNormalization", "SimplifiedLayerNormalization"), from_axis(0, 1, 2)),
-    **dict.fromkeys(("QuantizeLinear", "DequantizeLinear"), quantised),
+    **dict.fromkeys((f"{prefix}Linear" for prefix in ("Quantize", "Dequantize")), quantised),
+    **dict.fromkeys((f"com.microsoft::{prefix}Linear" for prefix in ("Quantize", "Dequantize")), quantised),
     **dict.fromkeys(("Resize", "Upsample"), resized),
     "LpNormalization": along_one(),
     "MeanVarianceNormalization": mean_variance,
     "BatchNormalization": batch_norm,
     "LRN": local_norm,
     "TopK": largest,
+    "DFT": transformed,
     "Trilu": last_two(others=1),
+    "com.microsoft::QLinearSoftmax": quantised_softmax,
+    "com.microsoft::Trilu": last_two(others=1),
     "Det": determinant,
 }

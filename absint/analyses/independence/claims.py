@@ -63,6 +63,11 @@ class Along(NamedTuple):
         """Row i depends on row i alone, neither on its number nor on that of all."""
         return is_steady(self.shift)
 
+    @property
+    def uniform(self) -> Along:
+        """Without a shift that has a number for each place: the places have changed."""
+        return self if self.shift is None or len(self.shift) == 1 else self._replace(shift=None)
+
 
 Claim = Whole | Along
 Claims = frozenset[Claim]

@@ -25,11 +25,34 @@ def _gathered(seen: Seen) -> Iterator[Along]:
     for at in range(rank):
         if at != axis:
             place = at if at < axis else at - 1 + more
-            yield from (c._replace(shift=_one(c.shift)) for c in seen.pointwise(place, [at, None], first_alone))
+            yield from (c.uniform for c in seen.pointwise(place, [at, None], first_alone))
     for claim in seen.along(0, axis):
         for index in seen.along(1) if claim.outer is ONE_EXPR else ():
             if is_inside(index.shift, claim.inner):
-                yield Along(axis + index.axis, index.outer, index.inner, _one(claim.shift))
+                yield Along(axis + index.axis, index.outer, index.inner, claim.uniform.shift)
+
+
+def gathered_blocks(seen: Seen) -> Found:
+    """Rows of a quantised table."""
+    axis, more = seen.axis_of(0, seen.attribute("gather_axis", 0)), seen.rank(1)
+    places: list[int | None] = [None] * len(seen.inputs)
+    if axis is None or more is None:
+        return {}
+    return {0: [c for at in range(more) for c in seen.pointwise(axis + at, [None, at, *places[2:]])]}
+
+
+def regions(seen: Seen) -> Found:
+    """Regions of images, each of the image that the third input numbers."""
+    return {0: [*seen.pointwise(0, [None, 0, 0]), *_of_images(seen)]}
+
+
+def _of_images(seen: Seen) -> Iterator[Along]:
+    for claim in seen.along(0, 0):
+        for index in seen.along(2) if claim.outer is claim.inner is ONE_EXPR else ():
+            for region in seen.along(1, 0):
+                if is_inside(index.shift, ONE_EXPR) and region[1:3] == index[1:3]:
+                    is_free = claim.is_free and region.is_free
+                    yield Along(0, index.outer, index.inner, NO_SHIFT if is_free else None)
 
 
 def is_inside(shift: Shift, size: Expr) -> bool:
@@ -88,7 +111,7 @@ def _by_row_number(seen: Seen, column: int, axis: int, rank: int, width: int) ->
             continue
         for index in seen.along(1):
             if index.axis < rank and is_row_number(index.shift, column, width):
-                yield Along(index.axis, index.outer, index.inner, _one(claim.shift))
+                yield Along(index.axis, index.outer, index.inner, claim.uniform.shift)
 
 
 def is_row_number(shift: Shift, column: int, width: int) -> bool:
@@ -99,10 +122,6 @@ def is_row_number(shift: Shift, column: int, width: int) -> bool:
     return is_inside(growths[column : column + 1], ONE_EXPR) and all(
         growth.step is ZERO_EXPR for at, growth in enumerate(growths) if at != column
     )
-
-
-def _one(shift: Shift) -> Shift:
-    return shift if shift is not None and len(shift) == 1 else None
 
 
 def scattered_nd(seen: Seen) -> Found:
@@ -154,6 +173,9 @@ INDEXING: Final[Mapping[str, Rule]] = {
     "Gather": gathered,
     "GatherElements": gathered_elements,
     "GatherND": gathered_nd,
+    "RoiAlign": regions,
+    "com.microsoft::GatherBlockQuantized": gathered_blocks,
+    "com.microsoft::GatherND": gathered_nd,
     "ScatterElements": scattered_elements,
     "Scatter": scattered_elements,
     "ScatterND": scattered_nd,

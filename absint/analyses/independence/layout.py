@@ -67,8 +67,7 @@ def renumbered(seen: Seen, places: Sequence[int | None]) -> Iterator[Along]:
     for axis, place in enumerate(places):
         for claim in seen.along(0, place) if place is not None else ():
             last = places[-1] is not None and rank is not None and places[-1] == rank - 1
-            is_uniform = claim.shift is not None and len(claim.shift) == 1
-            yield claim._replace(axis=axis, shift=claim.shift if is_uniform or last else None)
+            yield (claim if last else claim.uniform)._replace(axis=axis)
 
 
 def transposed(seen: Seen) -> Found:
@@ -138,7 +137,8 @@ def _sliced(seen: Seen) -> Iterator[Along]:
             for (from_, by), size in others
         )
         if is_fixed or all(COUNTED in one for one in values):
-            yield _cut_last(found, before.rank - 1 in cut) if is_fixed else found._replace(shift=None)
+            kept = found.uniform if before.rank - 1 in cut else found
+            yield kept if is_fixed else found._replace(shift=None)
 
 
 def _is_all(before: Dim, after: Dim, step: int | None) -> bool:
@@ -168,11 +168,6 @@ def _cuts(seen: Seen, rank: int | None) -> dict[int, tuple[Expr | None, int | No
     return {axis % rank: cut for axis, *cut in zip(axes, numbers, steps, strict=True)}  # type: ignore[misc]
 
 
-def _cut_last(claim: Along, is_cut: bool) -> Along:
-    is_uniform = claim.shift is None or len(claim.shift) == 1
-    return claim if is_uniform or not is_cut else claim._replace(shift=None)
-
-
 def split(seen: Seen) -> Found:
     axis = seen.axis_of(0, seen.attribute("axis", 0))
     if axis is None:
@@ -188,7 +183,7 @@ def split(seen: Seen) -> Found:
                 part = blocks(seen, claim, start, shape[axis])
                 found[at] += [part] if part is not None else []
         start = start + shape[axis] if shape.rank is not None else start + Dim(None)
-    return {at: [_cut_last(c, True) for c in claims] for at, claims in found.items()}
+    return {at: [claim.uniform for claim in claims] for at, claims in found.items()}
 
 
 def first_alone(shifts: Sequence[Shift]) -> Shift:
@@ -255,12 +250,8 @@ def _tiled(seen: Seen) -> Iterator[Along]:
         is_kept = seen.is_kept([*others, repeats[claim.axis]], claim)
         outer = product([repeats[claim.axis], claim.outer])
         if is_kept is not False and isinstance(outer, Expr) and not _has_rows(seen, outer):
-            yield claim._replace(outer=outer, shift=_one(claim.shift) if is_kept else None)
+            yield claim._replace(outer=outer, shift=claim.uniform.shift if is_kept else None)
     yield from _repeated(seen, before, after)
-
-
-def _one(shift: Shift) -> Shift:
-    return shift if shift is not None and len(shift) == 1 else None
 
 
 def _has_rows(seen: Seen, dim: Expr) -> bool:

@@ -10,7 +10,7 @@ from absint.analyses.independence.layout import Found
 from absint.analyses.independence.seen import Rule, Seen
 
 
-def matmul(a: int = 0, b: int = 1, lists: str = "") -> Rule:
+def matmul(a: int = 0, b: int = 1) -> Rule:
     """Inputs a and b are multiplied; others are the same for all rows."""
 
     def rule(seen: Seen) -> Found:
@@ -47,11 +47,11 @@ def _nowhere(seen: Seen) -> list[int | None]:
 
 
 def gemm(seen: Seen) -> Found:
-    return {0: _gemm(seen)}
+    return {0: _gemm(seen) if seen.version >= 7 or seen.operator != "Gemm" else ()}
 
 
 def _gemm(seen: Seen) -> Iterator[Along]:
-    added = (seen.rank(2) if len(seen.inputs) > 2 and seen.has(2) else 0) if seen.version >= 7 else None
+    added = seen.rank(2) if seen.has(2) else 0
     if added is None or seen.rank(0) != 2 or seen.rank(1) != 2:
         return
     for axis in range(2):
@@ -90,8 +90,12 @@ PRODUCTS: Final[Mapping[str, Rule]] = {
     "MatMul": matmul(),
     "MatMulInteger": matmul(),
     "QLinearMatMul": matmul(0, 3),
-    "com.microsoft::FusedMatMul": matmul(),
+    **dict.fromkeys((f"com.microsoft::{name}MatMul" for name in ("Fused", "Transpose")), matmul()),
+    **dict.fromkeys((f"com.microsoft::MatMulInteger{name}" for name in ("16", "ToFloat")), matmul()),
+    "com.microsoft::FusedMatMulActivation": matmul(),
+    "com.microsoft::QGemm": matmul(0, 3),
     "Gemm": gemm,
+    "com.microsoft::FusedGemm": gemm,
     "Einsum": einsum,
-    "com.microsoft::MatMulNBits": rows_times_weights,
+    **dict.fromkeys((f"com.microsoft::MatMul{name}" for name in ("Bnb4", "FpQ4", "NBits")), rows_times_weights),
 }

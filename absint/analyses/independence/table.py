@@ -7,14 +7,17 @@ none, and after the arrow those of the outputs; `|` separates texts that are tru
 from __future__ import annotations
 
 from collections.abc import Mapping
+from functools import lru_cache
 from typing import Final
 
 from absint.analyses.independence.axes import AXES, aligned, elementwise
-from absint.analyses.independence.claims import COUNTED, SHARED, Along, strongest
+from absint.analyses.independence.claims import NO_SHIFT, Along
 from absint.analyses.independence.indexing import INDEXING
 from absint.analyses.independence.layout import LAYOUT, Found
 from absint.analyses.independence.products import PRODUCTS
 from absint.analyses.independence.seen import Rule, Seen
+from absint.analyses.independence.sequences import SEQUENCES
+from absint.program.operations import Operation
 from absint.transfer.traits import RANDOM
 
 _ELEMENTWISE: Final = """
@@ -22,7 +25,9 @@ _ELEMENTWISE: Final = """
     Clip Cos Cosh Div Elu Equal Erf Exp Floor Gelu Greater GreaterOrEqual HardSigmoid HardSwish Identity IsInf IsNaN
     LeakyRelu Less LessOrEqual Log Max Mean Min Mish Mod Mul Neg Not Or PRelu Pow Reciprocal Relu Round Selu Shrink
     Sigmoid Sign Sin Sinh Softplus Softsign Sqrt Sub Sum Swish Tan Tanh ThresholdedRelu Where Xor StringConcat
-    RegexFullMatch com.microsoft::BiasGelu com.microsoft::FastGelu com.microsoft::Gelu
+    RegexFullMatch ParametricSoftplus ScaledTanh MemcpyFromHost MemcpyToHost com.microsoft::BiasGelu
+    com.microsoft::FastGelu com.microsoft::Gelu com.microsoft::MurmurHash3 com.microsoft::QLinearAdd
+    com.microsoft::QLinearLeakyRelu com.microsoft::QLinearMul com.microsoft::QLinearSigmoid com.microsoft::QLinearWhere
     com.microsoft::QuickGelu
 """.split()  # noqa: SIM905
 
@@ -44,7 +49,14 @@ BATCHED: Final[Mapping[str, str]] = {
     **dict.fromkeys(
         (f"com.microsoft.nchwc::{name}" for name in ("ReorderInput", "ReorderOutput", "Upsample")), "0 > 0"
     ),
-    "QLinearConv": "0 . . . . . . . . > 0",
+    **dict.fromkeys(("QLinearConv", "com.microsoft::QLinearConv"), "0 . . . . . . . . > 0"),
+    **dict.fromkeys((f"com.microsoft::QLinear{name}AveragePool" for name in ("", "Global")), "0 . . . . > 0"),
+    **dict.fromkeys((f"com.microsoft::Nhwc{name}" for name in ("Conv", "FusedConv")), "0 . . 0 > 0"),
+    "com.microsoft::NhwcMaxPool": "0 > 0",
+    "com.microsoft::GridSample": "0 0 > 0",
+    "com.microsoft::GroupNorm": "0 . . > 0",
+    "com.microsoft::QAttention": "0 . . . . 0 . . 1 > 0 1",
+    "TensorScatter": "0 0 0 > 0",
     "DeformConv": "0 . 0 . 0 > 0",
     "Col2Im": "0 . . > 0",
     "STFT": "0 . . . > 0",
@@ -73,20 +85,46 @@ def _aligned(seen: Seen) -> Found:
     return elementwise(seen) if seen.version >= 7 else {}
 
 
+@lru_cache(maxsize=1 << 8)
 def _batched(text: str) -> Rule:
+    """The rule of a text; nothing is claimed of a node with more inputs than it lists."""
     families = [[side.split() for side in family.split(">")] for family in text.split("|")]
 
     def rule(seen: Seen) -> Found:
         found: dict[int, list[Along]] = {}
         for inputs, outputs in families:
             places = [None if place == "." else int(place) for place in inputs]
-            if len(seen.inputs) > len(places):
+            if places[0] is None or len(seen.inputs) > len(places):
                 return {}
             for at, axis in enumerate(outputs[: len(seen.outputs)]):
+                if axis == ".":
+                    continue
                 found.setdefault(at, []).extend(seen.led(int(axis), places[: len(seen.inputs)]))
         return found
 
     return rule
+
+
+def _typed(seen: Seen) -> Found:
+    """Only the type of the second input counts."""
+    found = [c for at in range(seen.rank(0) or 0) for c in seen.pointwise(at, [at])]
+    return {0: [c if c.is_free else c._replace(shift=None) for c in found]}
+
+
+def _chosen_features(seen: Seen) -> Found:
+    return {0: [c for at in range((seen.rank(0) or 1) - 1) for c in seen.pointwise(at, [at, None])]}
+
+
+def _normal_strings(seen: Seen) -> Found:
+    """Stop words are left out of the last axis."""
+    rank = seen.rank(0)
+    return {} if seen.operation.attributes.get("stopwords") else {0: elementwise(seen)[0] if rank else ()}
+
+
+def _grid(seen: Seen) -> Found:
+    """The sizes of the second input are known from the output."""
+    kept = [(c, seen.is_kept(list(seen.output())[1:], c)) for c in seen.along(0, 0) if seen.output().rank]
+    return {0: [c._replace(shift=NO_SHIFT if known and c.is_free else None) for c, known in kept if known is not False]}
 
 
 def _dropout(seen: Seen) -> Found:
@@ -139,29 +177,17 @@ def _learnt(seen: Seen) -> Found:
     return {at: seen.pointwise(0, [0]) for at in range(len(seen.outputs))}
 
 
+def _side_by_side(seen: Seen) -> Found:
+    """Features of several inputs."""
+    count = len(seen.inputs)
+    return {0: seen.pointwise(0, [0] * count) if {seen.rank(at) for at in range(count)} == {2} else ()}
+
+
 def _loss(seen: Seen) -> Found:
     if seen.operation.attributes.get("reduction", "mean") not in ("none", b"none"):
         return {}
     places = [0, 0, None][: len(seen.inputs)]
     return {at: seen.led(0, places) for at in range(len(seen.outputs))}
-
-
-# Sequences: a claim is about each element
-
-
-def _constructed(seen: Seen) -> Found:
-    ranks = {seen.rank(index) for index in range(len(seen.inputs))}
-    if len(ranks) != 1 or None in ranks:
-        return {}
-    common = frozenset.intersection(*map(seen.claims, range(len(seen.inputs))))
-    return {0: strongest(common)}
-
-
-def _taken(seen: Seen) -> Found:
-    """An element of a sequence, or a sequence without one."""
-    at = seen.claims(1)
-    kept = seen.along(0) if COUNTED in at else ()
-    return {0: [c if SHARED in at and c.is_free else c._replace(shift=None) for c in kept]}
 
 
 RULES: Final[Mapping[str, Rule]] = {
@@ -171,9 +197,12 @@ RULES: Final[Mapping[str, Rule]] = {
     **INDEXING,
     **LAYOUT,
     **PRODUCTS,
+    **SEQUENCES,
     **{name: _batched(text) for name, text in BATCHED.items()},
     **{f"ai.onnx.ml::{name}": _learnt for name in _LEARNT},
+    "AffineGrid": _grid,
     "Attention": _attention,
+    "CastLike": _typed,
     "Dropout": _dropout,
     "GRU": _recurrent(1),
     "LSTM": _recurrent(2),
@@ -181,11 +210,19 @@ RULES: Final[Mapping[str, Rule]] = {
     "RNN": _recurrent(1),
     "ReverseSequence": _reversed,
     "RotaryEmbedding": _rotary,
-    "SequenceAt": _taken,
-    "SequenceConstruct": _constructed,
-    "SequenceErase": _taken,
     "SoftmaxCrossEntropyLoss": _loss,
+    "StringNormalizer": _normal_strings,
+    "TfIdfVectorizer": _learnt,
+    "ai.onnx.ml::ArrayFeatureExtractor": _chosen_features,
+    "ai.onnx.ml::FeatureVectorizer": _side_by_side,
+    "ai.onnx.ml::ZipMap": _learnt,
     "com.microsoft::SkipLayerNormalization": _skip_norm,
     "com.microsoft::SkipSimplifiedLayerNormalization": _skip_norm,
 }
 """By operator, with its domain unless it is ai.onnx."""
+
+
+def rule_of(operation: Operation) -> Rule | None:
+    """The rule of an operator: what its rule of shapes says of rows comes first."""
+    said = operation.rule.rows if operation.rule is not None else ""
+    return _batched(said) if said else RULES.get(operation.operator)

@@ -9,9 +9,10 @@ from dataclasses import dataclass
 from typing import Final, Literal, NamedTuple
 
 from absint.analyses.independence import CLAIMS, COUNTED, SHARED, Claims, Independence, strongest, text_of
-from absint.analyses.independence.table import RULES, is_random
+from absint.analyses.independence.table import is_random, rule_of
 from absint.engine import fixpoint
 from absint.errors import UsageError
+from absint.lattices.limits import Limits
 from absint.lattices.terms.expr import ONE_EXPR, Dim, Expr, Symbol, sole_atom
 from absint.lattices.text.nearest import did_you_mean
 from absint.lattices.value import Tensor, tensors
@@ -19,6 +20,7 @@ from absint.packages import is_installed
 from absint.program.nodes import Node
 from absint.program.steps import Operand
 from absint.questions.rows.witness import InputAxis, Witness, witnesses
+from absint.questions.sizes.contracts import symbol_facts
 from absint.solution.analysed import Analysed
 
 States = Sequence[tuple[Claims, ...]]
@@ -42,6 +44,11 @@ def first_meeting(analysed: Analysed, analysis: Independence, states: States, ou
             number = _first(analysed.nodes, states, operand, keeps)
             return Meeting(str(analysed.nodes[number]), _reason(analysed, analysis, states, number, keeps))
     return None
+
+
+def claims_of(analysed: Analysed, states: States) -> dict[str, Claims]:
+    """What is claimed of each output."""
+    return {name: _of(analysed.operands[name], states) for name in analysed.outputs if name in analysed.operands}
 
 
 def _is_free(claims: Claims) -> bool:
@@ -79,7 +86,7 @@ def _reason(
         return "its numbers are random"
     if keeps is not bool:
         return "from here on rows depend on their number, or on how many there are"
-    if node.operator not in RULES:
+    if rule_of(node.operation) is None:
         return "no rule says what it does with rows"
     texts = []
     for _, operand in known:
@@ -99,6 +106,9 @@ def _name(analysed: Analysed, operand: Operand) -> str:
 
 
 Verdict = Literal["independent", "by position", "shared", "mixes", "unknown"]
+
+_SECONDS: Final = 10.0
+"""For the greatest number of rows that is legal."""
 
 _AXIS: Final = re.compile(r"(.*)\[\s*(-?[0-9]+)\s*\]\s*", re.DOTALL)
 
@@ -161,8 +171,11 @@ def rows(analysed: Analysed, axes: Sequence[str] = (), *, run: bool = True) -> R
     followed = tuple(_followed(analysed, symbol))
     analysis = Independence(analysed, symbol)
     states = fixpoint(analysed.program, analysis).states
-    claims_of = analysis.named(states)
-    found = {name: claims_of[name] for name in analysed.outputs if name in claims_of}
+    if not all(claims_of(analysed, states).values()) and _is_cut(analysed, symbol):
+        # A size that is cut at a number is that of the rows, if no legal number of rows is greater.
+        analysis = Independence(analysed, symbol, symbol_facts(analysed, symbol.name, Limits(_SECONDS)).hi)
+        states = fixpoint(analysed.program, analysis).states
+    found = claims_of(analysed, states)
     open_ = [name for name, claims in found.items() if not claims]
     shown: Mapping[str, Witness] = {}
     if open_ and run and is_installed("onnxruntime"):
@@ -179,8 +192,20 @@ def rows(analysed: Analysed, axes: Sequence[str] = (), *, run: bool = True) -> R
     return Rows(symbol.name, followed, tuple(outputs), shared, tuple(others))
 
 
+def _is_cut(analysed: Analysed, symbol: Symbol) -> bool:
+    """Some size is the number of rows or a number, whichever is less."""
+    return any(
+        atom.op == "min" and symbol in atom.inner
+        for state in analysed.states
+        for value in state
+        for tensor in tensors(value)
+        for dim in tensor.shape.open
+        for atom in dim.atoms()
+    )
+
+
 def _output(name: str, claims: Claims, meeting: Meeting | None, witness: Witness | None) -> OutputRows:
-    if SHARED in claims:
+    if SHARED in claims or claims == CLAIMS.bottom:
         return OutputRows(name, "shared")
     best = next(iter(strongest(claims)), None)
     if best is not None:

@@ -125,10 +125,12 @@ def _shown(plan: _Plan, arrays: Sequence[Array | None]) -> Witness | None:
     for (i, one), (j, other) in combinations(changes, 2):
         if (one & other).any():
             return Witness(plan.sizes, (i, j), tuple(map(int, np.argwhere(one & other)[0])))
-    if len(changes) == len(others) and not any(_is_along(changes, *way) for way in _ways(base.shape, len(others))):
-        row, one = next((row, one) for row, one in reversed(changes) if one.any())
-        return Witness(plan.sizes, (row,), tuple(map(int, np.argwhere(one)[0])))
-    return None
+    last = next(((row, one) for row, one in reversed(changes) if one.any()), None)
+    if last is None or len(changes) < len(others):
+        return None
+    if any(_is_along(changes, *way) for way in _ways(base.shape, len(others))):
+        return None
+    return Witness(plan.sizes, (last[0],), tuple(map(int, np.argwhere(last[1])[0])))
 
 
 def _ways(shape: Sequence[int], rows: int) -> Iterator[tuple[int, int, int]]:
