@@ -192,6 +192,7 @@ class Copies(Analysed):
         *,
         copy_weights: bool = False,
         load: bool = True,
+        assume_legal: bool = False,
         seconds: float = LONG,
     ) -> Simplified:
         """A smaller copy of the model whose sizes stay symbolic: it runs where the model runs, and gives the same.
@@ -199,7 +200,9 @@ class Copies(Analysed):
         `passes` are some of `absint.jobs.simplifying.simplify.PASSES`; all of them if it is None. They are repeated
         until nothing changes. A comparison as of `absint.diff` proves that shapes and legal sizes are the same, within
         `seconds`; a pass with which that is not proved is left out, and `undone` of the answer says so. A node that may
-        fail stays. Where the analysis was given assumptions, equality holds where they do, and the metadata have them.
+        fail stays, unless `assume_legal` says that inputs are legal: then nodes that only fail go, and the answer has
+        them as `dropped`. Where the analysis was given assumptions, equality holds where they do, and the metadata have
+        them.
 
         With a `path` the copy is written to this file, complete or not at all, as `save_annotated` does, with
         `copy_weights` and `load` as there; without, it is the `model` of the answer.
@@ -210,7 +213,15 @@ class Copies(Analysed):
         from absint.jobs.simplifying.simplify import simplify
 
         target = "" if path is None else os.fspath(path)
-        return simplify(self, passes, target, copy_weights=copy_weights, load=load, seconds=seconds)
+        return simplify(
+            self,
+            passes,
+            target,
+            copy_weights=copy_weights,
+            load=load,
+            assume_legal=assume_legal,
+            seconds=seconds,
+        )
 
     def fewest_symbols(self) -> Fewest:
         """The fewest symbols that must be fixed so that every size of a computed value is a number.

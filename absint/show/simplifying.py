@@ -20,10 +20,13 @@ def report(result: Result, found: Simplified, *, details: bool = False) -> Itera
     yield Line(f"  shape nodes   {found.shape_nodes_before:,} -> {len(found.shape_nodes):,}")
     yield Line(f"  bytes         {found.bytes_before:,} -> {found.bytes:,}")
     if found.nodes < found.nodes_before:
-        yield Line("  the same legal sizes and the same output shapes for all sizes (proved)", "green")
+        wide = "the same output shapes for all legal sizes" if found.dropped else ""
+        same = wide or "the same legal sizes and the same output shapes for all sizes"
+        yield Line(f"  {same} (proved)", "green")
     if result.assumptions:
         yield Line(f"  assuming {' and '.join(map(str, result.assumptions))}")
     yield listed("passes left out, since the copy is not proved equal with them", found.undone)
+    yield listed("nodes dropped that only fail", found.dropped)
     if details:
         names = dict.fromkeys((*found.operators_before, *found.operators))
         rows = [(name, f"{found.operators_before.get(name, 0)} -> {found.operators.get(name, 0)}") for name in names]
@@ -59,6 +62,7 @@ SIMPLIFIED: Final = Document[Simplified](
     Key("shape_nodes_before", int, "nodes of the model that compute with sizes alone"),
     Key("shape_nodes", many(str), "those of the copy, each with its reader"),
     Key("undone", many(str), "passes left out, since the copy is not proved equal with them"),
+    Key("dropped", many(str), "nodes that only fail, left out with --assume-legal"),
     Key("bytes_before", int, "of the model"),
     Key("bytes", int, "of the copy"),
     Key("weights_elsewhere", many(str), "files to copy or link beside the copy"),

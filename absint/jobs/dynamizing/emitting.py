@@ -129,7 +129,7 @@ class Emitter:
         total = ""
         terms = sorted(number.terms, key=lambda term: term[1] < 0)
         for mono, coef in terms:
-            factors = [self._once(atom, partial(self._atom, atom)) for atom in mono]
+            factors = self._factors(mono)
             if abs(coef) != 1 or not factors:
                 factors.append(self.constant(np.array([abs(coef)], np.int64)))
             term = factors[0]
@@ -140,6 +140,10 @@ class Emitter:
             else:
                 total = self._node("Add" if coef > 0 else "Sub", [total, term], "size")
         return total
+
+    def _factors(self, mono: Sequence[Atom]) -> list[str]:
+        """The names of vectors whose product is that of the atoms."""
+        return [self._once(atom, partial(self._atom, atom)) for atom in mono]
 
     def _atom(self, atom: Atom) -> str:
         if isinstance(atom, Symbol):

@@ -3,18 +3,22 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from itertools import permutations
+from math import prod
 from typing import Final, NamedTuple
 
 import numpy as np
 from onnx import NodeProto
 
 from absint.jobs.dynamizing.emitting import Emitter
-from absint.lattices.terms.expr import Atom, Expr, expr_of
+from absint.lattices.terms.expr import Atom, Expr, const, expr_of
 
 _SLICES: Final = 15
 """The version of Shape that gives part of a shape."""
 _LONGEST: Final = 8
 """Most sizes that are looked up at once."""
+_MOST_FACTORS: Final = 3
+"""Most sizes whose product is looked up at once."""
 _MOST_PLACES: Final = 16
 """Most tensors among which one is looked for that has several sizes."""
 
@@ -124,6 +128,28 @@ class SizeEmitter(Emitter):
     def _number(self, number: Expr) -> str:
         run = self._runs.get((number,))
         return super()._number(number) if run is None else self._run(run, 1)
+
+    def _factors(self, mono: Sequence[Atom]) -> list[str]:
+        """One size for as many atoms as there is, or the product of neighbours in a shape."""
+        for count in range(min(len(mono), _MOST_FACTORS), 1, -1):
+            for part in permutations(mono, count):
+                dims = tuple(map(expr_of, part))
+                name = self._whole(dims)
+                if name:
+                    left = list(mono)
+                    for atom in part:
+                        left.remove(atom)
+                    return [name, *self._factors(left)]
+        return super()._factors(mono)
+
+    def _whole(self, dims: Sequence[Expr]) -> str:
+        """The product of sizes, from a shape that has it or has them side by side; empty without one."""
+        product = prod(dims, start=const(1))
+        single = self._runs.get((product,))
+        if single is not None:
+            return self._run(single, 1)
+        run = self._runs.get(tuple(dims))
+        return "" if run is None else self._node("ReduceProd", [self._run(run, len(dims))], "size", keepdims=1)
 
     def _atom(self, atom: Atom) -> str:
         run = self._runs.get((expr_of(atom),))

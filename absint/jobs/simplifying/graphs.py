@@ -34,6 +34,8 @@ class Walked:
 
     nodes: list[NodeProto]
     initialisers: list[TensorProto] = field(default_factory=list)
+    dropped: list[NodeProto] = field(default_factory=list)
+    """Nodes that may fail, and that nothing needs."""
 
 
 class Walk:
@@ -61,8 +63,8 @@ class Walk:
         self._choices: list[Choice] = []
         self._firsts: dict[Hashable, str] = {}
 
-    def run(self) -> Walked:
-        """The nodes that do the same."""
+    def run(self, *, is_legal: bool = False) -> Walked:
+        """The nodes that do the same; with `is_legal` nodes that only fail are left out."""
         self._share_initialisers()
         for info in self._graph.input:
             self._offer(info.name)
@@ -70,8 +72,13 @@ class Walk:
             self._visit(place, copied(node))
         for node in self._new:
             rename(node, self._renamed)
+        may_fail = [node for node in self._new if id(node) not in self._sure]
+        if is_legal:
+            self._sure.update(map(id, may_fail))
         choose(self._choices, Needed(self._new, self._sure, self._outputs), self._renamed)
-        return Walked(self._needed(), self._emitter.initialisers)
+        needed = self._needed()
+        kept = set(map(id, needed))
+        return Walked(needed, self._emitter.initialisers, [node for node in may_fail if id(node) not in kept])
 
     # One node
 

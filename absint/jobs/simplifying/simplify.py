@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from time import monotonic
 from typing import Final
 
-from onnx import ModelProto
+from onnx import ModelProto, NodeProto
 
 from absint.errors import UsageError
 from absint.jobs.copies.annotate import ASSUMING_KEY, gate_of
@@ -68,6 +68,8 @@ class Simplified:
     """Bytes of the copy, counted in the same way."""
     weights_elsewhere: tuple[str, ...] = ()
     """Files of weights that runtimes look for beside the copy and that are beside the original."""
+    dropped: tuple[str, ...] = ()
+    """Nodes that may fail and that no output needs: they go where inputs count as legal."""
     unchecked: str = ""
     """One line on why nobody knows whether the copy loads where the model does; empty if it does."""
 
@@ -95,6 +97,7 @@ def simplify(
     *,
     copy_weights: bool = False,
     load: bool = True,
+    assume_legal: bool = False,
     seconds: float = LONG,
 ) -> Simplified:
     """See `Result.simplify`."""
@@ -112,7 +115,7 @@ def simplify(
             outline = Outline(opened.data)
         if target and target != STANDARD_OUTPUT:
             check_weights(outline.model, analysed.folder, target)
-        job = _Job(analysed, outline.model, load=load, seconds=seconds)
+        job = _Job(analysed, outline.model, load=load, assume_legal=assume_legal, seconds=seconds)
         made, undone = job.proved(chosen)
         pieces = pieces_of(made, outline, opened)
         model, weights = None, []
@@ -131,6 +134,7 @@ def simplify(
             len(opened.data),
             size_of(pieces),
             tuple(weights),
+            job.dropped(made),
             job.unchecked,
         )
 
@@ -138,18 +142,30 @@ def simplify(
 class _Job:
     """The copies of one model."""
 
-    def __init__(self, analysed: Analysed, original: ModelProto, *, load: bool, seconds: float) -> None:
+    def __init__(
+        self, analysed: Analysed, original: ModelProto, *, load: bool, assume_legal: bool, seconds: float
+    ) -> None:
         self._analysed, self._original, self._load = copy(analysed), original, load
         self._analysed.loaded = with_outline(analysed.loaded, original)
         self._end = monotonic() + seconds
         self._opset = analysed.loaded.imports().get("", 0)
+        self._is_legal = assume_legal
+        self._dropped: dict[str, str] = {}
+        self._unchecked = ""
         self.unchecked = ""
+        """Of the copy that is proved: why it is not known whether it loads."""
+
+    def dropped(self, copy: ModelProto) -> tuple[str, ...]:
+        """The nodes that may fail and that the copy lacks."""
+        left = {name for node in copy.graph.node for name in node.output}
+        return tuple(text for name, text in self._dropped.items() if name not in left)
 
     def proved(self, passes: Sequence[str]) -> tuple[ModelProto, list[str]]:
         """The copy after as many of the passes as are proved, and those that are not, each with the open point."""
         copy = self._after(passes)
         reason = self._open(copy)
         if not reason:
+            self.unchecked = self._unchecked
             return copy, []
         best, kept, undone = self._after([]), list[str](), list[str]()
         for name in passes:
@@ -161,7 +177,7 @@ class _Job:
             if reason:
                 undone.append(f"{name}: {reason}")
             else:
-                best = copy
+                best, self.unchecked = copy, self._unchecked
                 kept.append(name)
         return best, undone
 
@@ -192,12 +208,13 @@ class _Job:
         best = None
         for chosen in (set(passes) - {"sizes"}, set(passes)):
             walk = Walk(copy, known, chosen, self._opset, scope)
-            walked = walk.run()
+            walked = walk.run(is_legal=self._is_legal)
             if best is None or len(walked.nodes) < len(best[1].nodes):
                 best = walk, walked
         if best is not None:
             walk, walked = best
             walk.write(walked)
+            self._dropped |= {next(filter(None, node.output), ""): _named(node) for node in walked.dropped}
 
     def _again(self, copy: ModelProto) -> Result:
         found = self._analysed.again(self._outlined(copy), {})
@@ -209,16 +226,17 @@ class _Job:
 
     def _open(self, copy: ModelProto) -> str:
         """What keeps the copy from being proved equal; empty if it is."""
+        self._unchecked = ""
         if copy == self._original:
             return ""
         gate = gate_of(self._analysed, self._original, load=self._load)
         checked = gate.rewritten(copy, self._original, gate)
-        self.unchecked = checked.unchecked
+        self._unchecked = checked.unchecked
         if checked.complaint:
             return checked.complaint
         assert isinstance(self._analysed, Result)
         found = diff(self._analysed, self._again(copy), evidence="none", seconds=max(self._end - monotonic(), _LEAST))
-        if found.verdict == "same":
+        if found.verdict == "same" or (self._is_legal and found.verdict == "compatible"):
             return ""
         widened = [str(unmet.relation) for unmet in (*found.contract.widened, *found.contract.widening_undecided)]
         wide = f"legal sizes widen ({widened[0]})" if widened else "it is another model"
@@ -234,6 +252,10 @@ def operators(model: ModelProto) -> Mapping[str, int]:
         if node.op_type != "Constant"
     )
     return dict(sorted(found.items(), key=lambda item: (-item[1], item[0])))
+
+
+def _named(node: NodeProto) -> str:
+    return f"{node.op_type} {node.name}" if node.name else f"{node.op_type} that gives {', '.join(node.output)}"
 
 
 def _state(model: ModelProto, text: str) -> None:

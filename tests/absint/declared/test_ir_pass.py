@@ -105,3 +105,14 @@ def test_it_stands_in_a_sequence_of_passes() -> None:
     passes = onnx_ir.passes.Sequential(CommonSubexpressionEliminationPass(), absint.ir.ShapeInferencePass())
     assert passes(model).modified
     assert model.graph.outputs[0].shape == onnx_ir.Shape(["N", 8])
+
+
+def test_a_pass_that_simplifies() -> None:
+    text = """<ir_version: 10, opset_import: ["": 18]> g (float[N, M] x) => (float[N, M] y) {
+        shape = Shape(x)  z = Expand(x, shape)  y = Relu(z) }"""
+    given = onnx_ir.from_proto(parser.parse_model(text))
+    done = absint.ir.SimplifyPass()(given)
+    assert done.modified
+    assert [node.op_type for node in done.model.graph] == ["Relu"]
+    assert [node.op_type for node in given.graph] == ["Shape", "Expand", "Relu"]
+    assert not absint.ir.SimplifyPass()(done.model).modified

@@ -259,3 +259,61 @@ def test_sizes_that_data_decide_do_not_keep_a_model_as_it_is() -> None:
         shape = Shape(x)  e = Expand(x, shape)  i = Identity(e)  found = NonZero(i)  again = NonZero(e)
         y = Transpose(found)  t = Transpose(again)  z = GatherND(x, t) }""")
     assert sorted(operators(copy)) == ["GatherND", "NonZero", "Transpose", "Transpose"]
+
+
+def test_products_and_quotients_are_taken_from_shapes() -> None:
+    """The product of two neighbours in a shape is one node."""
+    _, copy = simplified("""(float[B, H, W, 4] x, float[1, 1] s) => (float[b, k] y, float[c, l] z)
+        <int64 zero = {0}, int64 one = {1}, int64 two = {2}, int64[1] first = {0}> {
+        shape = Shape(x)  b = Gather(shape, zero)  h = Gather(shape, one)  w = Gather(shape, two)
+        hw = Mul(h, w)  b1 = Unsqueeze(b, first)  hw1 = Unsqueeze(hw, first)  to = Concat<axis=0>(b1, hw1)
+        y = Expand(s, to)  t = Neg(s)  z = Expand(t, hw1) }""")
+    assert operators(copy).count("Gather") == 0
+    assert "ReduceProd" in operators(copy)
+
+
+def test_what_a_node_before_requires_may_be_used_behind_it() -> None:
+    """`[-1, N]` needs N >= 1. So behind it, the larger of N and 1 is N."""
+    _, copy = simplified("""(float[N] x, float[1] s) => (float[M, N] p, float[n] y)
+        <int64[1] one = {1}, int64[1] up = {-1}> {
+        n = Shape(x)  to = Concat<axis=0>(up, n)  p = Reshape(x, to)
+        m = Max(n, one)  y = Expand(s, m) }""")
+    assert "Max" not in operators(copy)
+
+
+def test_what_a_later_node_requires_is_not_used_before_it() -> None:
+    """Without a run of the later node first, nothing says so: the copy has to fail where the model does."""
+    _, copy = simplified("""(float[N] x, float[1] s) => (float[n] y, float[M, N] p)
+        <int64[1] one = {1}, int64[1] up = {-1}> {
+        n = Shape(x)  m = Max(n, one)  y = Expand(s, m)  to = Concat<axis=0>(up, n)  p = Reshape(x, to) }""")
+    assert "Max" in operators(copy)
+
+
+def test_nodes_that_only_fail_go_where_inputs_are_legal() -> None:
+    model = parser.parse_model(
+        HEAD % 18
+        + """(float[N] x) => (float[N] y) <int64[2] to = {-1, 2}> {
+        pairs = Reshape(x, to)  y = Relu(x) }"""
+    )
+    found = absint.analyze(model).simplify(assume_legal=True)
+    assert operators(found.model) == ["Relu"]
+    assert found.dropped == ("Reshape that gives pairs",)
+    assert absint.analyze(model).simplify().dropped == ()
+
+
+def test_unchecked_is_about_the_copy_that_is_given(monkeypatch: pytest.MonkeyPatch) -> None:
+    """All copies that were tried and left out may be unchecked: the one that is given is the model itself."""
+    from absint.jobs.copies.gate import Gate
+    from absint.jobs.simplifying.simplify import _Job
+
+    whole = _Job._open
+
+    def refused(job: _Job, copy: onnx.ModelProto) -> str:
+        return whole(job, copy) or ("" if copy == job._original else "not proved")
+
+    checked = Gate.rewritten
+    monkeypatch.setattr(Gate, "rewritten", lambda *given: checked(*given)._replace(unchecked="nobody asked"))
+    monkeypatch.setattr(_Job, "_open", refused)
+    found = absint.analyze(parser.parse_model(HEAD % 18 + HEADS)).simplify()
+    assert (found.nodes, found.unchecked) == (found.nodes_before, "")
+    assert found.undone
