@@ -4,6 +4,7 @@ times as many, `HYPOTHESIS_PROFILE=thorough` 400 times.
 
 import gc
 import os
+import re
 import shutil
 from collections import Counter
 from collections.abc import Iterator
@@ -19,27 +20,16 @@ _FOLDER = Path(__file__).parents[1] / "build" / "pyodide" / "node_modules" / "py
 PYODIDE = _FOLDER if _FOLDER.is_dir() and shutil.which("node") else None
 """The Python of browsers, where `.ci/run` puts it."""
 
-QUICK_CASES = 10
+QUICK_CASES = 25
 """One of so many cases of a test is quick."""
-SLOW = tuple(
-    f"tests/{name}"
-    for name in (
-        "absint/page/",
-        "crashes/",
-        "fuzz/",
-        "mutants/",
-        "specification/",
-        "test_artifact",
-        "test_benchmarks",
-        "test_examples",
-        "test_fresh_processes",
-        "test_packaging",
-        "test_site",
-        "test_theory",
-        "unification/",
-    )
+SLOW = re.compile(
+    r"^tests/(crashes|differences|fuzz|jobs|mutants|solver|soundness|specification|unification)/"
+    r"|/(certificates|page|study|together)/|_page\.py"
+    r"|test_(artifact|benchmarks|corpus|cost_runs|every_node|examples|expr_fuzz|facts|floats|fresh_processes|house|json_\w+"
+    r"|limits|control_flow_limits|control_flow_proofs|nearest|node_tests|notebook|packaging|processes?|pyodide|random_\w+"
+    r"|runs|shortest|site|strategies|theory|types|without_runtime)\.py"
 )
-"""Tests that start browsers or many processes, or are farms of solvers: none of them is quick."""
+"""Tests that start browsers or many processes, are farms of solvers, or go through long lists: none is quick."""
 
 _QUIET = [HealthCheck.too_slow, HealthCheck.data_too_large]
 
@@ -62,24 +52,20 @@ def pytest_configure(config: pytest.Config) -> None:
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
     """Mark the quick tests. Leave out cases of tests with the marker `share`, unless the command line names cases."""
-    number = Counter[str]()
-    for item in items:
-        test = item.nodeid.partition("[")[0]
-        if not test.startswith(SLOW) and number[test] % QUICK_CASES == 0:
-            item.add_marker("quick")
-        number[test] += 1
-    if config.getoption("all_cases") or any("[" in argument for argument in config.args):
-        return
     number: Counter[str] = Counter()
-    kept: list[pytest.Item] = []
+    shared: list[pytest.Item] = []
     left: list[pytest.Item] = []
     for item in items:
         test = item.nodeid.partition("[")[0]
+        if not SLOW.search(test) and number[test] % QUICK_CASES == 0:
+            item.add_marker("quick")
         share = item.get_closest_marker("share")
-        (left if share and number[test] % share.args[0] else kept).append(item)
+        (left if share and number[test] % share.args[0] else shared).append(item)
         number[test] += 1
+    if config.getoption("all_cases") or any("[" in argument for argument in config.args):
+        return
     config.hook.pytest_deselected(items=left)
-    items[:] = kept
+    items[:] = shared
 
 
 @pytest.hookimpl(hookwrapper=True)

@@ -12,7 +12,7 @@ import onnx
 import pytest
 
 import absint
-from tests.absint.flows import FLOWS
+from tests.absint.shapes.flows import FLOWS
 
 ROOT = Path(__file__).parents[1]
 MODEL = "examples/tiny_decoder.onnx"

@@ -23,7 +23,7 @@ ROOT = Path(__file__).parents[1]
 DOCUMENTS = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
 GENERATED = ("reference/commands.md", "reference/schemas.md")
 CONSOLES_TESTED_ELSEWHERE = {
-    "README.md",  # tests/absint/test_cli_readme.py
+    "README.md",  # tests/absint/commands/test_cli_readme.py
     "lint.md",  # tests/test_lint_page.py, which has the models
 }
 MODULES = sorted(

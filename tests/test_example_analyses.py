@@ -18,8 +18,8 @@ from onnx import parser
 
 import absint
 from absint.lattices.domains import FLOAT32, INTERVALS
-from tests.absint.together.execution import outputs_of
-from tests.absint.together.test_together import INDICES
+from tests.absint.shapes.together.execution import outputs_of
+from tests.absint.shapes.together.test_together import INDICES
 
 EXAMPLES = Path(__file__).parents[1] / "examples"
 NAMES = ("index_bounds", "sharding", "value_ranges", "zones")

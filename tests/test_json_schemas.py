@@ -16,7 +16,7 @@ from onnx import parser
 import absint
 from absint.cli import COMMANDS, run
 from absint.show.schemas import json_schema, names
-from tests.absint.cli_models import write_models
+from tests.absint.commands.cli_models import write_models
 from tests.test_json_page import BROKEN, OPEN, POOLED, SIZES, SLICED
 
 ROOT = Path(__file__).parents[1]

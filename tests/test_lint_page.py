@@ -13,7 +13,7 @@ from absint.commands.command import FORMER
 from absint.commands.lint import lint
 from absint.jobs.linting.finding import RULES
 from absint.jobs.linting.settings import KEYS
-from tests.absint.auditing.models import model
+from tests.absint.jobs.auditing.models import model
 from tests.lint_page import GROUPS, PAGE, page
 
 MODELS = {

@@ -20,7 +20,7 @@ import absint.solver.export
 import absint.testing
 from absint import cli
 from absint.cli import COMMANDS, GROUPS
-from tests.absint.page.browser import served, started
+from tests.absint.show.page.browser import served, started
 from tests.conftest import CHROMIUM
 
 ROOT = Path(__file__).parents[1]

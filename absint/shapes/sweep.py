@@ -2,7 +2,8 @@
 
 Most time of an analysis goes into nodes whose result is known. So columns are read in place of nodes, the inputs are
 looked up in the memo at once, facts below a gate are asked for once in a run of nodes below it, and nothing is called
-where the summary has no holes. `tests/absint/test_memo_room.py` compares the answers with those of the plain path.
+where the summary has no holes. `tests/absint/shapes/test_memo_room.py` compares the answers with those of the plain
+path.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """Small models chosen for corners where tools that infer shapes are wrong or silent; each runs at its sizes.
 
 case          what one is; each other file holds those of one theme
-`python -m tests.adversarial DIR` writes them, and those of tests/absint/flows, as .onnx files with their sizes.
+`python -m tests.adversarial DIR` writes them, and those of tests/absint/shapes/flows, as .onnx files with their sizes.
 """
 
 from collections.abc import Mapping

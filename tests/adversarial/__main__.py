@@ -1,4 +1,4 @@
-"""Write the adversarial models, and those of tests/absint/flows, into a folder.
+"""Write the adversarial models, and those of tests/absint/shapes/flows, into a folder.
 
 python -m tests.adversarial DIR
 """
@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from onnx import ModelProto
 
-from tests.absint.flows import FLOWS
+from tests.absint.shapes.flows import FLOWS
 from tests.adversarial import MODELS
 from tests.adversarial.case import with_output_types
 

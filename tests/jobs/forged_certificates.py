@@ -18,8 +18,8 @@ from pathlib import Path
 from typing import Any
 
 from absint.questions.certificates import check
-from tests.absint.certificates.checking import certificate_of
-from tests.absint.certificates.test_certificates import MODELS
+from tests.absint.questions.certificates.checking import certificate_of
+from tests.absint.questions.certificates.test_certificates import MODELS
 
 STRINGS = [
     "5", "(- 3)", "(+ N M)", "true", "N", "M", "K", "Q", "|N|", "|%4e|", "$0", "in0@0", "out0@0", "out0@1", "out0@e0",

@@ -22,7 +22,7 @@ from absint.jobs.freezing.freeze import Frozen
 from absint.jobs.freezing.sizes import IllegalSizesError
 from absint.lattices.value import Tensor
 from absint.runs.session import Session
-from tests.absint.flows import FLOWS
+from tests.absint.shapes.flows import FLOWS
 from tests.adversarial import MODELS
 from tests.jobs.freezing import differing, runs
 from tests.runs import Runs

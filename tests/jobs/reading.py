@@ -27,9 +27,9 @@ from absint.model.wire.fields import delimited
 from absint.model.wire.graphs import Model
 from absint.model.wire.sliced import Sliced
 from absint.model.wire.splicing import Span, spliced
-from tests.absint.wire.comparing import differences, parsed, read
-from tests.absint.wire.encodings import scrambled
-from tests.absint.wire.random_messages import in_graphs, in_types, random_model
+from tests.absint.model.wire.comparing import differences, parsed, read
+from tests.absint.model.wire.encodings import scrambled
+from tests.absint.model.wire.random_messages import in_graphs, in_types, random_model
 from tests.fuzz.wire import mutated_bytes, mutated_fields
 
 _PURGE: Final = 500

@@ -13,7 +13,7 @@ from absint.lattices.logic.relation import boolean, ge, le, truth_of
 from absint.lattices.terms.expr import MAX_DIM, Symbol, expr_of, symbol
 from absint.lattices.terms.kinds import Origin, SymbolKind
 from absint.lattices.unify import POLICIES
-from tests.absint.flows import FLOWS
+from tests.absint.shapes.flows import FLOWS
 
 NODE_KINDS = [kind for kind in SymbolKind if kind not in (SymbolKind.INPUT, SymbolKind.HOLE, SymbolKind.PLACEHOLDER)]
 

@@ -81,7 +81,7 @@ def test_each_mutant_changes_behaviour(part: int) -> None:
     [
         ("window-ignores-dilation", "tests/transfer/test_convolution.py::test_runs_agree"),
         ("interval-sum-one-too-tight", "tests/lattices/test_interval.py::test_interval_operation_covers_the_image"),
-        ("join-keeps-the-first-branch", "tests/absint/test_control_flow.py::test_claims_hold_in_every_run"),
+        ("join-keeps-the-first-branch", "tests/absint/shapes/test_control_flow.py::test_claims_hold_in_every_run"),
     ],
 )
 def test_a_mutant_is_caught(name: str, by: str) -> None:

@@ -58,7 +58,7 @@ def relation(text: str) -> Relation:
 def flow(name: str) -> str:
     """All that the analysis says of a model with control flow."""
     import absint
-    from tests.absint.flows import FLOWS
+    from tests.absint.shapes.flows import FLOWS
 
     return said(absint.analyze(FLOWS[name]().model))
 
@@ -90,7 +90,7 @@ def integers(text: str) -> str:
     import onnx.parser
 
     import absint
-    from tests.absint.together.test_arithmetic import Integers
+    from tests.absint.shapes.together.test_arithmetic import Integers
 
     analysis = Integers()
     model = onnx.parser.parse_model(f'<ir_version: 10, opset_import: ["" : 20]> agraph {text}')
@@ -103,7 +103,7 @@ def needed(text: str, output: str) -> str:
     import onnx.parser
 
     import absint
-    from tests.absint.together.needs import Needs
+    from tests.absint.shapes.together.needs import Needs
 
     analysis = Needs(output)
     model = onnx.parser.parse_model(f'<ir_version: 10, opset_import: ["" : 20]> agraph {text}')
@@ -114,8 +114,8 @@ def doubled(levels: int) -> str:
     """The bounds behind folded calls in each other, which start from two different numbers."""
     import absint
     import absint.program.folded as folded
-    from tests.absint.together.bounds import Scalars
-    from tests.absint.together.test_into_shapes import doubling
+    from tests.absint.shapes.together.bounds import Scalars
+    from tests.absint.shapes.together.test_into_shapes import doubling
 
     for name in ("LARGE", "LARGE_INSIDE", "ALIKE"):
         setattr(folded, name, 0)
@@ -126,7 +126,7 @@ def doubled(levels: int) -> str:
 def counting() -> str:
     """The states of a loop that counts to 100."""
     from absint.engine import fixpoint
-    from tests.absint.test_fixpoint import loop_of
+    from tests.absint.engine.test_fixpoint import loop_of
 
     return str(fixpoint(*loop_of(0, 100, 1)).states)
 

@@ -7,8 +7,8 @@ from typing import Final
 from tests.mutants.mutant import Mutant, mutant
 
 UNNEEDED: Final = "'(float[N] x, float[M] y) => (float[N] z) { d = Add(x, y) z = Relu(x) }'"
-EVERY_NODE: Final = "pytest tests/absint/answers/test_every_node.py"
-PARTIAL: Final = "pytest tests/absint/answers/test_partial_queries.py"
+EVERY_NODE: Final = "pytest tests/absint/questions/answers/test_every_node.py"
+PARTIAL: Final = "pytest tests/absint/questions/answers/test_partial_queries.py"
 TIERS: Final = "pytest tests/solver/test_query_tiers.py"
 
 MUTANTS: Final[tuple[Mutant, ...]] = (

@@ -6,8 +6,8 @@ from typing import Final
 
 from tests.mutants.mutant import Mutant, mutant
 
-PLANTED: Final = "pytest tests/absint/diffing/test_planted.py"
-EQUAL: Final = "pytest tests/absint/diffing/test_equal_forms.py -k 'not test_a_form_of'"
+PLANTED: Final = "pytest tests/absint/jobs/diffing/test_planted.py"
+EQUAL: Final = "pytest tests/absint/jobs/diffing/test_equal_forms.py -k 'not test_a_form_of'"
 APART: Final = "'(float[N] x, float[M] z) => (float[] y) { y = Concat<axis=0>(x, z) }'"
 TIED: Final = "'(float[N] x, float[N] z) => (float[] y) { y = Concat<axis=0>(x, z) }'"
 FOUND: Final = "'(float[N] x) => (int64[] y) { y = NonZero(x) }'"
@@ -47,7 +47,7 @@ MUTANTS: Final[tuple[Mutant, ...]] = (
         'return _with(port, "not comparable", *open_, *seen)',
         "return port",
         verdict(FOUND, OTHER),
-        "pytest tests/absint/diffing/test_cli_diff.py",
+        "pytest tests/absint/jobs/diffing/test_cli_diff.py",
         EQUAL,
     ),
     mutant(

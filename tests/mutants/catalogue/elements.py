@@ -87,7 +87,7 @@ MUTANTS: Final[tuple[Mutant, ...]] = (
         "return outputs",
         "str(module('absint.transfer.application').apply(r := module('absint.transfer.rule').rule('Z', inputs='X')"
         "(lambda op: op.value('X')), module('absint.transfer.op').Op(r, [ints([1]).value()])).outputs)",
-        "pytest tests/absint/custom/test_kit_elements.py",
+        "pytest tests/absint/testing/custom/test_kit_elements.py",
     ),
     mutant(
         "padded-fill",

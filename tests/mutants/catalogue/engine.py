@@ -9,14 +9,14 @@ from tests.mutants.mutant import Change, Mutant, mutant
 
 def flows(*names: str) -> str:
     """Executed models with control flow."""
-    path = "tests/absint/test_control_flow.py::test_claims_hold_in_every_run"
+    path = "tests/absint/shapes/test_control_flow.py::test_claims_hold_in_every_run"
     return "pytest " + " ".join(f"{path}[{name}]" for name in names)
 
 
 RANDOM: Final = "pytest tests/soundness/test_random_graphs.py::test_random_graphs[100000]"
-SECTIONS: Final = "pytest tests/absint/test_shared_prefix.py"
-ENGINE: Final = "pytest tests/absint/test_fixpoint.py"
-STRATEGIES: Final = "pytest tests/absint/test_strategies.py"
+SECTIONS: Final = "pytest tests/absint/program/test_shared_prefix.py"
+ENGINE: Final = "pytest tests/absint/engine/test_fixpoint.py"
+STRATEGIES: Final = "pytest tests/absint/engine/test_strategies.py"
 
 MUTANTS: Final[tuple[Mutant, ...]] = (
     # Lowering
@@ -120,7 +120,7 @@ MUTANTS: Final[tuple[Mutant, ...]] = (
         "if begins is not first and assuming(run.facts_at(item.gate), first).decide(begins) is not YES:",
         "if False:",
         "flow('loop_by_a_condition_in_floats_from_another_start')",
-        "pytest tests/absint/test_control_flow_limits.py",
+        "pytest tests/absint/shapes/test_control_flow_limits.py",
     ),
     mutant(
         "trips-at-least-one",
@@ -212,7 +212,7 @@ MUTANTS: Final[tuple[Mutant, ...]] = (
         "if gate < 0:\n            return TRUE\n        found = self._paths.get(gate)",
         "if gate != -2:\n            return TRUE\n        found = self._paths.get(gate)",
         "flow('if_squeeze_pattern'), flow('loop_shrinks')",
-        "pytest tests/absint/test_refinement.py",
+        "pytest tests/absint/shapes/test_refinement.py",
     ),
     mutant(
         "guard-of-bodies-forgotten",
@@ -221,7 +221,7 @@ MUTANTS: Final[tuple[Mutant, ...]] = (
         "condition = ge(trips, 1)",
         "condition = TRUE",
         "flow('loop_scan_of_an_undeclared_rank')",
-        "pytest tests/absint/test_refinement.py",
+        "pytest tests/absint/shapes/test_refinement.py",
     ),
     mutant(
         "branches-teach",
@@ -230,7 +230,7 @@ MUTANTS: Final[tuple[Mutant, ...]] = (
         "if parts and analysis.nodes.places[node][1] < 0 and lowered.needed[node]:",
         "if parts and lowered.needed[node]:",
         "flow('if_squeeze_pattern')",
-        "pytest tests/absint/test_refinement.py",
+        "pytest tests/absint/shapes/test_refinement.py",
     ),
     mutant(
         "unused-nodes-teach",
@@ -239,7 +239,7 @@ MUTANTS: Final[tuple[Mutant, ...]] = (
         "if parts and analysis.nodes.places[node][1] < 0 and lowered.needed[node]:",
         "if parts and analysis.nodes.places[node][1] < 0:",
         "said(graph('(float[N] x, float[3] w) => (float[M] y) { u = Mul(x, w) y = Neg(x) z = MatMul(x, w) }'))",
-        "pytest tests/absint/test_refinement.py",
+        "pytest tests/absint/shapes/test_refinement.py",
     ),
     # Summaries and their memo
     mutant(
@@ -287,7 +287,7 @@ MUTANTS: Final[tuple[Mutant, ...]] = (
         "return attribute_key(node.op_type, family, 1, attributes)",
         "said(graph('(float[12] x) => (float[a] y, float[b] z) "
         "{ y, u = Split<axis=0>(x) z, v, w = Split<axis=0>(x) }'))",
-        "pytest tests/absint/test_lower.py",
+        "pytest tests/absint/program/test_lower.py",
     ),
     mutant(
         "memo-without-version",
@@ -297,7 +297,7 @@ MUTANTS: Final[tuple[Mutant, ...]] = (
         "operations = self._operations.setdefault(((), False), {})",
         "said(graph('(float[N] x, float[M] y) => (float[K] z, float[L] w) { z = Max(x, y) w = f.old(x, y) }"
         '<domain: "f", opset_import: ["" : 6]> old (a, b) => (c) { c = Max(a, b) }\'))',
-        "pytest tests/absint/test_lower.py",
+        "pytest tests/absint/program/test_lower.py",
     ),
     mutant(
         "shared-operation-without-version",
@@ -305,9 +305,9 @@ MUTANTS: Final[tuple[Mutant, ...]] = (
         "absint.program.instances",
         "identity = (operator[2], key)",
         "identity = (0, key)",
-        "str([module('absint').analyze(module('tests.absint.test_memo').limited(version)).diagnostics "
+        "str([module('absint').analyze(module('tests.absint.shapes.test_memo').limited(version)).diagnostics "
         "for version in (6, 13)])",
-        "pytest tests/absint/test_memo.py",
+        "pytest tests/absint/shapes/test_memo.py",
     ),
     mutant(
         "memo-without-finite-sets",
@@ -315,8 +315,9 @@ MUTANTS: Final[tuple[Mutant, ...]] = (
         "absint.lattices.logic.facts",
         "self.narrows_only = is_shown",
         "self.narrows_only = not self._premises and not self._congruences",
-        "module('tests.absint.test_memo').assuming('N != 1') + module('tests.absint.test_memo').assuming()",
-        "pytest tests/absint/test_memo.py",
+        "module('tests.absint.shapes.test_memo').assuming('N != 1')"
+        " + module('tests.absint.shapes.test_memo').assuming()",
+        "pytest tests/absint/shapes/test_memo.py",
     ),
     mutant(
         "memo-without-semantics",
@@ -324,8 +325,8 @@ MUTANTS: Final[tuple[Mutant, ...]] = (
         "absint.shapes.interpretation",
         "        return self.policy, self.program.premises, self.program.semantics",
         "        return None",
-        "module('tests.absint.test_semantics').sizes()",
-        "pytest tests/absint/test_semantics.py",
+        "module('tests.absint.shapes.test_semantics').sizes()",
+        "pytest tests/absint/shapes/test_semantics.py",
     ),
     mutant(
         "operators-without-overload",
@@ -333,8 +334,8 @@ MUTANTS: Final[tuple[Mutant, ...]] = (
         "absint.program.lowering",
         'family = (node.domain, getattr(node, "overload", "")) if self._functions else node.domain',
         "family = f\"{node.domain}:{getattr(node, 'overload', '')}\" if self._functions else node.domain",
-        "module('tests.absint.test_memo').relus()",
-        "pytest tests/absint/test_memo.py",
+        "module('tests.absint.shapes.test_memo').relus()",
+        "pytest tests/absint/shapes/test_memo.py",
     ),
     mutant(
         "shared-operation-with-a-file",
@@ -342,9 +343,9 @@ MUTANTS: Final[tuple[Mutant, ...]] = (
         "absint.program.instances",
         "and not (TENSOR in kinds.values() and any(map(is_elsewhere, attributes)))",
         "and True",
-        "str([module('absint').analyze(module('tests.absint.test_memo').saved(module('pathlib').Path("
+        "str([module('absint').analyze(module('tests.absint.shapes.test_memo').saved(module('pathlib').Path("
         "module('tempfile').mkdtemp(), 'm'), (rows, -1))).shapes['y'] for rows in (2, 3)])",
-        "pytest tests/absint/test_memo.py",
+        "pytest tests/absint/shapes/test_memo.py",
     ),
     # Folded calls
     mutant(
@@ -353,9 +354,9 @@ MUTANTS: Final[tuple[Mutant, ...]] = (
         "absint.shapes.calls",
         "if symbol.kind is not SymbolKind.INPUT and symbol not in names:",
         "if symbol.kind is None:",
-        "module('tests.absint.test_folded_calls').all_folded("
-        "module('tests.absint.test_folded_calls').nonzero_of_nonzero())",
-        "pytest tests/absint/test_folded_calls.py",
+        "module('tests.absint.program.test_folded_calls').all_folded("
+        "module('tests.absint.program.test_folded_calls').nonzero_of_nonzero())",
+        "pytest tests/absint/program/test_folded_calls.py",
     ),
     mutant(
         "folded-call-requires-on-all-paths",
@@ -363,9 +364,9 @@ MUTANTS: Final[tuple[Mutant, ...]] = (
         "absint.shapes.calls",
         "is_certain = item.gate < 0 and bool(self._body.needed[number])",
         "is_certain = True",
-        "module('tests.absint.test_folded_calls').all_folded("
-        "module('tests.absint.test_folded_calls').product_in_a_loop())",
-        "pytest tests/absint/test_folded_calls.py",
+        "module('tests.absint.program.test_folded_calls').all_folded("
+        "module('tests.absint.program.test_folded_calls').product_in_a_loop())",
+        "pytest tests/absint/program/test_folded_calls.py",
     ),
     # The fixpoint
     mutant(
@@ -392,7 +393,7 @@ MUTANTS: Final[tuple[Mutant, ...]] = (
         "absint.engine.iteration",
         "if visits[node] <= policy.patience:",
         "if True:",
-        "module('tests.absint.test_strategies').deepest()",
+        "module('tests.absint.engine.test_strategies').deepest()",
         STRATEGIES,
     ),
     mutant(
@@ -401,7 +402,7 @@ MUTANTS: Final[tuple[Mutant, ...]] = (
         "absint.engine.strategies",
         "if not self.is_above:",
         "if False:",
-        "module('tests.absint.test_fixpoint').guessed('worklist')",
+        "module('tests.absint.engine.test_fixpoint').guessed('worklist')",
         ENGINE,
     ),
     mutant(
@@ -410,7 +411,7 @@ MUTANTS: Final[tuple[Mutant, ...]] = (
         "absint.engine.strategies",
         "        if passes:\n",
         "        if passes < 0:\n",
-        "module('tests.absint.test_strategies').wobbling()",
+        "module('tests.absint.engine.test_strategies').wobbling()",
         STRATEGIES,
     ),
     mutant(
@@ -419,7 +420,7 @@ MUTANTS: Final[tuple[Mutant, ...]] = (
         "absint.engine.graphs",
         "return self._analysis.edge(self._nodes[first], self._nodes[last], state)",
         "return state",
-        "str(module('tests.absint.test_graph_analysis').counted())",
-        "pytest tests/absint/test_graph_analysis.py",
+        "str(module('tests.absint.engine.test_graph_analysis').counted())",
+        "pytest tests/absint/engine/test_graph_analysis.py",
     ),
 )

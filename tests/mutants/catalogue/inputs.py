@@ -6,7 +6,7 @@ from typing import Final
 
 from tests.mutants.mutant import Mutant, mutant
 
-FILE: Final = "pytest tests/absint/test_input_elements.py"
+FILE: Final = "pytest tests/absint/shapes/test_input_elements.py"
 SIZES: Final = f"{FILE}::test_runs_have_the_sizes_that_are_claimed"
 RESHAPE: Final = "graph('(float[N, M] x, int64[2] to) => (float[A, B] y) { y = Reshape(x, to) }')"
 TOPK: Final = (

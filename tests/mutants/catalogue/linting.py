@@ -6,9 +6,9 @@ from typing import Final
 
 from tests.mutants.mutant import Mutant, mutant
 
-FINDINGS: Final = "pytest tests/absint/linting/test_findings.py"
-SELECTION: Final = "pytest tests/absint/linting/test_selection.py -k prefix"
-NO_ALARM: Final = "pytest tests/absint/linting/test_no_alarm.py -k runs"
+FINDINGS: Final = "pytest tests/absint/jobs/linting/test_findings.py"
+SELECTION: Final = "pytest tests/absint/jobs/linting/test_selection.py -k prefix"
+NO_ALARM: Final = "pytest tests/absint/jobs/linting/test_no_alarm.py -k runs"
 
 MUTANTS: Final[tuple[Mutant, ...]] = (
     mutant(

@@ -6,7 +6,7 @@ from typing import Final
 
 from tests.mutants.mutant import Mutant, mutant
 
-QUIRKS: Final = "pytest tests/absint/wire/test_quirks.py"
+QUIRKS: Final = "pytest tests/absint/model/wire/test_quirks.py"
 RELU: Final = "b'\\x3a\\x0c\\x0a\\x0a\\x0a\\x02\\xc3\\xa9\\x22\\x04Relu'"
 TWO: Final = "b'\\x3a\\x0e\\x0a\\x05\\x22\\x01A\\x2a\\x00\\x0a\\x05\\x22\\x01B\\x2a\\x00'"
 PARSED: Final = "module('absint.model.wire.read_graphs').read_model"

@@ -151,7 +151,7 @@ MUTANTS: Final[tuple[Mutant, ...]] = (
         "(*dims[:at], count, *dims[at + 1 :])",
         "said(graph('(float[N, 8] x, float[1] y) => (float[M, K] z) { m = Cast <to = 7> (y) '"
         " 'e = Constant <value_ints = [4]> () t = Concat <axis = 0> (m, e) z = Reshape(x, t) }'))",
-        "pytest tests/absint/test_shape_idioms.py",
+        "pytest tests/absint/shapes/test_shape_idioms.py",
     ),
     # Slice
     mutant(

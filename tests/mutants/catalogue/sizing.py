@@ -10,9 +10,9 @@ EIGHTHS: Final = "'(float[N] x) => (float[A, 8] y) { to = Constant <value_ints =
 DOUBLE: Final = "'(float[3, H] x, float[W, 2] w) => (float[A, B] z) { c = Concat<axis=1>(x, x)  z = MatMul(c, w) }'"
 CACHED: Final = "'(float[P] x, float[S] y, float[T] m) => (float[A] z) { c = Concat<axis=0>(x, y)  z = Add(c, m) }'"
 NEAREST: Final = "pytest tests/solver/test_nearest.py"
-OF_MODELS: Final = "pytest tests/absint/test_nearest.py"
-SAMPLES: Final = "pytest tests/absint/test_legal_samples.py"
-PROFILES: Final = "pytest tests/absint/test_profiles.py"
+OF_MODELS: Final = "pytest tests/absint/questions/test_nearest.py"
+SAMPLES: Final = "pytest tests/absint/questions/test_legal_samples.py"
+PROFILES: Final = "pytest tests/absint/jobs/test_profiles.py"
 
 MUTANTS: Final[tuple[Mutant, ...]] = (
     mutant(

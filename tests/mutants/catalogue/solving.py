@@ -8,8 +8,8 @@ from tests.mutants.mutant import Change, Mutant, mutant
 
 PROOFS: Final = "pytest tests/soundness/test_random_proofs.py::test_random_proofs[700000]"
 MANY_CLAUSES: Final = "pytest tests/solver/test_many_clauses.py"
-PROMISES: Final = "pytest tests/absint/test_promises.py"
-REFINEMENT: Final = "pytest tests/absint/test_refinement.py"
+PROMISES: Final = "pytest tests/absint/questions/test_promises.py"
+REFINEMENT: Final = "pytest tests/absint/shapes/test_refinement.py"
 ENCODER: Final = "pytest tests/solver/test_encode.py::test_a_term_has_the_value_of_the_expression_and_no_other"
 GATHER: Final = "'(float[N] x, int64[M] i) => (float[K] y) { y = Gather(x, i) }'"
 LOSS: Final = "'(float[N, N] x, int64[N] i) => (float y) { y = NegativeLogLikelihoodLoss(x, i) }'"
@@ -90,7 +90,7 @@ MUTANTS: Final[tuple[Mutant, ...]] = (
         "(lambda p: p.Prover(module('absint.solver.constraints').ConstraintSet([]), limits="
         "module('absint.lattices.limits').Limits(rlimit=1))"
         ".decide(relation('N**3 + M**3 != K**3*7 + 5 or N*M*K == 7')).entailed)(module('absint.solver.prove'))",
-        "pytest tests/absint/test_cli_prove.py",
+        "pytest tests/absint/commands/test_cli_prove.py",
     ),
     mutant(
         "proof-without-a-premise",
@@ -108,7 +108,7 @@ MUTANTS: Final[tuple[Mutant, ...]] = (
         "if self._judge.runs(sizes):\n                return _Finding(Verdict.REFUTED, sizes)",
         "if sizes:\n                return _Finding(Verdict.REFUTED, sizes)",
         f"graph({LOSS}).prove('x[0] == 3', evidence='none').verdict",
-        "pytest tests/absint/answers/test_evidence.py::test_a_run_that_fails_refutes_nothing",
+        "pytest tests/absint/questions/answers/test_evidence.py::test_a_run_that_fails_refutes_nothing",
     ),
     mutant(
         "contradiction-not-asked",
@@ -120,7 +120,7 @@ MUTANTS: Final[tuple[Mutant, ...]] = (
         "{ y = Add(x, a) u = Squeeze(x) z = MatMul(b, x) v = MatMul(a, x) w = Add(z, v) }').prove('N == 3').verdict,"
         "graph('(float[N] x, float[3] a, float[4] b) => (float y, float z) "
         "{ y = MatMul(x, a) z = MatMul(b, x) }').prove('N == 3').verdict",
-        "pytest tests/absint/test_query_table.py::test_handwritten",
+        "pytest tests/absint/questions/test_query_table.py::test_handwritten",
     ),
     # Checks and contracts
     mutant(
@@ -147,7 +147,7 @@ MUTANTS: Final[tuple[Mutant, ...]] = (
         "absint.solution.constraints",
         "incomplete = {k for k in set(operations) if k is not None and not k.is_complete}",
         "incomplete = {k for k in set(operations) if k is None}",
-        "module('tests.absint.test_promises').unpromised()",
+        "module('tests.absint.questions.test_promises').unpromised()",
         PROMISES,
     ),
     mutant(
@@ -156,8 +156,8 @@ MUTANTS: Final[tuple[Mutant, ...]] = (
         "absint.questions.proofs.smt_refinement",
         'prover = Provers(analysed).of("required", limits)',
         'prover = Provers(analysed).of("run", limits)',
-        "module('tests.absint.test_settling').choice_beside_a_premise()",
-        "pytest tests/absint/test_settling.py",
+        "module('tests.absint.shapes.test_settling').choice_beside_a_premise()",
+        "pytest tests/absint/shapes/test_settling.py",
     ),
     mutant(
         "requirement-proves-itself",
@@ -235,7 +235,7 @@ MUTANTS: Final[tuple[Mutant, ...]] = (
         "reads = () if not _key(node)[0] and _key(node)[1] in SHAPE_ALONE else dict.fromkeys(node.operands)",
         "reads = () if not _key(node)[0] and _key(node)[1] in SHAPE_ALONE else node.operands",
         "graph('(float[N] x) => (float[N] y) { y = Mul(x, x) }').cost().bytes",
-        "pytest tests/absint/test_cost.py",
+        "pytest tests/absint/questions/test_cost.py",
     ),
     mutant(
         "cost-counts-nodes-twice",
@@ -243,8 +243,8 @@ MUTANTS: Final[tuple[Mutant, ...]] = (
         "absint.questions.costs.totals",
         "parts += [(self._inside(bodies, found), 1) for bodies in region.inner.values()]",
         "parts += [(self._inside(bodies, found), 2) for bodies in region.inner.values()]",
-        "module('absint').analyze(module('tests.absint.flows').FLOWS['loop_grows_by_a_symbol']().model).cost().bytes",
-        "pytest tests/absint/test_cost_runs.py::test_models_with_control_flow",
+        "module('absint').analyze(module('tests.absint.shapes.flows').FLOWS['loop_grows_by_a_symbol']().model).cost().bytes",
+        "pytest tests/absint/questions/test_cost_runs.py::test_models_with_control_flow",
     ),
     # Declarations
     mutant(
@@ -253,8 +253,8 @@ MUTANTS: Final[tuple[Mutant, ...]] = (
         "absint.questions.sizes.falsifying",
         "return _truth(self.relation, sizes) is NO and _truth(self.guard, sizes) is not NO",
         "return _truth(self.relation, sizes) is NO",
-        "graph(module('tests.absint.declared.test_false').BRANCH_BY_SIZE).diagnostics",
-        "pytest tests/absint/declared/test_false.py::test_a_run_at_that_size_shows_it",
+        "graph(module('tests.absint.jobs.declared.test_false').BRANCH_BY_SIZE).diagnostics",
+        "pytest tests/absint/jobs/declared/test_false.py::test_a_run_at_that_size_shows_it",
     ),
     mutant(
         "declaration-names-of-two-graphs",
@@ -262,8 +262,8 @@ MUTANTS: Final[tuple[Mutant, ...]] = (
         "absint.questions.claims.reading",
         "first.setdefault((dim.shape.path, dim.stated), dim)",
         "first.setdefault(('', dim.stated), dim)",
-        "[graph(text).diagnostics for text in module('tests.absint.declared.test_false').TRUE]",
-        "pytest tests/absint/declared/test_false.py::test_what_may_be_true_is_not_told",
+        "[graph(text).diagnostics for text in module('tests.absint.jobs.declared.test_false').TRUE]",
+        "pytest tests/absint/jobs/declared/test_false.py::test_what_may_be_true_is_not_told",
     ),
     Mutant(
         "declaration-false-at-illegal-sizes",
@@ -280,7 +280,7 @@ MUTANTS: Final[tuple[Mutant, ...]] = (
                 "            if found.outcome is not None:",
             ),
         ),
-        "graph(module('tests.absint.declared.test_false').FOLDED).diagnostics",
-        ("pytest tests/absint/declared/test_false.py",),
+        "graph(module('tests.absint.jobs.declared.test_false').FOLDED).diagnostics",
+        ("pytest tests/absint/jobs/declared/test_false.py",),
     ),
 )

@@ -6,9 +6,9 @@ from typing import Final
 
 from tests.mutants.mutant import Mutant, mutant
 
-RANDOM: Final = "pytest tests/absint/together/test_random_programs.py"
-ARITHMETIC: Final = "pytest tests/absint/together/test_arithmetic.py::test_arithmetic_of_each_type"
-CONDITIONS: Final = "pytest tests/absint/together/test_arithmetic.py::test_conditions_and_loops"
+RANDOM: Final = "pytest tests/absint/shapes/together/test_random_programs.py"
+ARITHMETIC: Final = "pytest tests/absint/shapes/together/test_arithmetic.py::test_arithmetic_of_each_type"
+CONDITIONS: Final = "pytest tests/absint/shapes/together/test_arithmetic.py::test_conditions_and_loops"
 DOMAINS: Final = "pytest tests/lattices/test_domains.py"
 NUMBERS: Final = "pytest tests/lattices/test_domain_arithmetic.py"
 FLOATS: Final = f"{NUMBERS}::test_conditions_of_floats"
@@ -181,7 +181,7 @@ MUTANTS: Final[tuple[Mutant, ...]] = (
         "return yes",
         f"integers({CHOSEN!r})",
         f"{ARITHMETIC}[Integers-int8]",
-        "pytest tests/absint/together/test_arithmetic.py::test_numbers_that_wrap_around_have_all_values",
+        "pytest tests/absint/shapes/together/test_arithmetic.py::test_numbers_that_wrap_around_have_all_values",
     ),
     # Each other
     mutant(
@@ -191,7 +191,7 @@ MUTANTS: Final[tuple[Mutant, ...]] = (
         "if summary.arguments == arguments:",
         "if summary.results:",
         "doubled(2)",
-        "pytest tests/absint/together/test_into_shapes.py",
+        "pytest tests/absint/shapes/together/test_into_shapes.py",
     ),
     # Backward
     mutant(
@@ -202,7 +202,7 @@ MUTANTS: Final[tuple[Mutant, ...]] = (
         "outputs[output] = row[place]",
         f"needed({SHARED!r}, 'y') + needed({SHARED!r}, 'w')",
         RANDOM,
-        "pytest tests/absint/together/test_backward.py",
+        "pytest tests/absint/shapes/together/test_backward.py",
     ),
     mutant(
         "nobody-needs-a-condition",
@@ -212,7 +212,7 @@ MUTANTS: Final[tuple[Mutant, ...]] = (
         "                yield bottom\n",
         f"needed({CHOICE!r}, 'y')",
         RANDOM,
-        "pytest tests/absint/together/test_backward.py",
+        "pytest tests/absint/shapes/together/test_backward.py",
     ),
     # The start as a bound
     mutant(
@@ -222,7 +222,7 @@ MUTANTS: Final[tuple[Mutant, ...]] = (
         "is YES]",
         "is not None]",
         "flow('loop_halves_an_unknown_number_of_times'), flow('loop_multiplies_a_count')",
-        "pytest tests/absint/test_closed_forms.py::test_random_recurrences_by_kind",
-        "pytest tests/absint/test_closed_forms.py::test_random_recurrences",
+        "pytest tests/absint/shapes/test_closed_forms.py::test_random_recurrences_by_kind",
+        "pytest tests/absint/shapes/test_closed_forms.py::test_random_recurrences",
     ),
 )

@@ -6,7 +6,7 @@ from typing import Final
 
 from tests.mutants.mutant import Mutant, mutant
 
-SPLICING: Final = "pytest tests/absint/wire/test_splicing.py"
+SPLICING: Final = "pytest tests/absint/model/wire/test_splicing.py"
 SPLICED: Final = "module('absint.model.wire.splicing')"
 PROTO: Final = "module('onnx').ModelProto"
 
@@ -48,6 +48,6 @@ MUTANTS: Final[tuple[Mutant, ...]] = (
         "return tensor if wanted else _Tensor(tensor)",
         "return tensor",
         "type(module('absint.model.onnx_ir_models')._tensor(module('onnx_ir').Tensor(module('numpy').zeros(9999)))).__name__",
-        "pytest tests/absint/test_onnx_ir.py::test_large_tensors_are_never_touched",
+        "pytest tests/absint/model/test_onnx_ir.py::test_large_tensors_are_never_touched",
     ),
 )

@@ -15,7 +15,7 @@ import onnx
 import tests.transfer
 import tests.transfer.versions
 from absint import analyze
-from tests.absint.flows import FLOWS
+from tests.absint.shapes.flows import FLOWS
 from tests.runs import Runs
 from tests.soundness.models import NEWEST_RUN, all_nodes
 from tests.transfer import test_sequences

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from tests.absint.flows.build import Flow, body, floats, model, node, sizes, untyped
+from tests.absint.shapes.flows.build import Flow, body, floats, model, node, sizes, untyped
 
 
 def scan_8() -> Flow:
