@@ -24,10 +24,10 @@ QUICK_CASES = 25
 """One of so many cases of a test is quick."""
 SLOW = re.compile(
     r"^tests/(crashes|differences|fuzz|jobs|mutants|solver|soundness|specification|unification)/"
-    r"|/(certificates|page|study|together)/|_page\.py"
-    r"|test_(artifact|benchmarks|corpus|cost_runs|every_node|examples|expr_fuzz|facts|floats|fresh_processes|house|json_\w+"
-    r"|limits|control_flow_limits|control_flow_proofs|nearest|node_tests|notebook|packaging|processes?|pyodide|random_\w+"
-    r"|runs|shortest|site|strategies|theory|types|without_runtime)\.py"
+    r"|/(auditing|certificates|linting|page|study|together)/|_page\.py"
+    r"|test_(artifact|benchmarks|corpus|cost_runs|every_node|examples|expr_fuzz|facts|floats|fresh_processes|house|json_\w+|bad_input|classes"
+    r"|limits|control_flow_limits|control_flow_proofs|nearest|node_tests|notebook|packaging|process(es)?|pyodide|random_\w+"
+    r"|runs|shortest|site|strategies|theory|types|light|legality|without_runtime)\.py"
 )
 """Tests that start browsers or many processes, are farms of solvers, or go through long lists: none is quick."""
 
