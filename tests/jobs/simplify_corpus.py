@@ -1,8 +1,9 @@
 """Simplifies every model of the corpus and runs both: `python -m tests.jobs.simplify_corpus [NAME]...`.
 
 At legal sizes, 1 and an odd one among them, and at 0 where that is legal, every output is to be bit-equal; where one of
-the two fails at a size, both are to. The table has nodes after and before without constants (geometric mean), and the
-nodes that compute sizes, for all models and for those of 20 % such nodes or more.
+the two fails at a size, both are to. At 20 random sizes both are to be legal, or neither. The table has nodes after and
+before without constants (geometric mean), and the nodes that compute sizes, for all models and for those of 20 % such
+nodes or more.
 """
 
 from __future__ import annotations
@@ -11,9 +12,10 @@ import sys
 import time
 from collections.abc import Iterator, Mapping
 from math import exp, log
+from random import Random
 
 import absint
-from absint import Result
+from absint import Outcome, Result
 from absint.errors import UsageError
 from absint.jobs.simplifying.running import compared
 from absint.jobs.simplifying.simplify import Simplified
@@ -22,6 +24,8 @@ from tests.real_models import REAL, RealModel
 
 OTHERS = (1, 3, 0)
 """Sizes at which both models run besides those of the recorded runs."""
+LEGALITY = 20
+"""Random sizes at which the legality of both is compared."""
 SECONDS = 20.0
 """Time for a run, in a process of its own: at sizes like 0, onnxruntime may crash, or not end."""
 
@@ -73,6 +77,11 @@ def tried(model: RealModel) -> tuple[Simplified, list[str], int]:
             ran += is_run
             if text:
                 wrong.append(f"{sizes}: {text}")
+        random = Random(model.path.name)
+        for _ in range(LEGALITY if result.symbols else 0):
+            sizes = {name: random.choice((0, 1, 2, 3, random.randrange(4, 70))) for name in result.symbols}
+            if len({one.check(sizes).outcome is Outcome.ILLEGAL for one in (result, copy)}) > 1:
+                wrong.append(f"{sizes}: one is legal")
     return done, wrong, ran
 
 
