@@ -1,3 +1,3 @@
-"""The version of this package."""
+"""The version of this package, which pyproject.toml reads too."""
 
 VERSION = "0.1.0"
