@@ -15,6 +15,7 @@ from absint.lattices.logic.relation import FALSE, TRUE
 from absint.lattices.terms.expr import Expr
 from absint.lattices.value import Tensor, Value
 from absint.model.messages import NodeMessage
+from absint.model.protos import domain_of
 
 MOST_NUMBERS: Final = 64
 """Most elements of a tensor that counts as small."""
@@ -61,7 +62,7 @@ class Operands:
 def passed_on(operands: Operands) -> int | None:
     """The number of the operand that a node gives back as it is, wherever it runs."""
     test = _NOOPS.get(operands.node.op_type)
-    if test is None or operands.node.domain not in ("", "ai.onnx") or not operands.values:
+    if test is None or domain_of(operands.node.domain) or not operands.values or not operands.node.output[0]:
         return None
     return test(operands)
 
@@ -130,9 +131,11 @@ def _dropout(operands: Operands) -> int | None:
 
 
 def _where(operands: Operands) -> int | None:
-    """The condition is the same everywhere and in every run."""
-    chosen = operands.values[0]
+    """The condition is the same everywhere and in every run. Floats may change: onnxruntime makes 0.0 of -0.0."""
+    chosen, output = operands.values[0], operands.output
     if chosen is None or chosen.contents is None or len(operands.values) < 3:
+        return None
+    if output is None or not (output.dtype.is_integer or output.dtype in (DType.BOOL, DType.STRING)):
         return None
     elements = set(chosen.contents.elements)
     at = 1 if elements == {TRUE} else 2 if elements == {FALSE} else 0

@@ -9,7 +9,7 @@ then is the one of the value of this number in the first; both models run on the
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Container, Hashable, Iterator, Mapping, Sequence
 from functools import partial
 from hashlib import sha256
 from typing import TYPE_CHECKING, Final
@@ -17,15 +17,17 @@ from typing import TYPE_CHECKING, Final
 from absint.jobs.diffing.correspondence import Correspondence, Pair, both, form_of, plain
 from absint.jobs.diffing.noops import MOST_NUMBERS, Operands, dims_of, passed_on, permutation
 from absint.jobs.diffing.witness import Side
-from absint.jobs.freezing.rewriting import rename_captured
+from absint.jobs.freezing.rewriting import defined, rename_captured
 from absint.lattices.logic.relation import FALSE, TRUE
 from absint.lattices.terms.expr import Dim, Expr, Symbol, sole_atom
 from absint.lattices.terms.substitution import substitute
 from absint.lattices.value import BOTTOM, TOP, Tensor, Value
+from absint.model.protos import domain_of
 from absint.model.schemas import since
 from absint.model.walk import bodies, graphs, graphs_in
 from absint.model.wire import kinds
 from absint.model.wire.fields import content_of
+from absint.model.writing import locations
 from absint.program.steps import IfJoin
 from absint.solution.analysed import Analysed
 from absint.transfer.traits import RANDOM, RESHAPING
@@ -55,6 +57,7 @@ class Numbers:
         else the same operator on the same inputs has the same requirements. `over` expresses symbols of the second.
         """
         fed = {b: a for a, b in both(inputs)}
+        defaults = [model.lowered.signature.overridable for model in (first, second)]
         self._first, self._second, self._over = first, second, over
         self._values: tuple[Mapping[str, int], Mapping[str, int]] = ({}, {})
         self._nodes: tuple[frozenset[int], frozenset[int]] = (frozenset(), frozenset())
@@ -64,10 +67,11 @@ class Numbers:
             return
         table: dict[Hashable, int] = {}
         found: dict[int, Value] = {}
-        mine = _Numbered(
-            first, table, of_values, {n: n for n in first.inputs}, self._plain, partial(self._meet, found, True)
-        )
-        names = {name: fed.get(name, f"'{name}") for name in second.inputs}
+        chosen: dict[str, Hashable] = {n: n for n in second.inputs if n in defaults[0] and n not in fed}
+        own: dict[str, Hashable] = {n: n for n in first.inputs}
+        mine = _Numbered(first, table, of_values, {**own, **chosen}, self._plain, partial(self._meet, found, True))
+        names: dict[str, Hashable] = {name: fed.get(name, ("of B", name)) for name in second.inputs}
+        names |= chosen | {n: n for n in first.inputs if n in defaults[1] and n not in fed.values()}
         other = _Numbered(second, table, of_values, names, self._known, partial(self._meet, found, False))
         self._values = mine.values, other.values
         self._nodes = frozenset(mine.nodes), frozenset(other.nodes)
@@ -132,12 +136,12 @@ class _Numbered:
         model: Analysed,
         table: dict[Hashable, int],
         of_values: bool,
-        inputs: Mapping[str, str],
+        inputs: Mapping[str, Hashable],
         translate: Callable[[Dim], Expr | None],
         meet: Callable[[int, Value], object],
     ) -> None:
-        """`inputs` gives each input that a caller feeds its name in the first model. `translate` gives an expression
-        over symbols of the first, None if some of its symbols are of the second alone; `meet` hears of every number.
+        """`inputs` gives what a caller feeds a name in common. `translate` gives an expression over symbols of the
+        first model, None if some of its symbols are of the second alone; `meet` hears of every number.
         """
         self._model, self._table, self._of_values = model, table, of_values
         self._translate, self._meet = translate, meet
@@ -145,27 +149,32 @@ class _Numbered:
         self.nodes: set[int] = set()
         self._forms: dict[int, tuple[str, int, Hashable]] = {}
         proto = model.model
-        self._versions = {entry.domain: entry.version for entry in proto.opset_import}
-        self._functions = tuple(sorted(function.SerializeToString(deterministic=True) for function in proto.functions))
+        self._versions = model.loaded.imports()
+        self._beside = str(model.folder and model.folder.resolve()) if locations(proto) else ""
+        functions = sorted(function.SerializeToString(deterministic=True) for function in proto.functions)
+        self._functions = *functions, self._beside
         self._called: set[tuple[str, str]] = set()
         self._functions_vary = any(self._may_vary(node) for function in proto.functions for node in function.node)
-        self._called = {(function.domain, function.name) for function in proto.functions}
+        self._called = {(domain_of(function.domain), function.name) for function in proto.functions}
         self._scope = model.program.main
         self._scopes = {id(graph): scope for graph, scope, _ in model.lowered.bodies}
-        for name in model.lowered.signature.overridable:
-            self.values[name] = self._number(("input", name))
+        given = model.lowered.signature.overridable
+        defaults = {tensor.name: self._tensor(tensor) for tensor in proto.graph.initializer if tensor.name in given}
+        for name in given:
+            self.values[name] = self._number(("default", name, defaults.get(name, object())))
         for name, common in inputs.items():
             self.values[name] = self._number(("input", common))
             meet(self.values[name], self._value(name))
-        self._walk(proto.graph, model.loaded.model.graph)
+        self._walk(proto.graph, model.loaded.model.graph, given)
 
-    def _walk(self, graph: GraphProto, read: GraphMessage) -> None:
-        """Number what a graph computes; `read` is the graph as it was analysed."""
+    def _walk(self, graph: GraphProto, read: GraphMessage, given: Container[str] = ()) -> None:
+        """Number what a graph computes; `read` is the graph as it was analysed, `given` what a caller may feed."""
         for tensor in graph.initializer:
-            if tensor.name not in self.values:
+            if tensor.name not in given:
                 self._give(tensor.name, self._tensor(tensor))
         for sparse in graph.sparse_initializer:
-            self._give(sparse.values.name, sparse.SerializeToString(deterministic=True))
+            if sparse.values.name not in given:
+                self._give(sparse.values.name, (sparse.SerializeToString(deterministic=True), self._beside))
         for node, message in zip(graph.node, read.node, strict=True):
             self._add(node, message)
 
@@ -197,7 +206,7 @@ class _Numbered:
         return self._table.setdefault(key, len(self._table))
 
     def _add(self, node: NodeProto, read: NodeMessage) -> None:
-        plain = not node.domain or node.domain == "ai.onnx"
+        plain = not domain_of(node.domain) and ("", node.op_type) not in self._called
         if plain and node.op_type == "Identity" and len(node.input) == 1 and node.input[0] in self.values:
             self.values[node.output[0]] = self.values[node.input[0]]
             return
@@ -253,13 +262,12 @@ class _Numbered:
         """The number of the value that a node gives back, or how it turns or reshapes one."""
         values = [self._value(name) if name else None for name in node.input]
         tensors = [value if isinstance(value, Tensor) else None for value in values]
-        output = self._value(node.output[0]) if node.output else None
-        is_tensor = isinstance(output, Tensor)
-        opset = self._versions.get(node.domain, self._versions.get("", 1))
-        at = passed_on(Operands(node, tensors, output if isinstance(output, Tensor) else None, opset))
+        value = self._value(node.output[0]) if node.output else None
+        output = value if isinstance(value, Tensor) else None
+        at = passed_on(Operands(node, tensors, output, self._versions[""]))
         if at is not None and node.input[at] in self.values:
             return self.values[node.input[at]]
-        if not is_tensor or not node.input or node.input[0] not in self.values:
+        if output is None or not node.input or node.input[0] not in self.values:
             return None
         base, dims = self.values[node.input[0]], dims_of(tensors[0])
         if node.op_type in RESHAPING:
@@ -294,8 +302,8 @@ class _Numbered:
         return "turned", base, tuple(order)
 
     def _key(self, node: NodeProto) -> Hashable:
-        operator = node.domain, node.op_type
-        version = since(*operator, self._versions.get(node.domain, 0)) or self._versions.get(node.domain, 0)
+        operator = domain_of(node.domain), node.op_type
+        version = since(*operator, self._versions.get(operator[0], 0)) or self._versions.get(operator[0], 0)
         attributes = sorted((attribute.name, self._attribute(attribute)) for attribute in node.attribute)
         inputs = tuple(self.values.get(name, _NONE) if name else _NONE for name in node.input)
         unknown = any(name and name not in self.values for name in node.input)
@@ -305,7 +313,7 @@ class _Numbered:
 
     def _may_vary(self, node: NodeProto) -> bool:
         """It may give something else each time: it draws random numbers, or nothing is known of it."""
-        if (node.domain, node.op_type) in self._called:
+        if (domain_of(node.domain), node.op_type) in self._called:
             return self._functions_vary
         return (
             node.op_type in RANDOM
@@ -316,23 +324,20 @@ class _Numbered:
     def _attribute(self, attribute: AttributeProto) -> Hashable:
         held = graphs_in(attribute)
         if held:
-            outer = {n: f"#{self.values[n]}" for body in held for n in _free(body) if n in self.values}
+            names = {name for body in held for name in _names(body)}
+            mark = "#" * (1 + max((len(name) for name in names if name.startswith("#")), default=0))  # on none of them
+            outer = {name: f"{mark}{self.values[name]}" for name in names if name in self.values}
             texts = tuple(_text(body, outer) for body in held)
             return "", (*texts, *self._functions), tuple(sorted(self._versions.items()))
         if attribute.HasField("t"):
             return str(self._tensor(attribute.t)), (), ()
-        return attribute.SerializeToString(deterministic=True).hex(), (), ()
+        return attribute.SerializeToString(deterministic=True).hex(), (self._beside,), ()
 
     def _tensor(self, tensor: TensorProto) -> Hashable:
         """Type, dims and data, without the name."""
         if tensor.data_location == _EXTERNAL:
             entries = tuple(sorted((content_of(e.key), content_of(e.value)) for e in tensor.external_data))
-            return (
-                tensor.data_type,
-                tuple(tensor.dims),
-                str(self._model.folder and self._model.folder.resolve()),
-                entries,
-            )
+            return tensor.data_type, tuple(tensor.dims), self._beside, entries
         copy = type(tensor)()
         copy.CopyFrom(tensor)
         copy.ClearField("name")
@@ -351,8 +356,9 @@ def _text(body: GraphProto, outer: Mapping[str, str]) -> bytes:
     return content
 
 
-def _free(body: GraphProto) -> Iterator[str]:
-    """All names that a body or its bodies read; those of its own are not told apart."""
+def _names(body: GraphProto) -> Iterator[str]:
+    """All names that a body or its bodies define or read; those of its own are not told apart."""
     for graph in graphs(body):
+        yield from defined(graph)
         yield from (name for node in graph.node for name in node.input)
         yield from (value.name for value in graph.output)

@@ -168,7 +168,7 @@ class Walk:
         first = self._equal.setdefault(key, node)
         if first is node:
             return False
-        self._aliases.update(zip(node.output, first.output, strict=True))
+        self._aliases.update(zip(node.output, (self._aliases.get(n, n) for n in first.output), strict=True))
         return True
 
     def _is_call(self, node: NodeProto) -> bool:

@@ -2,7 +2,12 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
+import numpy as np
+import onnx
 import pytest
+from onnx import TensorProto, helper
 
 import absint
 from tests.absint.jobs.diffing.models import model
@@ -68,6 +73,20 @@ NOT_COMPARABLE = {
         HEAD + "r = RandomNormalLike(x)  u = RandomNormalLike(x)  v = Add(r, u)" + FOUND % "v",
         HEAD + "r = RandomNormalLike(x)  v = Add(r, r)" + FOUND % "v",
     ),
+    "other defaults of an input": tuple(
+        f"(float[N] x, float[2] w) => (int64[] y) <float[2] w = {{{default}, 0}}> {{ y = NonZero(w) }}"
+        for default in (0, 1)
+    ),
+    "another initialiser of a branch under the name of one outside": tuple(
+        f"""(float[N] x, bool c) => (int64[] y) <float[1] w = {{5}}> {{
+            z = If(c) <then_branch = t () => (float[P] a) <float[1] w = {{{inner}}}> {{ a = Mul(x, w) }},
+                       else_branch = e () => (float[Q] b) {{ b = Abs(x) }}>  y = NonZero(z) }}"""
+        for inner in (0, 1)
+    ),
+    "floats that a Where gives without the sign of their zeros": tuple(
+        f"(float[2] x) => (int64[] y) <bool[2] yes = {{1, 1}}> {{ v = {v}  r = Reciprocal(v)  y = NonZero(r) }}"
+        for v in ("Where(yes, x, x)", "Identity(x)")
+    ),
     "another branch": (
         HEAD + "p = Relu(x)  a = Abs(x)" + FOUND % "a",
         HEAD + f"a = If(yes) {branches('p = Relu(x)')}" + FOUND % "a",
@@ -87,3 +106,75 @@ def test_another_value_may_have_others(name: str) -> None:
     first, second = map(model, NOT_COMPARABLE[name])
     assert absint.diff(first, second, evidence="none").outputs.items[0].status == "not comparable"
     assert absint.diff(second, first, evidence="none").outputs.items[0].status == "not comparable"
+
+
+def test_versions_of_an_operator_are_told_apart_under_either_name_of_its_domain() -> None:
+    """A Softmax of opset 11 divides by another sum."""
+    models = []
+    for opset in (11, 13):
+        found = model("(float[N, M, K] x) => (int64[] y) { s = Softmax(x)  f = Floor(s)  y = NonZero(f) }", opset)
+        found.opset_import[0].domain = "ai.onnx"
+        models.append(found)
+    assert absint.diff(*models, evidence="none").outputs.items[0].status == "not comparable"
+
+
+def test_a_body_may_have_any_names() -> None:
+    """Those under which it takes what stands outside are none of its own."""
+    models = []
+    for factor in ("w", "q"):
+        found = model(f"""(float[N] x, float[N] w, int64 n) => (int64[] y) <bool yes = {{1}}> {{
+            z = Loop(n, yes, x) <body = b (int64 i, bool c, float[P] s) => (bool d, float[R] o) {{
+                d = Identity(c)  q = Neg(s)  o = Mul(s, {factor}) }}>  y = NonZero(z) }}""")
+        for node in found.graph.node[0].attribute[0].g.node:
+            for names in (node.input, node.output):
+                names[:] = ["#1" if name == "q" else name for name in names]
+        models.append(found)
+    assert absint.diff(*models, evidence="none").outputs.items[0].status == "not comparable"
+
+
+def test_a_function_that_has_the_name_of_an_operator_is_none() -> None:
+    first = model("(float[N] x) => (int64[] y) { z = Identity(x)  y = NonZero(z) }")
+    difference = helper.make_node("Sub", ["a", "a"], ["b"])
+    body = helper.make_function("", "Identity", ["a"], ["b"], [difference], first.opset_import)
+    second = onnx.ModelProto.FromString(first.SerializeToString())
+    second.functions.append(body)
+    assert absint.diff(first, second, evidence="none").outputs.items[0].status == "not comparable"
+
+
+LOOP = """(float[N] x, int64 n) => (int64[] y) <bool yes = {1}> { z = Loop(n, yes, x) <
+    body = b (int64 i, bool c, float[P] s) => (bool d, float[R] o) { d = Identity(c)  o = Mul(s, w) }>
+    y = NonZero(z) }"""
+CALL = "(float[N] x) => (int64[] y) { z = local.f(x)  y = NonZero(z) }"
+PRODUCT = "(float[N] x) => (int64[] y) { z = Mul(x, w)  y = NonZero(z) }"
+
+
+def external(folder: Path, kind: str, number: float) -> str:
+    """A model with a weight in a file of one name, wherever it is."""
+    folder.mkdir()
+    np.array([number], np.float32).tofile(folder / "w.bin")
+    weight = TensorProto(name="w", data_type=TensorProto.FLOAT, dims=[1], data_location=TensorProto.EXTERNAL)
+    weight.external_data.add(key="location", value="w.bin")
+    texts = {"body": LOOP, "function": CALL}
+    found = model(texts.get(kind, PRODUCT), extra=" " if kind == "function" else "")
+    if kind == "initialiser":
+        found.graph.initializer.append(weight)
+    elif kind == "sparse initialiser":
+        sparse = found.graph.sparse_initializer.add(dims=[1], values=weight)
+        sparse.indices.CopyFrom(helper.make_tensor("", TensorProto.INT64, [1], [0]))
+    elif kind == "body":
+        found.graph.node[0].attribute[0].g.initializer.append(weight)
+    else:
+        nodes = [
+            helper.make_node("Constant", [], ["w"], value=weight),
+            helper.make_node("Mul", ["a", "w"], ["b"]),
+        ]
+        found.functions.append(helper.make_function("local", "f", ["a"], ["b"], nodes, found.opset_import[:1]))
+    (folder / "model.onnx").write_bytes(found.SerializeToString())
+    return str(folder / "model.onnx")
+
+
+@pytest.mark.parametrize("kind", ["initialiser", "sparse initialiser", "body", "function"])
+def test_weights_in_other_folders_are_others(tmp_path: Path, kind: str) -> None:
+    first, second = external(tmp_path / "a", kind, 0), external(tmp_path / "b", kind, 1)
+    assert absint.diff(first, second, evidence="none").outputs.items[0].status == "not comparable"
+    assert absint.diff(first, first, evidence="none").outputs.items[0].status == "same"

@@ -317,3 +317,16 @@ def test_unchecked_is_about_the_copy_that_is_given(monkeypatch: pytest.MonkeyPat
     found = absint.analyze(parser.parse_model(HEAD % 18 + HEADS)).simplify()
     assert (found.nodes, found.unchecked) == (found.nodes_before, "")
     assert found.undone
+
+
+def test_a_where_of_floats_stays() -> None:
+    """In onnxruntime it gives 0.0 for -0.0, of which the reciprocal is another one."""
+    _, copy = simplified("""(float[3] x) => (float[3] y) <bool[3] yes = {1, 1, 1}, float zero = {0.0}> {
+        e = Mul(x, zero)  z = Where(yes, e, e)  y = Reciprocal(z) }""")
+    assert "Where" in operators(copy)
+
+
+def test_a_node_that_is_undone_stands_for_its_equals_too() -> None:
+    _, copy = simplified("""(float[N, M] x) => (float[N, M] y, float[N, M] z) {
+        t = Transpose(x)  u = Transpose(t)  v = Transpose(t)  y = Neg(u)  z = Abs(v) }""")
+    assert operators(copy) == ["Neg", "Abs"]
