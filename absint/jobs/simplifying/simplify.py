@@ -16,7 +16,7 @@ from absint.jobs.copies.annotate import ASSUMING_KEY, gate_of
 from absint.jobs.copies.saving import STANDARD_OUTPUT, pieces_of
 from absint.jobs.diffing import diff
 from absint.jobs.freezing.freeze import joined
-from absint.jobs.freezing.rewriting import rewrite
+from absint.jobs.freezing.rewriting import defined, rewrite
 from absint.jobs.simplifying.graphs import Walk
 from absint.jobs.simplifying.knowledge import Known
 from absint.jobs.simplifying.shape_nodes import shape_nodes
@@ -185,7 +185,10 @@ class _Job:
         """A copy of the model after passes, repeated until nothing changes."""
         copy = ModelProto()
         copy.CopyFrom(self._original)
-        if not self._opset or copy.training_info or not passes:
+        main, *inner = graphs(copy.graph)
+        names = {*defined(main)}
+        is_hidden = any(not names.isdisjoint(defined(body)) for body in inner)  # renaming would take a body's own
+        if not self._opset or copy.training_info or not passes or is_hidden:
             return copy
         analysed = self._analysed
         for _ in range(_MOST_ROUNDS):

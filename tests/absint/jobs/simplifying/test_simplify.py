@@ -330,3 +330,12 @@ def test_a_node_that_is_undone_stands_for_its_equals_too() -> None:
     _, copy = simplified("""(float[N, M] x) => (float[N, M] y, float[N, M] z) {
         t = Transpose(x)  u = Transpose(t)  v = Transpose(t)  y = Neg(u)  z = Abs(v) }""")
     assert operators(copy) == ["Neg", "Abs"]
+
+
+def test_a_body_that_has_a_name_of_the_graph_around_it_keeps_its_own() -> None:
+    """The second Neg is the first one, whose name means something else in a branch."""
+    _, copy = simplified("""(float[N] x, bool c) => (float[N] y) {
+        v = Neg(x)  w = Neg(x)  q = Add(v, w)
+        z = If(c) <then_branch = t () => (float[P] a) <float[1] v = {5.0}> { a = Mul(v, w) },
+                   else_branch = e () => (float[Q] b) { b = Abs(w) }>  y = Add(z, q) }""")
+    assert operators(copy).count("Neg") == 2
