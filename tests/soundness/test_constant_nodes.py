@@ -11,8 +11,7 @@ import numpy as np
 import pytest
 
 from absint import purge
-from absint.shapes import application
-from absint.shapes import application as evaluation
+from absint.shapes import application, evaluation
 from absint.shapes.evaluation import EXACT
 from absint.transfer.families import shipped
 from tests.soundness.constant_moves import MOVES, Node
