@@ -12,6 +12,7 @@ import yaml
 from markdown.extensions.toc import slugify
 
 from absint.cli import run
+from absint.version import VERSION
 
 ROOT = Path(__file__).parents[1]
 GUIDE = ROOT / "docs" / "artifact.md"
@@ -94,7 +95,8 @@ def test_every_row_has_a_time_or_explains() -> None:
 def test_the_citation_is_of_this_package() -> None:
     cited = yaml.safe_load((ROOT / "CITATION.cff").read_text("utf-8"))
     project = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"]
-    for name in ("version", "license", "keywords"):
+    assert cited["version"] == VERSION
+    for name in ("license", "keywords"):
         assert cited[name] == project[name]
     assert cited["title"] == project["name"]
     assert cited["abstract"] == f"{project['description']}."
