@@ -211,7 +211,7 @@ class Independence(ForwardAnalysis[Claims]):
         return NONE not in slices and any(SHARED in one for one in slices)
 
     def _unchanged(self, head: int, found: Sequence[Claims], back: Sequence[Operand]) -> list[Claims]:
-        """What a Scan carries from row to row: nothing is claimed of it, but where it stays as it is."""
+        """What a Scan carries from row to row: claimed only where it does not change."""
         ends = list(back)
         for at, end in enumerate(ends):
             while self.nodes[end[0]].operator == "Identity":

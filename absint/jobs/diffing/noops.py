@@ -161,7 +161,6 @@ _NOOPS: Final[Mapping[str, Callable[[Operands], int | None]]] = {
     "Split": _split,
 }
 
-
 _DROPS_IN_TRAINING_ONLY: Final = 7
 
 

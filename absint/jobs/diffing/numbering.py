@@ -62,7 +62,7 @@ class Numbers:
         self._values: tuple[Mapping[str, int], Mapping[str, int]] = ({}, {})
         self._nodes: tuple[frozenset[int], frozenset[int]] = (frozenset(), frozenset())
         self.shared: dict[Symbol, Dim] = {}
-        """Sizes and elements that data decide, as those of the first value with the same number."""
+        """Sizes and elements that data decide, each as that of the first value with its number."""
         if any(not model.loaded.is_outlined and model.loaded.size > MOST_BYTES for model in (first, second)):
             return
         table: dict[Hashable, int] = {}
@@ -88,7 +88,7 @@ class Numbers:
         return bool(mine) and mine <= other
 
     def mine(self, dim: Dim) -> Dim:
-        """A dim of the first model, with one symbol for sizes that data decide and that are the same."""
+        """A dim of the first model; equal sizes that data decide have one symbol in it."""
         return over_first(plain(self._first, dim), self._first, lambda: self.shared)[0]
 
     def _plain(self, dim: Dim) -> Expr | None:

@@ -54,7 +54,8 @@ def headline(diff: Findings) -> str:
 
 
 def _assuming(diff: Findings) -> str:
-    return f" with {' and '.join(diff.assuming)}" if diff.assuming else ""
+    given = dict.fromkeys((*diff.assuming, *diff.contract.premises))
+    return f" with {' and '.join(given)}" if given else ""
 
 
 def _how(diff: Findings) -> str:

@@ -178,3 +178,12 @@ def test_weights_in_other_folders_are_others(tmp_path: Path, kind: str) -> None:
     first, second = external(tmp_path / "a", kind, 0), external(tmp_path / "b", kind, 1)
     assert absint.diff(first, second, evidence="none").outputs.items[0].status == "not comparable"
     assert absint.diff(first, first, evidence="none").outputs.items[0].status == "same"
+
+
+def test_the_answer_says_on_which_numeric_premises_it_rests() -> None:
+    """float32 does not hold 2**24 + 1: the models differ there."""
+    head = '<ir_version: 9, opset_import: ["": 18]> g (float[N] x) => (float[k] y) { s = Shape(x)'
+    end = "e = Constant<value = float {1.0}>() y = Expand(e, t) }"
+    first = onnx.parser.parse_model(f"{head} t = Identity(s) {end}")
+    second = onnx.parser.parse_model(f"{head} f = Cast<to = 1>(s) t = Cast<to = 7>(f) {end}")
+    assert "for all sizes with N <= 16777216 (proved)" in str(absint.diff(first, second))
