@@ -17,14 +17,14 @@ import pytest
 import absint
 import absint.engine
 from absint import cli
-from tests.console_pages import rewritten
+from tests.pages.console import rewritten
 
 ROOT = Path(__file__).parents[1]
 DOCUMENTS = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
 GENERATED = ("reference/commands.md", "reference/schemas.md")
 CONSOLES_TESTED_ELSEWHERE = {
     "README.md",  # tests/absint/commands/test_cli_readme.py
-    "lint.md",  # tests/test_lint_page.py, which has the models
+    "lint.md",  # tests/pages/test_lint.py, which has the models
 }
 MODULES = sorted(
     ".".join(file.relative_to(ROOT).with_suffix("").parts).removesuffix(".__init__")

@@ -117,7 +117,7 @@ def test_the_tour_runs_and_its_outputs_are_those_that_are_stored(tour: nbformat.
     cells = [cell for cell in tour.cells if cell.cell_type == "code"]
     assert len(cells) == len(stored) >= 19
     for cell, before in zip(cells, stored, strict=True):
-        assert cell.outputs == before.outputs, f"{cell.source}: `python -m tests.tour` stores the outputs anew"
+        assert cell.outputs == before.outputs, f"{cell.source}: `python -m tests.pages.tour` stores the outputs anew"
         assert cell.outputs
 
 

@@ -1,6 +1,6 @@
 """Schemas of operators: those of the installed onnx package, which is not imported for them if it need not be.
 
-`schemas.txt` holds the schemas of one version of onnx, as `python -m tests.schema_table` writes them. It is read if
+`schemas.txt` holds the schemas of one version of onnx, as `python -m tests.pages.schemas` writes them. It is read if
 that version is installed and nobody has imported onnx yet: once it is imported, schemas may be registered with it.
 """
 

@@ -61,7 +61,7 @@ def told(chosen: Sequence[int] | None = None) -> list[Told]:
 @cache
 def cases() -> Sequence[Case]:
     """Every case of tests/transfer."""
-    from tests.operators_page import all_cases
+    from tests.pages.operators import all_cases
 
     return list(all_cases())
 

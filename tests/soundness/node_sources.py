@@ -17,7 +17,7 @@ from onnx.defs import OpSchema
 
 from absint.lattices.terms.expr import UndefinedError
 from absint.transfer.families import shipped
-from tests.operators_page import all_cases
+from tests.pages.operators import all_cases
 from tests.soundness.models import SHAPE_LIKE, NodeTest, node_tests
 from tests.soundness.node_drafts import Input, NodeDraft, Number, numpy_type
 from tests.soundness.node_schemas import Operator, is_drawn, schema_at, schemas

@@ -17,7 +17,7 @@ import absint
 from absint.questions.sizes.outcomes import Outcome
 from absint.testing.cases import Array, Case, arrays_of
 from absint.transfer.semantics import Semantics
-from tests.operators_page import all_cases
+from tests.pages.operators import all_cases
 
 NEWEST = 24
 """onnxruntime runs no later opset."""

@@ -25,7 +25,7 @@ from absint.research.specification.node import IllegalError, Input, Node, Output
 from absint.research.specification.specs import Function, specification
 from absint.testing import Arg, Case
 from absint.testing.cases import Binding, arrays_of, execute
-from tests.operators_page import all_cases
+from tests.pages.operators import all_cases
 
 MOST = 6
 """Bindings that a case is tried at."""

@@ -13,7 +13,7 @@ from random import Random
 
 import pytest
 
-from tests.operators_page import all_cases
+from tests.pages.operators import all_cases
 from tests.transfer.distorted import distorted
 from tests.transfer.harness import Case, apply_case
 

@@ -36,7 +36,7 @@ NO_STUDY: Final = "No study has been written here yet."
 INTRODUCTION: Final = """\
 What proposals and tools say of symbolic dims, as formulas that Z3 proves or refutes.
 
-Written by `python -m tests.unification_page`; `--study RESULTS.json` (of `absint study`) fills the table at the end.
+Written by `python -m tests.pages.unification`; `--study RESULTS.json` (of `absint study`) fills the table at the end.
 
 Each row is a claim about every run of a small model. What the model computes (`z0` is the first dim of `z`, `r` an
 element) and where it runs is stated as integer formulas that use nothing of `absint`, and a test holds them against

@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 import absint
+from tests.pages.unification import main
 from tests.unification import page as pages
 from tests.unification.formula import Formula
 from tests.unification.page import NO_STUDY, PAGE, page, read_study, study_part
@@ -19,7 +20,6 @@ from tests.unification.readings import READINGS, Reading, names
 from tests.unification.row import SOURCES
 from tests.unification.runs import Session
 from tests.unification.tables import ROWS
-from tests.unification_page import main
 
 ROOT = PAGE.parents[1]
 
@@ -29,7 +29,7 @@ def without_versions(text: str) -> list[str]:
 
 
 def test_page_is_up_to_date() -> None:
-    """If not: python -m tests.unification_page."""
+    """If not: python -m tests.pages.unification."""
     written = PAGE.read_text("utf-8")
     assert without_versions(page(study_part(written))) == without_versions(written)
 
@@ -78,8 +78,8 @@ def test_the_sound_policy_is_never_false_and_always_says_something() -> None:
 
 
 def test_a_study_is_written_and_kept(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("tests.unification_page.PAGE", tmp_path / "page.md")
-    monkeypatch.setattr("tests.unification_page.page", lambda study: f"{pages.BEGIN}\n{study}\n{pages.END}\n")
+    monkeypatch.setattr("tests.pages.unification.PAGE", tmp_path / "page.md")
+    monkeypatch.setattr("tests.pages.unification.page", lambda study: f"{pages.BEGIN}\n{study}\n{pages.END}\n")
     assert main([]) == 0
     assert NO_STUDY in (tmp_path / "page.md").read_text("utf-8")
     table = [{"source": "sound", "kind": "policy", "models": 441, "solver_calls": 1234, "seconds": 1.5}]

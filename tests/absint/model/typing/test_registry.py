@@ -10,7 +10,7 @@ from onnx import defs
 
 from absint.model import protos, registry
 from absint.model.registry import described
-from tests.schema_table import table
+from tests.pages.schemas import table
 
 SCHEMAS = defs.get_all_schemas_with_history()
 OPERATORS = sorted({(schema.domain, schema.name) for schema in SCHEMAS})
@@ -18,7 +18,7 @@ VERSIONS = (*range(defs.onnx_opset_version() + 3), -5, 1 << 40)
 
 
 def test_the_table_is_of_the_installed_onnx() -> None:
-    assert Path(registry.TABLE).read_text("ascii") == table(), "run python -m tests.schema_table"
+    assert Path(registry.TABLE).read_text("ascii") == table(), "run python -m tests.pages.schemas"
 
 
 def test_the_table_gives_the_schema_in_force() -> None:

@@ -1,6 +1,6 @@
 """absint/model/schemas.txt, written from the registry of the installed onnx package.
 
-python -m tests.schema_table [--check]
+python -m tests.pages.schemas [--check]
 """
 
 from __future__ import annotations

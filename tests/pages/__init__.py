@@ -1,4 +1,10 @@
-"""Pages of docs/ that programs write."""
+"""Writers of the pages of docs/ that come from code: `python -m tests.pages.NAME` writes one anew.
+
+json_keys, lint, operators, rules, unification, findings
+                  a page, or the tables in it; finding_reports: one file for each finding
+console, tour     output of the commands that pages and the notebook quote
+schemas           absint/model/registry's table of ONNX's schemas
+"""
 
 from __future__ import annotations
 

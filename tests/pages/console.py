@@ -1,4 +1,4 @@
-"""Write the console blocks of pages anew: `python -m tests.console_pages docs/analyze.md ...`.
+"""Write the console blocks of pages anew: `python -m tests.pages.console docs/analyze.md ...`.
 
 The Python blocks of a page run too, in its order, since they may write the models that its commands read. Read the
 difference before you commit it: tests/test_docs.py then holds the pages to what they say.
@@ -17,7 +17,7 @@ from pathlib import Path
 
 from absint import cli
 
-ROOT = Path(__file__).parents[1]
+ROOT = Path(__file__).parents[2]
 BLOCK = re.compile(r"^```(python run|console)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 
 

@@ -14,7 +14,7 @@ from onnx.reference import ReferenceEvaluator
 
 from absint.jobs.auditing import peer
 
-PAGE = Path(__file__).parents[1] / "docs" / "findings.md"
+PAGE = Path(__file__).parents[2] / "docs" / "findings.md"
 
 _SECTION = re.compile(r"\n## (?P<title>[^\n]+)\n.*?```onnx\n(?P<model>.*?)```\n(?P<table>(?:\n\|[^\n]+)+)", re.DOTALL)
 

@@ -1,6 +1,6 @@
 """The lists in docs/rules.md: operators without an aspect, undecided claims, operators that are proved at every rank.
 
-python -m tests.rules_page [--check]
+python -m tests.pages.rules [--check]
 """
 
 from __future__ import annotations
@@ -27,9 +27,9 @@ from tests.specification.ranks import BOUND, FAMILIES
 from tests.specification.undecided import UNDECIDED
 from tests.specification.unspecified import INTERNAL, OTHERS, REASONS
 
-PAGE: Final = Path(__file__).parents[1] / "docs" / "rules.md"
+PAGE: Final = Path(__file__).parents[2] / "docs" / "rules.md"
 OPERATORS: Final = PAGE.with_name("operators.md")
-START: Final = "<!-- The rest of this page is written by python -m tests.rules_page -->\n"
+START: Final = "<!-- The rest of this page is written by python -m tests.pages.rules -->\n"
 
 
 class Aspects(NamedTuple):

@@ -8,8 +8,8 @@ import pytest
 
 import absint
 from absint.transfer.families import shipped
-from tests.operators_page import PAGE, evidence, general, observed, operators, page
 from tests.pages import differences
+from tests.pages.operators import PAGE, evidence, general, observed, operators, page
 
 
 @pytest.mark.filterwarnings("ignore")
@@ -17,7 +17,7 @@ def test_the_page_is_up_to_date() -> None:
     old, new = PAGE.read_text("utf-8"), page(observed())
     versions = re.compile("with onnx .*")
     if versions.findall(old) == versions.findall(new):
-        assert not differences(old, new), "run python -m tests.operators_page"
+        assert not differences(old, new), "run python -m tests.pages.operators"
     assert [line.split("|")[1] for line in old.splitlines() if line.startswith("| `")] == [
         f" `{name}` " for _, name in operators()
     ]

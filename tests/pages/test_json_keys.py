@@ -15,9 +15,9 @@ from onnx import parser
 
 from absint.cli import run
 from absint.show.schemas import json_schema, names
-from tests.json_page import PAGE, SECTION, page, rows
+from tests.pages.json_keys import PAGE, SECTION, page, rows
 
-ROOT = Path(__file__).parents[1]
+ROOT = Path(__file__).parents[2]
 DETECTOR = str(ROOT / "examples" / "tiny_detector.onnx")
 UNSEEN = {
     "analyze": r"timings\.rules{}.*|(inputs|outputs|values|trace\[\]\.changes)\[\]\.(cases.*|key)",
@@ -163,7 +163,7 @@ def test_every_key_is_printed_by_some_command(printed: dict[str, set[str]]) -> N
 
 
 def test_the_page_is_written_from_the_schemas() -> None:
-    assert page() == PAGE.read_text("utf-8"), "python -m tests.json_page writes it"
+    assert page() == PAGE.read_text("utf-8"), "python -m tests.pages.json_keys writes it"
     elsewhere = [
         "certificate",
         "compare",

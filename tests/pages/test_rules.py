@@ -5,7 +5,7 @@ from __future__ import annotations
 import onnx
 
 from absint.research.specification.specs import specification
-from tests.rules_page import PAGE, Row, aspects, page, rows, without
+from tests.pages.rules import PAGE, Row, aspects, page, rows, without
 from tests.specification import incomplete
 from tests.specification.undecided import UNDECIDED
 from tests.specification.unspecified import REASONS, unexplained
@@ -13,7 +13,7 @@ from tests.specification.unspecified import REASONS, unexplained
 
 def test_the_page_is_up_to_date() -> None:
     text = PAGE.read_text("utf-8")
-    assert page(text) == text, "run python -m tests.rules_page"
+    assert page(text) == text, "run python -m tests.pages.rules"
 
 
 def test_reasons_are_told_apart() -> None:

@@ -1,4 +1,4 @@
-"""Reports of errors in other tools, ready to be filed: `python -m tests.finding_reports DIR`.
+"""Reports of errors in other tools, ready to be filed: `python -m tests.pages.finding_reports DIR`.
 
 Writes a Markdown file for each row of docs/findings.md: versions, the claim, what a run gives, and a script that shows
 both with nothing but the tool, onnx and onnxruntime.
@@ -13,7 +13,7 @@ from importlib.metadata import version
 from pathlib import Path
 from typing import Final
 
-from tests.findings import PAGE, Finding, feeds, findings, parsed
+from tests.pages.findings import PAGE, Finding, feeds, findings, parsed
 
 INFER: Final = {
     "onnx": "inferred = onnx.shape_inference.infer_shapes(model, data_prop=True)",
@@ -106,7 +106,9 @@ def reason(title: str) -> str:
 
 def main(arguments: list[str]) -> int:
     """Write the reports to a folder."""
-    parser = argparse.ArgumentParser(prog="python -m tests.finding_reports", description=__doc__.partition("\n")[0])
+    parser = argparse.ArgumentParser(
+        prog="python -m tests.pages.finding_reports", description=__doc__.partition("\n")[0]
+    )
     parser.add_argument("folder", type=Path, metavar="DIR")
     folder = parser.parse_args(arguments).folder
     folder.mkdir(parents=True, exist_ok=True)

@@ -1,4 +1,4 @@
-"""The tables of docs/json.md, written from the JSON Schemas of the documents: `python -m tests.json_page`."""
+"""The tables of docs/json.md, written from the JSON Schemas of the documents: `python -m tests.pages.json_keys`."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from typing import Any, Final
 
 from absint.show.schemas import json_schema, names
 
-PAGE: Final = Path(__file__).parents[1] / "docs" / "json.md"
+PAGE: Final = Path(__file__).parents[2] / "docs" / "json.md"
 SECTION: Final = re.compile(r"^## [^\n]*: absint\.([\w-]+)/[0-9]+\n(?:.*?)(?=^## |\Z)", re.MULTILINE | re.DOTALL)
 TABLE: Final = re.compile(r"^\|.*\|\n(?:^\|.*\|\n)+", re.MULTILINE)
 FORMS: Final = "These forms occur in several places:\n\n"

@@ -1,6 +1,6 @@
 """The table of rules in docs/lint.md, written from the rules.
 
-python -m tests.lint_page [--check]
+python -m tests.pages.lint [--check]
 """
 
 from __future__ import annotations
@@ -12,8 +12,8 @@ from typing import Final
 from absint.jobs.linting.finding import RULES
 from tests.pages import settle
 
-PAGE: Final = Path(__file__).parents[1] / "docs" / "lint.md"
-BEGIN: Final = "<!-- begin rules: python -m tests.lint_page -->\n"
+PAGE: Final = Path(__file__).parents[2] / "docs" / "lint.md"
+BEGIN: Final = "<!-- begin rules: python -m tests.pages.lint -->\n"
 END: Final = "<!-- end rules -->\n"
 GROUPS: Final = {
     "ABS0": "Files and processes",

@@ -1,6 +1,6 @@
 """docs/unification.md: rules about symbolic dims, judged by Z3 and shown by runs.
 
-python -m tests.unification_page [--check] [--study RESULTS.json] [--command TEXT]
+python -m tests.pages.unification [--check] [--study RESULTS.json] [--command TEXT]
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ COMMAND = "absint study DIR --format json > RESULTS.json"
 
 def main(arguments: Sequence[str]) -> int:
     """Write the page; with --check, 1 if it would change. The study's part stays as it is unless results are given."""
-    parser = argparse.ArgumentParser(prog="python -m tests.unification_page", description=__doc__.partition("\n")[0])
+    parser = argparse.ArgumentParser(prog="python -m tests.pages.unification", description=__doc__.partition("\n")[0])
     parser.add_argument("--check", action="store_true", help="write nothing; exit code 1 if the page would change")
     parser.add_argument(
         "--study", type=Path, metavar="RESULTS.json", help="results of `absint study` for the last table"

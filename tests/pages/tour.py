@@ -1,4 +1,4 @@
-"""The notebook of the tour, run anew: `python -m tests.tour` stores its outputs."""
+"""The notebook of the tour, run anew: `python -m tests.pages.tour` stores its outputs."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import Final
 import nbformat
 from nbclient import NotebookClient
 
-ROOT: Final = Path(__file__).parents[1]
+ROOT: Final = Path(__file__).parents[2]
 NOTEBOOK: Final = ROOT / "examples" / "tour.ipynb"
 
 

@@ -1,6 +1,6 @@
 """docs/operators.md, written from the table of rules, what the rules state in the tests, and the runtimes' kernels.
 
-python -m tests.operators_page [--check]
+python -m tests.pages.operators [--check]
 """
 
 from __future__ import annotations
@@ -33,10 +33,10 @@ from tests.pages import settle
 from tests.soundness.models import Variant, node_tests
 from tests.transfer.harness import Case, apply_case
 
-PAGE: Final = Path(__file__).parents[1] / "docs" / "operators.md"
+PAGE: Final = Path(__file__).parents[2] / "docs" / "operators.md"
 
 INTRODUCTION: Final = """\
-Written by `python -m tests.operators_page`, from the table of rules, what the rules stated in the tests, and what the
+Written by `python -m tests.pages.operators`, from the table of rules, what the rules stated in the tests, and what the
 runtimes have. *Versions* are those in which the schema changed. Where an older version has a rule of its own, its words
 follow after the versions that it serves. *Requires* lists what a node states as necessary for a run, n for a number.
 *Contents* says whether elements are followed through the operator when those of the inputs are known in part;
@@ -87,7 +87,7 @@ def test_cases(item: object) -> Iterator[Case]:
 
 def all_cases() -> Iterator[Case]:
     """Every case of tests/transfer."""
-    for path in sorted((Path(__file__).parent / "transfer").glob("test_*.py")):
+    for path in sorted((Path(__file__).parents[1] / "transfer").glob("test_*.py")):
         for item in vars(import_module(f"tests.transfer.{path.stem}")).values():
             yield from test_cases(item)
 

@@ -12,8 +12,8 @@ import pytest
 
 from absint.lattices.terms.expr import Expr, UndefinedError
 from absint.lattices.text import read_dim_param
-from tests import finding_reports
-from tests.findings import PAGE, Finding, by_reference, findings, parsed, ran, said
+from tests.pages import finding_reports
+from tests.pages.findings import PAGE, Finding, by_reference, findings, parsed, ran, said
 
 FINDINGS = list(findings())
 

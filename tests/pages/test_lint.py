@@ -14,7 +14,7 @@ from absint.commands.lint import lint
 from absint.jobs.linting.finding import RULES
 from absint.jobs.linting.settings import KEYS
 from tests.absint.jobs.auditing.models import model
-from tests.lint_page import GROUPS, PAGE, page
+from tests.pages.lint import GROUPS, PAGE, page
 
 MODELS = {
     "classifier": "(float[batch, seq] x, float[8] w) => (float[batch] z) {[head] z = MatMul(x, w)}",
@@ -25,7 +25,7 @@ MODELS = {
 
 
 def test_the_rules_are_up_to_date() -> None:
-    assert page() == PAGE.read_text("utf-8"), "run python -m tests.lint_page"
+    assert page() == PAGE.read_text("utf-8"), "run python -m tests.pages.lint"
     assert {code[:4] for code in RULES} == set(GROUPS)
 
 
