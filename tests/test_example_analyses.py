@@ -14,12 +14,12 @@ from typing import Any
 import numpy as np
 import onnx
 import pytest
-from onnx import parser
 
 import absint
 from absint.lattices.domains import FLOAT32, INTERVALS
 from tests.absint.shapes.together.execution import outputs_of
 from tests.absint.shapes.together.test_together import INDICES
+from tests.models import parsed
 
 EXAMPLES = Path(__file__).parents[1] / "examples"
 NAMES = ("index_bounds", "sharding", "value_ranges", "zones")
@@ -59,9 +59,7 @@ def lines_of_code(text: str) -> Iterator[str]:
 
 # Indices
 
-LAST = parser.parse_model("""
-<ir_version: 9, opset_import: ["" : 18]>
-net (float[N, C] x, float[C, 2] table, int64[N] n) => (float[N, 2] rows, float[N, K, 2] best) {
+LAST = parsed("""(float[N, C] x, float[C, 2] table, int64[N] n) => (float[N, 2] rows, float[N, K, 2] best) {
   most = ArgMax <axis = 1, keepdims = 0> (x)
   rows = Gather <axis = 0> (table, most)
   two = Constant <value_ints = [2]> ()
@@ -103,9 +101,7 @@ def test_where_indices_say_that_it_runs_it_does(model: onnx.ModelProto, size: in
 
 # Ranges
 
-RANGES = parser.parse_model("""
-<ir_version: 9, opset_import: ["" : 18]>
-net (float[N] x, float[N] scale, int64 trips, bool choose) => (float[N] y, float[N] z) {
+RANGES = parsed("""(float[N] x, float[N] scale, int64 trips, bool choose) => (float[N] y, float[N] z) {
   half = Constant <value_float = 0.5> ()
   cond = Not (choose)
   relu = Relu (x)
@@ -151,9 +147,7 @@ def test_ranges_hold_in_runs_and_are_shown(tmp_path: Path) -> None:
 
 # Sharding
 
-LAYERS = parser.parse_model("""
-<ir_version: 9, opset_import: ["" : 18]>
-net (float[B, 8] x, float[8, 12] w1, float[12, 8] w2, int64 layers)
+LAYERS = parsed("""(float[B, 8] x, float[8, 12] w1, float[12, 8] w2, int64 layers)
   => (float[B, 8] y, float[B, 12] h0, float[B, 8] p0) {
   yes = Constant <value_int = 1> ()
   go = Cast <to = 9> (yes)

@@ -6,7 +6,9 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Final
 
 import onnx
-from onnx import GraphProto, ModelProto, NodeProto, TensorProto, ValueInfoProto, helper, parser
+from onnx import GraphProto, ModelProto, NodeProto, TensorProto, ValueInfoProto, helper
+
+from tests.models import parsed
 
 Made = Callable[[], ModelProto]
 
@@ -184,8 +186,8 @@ _PREVIEW: Final = "ai.onnx.preview.training"
 
 def loop_in_a_loop_in_a_loop() -> ModelProto:
     """A carried number, cast inside where facts about trip counts are constants once sizes are ordinary."""
-    return parser.parse_model(
-        """<ir_version: 10, opset_import: ["": 21]> g (int64 a, bool b) => (int64 Y) {
+    return parsed(
+        """(int64 a, bool b) => (int64 Y) {
         zero = Constant<value = int64 {0}>() four = Constant<value = int64 {4}>() t = Constant<value = bool {1}>()
         m0 = Max(a, zero) m = Min(m0, four)
         Y = Loop(m, b, a) <body = l (int64 i, bool c, int64 p) => (bool d, int64 q) {
@@ -194,7 +196,8 @@ def loop_in_a_loop_in_a_loop() -> ModelProto:
             u = Loop(k, t) <body = h (int64 g, bool gg) => (bool gf, float[] gu) {
               gu = Cast<to = 1>(p) gf = Identity(gg) }>
             f = Identity(e) }>
-          q = Identity(i) d = Identity(b) }> }"""
+          q = Identity(i) d = Identity(b) }> }""",
+        21,
     )
 
 

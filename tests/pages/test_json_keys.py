@@ -11,10 +11,10 @@ from typing import Any
 import numpy as np
 import onnx
 import pytest
-from onnx import parser
 
 from absint.cli import run
 from absint.show.schemas import json_schema, names
+from tests.models import parsed
 from tests.pages.json_keys import PAGE, SECTION, page, rows
 
 ROOT = Path(__file__).parents[2]
@@ -88,7 +88,7 @@ def printed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.Capt
     """The paths of keys that the commands print, by the name of the document."""
     monkeypatch.chdir(tmp_path)
     for name, text in MODELS.items():
-        onnx.save(parser.parse_model(f'<ir_version: 10, opset_import: ["": 18, "my": 1]> g {text}'), f"{name}.onnx")
+        onnx.save(parsed(f"{text}", domains={"my": 1}), f"{name}.onnx")
     np.savez("feeds.npz", image=np.zeros((1, 3, 32, 32), np.float32))
     found: dict[str, set[str]] = {}
     for command in (

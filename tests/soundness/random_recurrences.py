@@ -20,7 +20,7 @@ from onnx import ModelProto, NodeProto, TensorProto
 from absint import Result, analyze
 from absint.lattices.terms.expr import Dim, Expr
 from absint.lattices.value import Tensor
-from tests.absint.shapes.flows.build import body, const, floats, loop_body, model, node, untyped
+from tests.models import body, const, floats, loop_body, model, node, untyped
 
 LARGEST: Final = 1 << 60
 """Larger numbers may have overflowed their type in the model."""

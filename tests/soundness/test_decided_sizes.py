@@ -6,13 +6,13 @@ from itertools import product
 from typing import NamedTuple
 
 import numpy as np
-import onnx.parser
 import onnxruntime as ort
 import pytest
 from onnxruntime.capi.onnxruntime_pybind11_state import Fail, InvalidArgument, RuntimeException
 
 import absint
 from absint.questions.sizes.outcomes import Outcome
+from tests.models import parsed
 
 
 class Node(NamedTuple):
@@ -78,14 +78,14 @@ NODES = {
 @pytest.mark.parametrize("name", NODES)
 def test_what_fails_is_illegal(name: str) -> None:
     text, opset, doubtful = NODES[name]
-    made = onnx.parser.parse_model(f'<ir_version: 10, opset_import: ["": {opset}]> g {text}')
+    made = parsed(f"{text}", opset)
     result = absint.analyze(made, semantics="onnxruntime")
     for info in made.graph.input:  # type inference would refuse some as the model is loaded
         info.type.tensor_type.ClearField("shape")
     options = ort.SessionOptions()
     options.log_severity_level = 4
     session = ort.InferenceSession(made.SerializeToString(), options, providers=["CPUExecutionProvider"])
-    original = onnx.parser.parse_model(f'<ir_version: 10, opset_import: ["": {opset}]> g {text}')
+    original = parsed(f"{text}", opset)
     for n, m in product(range(5), range(5)):
         sizes = {"N": n, "M": m}
         found = result.check({symbol: sizes[symbol] for symbol in result.symbols})
@@ -121,12 +121,12 @@ REFUSED = {
 
 @pytest.mark.parametrize("name", REFUSED)
 def test_no_size_helps(name: str) -> None:
-    made = onnx.parser.parse_model(f'<ir_version: 10, opset_import: ["": 20]> g {REFUSED[name]}')
+    made = parsed(f"{REFUSED[name]}", 20)
     assert not absint.analyze(made, semantics="onnxruntime").can_run
 
 
 def test_the_places_show_the_shape() -> None:
     text = "(float x, int64[1, N, 4] i) => (y) { y = MaxUnpool<kernel_shape = [2], strides = [2]>(x, i) }"
-    made = onnx.parser.parse_model(f'<ir_version: 10, opset_import: ["": 20]> g {text}')
+    made = parsed(f"{text}", 20)
     made.graph.input[0].type.tensor_type.ClearField("shape")
     assert str(absint.analyze(made, semantics="onnxruntime")["y"].shape) == "[1, N, 8]"

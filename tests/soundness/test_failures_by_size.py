@@ -15,6 +15,7 @@ from onnxruntime.capi.onnxruntime_pybind11_state import Fail, InvalidArgument, R
 import absint
 from absint.cli import run
 from absint.questions.sizes.outcomes import Outcome
+from tests.models import parsed
 
 HEAD = '<ir_version: 8, opset_import: ["": 18]> g '
 FORMS = {
@@ -80,7 +81,7 @@ OTHERS = {
 
 @pytest.mark.parametrize("name", OTHERS)
 def test_sizes_decide(name: str) -> None:
-    made = onnx.parser.parse_model(f'<ir_version: 10, opset_import: ["": 20]> g {OTHERS[name]}')
+    made = parsed(f"{OTHERS[name]}", 20)
     options = ort.SessionOptions()
     options.log_severity_level = 4
     session = ort.InferenceSession(made.SerializeToString(), options, providers=["CPUExecutionProvider"])

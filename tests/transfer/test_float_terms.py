@@ -12,6 +12,7 @@ import pytest
 
 import absint
 from absint.lattices.terms.expr import UndefinedError
+from tests.models import parsed
 
 SIZES = [(0, 0), (0, 3), (3, 0), (1, 1), (2, 3), (7, 7), (10, 290), (77, 100), (290, 640), (4097, 4095)]
 INPUTS = "(float[N, 0] x, float[M, 0] z)"
@@ -23,9 +24,7 @@ READ = (
 
 
 def model(body: str, output: str = "float[K, L] y", inputs: str = INPUTS) -> onnx.ModelProto:
-    return onnx.parser.parse_model(
-        f'<ir_version: 10, opset_import: ["" : 20]> agraph {inputs} => ({output}) {{ {body} }}'
-    )
+    return parsed(f"{inputs} => ({output}) {{ {body} }}", 20)
 
 
 def sized(body: str) -> onnx.ModelProto:

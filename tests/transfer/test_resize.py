@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import numpy as np
-import onnx
 import pytest
 from onnx import TensorProto
 
 import absint
 from absint.transfer.semantics import ONNX, RUNTIME
+from tests.models import parsed
 from tests.soundness.runs import ENGINE
 from tests.transfer.harness import Arg, Case, apply_case, run_case, sizes
 
@@ -200,9 +200,7 @@ def test_empty_sizes_beside_scales(opset: int) -> None:
 def test_upsample_of_a_scalar(opset: int, mode: str, runs: bool) -> None:
     """onnxruntime gives a scalar back, for which there are no scales, in nearest mode below version 9."""
     text = f'<scales: floats = [], mode = "{mode}">(x)'
-    model = onnx.parser.parse_model(
-        f'<ir_version: 8, opset_import: ["": {opset}]> g (float x) => (float y) {{y = Upsample {text}}}'
-    )
+    model = parsed(f"(float x) => (float y) {{y = Upsample {text}}}", opset)
     ok, _ = ENGINE.run(model.SerializeToString(), {"x": np.array(1, np.float32)})
     found = absint.analyze(model, semantics="onnxruntime").check({}).outcome
     assert (ok, found is absint.Outcome.RUNS) == (runs, runs)

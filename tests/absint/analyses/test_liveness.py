@@ -27,9 +27,9 @@ from absint.lattices.value import TOP, MapOf, OptionalOf, SequenceOf, SparseTens
 from absint.questions.costs.dominance import Dominance, Sum
 from absint.questions.costs.memory import Memory
 from tests.absint.shapes.flows import FLOWS
-from tests.absint.shapes.flows.build import boolean, branch, const, floats, loop_body, model, node, untyped
 from tests.effort import examples
 from tests.laws import LAWS, Domain, widening_chain_ends
+from tests.models import boolean, branch, const, floats, loop_body, model, node, untyped
 
 # The lattice
 

@@ -23,6 +23,7 @@ from absint.lattices.domains import Span
 from absint.model.weights import Weights
 from absint.result import Result
 from absint.testing import AnalysisError, check_analysis
+from tests.models import parsed
 
 HEAD = '<ir_version: 9, opset_import: ["" : 18]>\n'
 BOXES: dict[str, tuple[float, float]] = {
@@ -72,7 +73,7 @@ EXPRESSIONS = [
 def model_of(text: str, inputs: str = INPUTS) -> onnx.ModelProto:
     """A model whose inputs are those that the text reads."""
     read = ", ".join(one for one in re.findall(r"\w+\[.*?\] \w", inputs) if re.search(rf"\b{one[-1]}\b", text))
-    return parser.parse_model(f"{HEAD} net ({read}) => (y) {{ {text} }}")
+    return parsed(f"({read}) => (y) {{ {text} }}")
 
 
 def within_boxes(result: Result, sizes: Mapping[str, int], seed: int) -> Mapping[str, object]:
@@ -148,9 +149,11 @@ def test_statistics_are_computed_where_they_are_outputs() -> None:
     """Before version 14 a BatchNormalization of five outputs is trained."""
     boxes = {"x": (-1, 1), "p": (1, 1), "z": (0, 0), "v": (1, 1)}
     for outputs, is_bounded in (("y", True), ("y, m, d, e, f", False)):
-        model = parser.parse_model(f"""<ir_version: 8, opset_import: ["": 13]>
-            net (float[N, 2] x, float[2] p, float[2] z, float[2] v) => (float[N, 2] y) {{
-                {outputs} = BatchNormalization(x, p, z, z, v) }}""")
+        model = parsed(
+            f"""(float[N, 2] x, float[2] p, float[2] z, float[2] v) => (float[N, 2] y) {{
+                {outputs} = BatchNormalization(x, p, z, z, v) }}""",
+            13,
+        )
         ranges = Ranges(boxes)
         claim = absint.analyze(model, with_=[ranges]).found_by(ranges)["y"]
         assert DOMAIN.allows(claim, 2) is not is_bounded, claim

@@ -8,10 +8,11 @@ from pathlib import Path
 
 import onnx
 import pytest
-from onnx import TensorProto, helper, parser
+from onnx import TensorProto, helper
 
 import absint
 from absint.cli import run
+from tests.models import parsed
 
 EXAMPLE = Path(__file__).parents[3] / "examples" / "tiny_decoder.onnx"
 FLOAT, INT64, BOOL = TensorProto.FLOAT, TensorProto.INT64, TensorProto.BOOL
@@ -62,9 +63,11 @@ def branch(name: str, read: str, output: str) -> onnx.GraphProto:
 
 CONDITIONAL = [value("x", FLOAT, ["N"]), value("c", BOOL, [])]
 
-CALLING = parser.parse_model("""<ir_version: 9, opset_import: ["" : 18, "my" : 1]>
-g (float[N] x) => (float[N] y) { y = my.f(x) }
-<domain: "my", opset_import: ["" : 18, "qqq" : 1]> f (a) => (b) { b = Relu(a) }""").SerializeToString()
+CALLING = parsed(
+    """(float[N] x) => (float[N] y) { y = my.f(x) }
+<domain: "my", opset_import: ["" : 18, "qqq" : 1]> f (a) => (b) { b = Relu(a) }""",
+    domains={"my": 1},
+).SerializeToString()
 
 # What stands in for the path is MODEL.
 REFUSED: dict[str, tuple[Callable[[], bytes], str]] = {

@@ -13,7 +13,7 @@ import absint
 from absint.cli import run
 from absint.show.cost_plot import curves
 from tests.absint.commands.cli_models import node, save, value, write_models
-from tests.absint.shapes.flows.build import branch, untyped
+from tests.models import branch, untyped
 
 FLOAT, BOOL = TensorProto.FLOAT, TensorProto.BOOL
 

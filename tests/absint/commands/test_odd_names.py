@@ -14,6 +14,7 @@ from absint.cli import run
 from absint.commands.sizes import read_place
 from absint.lattices.text.escapes import json_text, one_line
 from absint.solver.export import from_json, from_metadata, from_smtlib, to_json, to_metadata, to_smtlib
+from tests.models import parsed
 
 FLOAT = onnx.TensorProto.FLOAT
 
@@ -131,9 +132,11 @@ def test_a_size_has_one_name_in_exports_after_a_refinement() -> None:
     body = """<body = b (int64 i, bool c, float[] h) => (bool co, float[] ho) {
         co = Identity(c)  ho = Concat<axis = 0>(h, h) }>"""
     constraints = absint.analyze(
-        onnx.parser.parse_model(f"""<ir_version: 10, opset_import: ["": 20]>
-        g (float[K, 3] x, int64 trips) => (float[] y, float[] z) <bool go = {{1}}, int64 first = {{0}}> {{
-            y = Loop(trips, go, x) {body}  z = Gather(x, first) }}""")
+        parsed(
+            f"""(float[K, 3] x, int64 trips) => (float[] y, float[] z) <bool go = {{1}}, int64 first = {{0}}> {{
+            y = Loop(trips, go, x) {body}  z = Gather(x, first) }}""",
+            20,
+        )
     ).constraints
     ranges = {(s.name, s.bounds) for constraint in constraints for s in constraint.symbols if s.name == "_d2"}
     assert [(lo, hi) for _, (lo, hi) in ranges] == [(0, 2**31 - 1)]

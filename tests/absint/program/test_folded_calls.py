@@ -12,8 +12,8 @@ from onnx import FunctionProto, ModelProto, NodeProto, helper
 from absint import Result, UsageError, analyze
 from absint.shapes import calls as limits
 from tests.absint.shapes.flows import FLOWS
-from tests.absint.shapes.flows.build import const, floats, function, loop_body, model, node
 from tests.adversarial import MODELS
+from tests.models import const, floats, function, loop_body, model, node
 from tests.runs import Runs
 
 WITH_FUNCTIONS: dict[str, Callable[[], ModelProto]] = {

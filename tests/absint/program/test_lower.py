@@ -21,18 +21,8 @@ from absint.lattices.value import Tensor
 from absint.model import schemas
 from absint.transfer.families import shipped
 from absint.transfer.table import Table
-from tests.absint.shapes.flows.build import (
-    branch,
-    const,
-    floats,
-    function,
-    ints,
-    loop_body,
-    model,
-    node,
-    sizes,
-    untyped,
-)
+from tests.absint.shapes.flows.build import sizes
+from tests.models import branch, const, floats, function, ints, loop_body, model, node, untyped
 from tests.runs import Runs
 
 

@@ -8,7 +8,6 @@ from pathlib import Path
 from typing import overload
 
 import networkx as nx
-import onnx
 import pytest
 
 import absint
@@ -19,6 +18,7 @@ from absint.program.steps import LoopBody
 from absint.shapes.analysis import ShapeAnalysis
 from absint.shapes.summaries import State
 from tests.absint.shapes.flows import FLOWS
+from tests.models import parsed
 
 EXAMPLES = sorted((Path(__file__).parents[3] / "examples").glob("*.onnx"))
 SOME_FLOWS = sorted(FLOWS)[::5]
@@ -30,13 +30,14 @@ def flow(name: str) -> absint.Result:
 
 def branching() -> absint.Result:
     return absint.analyze(
-        onnx.parser.parse_model("""
-        <ir_version: 10, opset_import: ["" : 20]>
-        net (float[N] x, bool c) => (float[N] z) {
+        parsed(
+            """(float[N] x, bool c) => (float[N] z) {
             y = Neg(x)
             z = If (c) <then_branch = one () => (float[N] a) { a = Mul(y, y) },
                         else_branch = two () => (float[N] b) { b = Identity(x) }>
-        }""")
+        }""",
+            20,
+        )
     )
 
 

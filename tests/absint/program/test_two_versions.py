@@ -8,11 +8,11 @@ import numpy as np
 import onnx
 import onnxruntime
 import pytest
-from onnx import parser
 
 import absint
 from absint.questions.sizes.outcomes import Outcome
 from absint.transfer.semantics import SEMANTICS, Semantics
+from tests.models import parsed
 
 GIVEN = "one of split and num_outputs must be given, found none"
 READ = "which the model imports and onnxruntime takes"
@@ -21,9 +21,12 @@ READ = "which the model imports and onnxruntime takes"
 def called(model: int, function: int, body: str, dims: str = "4", outputs: int = 1) -> onnx.ModelProto:
     """A model that calls a function of one input `a`, whose outputs are `b` and `c`; both import these opsets."""
     given, inner = (", ".join(names[:outputs]) for names in (("y", "z"), ("b", "c")))
-    return parser.parse_model(f"""<ir_version: 10, opset_import: ["": {model}, "my": 1]>
-        g (float[{dims}] x) => ({given}) {{ {given} = my.F(x) }}
-        <domain: "my", opset_import: ["": {function}]> F (a) => ({inner}) {{ {body} }}""")
+    return parsed(
+        f"""(float[{dims}] x) => ({given}) {{ {given} = my.F(x) }}
+        <domain: "my", opset_import: ["": {function}]> F (a) => ({inner}) {{ {body} }}""",
+        model,
+        domains={"my": 1},
+    )
 
 
 def runs(model: onnx.ModelProto, shape: Sequence[int]) -> list[tuple[int, ...]] | None:
@@ -102,8 +105,7 @@ def test_a_function_of_onnx_in_a_function_needs_its_axes(versions: tuple[int, in
     assert outcome(proto, "either") is outcome(proto, "onnxruntime") is Outcome.LEGAL
     proto = called(*versions, "b = MeanVarianceNormalization<axes = [0, 2, 3]>(a)", "1, 2, 3, 4")
     assert (outcome(proto, "onnxruntime") is Outcome.RUNS) == (runs(proto, [1, 2, 3, 4]) is not None)
-    main = parser.parse_model(f"""<ir_version: 10, opset_import: ["": 13]>
-        g (float[1, 2, 3, 4] a) => (b) {{ {body} }}""")
+    main = parsed(f"""(float[1, 2, 3, 4] a) => (b) {{ {body} }}""", 13)
     assert outcome(main, "onnxruntime") is Outcome.RUNS
 
 

@@ -12,10 +12,11 @@ from absint.questions.sizes.outcomes import Outcome
 from absint.solver.export import from_json, to_json
 from absint.transfer.op import Op
 from absint.transfer.rule import rule
+from tests.models import parsed
 
 
 def model(text: str) -> ModelProto:
-    return parser.parse_model(f'<ir_version: 10, opset_import: ["": 18]>\ngraph {text}')
+    return parsed(f"graph {text}")
 
 
 RESIZED = """(float[N, 3, H, 8] x) => (float[a, b, c, d] y) {

@@ -7,12 +7,12 @@ from typing import Any, NamedTuple
 
 import numpy as np
 import pytest
-from onnx import ModelProto, NodeProto, TensorProto, ValueInfoProto, helper, parser
+from onnx import ModelProto, NodeProto, TensorProto, ValueInfoProto, helper
 
 from absint import analyze
 from absint.questions.sizes.outcomes import Outcome
 from absint.shapes.branches import ALLOCATED
-from tests.absint.shapes.flows.build import body, boolean, const, floats, ints, loop_body, model, node, untyped
+from tests.models import body, boolean, const, floats, ints, loop_body, model, node, parsed, untyped
 from tests.runs import Runs
 
 ONE_SIZE = "a scan output must have as many elements in each trip"
@@ -202,8 +202,7 @@ def test_an_operand_of_another_type_is_refused(operand: str) -> None:
 )
 def test_an_axis_that_moves_before_one_without_elements(axis: int, sizes: tuple[int, int], moves: bool) -> None:
     """onnxruntime 1.32 divides by the number of elements behind the axis: the whole process ends."""
-    made = parser.parse_model(f"""<ir_version: 10, opset_import: ["": 18]>
-        g (float[T] x, float[A, B] w) => (float[a, b, c] y)
+    made = parsed(f"""(float[T] x, float[A, B] w) => (float[a, b, c] y)
         {{ y = Scan <num_scan_inputs = 1, scan_output_axes = [{axis}], body = b (float[] r) => (float[a, b] s)
            {{ s = Relu(w) }}> (x) }}""")
     check = analyze(made).check({"T": 2, "A": sizes[0], "B": sizes[1]})
@@ -212,8 +211,7 @@ def test_an_axis_that_moves_before_one_without_elements(axis: int, sizes: tuple[
 
 
 def test_scanned_along_an_inner_axis() -> None:
-    made = parser.parse_model("""<ir_version: 10, opset_import: ["": 18]>
-        g (float[A, T, B] x) => (float[a, b, c] y)
+    made = parsed("""(float[A, T, B] x) => (float[a, b, c] y)
         { y = Scan <num_scan_inputs = 1, scan_input_axes = [1], body = b (float[a, b] r) => (float[a, b] s)
           { s = Relu(r) }> (x) }""")
     result = analyze(made)
@@ -224,8 +222,7 @@ def test_scanned_along_an_inner_axis() -> None:
 @pytest.mark.parametrize("axis", [1, -1])
 def test_vectors_stacked_along_the_last_axis(axis: int) -> None:
     """onnxruntime 1.32 divides by the number of their elements; of slices of higher rank it does not."""
-    made = parser.parse_model(f"""<ir_version: 10, opset_import: ["": 18]>
-        g (float[T] x, float[A] w) => (float[a, b] y)
+    made = parsed(f"""(float[T] x, float[A] w) => (float[a, b] y)
         {{ y = Scan <num_scan_inputs = 1, scan_output_axes = [{axis}], body = b (float[] r) => (float[a] s)
            {{ s = Relu(w) }}> (x) }}""")
     result = analyze(made)

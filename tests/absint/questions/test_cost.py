@@ -16,7 +16,7 @@ from absint.lattices.terms.expr import Dim, Symbol, expr_of, symbol
 from absint.questions.costs.cost import Cost, Totals
 from absint.questions.costs.operators.rules import FAMILIES, RULES, WITHOUT_RULE
 from absint.questions.costs.totals import largest_over, sum_over
-from tests.absint.shapes.flows.build import boolean, branch, const, floats, ints, loop_body, model, node, untyped
+from tests.models import boolean, branch, const, floats, ints, loop_body, model, node, parsed, untyped
 
 FLOAT, INT64, INT8, UINT8 = TensorProto.FLOAT, TensorProto.INT64, TensorProto.INT8, TensorProto.UINT8
 Dims = list[int | str]
@@ -246,8 +246,10 @@ def test_a_loop_counts_once_a_trip() -> None:
 
 def test_statistics_of_old_versions_are_counted() -> None:
     for outputs, flops in (("y", "2*N"), ("y, a, b, c, d", "7*N")):
-        model = onnx.parser.parse_model(f"""<ir_version: 8, opset_import: ["": 13]>
-            net (float[N, 1] x, float[1] p) => (float[N, 1] y) {{ {outputs} = BatchNormalization(x, p, p, p, p) }}""")
+        model = parsed(
+            f"""(float[N, 1] x, float[1] p) => (float[N, 1] y) {{ {outputs} = BatchNormalization(x, p, p, p, p) }}""",
+            13,
+        )
         assert str(absint.analyze(model).cost().flops) == flops
 
 

@@ -28,18 +28,8 @@ from absint.result import Result
 from absint.transfer.op import Op
 from absint.transfer.rule import rule
 from tests.absint.shapes.flows import FLOWS
-from tests.absint.shapes.flows.build import (
-    boolean,
-    branch,
-    carry,
-    const,
-    floats,
-    function,
-    ints,
-    loop_body,
-    model,
-    node,
-)
+from tests.absint.shapes.flows.build import carry
+from tests.models import boolean, branch, const, floats, function, ints, loop_body, model, node
 
 
 def weight(made: ModelProto, name: str, *sizes: int) -> ModelProto:

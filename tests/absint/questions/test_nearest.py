@@ -14,7 +14,7 @@ import onnx
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from onnx import numpy_helper, parser
+from onnx import numpy_helper
 
 import absint
 from absint.cli import run
@@ -28,6 +28,7 @@ from absint.questions.sizes.outcomes import Check, Outcome
 from absint.result import Result
 from tests.absint.commands.cli_models import FLOAT, INT64, node, save, value
 from tests.effort import examples
+from tests.models import parsed
 
 
 @pytest.fixture(autouse=True)
@@ -294,8 +295,7 @@ def test_check_ends_with_the_nearest_legal_sizes(capsys: pytest.CaptureFixture[s
 
 
 def test_an_element_keeps_its_value_if_sizes_are_legal_with_it() -> None:
-    made = parser.parse_model("""<ir_version: 9, opset_import: ["": 18]>
-    g (float[N] x, int64[2] to) => (float[a, b] y) { y = Reshape (x, to) }""")
+    made = parsed("""(float[N] x, int64[2] to) => (float[a, b] y) { y = Reshape (x, to) }""")
     found = absint.analyze(made).nearest({"N": 25, "to_0": 7, "to_1": -1})
     assert found.sizes == {"N": 28, "to_0": 7, "to_1": -1}
     assert found.proved

@@ -13,6 +13,7 @@ import pytest
 import absint
 from absint import analyze
 from absint.questions.sizes.outcomes import Outcome
+from tests.models import parsed
 
 
 class Failing(NamedTuple):
@@ -70,7 +71,7 @@ CASES = {
 @pytest.mark.parametrize("name", CASES)
 def test_what_may_fail_is_not_said_to_run(name: str) -> None:
     case = CASES[name]
-    made = onnx.parser.parse_model(f'<ir_version: 10, opset_import: ["" : 20]> {name} {case.text}')
+    made = parsed(f"{name} {case.text}", 20)
     session = ort.InferenceSession(made.SerializeToString(), providers=["CPUExecutionProvider"])
     session.run(None, dict(case.good))
     with pytest.raises(Exception, match="Non-zero status code"):
@@ -160,8 +161,11 @@ def test_what_runs_is_not_said_to_fail(text: str, sizes: dict[str, int], feeds: 
 
 
 def test_a_length_as_a_vector_may_not_load() -> None:
-    made = onnx.parser.parse_model("""<ir_version: 9, opset_import: ["": 20]> g (float[B, N, 1] x) => (float[a, b, c] y)
-        <int64[1] length = {3}> { y = DFT (x, length) }""")
+    made = parsed(
+        """(float[B, N, 1] x) => (float[a, b, c] y)
+        <int64[1] length = {3}> { y = DFT (x, length) }""",
+        20,
+    )
     with pytest.raises(Exception, match="must be a scalar"):
         ort.InferenceSession(made.SerializeToString(), providers=["CPUExecutionProvider"])
     assert analyze(made).check({"B": 1, "N": 3}).outcome is not Outcome.RUNS

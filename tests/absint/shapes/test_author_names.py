@@ -8,24 +8,18 @@ from pathlib import Path
 
 import onnx
 import pytest
-from onnx import ModelProto, parser
 
 import absint
 from absint.cli import run
 from absint.questions.proofs.proof import Verdict
 from absint.show.document import document
 from tests.absint.shapes.flows import FLOWS
-
-HEAD = '<ir_version: 10, opset_import: ["": 18, "my": 1]>'
-
-
-def _model(text: str) -> ModelProto:
-    return parser.parse_model(f"{HEAD} g {text}")
+from tests.models import parsed
 
 
 def _names(text: str) -> dict[str, str]:
     """The tensors of the main graph, each with its dims as text."""
-    return {name: str(shape) for name, shape in absint.analyze(_model(text)).shapes.items()}
+    return {name: str(shape) for name, shape in absint.analyze(parsed(text)).shapes.items()}
 
 
 COUNTED = """(float[N, 4] x) => (int64[count, 2] places) <int64[2, k] raw> {
@@ -62,7 +56,7 @@ TWO = "(float[N] x, float[M] y) => (int64[1, %s] a, int64[1, %s] b) { a = NonZer
     ],
 )
 def test_names_that_say_nothing_false(first: str, second: str, a: str, b: str) -> None:
-    proto = _model(TWO % ("first", "second"))
+    proto = parsed(TWO % ("first", "second"))
     for output, text in zip(proto.graph.output, (first, second), strict=True):
         dim = output.type.tensor_type.shape.dim[1]
         if text.isdigit():
@@ -75,7 +69,7 @@ def test_names_that_say_nothing_false(first: str, second: str, a: str, b: str) -
 
 @pytest.mark.parametrize("text", ["batch size", "past-seq", "\\%1:x", "a\u202eb", " p"])
 def test_a_text_that_is_no_name_of_the_grammar_is_not_taken(text: str) -> None:
-    proto = _model(TWO % ("p", "q"))
+    proto = parsed(TWO % ("p", "q"))
     proto.graph.output[0].type.tensor_type.shape.dim[1].dim_param = text
     assert str(absint.analyze(proto).shapes["a"][1]) == "_d0"
 
@@ -103,7 +97,7 @@ IN_A_BRANCH = """(float[N] x, bool[N] c) => (int64[1, p] a) {
 
 @pytest.mark.parametrize(("inner", "shown"), [("q", "q"), ("p", "_d1")])
 def test_each_graph_has_names_of_its_own_and_the_main_graph_is_first(inner: str, shown: str) -> None:
-    result = absint.analyze(_model(IN_A_BRANCH % inner))
+    result = absint.analyze(parsed(IN_A_BRANCH % inner))
     assert str(result.shapes["a"][1]) == "p"
     (path,) = [path for path in result.paths if "else" in path]
     assert str(result.at(path).shapes["z"][1]) == shown
@@ -111,7 +105,7 @@ def test_each_graph_has_names_of_its_own_and_the_main_graph_is_first(inner: str,
 
 def test_all_documents_have_the_name(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     path = tmp_path / "counted.onnx"
-    onnx.save(_model(COUNTED), path)
+    onnx.save(parsed(COUNTED), path)
     result = absint.analyze(path)
     assert {str(shown) for shown in result.all_names.values()} == {"count"}
     assert "4*N >= count" in map(str, (constraint.relation for constraint in result.constraints))
@@ -130,8 +124,8 @@ def test_all_documents_have_the_name(tmp_path: Path, capsys: pytest.CaptureFixtu
 
 
 def test_names_of_two_models_are_not_confused() -> None:
-    first = _model("(float[N] x) => (int64[1, count] a) { a = NonZero(x) }")
-    second = _model("(float[N] x) => (int64[1, count] a) { y = Neg(x)  z = Relu(y)  a = NonZero(z) }")
+    first = parsed("(float[N] x) => (int64[1, count] a) { a = NonZero(x) }")
+    second = parsed("(float[N] x) => (int64[1, count] a) { y = Neg(x)  z = Relu(y)  a = NonZero(z) }")
     (port,) = absint.diff(first, second).outputs.items
     assert port.status in ("not comparable", "changed")
 
@@ -140,7 +134,7 @@ def test_annotate_writes_the_name_wherever_the_size_is() -> None:
     text = """(float[N] x) => (int64[1, count] places, int64[1, other] more) {
         places = NonZero(x)  negative = Neg(places)  more = Neg(negative)
     }"""
-    written = absint.analyze(_model(text)).annotate()
+    written = absint.analyze(parsed(text)).annotate()
     (info,) = written.graph.value_info
     assert info.type.tensor_type.shape.dim[1].dim_param == "count"
     again = absint.analyze(written)
@@ -149,12 +143,12 @@ def test_annotate_writes_the_name_wherever_the_size_is() -> None:
 
 def test_annotate_gives_no_name_of_another_size() -> None:
     """The branch declares `p` for its own size: where the file has it already, it stays the author's."""
-    written = absint.analyze(_model(IN_A_BRANCH % "p")).annotate()
+    written = absint.analyze(parsed(IN_A_BRANCH % "p")).annotate()
     assert all(dim.dim_param != "p" for info in written.graph.value_info for dim in info.type.tensor_type.shape.dim)
 
 
 def test_an_unsound_policy_shows_what_its_tool_would() -> None:
-    result = absint.analyze(_model(COUNTED), policy="prefer-first")
+    result = absint.analyze(parsed(COUNTED), policy="prefer-first")
     assert str(result.shapes["raw"][1]) == "_d0"
 
 

@@ -21,6 +21,7 @@ from absint.lattices.terms.expr import Dim
 from absint.lattices.text import parse_relation as relation
 from absint.questions.proofs.proof import Verdict
 from absint.questions.sizes.outcomes import Outcome
+from tests.models import parsed
 from tests.soundness.runs import ENGINE, typed
 
 HEAD = """<ir_version: 9, opset_import: ["": 18]> g (float[B, C] x) => ({outputs})
@@ -132,9 +133,8 @@ def test_a_relation_that_holds_in_every_case_is_proved(text: str, verdict: Verdi
 
 
 def test_a_voice_detector_has_an_exact_interval() -> None:
-    made = parser.parse_model("""
-    <ir_version: 9, opset_import: ["": 18]>
-    g (float[1, 1, N] x, float[4, 1, 128] v, float[8, 4, 2] w, float[1, 32, 8] W, float[1, 32, 8] R) => (float[] y)
+    made = parsed("""(float[1, 1, N] x, float[4, 1, 128] v, float[8, 4, 2] w, float[1, 32, 8] W,
+    float[1, 32, 8] R) => (float[] y)
     <int64 one = {1}, int64[1] two = {2}, int64[1] zero = {0}> {
         framed = Conv <kernel_shape = [128], strides = [64]> (x, v)
         steps = Conv <kernel_shape = [2], strides = [8]> (framed, w)

@@ -11,7 +11,7 @@ from absint.lattices.dtype import DType
 from absint.lattices.shape import Shape
 from absint.lattices.value import Tensor
 from tests.absint.shapes.flows import FLOWS
-from tests.absint.shapes.flows.build import floats, model, node
+from tests.models import floats, model, node
 from tests.runs import Runs
 
 

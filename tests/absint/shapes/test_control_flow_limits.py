@@ -7,25 +7,14 @@ from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
-from onnx import ModelProto, NodeProto, TensorProto, helper, parser
+from onnx import ModelProto, NodeProto, TensorProto, helper
 
 from absint import Shape, analyze, purge
 from absint.program.folded import called_by, expanded_sizes
 from absint.shapes.loops.unrolling import MAX_STEPS
 from tests.absint.shapes.flows import FLOWS
-from tests.absint.shapes.flows.build import (
-    body,
-    boolean,
-    const,
-    floats,
-    function,
-    ints,
-    loop_body,
-    model,
-    node,
-    size_is,
-    untyped,
-)
+from tests.absint.shapes.flows.build import size_is
+from tests.models import body, boolean, const, floats, function, ints, loop_body, model, node, parsed, untyped
 from tests.runs import Runs
 
 DOCS = (Path(__file__).parents[3] / "docs" / "control-flow.md").read_text(encoding="utf-8")
@@ -330,8 +319,7 @@ def test_a_loop_whose_scan_output_grows_cannot_run() -> None:
 
 def test_numbers_that_take_turns_end() -> None:
     """One element asked for forms of both in every visit, and the other was dropped from its form each time."""
-    numbers = parser.parse_model("""<ir_version: 9, opset_import: ["": 18]>
-    g (int64 t, int64 n, int64[2] v) => (int64[] a, int64[] b) {
+    numbers = parsed("""(int64 t, int64 n, int64[2] v) => (int64[] a, int64[] b) {
       a, b = Loop (t, "", n, v) <body = outer (int64 i, bool c, int64 m, int64[] w) => (bool d, int64 z, int64[] u) {
         d = Identity (c)
         z = Constant <value = int64 {0}> ()

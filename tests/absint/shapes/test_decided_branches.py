@@ -11,7 +11,8 @@ import absint
 from absint.lattices.value import BOTTOM
 from absint.program.steps import Gate
 from absint.questions.sizes.outcomes import Outcome
-from tests.absint.shapes.flows.build import branch, const, floats, model, node, size_is, untyped
+from tests.absint.shapes.flows.build import size_is
+from tests.models import branch, const, floats, model, node, untyped
 from tests.runs import Runs
 
 POOL = node("MaxPool", ["p"], ["q"], kernel_shape=[3], pads=[0, 0], name="pool")

@@ -12,7 +12,7 @@ from absint.questions.explain.fresh import FreshSymbol
 from absint.questions.proofs.proof import Verdict
 from absint.show.document import document
 from tests.absint.shapes.flows import FLOWS
-from tests.absint.shapes.flows.build import floats, ints, model, node
+from tests.models import floats, ints, model, node
 
 
 def _told(name: str) -> list[str]:

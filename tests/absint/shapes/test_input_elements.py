@@ -12,7 +12,7 @@ from typing import Final, NamedTuple
 import onnx
 import onnxruntime as ort
 import pytest
-from onnx import TensorProto, ValueInfoProto, helper, parser
+from onnx import TensorProto, ValueInfoProto, helper
 
 import absint
 from absint import UsageError
@@ -24,6 +24,7 @@ from absint.questions.proofs.proof import Verdict
 from absint.runs.run import feeds_for
 from absint.shapes.inputs import MAX_INPUT_ELEMENTS
 from absint.solver.export import shapes_function, to_python
+from tests.models import parsed
 
 NUMBERS: Final = (-3, -2, -1, 0, 1, 2, 3, 4, 6)
 SIZES: Final = (0, 1, 2, 3, 5)
@@ -103,7 +104,7 @@ CASES: Final = {
 
 def built(graph: str) -> onnx.ModelProto:
     """A model whose outputs have no declared type."""
-    model = parser.parse_model(f'<ir_version: 9, opset_import: ["": 18]> g {graph.replace("=> (y)", "=> (float y)")}')
+    model = parsed(f"{graph.replace('=> (y)', '=> (float y)')}")
     del model.graph.output[:]
     model.graph.output.append(ValueInfoProto(name="y"))
     return model
@@ -478,8 +479,7 @@ def files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[[str], st
 
 def test_a_box_that_leaves_an_element_open() -> None:
     result = absint.analyze(
-        parser.parse_model("""<ir_version: 9, opset_import: ["" : 18]>
-        g (float[N, 3] x, int64[2] k) => (float[A, B] v, int64[A, B] i) <int64[1] axes = {0}>
+        parsed("""(float[N, 3] x, int64[2] k) => (float[A, B] v, int64[A, B] i) <int64[1] axes = {0}>
         { most = ReduceMax<keepdims=1>(k) v, i = TopK<axis=0>(x, most) }""")
     )
     found = result.check_range({"N": (2, 9), "k_0": (1, 4)})

@@ -18,7 +18,7 @@ from absint.lattices.text import parse
 from absint.lattices.text.printer import read_definitions
 from absint.model.definitions import write_definitions
 from absint.model.wire.fields import delimited
-from tests.absint.shapes.flows.build import floats, model, node
+from tests.models import floats, model, node
 
 NAMES = [f"size_of_part_{k}" for k in range(12)]
 

@@ -20,6 +20,7 @@ from absint.shapes.memo import cache
 from absint.transfer.stated import Applied
 from tests.absint.shapes.flows import FLOWS
 from tests.adversarial import MODELS
+from tests.models import parsed
 
 EXAMPLES = sorted((Path(__file__).parents[3] / "examples").glob("*.onnx"))
 
@@ -158,7 +159,7 @@ def test_a_rule_of_the_user_shares_nothing_with_the_shipped_one() -> None:
         """Of one element."""
         return absint.Tensor(op.dtype("X"), absint.Shape([1]))
 
-    model = onnx.parser.parse_model('<ir_version: 8, opset_import: ["" : 17]> g (float[N] x) => (y) { y = Relu(x) }')
+    model = parsed("(float[N] x) => (y) { y = Relu(x) }", 17)
     table = absint.TABLE.extended([relu])
     for _ in range(2):
         assert str(absint.analyze(model).shapes["y"]) == "[N]"

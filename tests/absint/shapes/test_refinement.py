@@ -24,7 +24,8 @@ from absint.solver.prove import Prover
 from tests.absint.questions.queries import graphs
 from tests.absint.questions.queries.execution import Runs
 from tests.absint.questions.queries.graphs import model, ones, projected
-from tests.absint.shapes.flows.build import boolean, branch, floats, node, size_is, untyped
+from tests.absint.shapes.flows.build import size_is
+from tests.models import boolean, branch, floats, node, untyped
 
 
 def learned(result: Result) -> set[str]:

@@ -11,7 +11,7 @@ from absint.lattices.speed import switched_off
 from absint.questions.proofs.proof import Verdict
 from tests.absint.questions.queries.execution import Runs
 from tests.absint.questions.queries.graphs import model
-from tests.absint.shapes.flows.build import floats, node
+from tests.models import floats, node
 
 
 def halved(steps: int) -> ModelProto:

@@ -15,6 +15,7 @@ import absint
 from absint.cli import run
 from absint.questions.proofs.proof import Verdict
 from absint.show import freezing
+from tests.models import parsed
 
 TEXT = """
 <ir_version: 10, opset_import: ["": 21, "local" : 1]>
@@ -287,9 +288,7 @@ def test_known_sizes_beside_a_list_are_explained() -> None:
 
 
 def test_a_frozen_copy_lists_open_ranks() -> None:
-    made = parser.parse_model("""
-        <ir_version: 9, opset_import: ["" : 18]>
-        net (float[K, 8] table, int64 ids) => (float rows, float twice) {
+    made = parsed("""(float[K, 8] table, int64 ids) => (float rows, float twice) {
             rows = Gather(table, ids)  twice = Concat <axis = -1> (table, table)
         }
     """)

@@ -14,6 +14,7 @@ from onnx import parser
 import absint
 from absint.lattices.text import sheets
 from absint.lattices.text.naming import Naming, Where
+from tests.models import parsed
 
 EXAMPLES = Path(__file__).parents[3] / "examples"
 ALLOWED = {"div", "p", "strong", "code", "pre", "table", "caption", "thead", "tbody", "tr", "th", "td", "details"} | {
@@ -70,9 +71,8 @@ def detector() -> absint.Result:
 
 def hostile() -> absint.Result:
     """A model all of whose names are hostile: of the graph, of values, symbols and nodes."""
-    model = parser.parse_model(
-        """<ir_version: 9, opset_import: ["": 18]>
-        g (float[N, 8] x, int64[1] k) => (float[] y) <int64[2] to = {-1, 4}> { r = Reshape(x, to)  y = Expand(r, k) }"""
+    model = parsed(
+        "(float[N, 8] x, int64[1] k) => (float[] y) <int64[2] to = {-1, 4}> { r = Reshape(x, to)  y = Expand(r, k) }"
     )
     model.graph.name = HOSTILE
     for node in model.graph.node:

@@ -8,13 +8,13 @@ from pathlib import Path
 import onnx
 import onnxruntime
 import pytest
-from onnx import parser
 
 import absint
 from absint.lattices.terms.expr import Dim, Expr
 from absint.lattices.terms.shortening import length
 from absint.lattices.text import parse
 from absint.shapes import readability
+from tests.models import parsed
 
 SHARED = Path(__file__).parents[4] / "shared"
 MODELS = sorted(path for name in ("corpus", "corpus_more") for path in (SHARED / name).glob("*.onnx"))
@@ -38,7 +38,7 @@ def test_no_size_of_a_real_model_is_long(path: Path) -> None:
 
 
 def graph(text: str) -> onnx.ModelProto:
-    return parser.parse_model(f'<ir_version: 8, opset_import: ["" : 18]> g {text}')
+    return parsed(f"{text}")
 
 
 WIDE = """(float[N, height, width] x) => (float[A, B, C] y) {

@@ -10,13 +10,13 @@ from typing import Any
 import numpy as np
 import onnx
 import pytest
-from onnx import parser
 
 import absint
 from absint import Analysis, ElementBounds, ForwardAnalysis, Query, UsageError
 from absint.lattices.domains import INTERVALS, SIGNS, FiniteSets, Interval, Signs, ValueSet
 from absint.testing import AnalysisError, check_analysis
 from absint.testing.analyses import recorders
+from tests.models import parsed
 
 Element = frozenset[str]
 ORDER = "-0+"
@@ -52,11 +52,7 @@ class SignAnalysis(ForwardAnalysis[Element]):
         return SIGNS.join(SIGNS.mul(a, b), frozenset("0") if a and b else SIGNS.bottom)  # it may underflow
 
 
-def model(text: str) -> onnx.ModelProto:
-    return parser.parse_model(f'<ir_version: 9, opset_import: ["" : 18]>\n{text}')
-
-
-LOOP = model("""net (float[N] x, int64 trips) => (float[N] p_end, float[N] q_end) {
+LOOP = parsed("""(float[N] x, int64 trips) => (float[N] p_end, float[N] q_end) {
     start = Relu(x)
     p_end, q_end = Loop (trips, , start, start) <
         body = step (int64 i, bool c, float[N] p, float[N] q) => (bool again, float[N] p_next, float[N] q_next) {
@@ -65,11 +61,11 @@ LOOP = model("""net (float[N] x, int64 trips) => (float[N] p_end, float[N] q_end
             q_next = Min(q, x)
         }>
 }""")
-BRANCH = model("""net (float[N] x, bool c) => (float[N] y) {
+BRANCH = parsed("""(float[N] x, bool c) => (float[N] y) {
     y = If (c) <then_branch = t () => (float[N] a) { r = Relu(x) a = Neg(r) },
                 else_branch = e () => (float[N] b) { b = Mul(x, x) }>
 }""")
-PLAIN = model("net (float[N, 2] x) => (float[N, 2] y) { r = Relu(x) y = Mul(r, r) }")
+PLAIN = parsed("(float[N, 2] x) => (float[N, 2] y) { r = Relu(x) y = Mul(r, r) }")
 ALL = [LOOP, BRANCH, PLAIN]
 
 
@@ -152,8 +148,8 @@ class Positive(NoUnderflow):
         return frozenset("+")
 
 
-CALLS = onnx.parser.parse_model("""<ir_version: 10, opset_import: ["" : 18, "my" : 1]>
-net (float[N] x, bool c) => (float[N] y) {
+CALLS = parsed(
+    """(float[N] x, bool c) => (float[N] y) {
     a = my.turned(x)
     b = my.scaled<alpha = 2.0>(a)
     y = If (c) <then_branch = t () => (float[N] p) { p = my.turned(b) },
@@ -164,7 +160,9 @@ net (float[N] x, bool c) => (float[N] y) {
     d = my.turned(u) f = Constant<value_float: float = @alpha>() z = Constant<value_float = 0.0>()
     s = ReduceSum<keepdims = 0>(d) c = Less(s, z)
     v = If (c) <then_branch = t () => (r) { r = Mul(d, f) }, else_branch = e () => (q) { q = my.turned(d) }>
-}""")
+}""",
+    domains={"my": 1},
+)
 
 
 def test_values_of_functions_are_recorded_by_call() -> None:
@@ -199,7 +197,7 @@ class Suspicious(SignAnalysis):
 
 
 def test_an_operator_that_is_not_monotone() -> None:
-    squares = model("net (float[N] x) => (float[N] y) { y = Mul(x, x) }")
+    squares = parsed("(float[N] x) => (float[N] y) { y = Mul(x, x) }")
     text = wrong(Suspicious(), [squares])
     assert text.startswith("Suspicious on model 'net': Mul #0: operator is not monotone: on (")
     assert ", on the greater (- or 0 or +, - or 0 or +) it gives (0 or +), which is not above: must be 0 or +" in text
@@ -212,7 +210,7 @@ class Assuming(SignAnalysis):
 
 
 def test_a_refinement_that_is_not_monotone() -> None:
-    conditional = model("""net (float x) => (float y) {
+    conditional = parsed("""(float x) => (float y) {
         zero = Constant<value = float {0}>()
         c = Less(x, zero)
         y = If (c) <then_branch = t () => (float a) { a = Neg(x) }, else_branch = e () => (float b) { b = Relu(x) }>
@@ -242,9 +240,9 @@ class TooFew(SignAnalysis):
 
 def test_an_operator_that_forgets_an_output() -> None:
     """A run contradicts it, or it is said at once: the output would be bottom."""
-    split = model("net (float[4] x) => (float[2] y, float[2] z) { y, z = Split <num_outputs = 2> (x) }")
+    split = parsed("(float[4] x) => (float[2] y, float[2] z) { y, z = Split <num_outputs = 2> (x) }")
     assert "value 'z' of Split #0 is claimed to be no number, but at seed 0" in wrong(TooFew(), [split])
-    unread = model("net (float[N] x) => (float[N] y) { y, m = Dropout (x) }")
+    unread = parsed("(float[N] x) => (float[N] y) { y, m = Dropout (x) }")
     text = wrong(TooFew(), [unread], allows=lambda element, value: True)
     assert "Dropout #0: operator gives 1 elements for 2 outputs" in text
 
@@ -262,14 +260,14 @@ class OnCareless(SignAnalysis):
 
 
 def test_a_domain_that_breaks_a_law() -> None:
-    text = wrong(OnCareless(), [model("net (float[N] x) => (float[N] y) { r = Relu(x) y = Neg(r) }")], tries=0)
+    text = wrong(OnCareless(), [parsed("(float[N] x) => (float[N] y) { r = Relu(x) y = Neg(r) }")], tries=0)
     assert text.startswith("OnCareless on model 'net': the domain Careless breaks a law: not so: ")
     assert "join" in text
 
 
 # Runs
 
-NESTED = model("""net (float[N] x, int64 trips, bool c) => (float[N] last, float[k, N] rows, int64[k] at) {
+NESTED = parsed("""(float[N] x, int64 trips, bool c) => (float[N] last, float[k, N] rows, int64[k] at) {
     last, rows, at = Loop (trips, , x) <
         body = step (int64 i, bool go, float[N] p) => (bool again, float[N] next, float[N] row, int64 number) {
             again = Identity(go)
@@ -313,7 +311,7 @@ def test_bodies_of_the_same_path_are_left_out() -> None:
 
 def test_nothing_to_check() -> None:
     assert wrong(SignAnalysis(), []) == "SignAnalysis: no model, so nothing is checked"
-    never = model("net (float[N] x) => (float[N] y) { s = Constant<value = int64[1] {7}>() y = Gather(x, s) }")
+    never = parsed("(float[N] x) => (float[N] y) { s = Constant<value = int64[1] {7}>() y = Gather(x, s) }")
     text = wrong(SignAnalysis(), [never], sizes=[{"N": 2}])
     assert text.startswith(
         "SignAnalysis on model 'net': no run succeeds, so nothing is checked (the last failure: at N=2"
@@ -350,9 +348,9 @@ def test_whole_arrays() -> None:
     def allows(element: ValueSet[int], value: object) -> bool:
         return isinstance(value, np.ndarray | np.generic) and value.ndim in element
 
-    right = model("net (float[N, 2] x) => (float y) { r = Relu(x) y = ReduceSum<keepdims = 0>(r) }")
+    right = parsed("(float[N, 2] x) => (float y) { r = Relu(x) y = ReduceSum<keepdims = 0>(r) }")
     assert check_analysis(Ranks(), [right], allows) > 0
-    kept = model("net (float[N, 2] x) => (float[1, 1] y) { r = Relu(x) y = ReduceSum(r) }")
+    kept = parsed("(float[N, 2] x) => (float[1, 1] y) { r = Relu(x) y = ReduceSum(r) }")
     text = wrong(Ranks(), [kept], allows=allows, sizes=[{"N": 1}])
     assert "value 'y' of ReduceSum #1 is claimed to be {0}, but at N=1, seed 0 in onnx.reference it is [[" in text
 
@@ -379,7 +377,7 @@ class Positions(ForwardAnalysis[Interval]):
 
 
 def test_an_analysis_that_answers_and_reads_bounds() -> None:
-    counts = model("""net (int64 n) => (int64 total) {
+    counts = parsed("""(int64 n) => (int64 total) {
         zero = Constant<value = int64 {0}>()
         total = Loop (n, , zero) <body = b (int64 i, bool c, int64 t) => (bool again, int64 more) {
             again = Identity(c) more = Add(t, i) }>

@@ -6,11 +6,11 @@ from collections.abc import Sequence
 
 import numpy as np
 import pytest
-from onnx import parser
 
 import absint
 from absint.lattices.domains import INTERVALS, Interval
 from absint.testing import AnalysisError, check_analysis
+from tests.models import parsed
 
 
 class Integers(absint.ElementAnalysis[Interval]):
@@ -33,9 +33,7 @@ class Careless(Integers):
         return [Interval(0, 100) if truth else inputs[0], inputs[1]]
 
 
-BRANCHES = parser.parse_model("""
-<ir_version: 9, opset_import: ["" : 18]>
-net (int64[N] many) => (int64 y) {
+BRANCHES = parsed("""(int64[N] many) => (int64 y) {
     x = ReduceMin <keepdims = 0> (many)
     zero = Constant <value_int = 0> ()
     negative = Less (x, zero)
@@ -53,9 +51,7 @@ def test_integers_below_0_are_tried(wrong: type[Integers], claim: str) -> None:
 
 
 def test_what_a_loop_without_a_trip_collects_has_its_type() -> None:
-    model = parser.parse_model("""
-        <ir_version: 9, opset_import: ["" : 18]>
-        net (int64 trips) => (int64 last, int64 sum) {
+    model = parsed("""(int64 trips) => (int64 last, int64 sum) {
             zero = Constant <value_int = 0> ()
             last, rows = Loop (trips, , zero) <body = b (int64 i, bool c, int64 n) => (bool go, int64 m, int64 row) {
                 go = Identity (c)  m = Add (n, i)  row = Identity (n)
@@ -70,9 +66,8 @@ def test_what_a_loop_without_a_trip_collects_has_its_type() -> None:
 
 def test_top_says_nothing() -> None:
     """An analysis of integers knows nothing of floats, and `allows` is about integers alone."""
-    model = parser.parse_model("""
-        <ir_version: 9, opset_import: ["" : 18]>
-        net (float[N] x, int64[N] n) => (float[N] y, int64[N] m) { y = Relu (x)  one = Shape (x)  m = Add (n, one) }
-    """)
+    model = parsed("""(float[N] x, int64[N] n) => (float[N] y, int64[N] m) {
+        y = Relu (x)  one = Shape (x)  m = Add (n, one)
+    }""")
     assert not INTERVALS.allows(INTERVALS.top, 0.5)
     assert check_analysis(Integers(), [model], INTERVALS.allows) > 0

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from tests.absint.shapes.flows.build import Flow, body, floats, model, node, sizes, untyped
+from tests.absint.shapes.flows.build import Flow, sizes
+from tests.models import body, floats, model, node, untyped
 
 
 def scan_8() -> Flow:

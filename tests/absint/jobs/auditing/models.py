@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-import warnings
+from onnx import ModelProto
 
-from onnx import ModelProto, parser
+from tests.models import parsed
 
 
 def model(text: str, opset: int = 18) -> ModelProto:
     """The model of a graph, from its inputs on; local functions of domain `my` follow it."""
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        return parser.parse_model(f'<ir_version: 10, opset_import: ["": {opset}, "my": 1]>\ngraph {text}')
+    return parsed(text, opset)
 
 
 SUM = "(float[N] x, float[M] y) => (z) {z = Add(x, y)}"

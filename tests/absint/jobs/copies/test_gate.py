@@ -15,6 +15,7 @@ from onnx import parser
 import absint
 from absint.cli import run
 from absint.errors import UsageError
+from tests.models import parsed
 
 HIDDEN = "s = Shape(x) f = Cast<to = 1>(s) r = Relu(f) t = Cast<to = 7>(r) v = Reshape(x, t)"
 """`v` is `x`, and no inference finds its shape."""
@@ -78,11 +79,14 @@ def test_the_whole_reason_is_told() -> None:
 
 
 def test_a_refusal_in_a_body_is_that_of_the_inner_node() -> None:
-    model = parser.parse_model("""<ir_version: 10, opset_import: ["": 20]> g (float[N, 4] x, bool c) => (float[] y) {
+    model = parsed(
+        """(float[N, 4] x, bool c) => (float[] y) {
         s = Shape(x) f = Cast<to = 1>(s) r = Relu(f) t = Cast<to = 7>(r)
         y = If(c) <then_branch = t () => (float[] a) { v = Reshape(x, t) k = Constant<value = int64[1] {1}>()
                                                        a = Squeeze(v, k) },
-                   else_branch = e () => (float[] b) { b = Identity(x) }> }""")
+                   else_branch = e () => (float[] b) { b = Identity(x) }> }""",
+        20,
+    )
     (item,) = absint.analyze(model).annotated(load=False).left_out
     assert item.reason == "Squeeze: Dimension of input 1 must be 1 instead of 4"
 
@@ -148,7 +152,7 @@ def test_a_constant_gives_a_loop_without_a_trip_no_other_sizes() -> None:
 
 
 def test_sizes_that_keep_a_copy_from_loading_are_refused() -> None:
-    model = parser.parse_model("""<ir_version: 8, opset_import: ["": 18]> g (float[N, M] x, bool b) => (float[] y)
+    model = parsed("""(float[N, M] x, bool b) => (float[] y)
     <float[4, 4] w = {1, 2, 3, 4, 1, 2, 3, 4, 1, 2, 3, 4, 1, 2, 3, 4}> {
         y = If(b) <then_branch = t () => (float[] a) { a = MatMul(x, w) },
                    else_branch = e () => (float[] c) { c = Identity(x) }> }""")

@@ -7,15 +7,15 @@ from pathlib import Path
 import numpy as np
 import onnx
 import pytest
-from onnx import ModelProto, numpy_helper, parser
+from onnx import ModelProto, numpy_helper
 
 from absint.cli import run
+from tests.models import parsed
 
 
 def made() -> ModelProto:
-    model = parser.parse_model(
-        """<ir_version: 10, opset_import: ["": 18]>
-        graph (float[A] x, float[B] y) => (float[C] out) { joined = Concat<axis = 0>(x, y) out = Add(joined, w) }"""
+    model = parsed(
+        """(float[A] x, float[B] y) => (float[C] out) { joined = Concat<axis = 0>(x, y) out = Add(joined, w) }"""
     )
     model.graph.initializer.append(numpy_helper.from_array(np.ones(1, np.float32), "w"))
     return model

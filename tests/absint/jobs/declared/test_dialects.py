@@ -22,6 +22,7 @@ from absint.jobs.copies.respelling import DIALECT_KEY
 from absint.lattices.terms.expr import Dim
 from absint.model.definitions import KEY, NAMES_KEY
 from tests.adversarial import MODELS
+from tests.models import parsed
 from tests.real_models import PATHS
 
 OTHERS = [name for name in DIALECTS if name != "absint"]
@@ -107,9 +108,8 @@ def test_absint_reads_its_dialects_back(name: str, dialect: str) -> None:
 
 def two_inputs(first: str, second: str) -> ModelProto:
     """A Concat of two vectors, and every other element of a third one."""
-    model = parser.parse_model(
-        """<ir_version: 10, opset_import: ["": 18]>
-        graph (float[A] x, float[B] y, float[H] z) => (float[C] joined, float[P] halved) {
+    model = parsed(
+        """(float[A] x, float[B] y, float[H] z) => (float[C] joined, float[P] halved) {
             joined = Concat<axis = 0>(x, y)
             doubled = Concat<axis = 0>(joined, joined)
             start = Constant<value = int64[1] {0}>()
@@ -146,9 +146,8 @@ def test_opaque_names_are_one_for_each_size_and_defined() -> None:
 
 
 def test_a_size_that_the_tool_has_no_text_for_is_a_name_with_a_definition() -> None:
-    model = parser.parse_model(
-        """<ir_version: 10, opset_import: ["": 18]>
-        graph (float[N] x, int64 use, float[M] y) => (float[K] out) {
+    model = parsed(
+        """(float[N] x, int64 use, float[M] y) => (float[K] out) {
             zero = Constant<value = int64 {0}>()
             chosen = Equal(use, zero)
             out = If(chosen) <
@@ -186,10 +185,7 @@ def test_sizes_that_were_given_are_written_onto_inputs() -> None:
 
 def test_inputs_get_only_what_was_given() -> None:
     """A Conv needs 3 channels: its input stays as it is declared."""
-    model = parser.parse_model(
-        """<ir_version: 10, opset_import: ["": 18]>
-        graph (float[N, C, L] x, float[8, 3, 1] w) => (float[N, 8, L] y) { y = Conv(x, w) }"""
-    )
+    model = parsed("""(float[N, C, L] x, float[8, 3, 1] w) => (float[N, 8, L] y) { y = Conv(x, w) }""")
     copy = absint.analyze(model, assume=["N >= 2"]).annotate()
     assert texts(copy.graph.input[0].type) == ["N", "C", "L"]
     assert texts(absint.analyze(model, bind={"L": 7}).annotate().graph.input[0].type) == ["N", "C", "7"]

@@ -15,6 +15,7 @@ import absint
 import absint.ir
 from tests.absint.model.test_onnx_ir import made_lazy
 from tests.adversarial import MODELS
+from tests.models import parsed
 from tests.real_models import PATHS
 
 
@@ -56,10 +57,7 @@ def test_real_models(path: Path) -> None:
 
 def small() -> onnx_ir.Model:
     return onnx_ir.from_proto(
-        parser.parse_model(
-            """<ir_version: 10, opset_import: ["": 18]>
-            graph (float[N, 4] x) => (float[unk, 8] out) { y = Concat<axis = 1>(x, x) out = Relu(y) }"""
-        )
+        parsed("""(float[N, 4] x) => (float[unk, 8] out) { y = Concat<axis = 1>(x, x) out = Relu(y) }""")
     )
 
 
@@ -90,12 +88,7 @@ def test_the_model_must_be_the_analysed_one() -> None:
 
 
 def test_a_strict_pass_refuses_a_model_that_cannot_run() -> None:
-    model = onnx_ir.from_proto(
-        parser.parse_model(
-            """<ir_version: 10, opset_import: ["": 18]>
-            graph (float[3] x, float[4] y) => (float[K] out) { out = Add(x, y) }"""
-        )
-    )
+    model = onnx_ir.from_proto(parsed("""(float[3] x, float[4] y) => (float[K] out) { out = Add(x, y) }"""))
     with pytest.raises(absint.UsageError, match="can never run"):
         absint.ir.ShapeInferencePass(strict=True)(model)
 

@@ -9,14 +9,13 @@ from pathlib import Path
 import numpy as np
 import onnx
 import pytest
-from onnx import ModelProto, parser
 from onnxruntime import InferenceSession
 
 import absint
 from absint.cli import run
 from absint.questions.proofs.proof import Verdict
+from tests.models import parsed
 
-HEAD = '<ir_version: 10, opset_import: ["": 18, "my": 1]>'
 CUSTOM = """(float[N, 4] x) => (float[A, B] z, float[K, 8] w) <float[N, 8] y> {
     y = my.Fold(x)  z = Relu(y)  w = Concat<axis=0>(z, z)
 }"""
@@ -25,16 +24,12 @@ FULL = """(float[N] x) => (int64[D, C] places, int64[E, 1] rows) <int64[1, N] ra
 }"""
 
 
-def _model(text: str) -> ModelProto:
-    return parser.parse_model(f"{HEAD} g {text}")
-
-
 def _shapes(trust: str | list[str], text: str = CUSTOM) -> dict[str, str]:
-    return {name: str(shape) for name, shape in absint.analyze(_model(text), trust=trust).shapes.items()}
+    return {name: str(shape) for name, shape in absint.analyze(parsed(text), trust=trust).shapes.items()}
 
 
 def test_without_it_nothing_is_known() -> None:
-    result = absint.analyze(_model(CUSTOM))
+    result = absint.analyze(parsed(CUSTOM))
     assert result.trusted == ()
     assert {result.shapes[name].rank for name in "yzw"} == {None}
 
@@ -45,19 +40,19 @@ def test_what_is_trusted_flows_on(trust: str | list[str]) -> None:
 
 
 def test_a_value_may_be_trusted_by_the_name_of_its_node() -> None:
-    proto = _model(CUSTOM)
+    proto = parsed(CUSTOM)
     proto.graph.node[0].name = "fold"
     assert str(absint.analyze(proto, trust="fold").shapes["w"]) == "[2*N, 8]"
 
 
 def test_a_name_of_the_authors_own_gives_the_rank_and_no_equality() -> None:
-    result = absint.analyze(_model(CUSTOM), trust=["z", "w"])
+    result = absint.analyze(parsed(CUSTOM), trust=["z", "w"])
     assert result.shapes["y"].rank is None
     assert [str(result.shapes[name]) for name in ("z", "w")] == ["[A, B]", "[2*A, 8]"]
 
 
 def test_every_answer_that_rests_on_one_says_so() -> None:
-    result = absint.analyze(_model(CUSTOM), trust="custom")
+    result = absint.analyze(parsed(CUSTOM), trust="custom")
     (trusted,) = result.trusted
     assert (trusted.where, str(trusted.shape)) == ("value_info 'y'", "[N, 8]")
     proof = result.prove("w[0] == 2*N")
@@ -77,12 +72,12 @@ def test_every_answer_that_rests_on_one_says_so() -> None:
 
 def test_what_is_known_is_not_replaced() -> None:
     text = "(float[N] x) => (float[N] y) <float[N] r> { r = Relu(x)  y = Neg(r) }"
-    assert absint.analyze(_model(text), trust="all").trusted == ()
+    assert absint.analyze(parsed(text), trust="all").trusted == ()
 
 
 @pytest.mark.parametrize("size", [0, 1, 2, 5])
 def test_claims_hold_in_runs_in_which_the_declarations_do(size: int) -> None:
-    proto = _model(FULL)
+    proto = parsed(FULL)
     assert str(absint.analyze(proto).shapes["rows"]) == "[C, 1]"
     result = absint.analyze(proto, trust="raw")
     shapes = {name: str(shape) for name, shape in result.shapes.items()}
@@ -105,14 +100,14 @@ def test_claims_hold_in_runs_in_which_the_declarations_do(size: int) -> None:
     ],
 )
 def test_one_that_is_false_is_refused(declared: str, message: str) -> None:
-    proto = _model(FULL)
+    proto = parsed(FULL)
     proto.graph.value_info[0].type.tensor_type.shape.dim[1].dim_param = declared
     with pytest.raises(absint.UsageError, match=re.escape(message)):
         absint.analyze(proto, trust="raw")
 
 
 def test_two_that_contradict_each_other_are_refused() -> None:
-    proto = _model(CUSTOM)
+    proto = parsed(CUSTOM)
     proto.graph.output[0].type.tensor_type.shape.dim[0].dim_param = "2*N"
     with pytest.raises(absint.UsageError, match=r"output 'z': .*: it cannot be taken on trust together"):
         absint.analyze(proto, trust="all")
@@ -128,17 +123,17 @@ def test_two_that_contradict_each_other_are_refused() -> None:
 )
 def test_bad_names_are_one_line(trust: str | list[str], message: str) -> None:
     with pytest.raises(absint.UsageError, match=message):
-        absint.analyze(_model(CUSTOM), trust=trust)
+        absint.analyze(parsed(CUSTOM), trust=trust)
 
 
 def test_claims_of_a_policy_are_not_mixed_with_trust() -> None:
     with pytest.raises(absint.UsageError, match="trust needs the sound analysis"):
-        absint.analyze(_model(CUSTOM), trust="all", policy="fresh")
+        absint.analyze(parsed(CUSTOM), trust="all", policy="fresh")
 
 
 def test_the_command_line(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     path = str(tmp_path / "custom.onnx")
-    onnx.save(_model(CUSTOM), path)
+    onnx.save(parsed(CUSTOM), path)
     assert run(["analyze", path, "--trust", "custom", "--format", "json"]) == 0
     found = json.loads(capsys.readouterr().out)
     assert found["trusted"] == [{"where": "value_info 'y'", "shape": ["N", 8]}]
@@ -148,7 +143,7 @@ def test_the_command_line(tmp_path: Path, capsys: pytest.CaptureFixture[str]) ->
 
 def test_the_diagnostic_says_what_is_on_trust() -> None:
     """All outputs of the operator, some of them, none."""
-    twice = _model(
+    twice = parsed(
         "(float[N, 4] x) => (float[A, B] z, float[K, 8] w) <float[N, 8] y> { y = my.Fold(x) z = my.Fold(y) }"
     )
     texts = {

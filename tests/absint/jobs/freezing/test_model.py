@@ -7,20 +7,20 @@ from pathlib import Path
 import numpy as np
 import onnx
 import pytest
-from onnx import ModelProto, TensorProto, helper, numpy_helper, parser
+from onnx import ModelProto, TensorProto, helper, numpy_helper
 
 import absint
 from absint import IllegalSizesError, UsageError
 from absint.model.inference import Outline
 from absint.model.wire.fields import delimited, encoded
 from tests.jobs.freezing import same, session
+from tests.models import parsed
 
 BIG = 3000
 
 
 def model(text: str, opset: int = 18, functions: str = "") -> ModelProto:
-    more = ', "my": 1' if functions else ""
-    return parser.parse_model(f'<ir_version: 10, opset_import: ["": {opset}{more}]> g {text} {functions}')
+    return parsed(text, opset, functions=functions)
 
 
 def text(frozen: ModelProto) -> str:

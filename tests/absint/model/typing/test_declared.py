@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import pytest
-from onnx import ModelProto, NodeProto, ValueInfoProto, helper, parser
+from onnx import ModelProto, NodeProto, ValueInfoProto, helper
 
 import absint
 from tests.absint.model.typing.building import BOOL, FLOAT, INT, LONG, Typed, body, model, node, told
 from tests.absint.model.typing.runtime import refusal
+from tests.models import parsed
 
 RELU = node("Relu", ["x"], ["h"])
 AGAIN = node("Relu", ["h"], ["y"])
@@ -129,8 +130,7 @@ def test_kinds_that_differ() -> None:
 @pytest.mark.parametrize(("declared", "loads"), [("int32", False), ("int64", True)])
 def test_scanned_by_a_loop_without_a_trip(declared: str, loads: bool) -> None:
     """No trip computes the value, and onnxruntime checks its type all the same."""
-    made = parser.parse_model(f"""<ir_version: 10, opset_import: ["": 18]>
-        g (float[N] x) => (float[a] y, {declared}[b] s) {{
+    made = parsed(f"""(float[N] x) => (float[a] y, {declared}[b] s) {{
             m = Constant <value_int = 0> ()
             y, s = Loop (m, , x) <body = b (int64 i, bool c, v) => (d, w, u)
                 {{ d = Identity (c) w = Relu (v) u = Neg (i) }}> }}""")

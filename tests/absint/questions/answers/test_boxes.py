@@ -14,6 +14,7 @@ from absint.cli import run
 from absint.lattices.text import parse_relation
 from absint.questions.sizes.outcomes import Outcome
 from absint.solver.contracts.contract import Clause, Contract
+from tests.models import parsed
 
 HEADER = '<ir_version: 8, opset_import: ["" : 17]>\n'
 
@@ -106,7 +107,7 @@ def test_a_clause_that_divides_by_zero_is_not_met() -> None:
 @pytest.mark.parametrize("text", ["N", "not N", "N >= 1 and N", "N -> N >= 1"])
 def test_a_size_is_no_condition(text: str) -> None:
     """As one it would be a symbol from 0 to 1 that only shares the name of the size."""
-    model = parser.parse_model('<ir_version: 10, opset_import: ["": 18]> g (float[N] x) => (float[N] y) {y = Relu(x)}')
+    model = parsed("(float[N] x) => (float[N] y) {y = Relu(x)}")
     with pytest.raises(absint.UsageError) as caught:
         absint.analyze(model, assume=[text])
     assert str(caught.value) == f"assumption {text}: 'N' is a size, not a condition: write N >= 1, say"

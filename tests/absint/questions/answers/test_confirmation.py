@@ -13,6 +13,7 @@ import absint.runs.run
 from absint import Op, Tensor, rule
 from absint.questions.proofs.proof import Verdict
 from absint.runs.run import RunError, sizes_at
+from tests.models import parsed
 
 PLAIN = """<ir_version: 8, opset_import: ["" : 17]> g (float[N, M] X) => (float[N, M] Z) { Z = Relu(X) }"""
 
@@ -24,9 +25,7 @@ def fold(op: Op) -> Tensor:
 
 
 def test_a_model_that_does_not_load_refutes_nothing() -> None:
-    model = parser.parse_model(
-        """<ir_version: 8, opset_import: ["" : 17, "acme" : 1]> g (float[N] X) => (float[N] Z) { Z = acme.Fold(X) }"""
-    )
+    model = parsed("""(float[N] X) => (float[N] Z) { Z = acme.Fold(X) }""", 17, domains={"acme": 1})
     result = absint.analyze(model, table=absint.TABLE.extended([fold]))
     assert result.prove("Z[0] == 3").verdict is Verdict.REFUTED
     proof = result.prove("Z[0] == 3", confirm=True)

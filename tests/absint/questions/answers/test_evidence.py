@@ -13,6 +13,7 @@ import absint
 from absint import UsageError
 from absint.cli import run
 from absint.questions.proofs import evidence
+from tests.models import parsed
 
 GATHERED = """<ir_version: 10, opset_import: ["": 18]>
 graph (float[N, 3] x, float[K, 2] i) => (float[K, 3] y) {
@@ -70,9 +71,7 @@ def test_without_evidence_nothing_is_run(result: absint.Result, runs: list[objec
 
 
 def test_what_the_rules_settle_is_not_run(runs: list[object]) -> None:
-    model = parser.parse_model(
-        '<ir_version: 10, opset_import: ["": 18]> graph (float[N] x) => (float[N] y) {y = Relu(x)}'
-    )
+    model = parsed("(float[N] x) => (float[N] y) {y = Relu(x)}")
     proof = absint.analyze(model).prove("y[0] >= 2")
     assert (proof.verdict.value, proof.evidence) == ("refuted", "rules")
     assert absint.analyze(model).prove("y[0] == x[0]").verdict.value == "proved"

@@ -8,12 +8,12 @@ from itertools import islice
 from typing import Any
 
 import pytest
-from onnx import parser
 
 import absint
 from absint import Result
 from absint.questions.sizes.outcomes import Outcome
 from tests.jobs.legality import Asker, Case, node_cases, other_cases
+from tests.models import parsed
 
 NODES = ("linear_attention_linear_expanded", "gathernd_example_int32", "matmul_2d", "rotary_embedding")
 
@@ -33,8 +33,9 @@ def test_adversarial_models() -> None:
 
 
 def test_a_clause_of_a_broadcast_is_false_where_it_has_no_value() -> None:
-    model = parser.parse_model("""<ir_version: 10, opset_import: ["": 18]>
-        g (float[M, 4] x, float[N, 4] y, float[3, M] z) => (float[] w) { a = Add(x, y) w = MatMul(z, a) }""")
+    model = parsed(
+        """(float[M, 4] x, float[N, 4] y, float[3, M] z) => (float[] w) { a = Add(x, y) w = MatMul(z, a) }"""
+    )
     contract = absint.analyze(model).contract()
     assert [contract.allows({"M": m, "N": n}) for m, n in ((8, 8), (8, 1), (8, 0), (1, 0), (1, 8))] == [
         True, True, False, False, False,
@@ -42,8 +43,7 @@ def test_a_clause_of_a_broadcast_is_false_where_it_has_no_value() -> None:
 
 
 def test_a_contract_allows_no_sizes_that_declarations_exclude() -> None:
-    model = parser.parse_model("""<ir_version: 10, opset_import: ["": 18]>
-        g (float["N - M"] x, float[N] y, float[M] z) => (float[] w) { w = Identity(x) }""")
+    model = parsed("""(float["N - M"] x, float[N] y, float[M] z) => (float[] w) { w = Identity(x) }""")
     result = absint.analyze(model)
     for sizes, legal in (({"N": 3, "M": 2}, True), ({"N": 2, "M": 3}, False)):
         assert result.check(sizes).ok is legal
@@ -52,8 +52,7 @@ def test_a_contract_allows_no_sizes_that_declarations_exclude() -> None:
 
 
 def test_wrong_answers_are_found(monkeypatch: pytest.MonkeyPatch) -> None:
-    model = parser.parse_model("""<ir_version: 10, opset_import: ["": 18]>
-        g (float[N] x, float[M] y) => (float[] z) { z = MatMul(x, y) }""")
+    model = parsed("""(float[N] x, float[M] y) => (float[] z) { z = MatMul(x, y) }""")
     sizes = [{"N": 2, "M": 2}, {"N": 2, "M": 3}]
     case = Case("product", model, sizes, lambda at: iter([(at["N"] == at["M"], "sizes")]))
     assert list(Asker(case, Counter()).wrong()) == []

@@ -10,7 +10,6 @@ from typing import Any
 
 import onnx
 import pytest
-from onnx import parser
 
 import absint
 from absint.cli import run
@@ -19,6 +18,7 @@ from absint.lattices.logic.facts import Facts
 from absint.lattices.text import parse_relation
 from absint.questions.proofs.proof import Verdict
 from absint.questions.sizes.outcomes import Outcome
+from tests.models import parsed
 
 COUNT = 20
 SHORT = 0.3
@@ -27,10 +27,7 @@ LATE = 2.5
 
 
 def free() -> onnx.ModelProto:
-    return parser.parse_model(
-        """<ir_version: 8, opset_import: ["" : 17]>
-        g (float[N] X, float[M] Y) => (float[N] A, float[M] B) { A = Relu(X) B = Relu(Y) }"""
-    )
+    return parsed("""(float[N] X, float[M] Y) => (float[N] A, float[M] B) { A = Relu(X) B = Relu(Y) }""", 17)
 
 
 def sums_of_products() -> onnx.ModelProto:
@@ -39,15 +36,15 @@ def sums_of_products() -> onnx.ModelProto:
     inputs = ", ".join(f"float[a{i}, b{i}] X{i}, float[c{i}] Y{i}" for i in numbers)
     flat = " ".join(f"R{i} = Reshape(X{i}, k)" for i in numbers)
     pairs = " ".join(f"U{i} = Concat<axis=0>(Y{i}, R{(i + 1) % COUNT}) T{i} = Add(U{i}, C)" for i in numbers)
-    return parser.parse_model(
-        f"""<ir_version: 8, opset_import: ["" : 17]>
-        g ({inputs}) => (V) {{
+    return parsed(
+        f"""({inputs}) => (V) {{
             k = Constant<value = int64[1] {{-1}}>() {flat}
             C = Concat<axis=0>({", ".join(f"R{i}" for i in numbers)})
             D = Concat<axis=0>({", ".join(f"Y{i}" for i in numbers)})
             S = Add(C, D) t = Constant<value = int64[2] {{-1, 6}}>() Q = Reshape(S, t)
             {pairs} V = Concat<axis=0>({", ".join(f"T{i}" for i in numbers)})
-        }}"""
+        }}""",
+        17,
     )
 
 

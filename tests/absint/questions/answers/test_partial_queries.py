@@ -7,6 +7,7 @@ from onnx import parser
 
 import absint
 from absint.questions.proofs.proof import Verdict
+from tests.models import parsed
 
 TWO = '<ir_version: 8, opset_import: ["" : 17]> g (float[N] X, float[M] Y) => (float[N] A, float[M] B) {'
 APART = TWO + " A = Relu(X) B = Relu(Y) }"
@@ -79,9 +80,7 @@ def test_an_assumption_says_what_a_query_says() -> None:
 
 
 def test_a_declared_dim_means_the_first_that_is_not_1() -> None:
-    model = parser.parse_model(
-        '<ir_version: 8, opset_import: ["" : 17]> g (float[N] X, float[K] Y) => (Z) { Z = Relu(Y) }'
-    )
+    model = parsed("(float[N] X, float[K] Y) => (Z) { Z = Relu(Y) }", 17)
     model.graph.input[1].type.tensor_type.shape.dim[0].dim_param = "broadcast(N, 3)"
     result = absint.analyze(model)
     found = result.shapes["Z"]

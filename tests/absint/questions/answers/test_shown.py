@@ -15,6 +15,7 @@ from absint.errors import UnknownNameError
 from absint.jobs.auditing import declared, judge
 from absint.research.study import Study
 from absint.runs.run import feeds_for
+from tests.models import parsed
 
 EXAMPLE = Path(__file__).parents[4] / "examples" / "tiny_decoder.onnx"
 
@@ -95,10 +96,12 @@ def test_names_are_looked_up_as_in_any_mapping(result: Result) -> None:
 
 
 def test_get_gives_the_default_where_the_rank_is_unknown() -> None:
-    from onnx import parser
 
-    model = parser.parse_model("""<ir_version: 9, opset_import: ["": 17]> g (float[N] x, int64[K] s) => (y)
-        { y = Reshape(x, s) }""")
+    model = parsed(
+        """(float[N] x, int64[K] s) => (y)
+        { y = Reshape(x, s) }""",
+        17,
+    )
     shapes = absint.analyze(model).shapes
     assert shapes["y"].is_top
     assert shapes.get("y") is None
@@ -107,10 +110,12 @@ def test_get_gives_the_default_where_the_rank_is_unknown() -> None:
 
 
 def test_what_is_no_tensor_has_no_shape() -> None:
-    from onnx import parser
 
-    model = parser.parse_model("""<ir_version: 9, opset_import: ["": 17]> g (float[N] x) => (float[M] y)
-        { s = SequenceConstruct(x, x) y = ConcatFromSequence<axis = 0>(s) }""")
+    model = parsed(
+        """(float[N] x) => (float[M] y)
+        { s = SequenceConstruct(x, x) y = ConcatFromSequence<axis = 0>(s) }""",
+        17,
+    )
     found = absint.analyze(model)
     with pytest.raises(absint.UsageError, match=r"^the main graph has no tensor 's'"):
         found.shapes["s"]
@@ -120,9 +125,12 @@ def test_what_is_no_tensor_has_no_shape() -> None:
 
 
 def test_a_shape_of_unknown_rank_is_a_shape() -> None:
-    from onnx import parser
 
-    model = parser.parse_model("""<ir_version: 9, opset_import: ["": 17, "f": 1]> g (float[N] x) => (float y)
-        { y = f.Unheard(x) }""")
+    model = parsed(
+        """(float[N] x) => (float y)
+        { y = f.Unheard(x) }""",
+        17,
+        domains={"f": 1},
+    )
     shape = absint.analyze(model).shapes["y"]
     assert (shape.is_top, shape.rank, str(shape)) == (True, None, "?")

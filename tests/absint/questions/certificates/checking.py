@@ -9,16 +9,14 @@ from pathlib import Path
 from typing import Any
 
 import onnx
-from onnx import parser
 
 import absint
 from absint.questions.certificates.certificate import Certificate
-
-OPSETS = 'opset_import: ["": 18, "my": 1, "ai.onnx.ml": 3]'
+from tests.models import parsed
 
 
 def model_of(text: str) -> onnx.ModelProto:
-    return parser.parse_model(f"<ir_version: 10, {OPSETS}> g {text}")
+    return parsed(text, domains={"my": 1, "ai.onnx.ml": 3})
 
 
 def certificate_of(text: str, *prove: str, assume: tuple[str, ...] = ()) -> Certificate:

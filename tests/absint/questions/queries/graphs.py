@@ -8,7 +8,8 @@ from typing import Any
 import numpy as np
 from onnx import ModelProto, NodeProto, TensorProto, ValueInfoProto, helper, numpy_helper
 
-from tests.absint.shapes.flows.build import boolean, branch, const, floats, ints, loop_body, size_is, untyped
+from tests.absint.shapes.flows.build import size_is
+from tests.models import boolean, branch, const, floats, ints, loop_body, untyped
 
 node = helper.make_node
 BIG = (1 << 63) - 1

@@ -9,16 +9,16 @@ import numpy as np
 import onnx
 import onnxruntime
 import pytest
-from onnx import parser
 
 import absint
 from absint.lattices.logic.relation import Relation
 from absint.questions.proofs.smt_refinement import undecided
 from absint.solution.analysed import Analysed
+from tests.models import parsed
 
 
 def graph(text: str) -> onnx.ModelProto:
-    return parser.parse_model(f'<ir_version: 8, opset_import: ["" : 18]> g {text}')
+    return parsed(f"{text}")
 
 
 def real() -> onnx.ModelProto:

@@ -12,7 +12,7 @@ from absint import analyze
 from absint.errors import UsageError
 from absint.research.study.tasks import DECLARED, Task, audit, feeds_of, known_runs, pairs
 from tests.absint.commands.cli_models import BOOL, FLOAT, node, save, value
-from tests.absint.shapes.flows.build import branch, untyped
+from tests.models import branch, untyped
 
 
 def test_feeds(tmp_path: Path) -> None:

@@ -4,20 +4,8 @@ from __future__ import annotations
 
 from onnx import NodeProto, TensorProto
 
-from tests.absint.shapes.flows.build import (
-    Flow,
-    boolean,
-    branch,
-    const,
-    floats,
-    flow,
-    ints,
-    model,
-    node,
-    size_is,
-    sizes,
-    untyped,
-)
+from tests.absint.shapes.flows.build import Flow, flow, size_is, sizes
+from tests.models import boolean, branch, const, floats, ints, model, node, untyped
 
 FLAGS = [{"flag": True}, {"flag": False}]
 

@@ -4,22 +4,8 @@ from __future__ import annotations
 
 from onnx import AttributeProto, NodeProto, TensorProto, helper
 
-from tests.absint.shapes.flows.build import (
-    TRIPS,
-    Flow,
-    body,
-    boolean,
-    const,
-    floats,
-    flow,
-    function,
-    ints,
-    loop_body,
-    model,
-    node,
-    sizes,
-    untyped,
-)
+from tests.absint.shapes.flows.build import TRIPS, Flow, flow, sizes
+from tests.models import body, boolean, const, floats, function, ints, loop_body, model, node, untyped
 
 
 @flow

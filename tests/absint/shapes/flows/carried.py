@@ -5,24 +5,8 @@ from __future__ import annotations
 import numpy as np
 from onnx import GraphProto, TensorProto
 
-from tests.absint.shapes.flows.build import (
-    TRIPS,
-    Flow,
-    body,
-    boolean,
-    branch,
-    carry,
-    const,
-    floats,
-    flow,
-    ints,
-    loop_body,
-    model,
-    node,
-    size_is,
-    sizes,
-    untyped,
-)
+from tests.absint.shapes.flows.build import TRIPS, Flow, carry, flow, size_is, sizes
+from tests.models import body, boolean, branch, const, floats, ints, loop_body, model, node, untyped
 
 
 @flow

@@ -5,23 +5,8 @@ from __future__ import annotations
 import numpy as np
 from onnx import NodeProto, TensorProto
 
-from tests.absint.shapes.flows.build import (
-    TRIPS,
-    Flow,
-    body,
-    boolean,
-    branch,
-    const,
-    floats,
-    flow,
-    ints,
-    loop_body,
-    model,
-    node,
-    size_is,
-    sizes,
-    untyped,
-)
+from tests.absint.shapes.flows.build import TRIPS, Flow, flow, size_is, sizes
+from tests.models import body, boolean, branch, const, floats, ints, loop_body, model, node, untyped
 
 I64 = TensorProto.INT64
 ROWS = node("Concat", ["x", "w"], ["x_next"], axis=0)

@@ -6,7 +6,8 @@ from collections.abc import Mapping, Sequence
 
 from onnx import NodeProto, TensorProto
 
-from tests.absint.shapes.flows.build import Flow, const, floats, flow, loop_body, model, node, sizes
+from tests.absint.shapes.flows.build import Flow, flow, sizes
+from tests.models import const, floats, loop_body, model, node
 
 ONE, TWO, THREE = const("one", [1]), const("two", [2]), const("three", [3])
 TRIP = node("Reshape", ["i", "flat"], ["j"])

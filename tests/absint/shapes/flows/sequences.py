@@ -4,23 +4,8 @@ from __future__ import annotations
 
 from onnx import GraphProto, NodeProto, TensorProto, ValueInfoProto, helper
 
-from tests.absint.shapes.flows.build import (
-    TRIPS,
-    Flow,
-    body,
-    boolean,
-    branch,
-    const,
-    floats,
-    flow,
-    ints,
-    loop_body,
-    model,
-    node,
-    size_is,
-    sizes,
-    untyped,
-)
+from tests.absint.shapes.flows.build import TRIPS, Flow, flow, size_is, sizes
+from tests.models import body, boolean, branch, const, floats, ints, loop_body, model, node, untyped
 
 
 def sequence(name: str) -> ValueInfoProto:

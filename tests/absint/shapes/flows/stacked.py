@@ -6,19 +6,8 @@ import numpy as np
 import onnx
 from onnx import NodeProto, TensorProto, helper
 
-from tests.absint.shapes.flows.build import (
-    TRIPS,
-    Flow,
-    boolean,
-    const,
-    floats,
-    flow,
-    ints,
-    loop_body,
-    model,
-    node,
-    sizes,
-)
+from tests.absint.shapes.flows.build import TRIPS, Flow, flow, sizes
+from tests.models import boolean, const, floats, ints, loop_body, model, node
 
 INT32 = TensorProto.INT32
 ONE = const("one", 1, np.int32)

@@ -5,20 +5,8 @@ from __future__ import annotations
 import numpy as np
 from onnx import TensorProto
 
-from tests.absint.shapes.flows.build import (
-    TRIPS,
-    Flow,
-    boolean,
-    const,
-    floats,
-    flow,
-    ints,
-    loop_body,
-    model,
-    node,
-    size_is,
-    sizes,
-)
+from tests.absint.shapes.flows.build import TRIPS, Flow, flow, size_is, sizes
+from tests.models import boolean, const, floats, ints, loop_body, model, node
 
 
 @flow

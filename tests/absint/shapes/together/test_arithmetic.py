@@ -8,13 +8,13 @@ from typing import Any
 import numpy as np
 import onnx
 import pytest
-from onnx import parser
 
 import absint
 from absint import ElementAnalysis, ForwardAnalysis, Outcome, UsageError
 from absint.lattices.domains import FLOAT32, INTERVALS, STRIDED, FiniteSets, FloatIntervals, Interval, Span, ValueSet
 from absint.lattices.domains.products import Strided
 from absint.testing import check_analysis
+from tests.models import parsed
 
 TYPES = {"int64": np.int64, "int8": np.int8, "uint8": np.uint8, "float": np.float32, "double": np.float64}
 
@@ -31,15 +31,11 @@ class Floats(ElementAnalysis[Span]):
     domain = FloatIntervals(thresholds=[0])
 
 
-def model(text: str) -> onnx.ModelProto:
-    return parser.parse_model(f'<ir_version: 9, opset_import: ["" : 18]>\n{text}')
-
-
 def arithmetic(kind: str) -> onnx.ModelProto:
     """Every operator that the analysis knows."""
     some = "UINT8" if kind == "uint8" else kind
     negatives = "" if kind == "uint8" else "n = Neg (x) ab = Abs (n)"
-    return model(f"""net ({kind}[N, 2] x, {kind}[N, 2] z, bool[N, 2] c) => ({kind}[N, 2] y) {{
+    return parsed(f"""({kind}[N, 2] x, {kind}[N, 2] z, bool[N, 2] c) => ({kind}[N, 2] y) {{
         two = Constant <value = {some.lower()}[1] {{2}}> ()
         zero = Constant <value = int64[1] {{0}}> ()
         last = Constant <value = int64[1] {{1}}> ()
@@ -58,7 +54,7 @@ def arithmetic(kind: str) -> onnx.ModelProto:
     }}""")
 
 
-BRANCHES = model("""net (int64 x, int64 z, float u, float v, float[N] w) => (int64 y, int64 m, float r, float t) {
+BRANCHES = parsed("""(int64 x, int64 z, float u, float v, float[N] w) => (int64 y, int64 m, float r, float t) {
     a = Less (x, z)
     y = If (a) <then_branch = t1 () => (int64 p) { p = Sub (z, x) },
         else_branch = e1 () => (int64 q) { q = Sub (x, z) }>
@@ -75,7 +71,7 @@ BRANCHES = model("""net (int64 x, int64 z, float u, float v, float[N] w) => (int
     t = If (g) <then_branch = t4 () => (float p4) { p4 = Identity (v) },
         else_branch = e4 () => (float q4) { q4 = Mul (v, v) }>
 }""")
-LOOPS = model("""net (int64 n, float[N] x) => (int64 total, float[N] low, int64 all, float[k, N] rows) {
+LOOPS = parsed("""(int64 n, float[N] x) => (int64 total, float[N] low, int64 all, float[k, N] rows) {
     zero = Constant <value = int64 {0}> ()
     total, low, all, rows = Loop (n, , zero, x, zero) <body = b (int64 i, bool c, int64 t, float[N] p, int64 o)
         => (bool again, int64 more, float[N] lower, int64 oo, float[N] row) {
@@ -164,7 +160,7 @@ def test_a_loop_stops_where_its_condition_says_so() -> None:
     assert STRIDED.text(found["Loop#1/body/oo"]) == "[-4, 20] and a multiple of 4"
 
 
-TESTED = model("""net (float x) => (float[K] r) {
+TESTED = parsed("""(float x) => (float[K] r) {
     small = Constant <value = float {2.2}> ()
     c = Greater (x, small)
     r = If (c) <then_branch = t () => (float[K] p) {
@@ -185,7 +181,7 @@ def test_an_analysis_of_integers_says_nothing_of_floats() -> None:
 
 # Methods that handle operators
 
-LAYERS = model("""net (float[N] x, float[N] w) => (float[N] y, float[N] z) {
+LAYERS = parsed("""(float[N] x, float[N] w) => (float[N] y, float[N] z) {
     a = Relu (x)
     b = Neg (w)
     s = Add (a, b)
@@ -256,7 +252,7 @@ def test_nothing_is_computed_of_what_no_run_computes() -> None:
 
 
 def test_what_a_check_rests_on_is_named() -> None:
-    gathers = model("""net (int64[N] at, float[8] table) => (float[N] y) {
+    gathers = parsed("""(int64[N] at, float[8] table) => (float[N] y) {
         zero = Constant <value = int64 {0}> () near = Max (at, zero) y = Gather (table, near) }""")
     checked = absint.analyze(gathers, with_=[Integers(at=Interval(-9, 7))]).check({"N": 3})
     assert checked.outcome is Outcome.RUNS

@@ -7,16 +7,14 @@ from collections.abc import Iterable, Sequence
 import numpy as np
 import onnx
 import pytest
-from onnx import parser
 
 import absint
 from absint import BackwardAnalysis, ForwardAnalysis, Query
 from tests.absint.shapes.together.execution import outputs_of
 from tests.absint.shapes.together.needs import Flag, Needs
+from tests.models import parsed
 
-CHAIN = parser.parse_model("""
-<ir_version: 9, opset_import: ["" : 18]>
-net (float[N] u, float[N] q0, float[N] p0, float[N] v, int64 trips, bool go)
+CHAIN = parsed("""(float[N] u, float[N] q0, float[N] p0, float[N] v, int64 trips, bool go)
   => (float[N] p, float[N] t, float[T, N] s) {
   p, q, r, t, s = Loop (trips, go, p0, q0, q0, p0) <
     body = step (int64 i, bool c, float[N] pi, float[N] qi, float[N] ri, float[N] ti)
@@ -31,9 +29,7 @@ net (float[N] u, float[N] q0, float[N] p0, float[N] v, int64 trips, bool go)
 }
 """)
 
-BRANCH = parser.parse_model("""
-<ir_version: 9, opset_import: ["" : 18]>
-net (float[N] a, float[N] b, bool choose, bool other) => (float[N] y, float[N] z) {
+BRANCH = parsed("""(float[N] a, float[N] b, bool choose, bool other) => (float[N] y, float[N] z) {
   y, z = If (choose) <
     then_branch = one () => (float[N] y1, float[N] z1) {
       y1 = If (other) <
@@ -48,9 +44,7 @@ net (float[N] a, float[N] b, bool choose, bool other) => (float[N] y, float[N] z
 }
 """)
 
-SCAN = parser.parse_model("""
-<ir_version: 9, opset_import: ["" : 18]>
-net (float start, float idle, float[T] xs, float[T] ys) => (float end, float idle_end, float[T] zs) {
+SCAN = parsed("""(float start, float idle, float[T] xs, float[T] ys) => (float end, float idle_end, float[T] zs) {
   end, idle_end, zs = Scan (start, idle, xs, ys) <
     num_scan_inputs = 2, body = step (float s, float k, float x, float y) => (float sn, float kn, float z) {
       sn = Add (s, x)
@@ -60,9 +54,8 @@ net (float start, float idle, float[T] xs, float[T] ys) => (float end, float idl
 }
 """)
 
-MAP = parser.parse_model("""
-<ir_version: 9, opset_import: ["" : 18, "my" : 1]>
-net (float[N] a, float[N] b, float[N] w, float[N] o) => (float[N] y, float[N] z) {
+MAP = parsed(
+    """(float[N] a, float[N] b, float[N] w, float[N] o) => (float[N] y, float[N] z) {
   items = SequenceConstruct (a, b)
   ys, zs = SequenceMap (items, w) <
     body = each (float[N] e, float[N] f) => (float[N] g, float[N] h) {
@@ -78,7 +71,9 @@ twice (p, unused) => (d) {
   d = Add (p, p)
   e = Exp (unused)
 }
-""")
+""",
+    domains={"my": 1},
+)
 
 
 def needed_for(model: onnx.ModelProto, output: str) -> set[str]:
@@ -226,9 +221,7 @@ class Demands(BackwardAnalysis[bool]):
         return [item.operator == "Exp" or (outputs[0] and not chosen)] * len(item.operands)
 
 
-LAYOUTS = parser.parse_model("""
-<ir_version: 9, opset_import: ["" : 18]>
-net (float[N] x) => (float[N] y) {
+LAYOUTS = parsed("""(float[N] x) => (float[N] y) {
   a = Neg (x)
   b = Relu (a)
   c = Neg (b)

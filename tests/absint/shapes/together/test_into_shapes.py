@@ -18,10 +18,9 @@ from absint.lattices.logic.relation import ge
 from absint.lattices.logic.truth import UNKNOWN
 from tests.absint.shapes.together.bounds import Intervals, Pair, Scalars
 from tests.absint.shapes.together.execution import outputs_of
+from tests.models import parsed
 
-SIZES = parser.parse_model("""
-<ir_version: 9, opset_import: ["" : 18]>
-net (int64[M] ks, float[N] x, float[N] w) => (int64[A] counted, float[B] y, float[C] z, float[D] never) {
+SIZES = parsed("""(int64[M] ks, float[N] x, float[N] w) => (int64[A] counted, float[B] y, float[C] z, float[D] never) {
   zero = Constant <value_int = 0> ()
   one = Constant <value_int = 1> ()
   seven = Constant <value_int = 7> ()
@@ -75,9 +74,7 @@ def test_bounds_decide_branches_and_divisions() -> None:
     result.verify()
 
 
-DEAD = parser.parse_model("""
-<ir_version: 9, opset_import: ["" : 18]>
-net (int64[M] ks, int64[N] table) => (int64 y) {
+DEAD = parsed("""(int64[M] ks, int64[N] table) => (int64 y) {
   three = Constant <value_int = 3> ()
   ten = Constant <value_int = 10> ()
   inside = Min (ks, three)
@@ -100,9 +97,7 @@ def test_a_branch_that_no_run_takes_adds_nothing() -> None:
     assert result.check({"M": 2, "N": 2}).outcome is absint.Outcome.RUNS
 
 
-COUNTED = parser.parse_model("""
-<ir_version: 9, opset_import: ["" : 18]>
-net (int64 k, float[9] table) => (float[T] rows, int64 last, float[S] picked) {
+COUNTED = parsed("""(int64 k, float[9] table) => (float[T] rows, int64 last, float[S] picked) {
   zero = Constant <value_int = 0> ()
   one = Constant <value_int = 1> ()
   seven = Constant <value_int = 7> ()
@@ -254,9 +249,7 @@ class Places(ForwardAnalysis[ValueSet[tuple[int, absint.Dim]]]):
 
 def test_a_bound_over_a_size_says_nothing_of_the_size() -> None:
     """A place below C shows that C is at least 1 only to those that come after it."""
-    model = parser.parse_model("""
-        <ir_version: 9, opset_import: ["" : 18]>
-        net (float[C] x, float[C] table) => (int64[1] made) {
+    model = parsed("""(float[C] x, float[C] table) => (int64[1] made) {
             best = ArgMax <axis = 0, keepdims = 1> (x)
             many = ConstantOfShape (best)
             made = Shape (many)

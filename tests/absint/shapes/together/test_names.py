@@ -13,6 +13,7 @@ from absint.errors import UsageError
 from absint.lattices.domains import INTERVALS, Interval
 from absint.model.weights import Weights
 from tests.absint.shapes.together.execution import outputs_of
+from tests.models import parsed
 
 
 class Integers(absint.ElementAnalysis[Interval]):
@@ -52,14 +53,15 @@ def test_a_parameter_of_a_function_is_no_weight(monkeypatch: pytest.MonkeyPatch,
 
 def test_an_initialiser_of_a_body_is_no_input() -> None:
     """Inside a function names begin anew, in the branches of its Ifs too."""
-    model = parser.parse_model("""
-        <ir_version: 9, opset_import: ["" : 18, "my" : 1]>
-        net (int64[1] x, bool c) => (int64[1] y) { y = my.Choose(c) }
+    model = parsed(
+        """(int64[1] x, bool c) => (int64[1] y) { y = my.Choose(c) }
         <domain: "my", opset_import: ["" : 18]> Choose (c) => (y) {
             y = If (c) <then_branch = t () => (int64[1] p) <int64[1] x = {70}> { p = Identity(x) },
                         else_branch = e () => (int64[1] q) <int64[1] x = {90}> { q = Identity(x) }>
         }
-    """)
+    """,
+        domains={"my": 1},
+    )
     for analysis in (Integers(x=Interval(0, 1)), Ranges(x=(0, 1))):
         claims = absint.analyze(model, with_=[analysis]).found_by(analysis)
         for truth in (True, False):
@@ -67,9 +69,7 @@ def test_an_initialiser_of_a_body_is_no_input() -> None:
             assert analysis.domain.allows(claims["y"], int(arrays["y"][0])), claims["y"]
 
 
-MODEL = parser.parse_model("""
-<ir_version: 9, opset_import: ["" : 18]>
-net (int64[N] at, float[8] table) => (float[N] y) { y = Gather(table, at) }
+MODEL = parsed("""(int64[N] at, float[8] table) => (float[N] y) { y = Gather(table, at) }
 """)
 
 

@@ -10,13 +10,13 @@ import numpy as np
 import onnx
 import onnxruntime as ort
 import pytest
-from onnx import parser
 
 import absint
 from absint import ElementBounds, ForwardAnalysis, Query, ShapeOf
 from absint.errors import UsageError
 from tests.absint.shapes.together.bounds import Intervals, Pair
 from tests.absint.shapes.together.needs import Flag
+from tests.models import parsed
 from tests.runs import with_all_outputs
 
 SAME = ("Identity", "Reshape", "Squeeze", "Unsqueeze", "Transpose", "Slice", "Gather", "ReduceMax", "ReduceMin")
@@ -72,9 +72,8 @@ class Bounds(ForwardAnalysis[Pair]):
         return inputs
 
 
-INDICES = parser.parse_model("""
-<ir_version: 9, opset_import: ["" : 18]>
-net (float[N, 8] x, float[8, 4] table) => (float[N, 4] picked, float[M, 4] some, float[T, 4] rows, float[1, 4] either) {
+INDICES = parsed("""(float[N, 8] x, float[8, 4] table) => (float[N, 4] picked, float[M, 4] some, float[T, 4] rows,
+                   float[1, 4] either) {
   best = ArgMax <axis = 1, keepdims = 0> (x)
   picked = Gather <axis = 0> (table, best)
   where = NonZero (x)
@@ -238,9 +237,7 @@ class Doubts(ForwardAnalysis[bool]):
         return [later == (-inf, inf)] * len(self.nodes[node].outputs)
 
 
-TOGETHER = parser.parse_model("""
-<ir_version: 9, opset_import: ["" : 18]>
-net (int64 x, int64 trips) => (int64 y, int64 z) {
+TOGETHER = parsed("""(int64 x, int64 trips) => (int64 y, int64 z) {
   seven = Constant <value_int = 7> ()
   zero = Constant <value_int = 0> ()
   two = Constant <value_int = 2> ()
@@ -290,9 +287,7 @@ def test_each_analysis_is_named_once() -> None:
         def operator(self, node: int, inputs: Sequence[Pair | None]) -> list[Pair]:
             return [(-inf, high) for _, high in super().operator(node, inputs)]
 
-    model = parser.parse_model("""
-        <ir_version: 9, opset_import: ["" : 18]>
-        net (float[N, 8] x, int64[8] table) => (int64[N] picked) {
+    model = parsed("""(float[N, 8] x, int64[8] table) => (int64[N] picked) {
             zero = Constant <value_int = 0> ()
             best = ArgMax <axis = 1, keepdims = 0> (x)
             counts = Max (table, zero)
@@ -313,9 +308,7 @@ def test_a_branch_that_no_run_takes_is_named_by_who_closes_it() -> None:
         def assume(self, node: int, inputs: Sequence[Pair | None], truth: bool) -> Sequence[Pair | None]:
             return [self.domain.bottom if truth and self.nodes[node].operator == "Less" else one for one in inputs]
 
-    model = parser.parse_model("""
-        <ir_version: 9, opset_import: ["" : 18]>
-        net (float[N] x, float[4, 2] table, int64[1] at) => (float[1, 2] y) {
+    model = parsed("""(float[N] x, float[4, 2] table, int64[1] at) => (float[1, 2] y) {
             zero = Constant <value_float = 0.0> ()
             top = ReduceMax <keepdims = 0> (x)
             exp = Exp (top)

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from onnx import ModelProto, TensorProto, helper, parser
+from onnx import ModelProto, TensorProto, helper
+
+from tests.models import parsed
 
 EXAMPLES = Path(__file__).parents[4] / "examples"
 DECODER = EXAMPLES / "tiny_decoder.onnx"
@@ -25,16 +27,16 @@ def needs_a_multiple() -> ModelProto:
 
 def needs_two_changes() -> ModelProto:
     """N must be even, and its half M or 1: from N=9, M=6 the nearest legal sizes change both."""
-    return parser.parse_model(
-        """<ir_version: 9, opset_import: ["": 18]> g (float[N, 3] x, float[M, 2, 3] y) => (float[K, 2, 3] z)
+    return parsed(
+        """(float[N, 3] x, float[M, 2, 3] y) => (float[K, 2, 3] z)
         <int64[3] to = {-1, 2, 3}> { pairs = Reshape (x, to) z = Add (pairs, y) }"""
     )
 
 
 def squeezed_if_one() -> ModelProto:
     """The rank of the output is 1 where C is 1, else 2."""
-    return parser.parse_model(
-        """<ir_version: 9, opset_import: ["": 18]> g (float[N, C] x) => (float[] y)
+    return parsed(
+        """(float[N, C] x) => (float[] y)
         <int64 one = {1}, int64[1] last = {1}> {
             size = Shape <start = 1, end = 2> (x)
             c = Squeeze (size)

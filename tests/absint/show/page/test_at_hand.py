@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from onnx import ModelProto, parser, save
+from onnx import ModelProto, save
 from playwright.sync_api import Browser, expect
 
 import absint
@@ -14,6 +14,7 @@ from absint.cli import run
 from tests.absint.show.page.browser import opened, search, set_size, started
 from tests.absint.show.page.models import DECODER, DETECTOR
 from tests.conftest import CHROMIUM
+from tests.models import parsed
 from tests.real_models import PATHS
 
 pytestmark = pytest.mark.skipif(CHROMIUM is None, reason="no Chromium is installed")
@@ -27,8 +28,8 @@ def browser() -> Iterator[Browser]:
 
 
 def branching() -> ModelProto:
-    return parser.parse_model(
-        """<ir_version: 9, opset_import: ["": 18]> g (float[N, C] x, int64[2] to, bool flag) => (float[a, b] y)
+    return parsed(
+        """(float[N, C] x, int64[2] to, bool flag) => (float[a, b] y)
         <float[3] eps = {0.1, 2, 3}, int64[1] last = {-1}> {
             chosen = If (flag) <
                 then_branch = yes () => (float[N, C] s) { s0 = Relu (x) s1 = Neg (s0) s = Softmax <axis = 1> (s1) },

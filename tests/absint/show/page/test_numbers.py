@@ -8,7 +8,6 @@ from itertools import product
 from pathlib import Path
 from random import Random
 
-import onnx
 import pytest
 from onnx import ModelProto
 from playwright.sync_api import Browser, Page, expect
@@ -19,6 +18,7 @@ from tests.absint.show.page.browser import opened, set_size, started
 from tests.absint.show.page.models import DECODER, DETECTOR, needs_a_multiple, needs_two_changes, squeezed_if_one
 from tests.adversarial import MODELS
 from tests.conftest import CHROMIUM
+from tests.models import parsed
 from tests.real_models import PATHS
 
 pytestmark = pytest.mark.skipif(CHROMIUM is None, reason="no Chromium is installed")
@@ -140,8 +140,8 @@ def test_memory_and_cost_are_those_of_the_command(browser: Browser, tmp_path: Pa
 
 
 def test_of_an_if_that_data_decide_the_larger_branch_counts(browser: Browser, tmp_path: Path) -> None:
-    model = onnx.parser.parse_model(
-        """<ir_version: 9, opset_import: ["": 18]> g (float[N, 2] x, float f) => (float[a, b] y) {
+    model = parsed(
+        """(float[N, 2] x, float f) => (float[a, b] y) {
             odd = Cast <to: int = 9> (f)
             y = If (odd) <then_branch = t () => (float[c, d] p) { p = Relu (x) },
                           else_branch = e () => (float[c, d] q) { h = Relu (x) q = Neg (h) }> }"""

@@ -22,6 +22,7 @@ from absint.show.site.files import PYODIDE as VERSION
 from tests.absint.show.page.browser import served, started
 from tests.absint.show.page.models import DECODER, DETECTOR, flat, needs_a_multiple
 from tests.conftest import CHROMIUM, PYODIDE
+from tests.models import parsed
 from tests.real_models import ROOT
 
 pytestmark = pytest.mark.skipif(PYODIDE is None, reason="Pyodide is not installed")
@@ -34,9 +35,7 @@ LOADED = 120_000
 def large() -> onnx.ModelProto:
     """A model that is not read as a whole."""
     weights = onnx.TensorProto(name="w", data_type=1, dims=[4, MAX_IN_MEMORY >> 4], raw_data=bytes(MAX_IN_MEMORY))
-    model = onnx.parser.parse_model(
-        '<ir_version: 9, opset_import: ["": 18]> g (float[N, 4] x) => (float[] y) { y = MatMul (x, w) }'
-    )
+    model = parsed("(float[N, 4] x) => (float[] y) { y = MatMul (x, w) }")
     model.graph.initializer.append(weights)
     return model
 
@@ -141,8 +140,8 @@ def test_sizes_that_fail_and_files_that_are_no_model(
 
 @in_a_browser
 def test_elements_of_inputs_have_fields_and_weights_beside_the_file_are_not_needed(page: Page, tmp_path: Path) -> None:
-    model = onnx.parser.parse_model(
-        """<ir_version: 9, opset_import: ["": 18]> g (float[N, 64] x, int64[2] to) => (float[a, b] y)
+    model = parsed(
+        """(float[N, 64] x, int64[2] to) => (float[a, b] y)
         { h = MatMul (x, w) y = Reshape (h, to) }"""
     )
     weights = onnx.TensorProto(name="w", data_type=1, dims=[64, 64], data_location=onnx.TensorProto.EXTERNAL)
