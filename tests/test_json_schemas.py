@@ -17,7 +17,7 @@ from absint.cli import COMMANDS, run
 from absint.show.schemas import json_schema, names
 from tests.absint.commands.cli_models import write_models
 from tests.models import parsed
-from tests.test_json_page import BROKEN, OPEN, POOLED, SIZES, SLICED
+from tests.pages.test_json_keys import BROKEN, OPEN, POOLED, SIZES, SLICED
 
 ROOT = Path(__file__).parents[1]
 EXAMPLES = [str(ROOT / "examples" / f"tiny_{name}.onnx") for name in ("detector", "decoder")]
@@ -76,7 +76,7 @@ def models(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         ("open", OPEN),
     )
     for name, text in small:
-        onnx.save(parsed(f"{text}", domains={"my": 1}), f"{name}.onnx")
+        onnx.save(parsed(text), f"{name}.onnx")
     np.savez("feeds.npz", image=np.zeros((1, 3, 32, 32), np.float32))
     np.savez("product.npz", x=np.ones((2, 3), np.float32), w=np.ones((4, 2), np.float32))
 

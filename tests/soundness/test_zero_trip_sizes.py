@@ -12,6 +12,7 @@ from onnx import parser
 
 import absint
 from absint.shapes.loops.zero_trip_sizes import SIZED
+from tests.models import parsed
 from tests.runs import Runs
 from tests.soundness.runs import ENGINE
 from tests.soundness.test_zero_trip_ranks import tried
@@ -171,10 +172,11 @@ def test_sizes_that_some_runs_find(body: str) -> None:
 @pytest.mark.parametrize(("opset", "rank", "claimed"), [(11, 1, None), (13, 1, None), (14, 4, 4), (21, 4, 4)])
 def test_the_rank_of_a_reshape_to_computed_sizes(opset: int, rank: int, claimed: int | None) -> None:
     """Inference finds it from the length of the target since version 14."""
-    model = parser.parse_model(
-        f'<ir_version: 8, opset_import: ["": {opset}]> G (int32[1, 1] x, int64[3] s, int64 m) => (all) '
+    model = parsed(
+        "G (int32[1, 1] x, int64[3] s, int64 m) => (all) "
         "<bool c = {1}> { all = Loop(m, c) "
-        "<body = B (int64 i, bool k) => (bool k2, y) { k2 = Identity(k) y = Reshape(x, s) }> }"
+        "<body = B (int64 i, bool k) => (bool k2, y) { k2 = Identity(k) y = Reshape(x, s) }> }",
+        opset,
     )
     feeds = {"x": np.ones((1, 1), np.int32), "s": np.ones(3, np.int64), "m": np.array(0)}
     ok, (found,) = ENGINE.run(model.SerializeToString(), feeds)

@@ -16,7 +16,7 @@ from tests.models import parsed
 
 
 def model(text: str) -> ModelProto:
-    return parsed(f"graph {text}")
+    return parsed(text)
 
 
 RESIZED = """(float[N, 3, H, 8] x) => (float[a, b, c, d] y) {

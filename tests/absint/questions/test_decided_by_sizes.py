@@ -12,6 +12,7 @@ import pytest
 
 import absint
 from absint.questions.sizes.outcomes import Outcome
+from tests.models import parsed
 
 
 class Decided(NamedTuple):
@@ -137,10 +138,7 @@ def test_sizes_decide(name: str) -> None:
     case = CASES[name]
     version = 5 if case.node.startswith(f"{ML}TreeEnsemble <") else 3
     opset = 23 if "RMSNormalization" in case.node else 20
-    model = onnx.parser.parse_model(
-        f'<ir_version: 10, opset_import: ["": {opset}, "ai.onnx.ml": {version}]> '
-        f"g ({case.inputs}) => (float y) {{ {case.node} }}"
-    )
+    model = parsed(f"({case.inputs}) => (float y) {{ {case.node} }}", opset, domains={"ai.onnx.ml": version})
     del model.graph.output[:]
     model.graph.output.add(name="y")
     result = absint.analyze(model, semantics="onnxruntime")
@@ -168,8 +166,8 @@ def run(model: onnx.ModelProto, at: Mapping[str, int]) -> Any:
 @pytest.mark.parametrize("op", ["MaxPool", "AveragePool"])
 def test_a_pool_over_two_axes_behind_a_convolution_may_crop(op: str) -> None:
     """onnxruntime's kernels for channels in blocks take what the plain kernel refuses, so nothing calls it illegal."""
-    model = onnx.parser.parse_model(
-        '<ir_version: 8, opset_import: ["": 18]> g (float[N, 16, H, H] x) => (float[A, B, C, D] y)'
+    model = parsed(
+        "(float[N, 16, H, H] x) => (float[A, B, C, D] y)"
         "{c = Conv (x, w)"
         f'y = {op} <kernel_shape = [1, 1], strides = [3, 3], auto_pad = "SAME_UPPER"> (c)}}'
     )

@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from onnx import ModelProto, NodeProto, TensorProto, ValueInfoProto, helper
+from onnx import TensorProto, ValueInfoProto, helper
 
 import absint
 from absint import UsageError
@@ -20,6 +20,7 @@ from absint.lattices.text.tokens import quote
 from absint.lattices.value import BOTTOM, TOP, MapOf, OptionalOf, SparseTensor, Tensor, Value
 from absint.questions.proofs.text import Query, read_dim, read_relation
 from absint.shapes.summaries import State
+from tests.models import model
 
 FLOAT, INT64, BOOL = TensorProto.FLOAT, TensorProto.INT64, TensorProto.BOOL
 N, M, H = (symbol(name) for name in "NMH")
@@ -28,14 +29,6 @@ node = helper.make_node
 
 def value(name: str, dims: Sequence[int | str | None] | None, dtype: int = FLOAT) -> ValueInfoProto:
     return helper.make_tensor_value_info(name, dtype, dims)
-
-
-def model(nodes: Sequence[NodeProto], inputs: Sequence[ValueInfoProto]) -> ModelProto:
-    """A model of which every value is an output."""
-    outputs = [ValueInfoProto(name=name) for n in nodes for name in n.output]
-    graph = helper.make_graph(list(nodes), "queries", list(inputs), outputs)
-    opsets = [helper.make_opsetid("", 18), helper.make_opsetid("my", 1)]
-    return helper.make_model(graph, opset_imports=opsets, ir_version=8)
 
 
 @pytest.fixture(scope="module")

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import onnxruntime as ort
 import pytest
-from onnx import ModelProto, NodeProto, TensorProto, ValueInfoProto, helper, numpy_helper
+from onnx import ModelProto, NodeProto, TensorProto, ValueInfoProto, helper
 
 import absint
 from absint import Severity
@@ -22,6 +22,7 @@ from absint.lattices.value import Tensor
 from absint.transfer.families import shipped
 from absint.transfer.op import Op
 from absint.transfer.rule import rule
+from tests.models import model
 from tests.soundness.claims import Claims
 
 FLOAT, INT64, BOOL = TensorProto.FLOAT, TensorProto.INT64, TensorProto.BOOL
@@ -31,19 +32,6 @@ node = helper.make_node
 
 def value(name: str, dims: Dims, dtype: int = FLOAT) -> ValueInfoProto:
     return helper.make_tensor_value_info(name, dtype, dims)
-
-
-def model(
-    nodes: Sequence[NodeProto], inputs: Sequence[ValueInfoProto], opset: int = 18, **constants: Any
-) -> ModelProto:
-    """A model of which every value is an output; keyword arguments are initialisers."""
-    names = dict.fromkeys(name for n in nodes for name in n.output)
-    tensors = [numpy_helper.from_array(np.asarray(v), k) for k, v in constants.items()]
-    outputs = [ValueInfoProto(name=name) for name in names]
-    graph = helper.make_graph(list(nodes), "case", list(inputs), outputs, tensors)
-    domains = {n.domain for n in nodes} - {""}
-    opsets = [helper.make_opsetid("", opset), *(helper.make_opsetid(d, 1) for d in domains)]
-    return helper.make_model(graph, opset_imports=opsets, ir_version=8)
 
 
 def opened(proto: ModelProto) -> ort.InferenceSession:
@@ -509,7 +497,7 @@ def odd_relu(op: Op) -> Tensor:
 
 def test_case_24_a_user_rule_for_a_range_of_versions() -> None:
     table = shipped().extended([odd_relu])
-    models = {opset: model([node("Relu", ["X"], ["Y"])], [value("X", ["N"])], opset) for opset in (5, 13, 14)}
+    models = {opset: model([node("Relu", ["X"], ["Y"])], [value("X", ["N"])], opset=opset) for opset in (5, 13, 14)}
     by_opset = {opset: str(absint.analyze(proto, table=table).shapes["Y"]) for opset, proto in models.items()}
     assert by_opset == {5: "[7]", 13: "[7]", 14: "[N]"}
 

@@ -12,12 +12,13 @@ from onnx import parser
 import absint
 from absint.cli import run
 from absint.shapes.sizes import Sizes, spelled
+from tests.models import parsed
 
 
 def model() -> onnx.ModelProto:
     """Dims that are symbols, numbers and expressions; an input with elements."""
-    found = parser.parse_model(
-        '<ir_version: 10, opset_import: ["": 18]> g (float[N, 3, H, W] x, int64[N, T] mask, float[T] twice, '
+    found = parsed(
+        "(float[N, 3, H, W] x, int64[N, T] mask, float[T] twice, "
         "int64[2] k, float[T] sum, float[S] s) => (float y) {y = Relu(x)}"
     )
     for at, text in ((1, "past + seq"), (2, "2*H"), (4, "S + H")):

@@ -138,7 +138,7 @@ def test_a_false_claim_about_some_data_only() -> None:
     assert check_analysis(NoUnderflow(), [PLAIN], SIGNS.allows, sizes=[{"N": 2}]) == 8
     text = wrong(Positive(), [PLAIN], sizes=[{"N": 2}], feeds=lambda *_: tiny)
     assert text == (
-        "Positive on model 'net': value 'y' of Mul #1 is claimed to be +, but at N=2, seed 0 in onnx.reference it "
+        "Positive on model 'graph': value 'y' of Mul #1 is claimed to be +, but at N=2, seed 0 in onnx.reference it "
         "is 0.0"
     )
 
@@ -199,7 +199,7 @@ class Suspicious(SignAnalysis):
 def test_an_operator_that_is_not_monotone() -> None:
     squares = parsed("(float[N] x) => (float[N] y) { y = Mul(x, x) }")
     text = wrong(Suspicious(), [squares])
-    assert text.startswith("Suspicious on model 'net': Mul #0: operator is not monotone: on (")
+    assert text.startswith("Suspicious on model 'graph': Mul #0: operator is not monotone: on (")
     assert ", on the greater (- or 0 or +, - or 0 or +) it gives (0 or +), which is not above: must be 0 or +" in text
 
 
@@ -261,7 +261,7 @@ class OnCareless(SignAnalysis):
 
 def test_a_domain_that_breaks_a_law() -> None:
     text = wrong(OnCareless(), [parsed("(float[N] x) => (float[N] y) { r = Relu(x) y = Neg(r) }")], tries=0)
-    assert text.startswith("OnCareless on model 'net': the domain Careless breaks a law: not so: ")
+    assert text.startswith("OnCareless on model 'graph': the domain Careless breaks a law: not so: ")
     assert "join" in text
 
 
@@ -314,7 +314,7 @@ def test_nothing_to_check() -> None:
     never = parsed("(float[N] x) => (float[N] y) { s = Constant<value = int64[1] {7}>() y = Gather(x, s) }")
     text = wrong(SignAnalysis(), [never], sizes=[{"N": 2}])
     assert text.startswith(
-        "SignAnalysis on model 'net': no run succeeds, so nothing is checked (the last failure: at N=2"
+        "SignAnalysis on model 'graph': no run succeeds, so nothing is checked (the last failure: at N=2"
     )
 
     class Other(Analysis[int]):
