@@ -67,12 +67,12 @@ class Program:
         nodes.append(node)
         return len(nodes) - 1
 
-    def enter(self, parent: Path, label: str, scope: Scope) -> Path:
-        """The path of a body; a second one of the same name gets a number."""
-        path = Path(parent, label)
+    def enter(self, parent: Path, label: str, scope: Scope, construct: str, attribute: str) -> Path:
+        """The path of a body; a second one of the same name gets a number. See `Path` for `construct`."""
+        path = Path(parent, label, construct, attribute)
         numbers = count(2)
         while str(path) in self.scopes:
-            path = Path(parent, f"{label}@{next(numbers)}")
+            path = Path(parent, f"{label}@{next(numbers)}", construct, attribute)
         self.scopes[str(path)] = scope
         return path
 

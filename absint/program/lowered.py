@@ -160,6 +160,11 @@ class Call(NamedTuple):
         return self.node.name or f"{self.node.op_type}#{self.number}"
 
     @property
+    def construct(self) -> str:
+        """The first of its outputs that has a name: one by which the file knows it."""
+        return next(filter(None, self.outputs), "")
+
+    @property
     def place(self) -> str:
         """Its name in diagnostics."""
         return place_of(self.node, self.number, self.frame)
@@ -211,8 +216,8 @@ class Lowerer(Protocol):
     def body(
         self,
         graph: GraphMessage,
-        frame: Frame,
-        label: str,
+        call: Call,
+        attribute: str,
         gate: int,
         bindings: Mapping[str, Operand],
         done: Callable[[list[Operand]], None],

@@ -351,7 +351,7 @@ class Lowerer:
         for index, formal in enumerate(function.input):
             scope.names[formal] = call.operands[index] if index < len(call.operands) else ABSENT
         given, (imports, others) = call.given(function), self._called.imports(call, function, key)
-        path = self.program.enter(frame.path, call.label, scope)
+        path = self.program.enter(frame.path, call.label, scope, call.construct, "()")
         if getattr(function, "value_info", ()):
             self._declaring.append(Declaring(str(path), function, scope, frame.gate))
 
@@ -366,16 +366,17 @@ class Lowerer:
     def body(
         self,
         graph: GraphMessage,
-        frame: Frame,
-        label: str,
+        call: Call,
+        attribute: str,
         gate: int,
         bindings: Mapping[str, Operand],
         done: Callable[[list[Operand]], None],
     ) -> None:
         """Push a subgraph whose inputs are bound; `done` gets its outputs."""
+        frame = call.frame
         scope = Scope(frame.scope)
         scope.names.update(bindings)
-        path = self.program.enter(frame.path, label, scope)
+        path = self.program.enter(frame.path, f"{call.label}/{attribute}", scope, call.construct, attribute)
         check_inputs(self.report, graph, str(path))
         if not frame.stack:
             self._bodies.append((graph, scope, str(path)))

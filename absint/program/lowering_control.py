@@ -139,17 +139,16 @@ def _lower_if(lowerer: Lowerer, call: Call, graphs: Mapping[str, GraphMessage]) 
             lowerer.program.complete(node, changed(gate, join=join))
 
     def after_then(then_results: list[Operand]) -> None:
-        label = f"{call.label}/else_branch"
         lowerer.body(
             graphs["else_branch"],
-            call.frame,
-            label,
+            call,
+            "else_branch",
             else_gate,
             {},
             lambda results: close(then_results, results),
         )
 
-    lowerer.body(graphs["then_branch"], call.frame, f"{call.label}/then_branch", then_gate, {}, after_then)
+    lowerer.body(graphs["then_branch"], call, "then_branch", then_gate, {}, after_then)
 
 
 def _lower_loop(lowerer: Lowerer, call: Call, body: GraphMessage) -> None:
@@ -178,7 +177,7 @@ def _lower_loop(lowerer: Lowerer, call: Call, body: GraphMessage) -> None:
         inputs = [*operands, *((head, 2 + k) for k in range(carried)), *results]
         lowerer.add_step(call, inputs, LoopExit(head, carried, ranks, types))
 
-    lowerer.body(body, call.frame, f"{call.label}/body", head, bindings, done)
+    lowerer.body(body, call, "body", head, bindings, done)
 
 
 def _lower_scan(lowerer: Lowerer, call: Call, body: GraphMessage) -> None:
@@ -210,7 +209,7 @@ def _lower_scan(lowerer: Lowerer, call: Call, body: GraphMessage) -> None:
         types = tuple(read_type(info.type) for info in (*body.input, *body.output))
         lowerer.add_step(call, inputs, ScanExit(head, settings, types))
 
-    lowerer.body(body, call.frame, f"{call.label}/body", head, bindings, done)
+    lowerer.body(body, call, "body", head, bindings, done)
 
 
 def _lower_map(lowerer: Lowerer, call: Call, body: GraphMessage) -> None:
@@ -227,7 +226,7 @@ def _lower_map(lowerer: Lowerer, call: Call, body: GraphMessage) -> None:
         types = tuple(read_type(info.type) for info in body.output)
         lowerer.add_step(call, [*call.operands, *results], MapExit(head, len(call.operands), types))
 
-    lowerer.body(body, call.frame, f"{call.label}/body", head, bindings, done)
+    lowerer.body(body, call, "body", head, bindings, done)
 
 
 def _close(lowerer: Lowerer, head: int, step: LoopBody, back: list[Operand]) -> None:

@@ -17,13 +17,18 @@ from absint.program.steps import Operand, Step
 
 
 class Path:
-    """The body that a node belongs to: a chain of parent pointers to the main graph; printed as `loop1/body`."""
+    """The body that a node belongs to: a chain of parent pointers to the main graph; printed as `loop1/body`.
 
-    __slots__ = ("_text", "label", "parent")
+    `site` says which body it is, by names that are unique in the file: for each construct on the way its first output
+    and the attribute of the body, `()` for a call.
+    """
 
-    def __init__(self, parent: Path | None = None, label: str = "") -> None:
+    __slots__ = ("_text", "label", "parent", "site")
+
+    def __init__(self, parent: Path | None = None, label: str = "", construct: str = "", attribute: str = "") -> None:
         self.parent = parent
         self.label = label
+        self.site: tuple[str, ...] = () if parent is None else (*parent.site, construct, attribute)
         outer = "" if parent is None else str(parent)
         self._text: str = f"{outer}/{label}" if outer else label
 

@@ -196,6 +196,7 @@ _GIVEN: Final = Object[Given](_FORMULA, Key("role", one_of("required", "defined"
 _STEP: Final = Object[Step](
     Key("node", str),
     Filled("operator", str, "with the opset of the model"),
+    Filled("at", many(str), "its place in the file: the way to its body, and its first output"),
     Filled("round", int, "the round of the analysis; 0 if it is left out"),
     Key("by", one_of(*get_args(By)), "on whose word: a lemma, the file of the model, absint's rule"),
     Filled("reason", str, "why claims are on trust"),

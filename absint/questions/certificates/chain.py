@@ -11,8 +11,9 @@ from absint.lattices.logic.relation import TRUE, eq
 from absint.lattices.terms.expr import MAX_DIM, Dim, Symbol, expr_of
 from absint.lattices.terms.interval import Interval
 from absint.lattices.value import BOTTOM, Value
+from absint.program.graph import Program
 from absint.program.nodes import Node
-from absint.program.steps import ABSENT, LoopHead, Operand
+from absint.program.steps import ABSENT, LoopExit, LoopHead, MapExit, Operand, ScanExit
 from absint.questions.certificates.lemma import Part, Problem, Proved, Proving, about, entailment
 from absint.questions.certificates.loops import Head, head, problem_of, takes
 from absint.questions.certificates.meanings import meaning
@@ -56,6 +57,8 @@ class Chain:
         """The symbols that occur so far."""
         self.inputs: list[str] = []
         """The symbols of the premises."""
+        self.sites = dict(_sites(analysed.program))
+        """By the number of a node its place in the file, where that is not its path and first output."""
 
     def run(self) -> Chain:
         """Make all steps."""
@@ -185,6 +188,7 @@ class _Round:
             found.lemma,
             tuple(chain.facts[fact] for fact in found.facts),
             introduces=introduced,
+            at=self._place(number, node),
         )
         if closing is not None and closing.next is not None and isinstance(node.step, LoopHead):
             facts = tuple(chain.facts[fact] for fact in closing.facts)
@@ -193,6 +197,13 @@ class _Round:
         self._add(number, node, step)
         if apart is not None:
             self._add(number, node, self._apart(step, relations, apart))
+
+    def _place(self, number: int, node: Node) -> tuple[str, ...]:
+        found = self._chain.sites.get(number)
+        if found is None:
+            name = next(filter(None, node.outputs), "")
+            found = (*node.path.site, name) if name else ()
+        return found
 
     def _apart(self, step: Step, relations: Sequence[Given], found: Proved) -> Step:
         """A step of its own for what a node requires."""
@@ -285,6 +296,21 @@ class _Round:
     def _input(self, operand: Operand) -> Claim:
         place = self._chain.places.get(operand)
         return NOTHING if place is None else self._chain.claim(place)
+
+
+def _sites(program: Program) -> Iterator[tuple[int, tuple[str, ...]]]:
+    """The places in the file of the heads of loops, and of initialisers of bodies."""
+    paths = {"": ()} | {str(node.path): node.path.site for node in program.nodes}
+    sources: dict[int, tuple[str, ...]] = {}
+    for path, site in paths.items():
+        for name, (number, _) in program.scopes[path].names.items():
+            if number in program.nodes.values and program.nodes.names[number] == name:
+                sources.setdefault(number, (*site, name))
+    yield from sources.items()
+    for node in program.nodes:
+        if isinstance(node.step, LoopExit | ScanExit | MapExit) and node.outputs:
+            name = next(filter(None, node.outputs), "")
+            yield node.step.head, (*node.path.site, name, "body")
 
 
 def _is_given(node: Node) -> bool:

@@ -3,17 +3,18 @@
 
     python check.py                        cvc5 or z3, as a program or as a module of Python
     python check.py --solver "z3 -T:60"    any program that reads SMT-LIB 2 from a file and prints unsat
-    python check.py --model MODEL          the hash of the model is that of the one that was certified
+    python check.py --model MODEL          the model is the one that was certified, and the steps are its nodes
 
 It needs nothing but Python's own library and a solver. What it shows: each claim of manifest.json follows from the
 specification that its lemma writes down, from what the file of the model says, from the premises, and from claims of
-earlier steps. What rests on the word of absint is counted, and so is what is read from the model, which it does not
-open: that the inputs, constants and nodes of the model are those of the steps, and that a lemma writes the
-specification of its operator down rightly, is for you to read. Exit code: 0 if all is well, 1 if something is wrong,
-2 if it cannot be checked.
+earlier steps. With --model it reads the bytes of the model: each step is a node of it, with the operator, inputs and
+attributes that the second line of its lemma names, or an input or a constant of it. What rests on the word of absint is
+counted. That a lemma writes the specification of its operator down rightly is for you to read. Exit code: 0 if all is
+well, 1 if something is wrong, 2 if it cannot be checked.
 
 Every text is read by a closed grammar: `MANIFEST` for the document, `parsed` and `sort_of` for terms, `Lemma` for a
-file of lemmas. Terms are compared as trees, and the solver gets a lemma as it was read, printed anew.
+file of lemmas, `Model` for that of the model. Terms are compared as trees, and the solver gets a lemma as it was read,
+printed anew.
 """
 
 from __future__ import annotations
@@ -26,12 +27,14 @@ import math
 import re
 import shlex
 import shutil
+import struct
 import subprocess
 import sys
 import tempfile
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from functools import lru_cache
+from fractions import Fraction
+from functools import cached_property, lru_cache, partial
 from pathlib import Path
 from typing import Any, TypeAlias
 
@@ -217,6 +220,11 @@ def words(value: object) -> str:
     return "".join(c if c.isprintable() else "?" for c in value) if type(value) is str else text(value)
 
 
+def name(value: object) -> str:
+    """A name of the model."""
+    return value if type(value) is str else text(value)
+
+
 def named(form: str) -> Read:
     """A name of a form."""
 
@@ -314,6 +322,7 @@ def record(needed: Mapping[str, Read], more: Mapping[str, tuple[Read, Any]] = {}
 
 FILE = r"[A-Za-z0-9_.-]*[A-Za-z0-9_-]"
 DIGEST = "[0-9a-f]{64}"
+ASKED = ("query", "derived")
 OPERATOR = rf"(?:[\w.:-]+-{NATURAL})?"
 RELATION = record(
     {
@@ -328,6 +337,7 @@ STEP = record(
     {"node": words, "by": one_of("lemma", "model", "rule"), "takes": listed(optional(place(0)))},
     {
         "operator": (named(OPERATOR), ""),
+        "at": (listed(name), ()),
         "round": (number(0), 0),
         "reason": (words, ""),
         "lemma": (named(FILE), ""),
@@ -425,6 +435,16 @@ CONTROL = {
 }
 
 
+SAID = record(
+    {"inputs": named("[01]*"), "outputs": number(0), "attributes": table(words, lambda value: value)},
+)
+
+
+def node_said(line: str) -> dict[str, Any]:
+    """What the second line of a lemma says of its node; nothing if it is about none."""
+    return dict(SAID(document(line.removeprefix("; node ")))) if line.startswith("; node ") else {}
+
+
 class Lemma:
     """A lemma, read: its title, its definitions by name, the sorts of its names, and its facts, bounds and claims."""
 
@@ -442,6 +462,7 @@ class Lemma:
         if not (title := TITLE.fullmatch(first)):
             raise WrongError("its first line must name its operator")
         self.title = title[1]
+        self.node = node_said(rest.partition("\n")[0])
         commands = [parsed(line) for line in lines]
         for command in commands[1:-2]:
             try:
@@ -567,6 +588,513 @@ class Lemma:
             raise WrongError("it is about the start of a trip, or about the end of a loop")
 
 
+# The model: a file of ONNX, read by the numbers of the fields in onnx.proto
+
+Value: TypeAlias = Any  # of a field: an integer, or bytes
+Fields: TypeAlias = "dict[int, list[Value]]"
+Site: TypeAlias = "tuple[str, ...]"
+Origin: TypeAlias = "tuple[Site, int]"  # the node, input or constant that gives a value, and which of its outputs
+CODES = {1: "f", 2: "B", 3: "b", 4: "H", 5: "h", 6: "i", 7: "q", 9: "?", 10: "e", 11: "d", 12: "I", 13: "Q"}
+DATA = {
+    1: (4, "f"),
+    7: (7, ""),
+    11: (10, "d"),
+    12: (11, ""),
+    13: (11, ""),
+}  # where a type has its elements, if not in 5
+BODY = {"If": ("then_branch", "else_branch"), "Loop": ("body",), "Scan": ("body",), "SequenceMap": ("body",)}
+
+
+class UnreadableError(Exception):
+    """The reason why a model cannot be read."""
+
+
+class OpenError(Exception):
+    """The reason why a step is not compared with the model."""
+
+
+def varint(data: memoryview, at: int) -> tuple[int, int]:
+    """An integer of seven bits a byte, and the place after it."""
+    found = 0
+    for shift in range(0, 70, 7):
+        if at >= len(data):
+            break
+        found |= (data[at] & 127) << shift
+        at += 1
+        if data[at - 1] < 128:
+            return found, at
+    raise WrongError("the model is damaged")
+
+
+def fields(data: memoryview) -> Fields:
+    """A message: for each number its values, integers as they are and the rest as bytes."""
+    found: Fields = {}
+    at = 0
+    while at < len(data):
+        tag, at = varint(data, at)
+        if tag & 7 == 0:
+            value, at = varint(data, at)
+            found.setdefault(tag >> 3, []).append(value)
+            continue
+        size, at = varint(data, at) if tag & 7 == 2 else ({1: 8, 5: 4}.get(tag & 7, len(data) + 1), at)
+        if at + size > len(data):
+            raise WrongError("the model is damaged")
+        found.setdefault(tag >> 3, []).append(data[at : at + size])
+        at += size
+    return found
+
+
+def one(message: Fields, number: int) -> Value:
+    """The value of a field that stands once; None if it does not stand there."""
+    values = message.get(number, [])
+    if len(values) > 1:
+        raise WrongError("the model has a field twice")
+    return values[0] if values else None
+
+
+def inside(message: Fields, number: int) -> Fields:
+    """The message in a field."""
+    return fields(one(message, number) or memoryview(b""))
+
+
+def string(value: Value) -> str:
+    """A text; a name that is left out is empty."""
+    return "" if value is None else bytes(value).decode("utf-8", "surrogateescape")
+
+
+def strings(message: Fields, number: int) -> list[str]:
+    """Texts."""
+    return [string(value) for value in message.get(number, [])]
+
+
+def domain(value: Value) -> str:
+    """The name of a domain; that of ONNX is empty."""
+    return "" if string(value) == "ai.onnx" else string(value)
+
+
+def integers(message: Fields, number: int) -> list[int]:
+    """Signed integers, packed or not."""
+    found = []
+    for value in message.get(number, []):
+        at = 0
+        while at < (1 if isinstance(value, int) else len(value)):
+            item, at = (value, 1) if isinstance(value, int) else varint(value, at)
+            found.append(item - (1 << 64) if item >> 63 else item)
+    return found
+
+
+class Node:
+    """A node of a graph or a function."""
+
+    def __init__(self, message: Fields) -> None:
+        self.takes, self.outputs = strings(message, 1), strings(message, 2)
+        self.name = next(filter(None, self.outputs), "")
+        self.domain, self.operator = domain(one(message, 7)), string(one(message, 4))
+        self.function = (self.domain, self.operator, string(one(message, 8)))
+        self.attributes = {string(one(item, 1)): item for item in map(fields, message.get(5, []))}
+
+
+class Body:
+    """The main graph, the body of an If or a loop, or that of a called function."""
+
+    def __init__(self, site: Site, nodes: list[Any], outputs: list[str], imports: Mapping[str, int]) -> None:
+        self.site, self.outputs, self.imports = site, outputs, imports
+        self.outer: Body | None = None
+        self.call: tuple[Body, Node, Fields] | None = None  # that it is in, with the function
+        self.nodes: dict[str, Node] = {}
+        self.givers: dict[str, Node] = {}  # of each value
+        for node in map(Node, map(fields, nodes)):
+            self.nodes[node.name] = node
+            for name in filter(None, node.outputs):
+                if self.givers.setdefault(name, node) is not node:
+                    raise WrongError(f"two values of the model are called {shortened(name)}")
+        self.formals: dict[str, str] = {}  # of a function, with the names that its caller has for them
+        self.origins: dict[str, Origin | Callable[[], Origin | None]] = {}
+        self.inputs: dict[str, Fields] = {}
+        self.constants: dict[str, Fields] = {}
+
+    def give(self, name: str, origin: Origin | Callable[[], Origin | None]) -> None:
+        """A value has one origin."""
+        if name and self.origins.setdefault(name, origin) is not origin:
+            raise WrongError(f"two values of the model are called {shortened(name)}")
+
+    def find(self, name: str) -> Origin | None:
+        """The origin of a value; None for one that is left out."""
+        if not name:
+            return None
+        body: Body | None = self
+        while body is not None and name not in body.origins:
+            body = body.outer
+        if body is None:
+            raise WrongError(f"nothing in the model computes {shortened(name)}")
+        found = body.origins[name]
+        return found() if callable(found) else found
+
+
+class Model:
+    """A model, and the bodies in it that steps are about. Raises UnreadableError."""
+
+    def __init__(self, path: Path) -> None:
+        try:
+            self.read(path)
+        except (OSError, ValueError, TypeError, WrongError) as problem:
+            raise UnreadableError(str(problem)) from None
+
+    def read(self, path: Path) -> None:
+        """Read its functions and its main graph."""
+        self.folder, data = path.parent, path.read_bytes()
+        self.digest = hashlib.sha256(data).hexdigest()
+        top = fields(memoryview(data))
+        self.are_fixed = (one(top, 1) or 0) < 4  # there every initialiser has to be an input
+        self.functions: dict[tuple[str, str, str], Fields] = {}
+        for item in map(fields, top.get(25, [])):
+            key = (string(one(item, 10)), string(one(item, 1)), string(one(item, 13)))
+            if key in self.functions:
+                raise WrongError(f"two functions of the model are called {shortened(key[1])}")
+            self.functions[key] = item
+        self.bodies: dict[Site, Body] = {(): self.graph((), inside(top, 7), versions(top, 8))}
+
+    def graph(self, site: Site, message: Fields, imports: Mapping[str, int], outer: Body | None = None) -> Body:
+        """A graph; the inputs of one in a loop are those of the loop's head, which has the site of the body."""
+        infos = {string(one(info, 1)): info for info in map(fields, message.get(11, []))}
+        body = Body(site, message.get(1, []), [string(one(fields(info), 1)) for info in message.get(12, [])], imports)
+        body.outer, body.call = outer, None if outer is None else outer.call
+        for index, (name, info) in enumerate(infos.items()):
+            body.inputs[name] = info
+            body.give(name, (site, index) if site else ((name,), 0))
+        for tensor in map(fields, message.get(5, [])):
+            name = string(one(tensor, 8))
+            body.constants[name] = tensor
+            if name not in infos:
+                body.give(name, ((*site, name), 0))
+        for sparse in map(fields, message.get(15, [])):
+            body.give(string(one(inside(sparse, 1), 8)), ((*site, string(one(inside(sparse, 1), 8))), 0))
+        self.entered(body)
+        return body
+
+    def entered(self, body: Body) -> None:
+        """Give the outputs of the nodes their origins; those of a call are in the function."""
+        for node in body.nodes.values():
+            called = self.functions.get(node.function)
+            results = [] if called is None else strings(called, 5)
+            for index, name in enumerate(node.outputs):
+                if index < len(results):
+                    body.give(name, partial(self.result, (*body.site, node.name, "()"), results[index]))
+                else:
+                    body.give(name, ((*body.site, node.name), index))
+
+    @cached_property
+    def needed(self) -> set[Site]:
+        """The nodes that some output depends on; a runtime may remove all others."""
+        found: set[Site] = set()
+        seen: set[tuple[Site, str]] = set()
+        pending = [(self.bodies[()], name) for name in self.bodies[()].outputs]
+        while pending:
+            body, name = pending.pop()
+            while name not in body.origins and body.outer is not None:
+                body = body.outer
+            if not name or (body.site, name) in seen:
+                continue
+            seen.add((body.site, name))
+            node = body.givers.get(name)
+            if node is None:
+                if body.call is not None and name in body.formals:
+                    pending.append((body.call[0], body.formals[name]))
+                continue
+            site = (*body.site, node.name)
+            if node.function in self.functions:
+                inner = self.body((*site, "()"))
+                pending.append((inner, inner.outputs[node.outputs.index(name)]))
+                continue
+            found.add(site)
+            pending += [(body, taken) for taken in node.takes]
+            bodies = [self.body((*site, part)) for part in BODY.get(node.operator, ()) if part in node.attributes]
+            pending += [(inner, result) for inner in bodies for result in inner.outputs]
+        return found
+
+    def body(self, site: Site) -> Body:
+        """The body at a place. Raises OpenError for that of a function which the model does not have."""
+        found = self.bodies.get(site)
+        if found is None:
+            outer = self.body(site[:-2])
+            node = self.node(outer, site[-2])
+            found = self.called(site, outer, node) if site[-1] == "()" else self.nested(site, outer, node)
+            self.bodies[site] = found
+        return found
+
+    def result(self, site: Site, name: str) -> Origin | None:
+        """The origin of a value in a body."""
+        return self.body(site).find(name)
+
+    def node(self, body: Body, name: str) -> Node:
+        """The node whose first output has the name."""
+        if name not in body.nodes:
+            raise WrongError(f"no node of the model begins its outputs with {shortened(name)}")
+        return body.nodes[name]
+
+    def called(self, site: Site, outer: Body, node: Node) -> Body:
+        """The body of a function, called by the node."""
+        if node.function not in self.functions:
+            raise OpenError(f"{node.operator} is a function that the model does not write down")
+        message = self.functions[node.function]
+        body = Body(site, message.get(7, []), strings(message, 5), versions(message, 9))
+        body.call = outer, node, message
+        for index, formal in enumerate(strings(message, 4)):
+            body.formals[formal] = node.takes[index] if index < len(node.takes) else ""
+            body.give(formal, partial(outer.find, body.formals[formal]))
+        self.entered(body)
+        return body
+
+    def nested(self, site: Site, outer: Body, node: Node) -> Body:
+        """The body in an attribute of an If or a loop."""
+        if node.domain or site[-1] not in BODY.get(node.operator, ()) or site[-1] not in node.attributes:
+            raise WrongError(f"{node.operator} has no body {shortened(site[-1])}")
+        return self.graph(site, inside(node.attributes[site[-1]], 6), outer.imports, outer)
+
+    def attribute(self, node: Node, name: str, body: Body) -> Value:
+        """The value of an attribute: None if it is left out, `{}` if it is of no numbers and no text."""
+        message = node.attributes.get(name)
+        if message is not None and one(message, 21) is not None and body.call is not None:
+            outer, caller, function = body.call
+            formal = string(one(message, 21))
+            if formal in caller.attributes:
+                return self.attribute(caller, formal, outer)
+            defaults = {string(one(item, 1)): item for item in map(fields, function.get(11, []))}
+            message = defaults.get(formal)
+        if message is None:
+            return None
+        kind = one(message, 20)
+        if kind in (1, 6):
+            data = b"".join(bytes(item) for item in message.get(2 if kind == 1 else 7, []))
+            reals = [item for (item,) in struct.iter_unpack("<f", data)]
+            return reals if kind == 6 else reals[0] if reals else 0.0
+        if kind in (2, 7):
+            numbers = integers(message, 3 if kind == 2 else 8)
+            return numbers if kind == 7 else numbers[0] if numbers else 0
+        if kind in (3, 8):
+            return strings(message, 9) if kind == 8 else string(one(message, 4))
+        try:
+            items = self.elements(inside(message, 5)) if kind == 4 else []
+        except OpenError:
+            return {}
+        return {} if kind != 4 or any(isinstance(item, Fraction) for item in items) else items
+
+    def elements(self, tensor: Fields) -> list[int | bool | Fraction]:
+        """The elements of a tensor of numbers, from the file or one beside it."""
+        code, data = one(tensor, 2), one(tensor, 9)
+        if one(tensor, 14) == 1:
+            entries = {string(one(item, 1)): string(one(item, 2)) for item in map(fields, tensor.get(13, []))}
+            path = (self.folder / entries.get("location", "")).resolve()
+            if self.folder.resolve() not in path.parents:
+                raise WrongError("its elements lie outside of the folder of the model")
+            with path.open("rb") as file:
+                file.seek(int(entries.get("offset", 0)))
+                data = file.read(int(entries.get("length", -1)))
+        if code not in CODES:
+            raise OpenError("elements of this type are not read")
+        if data is not None:
+            found: list[Any] = [item[0] for item in struct.iter_unpack(f"<{CODES[code]}", data)]
+        else:
+            number, form = DATA.get(code, (5, ""))
+            packed = b"".join(bytes(item) for item in tensor.get(number, [])) if form else b""
+            found = [i[0] for i in struct.iter_unpack(f"<{form}", packed)] if form else integers(tensor, number)
+            if code == 10:
+                found = [struct.unpack("<e", struct.pack("<H", item))[0] for item in found]
+        if code in (1, 10, 11) and not all(map(math.isfinite, found)):
+            raise OpenError("some element is no number")
+        exact: Callable[[Any], Any] = bool if code == 9 else Fraction if code in (1, 10, 11) else int
+        return [exact(item) for item in found]
+
+
+def versions(message: Fields, number: int) -> dict[str, int]:
+    """The opsets that a model or a function imports."""
+    found: dict[str, int] = {}
+    for item in map(fields, message.get(number, [])):
+        version = one(item, 2) or 0
+        if found.setdefault(domain(one(item, 1)), version) != version:
+            raise WrongError("the model imports two versions of a domain")
+    return found
+
+
+def number_of(tree: Tree) -> int | bool | Fraction | None:
+    """The number or truth that a term is."""
+    if tree in ("true", "false"):
+        return tree == "true"
+    if isinstance(tree, tuple) and tree[0] == "/":
+        above, below = tree[1:]
+        sign, above = (-1, above[1]) if isinstance(above, tuple) else (1, above)
+        return sign * Fraction(str(above)) / Fraction(str(below))
+    return literal(tree)
+
+
+class Comparison:
+    """What steps say of the model, beside the model."""
+
+    def __init__(self, model: Model) -> None:
+        self.model = model
+        self.equal: Counter[str] = Counter()
+        self.open: Counter[str] = Counter()
+        self.stated: list[str] = []  # about inputs, where the model says nothing or something that is not compared
+
+    def step(self, step: dict[str, Any], steps: Sequence[dict[str, Any]], said: Mapping[str, Any]) -> bool:
+        """The step is about this model; False if it is not compared. Raises WrongError if it is about another."""
+        site: Site = tuple(step["at"])
+        try:
+            if not site:
+                raise OpenError("it has no place in the file")
+            if step["by"] == "model":
+                self.value(site, step)
+            else:
+                self.node(site, step, steps, said)
+        except OpenError as reason:
+            self.open[str(reason)] += 1
+            return False
+        self.equal[step["by"] if step["by"] == "lemma" else "Constant" if step["operator"] else "input"] += 1
+        return True
+
+    def node(self, site: Site, step: dict[str, Any], steps: Sequence[dict[str, Any]], said: Mapping[str, Any]) -> None:
+        """The node of the step has its operator, its inputs and its outputs, and is what the lemma says."""
+        is_head = len(site) % 2 == 0
+        body = self.model.body(site[:-2] if is_head else site[:-1])
+        node = self.model.node(body, site[-2] if is_head else site[-1])
+        operator = f"{node.domain}::{node.operator}" if node.domain else node.operator
+        given = operator_of(step)
+        if given != operator or (step["operator"] and version_of(step) != body.imports.get(node.domain, 1)):
+            raise WrongError(f"it is {step['operator'] or given}, the model has {operator} there")
+        if not step["operator"] and (is_head or (not node.domain and node.operator in BODY)):
+            expected = self.of_control(site, step, body, node)
+            if len(step["takes"]) != len(expected):
+                raise WrongError(f"it takes {len(step['takes'])} values, the model gives it {len(expected)}")
+        else:
+            expected = [body.find(name) for name in node.takes]
+            self.form(node, body, expected, said)
+        names = ["" for _ in step["gives"]] if is_head else node.outputs
+        if [claim["value"] for claim in step["gives"]] != [words(name) for name in names[: len(step["gives"])]]:
+            raise WrongError("its outputs have other names in the model")
+        for index, place in enumerate(step["takes"]):
+            if place is None or (taken := steps[place[0]])["by"] == "rule":
+                continue
+            if index >= len(expected) or expected[index] != (tuple(taken["at"]), place[1]):
+                raise WrongError(f"its input {index} is another value in the model")
+
+    def form(self, node: Node, body: Body, takes: Sequence[Origin | None], said: Mapping[str, Any]) -> None:
+        """The node has the inputs, outputs and attributes of which the lemma writes the specification down."""
+        if not said:
+            raise WrongError("its lemma does not say about which nodes it is")
+        present = "".join("0" if origin is None else "1" for origin in takes)
+        if said["inputs"].rstrip("0") != present.rstrip("0") or said["outputs"] != len(node.outputs):
+            raise WrongError("its lemma is about a node with other inputs or outputs")
+        if "*" in said["attributes"] and (more := node.attributes.keys() - said["attributes"].keys()):
+            raise WrongError(f"its lemma is about a node without {shortened(min(more))}")
+        for name, value in said["attributes"].items():
+            if name == "*":
+                continue
+            found = self.model.attribute(node, name, body)
+            if found != value or type(found) is not type(value):
+                raise WrongError(f"{name} is {found} in the model, its lemma is about {value}")
+
+    def of_control(self, site: Site, step: dict[str, Any], body: Body, node: Node) -> list[Origin | None]:
+        """The values that an If, or the start, the next trip or the end of a loop takes."""
+        takes = [body.find(name) for name in node.takes]
+        if node.operator == "If":
+            branches = [self.model.body((*site, name)) for name in BODY["If"]]
+            if any(len(branch.outputs) != len(node.outputs) for branch in branches):
+                raise WrongError("its branches have other numbers of outputs in the model")
+            return [*takes, *(branch.find(name) for branch in branches for name in branch.outputs)]
+        if node.operator != "Loop":
+            raise OpenError(f"{node.operator} is not compared")
+        takes += [None] * (2 - len(takes))
+        inner_site = site if len(site) % 2 == 0 else (*site, "body")
+        inner = self.model.body(inner_site)
+        if len(inner.inputs) != len(takes) or len(inner.outputs) != len(node.outputs) + 1:
+            raise WrongError("its body has other numbers of inputs or outputs in the model")
+        results = [inner.find(name) for name in inner.outputs]
+        if len(site) % 2:
+            carried = [(inner_site, index) for index in range(2, len(takes))]
+            return [*takes, *carried, *results, (inner_site, 0)]
+        return [(inner_site, 0), *results[: len(takes) - 1]] if step["closes"] else takes
+
+    def value(self, site: Site, step: dict[str, Any]) -> None:
+        """The input or constant is as the step says."""
+        body, claim = self.model.body(site[:-1]), step["gives"][0]
+        if claim["value"] != words(site[-1]):
+            raise WrongError("its value has another name in the model")
+        if step["operator"]:
+            self.constant(self.model.node(body, site[-1]), body, step)
+        elif site[-1] in body.inputs and len(site) == 1 and not (self.model.are_fixed and site[-1] in body.constants):
+            self.input(site[-1], body.inputs[site[-1]], step)
+        elif site[-1] in body.constants:
+            tensor = body.constants[site[-1]]
+            self.tensor(integers(tensor, 1), lambda: self.model.elements(tensor), claim)
+        elif site[-1] in body.origins:
+            raise OpenError("sparse tensors are not read")
+        else:
+            raise WrongError(f"the model has no input or constant {shortened(site[-1])}")
+
+    def constant(self, node: Node, body: Body, step: dict[str, Any]) -> None:
+        """The value of a Constant."""
+        if (node.domain, node.operator) != ("", "Constant") or version_of(step) != body.imports.get("", 1):
+            raise WrongError(f"it is {step['operator']}, the model has {node.operator} there")
+        if node.takes or len(node.outputs) != 1 or len(node.attributes) != 1:
+            raise WrongError("a Constant takes nothing and has one attribute")
+        ((name, attribute),) = node.attributes.items()
+        claim = step["gives"][0]
+        if one(attribute, 21) is not None:
+            raise OpenError("the call of a function decides the constant")
+        if name == "value":
+            tensor = inside(attribute, 5)
+            self.tensor(integers(tensor, 1), lambda: self.model.elements(tensor), claim)
+        elif name in ("value_int", "value_ints"):
+            items: list[Any] = integers(attribute, 3 if name == "value_int" else 8) or [0] * (name == "value_int")
+            self.tensor([] if name == "value_int" else [len(items)], lambda: items, claim)
+        elif name in ("value_float", "value_floats"):
+            data = b"".join(bytes(item) for item in attribute.get(2 if name == "value_float" else 7, []))
+            reals = [Fraction(item[0]) for item in struct.iter_unpack("<f", data)]
+            reals = reals or [Fraction(0)] * (name == "value_float")
+            self.tensor([] if name == "value_float" else [len(reals)], lambda: reals, claim)
+        else:
+            raise OpenError(f"a Constant by {shortened(name)} is not read")
+
+    def tensor(self, sizes: list[int], elements: Callable[[], Sequence[Any]], claim: dict[str, Any]) -> None:
+        """The claim about a constant."""
+        dims = sizes if claim["dims"] is None else claim["dims"]
+        if len(dims) != len(sizes) or any(d not in (None, s, str(s)) for d, s in zip(dims, sizes, strict=True)):
+            raise WrongError(f"its shape in the model is {sizes}")
+        if any(item is not None for item in claim["elements"] or ()):
+            found = elements()
+            if len(found) != len(claim["elements"]):
+                raise WrongError(f"it has {len(found)} elements in the model")
+            for said, item in zip(claim["elements"], found, strict=True):
+                number = None if said is None else number_of(said)
+                if said is not None and (number != item or isinstance(number, bool) != isinstance(item, bool)):
+                    raise WrongError(f"an element is {item} in the model, claimed is {printed(said)}")
+
+    def input(self, name: str, info: Fields, step: dict[str, Any]) -> None:
+        """What the model declares of an input, and what it leaves to its symbols."""
+        claim, new = step["gives"][0], step["introduces"]
+        tensor, dims = inside(inside(info, 2), 1), claim["dims"]
+        declared = None if one(tensor, 2) is None else list(map(fields, inside(tensor, 2).get(1, [])))
+        if dims is not None and declared is not None and len(dims) != len(declared):
+            raise WrongError(f"it has {len(declared)} axes in the model")
+        if dims is not None and declared is None:
+            self.stated.append(f"{name} has {len(dims)} axes")
+        for axis, term in enumerate(dims or ()):
+            size = declared[axis] if declared is not None else {}
+            value, param = one(size, 1), string(one(size, 2))
+            is_new = isinstance(term, str) and new.get(term) == f"out0@{axis}"
+            if term is None or (value is None and (is_new or (param and term == quoted(param)))):
+                continue
+            if value is not None and value < 1 << 63:
+                if term != str(value):
+                    raise WrongError(f"axis {axis} has {value} in the model, claimed is {printed(term)}")
+            else:
+                self.stated.append(f"{name}[{axis}] is {printed(term)}" + (f", declared {param}" if param else ""))
+        for at, term in enumerate(claim["elements"] or ()):
+            symbol = term[1] if isinstance(term, tuple) and term[0] == "=" and term[2:] == ("1",) else term
+            if term is not None and not (isinstance(symbol, str) and symbol in new):
+                self.stated.append(f"element {at} of {name} is {printed(term)}")
+
+
 # The chain
 
 SIZE = ("0", "2147483647")
@@ -605,8 +1133,10 @@ def bounds_alone(bound: Tree, name: str) -> bool:
 class Chain:
     """The steps of a certificate, checked one after the other."""
 
-    def __init__(self, manifest: Mapping[str, Any], lemmas: Mapping[str, Lemma]) -> None:
-        self.manifest, self.lemmas = MANIFEST(manifest), lemmas
+    def __init__(
+        self, manifest: Mapping[str, Any], lemmas: Mapping[str, Lemma], comparison: Comparison | None = None
+    ) -> None:
+        self.manifest, self.lemmas, self.comparison = MANIFEST(manifest), lemmas, comparison
         self.bounds: dict[str, Tree] = self.manifest["symbols"]
         self.steps: list[dict[str, Any]] = []
         self.known: set[str] = set()  # symbols that were introduced
@@ -672,15 +1202,21 @@ class Chain:
             raise WrongError("no lemma shows its relations")
         if by != "lemma" and any(step[key] for key in ("lemma", "names", "facts", "closes", "on_trust")):
             raise WrongError("it has no lemma")
-        if any(given["by"] == "rule" and given["role"] in ("query", "derived") for given in step["relations"]):
+        if any(given["by"] == "rule" and given["role"] in ASKED for given in step["relations"]):
             raise WrongError("a query needs a lemma without a node")
         self.known |= new.keys()
         for claim in step["gives"]:
             self.sorted(claim)
         for given in step["relations"]:
             self.sort(given["formula"], "Bool", places)
-        if by == "rule" or step["on_trust"] or odd:
+        if by == "rule" or step["on_trust"] or odd or not self.is_of_model(step):
             self.words[at].add(at)
+
+    def is_of_model(self, step: dict[str, Any]) -> bool:
+        """The step is about the model, if that is here and the step is about a node."""
+        is_asked = any(given["role"] in ASKED for given in step["relations"])
+        said = self.lemmas[step["lemma"]].node if step["lemma"] in self.lemmas else {}
+        return is_asked or self.comparison is None or self.comparison.step(step, self.steps, said)
 
     def form(self, claim: dict[str, Any]) -> None:
         """Elements are those of a value whose sizes are numbers."""
@@ -805,7 +1341,7 @@ class Chain:
 
     def title(self, step: dict[str, Any], lemma: Lemma) -> None:
         """The lemma is about the operator of the step, or about no node if it shows what somebody asks."""
-        asked = [given["role"] in ("query", "derived") for given in step["relations"]]
+        asked = [given["role"] in ASKED for given in step["relations"]]
         operator, _, version = lemma.title.rpartition("-")
         if lemma.title == "query":
             if asked != [True] or step["operator"] or step["gives"] or step["introduces"] or step["on_trust"]:
@@ -910,6 +1446,12 @@ class Chain:
             raise WrongError(f"step {step} has no relation {index}")
         self.sort(found[index], "Bool")
         if step >= 0:
+            site: Site = tuple(self.steps[step]["at"])
+            if set(site[1:-1:2]) - {"()"}:
+                raise WrongError(f"not every run computes step {step}")
+            model = None if self.comparison is None else self.comparison.model
+            if site and model is not None and site[: len(site) - (len(site) + 1) % 2] not in model.needed:
+                raise WrongError(f"no output depends on step {step}")
             self.needs[at].add(step)
             self.words[at] |= {step} if self.steps[step]["relations"][index]["by"] == "rule" else set()
         formula: Tree = found[index]
@@ -1060,15 +1602,26 @@ def chain_problems(chain: Chain) -> list[str]:
             chain.step(number)
         where = ""
         chain.end()
-    except (WrongError, LookupError, AttributeError, TypeError, ValueError, RecursionError) as problem:
+    except (
+        WrongError,
+        LookupError,
+        AttributeError,
+        TypeError,
+        ValueError,
+        RecursionError,
+        OSError,
+        struct.error,
+    ) as problem:
         return [f"{where}{problem or type(problem).__name__}"]
     return []
 
 
-def found_wrong(folder: Path, manifest: dict[str, Any]) -> tuple[Chain, list[str]]:
+def found_wrong(folder: Path, manifest: dict[str, Any], model: Model | None = None) -> tuple[Chain, list[str]]:
     """The chain of a certificate, and what is wrong without a solver. Raises WrongError for an odd manifest."""
     problems: list[str] = []
-    chain = Chain(manifest, {})
+    chain = Chain(manifest, {}, None if model is None else Comparison(model))
+    if model is not None and model.digest != chain.manifest["model"]["sha256"]:
+        return chain, ["not the model that was certified: its hash differs"]
     chain.lemmas = read(folder, chain.manifest["lemmas"], problems)
     return chain, problems or chain_problems(chain)
 
@@ -1078,7 +1631,7 @@ def main() -> int:
     parser = argparse.ArgumentParser(description="Check a certificate of absint.")
     parser.add_argument("--solver", default="", help="a program, or cvc5 or z3 as a module (default: what is there)")
     parser.add_argument("--seconds", type=float, default=60, help="time limit of a lemma (default: 60)")
-    parser.add_argument("--model", type=Path, help="the model, to compare its hash alone")
+    parser.add_argument("--model", type=Path, help="the model: its nodes, inputs and constants are those of the steps")
     options = parser.parse_args()
     sys.setrecursionlimit(20 * DEEPEST)
     folder = Path(__file__).resolve().parent
@@ -1087,13 +1640,14 @@ def main() -> int:
         if manifest.get("schema") != SCHEMA:
             print(f"manifest.json: not of {SCHEMA}")
             return 2
-        chain, problems = found_wrong(folder, manifest)
+        chain, problems = found_wrong(folder, manifest, None if options.model is None else Model(options.model))
+    except UnreadableError as problem:
+        print(f"{options.model}: {problem}")
+        return 2
     except (OSError, ValueError, RecursionError, WrongError) as problem:
         print(f"manifest.json: {problem or type(problem).__name__}")
         print("wrong")
         return 1
-    if options.model and hashlib.sha256(options.model.read_bytes()).hexdigest() != chain.manifest["model"]["sha256"]:
-        problems.insert(0, f"{options.model}: not the model that was certified: its hash differs")
     try:
         solver = chosen(options.solver, options.seconds)
     except LookupError as error:
@@ -1114,13 +1668,25 @@ def summary(chain: Chain, *, exact: bool) -> None:
     steps = Counter(step["by"] for step in chain.steps)
     constants = sum(step["by"] == "model" and bool(step["operator"]) for step in chain.steps)
     print(
-        f"{len(chain.lemmas)} lemmas for {steps['lemma']} steps; read from the model, not checked: "
+        f"{len(chain.lemmas)} lemmas for {steps['lemma']} steps; read from the model: "
         f"inputs and initialisers {steps['model'] - constants}, constants {constants}"
     )
     for kind in ("sizes", "requirements", "defined", "assumed", "queries"):
         certified, resting, on_trust = (chain.counts[kind, how] for how in ("certified", "resting", "on trust"))
         if certified + resting + on_trust:
             print(f"{kind}: {certified} certified, {resting} rest on what is on trust, {on_trust} on trust")
+    if chain.comparison is None:
+        print("not compared with the model: name it with --model")
+    elif exact:
+        compared = chain.comparison
+        print(
+            f"as in the model: nodes {compared.equal['lemma']}, inputs and initialisers {compared.equal['input']}, "
+            f"constants {compared.equal['Constant']}; not compared: {sum(compared.open.values())}"
+        )
+        for reason, count in compared.open.items():
+            print(f"  {count} steps: {reason}")
+        for line in compared.stated:
+            print(f"given: {line}")
     for formula in chain.asked() if exact else ():
         print(f"query: {formula}")
     for premise in chain.manifest["premises"]:

@@ -83,6 +83,7 @@ def _lemma(
     bounded = [within(name, bounds[symbol]) for symbol, name in names.used.items() if name not in own]
     commands = [
         f"; {means.title}, for any numbers $0, $1, ...",
+        *([f"; node {means.node}"] if means.node else []),
         "(set-logic ALL)",
         *[f"(declare-const {name} Int)" for name in names.terms if name not in own],
         *_hypotheses("bound", [text for text in bounded if text]),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Final, NamedTuple
 
@@ -66,6 +67,8 @@ class Meaning(NamedTuple):
     """Formulas that hold of each run of the node, with the reason."""
     are_computed: bool = True
     """Every run computes all inputs, so that their sizes are natural numbers."""
+    node: str = ""
+    """What it hangs on besides: which inputs there are, the number of outputs, and attributes, as JSON."""
 
     @property
     def places(self) -> frozenset[str]:
@@ -75,6 +78,36 @@ class Meaning(NamedTuple):
 
 class NotSpecifiedError(Exception):
     """Nothing is specified of a node; the text says why."""
+
+
+class Attributes(Mapping[str, Attribute]):
+    """Attributes that note which of them a specification reads."""
+
+    def __init__(self, attributes: Mapping[str, AttributeValue]) -> None:
+        self._attributes, self._every = attributes_of(attributes), attributes
+        self._read: set[str] = set()
+        self._counts = False
+
+    def __getitem__(self, name: str) -> Attribute:
+        self._read.add(name)
+        return self._attributes[name]
+
+    def __iter__(self) -> Iterator[str]:
+        self._counts = True
+        return iter(self._attributes)
+
+    def __len__(self) -> int:
+        self._counts = True
+        return len(self._attributes)
+
+    def noted(self) -> dict[str, object]:
+        """Those that were read: null for one that is left out, `{}` for one of no numbers and no text. `*` stands for
+        all others where it matters that there are none.
+        """
+        found: dict[str, object] = {"*": None} if self._counts else {}
+        for name in sorted(self._read.union(self._every if self._counts else ())):
+            found[name] = self._attributes.get(name, {} if name in self._every else None)
+        return found
 
 
 class Reading(Node):
@@ -114,7 +147,8 @@ def meaning(
     if function is None:
         raise NotSpecifiedError("no specification")
     given = [None if claim is None else _input(place, claim, names) for place, claim in enumerate(inputs)]
-    node = Reading(operation.op_type, version, given, attributes_of(operation.attributes), operation.outputs)
+    attributes = Attributes(operation.attributes)
+    node = Reading(operation.op_type, version, given, attributes, operation.outputs)
     node.documented = documented(operation.domain, semantics)
     try:
         found = function(node)
@@ -136,7 +170,12 @@ def meaning(
         claim = outputs[place] if place < len(outputs) else NOTHING
         if known is None and not claim.truths:
             declared += [f"(declare-const out{place}@e{at} Int)" for at in range(len(claim.elements or ()))]
-    return Meaning(f"{operation.op_type}-{version}", tuple(_domain(node)), tuple(declared), tuple(specified))
+    present = "".join("0" if claim is None else "1" for claim in inputs)
+    said = {"inputs": present, "outputs": operation.outputs, "attributes": attributes.noted()}
+    title = f"{operation.op_type}-{version}"
+    return Meaning(
+        title, tuple(_domain(node)), tuple(declared), tuple(specified), node=json.dumps(said, allow_nan=False)
+    )
 
 
 def _contents(operation: Operation, inputs: Sequence[Claim | None], node: Node) -> tuple[Elements | None, ...]:

@@ -59,6 +59,10 @@ class Step(NamedTuple):
     """The step of the head of a loop whose claims the lemma shows of the next trip."""
     introduces: Mapping[str, str] = {}
     """Symbols that occur here first; for one that names a size or an element, which: `{"_d0": "out0@1"}`."""
+    at: tuple[str, ...] = ()
+    """The place of the node in the file: that of its body (`program.nodes.Path.site`), then its first output. The head
+    of a loop has the place of the loop's body. Empty for what the file does not have.
+    """
 
     @property
     def has_word_of_rule(self) -> bool:
@@ -79,7 +83,7 @@ class Step(NamedTuple):
     def of_next_trip(head: Step, number: int, lemma: Lemma, facts: tuple[Place, ...]) -> Step:
         """The step that shows the claims of a loop's head, which is step `number`, of the next trip."""
         name = f"{head.node}, next trip"
-        return Step(name, "", (), head.round, "lemma", "", (), (), frozenset(), (), lemma, facts, number)
+        return Step(name, "", (), head.round, "lemma", "", (), (), frozenset(), (), lemma, facts, number, at=head.at)
 
     @staticmethod
     def of_query(takes: tuple[Place, ...], asked: Given, lemma: Lemma, facts: tuple[Place, ...]) -> Step:

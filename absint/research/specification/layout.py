@@ -233,6 +233,8 @@ def split(node: Node) -> list[Output]:
         for part in given:
             node.requires(part >= 0, "a part must not be negative")
         parts: Sequence[Term | int | Defined] = given
+    elif node.integer("num_outputs", count) != count:
+        raise LookupError("runtimes differ on another number of parts")
     elif node.version < 18:
         node.requires(equal(size % count, 0), "the parts must be equal")
         parts = [Defined(lambda q: equal(q * count, size))] * count

@@ -106,7 +106,7 @@ class Node:
         self.version = version
         """The version of the operator: the opset that introduced or last changed it."""
         self.inputs = tuple(inputs)
-        self.attributes = attributes or {}
+        self.attributes = {} if attributes is None else attributes
         self.outputs = outputs
         self.documented: bool | None = None
         """The sizes wanted are those of the documents, or of onnxruntime; None: those that both give."""
@@ -235,7 +235,7 @@ class Node:
         attributes: Mapping[str, Attribute] | None = None,
     ) -> list[Output]:
         """The outputs of another operator's node, which the function specifies: this node is legal if that one is."""
-        inner = Node(operator, version, inputs, attributes or self.attributes, self.outputs)
+        inner = Node(operator, version, inputs, self.attributes if attributes is None else attributes, self.outputs)
         found = function(inner)
         self.legal += inner.legal
         self.limited += inner.limited

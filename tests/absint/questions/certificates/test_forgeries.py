@@ -315,7 +315,7 @@ def test_what_a_certificate_takes_for_granted_is_printed(tmp_path: Path) -> None
     put(tmp_path, manifest)
     code, said = checked(tmp_path)
     assert code == 0
-    assert said.splitlines()[0].endswith("read from the model, not checked: inputs and initialisers 5, constants 0")
+    assert said.splitlines()[0].endswith("read from the model: inputs and initialisers 5, constants 0")
     assert said.splitlines()[-3:] == ["premise: (= D 8)", "semantics: onnx", "fine"]
 
 
