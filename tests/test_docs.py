@@ -1,6 +1,5 @@
 """The documentation is run: the README's commands, Python blocks with their output, docstring examples."""
 
-import ast
 import doctest
 import importlib
 import os
@@ -14,8 +13,6 @@ from pathlib import Path
 
 import pytest
 
-import absint
-import absint.engine
 from absint import cli
 from tests.pages.console import rewritten
 
@@ -32,62 +29,6 @@ MODULES = sorted(
     for file in (ROOT / package).rglob("*.py")
     if file.name != "__main__.py"
 )
-
-PUBLIC = {
-    *(
-        "AbsintError",
-        "IllegalSizesError",
-        "LimitError",
-        "ModelError",
-        "UsageError",
-        "Diagnostic",
-        "Severity",
-        "Outcome",
-        "Result",
-        "Verdict",
-        "analyze",
-        "diff",
-        "dynamize",
-        "freeze",
-        "lint",
-        "LintResult",
-    ),
-    *(
-        "DType",
-        "Dim",
-        "Shape",
-        "Tensor",
-        "eq",
-        "ne",
-        "maximum",
-        "minimum",
-        "parse",
-        "Op",
-        "Rule",
-        "RuleError",
-        "TABLE",
-        "Table",
-        "rule",
-    ),
-    *(
-        "Analysis",
-        "BackwardAnalysis",
-        "ElementAnalysis",
-        "ForwardAnalysis",
-        "GraphAnalysis",
-        "IterationPolicy",
-        "fixpoint",
-        "Lattice",
-        "LawError",
-        "check_laws",
-        "on",
-    ),
-    *("ElementBounds", "Query", "Reachable", "ShapeOf", "TripCount"),
-    *("POLICIES", "Timings", "purge"),
-}
-ENGINE = {
-    *("Analysis", "DivergenceError", "GraphAnalysis", "GraphSolution", "IterationPolicy", "Solution", "fixpoint"),
-}
 
 
 def blocks(document: Path, tag: str) -> list[tuple[int, str]]:
@@ -215,25 +156,9 @@ def test_a_remark_that_is_not_printed_is_found(remarks: list[str], output: str, 
     assert unprinted(remarks, output) == missing
 
 
-def test_the_public_names() -> None:
-    assert set(absint.__all__) == PUBLIC
-    assert [name for name in absint.__all__ if not hasattr(absint, name)] == []
-    assert [name for name in ENGINE if not hasattr(absint.engine, name)] == []
-
-
 @pytest.mark.parametrize("name", MODULES)
 def test_docstring_examples(name: str) -> None:
     assert doctest.testmod(importlib.import_module(name)).failed == 0
-
-
-def test_the_types_and_the_homes_of_public_names_agree() -> None:
-    """A user's type checker reads the block for types, the interpreter reads the table."""
-    tree = ast.parse((ROOT / "absint" / "__init__.py").read_text("utf-8"))
-    (block,) = (node for node in tree.body if isinstance(node, ast.If) and ast.unparse(node.test) == "TYPE_CHECKING")
-    imports = [node for node in block.body if isinstance(node, ast.ImportFrom)]
-    typed = {alias.asname: node.module for node in imports for alias in node.names}
-    assert typed == absint._HOMES
-    assert {*typed, "TABLE"} == set(absint.__all__)
 
 
 def test_python_blocks_are_typed(tmp_path: Path) -> None:
