@@ -14,11 +14,12 @@ from pathlib import Path
 import pytest
 
 from absint import cli
+from tests.pages import GENERATED, by_hand
 from tests.pages.console import rewritten
 
 ROOT = Path(__file__).parents[1]
 DOCUMENTS = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
-GENERATED = ("reference/commands.md", "reference/schemas.md")
+OF_THE_SITE = ("reference/commands.md", "reference/schemas.md")
 CONSOLES_TESTED_ELSEWHERE = {
     "README.md",  # tests/absint/commands/test_cli_readme.py
     "lint.md",  # tests/pages/test_lint.py, which has the models
@@ -29,6 +30,24 @@ MODULES = sorted(
     for file in (ROOT / package).rglob("*.py")
     if file.name != "__main__.py"
 )
+
+
+MOST_WORDS = 74_431
+"""In README.md and docs/, without what programs write. It only falls."""
+
+
+def test_there_are_not_too_many_words() -> None:
+    names = {document: document.relative_to(ROOT / "docs").as_posix() for document in DOCUMENTS[1:]}
+    texts = [by_hand(names.get(document, ""), document.read_text("utf-8")) for document in DOCUMENTS]
+    assert set(GENERATED) <= {*names.values()}
+    assert 50_000 < sum(len(text.split()) for text in texts) <= MOST_WORDS
+
+
+def test_what_programs_write_is_not_counted() -> None:
+    assert by_hand("study.md", "a <!-- tables: begin --> b <!-- tables: end --> c").split() == ["a", "c"]
+    assert by_hand("json.md", "a\n| b | c |\nd\n").split() == ["a", "d"]
+    with pytest.raises(ValueError, match=r"docs/lint\.md: nothing looks like"):
+        by_hand("lint.md", "a page without its table")
 
 
 def blocks(document: Path, tag: str) -> list[tuple[int, str]]:
@@ -131,7 +150,7 @@ def test_links_lead_somewhere(document: Path) -> None:
     """Files of the repository; tests/test_site.py builds the site, which has anchors and generated pages too."""
     links = re.findall(r"\]\(([^()\s#]+)(?:#[^()\s]*)?\)", document.read_text("utf-8"))
     found = [link for link in links if "://" not in link and not (document.parent / link).exists()]
-    assert [link for link in found if not link.endswith(GENERATED)] == []
+    assert [link for link in found if not link.endswith(OF_THE_SITE)] == []
 
 
 def test_the_consoles_of_a_page_are_written_anew(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -8,8 +8,30 @@ schemas           absint/model/registry's table of ONNX's schemas
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+import re
+from collections.abc import Iterable, Mapping
 from pathlib import Path
+from typing import Final
+
+GENERATED: Final[Mapping[str, tuple[str, ...]]] = {
+    "operators.md": (r"\A.*",),
+    "differences.md": (r"\A.*",),
+    "unification.md": (r"\A.*",),
+    "rules.md": (r"<!-- The rest of this page is written by .*",),
+    "lint.md": (r"<!-- begin rules: .*?<!-- end rules -->",),
+    "study.md": (r"<!-- tables: begin -->.*?<!-- tables: end -->",),
+    "json.md": (r"^\|[^\n]*\|$",),
+}
+"""The parts of pages that `python -m tests.*_page`, `tests.differences` and `benchmarks/studies.py` write."""
+
+
+def by_hand(name: str, text: str) -> str:
+    """What people write of a page, named from docs/. Raises ValueError if a part that programs write is not there."""
+    for part in GENERATED.get(name, ()):
+        text, found = re.subn(part, "", text, flags=re.MULTILINE | re.DOTALL)
+        if not found:
+            raise ValueError(f"docs/{name}: nothing looks like {part}")
+    return text
 
 
 def differences(old: str, new: str) -> Iterable[str]:
