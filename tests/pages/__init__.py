@@ -21,8 +21,14 @@ GENERATED: Final[Mapping[str, tuple[str, ...]]] = {
     "lint.md": (r"<!-- begin rules: .*?<!-- end rules -->",),
     "study.md": (r"<!-- tables: begin -->.*?<!-- tables: end -->",),
     "json.md": (r"^\|[^\n]*\|$",),
+    "cost.md": (r"^\|[^\n]*\|$",),
+    "jobs.md": (r"^\| tool \| answer \|$.*?^$",),
 }
-"""The parts of pages that `python -m tests.*_page`, `tests.differences` and `benchmarks/studies.py` write."""
+"""The parts of pages that programs write: `python -m tests.*_page`, `tests.differences`, and what `benchmarks` print.
+The tables of cost.md are those of the rules, word for word: tests/absint/questions/test_cost_docs.py."""
+
+DIRECTIVE: Final = re.compile(r"^::: .*\n(?: +.*\n)*", re.MULTILINE)
+"""What names a docstring that the site shows."""
 
 
 def by_hand(name: str, text: str) -> str:
@@ -31,7 +37,12 @@ def by_hand(name: str, text: str) -> str:
         text, found = re.subn(part, "", text, flags=re.MULTILINE | re.DOTALL)
         if not found:
             raise ValueError(f"docs/{name}: nothing looks like {part}")
-    return text
+    return DIRECTIVE.sub("", text)
+
+
+def words(text: str) -> int:
+    """Words, numbers and names; the strokes of tables and lone signs are none."""
+    return len(re.findall(r"\S*\w\S*", text))
 
 
 def differences(old: str, new: str) -> Iterable[str]:
