@@ -24,7 +24,7 @@ GENERATED: Final[Mapping[str, tuple[str, ...]]] = {
     "cost.md": (r"^\|[^\n]*\|$",),
     "jobs.md": (r"^\| tool \| answer \|$.*?^$",),
 }
-"""The parts of pages that programs write: `python -m tests.*_page`, `tests.differences`, and what `benchmarks` print.
+"""The parts of pages that programs write: `python -m tests.pages.*`, `tests.differences`, and what `benchmarks` print.
 The tables of cost.md are those of the rules, word for word: tests/absint/questions/test_cost_docs.py."""
 
 DIRECTIVE: Final = re.compile(r"^::: .*\n(?: +.*\n)*", re.MULTILINE)
