@@ -35,6 +35,7 @@ if not path.isdir(path.join(path.dirname(__file__), "lattices")):
 if TYPE_CHECKING:
     from absint.analyses.arithmetic import ElementAnalysis as ElementAnalysis
     from absint.analyses.backward import BackwardAnalysis as BackwardAnalysis
+    from absint.analyses.devices import Devices as Devices
     from absint.analyses.forward import ForwardAnalysis as ForwardAnalysis
     from absint.analyses.forward import on as on
     from absint.analyses.queries import ElementBounds as ElementBounds
@@ -42,6 +43,9 @@ if TYPE_CHECKING:
     from absint.analyses.queries import Reachable as Reachable
     from absint.analyses.queries import ShapeOf as ShapeOf
     from absint.analyses.queries import TripCount as TripCount
+    from absint.analyses.ranges import RangeFinding as RangeFinding
+    from absint.analyses.ranges import Ranges as Ranges
+    from absint.analyses.ranges import ValueRanges as ValueRanges
     from absint.api import analyze as analyze
     from absint.api import dynamize as dynamize
     from absint.api import freeze as freeze
@@ -54,10 +58,22 @@ if TYPE_CHECKING:
     from absint.errors import AbsintError as AbsintError
     from absint.errors import ModelError as ModelError
     from absint.errors import UsageError as UsageError
+    from absint.jobs import auditing as auditing
+    from absint.jobs.auditing import Audit as Audit
+    from absint.jobs.copies.annotate import Annotated as Annotated
+    from absint.jobs.copies.saving import AnnotatedFile as AnnotatedFile
+    from absint.jobs.diffing.comparison import Diff as Diff
     from absint.jobs.diffing.comparison import diff as diff
+    from absint.jobs.dynamizing.dynamize import Dynamized as Dynamized
+    from absint.jobs.freezing.dynamic import Fewest as Fewest
+    from absint.jobs.freezing.freeze import Frozen as Frozen
     from absint.jobs.freezing.sizes import IllegalSizesError as IllegalSizesError
+    from absint.jobs.linting import FileReport as FileReport
+    from absint.jobs.linting import Finding as Finding
     from absint.jobs.linting import LintResult as LintResult
     from absint.jobs.linting.lint import lint as lint
+    from absint.jobs.profiles.profile import Profile as Profile
+    from absint.jobs.simplifying.simplify import Simplified as Simplified
     from absint.lattices.dtype import DType as DType
     from absint.lattices.lattice import Lattice as Lattice
     from absint.lattices.laws import LawError as LawError
@@ -72,11 +88,28 @@ if TYPE_CHECKING:
     from absint.lattices.unify import POLICIES as POLICIES
     from absint.lattices.value import Tensor as Tensor
     from absint.program.limits import LimitError as LimitError
+    from absint.questions.certificates.certificate import Certificate as Certificate
+    from absint.questions.costs.cost import Cost as Cost
+    from absint.questions.costs.memory import Memory as Memory
+    from absint.questions.explain.explanation import Explanation as Explanation
+    from absint.questions.explain.fresh import FreshSymbol as FreshSymbol
+    from absint.questions.proofs.equivalence import Equalities as Equalities
+    from absint.questions.proofs.proof import Proof as Proof
     from absint.questions.proofs.proof import Verdict as Verdict
+    from absint.questions.rows.answer import Rows as Rows
+    from absint.questions.sizes.contracts import LegalSamples as LegalSamples
+    from absint.questions.sizes.contracts import SymbolFacts as SymbolFacts
+    from absint.questions.sizes.neighbours import Nearest as Nearest
+    from absint.questions.sizes.outcomes import Check as Check
     from absint.questions.sizes.outcomes import Outcome as Outcome
+    from absint.questions.sizes.outcomes import RangeCheck as RangeCheck
     from absint.result import Result as Result
+    from absint.runs.comparison import Comparison as Comparison
     from absint.shapes.memo.cache import purge as purge
     from absint.shapes.timings import Timings as Timings
+    from absint.solver.constraints import Constraint as Constraint
+    from absint.solver.constraints import ConstraintSet as ConstraintSet
+    from absint.solver.contracts.contract import Contract as Contract
     from absint.transfer.op import Op as Op
     from absint.transfer.rule import Rule as Rule
     from absint.transfer.rule import RuleError as RuleError
@@ -90,15 +123,27 @@ __version__ = VERSION
 _NAMES = """
 absint.analyses.arithmetic: ElementAnalysis
 absint.analyses.backward: BackwardAnalysis
-absint.analyses.forward: ForwardAnalysis
-absint.analyses.forward: on
+absint.analyses.devices: Devices
+absint.analyses.forward: ForwardAnalysis on
 absint.analyses.queries: ElementBounds Query Reachable ShapeOf TripCount
+absint.analyses.ranges: RangeFinding Ranges ValueRanges
 absint.api: analyze dynamize freeze
 absint.diagnostics: Diagnostic Severity
-absint.jobs.diffing.comparison: diff
 absint.engine: Analysis GraphAnalysis IterationPolicy fixpoint
 absint.errors: AbsintError ModelError UsageError
+absint.jobs: auditing
+absint.jobs.auditing: Audit
+absint.jobs.copies.annotate: Annotated
+absint.jobs.copies.saving: AnnotatedFile
+absint.jobs.diffing.comparison: Diff diff
+absint.jobs.dynamizing.dynamize: Dynamized
+absint.jobs.freezing.dynamic: Fewest
+absint.jobs.freezing.freeze: Frozen
 absint.jobs.freezing.sizes: IllegalSizesError
+absint.jobs.linting: FileReport Finding LintResult
+absint.jobs.linting.lint: lint
+absint.jobs.profiles.profile: Profile
+absint.jobs.simplifying.simplify: Simplified
 absint.lattices.dtype: DType
 absint.lattices.lattice: Lattice
 absint.lattices.laws: LawError check_laws
@@ -109,14 +154,24 @@ absint.lattices.terms.normal: maximum minimum
 absint.lattices.text: parse
 absint.lattices.unify: POLICIES
 absint.lattices.value: Tensor
-absint.jobs.linting: LintResult
-absint.jobs.linting.lint: lint
 absint.program.limits: LimitError
-absint.questions.sizes.outcomes: Outcome
+absint.questions.certificates.certificate: Certificate
+absint.questions.costs.cost: Cost
+absint.questions.costs.memory: Memory
+absint.questions.explain.explanation: Explanation
+absint.questions.explain.fresh: FreshSymbol
+absint.questions.proofs.equivalence: Equalities
+absint.questions.proofs.proof: Proof Verdict
+absint.questions.rows.answer: Rows
+absint.questions.sizes.contracts: LegalSamples SymbolFacts
+absint.questions.sizes.neighbours: Nearest
+absint.questions.sizes.outcomes: Check Outcome RangeCheck
 absint.result: Result
+absint.runs.comparison: Comparison
 absint.shapes.memo.cache: purge
 absint.shapes.timings: Timings
-absint.questions.proofs.proof: Verdict
+absint.solver.constraints: Constraint ConstraintSet
+absint.solver.contracts.contract: Contract
 absint.transfer.op: Op
 absint.transfer.rule: Rule RuleError rule
 absint.transfer.table: Table
@@ -136,7 +191,8 @@ def __getattr__(name: str) -> object:
     home = _HOMES.get(name)
     if home is None:
         raise AttributeError(f"module 'absint' has no attribute {name!r}")
-    found = globals()[name] = getattr(_imported(home), name)
+    module = _imported(home)
+    found = globals()[name] = getattr(module, name) if hasattr(module, name) else import_module(f"{home}.{name}")
     return found
 
 

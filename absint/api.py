@@ -6,7 +6,7 @@ import os
 from collections.abc import Mapping, Sequence
 from contextlib import nullcontext
 from functools import partial
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Any, Literal, cast
 
 from absint.errors import UsageError
 from absint.lattices.records import NamedTuple
@@ -245,6 +245,7 @@ def _analysed(
         result = result.continued(settle(result) if options.refine == "smt" else settle_choices(result))
     kept = {name: size for name, size in (bind or {}).items() if name in shapes}
     result.analyze = partial(_variant, options=options, shapes=kept)
+    result.reanalyse = partial(_under, loaded, options)
     if options.trust:
         from absint.questions.claims.trust import check_trust
 
@@ -256,6 +257,11 @@ def _analysed(
 def _variant(loaded: Loaded, sizes: Mapping[str, int], *, options: Options, shapes: Sizes) -> Result:
     """A variant of a model, analysed as the model was."""
     return _analysed(loaded, options._replace(bind={**shapes, **sizes}, policy=SOUND), Watch())
+
+
+def _under(loaded: Loaded, options: Options, **changed: object) -> Result:
+    """The model, analysed as it was but for these options."""
+    return _analysed(loaded, options._replace(**cast("dict[str, Any]", changed)), Watch())
 
 
 def _stated_shapes(

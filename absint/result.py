@@ -6,19 +6,39 @@ copies       what writes the model anew: with its inferred types in it
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from absint.diagnostics import Diagnostic
-from absint.lattices.terms.expr import Dim, Symbol
 from absint.result_copies import Copies
 from absint.result_questions import Questions
 
 if TYPE_CHECKING:
     from absint.questions.explain.fresh import FreshSymbol
-    from absint.solution.constraints import Recorded
     from absint.solution.relations import Claimed
     from absint.solver.constraints import Constraint, ConstraintSet
+
+
+INTERNAL: Final = frozenset(
+    {
+        *("again", "analysis", "analyze", "base", "continued", "cooperation", "declared_inputs"),
+        *("declared_premises", "defaults", "input_nodes", "last", "limits", "loaded", "lowered", "names"),
+        *(
+            "needed",
+            "nodes",
+            "once",
+            "operands",
+            "program",
+            "reanalyse",
+            "require_sound",
+            "rounds",
+            "scopes",
+            "states",
+            "taken",
+            "under",
+        ),
+    }
+)
+"""What questions and jobs take from an analysis. No user needs these names, and any release may change them."""
 
 
 class Result(Questions, Copies):
@@ -37,20 +57,6 @@ class Result(Questions, Copies):
         from absint.show.text import notebook
 
         return notebook(self)
-
-    @property
-    def recorded(self) -> Recorded:
-        """The constraints over internal symbols: of the first round, and of all rounds."""
-        from absint.solution.constraints import recorded
-
-        return recorded(self)
-
-    @property
-    def all_names(self) -> Mapping[Symbol, Dim]:
-        """Printed names of the symbols of values and constraints."""
-        from absint.solution.constraints import all_names
-
-        return all_names(self)
 
     @property
     def fresh_symbols(self) -> tuple[FreshSymbol, ...]:
@@ -93,6 +99,9 @@ class Result(Questions, Copies):
         from absint.solution.loading import can_run
 
         return can_run(self)
+
+    def __dir__(self) -> list[str]:
+        return [name for name in super().__dir__() if name not in INTERNAL]
 
     def verify(self) -> None:
         """Apply every rule again, without the memo, and check that the stored states are a post-fixpoint.

@@ -15,6 +15,8 @@ if TYPE_CHECKING:
     from absint.analyses.advising import ValueAnalysis
     from absint.analyses.devices import Devices
     from absint.analyses.liveness import InputPolicy, ViewPolicy
+    from absint.analyses.ranges import ValueRanges
+    from absint.jobs.auditing import Audit
     from absint.jobs.profiles.making import WantedSizes
     from absint.jobs.profiles.profile import Profile
     from absint.questions.certificates.certificate import Certificate
@@ -236,6 +238,44 @@ class Questions(Analysed):
         from absint.questions.explain.question import explain
 
         return explain(self, value, axis)
+
+    def audit(
+        self,
+        *,
+        tools: Sequence[str] = (),
+        policies: Sequence[str] = (),
+        author: bool | None = None,
+        confirm: bool = True,
+        seconds: float = 120.0,
+        rlimit: int = RLIMIT,
+    ) -> tuple[Audit, ...]:
+        """What others claim about the shapes, judged: an answer for the author, each tool and each policy.
+
+        `tools` are some of `absint.auditing.TOOLS`, each run in a process of its own; `policies` of `absint.POLICIES`.
+        The author's declarations are judged if `author` says so, or if nothing else is asked for. With `confirm` the
+        model is run, and only a run refutes. `seconds` are for a tool, and for the runs and proofs of one source.
+
+        Raises UsageError for an unknown tool or policy, a tool that is not installed, the result of an unsound policy.
+        """
+        from absint.jobs.auditing import sources
+
+        sources.check_names(tools, policies)
+        self.require_sound("an audit")
+        chosen = not (tools or policies) if author is None else author
+        asked = sources.asked(self, tools, policies, author=chosen, seconds=seconds)
+        return tuple(sources.judge(self, ask(), confirm=confirm, seconds=seconds, rlimit=rlimit) for _, ask in asked)
+
+    def ranges(self, inputs: Mapping[str, tuple[float, float]] | None = None, *, weights: bool = True) -> ValueRanges:
+        """Ranges of the elements of every value, for inputs in these ranges, and what can go wrong with them.
+
+        `{"image": (0, 1)}`; other inputs may be any number of their types. The model is analysed again beside the
+        ranges; with `weights` initialisers are read from its file. The answer is false if a node surely overflows,
+        divides by 0, or leaves a domain or an axis. See docs/ranges.md. Raises UsageError for an unknown input, a range
+        whose ends are in no order, and the result of an unsound policy.
+        """
+        from absint.analyses.ranges.answer import value_ranges
+
+        return value_ranges(self, inputs or {}, weights=weights)
 
     def found_by(self, analysis: ValueAnalysis[T]) -> dict[str, T]:
         """The findings of an analysis that ran in `absint.analyze(model, with_=[analysis])`: its element of each value.

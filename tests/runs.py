@@ -22,6 +22,7 @@ from absint.lattices.terms.expr import Dim, Expr, Symbol, const
 from absint.lattices.terms.substitution import substitute
 from absint.lattices.value import SequenceOf, Tensor, Value
 from absint.program.steps import Gate, IfJoin, Operand
+from absint.solution.constraints import recorded
 from tests.soundness.claims import against, learn
 
 ort.set_default_logger_severity(4)
@@ -119,7 +120,7 @@ class Runs:
             summary = self.result.analysis.applied.get(number)
             if summary is not None and summary.rejected is not None and self._visited(node.gate, names, values):
                 yield f"{node} runs, but is claimed never to: {summary.rejected}"
-        for c in self.result.recorded.every:
+        for c in recorded(self.result).every:
             relation = replace_in(c.formula, self.result.names)
             if relation.at(known) is NO:  # type: ignore[arg-type]
                 yield f"{c.origin} runs, but {c.role}: {relation} ({c.reason}), at {known}"

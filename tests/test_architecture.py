@@ -33,11 +33,11 @@ ORDER: Final = tuple(
     absint.questions.limits absint.questions.sizes absint.questions.proofs absint.questions.claims
     absint.questions.costs.operators absint.questions.costs absint.questions.explain
     absint.research.specification absint.questions.certificates absint.questions
-    absint.jobs.copies absint.jobs.freezing absint.jobs.dynamizing absint.jobs.profiles
+    absint.jobs.copies absint.jobs.freezing absint.jobs.dynamizing absint.jobs.profiles absint.jobs.auditing
     absint.show.summary absint.show.text
     absint.show.page
     absint.result_questions absint.result_copies absint.result absint.api absint.ir
-    absint.jobs.diffing absint.jobs.simplifying absint.jobs.auditing absint.jobs.linting absint.jobs
+    absint.jobs.diffing absint.jobs.simplifying absint.jobs.linting absint.jobs
     absint.research.obligations absint.research.study absint.research
     absint.testing absint.show absint.commands absint.cli absint.__main__ absint.pytest_plugin absint
     """.split()  # noqa: SIM905

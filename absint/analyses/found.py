@@ -27,19 +27,20 @@ def solved_rows(
     analysed: Analysed, analysis: ValueAnalysis[T]
 ) -> tuple[int, dict[int, list[Row]], tuple[Participant, ...]]:
     """The number of an analysis, the rows of all by their numbers, and all. Raises UsageError if it did not run."""
-    participants = _companions(analysed)
+    participants = companions(analysed)
     number = next((number for number, one in enumerate(participants) if one is analysis), None)
     if number is None:
         raise UsageError(f"{analysis.label} did not run: give it to absint.analyze(model, with_=[...])")
     return number, analysed.once(_solved), participants
 
 
-def _companions(analysed: Analysed) -> tuple[Participant, ...]:
+def companions(analysed: Analysed) -> tuple[Participant, ...]:
+    """The analyses that ran together with that of shapes."""
     known = analysed.cooperation
     return () if known is None else cast("tuple[Participant, ...]", known.analyses)
 
 
 def _solved(analysed: Analysed) -> dict[int, list[Row]]:
-    participants = _companions(analysed)
+    participants = companions(analysed)
     shapes = Shapes(analysed.analysis, analysed.states)
     return solve(analysed.program, shapes, participants, outputs_of(analysed.lowered))

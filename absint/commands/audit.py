@@ -5,9 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from functools import partial
-from pathlib import Path
-from typing import Final, cast
+from typing import cast
 
 import click
 
@@ -15,20 +13,14 @@ from absint.commands.analysis import Settings, analysed, analysis_options, check
 from absint.commands.command import FINE, NO, UNDECIDED, Command
 from absint.commands.messages import status
 from absint.commands.models import models_argument
-from absint.errors import UsageError
-from absint.jobs import auditing
-from absint.jobs.auditing import Audit, Claims, Judgement, judge
-from absint.jobs.auditing.sources import TOOLS, is_installed
+from absint.jobs.auditing import Audit, Judgement, judge
+from absint.jobs.auditing.sources import SECONDS, asked, check_names
 from absint.lattices.limits import RLIMIT
 from absint.lattices.text.escapes import Json
 from absint.result import Result
-from absint.shapes.policies import policy_of
 from absint.show.audit import AUDIT, report, sarif
 from absint.show.text import write
 from absint.solution.naming import about
-
-SECONDS: Final = 120.0
-"""Time limit of a tool."""
 
 
 @click.command(cls=Command)
@@ -105,7 +97,7 @@ def judged(
 ) -> list[Audit]:
     """The claims of each source, judged, with signs of progress."""
     audits = []
-    for source, ask in _sources(result, tools, policies, declared, seconds):
+    for source, ask in asked(result, tools, policies, author=declared, seconds=seconds):
         with _progress(source) as advance:
             audits.append(judge(result, ask(), confirm=confirm, seconds=seconds, rlimit=rlimit, advance=advance))
     return audits
@@ -120,23 +112,7 @@ def verdicts(result: Result, declared: bool, tools: tuple[str, ...]) -> list[dic
 def check_sources(tools: tuple[str, ...], policies: tuple[str, ...] = (), seconds: float = SECONDS) -> None:
     """Report mistakes before any work is done."""
     check_seconds(seconds)
-    for tool in tools:
-        if not is_installed(tool):
-            raise UsageError(f"--tool {tool}: {TOOLS[tool].package} is not installed")
-    for policy in policies:
-        policy_of(policy)
-
-
-def _sources(
-    result: Result, tools: tuple[str, ...], policies: tuple[str, ...], declared: bool, seconds: float
-) -> Iterator[tuple[str, Callable[[], Claims]]]:
-    """The sources to ask, by name."""
-    if declared:
-        yield "declared", partial(auditing.declared, result.loaded.outline())
-    for tool in dict.fromkeys(tools):
-        yield tool, partial(auditing.peer, tool, result.model, Path(result.origin), seconds)
-    for policy in dict.fromkeys(policies):
-        yield policy, partial(auditing.by_policy, policy, result.loaded)
+    check_names(tools, policies)
 
 
 @contextmanager

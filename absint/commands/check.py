@@ -17,6 +17,7 @@ from absint.result import Result
 from absint.shapes.inputs import has_any_shape
 from absint.shapes.sizes import Sizes, given, is_range, is_shape, spelled
 from absint.show.text import answer, check_sheet
+from absint.solution.constraints import all_names
 from absint.solution.naming import where
 from absint.solver.constraints import ConstraintSet
 
@@ -117,6 +118,6 @@ def _need_all(result: Result, sizes: Sizes) -> None:
 
 def _named(result: Result, found: RangeCheck) -> RangeCheck:
     """The same with the printed names of invented symbols."""
-    names = result.all_names
+    names = all_names(result)
     open_, premises = (tuple(ConstraintSet(part).renamed(names)) for part in (found.open, found.premises))
     return replace(found, open=open_, premises=premises)

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from math import isinf
 from operator import attrgetter
 from typing import Final, NamedTuple
 
 from absint.analyses.ranges import RangeFinding, Ranges
-from absint.analyses.ranges.findings import Certainty
+from absint.analyses.ranges.findings import TITLES, Certainty
 from absint.analyses.ranges.rules import Kind
 from absint.lattices.domains import Span
 from absint.lattices.text.documents import Document
@@ -20,19 +20,13 @@ from absint.show.text import assumed
 from absint.solution.naming import about
 
 _SHOWN: Final = 20
-_TITLES: Final[Mapping[Certainty, str]] = {
-    "always": "certain",
-    "may": "possible",
-    "unknown": "unknown",
-    "never": "ruled out",
-}
 
 
 def report(result: Result, analysis: Ranges, *, everything: bool = False) -> Iterator[Part]:
     """The counts of faults, the ranges of the outputs, and the findings, certain ones first."""
     findings = analysis.findings(result)
     counts = Counter(finding.certainty for finding in findings)
-    total = ", ".join(f"{counts[certainty]} {title}" for certainty, title in _TITLES.items())
+    total = ", ".join(f"{counts[certainty]} {title}" for certainty, title in TITLES.items())
     yield Line(f"{result.origin}: what can go wrong: {total}")
     yield from assumed(result)
     values = result.found_by(analysis)
@@ -41,14 +35,14 @@ def report(result: Result, analysis: Ranges, *, everything: bool = False) -> Ite
         "values" if everything else "outputs",
         [(name, analysis.domain.text(span)) for name, span in outputs.items()] or [("",)],
     )
-    shown: tuple[Certainty, ...] = tuple(_TITLES) if everything else ("always", "may")
+    shown: tuple[Certainty, ...] = tuple(TITLES) if everything else ("always", "may")
     for certainty in shown:
         group = [finding for finding in findings if finding.certainty == certainty]
         listed = group if everything else group[:_SHOWN]
         rows: list[tuple[str, ...]] = [(one.node, f"{one.kind}: {one.grounds}") for one in listed]
         left = len(group) - len(listed)
         more: list[tuple[str, ...]] = [(f"and {left:,} more {plural('node', left)} (all: --all)",)] if left else []
-        yield Table(_TITLES[certainty], rows + more)
+        yield Table(TITLES[certainty], rows + more)
     if counts["unknown"] and not everything:
         yield from (Line(""), Line(_HINT, "dim"))
 

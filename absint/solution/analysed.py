@@ -61,6 +61,8 @@ class Analysed:
         """The inputs as abstract values, their premises, and hints on texts of dims."""
         self.analyze: Callable[[Loaded, Mapping[str, int]], Analysed] | None = None
         """The analysis of another model as this one was analysed, with symbols bound to sizes."""
+        self.reanalyse: Callable[..., Analysed] | None = None
+        """The analysis of this model as it was analysed, but for the options that are given as keywords."""
         self.rounds = rounds
         """The runs of the analysis: on the declarations alone, then with facts from requirements."""
         self.assumptions = tuple(assumptions)
@@ -98,6 +100,15 @@ class Analysed:
         if self.analyze is None:
             raise UsageError("a variant of the model cannot be analysed: begin with absint.analyze")
         return self.analyze(loaded, sizes)
+
+    def under(self, **options: object) -> Self:
+        """This model, analysed as it was but for these options of `absint.analyze`.
+
+        Raises UsageError for a result that was not made by `absint.analyze`.
+        """
+        if self.reanalyse is None:
+            raise UsageError("the model cannot be analysed again: begin with absint.analyze")
+        return cast("Self", self.reanalyse(**options))
 
     # The model and its program
 

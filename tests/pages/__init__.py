@@ -8,8 +8,41 @@ schemas           absint/model/registry's table of ONNX's schemas
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+import re
+from collections.abc import Iterable, Mapping
 from pathlib import Path
+from typing import Final
+
+GENERATED: Final[Mapping[str, tuple[str, ...]]] = {
+    "operators.md": (r"\A.*",),
+    "differences.md": (r"\A.*",),
+    "unification.md": (r"\A.*",),
+    "rules.md": (r"<!-- The rest of this page is written by .*",),
+    "lint.md": (r"<!-- begin rules: .*?<!-- end rules -->",),
+    "study.md": (r"<!-- tables: begin -->.*?<!-- tables: end -->",),
+    "json.md": (r"^\|[^\n]*\|$",),
+    "cost.md": (r"^\|[^\n]*\|$",),
+    "jobs.md": (r"^\| tool \| answer \|$.*?^$",),
+}
+"""The parts of pages that programs write: `python -m tests.pages.*`, `tests.differences`, and what `benchmarks` print.
+The tables of cost.md are those of the rules, word for word: tests/absint/questions/test_cost_docs.py."""
+
+DIRECTIVE: Final = re.compile(r"^::: .*\n(?: +.*\n)*", re.MULTILINE)
+"""What names a docstring that the site shows."""
+
+
+def by_hand(name: str, text: str) -> str:
+    """What people write of a page, named from docs/. Raises ValueError if a part that programs write is not there."""
+    for part in GENERATED.get(name, ()):
+        text, found = re.subn(part, "", text, flags=re.MULTILINE | re.DOTALL)
+        if not found:
+            raise ValueError(f"docs/{name}: nothing looks like {part}")
+    return DIRECTIVE.sub("", text)
+
+
+def words(text: str) -> int:
+    """Words, numbers and names; the strokes of tables and lone signs are none."""
+    return len(re.findall(r"\S*\w\S*", text))
 
 
 def differences(old: str, new: str) -> Iterable[str]:

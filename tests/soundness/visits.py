@@ -18,6 +18,7 @@ from onnx import AttributeProto, FunctionProto, GraphProto, NodeProto, helper, n
 from absint import Result
 from absint.lattices.contents import replace_in
 from absint.lattices.logic.truth import NO
+from absint.solution.constraints import recorded
 from tests.soundness.child import attempt, load
 from tests.soundness.claims import Known, against, learn
 
@@ -263,7 +264,7 @@ def wrong(result: Result, visit: Visit, known: Known) -> Iterator[str]:
         yield from learn(f"{visit.path}: {name}", claimed[name], actual, mine)
     for name, actual in seen.items():
         yield from against(f"{visit.path}: {name}", claimed[name], actual, mine)
-    for constraint in result.recorded.every:
+    for constraint in recorded(result).every:
         if constraint.origin.path == visit.path:
             relation = replace_in(constraint.formula, result.names)
             if relation.at(mine) is NO:  # type: ignore[arg-type]

@@ -1,5 +1,6 @@
 """Ranges of the values of tensors, for inputs in given ranges, and what can go wrong with them.
 
+answer      the answer of Result.ranges
 analysis    the analysis, what a rule sees of a node, and the rule of each operator
 findings    what can go wrong: overflow, division by 0, indices, saturation
 rules       what rules are made of: types, rounding, sums; arithmetic
@@ -13,6 +14,7 @@ origins     what an operand was computed from
 """
 
 from absint.analyses.ranges.analysis import Ranges
+from absint.analyses.ranges.answer import ValueRanges
 from absint.analyses.ranges.findings import DOMAIN, Certainty, NumberRanges, RangeFinding
 
-__all__ = ["DOMAIN", "Certainty", "NumberRanges", "RangeFinding", "Ranges"]
+__all__ = ["DOMAIN", "Certainty", "NumberRanges", "RangeFinding", "Ranges", "ValueRanges"]

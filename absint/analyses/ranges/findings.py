@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Collection, Mapping
 from math import isinf, isnan
 from typing import Final, Literal
 
@@ -12,6 +12,14 @@ from absint.lattices.dtype import INTEGER_RANGES, DType
 from absint.lattices.records import record
 
 Certainty = Literal["never", "may", "unknown", "always"]
+
+TITLES: Final[Mapping[Certainty, str]] = {
+    "always": "certain",
+    "may": "possible",
+    "unknown": "unknown",
+    "never": "ruled out",
+}
+"""In the order of answers."""
 
 _MARKS: Final = (0, 1, -1, 6, 10, 100, 1000, *(end for pair in INTEGER_RANGES.values() for end in pair))
 _WIDE: Final = (1 << 31) - 1

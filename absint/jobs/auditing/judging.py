@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from time import perf_counter
-from typing import TYPE_CHECKING, Final, NamedTuple
+from typing import Final, NamedTuple
 
 from absint.jobs.auditing.runs import Feeds, Runs, bodies
 from absint.lattices.dtype import DType
@@ -19,9 +19,8 @@ from absint.program.steps import Operand
 from absint.questions.claims import judging
 from absint.questions.claims.claims import Advance, Claim, ClaimedShape, Effort, Judgement, Place, Sizes, Stated
 from absint.questions.claims.reading import Reader, held
-
-if TYPE_CHECKING:
-    from absint.result import Result
+from absint.solution.analysed import Analysed
+from absint.solution.loading import can_run
 
 
 @dataclass(frozen=True)
@@ -109,7 +108,7 @@ class Reading(NamedTuple):
     """Of these dims, those that the source gives a size, or a text without names of its own invention."""
 
 
-def read_claims(result: Result, claims: Claims) -> Reading:
+def read_claims(result: Analysed, claims: Claims) -> Reading:
     """The claims that a source makes of the values that the analysis knows."""
     operands, main, reader = operands_of(result), result.operands, Reader(result)
     gates = {graph.path: graph.gate for graph in result.lowered.declaring}
@@ -132,7 +131,7 @@ def read_claims(result: Result, claims: Claims) -> Reading:
     return Reading(reader.read(shapes, proved=True), dims, frozenset(resolved))
 
 
-def operands_of(result: Result) -> dict[str, tuple[Operand, str]]:
+def operands_of(result: Analysed) -> dict[str, tuple[Operand, str]]:
     """The values that claims are about, with the paths of their graphs, by the names that sources use."""
     scopes = result.scopes
     found: dict[str, tuple[Operand, str]] = {}
@@ -152,7 +151,7 @@ BUDGET: Final = 60.0
 
 
 def judge(
-    result: Result,
+    result: Analysed,
     claims: Claims,
     *,
     confirm: bool = True,
@@ -173,7 +172,7 @@ def judge(
     reading = read_claims(result, claims)
     trials = result.once(Runs) if confirm else None
     open_ = [claim for claim in reading.claims if claim.relation is not TRUE]
-    if trials is not None and open_ and result.can_run:
+    if trials is not None and open_ and can_run(result):
         trials.deadline = start + seconds / 2  # the rest is for proofs
         trials.inner = any(claim.shape.value not in result.operands for claim in open_)
         trials.given(sizes, runs)
@@ -213,7 +212,7 @@ _SIZES: Final = (DType.INT32, DType.INT64)
 """Element types of tensors that sizes are computed in."""
 
 
-def roots(result: Result, judged: Iterable[Judged]) -> Mapping[str, Node]:
+def roots(result: Analysed, judged: Iterable[Judged]) -> Mapping[str, Node]:
     """Value with a refuted claim -> the node that the claim comes from."""
     places = operands_of(result)
     refuted = {item.places[0].value for item in judged if item.judgement is Judgement.REFUTED}
@@ -222,7 +221,7 @@ def roots(result: Result, judged: Iterable[Judged]) -> Mapping[str, Node]:
     return {value: result.nodes[found[node]] for value, (node, _) in false.items()}
 
 
-def _sources(result: Result, false: frozenset[Operand]) -> dict[int, int]:
+def _sources(result: Analysed, false: frozenset[Operand]) -> dict[int, int]:
     """Node with a false claim, or with an input from which one comes -> the earliest node on the way back."""
     found: dict[int, int] = {}
     wrong = {node for node, _ in false}
@@ -239,7 +238,7 @@ def _sources(result: Result, false: frozenset[Operand]) -> dict[int, int]:
     return found
 
 
-def _carries(result: Result, operand: Operand, false: frozenset[Operand]) -> bool:
+def _carries(result: Analysed, operand: Operand, false: frozenset[Operand]) -> bool:
     """An error before a value may persist after it."""
     node, output = operand
     if operand in false or result.nodes[node].step is not None:

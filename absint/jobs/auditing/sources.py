@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, partial
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from time import perf_counter
@@ -12,7 +12,8 @@ from typing import TYPE_CHECKING, Final, cast
 
 from absint import packages
 from absint.errors import UsageError
-from absint.jobs.auditing.judging import Claims
+from absint.jobs.auditing.judging import Claims as Claims
+from absint.jobs.auditing.judging import judge as judge
 from absint.jobs.auditing.runs import bodies
 from absint.jobs.copies.type_writer import Writer
 from absint.lattices.value import Tensor
@@ -20,13 +21,11 @@ from absint.questions.claims.claims import Stated
 from absint.questions.claims.reading import names_in, stated_dim
 from absint.runs.process import ProcessError
 from absint.runs.worker import Worker, ask_once, one_line
-from absint.shapes.sizes import Assumption
+from absint.shapes.policies import policy_of
+from absint.solution.analysed import Analysed
 
 if TYPE_CHECKING:
     from onnx import ModelProto, TypeProto, ValueInfoProto
-
-    from absint.model.load import Loaded, ModelLike
-    from absint.result import Result
 
 
 def declared(model: ModelProto) -> Claims:
@@ -59,17 +58,15 @@ def _texts_in(shapes: Iterable[tuple[Stated, ...] | None]) -> set[str]:
     return {stated for shape in shapes for stated in shape or () if isinstance(stated, str)}
 
 
-def by_policy(policy: str, model: ModelLike | Loaded, assume: Sequence[Assumption] = ()) -> Claims:
+def by_policy(policy: str, result: Analysed) -> Claims:
     """The shapes that the analysis infers under a unification policy. Raises UsageError for an unknown policy."""
-    from absint.api import analyze
-
     start = perf_counter()
-    result = analyze(model, assume=assume, policy=policy)
-    claims = by_result(result.policy.label or f"policy {policy}", result)
+    found = result.under(policy=policy, with_=(), trust=(), refine=True)
+    claims = by_result(found.policy.label or f"policy {policy}", found)
     return Claims(claims.source, claims.shapes, seconds=perf_counter() - start, anonymous=claims.anonymous)
 
 
-def by_result(source: str, result: Result) -> Claims:
+def by_result(source: str, result: Analysed) -> Claims:
     """The shapes that an analysis infers for the main graph. Fresh symbols are its anonymous names."""
     writer = Writer(result, set())
     shapes: dict[str, tuple[Stated, ...] | None] = {}
@@ -128,6 +125,27 @@ def is_installed(tool: str) -> bool:
     if tool not in TOOLS:
         raise UsageError(f"unknown tool {tool!r}: it is one of {', '.join(TOOLS)}")
     return packages.is_installed(TOOLS[tool].module)
+
+
+def check_names(tools: Sequence[str], policies: Sequence[str] = ()) -> None:
+    """Raises UsageError for an unknown tool or policy, and for a tool that is not installed."""
+    for tool in tools:
+        if not is_installed(tool):
+            raise UsageError(f"tool {tool}: {TOOLS[tool].package} is not installed")
+    for policy in policies:
+        policy_of(policy)
+
+
+def asked(
+    result: Analysed, tools: Sequence[str], policies: Sequence[str], *, author: bool, seconds: float
+) -> Iterator[tuple[str, Callable[[], Claims]]]:
+    """The sources by name, each with the call that asks it."""
+    if author:
+        yield "declared", partial(declared, result.loaded.outline())
+    for tool in dict.fromkeys(tools):
+        yield tool, partial(peer, tool, result.model, Path(result.origin), seconds)
+    for policy in dict.fromkeys(policies):
+        yield policy, partial(by_policy, policy, result)
 
 
 @cache

@@ -18,6 +18,7 @@ from absint.questions.claims.claims import Claim
 from absint.questions.proofs.provers import prover as prover_of
 from absint.research.study.tasks import Task, analysed, claims_of
 from absint.runs.pool import Job, Json
+from absint.solution.constraints import all_names
 from absint.solver.prove import Prover, Tier, connected
 from absint.solver.smtlib import Script
 
@@ -141,5 +142,5 @@ def _script(formulas: Iterable[Relation]) -> Script:
 def _shown(result: Result, formulas: Sequence[Relation], names: Mapping[str, str]) -> dict[str, str]:
     """Canonical names -> the names that the model's report shows."""
     symbols = frozenset[Symbol]().union(*(formula.symbols for formula in formulas))
-    printed = {s.name: str(result.all_names.get(s, s.name)) for s in symbols}
+    printed = {s.name: str(all_names(result).get(s, s.name)) for s in symbols}
     return {new: printed[old] for old, new in names.items()}

@@ -303,8 +303,7 @@ def claims_of(task: Task, result: Result) -> Claims:
         case "declared":
             return declared(result.loaded.outline())
         case "policy":
-            assume = _assumed(task, result) if task.at_least else ()
-            return by_policy(task.source.name, task.path, assume)  # its folder may hold external data
+            return by_policy(task.source.name, result)
         case "tool":
             return peer(task.source.name, result.model, Path(task.path), task.seconds * _TOOL, keep=True)
 

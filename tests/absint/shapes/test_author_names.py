@@ -13,6 +13,7 @@ import absint
 from absint.cli import run
 from absint.questions.proofs.proof import Verdict
 from absint.show.document import document
+from absint.solution.constraints import all_names
 from tests.absint.shapes.flows import FLOWS
 from tests.models import parsed
 
@@ -107,7 +108,7 @@ def test_all_documents_have_the_name(tmp_path: Path, capsys: pytest.CaptureFixtu
     path = tmp_path / "counted.onnx"
     onnx.save(parsed(COUNTED), path)
     result = absint.analyze(path)
-    assert {str(shown) for shown in result.all_names.values()} == {"count"}
+    assert {str(shown) for shown in all_names(result).values()} == {"count"}
     assert "4*N >= count" in map(str, (constraint.relation for constraint in result.constraints))
     assert result.prove("count <= 4*N").verdict is Verdict.PROVED
     assert result.prove("places[0] == count").verdict is Verdict.PROVED
@@ -166,6 +167,6 @@ def test_no_name_is_shared_and_none_depends_on_what_is_asked_first(name: str) ->
     for path in reversed(("", *other.paths)):
         for value in reversed(list(other.at(path))):
             str(other.at(path)[value])
-    assert {born.name: str(dim) for born, dim in other.all_names.items()} == {
-        born.name: str(dim) for born, dim in result.all_names.items()
+    assert {born.name: str(dim) for born, dim in all_names(other).items()} == {
+        born.name: str(dim) for born, dim in all_names(result).items()
     }

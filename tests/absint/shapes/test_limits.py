@@ -16,6 +16,7 @@ from absint.program.limits import UNFINISHED, LimitError
 from absint.questions.proofs.proof import Verdict
 from absint.questions.sizes.outcomes import Outcome
 from absint.shapes.interpretation import STATES
+from absint.solution.constraints import recorded
 from absint.solver.export import to_json
 from tests.adversarial import MODELS
 
@@ -72,7 +73,7 @@ def test_every_partial_result_is_a_weaker_one(name: str) -> None:
         partial.verify()
         assert most == operators or any("limit" in d.code for d in partial.diagnostics)
         if partial.base.analysis.unfinished:
-            assert partial.recorded.base.possible_failures
+            assert recorded(partial).base.possible_failures
             assert partial.check_range({}).outcome in (Outcome.UNDECIDED, Outcome.ILLEGAL)
         assert partial.annotate() is not None
         partial.cost(), to_json(partial.constraints), partial.contract(), partial.equal_dims()

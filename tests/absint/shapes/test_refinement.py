@@ -20,6 +20,7 @@ from absint.lattices.text import parse_relation
 from absint.questions.proofs.proof import Verdict
 from absint.questions.sizes.boxes import stated_within
 from absint.questions.sizes.outcomes import Outcome
+from absint.solution import constraints
 from absint.solver.prove import Prover
 from tests.absint.questions.queries import graphs
 from tests.absint.questions.queries.execution import Runs
@@ -122,7 +123,7 @@ def test_without_refinement_contract_and_checks_are_the_same(runs: Runs) -> None
 
 def test_later_rounds_only_add_constraints() -> None:
     for made in (projected, graphs.bias, graphs.skip_connections, graphs.loop, graphs.heads, graphs.positions):
-        recorded = absint.analyze(made()).recorded
+        recorded = constraints.recorded(absint.analyze(made()))
         assert set(recorded.base.distinct) <= set(recorded.every.distinct)
 
 
@@ -355,7 +356,7 @@ def test_a_possible_failure_of_an_early_node_needs_more_than_a_late_requirement(
     inputs = [floats("x", "B", 2, 2), floats("p", 1, "d")]
     made = model(nodes, inputs, ["y", "z", "q"], c=ones(1, 2, 2), t=np.array([0, -1]), w=ones(64, 1))
     result = absint.analyze(made)
-    base, every = result.recorded
+    base, every = constraints.recorded(result)
     assert learned(result) == {"B >= 1", "d == 64"}
     assert {failure.origin.name for failure in base.possible_failures} == {"early"}
     assert not every.possible_failures

@@ -76,9 +76,9 @@ def test_an_error_is_not_kept(result: absint.Result) -> None:
 
 
 def test_questions_share_what_they_derive(result: absint.Result) -> None:
-    assert result.recorded is recorded(result)
+    assert recorded(result) is recorded(result)
     assert result.constraints is constraints(result)
-    assert result.all_names is all_names(result)
+    assert all_names(result) is all_names(result)
     assert result.diagnostics is diagnostics(result)
     result.prove("K == 64")
     assert result.once(Proving) is result.once(Proving)

@@ -45,7 +45,8 @@ def test_nothing_that_the_analysis_says_is_refuted(theme: str) -> None:
 def test_an_unsound_policy_is_refuted_where_sizes_broadcast() -> None:
     refuted = 0
     for case in THEMES["broadcasting"].values():
-        found = judge(absint.analyze(case.model), by_policy("max", case.model), sizes=case.bindings)
+        result = absint.analyze(case.model)
+        found = judge(result, by_policy("max", result), sizes=case.bindings)
         assert all(item.confirmed for item in found.of(Judgement.REFUTED))
         refuted += found.counts[Judgement.REFUTED]
     assert refuted >= 5

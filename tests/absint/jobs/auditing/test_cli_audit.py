@@ -216,3 +216,17 @@ def test_defaults_are_named_where_they_would_tell_more(capsys: pytest.CaptureFix
     assert "--defaults (defaults=True) uses the file's" in said
     run(["audit", "default.onnx", "--defaults"])
     assert "--defaults" not in capsys.readouterr().err
+
+
+def test_a_result_is_audited() -> None:
+    result = absint.analyze("lie.onnx")
+    (author,) = result.audit()
+    assert author.source == "declared"
+    assert [item.relation for item in author.of(Judgement.REFUTED)] == ["y[0] == N"]
+    tool, policy = result.audit(tools=["onnx"], policies=["prefer-concrete"])
+    assert tool.source.startswith("onnx ")
+    assert policy.counts[Judgement.REFUTED] == 0
+    with pytest.raises(absint.UsageError, match="unknown tool 'onx'"):
+        result.audit(tools=["onx"])
+    with pytest.raises(absint.UsageError, match="an audit needs the sound analysis"):
+        absint.analyze("lie.onnx", policy="max").audit()

@@ -104,9 +104,10 @@ def test_sizes_that_only_data_decide_have_anonymous_names() -> None:
 
 def test_a_policy_is_judged() -> None:
     proto = model(SUM)
-    claims = by_policy("max", proto)
-    assert (claims.source, by_policy("sound", proto).source) == ("unsound policy max", "policy sound")
-    (item,) = judge(absint.analyze(proto), claims).of(Judgement.REFUTED)
+    result = absint.analyze(proto)
+    claims = by_policy("max", result)
+    assert (claims.source, by_policy("sound", result).source) == ("unsound policy max", "policy sound")
+    (item,) = judge(result, claims).of(Judgement.REFUTED)
     assert item.relation == "z[0] == max(M, N)"
     with pytest.raises(UsageError, match="unknown policy"):
-        by_policy("nobody's", proto)
+        by_policy("nobody's", result)
