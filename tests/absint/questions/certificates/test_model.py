@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import random
 from collections.abc import Callable
 from pathlib import Path
@@ -239,3 +240,25 @@ def test_models_changed_at_random(name: str, tmp_path: Path) -> None:
         else:
             refused += 1
     assert refused >= 20
+
+
+def test_versions_of_operators_are_those_of_onnx() -> None:
+    wanted: dict[str, set[int]] = {}
+    for schema in onnx.defs.get_all_schemas_with_history():
+        if schema.domain in ("", "ai.onnx.ml"):
+            name = f"{schema.domain}::{schema.name}" if schema.domain else schema.name
+            wanted.setdefault(name, set()).add(schema.since_version)
+    assert {name: set(versions) for name, versions in check.VERSIONS.items()} == wanted
+
+
+def test_a_lemma_of_an_older_version_is_refused(written: tuple[Path, ModelProto], tmp_path: Path) -> None:
+    folder, _ = written
+    manifest = manifest_of(folder / "certificate")
+    (tmp_path / "lemmas").mkdir()
+    for path in (folder / "certificate" / "lemmas").iterdir():
+        text = path.read_text("utf-8").replace("; Split-18,", "; Split-13,")
+        (tmp_path / "lemmas" / path.name).write_text(text, "utf-8")
+        manifest["lemmas"][path.stem] = hashlib.sha256(text.encode()).hexdigest()
+    put(tmp_path, manifest)
+    (problem,) = check.found_wrong(tmp_path, manifest)[1]
+    assert "its lemma is about Split-13, not about Split-18" in problem
