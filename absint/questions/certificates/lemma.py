@@ -11,8 +11,9 @@ from typing import Final, Literal, NamedTuple
 
 from absint.lattices.terms.interval import Interval
 from absint.questions.certificates.meanings import Meaning, NotSpecifiedError
-from absint.questions.certificates.terms import Claim, literal, number_of, replaced, symbols
+from absint.questions.certificates.terms import Claim, number_of, replaced, symbols
 from absint.solver.backend import Backend
+from absint.solver.smtlib import within
 
 Generality = Literal["any sizes", "any terms", "these terms"]
 GENERALITIES: Final[tuple[Generality, ...]] = ("any sizes", "any terms", "these terms")
@@ -174,13 +175,6 @@ def _hypotheses(kind: str, formulas: Sequence[str]) -> Iterator[str]:
     for at, formula in enumerate(formulas):
         yield f"(define-fun {kind}{at} () Bool {formula})"
         yield f"(assert {kind}{at})"
-
-
-def within(name: str, bounds: Interval) -> str:
-    """The formula that bounds a number; empty if there are no bounds."""
-    parts = [*([] if bounds.lo is None else [literal(bounds.lo)]), name]
-    parts += [] if bounds.hi is None else [literal(bounds.hi)]
-    return f"(<= {' '.join(parts)})" if len(parts) > 1 else ""
 
 
 # The lemma of a node: the most general one that Z3 proves, and what is left to trust.
