@@ -99,12 +99,8 @@ def growing(bounds: Mapping[str, Interval]) -> Iterator[dict[str, int]]:
         every = chain.from_iterable(_with_largest(most, least, len(bounds)) for most in range(least, _LAYER))
         for sizes in islice(every, _LAYER):
             on_time()
-            if (least or 0 in sizes) and all(map(_is_in, sizes, bounds.values())):
+            if (least or 0 in sizes) and all(map(Interval.__contains__, bounds.values(), sizes)):
                 yield dict(zip(bounds, sizes, strict=True))
-
-
-def _is_in(size: int, bounds: Interval) -> bool:
-    return size in bounds
 
 
 def _with_largest(most: int, least: int, count: int) -> Iterator[tuple[int, ...]]:
@@ -151,7 +147,7 @@ def around(relations: Iterable[Relation], names: Sequence[str], most: int) -> tu
     values = numbers_near(relations)
     draw = Random(0)
     same: list[Sizes] = list(equal(names, values if names else values[:1]))
-    found: dict[tuple[int, ...], None] = {(size,) * len(names): None for size in values}
+    found = dict.fromkeys((size,) * len(names) for size in values)
     for _ in range(most):
         sizes: list[int] = []
         for _ in names:

@@ -11,7 +11,8 @@ from absint.lattices.deadline import DeadlineError, on_time
 from absint.lattices.logic.relation import eq
 from absint.lattices.terms.expr import Expr, Symbol
 from absint.solver.candidates import drawn
-from absint.solver.prove import Prover, meets
+from absint.solver.constraints import meets
+from absint.solver.prove import Prover
 
 _FINGERPRINTS: Final = 8
 _DRAWS: Final = 400

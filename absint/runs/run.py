@@ -83,10 +83,7 @@ def _facts(result: Analysed) -> Facts | None:
 def _allowed(element: InputElement, number: int, facts: Facts | None) -> int:
     """The number, or the nearest within the bounds that are assumed."""
     value = element.expr if facts is None else facts.simplify(element.expr)
-    if not isinstance(value, Expr):
-        return number
-    lo, hi = value.bounds
-    return max(number if lo is None else lo, number if hi is None else min(number, hi))
+    return value.bounds.nearest(number) if isinstance(value, Expr) else number
 
 
 Array = npt.NDArray[np.generic]

@@ -33,7 +33,7 @@ from absint.shapes.timings import Tally, Timings
 from absint.show.summary import Change, Row, Totals, Traced, computed, totals
 from absint.solution.naming import about, where
 from absint.solution.relations import Claimed
-from absint.solver.documents import CONSTRAINT
+from absint.solver.constraints import CONSTRAINT
 
 
 @dataclass(frozen=True)

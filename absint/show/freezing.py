@@ -18,8 +18,8 @@ from absint.result import Result
 from absint.show.text import weights_note
 from absint.solution.naming import about, where
 from absint.solution.relations import brief
+from absint.solver.constraints import DOUBT
 from absint.solver.contracts.contract import Clause
-from absint.solver.documents import DOUBT
 
 _SHOWN: Final = 10
 

@@ -11,10 +11,21 @@ from typing import TYPE_CHECKING, Final, TextIO
 
 from absint.diagnostics import Diagnostic, Severity
 from absint.lattices.shape import TOP_SHAPE
-from absint.lattices.text import sheets
 from absint.lattices.text.escapes import one_line, plain
 from absint.lattices.text.naming import Where
-from absint.lattices.text.sheets import UNBROKEN, Line, Part, Sheet, Table, defined, listed, plural, rendered, written
+from absint.lattices.text.sheets import (
+    MAX_ROWS,
+    UNBROKEN,
+    Line,
+    Part,
+    Sheet,
+    Table,
+    defined,
+    listed,
+    plural,
+    rendered,
+    written,
+)
 from absint.lattices.value import Tensor, Value
 from absint.questions.claims.judging import diagnostics as all_diagnostics
 from absint.questions.proofs.requirements import Needed, all_premises, required
@@ -170,7 +181,7 @@ def notebook(analysed: Analysed) -> str:
     """The same for a notebook, with all values of the main graph's signature and all diagnostics."""
     found = all_diagnostics(analysed)
     said = [(d.severity.value, d.where, d.message, d.code) for s in Severity for d in found if d.severity is s]
-    return sheet(analysed, where(analysed), most=sheets.MAX_ROWS).html() + sheets.table("diagnostics", said)
+    return sheet(analysed, where(analysed), most=MAX_ROWS).html() + Table("diagnostics", said).html()
 
 
 def _timings(timings: Timings) -> Iterator[Table]:

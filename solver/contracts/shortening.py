@@ -16,7 +16,6 @@ from absint.lattices.logic.facts import Facts
 from absint.lattices.logic.relation import FALSE, TRUE, Relation, conjunction, disjunction, negation
 from absint.lattices.logic.truth import YES
 from absint.lattices.terms.expr import Symbol
-from absint.solver.contracts.components import components, spanning
 from absint.solver.contracts.premises import Premises, Samples, near
 from absint.solver.contracts.simplification import (
     SIMPLE,
@@ -25,15 +24,14 @@ from absint.solver.contracts.simplification import (
     clauses_of,
     conjuncts,
     has_choices,
-    in_multiples,
     is_plain,
     simplified,
     weight,
 )
 from absint.solver.contracts.summaries import forms
-from absint.solver.minimal import minimal
-from absint.solver.prove import Prover, connected
+from absint.solver.prove import Prover, in_multiples
 from absint.solver.smtlib import query
+from absint.solver.subsets import components, connected, minimal, spanning
 
 _ROUNDS: Final = 4
 

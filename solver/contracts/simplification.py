@@ -23,7 +23,6 @@ from absint.lattices.logic.relation import (
 )
 from absint.lattices.logic.truth import NO, YES
 from absint.lattices.terms.expr import Atom, Dim, Expr, Symbol, expr_of, postorder
-from absint.lattices.terms.interval import ANY
 from absint.lattices.terms.normal import broadcast, maximum, minimum, sole_atom
 from absint.lattices.terms.substitution import rebuilt
 from absint.solver.constraints import Constraint
@@ -259,16 +258,3 @@ def is_plain(relation: Relation) -> bool:
     """A comparison of one symbol with a constant."""
     line = relation.line
     return line is not None and isinstance(sole_atom(line.term), Symbol)
-
-
-def in_multiples(relation: Relation, facts: Facts) -> Relation:
-    """The relation with `m*k + r` for each symbol that is `r` modulo `m`: quotients of it by parts of m are exact."""
-    step: dict[Symbol, Dim] = {}
-    for symbol in relation.substitute(facts.mapping).symbols if facts.remainders else ():
-        modulus, remainder = facts.remainders.get(symbol, ANY)
-        low, high = symbol.bounds
-        if modulus > 1 and low is not None:
-            least = -((remainder - low) // modulus)
-            most = None if high is None else (high - remainder) // modulus
-            step[symbol] = modulus * expr_of(Symbol(symbol.name, least, most)) + remainder
-    return relation.substitute(facts.mapping).substitute(step) if step else relation

@@ -9,8 +9,8 @@ from typing import Final
 
 from absint.lattices.terms.expr import NATURAL, Symbol
 from absint.lattices.terms.interval import Interval
-from absint.solver.export.errors import ExportError, shown
 from absint.solver.export.python_source import FLOAT_HELPERS, HELPERS, Source
+from absint.solver.export.records import ExportError, shown
 
 _TAKEN: Final = frozenset({*keyword.kwlist, *keyword.softkwlist, *dir(builtins), "sizes", "named", "Mapping", "Dim"})
 

@@ -15,7 +15,6 @@ from absint.lattices.terms.kinds import SymbolKind
 from absint.lattices.text import TextError, format_relation, parse_relation
 from absint.lattices.text.escapes import inert_json
 from absint.solver.constraints import Constraint, ConstraintSet, Origin, PossibleFailure, Role
-from absint.solver.export.errors import ExportError, shown
 
 Json: TypeAlias = Union[bool, int, float, str, "list[Json]", "dict[str, Json]", None]
 Record: TypeAlias = dict[str, Json]
@@ -30,6 +29,22 @@ ROLES: Final[tuple[Role, ...]] = get_args(Role)
 
 _AROUND: Final = 20
 """Characters that an error shows on either side of the offending column."""
+
+
+_LONGEST: Final = 60
+"""Characters of the input that an error quotes."""
+
+
+class ExportError(ValueError):
+    """A text is not a document of constraints, or a set has no document. The message is one line: where, what, why."""
+
+
+def shown(value: object) -> str:
+    """A piece of the input for a message: quoted, in ASCII, bounded."""
+    if not isinstance(value, str):
+        kinds = {dict: "an object", list: "a list", bool: "a boolean", int: "a number", float: "a number"}
+        return "null" if value is None else kinds.get(type(value), f"a {type(value).__name__}")
+    return ascii(value if len(value) <= _LONGEST else value[: _LONGEST - 3] + "...")
 
 
 class Symbols:

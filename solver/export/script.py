@@ -8,9 +8,9 @@ from typing import Final
 
 from absint.lattices.logic.relation import UNKNOWN_RELATION, Relation, boolean, implies
 from absint.solver.constraints import Constraint, ConstraintSet
-from absint.solver.export.errors import ExportError, shown
 from absint.solver.export.records import (
     FORMAT,
+    ExportError,
     Json,
     Symbols,
     check_text,
@@ -22,6 +22,7 @@ from absint.solver.export.records import (
     read_format,
     read_possible_failure,
     read_symbols,
+    shown,
     string,
     symbol_records,
 )

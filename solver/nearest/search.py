@@ -20,7 +20,8 @@ from absint.lattices.terms.expr import Dim, Expr, Symbol, expr_of
 from absint.lattices.terms.normal import maximum, sole_atom
 from absint.solver.contracts.simplification import simplified
 from absint.solver.nearest.domain import Domain
-from absint.solver.prove import Prover, connected
+from absint.solver.prove import Prover
+from absint.solver.subsets import connected
 
 _WORK: Final = 300_000
 """Terms that are evaluated, at points and on the way to them, before Z3 is asked."""

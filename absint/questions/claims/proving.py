@@ -30,9 +30,9 @@ from absint.solution.analysed import Analysed
 from absint.solution.constraints import Recorder, recorded
 from absint.solution.loading import beside_declarations, can_run, default_diagnostics
 from absint.solver.candidates import coprime, equal
-from absint.solver.constraints import Constraint, Origin
+from absint.solver.constraints import Constraint, Origin, meets
 from absint.solver.equivalence import legal_bindings
-from absint.solver.prove import Decision, Prover, meets
+from absint.solver.prove import Decision, Prover
 
 # Claims as conditions that legal sizes may break: where the graph of a claim is reached, and in which trip.
 #

@@ -23,8 +23,7 @@ from absint.solution.analysed import Analysed
 from absint.solution.constraints import all_names
 from absint.solution.described import brief
 from absint.solution.naming import about, where
-from absint.solver.constraints import Constraint
-from absint.solver.documents import CONSTRAINT
+from absint.solver.constraints import CONSTRAINT, Constraint
 from absint.solver.equivalence import Partition, partition
 from absint.solver.prove import Prover, Stopwatch
 

@@ -22,8 +22,7 @@ from absint.solution.analysed import Analysed
 from absint.solution.constraints import all_names, found, recorded
 from absint.solution.naming import about, where
 from absint.solution.relations import brief, stated
-from absint.solver.constraints import Constraint, ConstraintSet
-from absint.solver.documents import CONSTRAINT
+from absint.solver.constraints import CONSTRAINT, Constraint, ConstraintSet
 from absint.solver.prove import Tier
 
 ShownBy = Literal["", "rules", "run"]

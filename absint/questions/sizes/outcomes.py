@@ -18,8 +18,18 @@ from absint.lattices.text.sheets import Line, Part, Sheet, Table, defined, liste
 from absint.program.limits import LIMITED
 from absint.questions.sizes.neighbours import NEIGHBOURS, Nearest
 from absint.solution.relations import failures_by_reason, reason, runs_alone, stated
-from absint.solver.constraints import Constraint, Origin, PossibleFailure, by_kind
-from absint.solver.documents import DOUBT, OPEN, ORIGIN, PLACE, PREMISE, REASON
+from absint.solver.constraints import (
+    DOUBT,
+    OPEN,
+    ORIGIN,
+    PLACE,
+    PREMISE,
+    REASON,
+    Constraint,
+    Origin,
+    PossibleFailure,
+    by_kind,
+)
 
 
 class Outcome(Enum):

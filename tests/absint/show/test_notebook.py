@@ -192,12 +192,12 @@ def test_shapes_of_any_kind() -> None:
 
 def test_long_tables_and_texts_are_folded() -> None:
     rows = [(f"name {k}", k) for k in range(sheets.MAX_ROWS + 7)]
-    short, long = sheets.table("few", rows[:3]), sheets.table("many", rows)
+    short, long = sheets.Table("few", rows[:3]).html(), sheets.Table("many", rows).html()
     assert short.startswith("<table><caption>few</caption>")
     assert long.startswith(f"<details><summary>many: {sheets.MAX_ROWS + 7}</summary>")
     assert len(Read(long).cells) == 2 * sheets.MAX_ROWS
     assert Read(long).text.endswith("and 7 more")
-    assert sheets.table("none", []) == ""
+    assert sheets.Table("none", []).html() == ""
     assert sheets.lines("a", "x\ny").startswith("<pre>")
     assert sheets.lines("a", "\n" * 20).startswith("<details>")
 

@@ -189,7 +189,7 @@ MUTANTS: Final[tuple[Mutant, ...]] = (
     mutant(
         "contract-spans-without-a-clause",
         "of clauses that equate sizes the last is left out",
-        "absint.solver.contracts.components",
+        "absint.solver.subsets",
         "return [clause for clause, (a, b) in pairs if classes.unite(a.name, b.name)]",
         "return [clause for clause, (a, b) in pairs[:-1] if classes.unite(a.name, b.name)]",
         "graph('(float[N] x, float[M] z) => (float[K] y) { y = MatMul(x, z) }').contract()",
