@@ -12,9 +12,8 @@ from absint.lattices.text.documents import Document, Head
 from absint.lattices.text.escapes import excerpt, format_sizes
 from absint.lattices.text.forms import SIZES, Key, Object, keys_of, many
 from absint.runs.arrays import check_names, read_actual
-from absint.runs.row import Row, counted
 from absint.runs.shown_sizes import Sizes
-from absint.runs.statements import Statement, Statements
+from absint.runs.statements import Row, Statement, Statements, counted
 from absint.solution.analysed import Analysed
 from absint.solution.constraints import constraints
 from absint.solution.relations import Claimed, claims

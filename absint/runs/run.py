@@ -26,10 +26,9 @@ from absint.model.wire.fields import content_of, delimited
 from absint.packages import is_installed
 from absint.runs.allowance import explained
 from absint.runs.arrays import check_names
-from absint.runs.handed import Handed
 from absint.runs.loading import PREFIX
 from absint.runs.process import ProcessError
-from absint.runs.session import Outcome, execute
+from absint.runs.session import Handed, Outcome, execute
 from absint.runs.worker import ask_once
 from absint.shapes.inputs import InputElement
 from absint.shapes.sizes import check_number, facts_of

@@ -18,8 +18,7 @@ from absint.lattices.terms.real import Real
 from absint.lattices.terms.substitution import substitute
 from absint.program.steps import IfJoin
 from absint.runs.arrays import Actual, Array
-from absint.runs.row import Row, counted
-from absint.runs.statements import Number, Statement
+from absint.runs.statements import Number, Row, Statement, counted
 from absint.solution.constraints import all_names
 from absint.solver.constraints import Constraint
 

@@ -13,7 +13,7 @@ from absint.lattices.text.naming import Where
 from absint.lattices.text.sheets import Line, Part, Table, listed, plural, rendered
 from absint.questions.sizes.outcomes import CHECK, Check
 from absint.runs.comparison import COMPARISON, Comparison
-from absint.runs.row import Row
+from absint.runs.statements import Row
 
 _SHOWN: Final = 20
 
