@@ -15,7 +15,7 @@ from typing import Final, NamedTuple, TypeAlias
 
 from absint.lattices.text.breaks import break_at
 from absint.lattices.text.escapes import plain
-from absint.lattices.text.naming import Where
+from absint.lattices.text.naming import Names
 
 # Small HTML for notebooks: tables and text without scripts, ids or colours, so that a notebook's theme decides.
 #
@@ -170,7 +170,7 @@ def listed(title: str, rows: Iterable[object], most: int = 10, rest: str = "all:
     return Table(title, [(row,) for row in rows], most, rest)
 
 
-def defined(texts: Where) -> Table:
+def defined(texts: Names) -> Table:
     """The names of long expressions that the texts so far use, each with what it stands for."""
     return Table("where", [(name, f"= {text}") for name, text in texts.definitions.items()])
 

@@ -23,7 +23,7 @@ from absint.lattices.terms.expr import Dim, postorder
 from absint.lattices.text.documents import Document, Head
 from absint.lattices.text.escapes import excerpt, format_sizes
 from absint.lattices.text.forms import RELATION, SIZES, Key, Object, by_name, many, maybe
-from absint.lattices.text.naming import Naming, Where
+from absint.lattices.text.naming import Names, Naming
 from absint.lattices.text.sheets import Line, Part, Sheet, Table, defined, listed, plural
 from absint.solver.candidates import combined
 from absint.solver.constraints import NODE, NODE_DOUBT, Constraint, ConstraintSet, PossibleFailure
@@ -146,7 +146,7 @@ class Contract:
     @property
     def sheet(self) -> Sheet:
         """The clauses with the nodes behind them, what they rest on, and what they leave out."""
-        texts = Where(Naming())
+        texts = Names(Naming())
         count = len(self.clauses)
         title = f"legal sizes: {count:,} {plural('clause', count)}{self.proviso}" if count else str(self)
         clauses = [
@@ -206,7 +206,7 @@ class Contract:
             for relation in open_
         )
 
-    def to_json(self, texts: Where | None = None, *, model: str = "") -> str:
+    def to_json(self, texts: Names | None = None, *, model: str = "") -> str:
         """As a JSON object, schema `absint.contract/2`, about the model of that name.
 
         Long dims have the names of `texts`, if there are any.

@@ -233,13 +233,13 @@ class Candidates:
         self._given = given
         relations = list(simplified({relation: {} for relation in relations}, (), tuple(given)))
         self._none = any(not r.free_symbols for r in relations)
-        self._parts: list[_Part] = []
+        self._parts: list[_Component] = []
         rest = list(given)
         while rest:
             mine = connected(relations, [rest[0]])
             names = {rest[0]}.union(*(relation.free_symbols for relation in mine))
             part = {name: _symbol(symbols[name]) for name in given if name in names}
-            self._parts.append(_Part(Search(given, part, mine, prover), tuple(part)))
+            self._parts.append(_Component(Search(given, part, mine, prover), tuple(part)))
             rest = [name for name in rest if name not in names]
 
     @property
@@ -286,7 +286,7 @@ class Candidates:
         heappush(waiting, (distance, changes, in_order, places, all(p.nearest for p in points)))
 
 
-class _Part:
+class _Component:
     """The points of one part, kept as they are found."""
 
     def __init__(self, search: Search, names: tuple[str, ...]) -> None:

@@ -14,10 +14,10 @@ from absint.model.wire.fields import (
     SHALLOW,
     VARINT,
     Content,
+    Extent,
     Field,
     MalformedError,
     Parts,
-    Place,
     contents,
     each,
     signed,
@@ -44,12 +44,12 @@ _OPAQUE: Final = 7
 _KEPT: Final[Kept[bytes, Type]] = Kept(MAX_KEPT)
 
 
-class Claims(Sequence[ValueInfo]):
+class DeclaredClaims(Sequence[ValueInfo]):
     """The types that a graph declares for the values inside of it. They are read when somebody looks at one."""
 
     __slots__ = ("_contents", "_depth", "_read")
 
-    def __init__(self, data: Content, places: Iterable[Place], depth: int) -> None:
+    def __init__(self, data: Content, places: Iterable[Extent], depth: int) -> None:
         self._contents: list[bytes] | None = contents(data, places)
         self._depth = depth
         self._read: list[ValueInfo] = []
@@ -79,7 +79,7 @@ class Claims(Sequence[ValueInfo]):
         return self._read
 
 
-def read_infos(data: Content, places: Iterable[Place], depth: int) -> list[ValueInfo]:
+def read_infos(data: Content, places: Iterable[Extent], depth: int) -> list[ValueInfo]:
     """The declared types of values, at these places."""
     return [_info(item, depth) for item in contents(data, places)]
 

@@ -30,7 +30,7 @@ from absint.lattices.text.forms import (
 from absint.questions.certificates.chain import Chain
 from absint.questions.certificates.folder import MANIFEST, write_folder
 from absint.questions.certificates.lemma import Lemma, Proving, about, entailment
-from absint.questions.certificates.step import By, Given, Place, Step
+from absint.questions.certificates.step import By, ClaimPlace, Given, Step
 from absint.questions.certificates.terms import Claim, symbols
 from absint.questions.proofs.text import Query, read_relation
 from absint.solution.analysed import Analysed
@@ -171,7 +171,7 @@ def file_of(lemma: Lemma) -> str:
 
 
 _TERMS: Final = many(maybe(str))
-_PLACE: Final = Kind[Place](
+_PLACE: Final = Kind[ClaimPlace](
     {
         "type": "array",
         "prefixItems": [{"type": "integer", "minimum": -1}, {"type": "integer", "minimum": 0}],

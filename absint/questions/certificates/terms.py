@@ -195,7 +195,7 @@ class Claim(NamedTuple):
 NOTHING: Final = Claim()
 
 
-class Claims:
+class LemmaClaims:
     """Makes the claims of values, each once."""
 
     def __init__(self, terms: Terms, names: Mapping[Symbol, Dim]) -> None:

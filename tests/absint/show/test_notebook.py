@@ -13,7 +13,7 @@ from onnx import parser
 
 import absint
 from absint.lattices.text import sheets
-from absint.lattices.text.naming import Naming, Where
+from absint.lattices.text.naming import Names, Naming
 from tests.models import parsed
 
 EXAMPLES = Path(__file__).parents[3] / "examples"
@@ -247,9 +247,9 @@ def test_a_notebook_and_a_terminal_show_one_sheet() -> None:
     result = decoder()
     proof = result.prove("logits[1] == 7", evidence="none")
     for answer, sheet in (
-        (proof, proof.sheet(Where(Naming()))),
-        (check := result.check({"batch": 2, "seq": 3, "past": 4}), check.sheet(Where(Naming()))),
-        (box := result.check_range({"batch": (1, 4)}), box.sheet(Where(Naming()))),
+        (proof, proof.sheet(Names(Naming()))),
+        (check := result.check({"batch": 2, "seq": 3, "past": 4}), check.sheet(Names(Naming()))),
+        (box := result.check_range({"batch": (1, 4)}), box.sheet(Names(Naming()))),
         (profile := result.profile({"batch": (1, 4), "seq": (0, 16), "past": (0, 128)}), profile.sheet),
         (nearest := result.nearest({"batch": 1, "seq": 0, "past": 0}), nearest.sheet),
     ):
