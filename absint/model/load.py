@@ -23,8 +23,7 @@ from absint.model.opening import (
     read_opened,
     reason_of,
 )
-from absint.model.protos import DECLARING, declared_types, domain_of
-from absint.model.walk import holders
+from absint.model.protos import DECLARING, declared_types, domain_of, holders
 from absint.model.wire.fields import Data, MalformedError
 from absint.model.wire.read_graphs import read_model
 from absint.model.wire.sliced import Sliced

@@ -14,7 +14,7 @@ from typing import IO, TYPE_CHECKING, Final, TypeAlias
 from absint.errors import UsageError
 from absint.model.early_copies import EarlyCopy
 from absint.model.opening import Opened
-from absint.model.walk import holders
+from absint.model.protos import holders
 from absint.model.wire.splicing import Piece
 
 if TYPE_CHECKING:

@@ -21,8 +21,7 @@ from absint.jobs.auditing.run_process import MARK
 from absint.lattices.terms.expr import Expr, Symbol
 from absint.lattices.terms.normal import sole_atom
 from absint.lattices.value import Tensor
-from absint.model.protos import domain_of, overload_of
-from absint.model.walk import graphs_in
+from absint.model.protos import domain_of, graphs_in, overload_of
 from absint.packages import is_installed
 from absint.program.steps import LOWERED
 from absint.questions.claims.claims import Observed

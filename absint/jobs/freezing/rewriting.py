@@ -15,8 +15,7 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeVar
 from onnx import AttributeProto, GraphProto, NodeProto, TensorAnnotation, TensorProto, ValueInfoProto
 from onnx.numpy_helper import from_array
 
-from absint.model.protos import Captures, domain_of
-from absint.model.walk import bodies, graphs
+from absint.model.protos import Captures, bodies, domain_of, graphs
 from absint.model.wire import kinds
 from absint.program.steps import LOWERED
 

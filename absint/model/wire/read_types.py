@@ -24,7 +24,7 @@ from absint.model.wire.fields import (
     signed32,
     text,
 )
-from absint.model.wire.types import NO_TYPE, Dim, Dims, ElementType, MapType, TensorType, Type, ValueInfo
+from absint.model.wire.graphs import NO_TYPE, Dim, Dims, ElementType, MapType, TensorType, Type, ValueInfo
 from absint.model.wire.unread import check
 
 MAX_KEPT: Final = 1 << 20

@@ -16,8 +16,7 @@ from absint.jobs.dynamizing.rewriting import Protos
 from absint.jobs.freezing.rewriting import ValueNames, reads
 from absint.model.differences import differences
 from absint.model.load import unreadable_texts
-from absint.model.protos import Captures
-from absint.model.walk import bodies, graphs, holders, pairs
+from absint.model.protos import Captures, bodies, graphs, holders, pairs
 from absint.model.wire.graphs import Attribute, Graph, Node, Tail
 from absint.model.wire.read_graphs import read_model
 from absint.model.wire.splicing import spliced
