@@ -1,6 +1,4 @@
-"""Constraints: the requirements of a run, and relations that hold for computed values, each with the node that states
-it.
-"""
+"""Constraints: what a run requires, and what holds of computed values, each with the node that states it."""
 
 from __future__ import annotations
 
@@ -98,11 +96,10 @@ KINDS: Final = {"data": "may fail on data", "rule": "not all requirements are kn
 
 def by_kind(failures: Iterable[PossibleFailure]) -> Iterator[tuple[str, list[PossibleFailure]]]:
     """The possible failures under a title each for data and for rules, as far as there are any."""
-    listed = list(failures)
+    failures = list(failures)
     for kind, title in KINDS.items():
-        found = [failure for failure in listed if failure.kind == kind]
-        if found:
-            yield title, found
+        if of_kind := [failure for failure in failures if failure.kind == kind]:
+            yield title, of_kind
 
 
 class ConstraintSet(Sequence[Constraint]):
@@ -150,29 +147,23 @@ class ConstraintSet(Sequence[Constraint]):
 
     def filter(self, *roles: Role) -> ConstraintSet:
         """The constraints of these roles."""
-        return ConstraintSet(
-            (c for c in self if c.role in roles), symbols=self.symbols, possible_failures=self.possible_failures
-        )
+        return self._only(c for c in self if c.role in roles)
 
     @cached_property
     def of_needed(self) -> ConstraintSet:
         """The constraints of nodes that some output depends on: a proof may rest on these."""
-        if all(c.needed for c in self):
-            return self
-        return ConstraintSet(
-            (c for c in self if c.needed), symbols=self.symbols, possible_failures=self.possible_failures
-        )
+        return self if all(c.needed for c in self) else self._only(c for c in self if c.needed)
 
     def without_premises(self) -> ConstraintSet:
         """The constraints without numeric premises: sizes that break one may run."""
-        kept = (c for c in self if not c.is_premise)
-        return ConstraintSet(kept, symbols=self.symbols, possible_failures=self.possible_failures)
+        return self._only(c for c in self if not c.is_premise)
 
     def over_inputs(self) -> ConstraintSet:
         """The constraints without invented symbols, guard included."""
-        known = set(self.symbols)
-        kept = (c for c in self if c.formula.free_symbols <= known)
-        return ConstraintSet(kept, symbols=self.symbols, possible_failures=self.possible_failures)
+        return self._only(c for c in self if c.formula.free_symbols <= set(self.symbols))
+
+    def _only(self, constraints: Iterable[Constraint]) -> ConstraintSet:
+        return ConstraintSet(constraints, symbols=self.symbols, possible_failures=self.possible_failures)
 
     def renamed(self, names: Mapping[Symbol, Dim]) -> ConstraintSet:
         """The set with symbols replaced, invented ones by their printed names, say."""
@@ -203,10 +194,10 @@ class ConstraintSet(Sequence[Constraint]):
     @cached_property
     def distinct(self) -> Mapping[Relation, tuple[Constraint, ...]]:
         """Formula -> the constraints that state it, in execution order."""
-        found: dict[Relation, list[Constraint]] = {}
+        stating: dict[Relation, list[Constraint]] = {}
         for constraint in self:
-            found.setdefault(constraint.formula, []).append(constraint)
-        return {formula: tuple(same) for formula, same in found.items()}
+            stating.setdefault(constraint.formula, []).append(constraint)
+        return {formula: tuple(same) for formula, same in stating.items()}
 
     def slice(self, symbols: Iterable[Symbol]) -> list[Relation]:
         """The distinct formulas that are connected to the symbols through shared symbols, in execution order."""

@@ -32,9 +32,8 @@ from absint.solver.export.records import (
     items,
     load,
     possible_failure_record,
-    read_constraint,
     read_format,
-    read_possible_failure,
+    read_set,
     read_symbols,
     string,
     symbol_records,
@@ -93,13 +92,8 @@ def from_json(text: str) -> ConstraintSet:
             raise ExportError(f"{where}: the tree does not say what the text says")
         return relation
 
-    return ConstraintSet(
-        [read_constraint(value, where, read) for value, where in items(record["constraints"], "constraints")],
-        symbols=symbols.inputs,
-        possible_failures=[
-            read_possible_failure(value, where, read) for value, where in items(record["doubts"], "doubts")
-        ],
-    )
+    constraints, failures = items(record["constraints"], "constraints"), items(record["doubts"], "doubts")
+    return read_set(symbols, constraints, failures, read)
 
 
 def _same(found: Json, expected: Json) -> bool:

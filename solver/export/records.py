@@ -53,8 +53,8 @@ class Symbols:
     def __init__(self, symbols: Iterable[Symbol], inputs: Iterable[str]) -> None:
         """Raises ExportError for an internal symbol."""
         self.inputs = tuple(dict.fromkeys(inputs))
-        found = {symbol.name: symbol for symbol in symbols}
-        self._by_name: Mapping[str, Symbol] = {name: found.get(name) or Symbol(name) for name in self.inputs} | found
+        by_name = {symbol.name: symbol for symbol in symbols}
+        self._by_name: Mapping[str, Symbol] = {n: by_name.get(n) or Symbol(n) for n in self.inputs} | by_name
         for name, symbol in self._by_name.items():
             if symbol.kind is not SymbolKind.INPUT:
                 raise ExportError(f"the internal symbol {shown(name)} has no text: give it a printed name first")
@@ -85,6 +85,10 @@ class Symbols:
                 raise ExportError(f"a relation of the set has no text that reads back as it: {shown(text)}")
             self._texts[relation] = text
         return text
+
+    def read(self, value: Json, where: str) -> Relation:
+        """The relation of a form that is its text."""
+        return self.relation(string(value, where), where)
 
     def relation(self, text: str, where: str) -> Relation:
         """The relation that the text denotes. Raises ExportError for a text that denotes none over these symbols."""
@@ -209,6 +213,17 @@ def read_possible_failure(value: Json, where: str, read: Read) -> PossibleFailur
     )
 
 
+def read_set(
+    symbols: Symbols, constraints: Iterable[tuple[Json, str]], failures: Iterable[tuple[Json, str]], read: Read
+) -> ConstraintSet:
+    """The set of these constraints and possible failures, each with its place."""
+    return ConstraintSet(
+        [read_constraint(value, where, read) for value, where in constraints],
+        symbols=symbols.inputs,
+        possible_failures=[read_possible_failure(value, where, read) for value, where in failures],
+    )
+
+
 def _origin(value: Json, where: str) -> Origin:
     record = fields(value, where, Origin._fields)
     texts = [string(record[name], f"{where}.{name}") for name in Origin._fields[1:]]
@@ -313,13 +328,6 @@ def from_metadata(mapping: Mapping[str, str]) -> ConstraintSet:
     read_format(mapping[form], form)
     symbols = read_symbols(load(mapping[symbol_text], symbol_text), symbol_text)
 
-    def read(value: Json, where: str) -> Relation:
-        return symbols.relation(string(value, where), where)
-
     constraints = items(load(mapping[constraint_text], constraint_text), constraint_text)
-    possible_failures = items(load(mapping[failures_text], failures_text), failures_text)
-    return ConstraintSet(
-        [read_constraint(value, where, read) for value, where in constraints],
-        symbols=symbols.inputs,
-        possible_failures=[read_possible_failure(value, where, read) for value, where in possible_failures],
-    )
+    failures = items(load(mapping[failures_text], failures_text), failures_text)
+    return read_set(symbols, constraints, failures, symbols.read)
