@@ -2,6 +2,11 @@
 
 A `Prover` holds one set of premises. It answers with the constraints that a proof used, or with values of the symbols
 that meet every connected premise and falsify the relation, re-checked by evaluation.
+
+Only premises that share symbols with the relation, directly or over others, are asked: if the rest contradict each
+other, no proof rests on that (`consistent` says so). The goal is `falsity` of the relation, so sizes at which it has no
+value refute nothing; premises read a quotient by 0 as any number. A model may therefore divide by 0, or cast floats as
+no run does: it counts only if evaluation confirms it.
 """
 
 from __future__ import annotations

@@ -1,4 +1,9 @@
-"""Clauses simplified by each other, with facts and the normal form alone."""
+"""Clauses simplified by each other, with facts and the normal form alone.
+
+Short clauses first: each is simplified under the facts of those before it, then becomes a fact itself, until a pass
+changes nothing. A clause with choices (max, min, broadcast, ite) is taken apart into clauses without, case by case, and
+the caller keeps whichever is easier to read (`weight`).
+"""
 
 from __future__ import annotations
 
@@ -26,8 +31,6 @@ from absint.lattices.terms.expr import Atom, Dim, Expr, Symbol, expr_of, postord
 from absint.lattices.terms.normal import broadcast, maximum, minimum, sole_atom
 from absint.lattices.terms.substitution import rebuilt
 from absint.solver.constraints import Constraint
-
-# Relations with choices (max, min, broadcast, ite) split into clauses without, case by case.
 
 _MOST: Final = 48
 """Most clauses in work at a time."""

@@ -99,10 +99,10 @@ def excerpt(text: str, longest: int = 200) -> str:
 
 def symbol_ranges(names: Iterable[str], symbols: Iterable[Symbol]) -> dict[str, Interval]:
     """The range of each name: the common range of all symbols of that name, or any size."""
-    found: dict[str, Interval] = {}
+    ranges: dict[str, Interval] = {}
     for symbol in symbols:
-        found[symbol.name] = symbol.bounds.meet(found.get(symbol.name, symbol.bounds))
-    return {name: found.get(name, NATURAL) for name in names}
+        ranges[symbol.name] = symbol.bounds.meet(ranges.get(symbol.name, symbol.bounds))
+    return {name: ranges.get(name, NATURAL) for name in names}
 
 
 def sizes_lines(names: Mapping[str, str], ranges: Mapping[str, Interval], optional: Collection[str] = ()) -> list[str]:

@@ -92,20 +92,20 @@ class Symbols:
 
     def relation(self, text: str, where: str) -> Relation:
         """The relation that the text denotes. Raises ExportError for a text that denotes none over these symbols."""
-        found = self._relations.get(text)
-        if found is not None:
-            return found
+        relation = self._relations.get(text)
+        if relation is not None:
+            return relation
         try:
-            found = parse_relation(text, self._names)
+            relation = parse_relation(text, self._names)
         except TextError as problem:
             at = problem.column
             excerpt = ascii(text[max(at - _AROUND, 0) : at + _AROUND])
             raise ExportError(f"{where}: {problem.reason}, at column {at + 1}, in {excerpt}") from None
-        for symbol in found.symbols:
+        for symbol in relation.symbols:
             if self._by_name[symbol.name] is not symbol:
                 raise ExportError(f"{where}: {shown(symbol.name)} stands for a condition, and its range is not 0..1")
-        self._relations[text] = found
-        return found
+        self._relations[text] = relation
+        return relation
 
 
 def relations(constraints: ConstraintSet) -> Iterator[Relation]:
@@ -157,19 +157,19 @@ def read_format(value: Json, where: str) -> None:
 
 
 def read_symbols(value: Json, where: str) -> Symbols:
-    found: dict[str, Symbol] = {}
+    by_name: dict[str, Symbol] = {}
     inputs = []
     for item, place in items(value, where):
         record = fields(item, place, ("name", "bounds", "input"))
         name = string(record["name"], f"{place}.name")
-        if name in found:
+        if name in by_name:
             raise ExportError(f"{place}.name: {shown(name)} is there twice")
-        found[name] = Symbol(name, *_bounds(record["bounds"], f"{place}.bounds"))
+        by_name[name] = Symbol(name, *_bounds(record["bounds"], f"{place}.bounds"))
         if not isinstance(record["input"], bool):
             raise ExportError(f"{place}.input: expected true or false, found {shown(record['input'])}")
         if record["input"]:
             inputs.append(name)
-    return Symbols(found.values(), inputs)
+    return Symbols(by_name.values(), inputs)
 
 
 def _bounds(value: Json, where: str) -> tuple[int | None, int | None]:
@@ -214,13 +214,13 @@ def read_possible_failure(value: Json, where: str, read: Read) -> PossibleFailur
 
 
 def read_set(
-    symbols: Symbols, constraints: Iterable[tuple[Json, str]], failures: Iterable[tuple[Json, str]], read: Read
+    symbols: Symbols, constraints: Iterable[tuple[Json, str]], possible_failures: Iterable[tuple[Json, str]], read: Read
 ) -> ConstraintSet:
     """The set of these constraints and possible failures, each with its place."""
     return ConstraintSet(
         [read_constraint(value, where, read) for value, where in constraints],
         symbols=symbols.inputs,
-        possible_failures=[read_possible_failure(value, where, read) for value, where in failures],
+        possible_failures=[read_possible_failure(value, where, read) for value, where in possible_failures],
     )
 
 

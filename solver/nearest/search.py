@@ -78,22 +78,22 @@ class Search:
         facts = Facts(self._relations, tuple(self._symbols))
         if facts.contradiction:
             return
-        found: list[Point] = []
+        heap: list[Point] = []
         done = -1
-        for distance in self._walk(facts, found):
+        for distance in self._walk(facts, heap):
             done = distance
-            while found and found[0].distance <= done:
-                yield heappop(found)
+            while heap and heap[0].distance <= done:
+                yield heappop(heap)
         if self._work <= _WORK:
-            while found:
-                yield heappop(found)
+            while heap:
+                yield heappop(heap)
             return
-        nearest_known = found[0] if found else None
+        nearest_known = heap[0] if heap else None
         yield from self._solved(done + 1, nearest_known)
 
     # All points
 
-    def _walk(self, facts: Facts, found: list[Point]) -> Iterator[int]:
+    def _walk(self, facts: Facts, heap: list[Point]) -> Iterator[int]:
         """Add points to those found; yields each distance once all points up to it are added, within the budget."""
         free: dict[str, Domain] = {}
         solved: dict[str, Dim] = {}
@@ -110,7 +110,7 @@ class Search:
         for distance in _distances(domains):
             on_time()
             for sizes in self._at(domains, distance):
-                self._try(dict(zip(free, sizes, strict=True)), solved, found)
+                self._try(dict(zip(free, sizes, strict=True)), solved, heap)
             if self._work > _WORK:
                 return
             yield distance
@@ -129,7 +129,7 @@ class Search:
                 if self._work > _WORK:
                     return
 
-    def _try(self, sizes: dict[str, int], solved: Mapping[str, Dim], found: list[Point]) -> None:
+    def _try(self, sizes: dict[str, int], solved: Mapping[str, Dim], heap: list[Point]) -> None:
         """Add the point if it meets all relations; the one that ruled a point out is tried first at the next."""
         for name, value in solved.items():
             if (size := value.at(sizes)) is None:
@@ -141,7 +141,7 @@ class Search:
                 self._relations.remove(relation)
                 self._relations.insert(0, relation)
                 return
-        heappush(found, self._point(sizes))
+        heappush(heap, self._point(sizes))
 
     def _point(self, sizes: Mapping[str, int]) -> Point:
         changes = [abs(sizes[name] - self._given[name]) for name in self._symbols]
