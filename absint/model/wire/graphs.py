@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Final
 
+from absint.lattices.records import NamedTuple
 from absint.model.wire.fields import content_of, delimited
 from absint.model.wire.tensors import NO_SPARSE, NO_TENSOR, Entry, SparseTensor, Tensor
 
@@ -28,13 +29,10 @@ class Dim:
         return self._kind
 
 
-class Dims:
+class Dims(NamedTuple):
     """The dims of a tensor's type."""
 
-    __slots__ = ("dim",)
-
-    def __init__(self, dim: tuple[Dim, ...] = ()) -> None:
-        self.dim = dim
+    dim: tuple[Dim, ...] = ()
 
 
 _NO_DIMS: Final = Dims()
@@ -54,23 +52,17 @@ class TensorType:
         return self.shape is not _NO_DIMS
 
 
-class ElementType:
+class ElementType(NamedTuple):
     """The type of the elements of a sequence, or of the value of an optional."""
 
-    __slots__ = ("elem_type",)
-
-    def __init__(self, elem_type: Type) -> None:
-        self.elem_type = elem_type
+    elem_type: Type
 
 
-class MapType:
+class MapType(NamedTuple):
     """The types of the keys and the values of a map."""
 
-    __slots__ = ("key_type", "value_type")
-
-    def __init__(self, key_type: int, value_type: Type) -> None:
-        self.key_type = key_type
-        self.value_type = value_type
+    key_type: int
+    value_type: Type
 
 
 class Type:

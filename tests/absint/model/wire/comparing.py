@@ -56,7 +56,7 @@ def differences(found: object, proto: Any, where: str = "model") -> Iterator[str
         yield from _of_type(found, proto, where)
     elif isinstance(found, tensors.Tensor):
         yield from _of_tensor(found, proto, where)
-    elif isinstance(found, Sequence) and not isinstance(found, str | bytes):
+    elif isinstance(found, Sequence) and not isinstance(found, str | bytes) and not hasattr(found, "_fields"):
         if len(found) != len(proto):
             yield f"{where}: {len(found)} of them, not {len(proto)}"
         for at, (one, other) in enumerate(zip(found, proto, strict=False)):
