@@ -37,9 +37,9 @@ _CONSTANT: Final = re.compile(r"\(declare-const (?:\|(.*)\||(\S+)) Int\)")
 class Encoder:
     """Translates expressions over one set of symbols; equal atoms share one term.
 
-    Floor and truncating division are spelled out for all signs. A quotient whose divisor is no constant is a variable
-    of its own; it is any number where the divisor is 0, so it implies nothing there. What floats compute is
-    a function with bounds. The definitions of these variables, and the bounds of functions and of every symbol that was
+    Floor and truncating division are spelled out for all signs. A quotient whose divisor is not constant is a
+    variable; it may be any number where the divisor is 0, so it implies nothing there. What floats compute is a
+    function with bounds. The definitions of these variables, and the bounds of functions and of every symbol that was
     met, are `side_conditions`: assert them with the terms.
     """
 

@@ -29,7 +29,7 @@ class Partition:
     undecided: tuple[tuple[Expr, Expr], ...] = ()
     """Pairs that agree at every binding but were not proved equal."""
     reason: str = ""
-    """The reason why some terms were not compared, if any; each of those is a class of its own."""
+    """The reason why some terms were not compared, if any; each of those forms its own class."""
 
     def counterexample(self, a: Expr, b: Expr) -> Mapping[str, int] | None:
         """Values that meet the constraints and make the two differ, if some binding does."""
@@ -39,7 +39,7 @@ class Partition:
 def partition(terms: Iterable[Expr], prover: Prover) -> Partition:
     """Partition the terms by proved equality; the first term of a class represents it.
 
-    Contradictory constraints prove nothing: each term is a class of its own. At a deadline the remaining terms are not
+    Contradictory constraints prove nothing: each term forms its own class. At a deadline the remaining terms are not
     compared.
     """
     pending = list(dict.fromkeys(terms))

@@ -38,9 +38,9 @@ from absint.solver.translate import Translator, literal
 class Script(Translator):
     """Declarations, definitions and assertions over one set of symbols.
 
-    A large term is defined once, as `$1`, `$2`, ..., and used by name. A quotient whose divisor is no constant is a
-    variable of its own; the assertion after its declaration defines it where the divisor is not 0. What floats
-    compute is a function `|$1 ...|` of integers, of which the script gives the bounds alone.
+    A large term is defined once, as `$1`, `$2`, ..., and used by name. A quotient whose divisor is not
+    constant is a variable, which the assertion after its declaration defines where the divisor is not 0. What floats
+    compute is a function `|$1 ...|` of integers, of which the script gives only the bounds.
     """
 
     def __init__(self) -> None:

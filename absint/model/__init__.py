@@ -1,4 +1,4 @@
-"""ONNX files as plain data. Nothing here knows of programs or shapes of values that nodes compute.
+"""ONNX files as plain data. Nothing here knows about programs, or the shapes that nodes compute.
 
 load            a model from a path, bytes or a proto; opening guards against hostile files
 wire            the wire format of protobuf: messages where they stand, without their weights

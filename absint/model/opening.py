@@ -255,7 +255,7 @@ class ModelFile(NamedTuple):
 
 
 def has_changed(path: str) -> ModelError:
-    """The error for a file that is not any more what was read."""
+    """The error for a file that has changed since it was read."""
     return ModelError(f"{path} has changed since it was read: analyse it again")
 
 

@@ -110,7 +110,7 @@ class Form(NamedTuple):
         return Departures((*missing, *wrong), tuple(unknown)) if missing or wrong or unknown else _NONE
 
     def fits(self, given: Sequence[object], outputs: int) -> bool:
-        """Neither of the following has anything to say of a node with these inputs and this number of outputs."""
+        """Neither of the following checks applies to a node with these inputs and this number of outputs."""
         if None in given or not self.least_inputs <= len(given) <= self.max_inputs:
             return False
         return self.min_inputs <= len(given) and self.min_outputs <= outputs <= self.max_outputs

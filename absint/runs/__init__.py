@@ -1,6 +1,6 @@
 """Real runs beside the analysis, and the one process that may die.
 
-process     the client of a process: start, ask with a time limit, end; that it died is an answer like any other
+process     the client of a process: start, ask with a time limit, end; its death is an answer like any other
 serving     the program of the process: it serves requests with a function. Both use the standard library only
 
 run         feeds for a model, and its run with onnxruntime, here or in a process of its own
