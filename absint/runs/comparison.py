@@ -9,11 +9,11 @@ from typing import Final
 from absint.lattices.logic.relation import FALSE
 from absint.lattices.logic.truth import NO
 from absint.lattices.text.documents import Document, Head
-from absint.lattices.text.escapes import excerpt, format_sizes
+from absint.lattices.text.escapes import counted, excerpt, format_sizes
 from absint.lattices.text.forms import SIZES, Key, Object, keys_of, many
 from absint.runs.arrays import check_names, read_actual
 from absint.runs.shown_sizes import ShownSizes
-from absint.runs.statements import Row, Statement, Statements, counted
+from absint.runs.statements import Row, Statement, Statements
 from absint.solution.analysed import Analysed
 from absint.solution.constraints import constraints
 from absint.solution.relations import Claimed, claims

@@ -16,9 +16,10 @@ from absint.lattices.terms.floats import Float
 from absint.lattices.terms.normal import sole_atom
 from absint.lattices.terms.real import Real
 from absint.lattices.terms.substitution import substitute
+from absint.lattices.text.escapes import counted
 from absint.program.steps import IfJoin
 from absint.runs.arrays import Actual, Array
-from absint.runs.statements import Number, Row, Statement, counted
+from absint.runs.statements import Number, Row, Statement
 from absint.solution.constraints import all_names
 from absint.solver.constraints import Constraint
 

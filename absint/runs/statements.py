@@ -193,8 +193,3 @@ class Row:
         claimed = self.expression if is_plain else f"{self.expression} = {self.predicted}"
         stated = "declared" if self.premise else "claimed"
         return f"{self.place}: {stated} {claimed}, ran {self.actual}" + (f" ({self.note})" if self.note else "")
-
-
-def counted(number: int, noun: str) -> str:
-    """A number of things, with their noun in the plural unless it is one."""
-    return f"{number} {noun}{'s' * (number != 1)}"
