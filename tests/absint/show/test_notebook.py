@@ -202,6 +202,21 @@ def test_long_tables_and_texts_are_folded() -> None:
     assert sheets.lines("a", "\n" * 20).startswith("<details>")
 
 
+def test_rows_have_any_number_of_cells_and_columns_names() -> None:
+    table = sheets.Table("many", [("a", "b", "c"), ("long", "d", "e")], head=("x", "y", "z"))
+    assert Read(table.html()).cells == ["x", "y", "z", "a", "b", "c", "long", "d", "e"]
+    assert sheets.written([table]) == "\nmany\n  a     b  c\n  long  d  e"
+
+
+def test_a_contract_is_the_same_sheet_in_text() -> None:
+    contract = detector().contract()
+    text = str(contract.sheet)
+    assert text.startswith("legal sizes: 2 clauses")
+    assert "  height >= 1  Conv /stem/stem.0/stem.0.0/Conv  the window must fit spatial axis 0\n" in text
+    for cell in read(contract).cells[3:6]:
+        assert cell in text
+
+
 def test_a_large_model_is_shown_briefly(tmp_path: Path) -> None:
     nodes = " ".join(f"v{k + 1} = Relu(v{k})" for k in range(3_000))
     text = f'<ir_version: 9, opset_import: ["": 18]> g (float[N] v0) => (float[] v3000) {{ {nodes} }}'
