@@ -32,7 +32,7 @@ from absint.transfer.table import Table
 if TYPE_CHECKING:
     import onnx
 
-    from absint.analyses.together import Participant
+    from absint.analyses.exchange import Member
     from absint.jobs.dynamizing.dynamize import Dynamized
     from absint.questions.claims.trust import Trust
     from absint.shapes.timings import Timings
@@ -62,7 +62,7 @@ def analyze(
     max_seconds: float | None = None,
     max_nodes: int | None = None,
     on_progress: Progress | None = None,
-    with_: Sequence[Participant] = (),
+    with_: Sequence[Member] = (),
     trust: Trust = (),
 ) -> Result:
     """Run the shape analysis of a model to its fixpoint.
@@ -158,7 +158,7 @@ class Options(NamedTuple):
     names_as_declared: bool
     premises: bool
     semantics: Semantics
-    with_: Sequence[Participant]
+    with_: Sequence[Member]
     trust: Trust
 
     def checked(self) -> UnificationPolicy:

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from absint.questions.costs.cost import Cost
     from absint.questions.costs.memory import Memory
     from absint.questions.explain.explanation import Explanation
-    from absint.questions.proofs.equivalence import Equalities, Place
+    from absint.questions.proofs.equivalence import AxisPlace, Equalities
     from absint.questions.proofs.evidence import Evidence
     from absint.questions.proofs.proof import Proof
     from absint.questions.proofs.provers import Given
@@ -111,7 +111,7 @@ class Questions(Analysed):
 
         return certify(self, prove, seconds=seconds)
 
-    def equal_dims(self, *, seconds: float = LONG, rlimit: int = RLIMIT, memory: int = MEMORY) -> Equalities[Place]:
+    def equal_dims(self, *, seconds: float = LONG, rlimit: int = RLIMIT, memory: int = MEMORY) -> Equalities[AxisPlace]:
         """Every axis of every value of the main graph, in classes of equal size in all runs that succeed.
 
         Limits are as for `prove`; what was not compared in time is listed apart, and `reason` says so.

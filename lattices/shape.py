@@ -200,10 +200,10 @@ class Shape:
         return f"Shape({self})"
 
     def _repr_html_(self) -> str:
-        from absint.lattices.text.naming import Naming, Where
+        from absint.lattices.text.naming import Names, Naming
         from absint.lattices.text.sheets import Line, Sheet, defined
 
-        texts = Where(Naming())
+        texts = Names(Naming())
         is_bare = self._dims is None and self.variable is None
         found = str(self) if is_bare else f"[{', '.join(self.listed(texts.dim, str))}]"
         return Sheet(Line(f"shape {found}"), [defined(texts)]).html()

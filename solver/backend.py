@@ -80,10 +80,10 @@ class Backend:
         start = time.monotonic()
         query = {"script": script, "rlimit": rlimit, "core": core, "minimize": minimize}
         try:
-            found = _read(self._process.ask((query, self._process.memory), seconds), rlimit)
+            answer = _read(cast("Reply", self._process.ask((query, self._process.memory), seconds)), rlimit)
         except ProcessError as error:
-            found = Answer("unknown", reason=self._reason(error, seconds))
-        return replace(found, seconds=time.monotonic() - start)
+            answer = Answer("unknown", reason=self._reason(error, seconds))
+        return replace(answer, seconds=time.monotonic() - start)
 
     @property
     def pid(self) -> int | None:
@@ -121,19 +121,15 @@ class Backend:
 _Z3: Final = "absint.solver.z3_process"
 
 
-def _read(reply: object, rlimit: int) -> Answer:
-    found = cast("Reply", reply)
+def _read(reply: Reply, rlimit: int) -> Answer:
+    at_limit = f"the resource limit of {rlimit} was reached; rlimit= (--rlimit) raises it"
     return Answer(
-        cast("Literal['sat', 'unsat', 'unknown']", found["verdict"]),
-        {unquote(name): value for name, value in found["model"].items() if not name.startswith("$")},
-        tuple(map(unquote, found["core"])),
-        _at_limit(rlimit) if found["reason"] in _LIMIT_REACHED else found["reason"],
-        found["spent"],
+        cast("Literal['sat', 'unsat', 'unknown']", reply["verdict"]),
+        {unquote(name): value for name, value in reply["model"].items() if not name.startswith("$")},
+        tuple(map(unquote, reply["core"])),
+        at_limit if reply["reason"] in _LIMIT_REACHED else reply["reason"],
+        reply["spent"],
     )
-
-
-def _at_limit(rlimit: int) -> str:
-    return f"the resource limit of {rlimit} was reached; rlimit= (--rlimit) raises it"
 
 
 _LIMIT_REACHED: Final = ("canceled", "max. resource limit exceeded")
@@ -144,6 +140,3 @@ _shared: dict[tuple[int, int], Backend] = {}
 def shared(memory: int = MEMORY) -> Backend:
     """The backend that this process shares, one for each limit of memory."""
     return _shared.setdefault((os.getpid(), memory), Backend(memory=memory))
-
-
-__all__ = ["MEMORY", "Answer", "Backend", "shared"]

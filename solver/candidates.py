@@ -99,12 +99,8 @@ def growing(bounds: Mapping[str, Interval]) -> Iterator[dict[str, int]]:
         every = chain.from_iterable(_with_largest(most, least, len(bounds)) for most in range(least, _LAYER))
         for sizes in islice(every, _LAYER):
             on_time()
-            if (least or 0 in sizes) and all(map(_is_in, sizes, bounds.values())):
+            if (least or 0 in sizes) and all(map(Interval.__contains__, bounds.values(), sizes)):
                 yield dict(zip(bounds, sizes, strict=True))
-
-
-def _is_in(size: int, bounds: Interval) -> bool:
-    return size in bounds
 
 
 def _with_largest(most: int, least: int, count: int) -> Iterator[tuple[int, ...]]:
@@ -120,8 +116,8 @@ def shrunk(sizes: Sizes, fits: Callable[[Sizes], bool], bounds: Mapping[str, Int
     """The sizes with one symbol after another as small as it can be and still fit, the largest first."""
     for name in sorted(sizes, key=lambda name: -sizes[name]):
         tried = (*range(1, min(sizes[name] or _LAYER, _LAYER)), *_halved(sizes[name]))
-        found = ({**sizes, name: size} for size in tried if size in bounds[name])
-        sizes = next(filter(fits, found), sizes)
+        smaller = ({**sizes, name: size} for size in tried if size in bounds[name])
+        sizes = next(filter(fits, smaller), sizes)
     return sizes
 
 
@@ -151,7 +147,7 @@ def around(relations: Iterable[Relation], names: Sequence[str], most: int) -> tu
     values = numbers_near(relations)
     draw = Random(0)
     same: list[Sizes] = list(equal(names, values if names else values[:1]))
-    found: dict[tuple[int, ...], None] = {(size,) * len(names): None for size in values}
+    combinations = dict.fromkeys((size,) * len(names) for size in values)
     for _ in range(most):
         sizes: list[int] = []
         for _ in names:
@@ -163,8 +159,8 @@ def around(relations: Iterable[Relation], names: Sequence[str], most: int) -> tu
             else:
                 sizes.append(draw.choice(values))
         order = draw.sample(range(len(sizes)), len(sizes))
-        found[tuple(sizes[place] for place in order)] = None
-    return same, [dict(zip(names, sizes, strict=True)) for sizes in list(found)[len(same) :]]
+        combinations[tuple(sizes[place] for place in order)] = None
+    return same, [dict(zip(names, sizes, strict=True)) for sizes in list(combinations)[len(same) :]]
 
 
 def numbers_near(relations: Iterable[Relation]) -> list[int]:

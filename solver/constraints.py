@@ -1,19 +1,19 @@
-"""Constraints: the requirements of a run, and relations that hold for computed values, each with the node that states
-it.
-"""
+"""Constraints: what a run requires, and what holds of computed values, each with the node that states it."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Final, Literal, overload
+from typing import Final, Literal, Protocol, overload
 
 from absint.lattices.logic.relation import TRUE, Relation, implies
 from absint.lattices.logic.truth import YES
 from absint.lattices.records import NamedTuple
 from absint.lattices.terms.expr import Dim, Symbol, expr_of
 from absint.lattices.text.escapes import plain
+from absint.lattices.text.forms import RELATION, Key, Kind, Object, one_of
+from absint.solver.subsets import connected
 
 Role = Literal["required", "defined", "assumed", "declared"]
 """`required`: the node fails without it. `defined`: holds of what the node computes. `assumed`: a numeric premise, or
@@ -96,11 +96,10 @@ KINDS: Final = {"data": "may fail on data", "rule": "not all requirements are kn
 
 def by_kind(failures: Iterable[PossibleFailure]) -> Iterator[tuple[str, list[PossibleFailure]]]:
     """The possible failures under a title each for data and for rules, as far as there are any."""
-    listed = list(failures)
+    failures = list(failures)
     for kind, title in KINDS.items():
-        found = [failure for failure in listed if failure.kind == kind]
-        if found:
-            yield title, found
+        if of_kind := [failure for failure in failures if failure.kind == kind]:
+            yield title, of_kind
 
 
 class ConstraintSet(Sequence[Constraint]):
@@ -148,29 +147,23 @@ class ConstraintSet(Sequence[Constraint]):
 
     def filter(self, *roles: Role) -> ConstraintSet:
         """The constraints of these roles."""
-        return ConstraintSet(
-            (c for c in self if c.role in roles), symbols=self.symbols, possible_failures=self.possible_failures
-        )
+        return self._only(c for c in self if c.role in roles)
 
     @cached_property
     def of_needed(self) -> ConstraintSet:
         """The constraints of nodes that some output depends on: a proof may rest on these."""
-        if all(c.needed for c in self):
-            return self
-        return ConstraintSet(
-            (c for c in self if c.needed), symbols=self.symbols, possible_failures=self.possible_failures
-        )
+        return self if all(c.needed for c in self) else self._only(c for c in self if c.needed)
 
     def without_premises(self) -> ConstraintSet:
         """The constraints without numeric premises: sizes that break one may run."""
-        kept = (c for c in self if not c.is_premise)
-        return ConstraintSet(kept, symbols=self.symbols, possible_failures=self.possible_failures)
+        return self._only(c for c in self if not c.is_premise)
 
     def over_inputs(self) -> ConstraintSet:
         """The constraints without invented symbols, guard included."""
-        known = set(self.symbols)
-        kept = (c for c in self if c.formula.free_symbols <= known)
-        return ConstraintSet(kept, symbols=self.symbols, possible_failures=self.possible_failures)
+        return self._only(c for c in self if c.formula.free_symbols <= set(self.symbols))
+
+    def _only(self, constraints: Iterable[Constraint]) -> ConstraintSet:
+        return ConstraintSet(constraints, symbols=self.symbols, possible_failures=self.possible_failures)
 
     def renamed(self, names: Mapping[Symbol, Dim]) -> ConstraintSet:
         """The set with symbols replaced, invented ones by their printed names, say."""
@@ -179,10 +172,9 @@ class ConstraintSet(Sequence[Constraint]):
         changed: dict[Relation, Relation] = {}
 
         def rename(relation: Relation) -> Relation:
-            found = changed.get(relation)
-            if found is None:
-                found = changed[relation] = relation.substitute(names)
-            return found
+            if relation not in changed:
+                changed[relation] = relation.substitute(names)
+            return changed[relation]
 
         constraints = (replace(c, relation=rename(c.relation), guard=rename(c.guard)) for c in self)
         possible_failures = (failure._replace(guard=rename(failure.guard)) for failure in self.possible_failures)
@@ -202,36 +194,65 @@ class ConstraintSet(Sequence[Constraint]):
     @cached_property
     def distinct(self) -> Mapping[Relation, tuple[Constraint, ...]]:
         """Formula -> the constraints that state it, in execution order."""
-        found: dict[Relation, list[Constraint]] = {}
+        stating: dict[Relation, list[Constraint]] = {}
         for constraint in self:
-            found.setdefault(constraint.formula, []).append(constraint)
-        return {formula: tuple(same) for formula, same in found.items()}
+            stating.setdefault(constraint.formula, []).append(constraint)
+        return {formula: tuple(same) for formula, same in stating.items()}
 
     def slice(self, symbols: Iterable[Symbol]) -> list[Relation]:
         """The distinct formulas that are connected to the symbols through shared symbols, in execution order."""
-        reached: set[str] = set()
-        pending = [s.name for s in symbols]
-        formulas: set[Relation] = set()
-        while pending:
-            name = pending.pop()
-            if name in reached:
-                continue
-            reached.add(name)
-            for formula in self._mentions.get(name, ()):
-                if formula not in formulas:
-                    formulas.add(formula)
-                    pending.extend(formula.free_symbols - reached)
-        return [formula for formula in self.distinct if formula in formulas or not formula.free_symbols]
-
-    @cached_property
-    def _mentions(self) -> Mapping[str, tuple[Relation, ...]]:
-        found: dict[str, list[Relation]] = {}
-        for formula in self.distinct:
-            for name in formula.free_symbols:
-                found.setdefault(name, []).append(formula)
-        return {name: tuple(formulas) for name, formulas in found.items()}
+        reached = set(connected(self.distinct, (s.name for s in symbols)))
+        return [formula for formula in self.distinct if formula in reached or not formula.free_symbols]
 
 
 def meets(formulas: Iterable[Relation], model: Mapping[str, int]) -> bool:
     """Every formula holds under the binding."""
     return all(formula.at(model) is YES for formula in formulas)
+
+
+# Constraints and the nodes that state them, as documents have them.
+
+
+class Placed(Protocol):
+    """Something that a node states."""
+
+    @property
+    def origin(self) -> Origin: ...
+    @property
+    def reason(self) -> str: ...
+
+
+ORIGIN: Final[tuple[Key[Placed], ...]] = (
+    Key("node", str, "its name, or what states it", lambda item: item.origin.name),
+    Key("path", str, "its subgraph or inlined function; empty for the main graph", lambda item: item.origin.path),
+    Key("operator", str, of=lambda item: item.origin.operator),
+    Key("output", str, "the first that it has", lambda item: item.origin.output),
+)
+_NODE, _PATH, _OPERATOR, _ = ORIGIN
+REASON: Final = Key[Placed]("reason", str)
+
+NODE: Final = Object[Placed](_NODE, _OPERATOR, _PATH, REASON, name="node")
+PLACE: Final = Object[Placed](*ORIGIN, REASON, name="place")
+
+CONSTRAINT: Final = Object[Constraint](
+    Key("relation", RELATION),
+    Key("guard", RELATION, "where it holds"),
+    Key("role", one_of("required", "defined", "assumed", "declared")),
+    *ORIGIN,
+    REASON,
+    name="constraint",
+)
+PREMISE: Final = Object[Constraint](*ORIGIN, Key("reason", RELATION, of=lambda c: c.relation), name="place")
+"""A constraint whose reason is its relation."""
+OPEN: Final = Object[Constraint](*ORIGIN, Key("reason", RELATION, of=lambda c: c.formula), name="place")
+"""The same with its guard."""
+
+_CONDITION: Final = Kind[Relation]({"type": "string"}, lambda guard, w: "" if guard is TRUE else w.relation(guard))
+_WHY: Final[tuple[Key[PossibleFailure], ...]] = (
+    Key("kind", one_of("data", "rule"), "what leaves it open: data, or a rule that does not state all a run needs"),
+    Key("when", _CONDITION, "the condition under which the node may fail; empty if there is none", lambda f: f.guard),
+)
+DOUBT: Final = Object[PossibleFailure](*ORIGIN, REASON, *_WHY, name="doubt")
+"""A node that may fail."""
+NODE_DOUBT: Final = Object[PossibleFailure](*NODE.keys, *_WHY)
+"""The same without its output."""

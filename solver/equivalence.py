@@ -11,7 +11,8 @@ from absint.lattices.deadline import DeadlineError, on_time
 from absint.lattices.logic.relation import eq
 from absint.lattices.terms.expr import Expr, Symbol
 from absint.solver.candidates import drawn
-from absint.solver.prove import Prover, meets
+from absint.solver.constraints import meets
+from absint.solver.prove import Prover
 
 _FINGERPRINTS: Final = 8
 _DRAWS: Final = 400
@@ -28,7 +29,7 @@ class Partition:
     undecided: tuple[tuple[Expr, Expr], ...] = ()
     """Pairs that agree at every binding but were not proved equal."""
     reason: str = ""
-    """The reason why some terms were not compared, if any; each of those is a class of its own."""
+    """The reason why some terms were not compared, if any; each of those forms its own class."""
 
     def counterexample(self, a: Expr, b: Expr) -> Mapping[str, int] | None:
         """Values that meet the constraints and make the two differ, if some binding does."""
@@ -38,65 +39,58 @@ class Partition:
 def partition(terms: Iterable[Expr], prover: Prover) -> Partition:
     """Partition the terms by proved equality; the first term of a class represents it.
 
-    Contradictory constraints prove nothing: each term is a class of its own. At a deadline the remaining terms are not
+    Contradictory constraints prove nothing: each term forms its own class. At a deadline the remaining terms are not
     compared.
     """
-    grouping = _Grouping(list(dict.fromkeys(terms)), prover)
+    pending = list(dict.fromkeys(terms))
+    bindings: list[Mapping[str, int]] = []
+    classes: list[list[Expr]] = []
+    undecided: list[tuple[Expr, Expr]] = []
+    reason = ""
     try:
-        grouping.run()
+        if not prover.consistent.entailed:
+            symbols = sorted({s for term in pending for s in term.symbols}, key=lambda s: s.key)
+            bindings += legal_bindings(prover, symbols)
+            drawn_bindings = tuple(bindings)
+            alike: dict[tuple[int | None, ...], list[list[Expr]]] = {}
+            while pending:
+                on_time()
+                term = pending[0]
+                candidates = alike.setdefault(tuple(term.at(at) for at in drawn_bindings), [])
+                members = _class_of(term, candidates, prover, bindings, len(drawn_bindings), undecided)
+                if members is None:
+                    candidates.append([term])
+                    classes.append(candidates[-1])
+                else:
+                    members.append(term)
+                del pending[0]
+        reason = prover.lost
     except DeadlineError as error:
-        return grouping.found(str(error))
-    return grouping.found(prover.lost)
+        reason = str(error)
+    apart = [(term,) for term in pending]
+    return Partition((*map(tuple, classes), *apart), tuple(bindings), tuple(undecided), reason)
 
 
-class _Grouping:
-    """Terms, each compared with those before it."""
-
-    def __init__(self, terms: Sequence[Expr], prover: Prover) -> None:
-        self._terms, self._prover = terms, prover
-        self._bindings: list[Mapping[str, int]] = []
-        self._drawn = 0
-        self._groups: list[list[Expr]] = []
-        self._undecided: list[tuple[Expr, Expr]] = []
-        self._compared = 0
-
-    def run(self) -> None:
-        if self._prover.consistent.entailed:
-            return
-        symbols = sorted({s for term in self._terms for s in term.symbols}, key=lambda s: s.key)
-        for binding in legal_bindings(self._prover, symbols):
-            self._bindings.append(binding)
-        self._drawn = len(self._bindings)
-        alike: dict[tuple[int | None, ...], list[list[Expr]]] = {}
-        for term in self._terms:
-            on_time()
-            groups = alike.setdefault(tuple(term.at(at) for at in self._bindings[: self._drawn]), [])
-            members = self._equal(term, groups)
-            if members is None:
-                groups.append([term])
-                self._groups.append(groups[-1])
-            else:
-                members.append(term)
-            self._compared += 1
-
-    def _equal(self, term: Expr, groups: Sequence[list[Expr]]) -> list[Expr] | None:
-        """The group that the term provably belongs to."""
-        for members in groups:
-            if any(_differ(members[0], term, at) for at in self._bindings[self._drawn :]):
-                continue
-            decision = self._prover.decide(eq(members[0], term))
-            if decision.entailed:
-                return members
-            if decision.entailed is None:
-                self._undecided.append((members[0], term))
-            elif decision.model:
-                self._bindings.append({**(self._bindings[0] if self._drawn else {}), **decision.model})
-        return None
-
-    def found(self, reason: str = "") -> Partition:
-        """The classes so far; each term that was not compared is a class of its own."""
-        apart = [(term,) for term in self._terms[self._compared :]]
-        return Partition((*map(tuple, self._groups), *apart), tuple(self._bindings), tuple(self._undecided), reason)
+def _class_of(
+    term: Expr,
+    candidates: Sequence[list[Expr]],
+    prover: Prover,
+    bindings: list[Mapping[str, int]],
+    drawn_count: int,
+    undecided: list[tuple[Expr, Expr]],
+) -> list[Expr] | None:
+    """The class that the term provably belongs to; bindings that separate it from others are added."""
+    for members in candidates:
+        if any(_differ(members[0], term, at) for at in bindings[drawn_count:]):
+            continue
+        decision = prover.decide(eq(members[0], term))
+        if decision.entailed:
+            return members
+        if decision.entailed is None:
+            undecided.append((members[0], term))
+        elif decision.model:
+            bindings.append({**(bindings[0] if drawn_count else {}), **decision.model})
+    return None
 
 
 def _differ(a: Expr, b: Expr, binding: Mapping[str, int]) -> bool:

@@ -2,6 +2,11 @@
 
 A `Prover` holds one set of premises. It answers with the constraints that a proof used, or with values of the symbols
 that meet every connected premise and falsify the relation, re-checked by evaluation.
+
+Only premises that share symbols with the relation, directly or over others, are asked: if the rest contradict each
+other, no proof rests on that (`consistent` says so). The goal is `falsity` of the relation, so sizes at which it has no
+value refute nothing; premises read a quotient by 0 as any number. A model may therefore divide by 0, or cast floats as
+no run does: it counts only if evaluation confirms it.
 """
 
 from __future__ import annotations
@@ -15,18 +20,17 @@ from time import perf_counter
 from typing import Final, Literal
 
 from absint.lattices.deadline import on_time, remaining
-from absint.lattices.limits import RLIMIT, SECONDS, Limits
+from absint.lattices.limits import Limits
 from absint.lattices.logic.definedness import falsity, truth
 from absint.lattices.logic.facts import Facts
 from absint.lattices.logic.relation import FALSE, TRUE, Relation, conjunction, ge, le
 from absint.lattices.logic.truth import NO, YES
 from absint.lattices.terms.evaluation import casts_floats
 from absint.lattices.terms.expr import Dim, Symbol, expr_of
-from absint.lattices.terms.interval import Interval
 from absint.solver.backend import Answer, Backend, shared
 from absint.solver.constraints import Constraint, ConstraintSet, meets
-from absint.solver.minimal import minimal
 from absint.solver.smtlib import query
+from absint.solver.subsets import components, connected, minimal
 
 Tier = Literal["normal form", "facts", "evaluation", "z3"]
 
@@ -74,8 +78,8 @@ class Prover:
 
     def because(self, core: Iterable[Relation]) -> tuple[Constraint, ...]:
         """The constraints that state the formulas of a core, for each the first in execution order."""
-        found = [self.constraints.distinct[formula][0] for formula in core if formula in self.constraints.distinct]
-        return tuple(sorted(found, key=lambda c: c.origin.node))
+        stating = [self.constraints.distinct[formula][0] for formula in core if formula in self.constraints.distinct]
+        return tuple(sorted(stating, key=lambda c: c.origin.node))
 
     def decide(self, relation: Relation, extra: Sequence[Relation] = (), *, small: bool = True) -> Decision:
         """Decide whether the constraints, with the `extra` premises, entail the relation.
@@ -84,7 +88,7 @@ class Prover:
         """
         if relation is TRUE:
             return Decision(True, "normal form")
-        premises = self._slice(relation, extra)
+        premises = connected([*extra, *self.constraints.distinct], relation.free_symbols)
         decision = self._by_facts(premises, relation)
         return decision if decision is not None else self.ask(premises, relation, small=small)
 
@@ -108,7 +112,7 @@ class Prover:
         """
         model: dict[str, int] = {}
         undecided: Decision | None = None
-        for component in self._components():
+        for component in components(self.constraints.distinct):
             decision = self._by_facts(component, FALSE) or self.ask(component, FALSE)
             if decision.entailed:
                 return decision
@@ -117,28 +121,13 @@ class Prover:
             model |= decision.model
         return undecided or Decision(False, "z3", model=model)
 
-    def _components(self) -> list[list[Relation]]:
-        """The distinct formulas in groups that share no symbol; each without symbols is a group of its own."""
-        groups: list[list[Relation]] = []
-        done: set[Relation] = set()
-        for formula in self.constraints.distinct:
-            if formula not in done:
-                group = connected(list(self.constraints.distinct), formula.free_symbols) or [formula]
-                done.update(group)
-                groups.append(group)
-        return groups
-
-    def _slice(self, relation: Relation, extra: Sequence[Relation]) -> list[Relation]:
-        return connected([*extra, *self.constraints.distinct], relation.free_symbols)
-
     # Facts
 
     def _facts_of(self, premises: Sequence[Relation]) -> Facts:
         key = frozenset(premises)
-        found = self._facts.get(key)
-        if found is None:
-            found = self._facts[key] = Facts(premises, self._order)
-        return found
+        if key not in self._facts:
+            self._facts[key] = Facts(premises, self._order)
+        return self._facts[key]
 
     def _by_facts(self, premises: Sequence[Relation], relation: Relation) -> Decision | None:
         facts = self._facts_of(premises)
@@ -192,7 +181,7 @@ class Prover:
     def _smaller(self, premises: Sequence[Relation], relation: Relation) -> Mapping[str, int] | None:
         """A counterexample with small sizes that are not 0 or 1, if there is one."""
         symbols = set(relation.symbols).union(*(formula.symbols for formula in premises))
-        sizes = [symbol for symbol in symbols if not _is_condition(symbol)]
+        sizes = [symbol for symbol in symbols if symbol.bounds != (0, 1)]
         if not sizes:
             return None
         goal = falsity(relation)
@@ -219,21 +208,6 @@ class Prover:
         return answer
 
 
-def connected(formulas: Sequence[Relation], names: Iterable[str]) -> list[Relation]:
-    """The formulas that are connected to the names through shared symbols, in their order."""
-    reached = set(names)
-    found: set[Relation] = set()
-    rest = list(dict.fromkeys(formulas))
-    while True:
-        on_time()
-        near = [formula for formula in rest if not reached.isdisjoint(formula.free_symbols)]
-        if not near:
-            return [formula for formula in dict.fromkeys(formulas) if formula in found]
-        found.update(near)
-        rest = [formula for formula in rest if formula not in found]
-        reached.update(*(formula.free_symbols for formula in near))
-
-
 def _drawn(relation: Relation, premises: Sequence[Relation]) -> Iterator[Mapping[str, int]]:
     """Sizes at which the relation is false: a model of the solver need not compute floats as a run does."""
     symbols = sorted(relation.symbols.union(*(premise.symbols for premise in premises)), key=lambda s: s.key)
@@ -241,21 +215,12 @@ def _drawn(relation: Relation, premises: Sequence[Relation]) -> Iterator[Mapping
     for number in range(_DRAWN):
         on_time()
         most = 1 << (2 + number * 14 // _DRAWN)
-        sizes = {s.name: _clipped(draw.randint(0, most), s.bounds) for s in symbols}
+        sizes = {s.name: s.bounds.nearest(draw.randint(0, most)) for s in symbols}
         if relation.at(sizes) is NO:
             yield sizes
 
 
 _DRAWN: Final = 128
-
-
-def _clipped(size: int, bounds: Interval) -> int:
-    size = size if bounds.lo is None else max(size, bounds.lo)
-    return size if bounds.hi is None else min(size, bounds.hi)
-
-
-def _is_condition(symbol: Symbol) -> bool:
-    return tuple(symbol.bounds) == (0, 1)
 
 
 def _between(symbols: Iterable[Symbol], low: int, high: int) -> list[Relation]:
@@ -267,23 +232,24 @@ def _follows(facts: Facts, relation: Relation) -> bool:
         return False
     if facts.decide(relation) is YES:
         return True
+    exact = in_multiples(relation, facts)
+    return exact is TRUE or facts.decide(exact) is YES
+
+
+def in_multiples(relation: Relation, facts: Facts) -> Relation:
+    """The relation with `m*k + r` for each symbol that is `r` modulo `m`: quotients of it by parts of m are exact."""
     simplified = relation.substitute(facts.mapping) if facts.mapping else relation
-    simplified = simplified.substitute(_multiples(facts, simplified))
-    return simplified is TRUE or facts.decide(simplified) is YES
-
-
-def _multiples(facts: Facts, relation: Relation) -> dict[Symbol, Dim]:
-    """Symbols with a known congruence r modulo m as m*k + r: quotients by divisors of m become exact."""
-    found: dict[Symbol, Dim] = {}
-    for symbol in relation.symbols:
-        known = facts.congruence(expr_of(symbol))
-        if known.modulus > 1:
+    multiples: dict[Symbol, Dim] = {}
+    for symbol in simplified.symbols:
+        modulus, remainder = facts.congruence(expr_of(symbol))
+        if modulus > 1:
             lo, hi = symbol.bounds
-            low = None if lo is None else -((known.remainder - lo) // known.modulus)
-            high = None if hi is None else (hi - known.remainder) // known.modulus
-            multiple = Symbol.placeholder(f"{symbol.name}/{known.modulus}", low, high)
-            found[symbol] = known.modulus * expr_of(multiple) + known.remainder
-    return found
+            least = None if lo is None else -((remainder - lo) // modulus)
+            most = None if hi is None else (hi - remainder) // modulus
+            multiples[symbol] = (
+                modulus * expr_of(Symbol.placeholder(f"{symbol.name}/{modulus}", least, most)) + remainder
+            )
+    return simplified.substitute(multiples)
 
 
 class Stopwatch:
@@ -295,6 +261,3 @@ class Stopwatch:
     @property
     def seconds(self) -> float:
         return perf_counter() - self._start
-
-
-__all__ = ["RLIMIT", "SECONDS", "Decision", "Prover", "Stopwatch", "meets"]

@@ -27,67 +27,95 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
-from typing import Final
+from typing import Final, Literal
 
-from absint.lattices.logic.formula import ComparisonOp
 from absint.lattices.logic.relation import Relation
-from absint.lattices.terms.expr import Dim, Symbol
+from absint.lattices.terms.expr import Symbol
 from absint.lattices.terms.interval import Interval
-from absint.solver.translate import Translator
+from absint.solver.translate import Translator, literal
 
 
-class Script:
+class Script(Translator):
     """Declarations, definitions and assertions over one set of symbols.
 
-    A large term is defined once, as `$1`, `$2`, ..., and used by name. A quotient whose divisor is no constant is a
-    variable of its own; the assertion after its declaration defines it where the divisor is not 0. What floats
-    compute is a function `|$1 ...|` of integers, of which the script gives the bounds alone.
+    A large term is defined once, as `$1`, `$2`, ..., and used by name. A quotient whose divisor is not
+    constant is a variable, which the assertion after its declaration defines where the divisor is not 0. What floats
+    compute is a function `|$1 ...|` of integers, of which the script gives only the bounds.
     """
 
     def __init__(self) -> None:
-        self._algebra = _Text()
-        self._translator = Translator[str, str](self._algebra)
-        self._names: set[str] = set()
+        super().__init__()
+        self.symbols: dict[str, Interval] = {}
+        """The symbols met so far, with their bounds: of symbols of one name the widest."""
+        self._commands: list[str] = []
+        self._defined: dict[str, str] = {}
+        self._functions: dict[str, str] = {}
+        self._bounded: set[str] = set()
+        self._labels: set[str] = set()
+        self._count = 0
 
     def add(self, relation: Relation, name: str | None = None) -> None:
         """Assert a relation; cores show the name.
 
         Raises ValueError for a relation over an unknown dim, and for a name that is taken.
         """
-        formula = self._translator.relation(relation)
+        formula = self.relation(relation)
         if name is not None:
-            if name in self._names:
+            if name in self._labels:
                 raise ValueError(f"two assertions are named {name!r}")
-            self._names.add(name)
+            self._labels.add(name)
             formula = f"(! {formula} :named {quote_label(name)})"
-        self._algebra.commands.append(f"(assert {formula})")
-
-    def dim(self, dim: Dim) -> str:
-        """The term of an expression, of symbols that `text` declares. Raises ValueError for an unknown dim."""
-        return self._translator.dim(dim)
-
-    def relation(self, relation: Relation) -> str:
-        """The formula of a relation, of symbols that `text` declares. Raises ValueError for one over an unknown dim."""
-        return self._translator.relation(relation)
-
-    @property
-    def symbols(self) -> Mapping[str, Interval]:
-        """The symbols met so far, with their bounds: of symbols of one name the widest."""
-        return self._algebra.bounds
+        self._commands.append(f"(assert {formula})")
 
     @property
     def logic(self) -> str:
         """SMT-LIB's name of the logic that the script needs."""
-        functions = "UF" if self._algebra.has_functions else ""
-        return f"QF_{functions}{'LIA' if self._algebra.linear else 'NIA'}"
+        return f"QF_{'UF' if self._functions else ''}{'LIA' if self.is_linear else 'NIA'}"
 
     @property
     def text(self) -> str:
-        """The commands so far. They set no option and check nothing."""
-        bounds = self._algebra.bounds
-        declared = [f"(declare-const {quote(name)} Int)" for name in bounds]
-        bounded = [f"(assert {_within(quote(name), b)})" for name, b in bounds.items() if b != (None, None)]
-        return "\n".join([*declared, *bounded, *self._algebra.commands])
+        """The commands so far, symbols declared first. They set no option and check nothing."""
+        declared = [f"(declare-const {quote(name)} Int)" for name in self.symbols]
+        within_bounds = (within(quote(name), bounds) for name, bounds in self.symbols.items())
+        bounded = [f"(assert {formula})" for formula in within_bounds if formula]
+        return "\n".join([*declared, *bounded, *self._commands])
+
+    def variable(self, symbol: Symbol) -> str:
+        self.symbols[symbol.name] = self.symbols.get(symbol.name, symbol.bounds).join(symbol.bounds)
+        return quote(symbol.name)
+
+    def quotient(self, a: str, b: str) -> str:
+        """A variable, which solvers decide sooner than `div`, and which is free where b is 0."""
+        a, b, q = self.share(a, "Int"), self.share(b, "Int"), self._fresh()
+        self._commands.append(f"(declare-const {q} Int)")
+        self._commands.append(f"(assert (=> (>= {b} 1) (and (<= (* {b} {q}) {a}) (< {a} (+ (* {b} {q}) {b})))))")
+        return q
+
+    def function(self, name: str, arguments: Sequence[str], bounds: Interval) -> str:
+        """An application of a declared function, its bounds asserted."""
+        symbol = self._functions.get(name)
+        if symbol is None:
+            symbol = self._functions[name] = f"|{self._fresh()} {_escape(name)}|"
+            self._commands.append(f"(declare-fun {symbol} ({' '.join(['Int'] * len(arguments))}) Int)")
+        term = self.share(f"({symbol} {' '.join(arguments)})", "Int")
+        formula = within(term, bounds)
+        if formula and formula not in self._bounded:
+            self._bounded.add(formula)
+            self._commands.append(f"(assert {formula})")
+        return term
+
+    def share(self, text: str, sort: Literal["Int", "Bool"]) -> str:
+        if len(text) <= _SHORT:
+            return text
+        name = self._defined.get(text)
+        if name is None:
+            name = self._defined[text] = self._fresh()
+            self._commands.append(f"(define-fun {name} () {sort} {text})")
+        return name
+
+    def _fresh(self) -> str:
+        self._count += 1
+        return f"${self._count}"
 
 
 def query(premises: Mapping[str, Relation], goal: Relation) -> str:
@@ -102,115 +130,15 @@ def query(premises: Mapping[str, Relation], goal: Relation) -> str:
     return script.text
 
 
-class Formulas:
-    """Formulas as text, in any algebra of SMT-LIB."""
-
-    def compare(self, op: ComparisonOp, a: str, b: str) -> str:
-        return f"(>= {a} {b})" if op == ">=" else f"(= {a} {b})" if op == "==" else f"(not (= {a} {b}))"
-
-    def truth(self, value: bool) -> str:
-        return "true" if value else "false"
-
-    def conjunction(self, parts: Sequence[str]) -> str:
-        return f"(and {' '.join(parts)})"
-
-    def disjunction(self, parts: Sequence[str]) -> str:
-        return f"(or {' '.join(parts)})"
-
-
-class _Text(Formulas):
-    """SMT-LIB's terms as an algebra."""
-
-    def __init__(self) -> None:
-        self.bounds: dict[str, Interval] = {}
-        self.commands: list[str] = []
-        self.linear = True
-        self._defined: dict[str, str] = {}
-        self._functions: dict[str, str] = {}
-        self._bounded: set[tuple[str, Interval]] = set()
-        self._count = 0
-
-    @property
-    def has_functions(self) -> bool:
-        return bool(self._functions)
-
-    def integer(self, value: int) -> str:
-        return _literal(value)
-
-    def variable(self, symbol: Symbol) -> str:
-        self.bounds[symbol.name] = self.bounds.get(symbol.name, symbol.bounds).join(symbol.bounds)
-        return quote(symbol.name)
-
-    def sum(self, terms: Sequence[str]) -> str:
-        return f"(+ {' '.join(terms)})"
-
-    def product(self, factors: Sequence[str]) -> str:
-        if sum(not _LITERAL.fullmatch(factor) for factor in factors) > 1:
-            self.linear = False
-        return f"(* {' '.join(factors)})"
-
-    def quotient(self, a: str, b: str | int) -> str:
-        """`div` by a literal; else a variable, which solvers decide sooner, and which is free where b is 0."""
-        if isinstance(b, int):
-            return f"(div {a} {b})"
-        self.linear = False
-        a, b, q = self.share_term(a), self.share_term(b), self._fresh()
-        self.commands.append(f"(declare-const {q} Int)")
-        self.commands.append(f"(assert (=> (>= {b} 1) (and (<= (* {b} {q}) {a}) (< {a} (+ (* {b} {q}) {b})))))")
-        return q
-
-    def function(self, name: str, arguments: Sequence[str], bounds: Interval) -> str:
-        """An application of a declared function, its bounds asserted; a constant where there is no argument."""
-        symbol = self._functions.get(name)
-        if symbol is None:
-            self._count += 1
-            symbol = self._functions[name] = f"|${self._count} {_escape(name)}|"
-            self.commands.append(f"(declare-fun {symbol} ({' '.join(['Int'] * len(arguments))}) Int)")
-        term = self.share_term(f"({symbol} {' '.join(arguments)})")
-        if bounds != (None, None) and (term, bounds) not in self._bounded:
-            self._bounded.add((term, bounds))
-            self.commands.append(f"(assert {_within(term, bounds)})")
-        return term
-
-    def choice(self, condition: str, a: str, b: str) -> str:
-        return f"(ite {condition} {a} {b})"
-
-    def share_term(self, term: str) -> str:
-        return self._define(term, "Int")
-
-    def share_formula(self, formula: str) -> str:
-        return self._define(formula, "Bool")
-
-    def _define(self, body: str, sort: str) -> str:
-        if len(body) <= _SHORT:
-            return body
-        name = self._defined.get(body)
-        if name is None:
-            name = self._defined[body] = self._fresh()
-            self.commands.append(f"(define-fun {name} () {sort} {body})")
-        return name
-
-    def _fresh(self) -> str:
-        self._count += 1
-        return f"${self._count}"
-
-
 _SHORT: Final = 60
 """Text up to this length is repeated instead of defined."""
 
-_LITERAL: Final = re.compile(r"\d+|\(- \d+\)")
 
-
-def _literal(value: int) -> str:
-    return str(value) if value >= 0 else f"(- {-value})"
-
-
-def _within(term: str, bounds: Interval) -> str:
-    lo, hi = bounds
-    parts = [] if lo is None else [_literal(lo)]
-    parts.append(term)
-    parts += [] if hi is None else [_literal(hi)]
-    return f"(<= {' '.join(parts)})"
+def within(term: str, bounds: Interval) -> str:
+    """The formula that bounds a term; empty if there are no bounds."""
+    lo, hi = (None if end is None else literal(end) for end in bounds)
+    parts = [part for part in (lo, term, hi) if part is not None]
+    return f"(<= {' '.join(parts)})" if len(parts) > 1 else ""
 
 
 # Names

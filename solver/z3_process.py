@@ -42,7 +42,7 @@ class ScriptError(ValueError):
 
 
 def fresh_solver() -> z3.Solver:
-    """A solver in a context of its own.
+    """A solver in its own context.
 
     Without Groebner bases Z3 decides as many products of dims, in two thirds of the time.
     """

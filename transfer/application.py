@@ -8,6 +8,7 @@ from typing import Final
 from absint.lattices.dtype import DType
 from absint.lattices.logic.relation import FALSE
 from absint.lattices.shape import BOTTOM_SHAPE, TOP_SHAPE, Shape
+from absint.lattices.text.escapes import counted
 from absint.lattices.value import TOP, AnyTensor, SparseTensor, Tensor, Value, map_tensors, without_elements
 from absint.transfer.op import Op
 from absint.transfer.rule import Rule
@@ -86,7 +87,7 @@ def outputs_of(rule: Rule, result: object, op: Op) -> tuple[Value, ...]:
     if formals and formals[-1].endswith("*"):
         return outputs
     if len(outputs) < min(op.outputs, len(formals)) or len(outputs) > len(formals):
-        count = f"{len(outputs)} value{'s' * (len(outputs) != 1)}"
+        count = counted(len(outputs), "value")
         raise RuleError(f"returned {count} and names {listed(formals)} as outputs: return one for each, in this order")
     if op.outputs > len(formals):
         op.note(f"the node has {op.outputs} outputs, its rule names {listed(formals)}: the others are unknown")

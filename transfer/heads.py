@@ -97,7 +97,7 @@ def has_ranks(op: Op) -> bool:
     return (mask is None or mask.shape.rank in range(5)) and (lengths is None or lengths.shape.rank == 1)
 
 
-class Part(NamedTuple):
+class PackedInput(NamedTuple):
     """K or V by heads: its elements in rows of one size."""
 
     batch: Dim
@@ -128,19 +128,19 @@ def _dims(op: Op, name: str) -> tuple[Dim, ...]:
     return (UNKNOWN_SIZE,) if shape.is_top else shape.dims
 
 
-def _reshaped(op: Op, name: str, attribute: str, batch: Dim) -> Part:
+def _reshaped(op: Op, name: str, attribute: str, batch: Dim) -> PackedInput:
     """K or V by heads. A packed one is reshaped to the batch of Q and the length of K, whatever its own are."""
     shape = op.tensor(name).shape
     if shape.rank != 3:
         own, heads, steps, size = shape.dims
-        return Part(own, heads, steps, size, const(1))
+        return PackedInput(own, heads, steps, size, const(1))
     length, heads = op.tensor("K").shape[1], Dim(op.integer(attribute, 1))
     if name == "K":
-        return Part(batch, heads, length, shape[0] * shape[2], batch * heads)
-    return Part(batch, heads, length, product(shape.dims), batch * length * heads)
+        return PackedInput(batch, heads, length, shape[0] * shape[2], batch * heads)
+    return PackedInput(batch, heads, length, product(shape.dims), batch * length * heads)
 
 
-def _cache_needs(op: Op, k: Part, v: Part) -> Iterator[Need]:
+def _cache_needs(op: Op, k: PackedInput, v: PackedInput) -> Iterator[Need]:
     """The caches and the new steps are joined, unless a cache is empty."""
     for name, new in (("past_key", k), ("past_value", v)):
         if op.has(name):
@@ -150,7 +150,7 @@ def _cache_needs(op: Op, k: Part, v: Part) -> Iterator[Need]:
             yield Need(disjunction(eq(length, 0), fits), f"{name} must have the dims of the new steps")
 
 
-def _product_needs(op: Op, q: Heads, k: Part, v: Part) -> Iterator[Need]:
+def _product_needs(op: Op, q: Heads, k: PackedInput, v: PackedInput) -> Iterator[Need]:
     """K and V are expanded to the heads of Q, and to one length."""
     yield Need(divisible(q.heads, k.heads), "heads of Q must be a multiple of those of K")
     yield Need(disjunction(k.has_size(1), k.has_size(q.size)), "heads of Q and K must have the same size, or 1")
@@ -166,7 +166,7 @@ def _product_needs(op: Op, q: Heads, k: Part, v: Part) -> Iterator[Need]:
         yield Need(disjunction(eq(size, 1), eq(size, wanted)), f"{what}, or 1")
 
 
-def _total(op: Op, cache: str, new: Part) -> Dim:
+def _total(op: Op, cache: str, new: PackedInput) -> Dim:
     """The length of a cache and the new steps."""
     if not op.has(cache):
         return new.steps
@@ -174,7 +174,7 @@ def _total(op: Op, cache: str, new: Part) -> Dim:
     return (shape[2] if shape.rank == 4 else UNKNOWN_SIZE) + new.steps
 
 
-def _mask_needs(op: Op, q: Heads, k: Part) -> Iterator[Need]:
+def _mask_needs(op: Op, q: Heads, k: PackedInput) -> Iterator[Need]:
     """The mask and the scores broadcast both ways."""
     mask, lengths = op.optional("attn_mask"), op.optional("nonpad_kv_seqlen")
     if mask is not None and mask.shape.rank:

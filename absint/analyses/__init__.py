@@ -6,7 +6,7 @@ backward       the same backward: what users need of a value
 queries        questions that analyses ask each other; bounds of elements, from what the shape analysis knows
 rows           states of nodes, and an analysis as operations on them; the comparisons that a condition is made of
 frame          a program, and what analyses see of each other while they run over it; folded calls, run once
-together       several analyses in one solver, in turns
+exchange       several analyses in one solver, which ask each other, in turns
 advising       what forward and backward analyses have in common, and tell the shape analysis
 found          what they found, by name
 liveness       when each value dies; the graphs of a program as a tree: branches and bodies of loops

@@ -9,10 +9,10 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from typing import TypeVar, cast
 
+from absint.analyses.exchange import Member, run, solve
 from absint.analyses.frame import Frame, Shapes
 from absint.analyses.queries import ElementBounds, ElementOf, Q, Query, TripCount
 from absint.analyses.rows import Row
-from absint.analyses.together import Participant, run, solve
 from absint.engine import Analysis, Solution
 from absint.errors import UsageError
 from absint.lattices.lattice import Lattice
@@ -39,7 +39,7 @@ T = TypeVar("T")
 U = TypeVar("U")
 
 
-class ValueAnalysis(Analysis[tuple[T, ...]], Participant):
+class ValueAnalysis(Analysis[tuple[T, ...]], Member):
     """An element of `domain` for each value of a model."""
 
     domain: Lattice[T]
@@ -189,38 +189,38 @@ def outputs_of(lowered: Lowered) -> list[Operand]:
 class Adviser:
     """Runs the forward ones of some analyses on a round, and tells what they found."""
 
-    def __init__(self, lowered: Lowered, participants: Sequence[Participant]) -> None:
+    def __init__(self, lowered: Lowered, members: Sequence[Member]) -> None:
         self._lowered = lowered
-        self._participants = [one for one in participants if one.direction == "forward"]
+        self._members = [one for one in members if one.direction == "forward"]
 
     def __call__(self, round_: Round) -> Advice:
         shapes = Shapes(round_.analysis, round_.states)
-        finished = solve(self._lowered.program, shapes, self._participants)
-        return _Telling(self._lowered, shapes, self._participants, finished).advice()
+        finished = solve(self._lowered.program, shapes, self._members)
+        return _Telling(self._lowered, shapes, self._members, finished).advice()
 
 
-def begun(lowered: Lowered, facts: Facts, participants: Sequence[Participant]) -> tuple[Cooperation, Facts]:
+def begun(lowered: Lowered, facts: Facts, members: Sequence[Member]) -> tuple[Cooperation, Facts]:
     """The exchange between the shape analysis and others before anything is refined; the facts with their findings.
 
     Raises UsageError for what is no analysis, and for names of which one takes something for granted that are none of
     the model.
     """
-    check_given(lowered, participants)
+    check_given(lowered, members)
 
     def turn(advice: Advice) -> Round:
         return shapes_run(lowered, advice.with_facts(facts), advice=advice)
 
-    adviser = Adviser(lowered, participants)
+    adviser = Adviser(lowered, members)
     advice, _ = in_turns(turn, adviser)
-    return Cooperation(tuple(participants), adviser, advice), advice.with_facts(facts)
+    return Cooperation(tuple(members), adviser, advice), advice.with_facts(facts)
 
 
-def check_given(lowered: Lowered, participants: Sequence[Participant]) -> None:
+def check_given(lowered: Lowered, members: Sequence[Member]) -> None:
     """Raise UsageError for what is no analysis, and for names that the model does not have."""
-    if not isinstance(participants, Sequence):
-        raise UsageError(f"with_={participants!r}: expected a list of analyses")
-    for one in participants:
-        if not isinstance(one, Participant):
+    if not isinstance(members, Sequence):
+        raise UsageError(f"with_={members!r}: expected a list of analyses")
+    for one in members:
+        if not isinstance(one, Member):
             raise UsageError(f"with_=[{one!r}]: expected an analysis, as Ranges(x=(0, 1))")
         if one.names_given():
             names = {*map(fixed_name, lowered.program.nodes)} - {""}
@@ -237,22 +237,22 @@ class _Telling:
         self,
         lowered: Lowered,
         shapes: Shapes,
-        participants: Sequence[Participant],
+        members: Sequence[Member],
         finished: dict[int, list[Row]],
     ) -> None:
         self._lowered, self._shapes = lowered, shapes
-        self._participants, self._finished = participants, finished
-        self._frame = Frame(lowered.program, shapes, participants, (), finished, run=run)
+        self._members, self._finished = members, finished
+        self._frame = Frame(lowered.program, shapes, members, (), finished, run=run)
         self._restored = shapes.analysis.facts.restored
         self._findings: dict[Relation, Finding] = {}
 
     def advice(self) -> Advice:
         """All that may be told."""
-        before = [one.enter(self._frame) for one in self._participants]
+        before = [one.enter(self._frame) for one in self._members]
         try:
             return self._told()
         finally:
-            for one, frame in zip(self._participants, before, strict=True):
+            for one, frame in zip(self._members, before, strict=True):
                 one.enter(frame)
 
     def _told(self) -> Advice:
@@ -336,14 +336,14 @@ class _Telling:
         known = self._frame.told(ElementBounds, *condition).truth if condition[0] >= 0 else None
         if known is not None:
             return self._by(ElementBounds, *condition)
-        rows = ((one, self._finished.get(number)) for number, one in enumerate(self._participants))
+        rows = ((one, self._finished.get(number)) for number, one in enumerate(self._members))
         return tuple(sorted({one.label for one, row in rows if row is not None and one.is_closed(row[gate])}))
 
     def _by(self, query: type[ElementBounds], node: int, output: int) -> tuple[str, ...]:
         """The analyses that answer, in the order of their names."""
         names = {
             one.label
-            for number, one in enumerate(self._participants)
+            for number, one in enumerate(self._members)
             if any(one.told(query, node, output, self._finished[number][node]))
         }
         return tuple(sorted(names))

@@ -156,7 +156,7 @@ class Frame:
         self,
         program: Program,
         shapes: Shapes | None,
-        participants: Sequence[RowAnalysis],
+        members: Sequence[RowAnalysis],
         live: Sequence[int] = (0,),
         finished: Finished | None = None,
         *,
@@ -166,7 +166,7 @@ class Frame:
         outputs: Sequence[Operand] = (),
         is_alone: bool = False,
     ) -> None:
-        """`live` are the numbers of the participants that run; `finished` are the states of the turn before.
+        """`live` are the numbers of the members that run; `finished` are the states of the turn before.
 
         `run` runs the live analyses of a frame. `call` is set in the body of a folded call; `outputs` are those of the
         model. One analysis that `is_alone` gets its states from the engine as they are.
@@ -174,7 +174,7 @@ class Frame:
         self.program = program
         self.nodes: Sequence[Node] = program.nodes
         self.shapes = shapes
-        self.participants = tuple(participants)
+        self.members = tuple(members)
         self.live = tuple(live)
         self.finished: Finished = finished or {}
         self.run = run
@@ -222,8 +222,8 @@ class Frame:
             return True
         if not isinstance(self.nodes[gate].step, (Gate, LoopHead)):
             return False
-        known = (n for n in range(len(self.participants)) if n in self.finished or self._is_early(n, gate))
-        return any(self.participants[number].is_closed(self._row(number, gate)) for number in known)
+        known = (n for n in range(len(self.members)) if n in self.finished or self._is_early(n, gate))
+        return any(self.members[number].is_closed(self._row(number, gate)) for number in known)
 
     @cached_property
     def spoken(self) -> Mapping[int, Mapping[Operand, int]]:
@@ -271,20 +271,20 @@ class Frame:
     def told(self, query: type[Q], node: int, output: int) -> Q:
         """The knowledge of the analyses besides that of shapes."""
         answer = query()
-        for number in range(len(self.participants)):
+        for number in range(len(self.members)):
             for found in self._told_by(number, query, node, output):
                 answer = answer.meet(found)
         return answer
 
     def element_of(self, kind: type[RowAnalysis], node: int, output: int) -> object:
         """The finding of the first analysis of a class, in its own domain; None without one."""
-        for number, participant in enumerate(self.participants):
-            if isinstance(participant, kind):
+        for number, member in enumerate(self.members):
+            if isinstance(member, kind):
                 return next((one.element for one in self._told_by(number, ElementOf, node, output)), None)
         return None
 
     def _told_by(self, number: int, query: type[Q], node: int, output: int) -> tuple[Q, ...]:
-        found = tuple(self.participants[number].told(query, node, output, self._row(number, node)))
+        found = tuple(self.members[number].told(query, node, output, self._row(number, node)))
         if query is not TripCount and not self._is_early(number, node):
             self.late[Late(query, number, node, output)] = found
         return found
@@ -303,9 +303,9 @@ class Frame:
         """The rows of one analysis in the iteration under way."""
         return cast("Sequence[Row]", self._states) if self.is_alone else Rows(self._states, self._places[number])
 
-    def number_of(self, participant: RowAnalysis) -> int:
-        """The number of one of the participants."""
-        return next(number for number, one in enumerate(self.participants) if one is participant)
+    def number_of(self, member: RowAnalysis) -> int:
+        """The number of one of the members."""
+        return next(number for number, one in enumerate(self.members) if one is member)
 
     def _inside(self, body: Body, arguments: Arguments) -> Arguments:
         """The results of a body for these arguments."""
@@ -315,17 +315,17 @@ class Frame:
         if shapes is None:
             analysis = ShapeAnalysis(body.program)
             shapes = summaries.shapes[body] = Shapes(analysis, fixpoint(body.program, analysis).states)
-        inner = Frame(body.program, shapes, self.participants, self.live, run=self.run, call=call, summaries=summaries)
+        inner = Frame(body.program, shapes, self.members, self.live, run=self.run, call=call, summaries=summaries)
         rows = zip(self.live, self.run(inner), strict=True)
-        return {number: self.participants[number].results(body, own) for number, own in rows}
+        return {number: self.members[number].results(body, own) for number, own in rows}
 
-    def called(self, participant: RowAnalysis, node: int, body: Callee) -> Row:
+    def called(self, member: RowAnalysis, node: int, body: Callee) -> Row:
         """The row of a folded call, from its summary; of nothing known if there is none."""
         assert isinstance(body, Body)
-        arguments = {number: self.participants[number].arguments(node, self.rows(number)) for number in self.live}
-        found = self.summaries.of(self.participants, body, arguments, self._inside)
-        number = self.number_of(participant)
-        return participant.unknown(max(1, len(self.nodes[node].outputs))) if found is None else found[number]
+        arguments = {number: self.members[number].arguments(node, self.rows(number)) for number in self.live}
+        found = self.summaries.of(self.members, body, arguments, self._inside)
+        number = self.number_of(member)
+        return member.unknown(max(1, len(self.nodes[node].outputs))) if found is None else found[number]
 
     def _is_early(self, number: int, node: int) -> bool:
         if number not in self._places:
@@ -335,7 +335,7 @@ class Frame:
 
     @cached_property
     def _positions(self) -> Sequence[int]:
-        order = self.program.visiting_order(reverse=self.participants[self.live[0]].direction != "forward").order
+        order = self.program.visiting_order(reverse=self.members[self.live[0]].direction != "forward").order
         positions = [0] * len(order)
         for position, node in enumerate(order):
             positions[node] = position
@@ -354,4 +354,4 @@ class Frame:
     def _again(self, late: Late, finished: Finished) -> Iterator[Query]:
         rows = finished.get(late.of)
         row = () if rows is None else rows[late.node]
-        return self.participants[late.of].told(late.query, late.node, late.output, row)
+        return self.members[late.of].told(late.query, late.node, late.output, row)

@@ -84,16 +84,16 @@ MAX_PARTS: Final = 16
 """Most comparisons of one condition that are followed."""
 
 
-class Part(NamedTuple):
+class ConditionPart(NamedTuple):
     """An operator with one truth as its output, and the truth that it has."""
 
     node: int
     truth: bool
 
 
-def parts_of(nodes: Sequence[Node], condition: Operand, truth: bool) -> list[Part]:
+def parts_of(nodes: Sequence[Node], condition: Operand, truth: bool) -> list[ConditionPart]:
     """The operators that a condition is made of, each with the truth that it has where the condition has this one."""
-    found: list[Part] = []
+    found: list[ConditionPart] = []
     pending = [(condition, truth)]
     while pending and len(found) < MAX_PARTS:
         (node, output), truth = pending.pop()
@@ -108,7 +108,7 @@ def parts_of(nodes: Sequence[Node], condition: Operand, truth: bool) -> list[Par
         elif kind in SAME:
             pending.append((operands[0], truth))
         elif operands:
-            found.append(Part(node, truth))
+            found.append(ConditionPart(node, truth))
     return found
 
 

@@ -32,7 +32,7 @@ from absint.transfer.semantics import EITHER, SEMANTICS, Semantics
 from absint.transfer.table import Table
 
 if TYPE_CHECKING:
-    from absint.analyses.together import Participant
+    from absint.analyses.exchange import Member
     from absint.shapes.timings import Timings
     from absint.show.summary import Recorder
 
@@ -265,7 +265,7 @@ def analysed(
     schema_inference: bool = True,
     timings: Timings | None = None,
     shows_diagnostics: bool = False,
-    with_: Sequence[Participant] = (),
+    with_: Sequence[Member] = (),
 ) -> Result:
     """The analysis of the model with these settings, and at the sizes that are given.
 

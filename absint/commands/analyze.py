@@ -17,7 +17,7 @@ from absint.questions.claims.judging import refused
 from absint.shapes.sizes import Sizes
 from absint.show import summary, text
 from absint.show.summary import Requirement
-from absint.solution.naming import where
+from absint.solution.naming import names_of
 
 _REFINE: Final[Mapping[str, Refine]] = {"none": False, "facts": True, "smt": "smt"}
 
@@ -94,7 +94,7 @@ def analyze(
             shows_diagnostics=True,
         )
     traced = recorder.traced(result, trace) if recorder is not None else []
-    texts = where(result)
+    texts = names_of(result)
     missing: dict[str, list[str]] = {what: summary.missing(result, what, texts) for what in require}
     if form == "json":
         from absint.show.document import document

@@ -18,7 +18,7 @@ from absint.shapes.inputs import has_any_shape
 from absint.shapes.sizes import Sizes, given, is_range, is_shape, spelled
 from absint.show.text import answer, check_sheet
 from absint.solution.constraints import all_names
-from absint.solution.naming import where
+from absint.solution.naming import names_of
 from absint.solver.constraints import ConstraintSet
 
 
@@ -76,7 +76,11 @@ def check(
         with status("checking the ranges"):
             found = result.check_range(sizes, **limits._asdict())
         named = _named(result, found)
-        answer(form, lambda: named.to_json(where(result), model=result.origin), lambda: [named.sheet(where(result))])
+        answer(
+            form,
+            lambda: named.to_json(names_of(result), model=result.origin),
+            lambda: [named.sheet(names_of(result))],
+        )
         return _code(found, strict)
     _need_all(result, sizes)
     at = result.check(sizes)
@@ -85,7 +89,9 @@ def check(
         with status("looking for legal sizes"):
             at = replace(at, nearest=result.nearest(at.sizes, **near._asdict()))
     answer(
-        form, lambda: at.to_json(where(result), model=result.origin), lambda: [check_sheet(result, at, values=values)]
+        form,
+        lambda: at.to_json(names_of(result), model=result.origin),
+        lambda: [check_sheet(result, at, values=values)],
     )
     return _code(at, strict)
 

@@ -19,7 +19,7 @@ from absint.shapes.sizes import Sizes
 from absint.show import contracts
 from absint.show.contracts import Form
 from absint.show.text import write
-from absint.solution.naming import where
+from absint.solution.naming import names_of
 
 if TYPE_CHECKING:
     from absint.solver.constraints import Role
@@ -112,7 +112,7 @@ def contract(
 
 def _clauses(result: Result, found: Contract, everything: bool, form: Form, model: str, output: str | None) -> int:
     if form == "json":
-        _write(result, found.to_json(where(result), model=result.origin) + "\n", model, output)
+        _write(result, found.to_json(names_of(result), model=result.origin) + "\n", model, output)
     elif output is None:
         write(contracts.report(result, found, everything=everything))
     else:

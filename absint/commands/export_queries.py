@@ -26,7 +26,7 @@ from absint.research.study.smtlib_export import (
     write_export,
 )
 from absint.research.study.solvers import SOLVERS, Checked, check
-from absint.runs.jobs import check_scheduler, cores
+from absint.runs.distributed import check_scheduler, cores
 from absint.show.text import write
 
 _SHOWN: Final = 5

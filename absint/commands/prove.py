@@ -20,7 +20,7 @@ from absint.questions.proofs.text import Query
 from absint.result import Result
 from absint.shapes.sizes import Sizes
 from absint.show.text import assumed, write
-from absint.solution.naming import where
+from absint.solution.naming import names_of
 
 if TYPE_CHECKING:
     from absint.questions.proofs.evidence import Evidence
@@ -100,7 +100,7 @@ def prove(
         query.relation(text)  # report a mistake in the last one before answering the first
 
     proofs = []
-    texts = where(result)
+    texts = names_of(result)
     if form == "text":
         write(assumed(result, assume))
     for text in relation:

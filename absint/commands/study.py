@@ -14,7 +14,7 @@ from absint.model.writing import write_files
 from absint.research.study import Study, tables
 from absint.research.study import study as run_study
 from absint.research.study.tables import write_plots
-from absint.runs.jobs import check_scheduler
+from absint.runs.distributed import check_scheduler
 from absint.show.study import notes, show
 from absint.show.text import write
 

@@ -1,6 +1,4 @@
-"""An analysis for the engine, a lattice, a direction and a transfer function; and the solution, which the engine
-returns.
-"""
+"""An analysis for the engine: a lattice, a direction and a transfer function; and the solution that it returns."""
 
 from __future__ import annotations
 
@@ -103,7 +101,7 @@ class IterationPolicy:
     """
 
     def check(self) -> None:
-        """Raise ValueError for a strategy that there is not."""
+        """Raise ValueError for an unknown strategy."""
         if self.strategy not in STRATEGIES:
             raise ValueError(f"strategy={self.strategy!r}: it is one of {', '.join(map(repr, STRATEGIES))}")
 
@@ -124,7 +122,7 @@ class Solution(Generic[S]):
     """The visits of each head of a cycle."""
     unfinished: Sequence[int] = ()
     """Nodes that were not reached before `proceed` stopped the iteration, or whose cycle was not yet stable: their
-    states say nothing. Without them, the states are a fixpoint.
+    states say nothing. If there are none, the states are a fixpoint.
     """
 
 

@@ -105,7 +105,7 @@ class OnNumbers(Analysis[S], Generic[N, S]):
         return self._analysis.merge(self._nodes[node], old, new, widen)
 
     def after(self, node: int, states: Sequence[S]) -> S:
-        """The state after a node, computed again only if the one before it is another."""
+        """The state after a node, computed again only if the state before it has changed."""
         if self._is_visited[node] and self._before[node] is not states[node]:
             self._before[node] = states[node]
             self._after[node] = self._analysis.transfer(self._nodes[node], states[node])

@@ -67,7 +67,7 @@ def fixpoint(
 
     `proceed` is called now and then with the number of nodes done; if it returns False, the rest is not visited.
     Neither are the nodes from position `end` of the order on. Raises DivergenceError if the domain's widening does not
-    stop growing, ValueError for a graph or entries that do not fit the analysis, and for a strategy that there is not.
+    stop growing, ValueError for a graph or entries that do not fit the analysis, and for an unknown strategy.
     """
     policy.check()
     if isinstance(analysis, GraphAnalysis):

@@ -9,7 +9,6 @@ Cost: for each change of a head a pass over its outermost cycle, or the part of 
 
 from __future__ import annotations
 
-from abc import ABC, abstractmethod
 from bisect import bisect_right
 from collections.abc import Callable, Iterable
 from heapq import heappop, heappush
@@ -31,12 +30,8 @@ def iterate(
     end: int | None,
 ) -> tuple[dict[int, int], int]:
     """Run the order by the strategy of the policy; the visits of each head, and the position reached."""
-    run: _Iteration[S]
-    if policy.strategy == "worklist":
-        run = _ByWorklist(wto, analysis, states, policy, proceed)
-        run.followers = _followers(graph, analysis)
-    else:
-        run = _ByPasses(wto, analysis, states, policy, proceed)
+    followers = _followers(graph, analysis) if policy.strategy == "worklist" else None
+    run = _Iteration(wto, analysis, states, policy, proceed, followers)
     last = len(wto.order) if end is None else end
     heads = sorted(wto.ends)
     position = 0
@@ -70,10 +65,9 @@ class _StoppedError(Exception):
     """`proceed` returned False."""
 
 
-class _Iteration(ABC, Generic[S]):
-    """The iteration of outermost cycles, each from one position of the order to another."""
-
-    followers: Neighbours
+class _Iteration(Generic[S]):
+    """The iteration of outermost cycles, each from one position of the order to another: as a whole, or with
+    `followers` by a worklist."""
 
     def __init__(
         self,
@@ -82,17 +76,15 @@ class _Iteration(ABC, Generic[S]):
         states: list[S],
         policy: IterationPolicy,
         proceed: Callable[[int], bool] | None,
+        followers: Neighbours | None,
     ) -> None:
+        self.followers = followers
         self.order, self.heads = wto.order, wto.ends
         self.analysis, self.states, self.policy, self.proceed = analysis, states, policy, proceed
         self.visits: dict[int, int] = {}
         self.is_above = True
         """The state of the node that was visited last is above what `transfer` gave; that of a head may be a guess."""
         self._calls = 0
-
-    @abstractmethod
-    def ascend(self, start: int, stop: int) -> None:
-        """Visit the nodes of a cycle, each at least once, until none changes."""
 
     def stabilise(self, start: int, stop: int) -> None:
         """Iterate a cycle to a fixpoint."""
@@ -103,6 +95,31 @@ class _Iteration(ABC, Generic[S]):
             passes += 1
         if passes:
             self.ascend(start, stop)
+
+    def ascend(self, start: int, stop: int) -> None:
+        """Visit the nodes of a cycle, each at least once, until none changes.
+
+        With a worklist those with an operand that changed, the first of the order next: inner cycles before outer ones.
+        """
+        if self.followers is None:
+            while [at for at in range(start, stop) if self.visit(at)]:
+                pass
+            return
+        places = {self.order[at]: at for at in range(start, stop)}
+        waiting = list(range(start, stop))
+        listed = set(waiting)
+        while waiting:
+            position = heappop(waiting)
+            listed.remove(position)
+            if not self.visit(position):
+                continue
+            changed = [places.get(follower) for follower in self.followers(self.order[position])]
+            if not self.is_above:
+                changed.append(position)
+            for at in changed:
+                if at is not None and at not in listed:
+                    listed.add(at)
+                    heappush(waiting, at)
 
     def visit(self, position: int) -> bool:
         """Visit a node of a cycle, whose state ascends if it is a head; True if it changed."""
@@ -144,32 +161,3 @@ class _Iteration(ABC, Generic[S]):
                 states[node] = new
                 has_changed = True
         return has_changed
-
-
-class _ByPasses(_Iteration[S]):
-    """A cycle is swept as a whole."""
-
-    def ascend(self, start: int, stop: int) -> None:
-        while [at for at in range(start, stop) if self.visit(at)]:
-            pass
-
-
-class _ByWorklist(_Iteration[S]):
-    """Nodes with an operand that changed are visited, the first of the order next: inner cycles before outer ones."""
-
-    def ascend(self, start: int, stop: int) -> None:
-        places = {self.order[at]: at for at in range(start, stop)}
-        waiting = list(range(start, stop))
-        listed = set(waiting)
-        while waiting:
-            position = heappop(waiting)
-            listed.remove(position)
-            if not self.visit(position):
-                continue
-            changed = [places.get(follower) for follower in self.followers(self.order[position])]
-            if not self.is_above:
-                changed.append(position)
-            for at in changed:
-                if at is not None and at not in listed:
-                    listed.add(at)
-                    heappush(waiting, at)

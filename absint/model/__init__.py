@@ -1,4 +1,4 @@
-"""ONNX files as plain data. Nothing here knows of programs or shapes of values that nodes compute.
+"""ONNX files as plain data. Nothing here knows about programs, or the shapes that nodes compute.
 
 load            a model from a path, bytes or a proto; opening guards against hostile files
 wire            the wire format of protobuf: messages where they stand, without their weights
@@ -6,8 +6,7 @@ onnx_ir_models  models of onnx_ir as messages, without the data of large tensors
 opening         the file of a model, opened again and copied in parts
 writing         replaces a file as a whole, and never the model or its weights
 early_copies    a copy that is under way before it is known what changes
-walk            over the graphs of a model, whatever holds them
-protos          names, domains, captured values and attributes of messages
+protos          names, domains, graphs, captured values and attributes of messages
 declared_types  declared types as abstract values; inputs and tensors that no runtime accepts
 dtypes          element types of array libraries
 definitions     names of long dims in the metadata of an annotated model
@@ -16,5 +15,5 @@ schemas         output types and function bodies of operators; signatures: the t
 registry        the schemas of the installed onnx as data, read from a table of its version
 inference       what onnx's inference refuses (inference_process), asked without the data of large tensors
 differences     between a model and its annotated copy; onnx_package: onnx without what it imports
-largest         the largest tensor that there can be; lengths: of the data that tensors have and should have
+lengths         of the data that tensors have, should have, and can have
 """

@@ -14,8 +14,7 @@ from absint.lattices.terms.kept import Kept
 from absint.lattices.text.dim_params import is_unknown, read_dim_param
 from absint.lattices.value import TOP, AnyTensor, MapOf, OptionalOf, SequenceOf, SparseTensor, Tensor, Value
 from absint.model.initialisers import dtype_of, lacks_data
-from absint.model.largest import oversize
-from absint.model.lengths import has_another_length
+from absint.model.lengths import has_another_length, oversize
 from absint.model.wire.tensors import Tensor as ReadTensor
 
 if TYPE_CHECKING:

@@ -176,7 +176,7 @@ def _external_bytes(tensor: TensorMessage, size: int, folder: str | None) -> byt
 
 
 def external_place(tensor: TensorMessage) -> tuple[str, int] | None:
-    """The location of external data, and their offset; None for what is none."""
+    """The location and the offset of external data; None if the entries do not give them."""
     entries: dict[str, object] = {entry.key: entry.value for entry in tensor.external_data}
     location, offset = entries.get("location"), entries.get("offset", "0")
     # Protobuf gives what is not valid UTF-8 as bytes.

@@ -1,4 +1,7 @@
-"""The length of a tensor's data: what its type and sizes want, and what it has. No elements are read."""
+"""The length of the data of a tensor, wanted and found, and the largest tensor that there can be.
+
+No elements are read.
+"""
 
 from __future__ import annotations
 
@@ -8,7 +11,11 @@ from typing import TYPE_CHECKING, Final
 
 from absint.lattices.contents import MAX_ELEMENTS
 from absint.lattices.dtype import DType
-from absint.model.wire.tensors import EXTERNAL, Tensor
+from absint.lattices.shape import Shape
+from absint.lattices.terms.intern import remembered
+from absint.lattices.value import Tensor, Value
+from absint.model.wire.tensors import EXTERNAL
+from absint.model.wire.tensors import Tensor as ReadTensor
 
 if TYPE_CHECKING:
     from absint.model.messages import TensorMessage
@@ -63,6 +70,29 @@ def has_another_length(tensor: TensorMessage) -> bool:
 
 def _found(tensor: TensorMessage, field: str, is_cheap: bool) -> int | None:
     """The bytes of `raw_data`, or the elements of another field; None if they are not counted."""
-    if isinstance(tensor, Tensor):
+    if isinstance(tensor, ReadTensor):
         return tensor.count(field)
     return len(getattr(tensor, field)) if is_cheap else None
+
+
+MOST: Final = (1 << 63) - 1
+"""The largest size, of an axis or in bytes."""
+
+
+def oversize(value: Value) -> str | None:
+    """The reason why no tensor has the type and shape of a value: a size or its bytes do not fit 63 bits."""
+    if not isinstance(value, Tensor) or not value.shape.rank:
+        return None
+    return too_many(value.shape, value.dtype.bits)
+
+
+@remembered
+def too_many(shape: Shape, bits: int) -> str | None:
+    """The reason why no tensor has the shape and elements of so many bits."""
+    for dim in shape.dims:
+        if dim.bounds.lo is not None and dim.bounds.lo > MOST:
+            return f"no axis has {dim} elements: a size fits 63 bits"
+    sizes = shape.concrete
+    if sizes is not None and prod(sizes) * max(bits, 8) // 8 > MOST:
+        return f"no tensor has shape {shape}: its bytes are over 2**63 - 1"
+    return None

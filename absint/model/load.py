@@ -18,13 +18,12 @@ from absint.model.opening import (
     Opened,
     RefusedError,
     absent,
+    all_of,
     is_pointer,
     opened_file,
-    read_opened,
     reason_of,
 )
-from absint.model.protos import DECLARING, declared_types, domain_of
-from absint.model.walk import holders
+from absint.model.protos import DECLARING, declared_types, domain_of, holders
 from absint.model.wire.fields import Data, MalformedError
 from absint.model.wire.read_graphs import read_model
 from absint.model.wire.sliced import Sliced
@@ -196,7 +195,7 @@ def _load_file(path: str) -> Loaded:
             file = ModelFile.of(path, number)
             folder = os.path.dirname(path) or os.curdir
             if file.size <= MAX_IN_MEMORY:
-                content = read_opened(number, file.size)
+                content = all_of(number, file.size)
                 return _checked(Loaded(_read(content, path), path, folder, file, content))
             with _mapped(number, file.size) as data:
                 return _checked(Loaded(_read(data, path), path, folder, file))

@@ -52,8 +52,9 @@ def _serialised(model: onnx_ir.Model | _Model) -> ModelProto:
 class _StandIn(Generic[T]):
     """Shows another object, with some attributes of its own."""
 
-    def __init__(self, shown: T) -> None:
+    def __init__(self, shown: T, **own: object) -> None:
         self._shown = shown
+        self.__dict__.update(own)
 
     def __getattr__(self, name: str) -> object:
         return getattr(self._shown, name)
@@ -90,44 +91,17 @@ class _Function(_StandIn["onnx_ir.Function"]):
         return _attributes(self._shown.attributes)
 
 
-class _Node(_StandIn["onnx_ir.Node"]):
-    def __init__(self, shown: onnx_ir.Node, attributes: Mapping[str, object]) -> None:
-        super().__init__(shown)
-        self.attributes = attributes
-
-
-class _Value(_StandIn["onnx_ir.Value"]):
-    def __init__(self, shown: onnx_ir.Value, const_value: object) -> None:
-        super().__init__(shown)
-        self.const_value = const_value
-
-
-class _Attribute(_StandIn["onnx_ir.Attr"]):
-    def __init__(self, shown: onnx_ir.Attr, value: object) -> None:
-        super().__init__(shown)
-        self.value = value
-
-
-class _Tensor(_StandIn["onnx_ir.TensorProtocol"]):
-    def __init__(self, shown: onnx_ir.TensorProtocol, content: bytes = b"") -> None:
-        super().__init__(shown)
-        self._content = content
-
-    def tobytes(self) -> bytes:
-        return self._content
-
-
 def _initialiser(value: onnx_ir.Value) -> object:
     given = value.const_value
     shown = _tensor(given)
-    return value if shown is given else _Value(value, shown)
+    return value if shown is given else _StandIn(value, const_value=shown)
 
 
 def _node(node: onnx_ir.Node) -> object:
     """A node as it is if no attribute holds a large tensor."""
     given = node.attributes
     shown = _attributes(given)
-    return node if shown is given else _Node(node, shown)
+    return node if shown is given else _StandIn(node, attributes=shown)
 
 
 def _attributes(given: Mapping[str, onnx_ir.Attr]) -> Mapping[str, object]:
@@ -143,7 +117,7 @@ def _attribute(attribute: onnx_ir.Attr) -> object:
     if inner is None or value is None or attribute.is_ref():
         return attribute
     shown = [inner(item) for item in value] if int(attribute.type) in _LISTS else inner(value)
-    return attribute if shown is value else _Attribute(attribute, shown)
+    return attribute if shown is value else _StandIn(attribute, value=shown)
 
 
 def _tensor(tensor: onnx_ir.TensorProtocol | None) -> object:
@@ -154,10 +128,10 @@ def _tensor(tensor: onnx_ir.TensorProtocol | None) -> object:
         return None
     wanted = is_small(tensor.dtype.value, tuple(tensor.shape.numpy()))
     if not isinstance(tensor, onnx_ir.ExternalTensor):
-        return tensor if wanted else _Tensor(tensor)
+        return tensor if wanted else _StandIn(tensor, tobytes=bytes)
     folder, location = os.fspath(tensor.base_dir) or os.curdir, os.fspath(tensor.location)
     content = read_beside(folder, location, tensor.offset or 0, tensor.nbytes) if wanted else None
-    return tensor if content is None else _Tensor(tensor, content)
+    return tensor if content is None else _StandIn(tensor, tobytes=lambda: content)
 
 
 _LISTS: Final = (AttributeProto.TENSORS, AttributeProto.GRAPHS)

@@ -93,12 +93,7 @@ def read_file(path: str | os.PathLike[str], limit: int = MAX_FILE) -> bytes:
         size = _size(number)
         if size > limit:
             raise RefusedError(f"holds {size:,} bytes: at most {limit:,} are read")
-        return _all_of(number, size, limit)
-
-
-def read_opened(number: int, size: int) -> bytes:
-    """The bytes of a file that is open under a descriptor and has this size."""
-    return _all_of(number, size, MAX_FILE)
+        return all_of(number, size, limit)
 
 
 @contextmanager
@@ -126,7 +121,7 @@ def read_beside(folder: str | os.PathLike[str], location: str, offset: int, size
             if not 0 <= offset <= length - size or _holds_pointer(number, length):
                 return None
             os.lseek(number, offset, os.SEEK_SET)
-            return _all_of(number, size, size)
+            return all_of(number, size, size)
     except (OSError, ValueError):
         return None
 
@@ -167,7 +162,7 @@ def _beside(folder: str | os.PathLike[str], location: str) -> Iterator[tuple[int
 
 
 def _holds_pointer(number: int, length: int) -> bool:
-    return length < _LONGEST_POINTER and is_pointer(_all_of(number, length, length))
+    return length < _LONGEST_POINTER and is_pointer(all_of(number, length, length))
 
 
 def _below(folder: str | os.PathLike[str], names: list[str]) -> int:
@@ -203,7 +198,7 @@ def _size(number: int) -> int:
     return found.st_size
 
 
-def _all_of(number: int, size: int, limit: int) -> bytes:
+def all_of(number: int, size: int, limit: int = MAX_FILE) -> bytes:
     """The rest of the file, even if it has grown to `limit` since its size was read."""
     parts = []
     left = limit
@@ -260,7 +255,7 @@ class ModelFile(NamedTuple):
 
 
 def has_changed(path: str) -> ModelError:
-    """The error for a file that is not any more what was read."""
+    """The error for a file that has changed since it was read."""
     return ModelError(f"{path} has changed since it was read: analyse it again")
 
 

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Final, TypeVar
 
 from absint.lattices.dtype import DType
 from absint.lattices.records import NamedTuple
+from absint.lattices.text.escapes import counted
 from absint.lattices.value import TOP, Container, SparseTensor, Tensor, Value
 from absint.model import registry
 from absint.model.registry import Parameter, Schema
@@ -110,7 +111,7 @@ class Form(NamedTuple):
         return Departures((*missing, *wrong), tuple(unknown)) if missing or wrong or unknown else _NONE
 
     def fits(self, given: Sequence[object], outputs: int) -> bool:
-        """Neither of the following has anything to say of a node with these inputs and this number of outputs."""
+        """Neither of the following checks applies to a node with these inputs and this number of outputs."""
         if None in given or not self.least_inputs <= len(given) <= self.max_inputs:
             return False
         return self.min_inputs <= len(given) and self.min_outputs <= outputs <= self.max_outputs
@@ -137,9 +138,9 @@ class Form(NamedTuple):
         if None not in given and self.least_inputs <= count <= self.max_inputs and outputs <= self.max_outputs:
             return None
         if count > self.max_inputs:  # runtimes count those that are left out
-            return f"{self.name} takes at most {_counted(self.max_inputs, 'input')}, found {count}"
+            return f"{self.name} takes at most {counted(self.max_inputs, 'input')}, found {count}"
         if outputs > self.max_outputs:
-            return f"{self.name} has at most {_counted(self.max_outputs, 'output')}, found {outputs}"
+            return f"{self.name} has at most {counted(self.max_outputs, 'output')}, found {outputs}"
         return None
 
 
@@ -256,10 +257,10 @@ def _repeats(formals: Sequence[Parameter]) -> bool:
 def _range(lowest: int, highest: int, noun: str) -> str:
     """`2 inputs`, `from 1 to 3 inputs`, `at least 1 output`."""
     if lowest == highest:
-        return _counted(lowest, noun)
+        return counted(lowest, noun)
     if highest == _UNBOUNDED:
-        return f"at least {_counted(lowest, noun)}"
-    return f"from {lowest} to {_counted(highest, noun)}"
+        return f"at least {counted(lowest, noun)}"
+    return f"from {lowest} to {counted(highest, noun)}"
 
 
 _UNBOUNDED: Final = (1 << 31) - 1
@@ -289,10 +290,6 @@ def without_schema(domain: str, name: str, version: int) -> Departures:
         return Departures(harmless=(f"{name} is deprecated in {opset}",))
     is_unknown = registry.is_known(domain, name) and contrib(domain, name) is None
     return Departures(fatal=(f"{opset} has no {name}",) if is_unknown else ())
-
-
-def _counted(number: int, what: str) -> str:
-    return f"{number} {what}{'s' * (number != 1)}"
 
 
 def top_outputs(domain: str, name: str, version: int, inputs: Sequence[Value | None], count: int) -> tuple[Value, ...]:

@@ -14,7 +14,7 @@ from typing import IO, TYPE_CHECKING, Final, TypeAlias
 from absint.errors import UsageError
 from absint.model.early_copies import EarlyCopy
 from absint.model.opening import Opened
-from absint.model.walk import holders
+from absint.model.protos import holders
 from absint.model.wire.splicing import Piece
 
 if TYPE_CHECKING:
@@ -43,10 +43,8 @@ def check_target(source: str, target: str, force: bool | None = None) -> None:
     if not path.parent.is_dir():
         raise UsageError(f"{target} cannot be written: {path.parent} is not a directory")
     if not force and path.exists() and os.path.exists(source) and os.path.samefile(source, path):
-        way_out = (
-            "give another file to -o, or --force to replace it" if force is not None else "give another file to -o"
-        )
-        raise UsageError(f"{target} is the model itself: {way_out}")
+        way_out = "" if force is None else ", or --force to replace it"
+        raise UsageError(f"{target} is the model itself: give another file to -o{way_out}")
 
 
 def check_binary_target(source: str, target: str, force: bool) -> None:
@@ -62,7 +60,7 @@ def write_text(text: str, model: ModelProto, source: str, target: str) -> None:
 
     Raises UsageError for a target that holds weights of the model.
     """
-    _check_weights(_locations(model), Path(source).parent, target)
+    _check_weights(locations(model), Path(source).parent, target)
     write_file(text, target)
 
 
@@ -169,7 +167,7 @@ def _write_at_once(
 
 def _weights_elsewhere(model: ModelProto, folder: Path | None, target: str, copy_weights: bool) -> Sequence[str]:
     """The files of weights that the target has not beside it, after they have been copied there if that is wanted."""
-    weights = _locations(model)
+    weights = locations(model)
     _check_weights(weights, folder, target)
     beside = Path(os.path.realpath(target)).parent
     if folder is None or beside == folder.resolve():
@@ -198,10 +196,8 @@ def _copy_weights(names: Sequence[str], folder: Path, target: Path) -> None:
 
 
 def _copy_file(source: Path, target: Path) -> None:
-    from shutil import copyfileobj
-
     with open(source, "rb") as content, _temporary(target) as file:
-        copyfileobj(content, file, _CHUNK)
+        shutil.copyfileobj(content, file, _CHUNK)
         _put(file, target)
 
 
@@ -234,14 +230,9 @@ def backed_up(path: str, *, force: bool = False) -> Iterator[None]:
         raise
 
 
-def _locations(model: ModelProto) -> list[str]:
-
-    return locations(model)
-
-
 def check_weights(model: ModelProto, folder: Path | None, target: str) -> None:
     """Raises UsageError for a target that holds weights of the model, whose external data are in a folder."""
-    _check_weights(_locations(model), folder, target)
+    _check_weights(locations(model), folder, target)
 
 
 def _check_weights(weights: Sequence[str], folder: Path | None, target: str) -> None:
@@ -319,14 +310,9 @@ def _put(file: IO[bytes], path: Path) -> None:
 
 def locations(model: ModelProto) -> list[str]:
     """Every location of external data, each once, sorted."""
-    return sorted({location for tensor in tensors(model) for location in _external_locations(tensor)})
-
-
-def _external_locations(tensor: TensorProto) -> Iterator[str]:
-    for entry in tensor.external_data:
-        if entry.key == "location":
-            value: str | bytes = entry.value  # protobuf gives what is not valid UTF-8 as bytes
-            yield os.fsdecode(value)
+    entries = (entry for tensor in tensors(model) for entry in tensor.external_data)
+    # protobuf gives what is not valid UTF-8 as bytes
+    return sorted({os.fsdecode(entry.value) for entry in entries if entry.key == "location"})
 
 
 def tensors(model: ModelProto) -> Iterator[TensorProto]:

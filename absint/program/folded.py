@@ -13,8 +13,7 @@ from typing import TYPE_CHECKING, Final
 from absint.lattices.records import NamedTuple
 from absint.lattices.value import TOP, Value
 from absint.model import schemas
-from absint.model.protos import attribute_key, domain_of, overload_of
-from absint.model.walk import graphs_below
+from absint.model.protos import attribute_key, domain_of, graphs_below, overload_of
 from absint.model.wire import kinds
 from absint.program.graph import Program
 from absint.program.lowered import Call

@@ -9,8 +9,7 @@ from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING, Final, TypeVar
 
 from absint.lattices.value import TOP
-from absint.model.protos import domain_of, name_of
-from absint.model.walk import graphs_below
+from absint.model.protos import domain_of, graphs_below, name_of
 from absint.program.graph import Program
 from absint.program.lowered import Frame, place_of
 from absint.program.nodes import Nodes, Path

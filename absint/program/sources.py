@@ -12,6 +12,7 @@ from absint.diagnostics import Diagnostic, Severity
 from absint.lattices.shape import TOP_SHAPE, Shape
 from absint.lattices.terms.expr import UNKNOWN_SIZE, Expr
 from absint.lattices.text.dim_params import is_placeholder, is_unknown
+from absint.lattices.text.escapes import counted
 from absint.lattices.text.printer import format_dim
 from absint.lattices.value import OptionalOf, Tensor, Value
 from absint.model.declared_types import initialiser_fault, input_fault, read_type
@@ -101,7 +102,7 @@ def _overridable(signature: Signature, *, defaults: bool) -> Diagnostic:
     """A note that counts them, and names those whose values sizes might use."""
     total = len(signature.overridable)
     also, value = ("it is an input too", "its value") if total == 1 else ("they are inputs too", "their values")
-    where = f"{total} initialiser{'s' * (total != 1)}"
+    where = counted(total, "initialiser")
     if defaults:
         text = f"{also}; {value} in the file {'counts' if total == 1 else 'count'}, as if no caller fed another one"
         return Diagnostic(Severity.INFO, OVERRIDABLE, where, text)

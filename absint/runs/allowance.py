@@ -18,7 +18,13 @@ DEFAULT: Final = 4 << 30
 _LEAST: Final = 256 << 20
 _AMOUNT: Final = re.compile(r"\s*([0-9]{1,15}(?:\.[0-9]{1,3})?)\s*([KMGT]?)i?B?\s*", re.IGNORECASE)
 _UNITS: Final = {"": 1, "K": 1 << 10, "M": 1 << 20, "G": 1 << 30, "T": 1 << 40}
-_TOLD: Final = ("bad_alloc", "Failed to allocate memory", "MemoryError", "bad allocation", "Unable to allocate")
+_EXHAUSTED: Final = (
+    "bad_alloc",
+    "Failed to allocate memory",
+    "MemoryError",
+    "bad allocation",
+    "Unable to allocate",
+)
 
 
 def allowed() -> int:
@@ -58,7 +64,7 @@ def allowing(text: str | None) -> Iterator[None]:
 
 def explained(reason: str) -> str:
     """The reason of a failed run, with the limit if it ran out of memory."""
-    if not any(text in reason for text in _TOLD):
+    if not any(text in reason for text in _EXHAUSTED):
         return reason
     return f"it needs more than {_in_words(allowed())} of memory (--memory or {VARIABLE} allows more): {reason}"
 

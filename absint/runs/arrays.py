@@ -16,7 +16,7 @@ from absint.model.dtypes import dtype_of_array
 
 
 class Array:
-    """A tensor of a run: its sizes, and its type and elements if known."""
+    """A tensor of a run: its sizes, and its type and elements as far as they are known."""
 
     __slots__ = ("_source", "dtype", "shape")
 

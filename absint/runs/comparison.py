@@ -9,12 +9,11 @@ from typing import Final
 from absint.lattices.logic.relation import FALSE
 from absint.lattices.logic.truth import NO
 from absint.lattices.text.documents import Document, Head
-from absint.lattices.text.escapes import excerpt, format_sizes
+from absint.lattices.text.escapes import counted, excerpt, format_sizes
 from absint.lattices.text.forms import SIZES, Key, Object, keys_of, many
 from absint.runs.arrays import check_names, read_actual
-from absint.runs.row import Row, counted
-from absint.runs.shown_sizes import Sizes
-from absint.runs.statements import Statement, Statements
+from absint.runs.shown_sizes import ShownSizes
+from absint.runs.statements import Row, Statement, Statements
 from absint.solution.analysed import Analysed
 from absint.solution.constraints import constraints
 from absint.solution.relations import Claimed, claims
@@ -150,7 +149,7 @@ def compare(analysed: Analysed, inputs: Mapping[str, object], outputs: Mapping[s
         if name in actual:
             (of_inputs if name in fed else others).extend(reader.of(name, value, actual[name]))
 
-    sizes = Sizes()
+    sizes = ShownSizes()
     sizes.learn(of_inputs)
     sizes.learn_conditions(analysed, actual)
     sizes.learn(others)
@@ -175,11 +174,11 @@ def _refuted(claim: Claimed) -> Row:
     return Row(claim.node, "constraint", None, str(claim.relation), True, False, False, note)
 
 
-def _finding(constraints: Sequence[Constraint], sizes: Sizes, ran: bool) -> Row:
+def _finding(constraints: Sequence[Constraint], sizes: ShownSizes, ran: bool) -> Row:
     """The row of a formula that does not hold, with the nodes that state it."""
     first = constraints[0]
     formula, others = first.formula, len(constraints) - 1
-    at = sizes.told(formula.free_symbols)
+    at = sizes.spelled(formula.free_symbols)
     note = "the run succeeded, but " if ran else ""
     said = f"{formula} is {'claimed' if first.role == 'defined' else first.role}"
     note += "it is claimed never to run" if formula is FALSE else said

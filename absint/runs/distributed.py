@@ -1,4 +1,4 @@
-"""Jobs on a Dask cluster, for corpora that outgrow one machine.
+"""Many jobs: in processes here, or on a Dask cluster, for corpora that outgrow one machine.
 
 A group of jobs is one Dask task, so that a worker keeps what the jobs share. The worker does them in a process of its
 own, as on one machine: a job that dies or hangs harms no other. If a worker is lost, Dask gives its group to another.
@@ -8,13 +8,13 @@ Only the client writes results, those of each group once.
 from __future__ import annotations
 
 import gc
+import os
 import threading
 from collections.abc import Generator, Sequence
 from typing import TYPE_CHECKING, Final
 
 from absint.errors import UsageError
-from absint.runs.build import build
-from absint.runs.pool import Done, Finished, Job, do, worker_for
+from absint.runs.pool import Done, Finished, Job, build, do, run, worker_for
 from absint.runs.worker import Worker
 from absint.shapes.memo.gc_pause import uncollected
 
@@ -28,6 +28,27 @@ TIMEOUT: Final = "20s"
 
 class OtherVersionError(RuntimeError):
     """A worker has another version of this package."""
+
+
+def finished(
+    groups: Sequence[Sequence[Job]], perform: str, jobs: int | None, scheduler: str | None, *, limited: bool = False
+) -> Generator[Finished]:
+    """Do the jobs of all groups with the function `perform`, `package.module:function`, and yield them as they finish.
+
+    They run in that many processes, by default one for each core, or on the cluster of a scheduler. `seconds` of a job
+    is its time limit; with `limited`, a process may hold as much memory as a run of a model.
+    """
+    groups = [group for group in groups if group]
+    if scheduler is not None:
+        return run_distributed(groups, perform, scheduler, limited=limited)
+    return run(groups, perform, jobs=jobs or cores(), limited=limited)
+
+
+def cores() -> int:
+    """The cores that this process may use."""
+    if hasattr(os, "sched_getaffinity"):
+        return len(os.sched_getaffinity(0))
+    return os.cpu_count() or 1
 
 
 def run_distributed(
@@ -44,9 +65,10 @@ def run_distributed(
         client.close()
 
 
-def check_scheduler(scheduler: str) -> None:
-    """Raises UsageError if Dask is not installed or the scheduler does not answer."""
-    _client(scheduler).close()
+def check_scheduler(scheduler: str | None) -> None:
+    """Raises UsageError if there is to be a cluster, and Dask is not installed or its scheduler does not answer."""
+    if scheduler is not None:
+        _client(scheduler).close()
 
 
 def _client(scheduler: str) -> distributed.Client:

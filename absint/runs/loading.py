@@ -39,7 +39,7 @@ _FILE: Final = "loaded.ort"
 """In the folder of the process."""
 
 
-class Shapes(NamedTuple):
+class FoundShapes(NamedTuple):
     """The shapes that onnxruntime found."""
 
     values: Mapping[Key, Sizes]
@@ -54,8 +54,8 @@ class Loaded(NamedTuple):
     """The message of onnxruntime, if it does not load the model without optimisations."""
     optimised: str = ""
     """Its message, if it does not load the model with optimisations."""
-    shapes: Sequence[Shapes | None] = (None, None)
-    """Those without optimisations and with them, None if they were not asked for, or not told."""
+    shapes: Sequence[FoundShapes | None] = (None, None)
+    """Those without optimisations and with them, None if they were not wanted or not found."""
     lost: str = ""
     """One line on why there is no outcome, if the process died or met a limit."""
 
@@ -80,7 +80,7 @@ def begin() -> None:
 def load(model: bytes, *, shapes: bool) -> Loaded:
     """Load a model in a process of its own."""
     try:
-        refusals, found = cast("tuple[list[str], list[Shapes | None]]", _process().ask((model, shapes), SECONDS))
+        refusals, found = cast("tuple[list[str], list[FoundShapes | None]]", _process().ask((model, shapes), SECONDS))
     except ProcessError as error:
         died = str(error) if error.outcome == "died" else ""
         return Loaded(died, died, lost=str(error))
@@ -96,12 +96,12 @@ def prepare() -> None:
         import onnxruntime  # noqa: F401
 
 
-def answer(request: tuple[bytes, bool]) -> tuple[list[str], list[Shapes | None]]:
+def answer(request: tuple[bytes, bool]) -> tuple[list[str], list[FoundShapes | None]]:
     """What onnxruntime says if it refuses a model, and the shapes that it found, if they are wanted: without
     optimisations, and with them."""
     model, wanted = request
     refusals = ["", ""]
-    found: list[Shapes | None] = [None, None]
+    found: list[FoundShapes | None] = [None, None]
     for optimised in (False, True):
         try:
             found[optimised] = _found(model, optimised=optimised) if wanted else None
@@ -116,7 +116,7 @@ def answer(request: tuple[bytes, bool]) -> tuple[list[str], list[Shapes | None]]
     return refusals, found
 
 
-def _found(model: bytes, *, optimised: bool) -> Shapes | None:
+def _found(model: bytes, *, optimised: bool) -> FoundShapes | None:
     """The shapes; None for a model that onnxruntime does not load, or does not write in its format."""
     with suppress(Exception):
         _session(model, _FILE, optimised=optimised)
@@ -139,7 +139,7 @@ def _session(model: bytes, target: str, *, optimised: bool) -> onnxruntime.Infer
     return ort.InferenceSession(model, options, providers=["CPUExecutionProvider"])
 
 
-def _shapes(content: bytes) -> Shapes:
+def _shapes(content: bytes) -> FoundShapes:
     from onnxruntime.tools.ort_format_model.ort_flatbuffers_py.fbs.InferenceSession import InferenceSession
 
     values: dict[Key, Sizes] = {}
@@ -160,7 +160,7 @@ def _shapes(content: bytes) -> Shapes:
                 pending.append((inner, body))
                 for value in _stacked(_text(node.OpType()), attributes, body):
                     stacked[inner, value] = None
-    return Shapes(values, {key: values.get(key) for key in stacked})
+    return FoundShapes(values, {key: values.get(key) for key in stacked})
 
 
 def _stacked(operator: str, attributes: list[Any], body: Any) -> Iterator[str]:  # noqa: ANN401 (it has no types)

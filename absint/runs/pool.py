@@ -1,21 +1,26 @@
-"""Jobs in processes of their own: a process that dies or hangs loses its current job only, and another takes its
-place.
+"""Many jobs in processes of their own, here or on a Dask cluster.
+
+A process that dies or hangs loses its current job only, and another takes its place.
 """
 
 from __future__ import annotations
 
+import hashlib
 import sys
 import threading
 import time
 from collections import deque
 from collections.abc import Generator, Iterable, Sequence
 from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
 from queue import SimpleQueue
 from typing import Literal, NamedTuple, cast
 
 from absint.errors import UsageError
 from absint.runs.process import ProcessError, ending
 from absint.runs.worker import Worker
+from absint.version import VERSION
 
 Json = None | bool | int | float | str | list["Json"] | dict[str, "Json"]
 Job = dict[str, Json]
@@ -132,9 +137,7 @@ class Schedule:
         self.count = sum(map(len, self._waiting))
 
     def next(self, worker: int) -> Job | None:
-        """The next job of the worker's group, else of a new group, else the last one of the longest group; None if none
-        is left.
-        """
+        """The next job of the worker's group, else of a new one, else the last of the longest; None if none is left."""
         with self._lock:
             own = self._begun.get(worker)
             if own:
@@ -151,3 +154,18 @@ class Schedule:
         with self._lock:
             self._waiting.clear()
             self._begun.clear()
+
+
+@cache
+def build() -> str:
+    """The version of this package, and eight digits of its source, which changes within a version.
+
+    Processes that work together, and results that are kept, need the same one.
+    """
+    home = Path(__file__).absolute().parents[1]
+    folders = (home, *(home / name for name in ("lattices", "solver", "transfer")))  # links in a checkout
+    digest = hashlib.sha256()
+    for file in sorted({file for folder in folders for file in folder.rglob("*.py")}):
+        digest.update(f"{file.relative_to(home).as_posix()}\n".encode())
+        digest.update(file.read_bytes())
+    return f"absint {VERSION} {digest.hexdigest()[:8]}"

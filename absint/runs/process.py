@@ -46,7 +46,7 @@ main({function!r}, {between!r}, {memory!r})
 
 
 class ProcessError(Exception):
-    """The process gave no answer, for the reason in the message, one line."""
+    """The process gave no answer; the message is one line on why."""
 
     def __init__(self, reason: str, outcome: Lost, *, failure: Failure | None = None, code: int | None = None) -> None:
         super().__init__(reason)

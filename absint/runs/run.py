@@ -26,10 +26,9 @@ from absint.model.wire.fields import content_of, delimited
 from absint.packages import is_installed
 from absint.runs.allowance import explained
 from absint.runs.arrays import check_names
-from absint.runs.handed import Handed
 from absint.runs.loading import PREFIX
 from absint.runs.process import ProcessError
-from absint.runs.session import Outcome, execute
+from absint.runs.session import Handed, Outcome, execute
 from absint.runs.worker import ask_once
 from absint.shapes.inputs import InputElement
 from absint.shapes.sizes import check_number, facts_of
@@ -83,10 +82,7 @@ def _facts(result: Analysed) -> Facts | None:
 def _allowed(element: InputElement, number: int, facts: Facts | None) -> int:
     """The number, or the nearest within the bounds that are assumed."""
     value = element.expr if facts is None else facts.simplify(element.expr)
-    if not isinstance(value, Expr):
-        return number
-    lo, hi = value.bounds
-    return max(number if lo is None else lo, number if hi is None else min(number, hi))
+    return value.bounds.nearest(number) if isinstance(value, Expr) else number
 
 
 Array = npt.NDArray[np.generic]

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, NamedTuple
 
 import numpy as np
 
-from absint.runs.handed import Handed
+from absint.model.opening import ModelFile
 
 if TYPE_CHECKING:
     import onnxruntime
@@ -23,6 +23,29 @@ RAW_CODES: Final[Mapping[str, int]] = {
 
 NOT_FETCHED: Final = ("bfloat16", "int4", "int2", "float4", "float6")
 """Parts of the names of types that onnxruntime does not return as arrays."""
+
+
+class Handed(NamedTuple):
+    """The bytes of a model on its way to a runtime: those of a file, if there is one, and more after them.
+
+    The runtime may be in another process, so large files go by their paths.
+    """
+
+    file: ModelFile | None
+    more: bytes
+
+    @property
+    def size(self) -> int:
+        """The number of bytes."""
+        return len(self.more) + (0 if self.file is None else self.file.size)
+
+    def read(self) -> bytes:
+        """All bytes. Raises ModelError if the file has changed since the model was read."""
+        if self.file is None:
+            return self.more
+        with self.file.opened() as opened:
+            return b"".join((opened.data, self.more))
+
 
 Outcome = tuple[int, Mapping[str, str], Mapping[str, object]]
 """The number of the attempt that succeeded, and the types (as onnxruntime writes them) and values by name."""

@@ -16,10 +16,10 @@ from absint.lattices.terms.floats import Float
 from absint.lattices.terms.normal import sole_atom
 from absint.lattices.terms.real import Real
 from absint.lattices.terms.substitution import substitute
+from absint.lattices.text.escapes import counted
 from absint.program.steps import IfJoin
 from absint.runs.arrays import Actual, Array
-from absint.runs.row import Row, counted
-from absint.runs.statements import Number, Statement
+from absint.runs.statements import Number, Row, Statement
 from absint.solution.constraints import all_names
 from absint.solver.constraints import Constraint
 
@@ -31,7 +31,7 @@ _ROUNDING: Final = Fraction(1, 1 << 10)
 """The relative error of the narrowest float whose elements are followed."""
 
 
-class Sizes:
+class ShownSizes:
     """The sizes of symbols that the tensors of a run show, with their places."""
 
     def __init__(self) -> None:
@@ -121,7 +121,7 @@ class Sizes:
                 except UndefinedError:
                     if casts_floats(stated):
                         return None, True, ""
-                    return None, False, f"it divides by zero at {self.told(stated.free_symbols)}"
+                    return None, False, f"it divides by zero at {self.spelled(stated.free_symbols)}"
                 except ValueError as error:  # a symbol is out of its bounds
                     return None, False, str(error)
                 return predicted, predicted == actual, "" if predicted == actual else self._why(claim, stated)
@@ -145,7 +145,7 @@ class Sizes:
         if isinstance(atom := sole_atom(stated), Symbol):
             size, place = self.known[atom.name], self.places[atom.name]
             return f"{atom.name} is {size} in {place}, {claim.actual} in {claim.place}"
-        return f"at {told}" if (told := self.told(stated.free_symbols)) else ""
+        return f"at {sizes}" if (sizes := self.spelled(stated.free_symbols)) else ""
 
     def _real(self, stated: Real, actual: Number) -> tuple[Number | None, bool, str]:
         if not stated.num.free_symbols <= self.known.keys():
@@ -175,7 +175,7 @@ class Sizes:
             return None, False, str(error)
         return (number if isfinite(number) else str(number)), number == actual, ""
 
-    def told(self, names: Iterable[str]) -> str:
+    def spelled(self, names: Iterable[str]) -> str:
         """Symbols with their sizes."""
         return ", ".join(f"{name}={self.known[name]}" for name in self.known if name in set(names))
 

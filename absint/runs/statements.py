@@ -1,8 +1,9 @@
-"""An abstract value as statements about a real one: one for each dim, type and element."""
+"""An abstract value as statements about a real one, for each dim, type and element; and as rows of a comparison."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
 from typing import Final, Literal, NamedTuple
 
 import numpy as np
@@ -159,3 +160,36 @@ def _element(name: str, place: int | None, claimed: Element, number: Number) -> 
     if claimed is not OPAQUE:
         assert isinstance(claimed, (Dim, Relation, Real, Float))
         yield Statement(name, "element", place, claimed, number)
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """One claim compared with the run."""
+
+    value: str
+    """The name of the value; for a constraint, the node that states it."""
+    part: Part
+    axis: int | None
+    """The axis of a dim, or the row-major place of an element; None if the claim is about all elements."""
+    expression: str
+    """The claim; `?` for a size known by its bounds alone."""
+    predicted: Number | None
+    """The value of the expression at the sizes of the run; None if they do not determine it."""
+    actual: Number
+    ok: bool
+    note: str = ""
+    premise: bool = False
+    """It is about an input or an assumption: a premise of the claims, not a claim."""
+
+    @property
+    def place(self) -> str:
+        """Its place, in words."""
+        return self.value if self.part == "constraint" else Statement(self.value, self.part, self.axis, "", "").place
+
+    def __str__(self) -> str:
+        if self.part == "constraint":
+            return f"{self.place}: {self.note}"
+        is_plain = self.predicted is None or str(self.predicted) == self.expression
+        claimed = self.expression if is_plain else f"{self.expression} = {self.predicted}"
+        stated = "declared" if self.premise else "claimed"
+        return f"{self.place}: {stated} {claimed}, ran {self.actual}" + (f" ({self.note})" if self.note else "")

@@ -40,8 +40,9 @@ class Worker(Process):
             if error.failure is None:
                 raise
             reason = one_line(error.failure.text if error.failure.is_a("AbsintError") else str(error))
-            reason = explained(reason) if self._limited else reason
-            raise ProcessError(reason, error.outcome, failure=error.failure) from None
+            raise ProcessError(
+                explained(reason) if self._limited else reason, error.outcome, failure=error.failure
+            ) from None
 
 
 def ask_once(function: str, request: object, seconds: float, *, subject: str = "it") -> object:

@@ -21,7 +21,7 @@ from absint.lattices.shape import Shape
 from absint.lattices.terms.intern import remembered
 from absint.lattices.value import BOTTOM, TOP, Tensor, Value
 from absint.model import schemas
-from absint.model.largest import oversize, too_many
+from absint.model.lengths import oversize, too_many
 from absint.program.folded import Body
 from absint.program.limits import RULE_FAILED, UNFINISHED, WITHOUT_RULE
 from absint.program.nodes import Node

@@ -122,7 +122,7 @@ class _Refinement:
 
     def clash(self) -> tuple[Learned, ...]:
         """A minimal set of requirements that contradict the facts, or each other."""
-        from absint.solver.minimal import minimal
+        from absint.solver.subsets import minimal
 
         def contradicts(rest: list[Relation], _: list[Relation]) -> bool:
             return Facts((*self.facts.relations, *rest), self.order).contradiction

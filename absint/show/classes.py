@@ -7,12 +7,12 @@ from typing import Final, TypeAlias
 
 from absint.lattices.text.escapes import format_sizes
 from absint.lattices.text.sheets import UNBROKEN, Line, Part, Table, defined, listed, plural
-from absint.questions.proofs.equivalence import Distinct, Equalities, Place
+from absint.questions.proofs.equivalence import AxisPlace, Distinct, Equalities
 from absint.result import Result
 from absint.show.text import assumed
 from absint.solution.relations import in_short
 
-Found: TypeAlias = Equalities[Place] | Equalities[str]
+Found: TypeAlias = Equalities[AxisPlace] | Equalities[str]
 
 _SHOWN_CLASSES: Final = 20
 _SHOWN_MEMBERS: Final = 6

@@ -10,10 +10,10 @@ from absint.errors import UsageError
 from absint.lattices.logic.relation import FALSE, TRUE, Relation
 from absint.lattices.shape_choice import ShapeChoice
 from absint.lattices.text.escapes import format_sizes, one_line
-from absint.lattices.text.naming import Where
+from absint.lattices.text.naming import Names
 from absint.lattices.text.sheets import UNBROKEN, Line, Part, Table, defined, listed, plural, rendered
 from absint.questions.proofs.clauses import Row, rows, written
-from absint.solution.naming import where
+from absint.solution.naming import names_of
 from absint.solution.relations import brief, by_nodes, failures_by_reason, in_short, reason, runs_alone, stated
 from absint.solver.constraints import KINDS, Constraint, ConstraintSet, PossibleFailure, by_kind
 
@@ -34,7 +34,7 @@ _SHOWN: Final = 30
 def report(result: Result, contract: Contract, *, everything: bool = False) -> Iterator[Part]:
     """The clauses, and the requirements that they cannot state: counted, or listed with `everything`."""
     names = (*result.symbols, *contract.elements)
-    texts = where(result)
+    texts = names_of(result)
     over = f" over {', '.join(names)}" if names else ""
     yield from runs_alone(contract.semantics)
     if contract.possible is False:
@@ -62,14 +62,14 @@ def report(result: Result, contract: Contract, *, everything: bool = False) -> I
     yield defined(texts)
 
 
-def _short(contract: Contract, row: Row, texts: Where) -> Line:
+def _short(contract: Contract, row: Row, texts: Names) -> Line:
     """One line for the clauses of a row, with the first nodes that impose them."""
     relation = row.clauses[0].relation
     nodes = by_nodes(row.because, relation)
     return Line(f"  {nodes}" if relation is FALSE else f"  {written(contract, row, texts)}  ({nodes})")
 
 
-def _all_nodes(row: Row, texts: Where) -> Iterator[Part]:
+def _all_nodes(row: Row, texts: Names) -> Iterator[Part]:
     """Each clause, with all nodes that impose it."""
     for clause in row.clauses:
         yield Line(f"  {brief(clause.relation, texts)}")
@@ -79,7 +79,7 @@ def _all_nodes(row: Row, texts: Where) -> Iterator[Part]:
             yield Line(f"    {reason(constraint.origin, constraint.reason)}{stronger}", "dim")
 
 
-def _beyond(result: Result, contract: Contract, texts: Where, everything: bool) -> list[Part]:
+def _beyond(result: Result, contract: Contract, texts: Names, everything: bool) -> list[Part]:
     """Premises, and requirements that no clause over input symbols can state."""
     names = result.parameters.keys()
     on_data: list[PossibleFailure] = []
@@ -213,7 +213,7 @@ _TITLES: Final = {
 
 def listing(result: Result, constraints: ConstraintSet, *, everything: bool = False) -> Iterator[Part]:
     """Counts, relations by role, and the nodes that may fail for reasons that no relation states."""
-    texts = where(result)
+    texts = names_of(result)
     groups: dict[str, dict[tuple[Relation, Relation], list[Constraint]]] = {}
     for constraint in constraints:
         same = groups.setdefault(constraint.role, {}).setdefault((constraint.relation, constraint.guard), [])
@@ -233,7 +233,7 @@ def listing(result: Result, constraints: ConstraintSet, *, everything: bool = Fa
     yield defined(texts)
 
 
-def _possible_failures(constraints: ConstraintSet, texts: Where) -> Iterator[Part]:
+def _possible_failures(constraints: ConstraintSet, texts: Names) -> Iterator[Part]:
     for title, found in by_kind(dict.fromkeys(constraints.possible_failures)):
         rows = []
         for same in failures_by_reason(found).values():

@@ -11,7 +11,7 @@ from absint.lattices.terms.expr import Dim, Expr
 from absint.lattices.text.documents import Document
 from absint.lattices.text.escapes import format_sizes
 from absint.lattices.text.forms import AMOUNT, SECONDS, SIZES, Key, Kind, Object, by_name, keys_of, many, maybe, one_of
-from absint.lattices.text.naming import Where
+from absint.lattices.text.naming import Names
 from absint.lattices.text.sheets import Line, Part, Sheet, defined
 from absint.questions.costs.amounts import SHOWN, tried
 from absint.questions.costs.cost import Cost, Parameters, Quantity, Ranked
@@ -21,12 +21,12 @@ from absint.questions.sizes.start import Starts
 from absint.result import Result
 from absint.show.summary import nodes_in_words
 from absint.show.text import assumed
-from absint.solution.naming import about, where
+from absint.solution.naming import about, names_of
 
 
 def report(result: Result, cost: Cost, memory: Memory, top: int, by: Quantity) -> Sheet:
     """What `absint cost` prints."""
-    texts = where(result)
+    texts = names_of(result)
     symbols = ", ".join(result.symbols) or "none"
     parts: list[Part] = list(assumed(result))
     used = {**memory.default_sizes, **cost.default_sizes}
@@ -75,7 +75,7 @@ class _Costs:
         return tried(lambda: self.cost.heaviest(self.top, self.by))[0] or []
 
 
-def _written(amount: Dim | None, texts: Where) -> int | str | None:
+def _written(amount: Dim | None, texts: Names) -> int | str | None:
     if not isinstance(amount, Expr):
         return None
     return texts.amount(amount) if amount.const is None else amount.const
@@ -134,4 +134,4 @@ COST: Final = Document[_Costs](
 
 def document(result: Result, cost: Cost, memory: Memory, top: int, by: Quantity) -> str:
     """As a JSON object, schema `absint.cost/2`; amounts are numbers or texts, null where there is no expression."""
-    return COST.text(_Costs(result, cost, memory, top, by), where(result), about(result))
+    return COST.text(_Costs(result, cost, memory, top, by), names_of(result), about(result))

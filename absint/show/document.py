@@ -23,7 +23,7 @@ from absint.lattices.text.forms import (
     maybe,
     one_of,
 )
-from absint.lattices.text.naming import Where
+from absint.lattices.text.naming import Names
 from absint.lattices.value import BOTTOM, AnyTensor, MapOf, OptionalOf, SequenceOf, SparseTensor, Tensor, Value
 from absint.program.lowered import Trusted
 from absint.questions.explain.fresh import FreshSymbol
@@ -31,9 +31,9 @@ from absint.result import Result
 from absint.shapes.inputs import InputElement
 from absint.shapes.timings import Tally, Timings
 from absint.show.summary import Change, Row, Totals, Traced, computed, totals
-from absint.solution.naming import about, where
+from absint.solution.naming import about, names_of
 from absint.solution.relations import Claimed
-from absint.solver.documents import CONSTRAINT
+from absint.solver.constraints import CONSTRAINT
 
 
 @dataclass(frozen=True)
@@ -271,7 +271,7 @@ def document(
     missing: Mapping[str, Sequence[str]],
     traced: Sequence[Traced],
     timings: Timings | None = None,
-    texts: Where | None = None,
+    texts: Names | None = None,
 ) -> str:
     """The whole result. A dim is a number, a text, or a name in `definitions`. `texts` wrote what is `missing`."""
-    return ANALYZE.text(_Report(result, missing, traced, timings), texts or where(result), about(result))
+    return ANALYZE.text(_Report(result, missing, traced, timings), texts or names_of(result), about(result))

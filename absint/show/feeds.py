@@ -9,11 +9,11 @@ from typing import Final
 from absint.lattices.text.documents import Document, Head
 from absint.lattices.text.escapes import Json, format_sizes
 from absint.lattices.text.forms import Key, Kind, many, maybe
-from absint.lattices.text.naming import Where
+from absint.lattices.text.naming import Names
 from absint.lattices.text.sheets import Line, Part, Table, listed, plural, rendered
 from absint.questions.sizes.outcomes import CHECK, Check
 from absint.runs.comparison import COMPARISON, Comparison
-from absint.runs.row import Row
+from absint.runs.statements import Row
 
 _SHOWN: Final = 20
 
@@ -105,7 +105,7 @@ def _values(rows: Iterable[Row]) -> Iterator[tuple[str, str]]:
         yield value, f"[{claimed}] is [{actual}]{'' if all(row.ok for row in dims) else '  wrong'}"
 
 
-def _check(fed: Fed, names: Where) -> Json:
+def _check(fed: Fed, names: Names) -> Json:
     found, model = fed.check, fed.comparison.model
     return None if found is None else CHECK.record(found, names, CHECK.head_of(found)._replace(model=model))
 

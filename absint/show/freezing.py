@@ -16,10 +16,10 @@ from absint.questions.sizes.neighbours import NEIGHBOURS
 from absint.questions.sizes.outcomes import FAILURE, failed, failing
 from absint.result import Result
 from absint.show.text import weights_note
-from absint.solution.naming import about, where
+from absint.solution.naming import about, names_of
 from absint.solution.relations import brief
+from absint.solver.constraints import DOUBT
 from absint.solver.contracts.contract import Clause
-from absint.solver.documents import DOUBT
 
 _SHOWN: Final = 10
 
@@ -42,7 +42,9 @@ def report(result: Result, found: Frozen) -> Iterator[Part]:
         calls = f"{found.calls:,} {plural('call', found.calls)}"
         yield Line(f"  functions     {calls}: their bodies stay as they are")
     yield from _dynamic(found)
-    yield listed("sizes of the other symbols are legal if", [brief(c.relation, where(result)) for c in found.clauses])
+    yield listed(
+        "sizes of the other symbols are legal if", [brief(c.relation, names_of(result)) for c in found.clauses]
+    )
     yield from failing(found.possible_failures)
     yield listed("other sizes if a loop has no trip", found.without_trip)
     yield listed("types left out", found.left_out)
@@ -203,5 +205,5 @@ def document(result: Result, found: Frozen | Fewest | IllegalSizesError) -> str:
     """As a JSON object, schema `absint.freeze/2`."""
     head = about(result)
     if isinstance(found, Frozen):
-        return FROZEN.text(found, where(result), head)
+        return FROZEN.text(found, names_of(result), head)
     return FEWEST.text(found, head=head) if isinstance(found, Fewest) else REFUSED.text(found, head=head)

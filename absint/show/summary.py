@@ -13,7 +13,7 @@ from absint.lattices.terms.expr import Dim, Expr
 from absint.lattices.text.nearest import did_you_mean
 from absint.lattices.text.sheets import plural
 from absint.lattices.value import BOTTOM, TOP, Container, Tensor, Value
-from absint.model.walk import graphs_below
+from absint.model.protos import graphs_below
 from absint.program.steps import Operand
 from absint.shapes.summaries import State
 from absint.solution.analysed import Analysed

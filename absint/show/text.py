@@ -11,16 +11,27 @@ from typing import TYPE_CHECKING, Final, TextIO
 
 from absint.diagnostics import Diagnostic, Severity
 from absint.lattices.shape import TOP_SHAPE
-from absint.lattices.text import sheets
 from absint.lattices.text.escapes import one_line, plain
-from absint.lattices.text.naming import Where
-from absint.lattices.text.sheets import UNBROKEN, Line, Part, Sheet, Table, defined, listed, plural, rendered, written
+from absint.lattices.text.naming import Names
+from absint.lattices.text.sheets import (
+    MAX_ROWS,
+    UNBROKEN,
+    Line,
+    Part,
+    Sheet,
+    Table,
+    defined,
+    listed,
+    plural,
+    rendered,
+    written,
+)
 from absint.lattices.value import Tensor, Value
 from absint.questions.claims.judging import diagnostics as all_diagnostics
 from absint.questions.proofs.requirements import Needed, all_premises, required
 from absint.show.summary import Row, computed, first_unknown, nodes_in_words, totals
 from absint.solution.described import described
-from absint.solution.naming import where
+from absint.solution.naming import names_of
 from absint.solution.relations import brief, claims, in_short, runs_alone
 
 if TYPE_CHECKING:
@@ -81,10 +92,10 @@ def report(
     missing: Mapping[str, Sequence[str]] | None = None,
     traced: Sequence[Traced] = (),
     timings: Timings | None = None,
-    texts: Where | None = None,
+    texts: Names | None = None,
 ) -> Iterator[Part]:
     """The parts of `absint analyze`. `texts` wrote what is `missing`."""
-    yield sheet(analysed, texts or where(analysed), values=values, traced=traced)
+    yield sheet(analysed, texts or names_of(analysed), values=values, traced=traced)
     yield from diagnostics(all_diagnostics(analysed))
     for requirement, lines in (missing or {}).items():
         yield from _missing(requirement, lines)
@@ -93,7 +104,7 @@ def report(
 
 
 def sheet(
-    analysed: Analysed, texts: Where, *, values: bool = False, most: int = SHOWN_FIRST, traced: Sequence[Traced] = ()
+    analysed: Analysed, texts: Names, *, values: bool = False, most: int = SHOWN_FIRST, traced: Sequence[Traced] = ()
 ) -> Sheet:
     """What was found, diagnostics apart: of requirements and unknown sizes as many as are wanted."""
     folded = most == SHOWN_FIRST and not values
@@ -130,7 +141,7 @@ def check_sheet(analysed: Analysed, check: Check, *, values: bool = False) -> Sh
         Table(title, [(name, _shape(analysed.values.get(name), check, name)) for name in names] or [("none",)])
         for title, names in named.items()
     ]
-    return check.sheet(where(analysed), tables)
+    return check.sheet(names_of(analysed), tables)
 
 
 def _shape(value: Value | None, check: Check, name: str) -> str:
@@ -170,7 +181,7 @@ def notebook(analysed: Analysed) -> str:
     """The same for a notebook, with all values of the main graph's signature and all diagnostics."""
     found = all_diagnostics(analysed)
     said = [(d.severity.value, d.where, d.message, d.code) for s in Severity for d in found if d.severity is s]
-    return sheet(analysed, where(analysed), most=sheets.MAX_ROWS).html() + sheets.table("diagnostics", said)
+    return sheet(analysed, names_of(analysed), most=MAX_ROWS).html() + Table("diagnostics", said).html()
 
 
 def _timings(timings: Timings) -> Iterator[Table]:
@@ -196,18 +207,18 @@ def _title(analysed: Analysed) -> Line:
     return Line(f"{analysed.origin}: {nodes_in_words(analysed)}, opset {versions or 'unknown'}", "bold")
 
 
-def _values(analysed: Analysed, texts: Where) -> Iterator[Table]:
+def _values(analysed: Analysed, texts: Names) -> Iterator[Table]:
     for path, group in groupby(computed(analysed), key=lambda row: row.path):
         rows = [(row.name, f"{described(row.value, texts)}  ({row.operator})") for row in group]
         yield Table(f"values of {path}" if path else "values", rows)
 
 
-def _trace(history: Traced, texts: Where) -> Table:
+def _trace(history: Traced, texts: Names) -> Table:
     rows = [(f"visit {change.visit}", described(change.value, texts)) for change in history.changes]
     return Table(f"trace of {history.place} ({history.node})", rows or [("none",)])
 
 
-def _claims(analysed: Analysed, texts: Where) -> Table:
+def _claims(analysed: Analysed, texts: Names) -> Table:
     """Relations that an unsound policy takes for granted; of many the first few."""
     stated = [(texts.relation(claim.relation), f"{claim.node}: {claim.reason}") for claim in claims(analysed)]
     return Table("taken for granted", list(dict.fromkeys(stated)), SHOWN_OF_A_KIND)
@@ -223,7 +234,7 @@ def _folded(rows: Sequence[tuple[str, str]]) -> Iterator[tuple[str, str]]:
             yield f"and {len(alike) - len(shown):,} more", f"{text}  (all: --values)"
 
 
-def _required(analysed: Analysed, texts: Where, most: int) -> Table:
+def _required(analysed: Analysed, texts: Names, most: int) -> Table:
     """The requirements of nodes on the sizes of the inputs, as they stand; of many the first."""
     found = required(analysed)
     rows = [(brief(needed.relation, texts), _stating(analysed, needed)) for needed in found[:most]]
@@ -237,7 +248,7 @@ def _stating(analysed: Analysed, needed: Needed) -> str:
     return f"{analysed.nodes[needed.nodes[0]]}: {needed.reason}{rest}"
 
 
-def _unknown(analysed: Analysed, texts: Where, most: int, *, values: bool) -> Table:
+def _unknown(analysed: Analysed, texts: Names, most: int, *, values: bool) -> Table:
     """The numbers that only a run tells, where each begins, and its bounds: sizes, of many the first few, or all."""
     found = first_unknown(analysed) if values or totals(analysed).unknown else {}
     title = "unknown until a run"
@@ -251,7 +262,7 @@ def _unknown(analysed: Analysed, texts: Where, most: int, *, values: bool) -> Ta
     return Table(title, rows, most, "all: --values; each in full: absint explain", len(names))
 
 
-def _born(name: str, fresh: FreshSymbol | None, row: Row | None, texts: Where) -> str:
+def _born(name: str, fresh: FreshSymbol | None, row: Row | None, texts: Names) -> str:
     """The bounds of a symbol, and where it begins: `0 <= _d0 <= 4*N  data-dependent: NonZero nz; first at found`."""
     first = f"first at {row.place}" if row is not None else ""
     if fresh is None:
@@ -262,7 +273,7 @@ def _born(name: str, fresh: FreshSymbol | None, row: Row | None, texts: Where) -
     return f"{bounds}{fresh.why}: {fresh.label}{'; ' if first else ''}{first}"
 
 
-def _summary(analysed: Analysed, texts: Where) -> Table:
+def _summary(analysed: Analysed, texts: Names) -> Table:
     counts = totals(analysed)
     ranks = "every rank known" if not counts.unranked else f"{counts.unranked:,} of unknown rank"
     kinds = f"{counts.concrete:,} concrete, {counts.expression:,} expressions, {counts.unknown:,} unknown"

@@ -16,8 +16,7 @@ from absint.lattices.records import NamedTuple
 from absint.lattices.shape import BOTTOM_SHAPE, Shape
 from absint.lattices.terms.expr import UNKNOWN_SIZE, ZERO_EXPR
 from absint.lattices.value import BOTTOM, SequenceOf, Tensor, Value
-from absint.model.protos import Captures
-from absint.model.walk import bodies, graphs
+from absint.model.protos import Captures, bodies, graphs
 from absint.packages import is_installed
 from absint.program.sorting import sorted_nodes
 from absint.program.steps import Gate, LoopBody, LoopExit, LoopHead, Operand

@@ -8,7 +8,7 @@ from typing import Final
 from absint.lattices.terms.expr import Dim, Expr
 from absint.lattices.text.documents import Document, Head
 from absint.lattices.text.forms import Key
-from absint.lattices.text.naming import Naming, Where
+from absint.lattices.text.naming import Names, Naming
 from absint.lattices.value import AnyTensor, SequenceOf, Value, parts
 from absint.model.definitions import read_texts
 from absint.program.steps import Operand
@@ -22,9 +22,9 @@ def naming(analysed: Analysed) -> Naming:
     return analysed.once(_naming)
 
 
-def where(analysed: Analysed) -> Where:
+def names_of(analysed: Analysed) -> Names:
     """A document about a result, which defines the names that it uses."""
-    return Where(naming(analysed))
+    return Names(naming(analysed))
 
 
 def _naming(analysed: Analysed) -> Naming:
@@ -39,7 +39,7 @@ def _naming(analysed: Analysed) -> Naming:
     return Naming(has, batches, {name: dim for name, dim in given.items() if isinstance(dim, Expr)})
 
 
-def defining(message: str, texts: Where) -> str:
+def defining(message: str, texts: Names) -> str:
     """A message that stands alone, with the definitions of the names in it: all, or the first few of many."""
     found = [f"{name} = {text}" for name, text in texts.definitions.items()]
     if not found:

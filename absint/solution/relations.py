@@ -9,7 +9,7 @@ from absint.lattices.logic.facts import Facts
 from absint.lattices.logic.relation import Relation, le
 from absint.lattices.logic.truth import YES
 from absint.lattices.terms.expr import Symbol, expr_of
-from absint.lattices.text.naming import Where
+from absint.lattices.text.naming import Names
 from absint.lattices.text.printer import form_of
 from absint.lattices.text.sheets import Line, plural
 from absint.program.limits import UNFINISHED
@@ -26,7 +26,7 @@ _LONG: Final = 80
 _LONGEST: Final = 300
 
 
-def brief(relation: Relation, texts: Where) -> str:
+def brief(relation: Relation, texts: Names) -> str:
     """A relation with its long parts named; of one that is too large to read all the same, its size."""
     found = texts.naming.relation(relation)
     if len(found.text) > _LONGEST:
@@ -34,7 +34,7 @@ def brief(relation: Relation, texts: Where) -> str:
     return texts.noted(found)
 
 
-def stated(constraint: Constraint, texts: Where) -> str:
+def stated(constraint: Constraint, texts: Names) -> str:
     """A constraint with the node that states it: `N == 64  (MatMul /fc: inner dimensions of A and B must agree)`."""
     return f"{brief(constraint.formula, texts)}  ({reason(constraint.origin, constraint.reason)})"
 
@@ -46,7 +46,7 @@ def reason(origin: Origin, why: str) -> str:
     return why if origin in (ASSUMPTION, DECLARATION) else f"{origin}: {why}"
 
 
-def in_short(premises: Sequence[Constraint], texts: Where, most: int = 2) -> str:
+def in_short(premises: Sequence[Constraint], texts: Names, most: int = 2) -> str:
     """The first of some premises: `N <= 16777216; M <= 16777216; and 3 more`.
 
     In place of long numeric premises stand largest sizes at which all of them hold, and in place of what these imply.

@@ -15,8 +15,7 @@ from absint.errors import UsageError
 from absint.lattices.dtype import INTEGER_RANGES
 from absint.lattices.laws import LawError, check_laws
 from absint.lattices.value import Tensor, Value
-from absint.model.protos import domain_of
-from absint.model.walk import graphs_in
+from absint.model.protos import domain_of, graphs_in
 from absint.packages import is_installed
 from absint.result import Result
 from absint.runs.run import RunError, feeds_for, run

@@ -29,7 +29,7 @@ from absint.model.protos import decode_attribute
 from absint.runs.arrays import Actual, read_actual
 from absint.runs.run import typed
 from absint.runs.session import execute as execute_model
-from absint.runs.shown_sizes import Sizes
+from absint.runs.shown_sizes import ShownSizes
 from absint.runs.statements import Statement, Statements
 from absint.transfer.stated import Applied
 from absint.transfer.stating import AttributeValue
@@ -220,7 +220,7 @@ def _read(name: str, actual: object) -> Actual:
 
 def judge(where: str, claims: Sequence[Statement], binding: Binding) -> Mapping[str, int]:
     """The sizes of all symbols, those that the run shows included. Raises AssertionError for the first wrong claim."""
-    found = Sizes()
+    found = ShownSizes()
     found.known.update(binding)
     found.places.update(dict.fromkeys(binding, "the binding"))
     found.learn(claims)

@@ -39,6 +39,11 @@ class Interval(NamedTuple):
             return False
         return (self.lo is None or self.lo <= value) and (self.hi is None or value <= self.hi)
 
+    def nearest(self, value: int) -> int:
+        """The number, or the end next to it of an interval that is not empty."""
+        value = value if self.lo is None else max(value, self.lo)
+        return value if self.hi is None else min(value, self.hi)
+
     def leq(self, other: Interval) -> bool:
         """Every member of self is a member of other."""
         if self.is_empty:

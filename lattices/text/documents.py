@@ -13,8 +13,8 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Final, Literal, NamedTuple, cast
 
 from absint.lattices.text.escapes import Json, json_text
-from absint.lattices.text.forms import ASSUME, DEFINITIONS, SEMANTICS, Key, Kind, Object, Part, Schema, Subject
-from absint.lattices.text.naming import Naming, Where
+from absint.lattices.text.forms import ASSUME, DEFINITIONS, SEMANTICS, Key, Kind, Object, Schema, Spread, Subject
+from absint.lattices.text.naming import Names, Naming
 from absint.version import VERSION
 
 HeadKey = Literal["model", "assume", "semantics"]
@@ -45,7 +45,7 @@ class Document(Object[Subject]):
         name: str,
         version: int,
         title: str,
-        *keys: Key[Subject] | Part[Subject],
+        *keys: Key[Subject] | Spread[Subject],
         head: Sequence[HeadKey] = ("model", "assume", "semantics"),
         head_of: Callable[[Subject], Head] = lambda subject: Head(),
         defines: bool = True,
@@ -69,17 +69,17 @@ class Document(Object[Subject]):
         self.required |= {*self._head.required, *last}
         self._describe("", "")
 
-    def _written(self, subject: Subject, names: Where) -> Json:
+    def _written(self, subject: Subject, names: Names) -> Json:
         return self.record(subject, names)
 
-    def record(self, subject: Subject, names: Where | None = None, head: Head | None = None) -> dict[str, Json]:
+    def record(self, subject: Subject, names: Names | None = None, head: Head | None = None) -> dict[str, Json]:
         """The document as data. `names` of long dims may be shared with other texts about the model."""
-        names = names or Where(Naming())
+        names = names or Names(Naming())
         whole = cast("dict[str, Json]", self._head.write(head or self.head_of(subject), names))
         whole |= cast("dict[str, Json]", super()._written(subject, names))
         return whole | ({"definitions": {**names.definitions}} if self.defines else {})
 
-    def text(self, subject: Subject, names: Where | None = None, head: Head | None = None) -> str:
+    def text(self, subject: Subject, names: Names | None = None, head: Head | None = None) -> str:
         """The document as JSON text."""
         whole = self.record(subject, names, head)
         if not self._lines:

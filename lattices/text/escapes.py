@@ -55,6 +55,11 @@ def excerpt(text: str, most: int = 80) -> str:
     return line if len(line) <= most else f"{line[: most - 3]}..."
 
 
+def counted(number: int, noun: str) -> str:
+    """A number of things, with their noun in the plural unless it is one."""
+    return f"{number} {noun}{'s' * (number != 1)}"
+
+
 def format_sizes(sizes: Mapping[str, int], none: str = "") -> str:
     """Sizes as on a command line: `batch=4, seq=7`; `none` if there are none."""
     return ", ".join(f"{plain(name)}={size}" for name, size in sizes.items()) or none

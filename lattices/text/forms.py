@@ -33,7 +33,7 @@ from typing import (
 from absint.lattices.logic.relation import Relation
 from absint.lattices.terms.expr import Dim
 from absint.lattices.text.escapes import Json
-from absint.lattices.text.naming import Where
+from absint.lattices.text.naming import Names
 
 T = TypeVar("T")
 Value = TypeVar("Value", contravariant=True)
@@ -45,7 +45,7 @@ Schema = dict[str, Json]
 class Kind(Generic[Value]):
     """A kind of value: how JSON has it."""
 
-    def __init__(self, schema: Schema, write: Callable[[Value, Where], Json], parts: Iterable[Kind[Any]] = ()) -> None:
+    def __init__(self, schema: Schema, write: Callable[[Value, Names], Json], parts: Iterable[Kind[Any]] = ()) -> None:
         self.schema = schema
         """Where it is used: the JSON Schema, or a reference to it."""
         self.write = write
@@ -91,13 +91,13 @@ class Filled(Key[Subject]):
         self.when = self.of
 
 
-_Step = tuple[str, Callable[[Any, Where], Json], Callable[[Any], Any], Callable[[Any], object] | None]
+_Step = tuple[str, Callable[[Any, Names], Json], Callable[[Any], Any], Callable[[Any], object] | None]
 
 
 class Object(Kind[Subject]):
     """The kind of a record. With a name, it stands under `$defs` in schemas."""
 
-    def __init__(self, *keys: Key[Subject] | Part[Subject], name: str = "", says: str = "") -> None:
+    def __init__(self, *keys: Key[Subject] | Spread[Subject], name: str = "", says: str = "") -> None:
         self.keys = keys
         self.all_keys: dict[str, Key[Any]] = {}
         """By name, including the keys of parts."""
@@ -105,7 +105,7 @@ class Object(Kind[Subject]):
         """The names of keys that are always there."""
         self._steps: list[_Step] = []
         for key in keys:
-            if isinstance(key, Part):
+            if isinstance(key, Spread):
                 self.all_keys |= key.inner.all_keys
                 self.required |= set() if key.when else key.inner.required
                 self._steps.append(("", key.inner.write, key.of, key.when))
@@ -123,7 +123,7 @@ class Object(Kind[Subject]):
         super().__init__(schema, self._written, (key.kind for key in self.all_keys.values()))
         self.name, self.definition = name, whole
 
-    def _written(self, subject: Subject, names: Where) -> Json:
+    def _written(self, subject: Subject, names: Names) -> Json:
         found: dict[str, Json] = {}
         for name, write, of, when in self._steps:
             if when is None or when(subject):
@@ -134,12 +134,12 @@ class Object(Kind[Subject]):
                     found.update(cast("dict[str, Json]", item))
         return found
 
-    def spread(self, of: Callable[[Outer], Subject], when: Callable[[Outer], object] | None = None) -> Part[Outer]:
+    def spread(self, of: Callable[[Outer], Subject], when: Callable[[Outer], object] | None = None) -> Spread[Outer]:
         """All keys, as keys of an object around this one, in whose record `of` finds that of this one."""
-        return Part(self, of, when)
+        return Spread(self, of, when)
 
 
-class Part(Generic[Subject]):
+class Spread(Generic[Subject]):
     """All keys of an object, inside another; they are there together (always)."""
 
     def __init__(self, inner: Object[T], of: Callable[[Subject], T], when: Callable[[Subject], object] | None) -> None:
@@ -160,7 +160,7 @@ class OneOf(Object[Subject]):
         self.required = set.intersection(*(found.required for found in objects))
         self._describe(name, says)
 
-    def _written(self, subject: Subject, names: Where) -> Json:
+    def _written(self, subject: Subject, names: Names) -> Json:
         return self.choose(subject).write(subject, names)
 
 

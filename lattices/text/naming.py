@@ -15,7 +15,7 @@ from absint.lattices.logic.relation import FALSE, TRUE, Relation
 from absint.lattices.terms.evaluation import casts_floats
 from absint.lattices.terms.expr import Dim, Expr, Symbol, sole_atom
 from absint.lattices.text.layout import Shown, sides
-from absint.lattices.text.printer import Form, Part, form_of, format_dim, format_relation
+from absint.lattices.text.printer import Form, PrintedPart, form_of, format_dim, format_relation
 
 MAX_SHOWN: Final = 120
 """Characters of the longest expression that is shown in place."""
@@ -160,7 +160,7 @@ class Naming:
                 self._choose(value)
             else:
                 stack.append((value, True))
-                parts = [piece for piece in _pieces(value) if isinstance(piece, Part)]
+                parts = [piece for piece in _pieces(value) if isinstance(piece, PrintedPart)]
                 stack.extend((part.value, False) for part in reversed(parts) if part.form.length > MAX_SHOWN)
 
     def _choose(self, value: _Printed) -> None:
@@ -171,7 +171,7 @@ class Naming:
             if excess <= 0 or not visible:
                 return
             if length > _BATCH:
-                direct = {piece.value for piece in _pieces(value) if isinstance(piece, Part)}
+                direct = {piece.value for piece in _pieces(value) if isinstance(piece, PrintedPart)}
                 batch = [part.expr for part in visible if part.expr in direct and part.length > MAX_SHOWN // 4]
                 if batch:
                     self._chosen.update((expr, "") for expr in batch if expr not in self._chosen)
@@ -190,12 +190,12 @@ class Naming:
         lengths: dict[Expr, int] = {}
         times: dict[Expr, int] = {}
         length = 0
-        stack: list[str | Part | tuple[Expr, int]] = list(reversed(_pieces(value)))
+        stack: list[str | PrintedPart | tuple[Expr, int]] = list(reversed(_pieces(value)))
         while stack:
             piece = stack.pop()
             if isinstance(piece, str):
                 length += len(piece)
-            elif not isinstance(piece, Part):
+            elif not isinstance(piece, PrintedPart):
                 expr, start = piece
                 lengths[expr] = length - start
                 times[expr] = times.get(expr, 0) + 1
@@ -217,7 +217,7 @@ class Naming:
     def _written(self, value: _Printed) -> Definition:
         out: list[str] = []
         names: dict[str, None] = {}
-        stack: list[str | Part] = list(reversed(_pieces(value)))
+        stack: list[str | PrintedPart] = list(reversed(_pieces(value)))
         while stack:
             piece = stack.pop()
             if isinstance(piece, str):
@@ -253,7 +253,7 @@ class _Visible(NamedTuple):
         return self.times * (self.length - _NAME)
 
 
-class Where:
+class Names:
     """The texts of one document, and the names that it uses: they are defined below, in a section `where`."""
 
     def __init__(self, naming: Naming) -> None:
@@ -305,13 +305,13 @@ def is_numbered(name: str) -> bool:
     return _NUMBERED.fullmatch(name) is not None
 
 
-def _pieces(value: _Printed) -> tuple[str | Part, ...]:
+def _pieces(value: _Printed) -> tuple[str | PrintedPart, ...]:
     """The pieces of an expression, relation or float; the sides of a long comparison are parts of their own."""
     form = form_of(value)
     if not isinstance(value, Relation) or form.length <= MAX_SHOWN or (found := sides(value)) is None:
         return form.pieces
     left, op, right = found
-    return Part(left, form_of(left), False), op, Part(right, form_of(right), False)
+    return PrintedPart(left, form_of(left), False), op, PrintedPart(right, form_of(right), False)
 
 
 def _is_long(expr: Expr) -> bool:
@@ -326,4 +326,4 @@ def _can_have_name(expr: Expr) -> bool:
     return expr.const is None and not isinstance(sole_atom(expr), Symbol)
 
 
-__all__ = ["MAX_SHOWN", "Definition", "Form", "Naming", "Where", "is_numbered"]
+__all__ = ["MAX_SHOWN", "Definition", "Form", "Names", "Naming", "is_numbered"]

@@ -20,7 +20,7 @@ from absint.lattices.text.reading import parse
 from absint.lattices.text.tokens import TextError, reads_as_name, tokens
 
 
-class Part(NamedTuple):
+class PrintedPart(NamedTuple):
     """An operand inside a form."""
 
     value: Shown
@@ -37,7 +37,7 @@ class Form(NamedTuple):
 
     level: int
     """Its binding power."""
-    pieces: tuple[str | Part, ...]
+    pieces: tuple[str | PrintedPart, ...]
     length: int
     """Characters of the whole text."""
     text: str | None
@@ -113,8 +113,8 @@ def _form(level: int, pieces: Iterable[Piece], made: Mapping[Shown, Form]) -> Fo
     return Form(level, parts, length, _joined(parts) if length <= _LONGEST_KEPT else None)
 
 
-def _part(operand: Operand, form: Form) -> Part:
-    return Part(operand.value, form, form.level < operand.least)
+def _part(operand: Operand, form: Form) -> PrintedPart:
+    return PrintedPart(operand.value, form, form.level < operand.least)
 
 
 def whole(form: Form) -> str:
@@ -122,7 +122,7 @@ def whole(form: Form) -> str:
     return form.text if form.text is not None else _joined(form.pieces)
 
 
-def _joined(pieces: Iterable[str | Part]) -> str:
+def _joined(pieces: Iterable[str | PrintedPart]) -> str:
     out: list[str] = []
     stack = list(pieces)[::-1]
     while stack:

@@ -10,12 +10,12 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from html import escape
-from itertools import chain, islice
+from itertools import chain
 from typing import Final, NamedTuple, TypeAlias
 
 from absint.lattices.text.breaks import break_at
 from absint.lattices.text.escapes import plain
-from absint.lattices.text.naming import Where
+from absint.lattices.text.naming import Names
 
 # Small HTML for notebooks: tables and text without scripts, ids or colours, so that a notebook's theme decides.
 #
@@ -37,26 +37,6 @@ def text(content: object, most: int = MAX_CELL) -> str:
     """The content in one line, escaped, and cut where it is longer."""
     line = plain(str(content))
     return escape(line if len(line) <= most else f"{line[: most - 3]}...")
-
-
-def paragraph(content: object) -> str:
-    """A paragraph; empty if there is nothing to say."""
-    return f"<p>{text(content, 4 * MAX_CELL)}</p>" if content else ""
-
-
-def table(title: str, rows: Iterable[Sequence[object]], head: Sequence[str] = ()) -> str:
-    """A table, empty without rows. The first of several columns names the rows; a long table is folded."""
-    found = list(rows)
-    if not found:
-        return ""
-    lines = [_row(row) for row in islice(found, MAX_ROWS)]
-    cells = "".join(['<th scope="col">' + text(cell) + "</th>" for cell in head])
-    top = f"<thead><tr>{cells}</tr></thead>" if head else ""
-    more = f"<p>and {len(found) - MAX_ROWS:,} more</p>" if len(found) > MAX_ROWS else ""
-    is_long = len(found) > OPEN_ROWS
-    caption = f"<caption>{text(title)}</caption>" if title and not is_long else ""
-    whole = f"<table>{caption}{top}<tbody>{''.join(lines)}</tbody></table>{more}"
-    return folded(f"{title or 'rows'}: {len(found):,}", whole) if is_long else whole
 
 
 def _row(cells: Sequence[object]) -> str:
@@ -107,11 +87,11 @@ class Line(NamedTuple):
             yield Line(part, self.style)
 
     def html(self) -> str:
-        return paragraph(self.text.strip())
+        return f"<p>{text(self.text.strip(), 4 * MAX_CELL)}</p>" if self.text.strip() else ""
 
 
 class Table(NamedTuple):
-    """Rows of one or two cells under a title; nothing without rows."""
+    """Rows under a title; nothing without rows. The first of several cells names its row."""
 
     title: str
     rows: Sequence[Sequence[object]]
@@ -121,6 +101,8 @@ class Table(NamedTuple):
     """Where the others are."""
     total: int = 0
     """The number of rows, if not all are here."""
+    head: Sequence[str] = ()
+    """The names of the columns, which a notebook shows."""
 
     def lines(self, width: int) -> Iterator[Line]:
         if not self.rows:
@@ -136,7 +118,18 @@ class Table(NamedTuple):
         yield from map(Line, aligned(shown, width))
 
     def html(self) -> str:
-        return table(self.title, self.rows)
+        """A long table is folded."""
+        if not self.rows:
+            return ""
+        cells = "".join(f'<th scope="col">{text(cell)}</th>' for cell in self.head)
+        top = f"<thead><tr>{cells}</tr></thead>" if self.head else ""
+        count = len(self.rows)
+        is_long = count > OPEN_ROWS
+        caption = f"<caption>{text(self.title)}</caption>" if self.title and not is_long else ""
+        body = f"<tbody>{''.join(map(_row, self.rows[:MAX_ROWS]))}</tbody>"
+        more = f"<p>and {count - MAX_ROWS:,} more</p>" if count > MAX_ROWS else ""
+        whole = f"<table>{caption}{top}{body}</table>{more}"
+        return folded(f"{self.title or 'rows'}: {count:,}", whole) if is_long else whole
 
 
 Part: TypeAlias = "Line | Table | Sheet"
@@ -177,7 +170,7 @@ def listed(title: str, rows: Iterable[object], most: int = 10, rest: str = "all:
     return Table(title, [(row,) for row in rows], most, rest)
 
 
-def defined(texts: Where) -> Table:
+def defined(texts: Names) -> Table:
     """The names of long expressions that the texts so far use, each with what it stands for."""
     return Table("where", [(name, f"= {text}") for name, text in texts.definitions.items()])
 
@@ -187,9 +180,9 @@ def plural(word: str, count: int) -> str:
 
 
 def aligned(rows: Sequence[Sequence[object]], width: int) -> Iterator[str]:
-    """Two columns. A name that takes over half of the width has a line for itself, or in a pipe moves no other.
+    """Two columns, the second of all cells but the first. A row of one cell stands across both.
 
-    A row of one cell stands across both.
+    A name that takes over half of the width has a line for itself, or in a pipe moves no other.
     """
     lines = [[plain(str(cell)) for cell in row] for row in rows]
     share = min(width, _PIPE) // 2 - 2
@@ -199,12 +192,12 @@ def aligned(rows: Sequence[Sequence[object]], width: int) -> Iterator[str]:
             yield from wrapped(f"  {name}".rstrip(), width, 6)
             continue
         if len(name) > room and width == UNBROKEN:
-            yield f"  {name}  {texts[0]}".rstrip()
+            yield f"  {name}  {'  '.join(texts)}".rstrip()
             continue
         if len(name) > room:
             yield from wrapped(f"  {name}", width, 6)
             name = ""
-        yield from wrapped(f"  {name.ljust(room)}  {texts[0]}".rstrip(), width, room + 4)
+        yield from wrapped(f"  {name.ljust(room)}  {'  '.join(texts)}".rstrip(), width, room + 4)
 
 
 def wrapped(text: str, width: int, indent: int) -> Iterator[str]:

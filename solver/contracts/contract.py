@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from itertools import chain, islice, product
+from itertools import chain, islice
 from typing import Final, NamedTuple
 
 from absint.lattices.deadline import DeadlineError
@@ -23,15 +23,14 @@ from absint.lattices.terms.expr import Dim, postorder
 from absint.lattices.text.documents import Document, Head
 from absint.lattices.text.escapes import excerpt, format_sizes
 from absint.lattices.text.forms import RELATION, SIZES, Key, Object, by_name, many, maybe
-from absint.lattices.text.naming import Naming, Where
-from absint.lattices.text.sheets import block, paragraph, table
-from absint.solver.constraints import Constraint, ConstraintSet, PossibleFailure
+from absint.lattices.text.naming import Names, Naming
+from absint.lattices.text.sheets import Line, Part, Sheet, Table, defined, listed, plural
+from absint.solver.candidates import combined
+from absint.solver.constraints import NODE, NODE_DOUBT, Constraint, ConstraintSet, PossibleFailure
+from absint.solver.contracts.premises import near
 from absint.solver.contracts.shortening import both, needed_premises, shortened
 from absint.solver.contracts.simplification import Stated, is_plain
-from absint.solver.documents import NODE, NODE_DOUBT
 from absint.solver.prove import Prover
-
-# The constraints behind a clause, the one that states it before those that only follow from it.
 
 ORDINARY: Final = (64, 65, 97, 224, 1000)
 """Sizes that no window is too large for; none is special."""
@@ -44,6 +43,9 @@ _BROKEN: Final = 6
 _FORMULAS: Final = 24
 """Most sizes that a clause excludes, and requirements, that are held against each other."""
 
+_EXCLUDING: Final = Limits(0.5, 200_000)
+"""What a proof may cost that relations over elements exclude each other."""
+
 
 def by_cause(relation: Relation, because: Sequence[Constraint]) -> tuple[Constraint, ...]:
     """The constraints in another order: those that state the clause itself, then those that exclude the most of some
@@ -53,7 +55,9 @@ def by_cause(relation: Relation, because: Sequence[Constraint]) -> tuple[Constra
         return tuple(because)
     if relation in formulas:
         return tuple(sorted(because, key=lambda c: c.formula is not relation))
-    broken = [sizes for sizes in _tried(relation) if relation.at(sizes) is NO]
+    names = sorted(relation.free_symbols)
+    alone = ({**dict.fromkeys(names, ORDINARY[0]), name: n} for name in names for n in range(1, _SMALL))
+    broken = [sizes for sizes in chain(alone, ordinary(names)) if relation.at(sizes) is NO]
     few = broken[:: max(1, len(broken) // _BROKEN)][:_BROKEN]
     excluded = {formula: sum(_breaks(sizes, formula) for sizes in few) for formula in formulas[-_FORMULAS:]}
     return tuple(sorted(because, key=lambda c: -excluded.get(c.formula, 0)))
@@ -61,15 +65,7 @@ def by_cause(relation: Relation, because: Sequence[Constraint]) -> tuple[Constra
 
 def ordinary(names: Iterable[str]) -> Iterator[Mapping[str, int]]:
     """Combinations of sizes that nobody would think special."""
-    names = sorted(names)
-    for sizes in islice(product(ORDINARY, repeat=len(names)), _TRIED):
-        yield dict(zip(names, sizes, strict=True))
-
-
-def _tried(relation: Relation) -> Iterator[Mapping[str, int]]:
-    names = sorted(relation.free_symbols)
-    one = ({**dict.fromkeys(names, ORDINARY[0]), name: n} for name in names for n in range(1, _SMALL))
-    return chain(one, ordinary(names))
+    return islice(combined(dict.fromkeys(sorted(names), ORDINARY)), _TRIED)
 
 
 def _breaks(sizes: Mapping[str, int], formula: Relation) -> bool:
@@ -77,25 +73,18 @@ def _breaks(sizes: Mapping[str, int], formula: Relation) -> bool:
     return formula.at({**dict.fromkeys(formula.free_symbols, ORDINARY[0]), **sizes}) is NO
 
 
-# Do relations over elements of inputs exclude each other? A check and a contract judge them together.
-
-_LIMITS: Final = Limits(0.5, 200_000)
-
-
 def exclude_each_other(relations: Iterable[Relation]) -> bool:
-    """No values of their symbols meet all of these relations: proved."""
+    """No values of their symbols meet all of these relations over elements of inputs: proved.
+
+    A check and a contract judge them together.
+    """
     asked = [relation for relation in dict.fromkeys(relations) if relation is not UNKNOWN_RELATION]
     names = sorted(set[str]().union(*(relation.free_symbols for relation in asked)))
     if FALSE in asked or Facts(asked, tuple(names)).contradiction:
         return True
-    if not names:
+    if not names or near(asked, names).meet(asked):
         return False
-    from absint.solver.contracts.premises import near
-    from absint.solver.prove import Prover
-
-    if near(asked, names).meet(asked):
-        return False
-    return Prover(ConstraintSet(), order=tuple(names), limits=_LIMITS).entails(asked, FALSE).entailed is True
+    return Prover(ConstraintSet(), order=tuple(names), limits=_EXCLUDING).entails(asked, FALSE).entailed is True
 
 
 class Clause(NamedTuple):
@@ -105,10 +94,13 @@ class Clause(NamedTuple):
     because: tuple[Constraint, ...]
     """The one that states it first, then those that follow from it or state a part."""
 
-    def __str__(self) -> str:
+    def nodes(self, most: int = 2) -> str:
+        """The first few nodes that impose it, and the number of others."""
         nodes = list(dict.fromkeys(str(c.origin) for c in self.because))
-        more = f" and {len(nodes) - 2} more" if len(nodes) > 2 else ""
-        return f"{self.relation}  ({', '.join(nodes[:2])}{more})"
+        return ", ".join(nodes[:most]) + (f" and {len(nodes) - most:,} more" if len(nodes) > most else "")
+
+    def __str__(self) -> str:
+        return f"{self.relation}  ({self.nodes()})"
 
 
 @dataclass(frozen=True)
@@ -149,25 +141,39 @@ class Contract:
         return f"<Contract: {excerpt(' and '.join(str(c.relation) for c in self.clauses) or str(self))}>"
 
     def _repr_html_(self) -> str:
-        texts = Where(Naming())
-        clauses = [(texts.relation(clause.relation), *_reasons(clause)) for clause in self.clauses]
-        given = [(texts.relation(c.formula), c.origin, c.reason) for c in self.premises]
-        beyond = [(texts.relation(c.formula), c.origin, c.reason) for c in self.beyond]
-        title = f"legal sizes: {len(clauses):,} {'clause' if len(clauses) == 1 else 'clauses'}{self.proviso}"
-        return block(
-            "no size is legal" if self.possible is False else title if clauses else str(self),
-            paragraph(self.reason),
-            table("required", clauses, ("clause", "nodes", "reason")),
-            table("taken for granted", given, ("relation", "of", "reason")),
-            table("over sizes that only a run tells", beyond, ("relation", "node", "reason")),
-            table(
+        return self.sheet.html()
+
+    @property
+    def sheet(self) -> Sheet:
+        """The clauses with the nodes behind them, what they rest on, and what they leave out."""
+        texts = Names(Naming())
+        count = len(self.clauses)
+        title = f"legal sizes: {count:,} {plural('clause', count)}{self.proviso}" if count else str(self)
+        clauses = [
+            (
+                texts.relation(clause.relation),
+                clause.nodes(3),
+                "; ".join(list(dict.fromkeys(c.reason for c in clause.because))[:2]),
+            )
+            for clause in self.clauses
+        ]
+
+        def rows(constraints: Sequence[Constraint]) -> list[tuple[object, ...]]:
+            return [(texts.relation(c.formula), c.origin, c.reason) for c in constraints]
+
+        parts: list[Part] = [
+            *([Line(self.reason)] if self.reason else []),
+            Table("required", clauses, head=("clause", "nodes", "reason")),
+            Table("taken for granted", rows(self.premises), head=("relation", "of", "reason")),
+            Table("over sizes that only a run tells", rows(self.beyond), head=("relation", "node", "reason")),
+            Table(
                 "may fail",
-                [(d.origin, d.reason, d.kind) for d in self.possible_failures],
-                ("node", "reason", "left open by"),
+                [(failure.origin, failure.reason, failure.kind) for failure in self.possible_failures],
+                head=("node", "reason", "left open by"),
             ),
-            table("legal sizes to try", [(format_sizes(sizes),) for sizes in self.samples]),
-            table("where", list(texts.definitions.items())),
-        )
+            listed("legal sizes to try", map(format_sizes, self.samples)),
+        ]
+        return Sheet(Line("no size is legal" if self.possible is False else title), [*parts, defined(texts)])
 
     @property
     def proviso(self) -> str:
@@ -200,20 +206,12 @@ class Contract:
             for relation in open_
         )
 
-    def to_json(self, texts: Where | None = None, *, model: str = "") -> str:
+    def to_json(self, texts: Names | None = None, *, model: str = "") -> str:
         """As a JSON object, schema `absint.contract/2`, about the model of that name.
 
         Long dims have the names of `texts`, if there are any.
         """
         return CONTRACT.text(self, texts, Head(model, semantics=self.semantics))
-
-
-def _reasons(clause: Clause) -> tuple[str, str]:
-    """The nodes behind a clause, and their reasons; the first few."""
-    nodes = dict.fromkeys(str(c.origin) for c in clause.because)
-    reasons = dict.fromkeys(c.reason for c in clause.because)
-    more = f" and {len(nodes) - 3:,} more" if len(nodes) > 3 else ""
-    return ", ".join(list(nodes)[:3]) + more, "; ".join(list(reasons)[:2])
 
 
 _FORMULA: Final = (Key[Constraint]("relation", RELATION, of=lambda c: c.formula),)
@@ -246,64 +244,51 @@ def contract(
     """
     inputs = frozenset(base.symbols)
     parameters = (*base.symbols, *elements)
-    stated: Stated = {}
+
+    # The requirements: over sizes, over elements too, and over what no clause can state
+    requirements: Stated = {}
+    for c in base.filter("required"):
+        requirements.setdefault(c.formula, {})[c] = None
+    over_sizes: Stated = {}
     over_elements: Stated = {}
-    beyond: dict[Relation, Constraint] = {}
-    requiring: Stated = {}
-    for c in base:
-        if c.role == "required":
-            requiring.setdefault(c.formula, {})[c] = None
-    for formula, because in requiring.items():
-        if not formula.free_symbols <= inputs.union(elements):
-            beyond[formula] = next(iter(because))
-            continue
-        part = stated if formula.free_symbols <= inputs else over_elements
-        part.setdefault(_total(formula), {}).update(because)
+    beyond: list[Constraint] = []
+    for formula, because in requirements.items():
+        if formula.free_symbols <= inputs.union(elements):
+            part = over_sizes if formula.free_symbols <= inputs else over_elements
+            part.setdefault(_total(formula), {}).update(because)
+        else:
+            beyond.append(next(iter(because)))
+
+    # The clauses; at a deadline those that the nodes state
+    premises: dict[Relation, Constraint] = {c.formula: c for c in base.filter("assumed", "declared")}
     given = [c.formula for c in base if c.origin.node < 0]
-    numeric = list(
-        dict.fromkeys(c.formula for c in base if c.role in ("assumed", "declared") and c.formula not in given)
-    )
-    reason = ""
+    numeric = [formula for formula in premises if formula not in given]
     try:
-        found, possible = shortened(stated, given, base.symbols, prover)
+        relations, possible = shortened(over_sizes, given, base.symbols, prover)
         if over_elements:
-            more, more_possible = shortened(over_elements, [*given, *found], parameters, prover, met=True)
-            found = {**found, **more}
-            possible = both(possible, more_possible)
-        listed = {*given, *needed_premises(numeric, [*given, *found], prover)}
+            more, more_possible = shortened(over_elements, [*given, *relations], parameters, prover, met=True)
+            relations, possible = {**relations, **more}, both(possible, more_possible)
+        listed_premises = {*given, *needed_premises(numeric, [*given, *relations], prover)}
         reason = prover.lost
     except DeadlineError as error:
-        found, possible, listed, reason = (
-            _as_stated(base, (stated, over_elements)),
-            None,
-            {*given, *numeric},
-            str(error),
-        )
-    clauses = [Clause(relation, by_cause(relation, tuple(because))) for relation, because in found.items()]
+        data_dependent = {c.formula for c in beyond}
+        relations = {formula: causes for formula, causes in requirements.items() if formula not in data_dependent}
+        possible, listed_premises, reason = None, {*given, *numeric}, str(error)
+
+    clauses = [Clause(relation, by_cause(relation, tuple(because))) for relation, because in relations.items()]
     places = {name: place for place, name in reversed([*enumerate(parameters)])}
     clauses.sort(key=lambda clause: _order(clause.relation, places, inputs))
-    mentioned = set().union(*(relation.free_symbols for relation in found))
-    premises = {c.formula: c for c in base if c.role in ("assumed", "declared")}
+    mentioned = set().union(*(relation.free_symbols for relation in relations))
     return Contract(
         tuple(clauses),
         possible,
-        tuple(c for relation, c in premises.items() if relation in listed),
+        tuple(c for formula, c in premises.items() if formula in listed_premises),
         shared or {},
-        tuple(beyond.values()),
+        tuple(beyond),
         tuple(possible_failures),
         reason,
         tuple(name for name in elements if name in mentioned),
     )
-
-
-def _as_stated(base: ConstraintSet, parts: Sequence[Stated]) -> Stated:
-    """The clauses as the nodes state them."""
-    found: Stated = {}
-    known = {c for part in parts for because in part.values() for c in because}
-    for c in base:
-        if c in known:
-            found.setdefault(c.formula, {})[c] = None
-    return found
 
 
 def _total(relation: Relation) -> Relation:

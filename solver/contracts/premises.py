@@ -1,4 +1,11 @@
-"""Premises of which one at a time is left out, and sizes that meet the others: most need no query to be kept."""
+"""Premises of which one at a time is left out, and sizes that meet the others: most need no query to be kept.
+
+A clause is needed if the others do not entail it, which any sizes show that meet the others and break it. So relations
+are evaluated once at a few hundred sample sizes, and a set of samples is the bits of an integer: the samples that break
+some premise, and those that break two, say for each premise which samples meet all others. Where no sample shows it,
+some are changed in the few symbols of the relation. Both are guesses: a counterexample that is found is one, and where
+none is found somebody asks for a proof.
+"""
 
 from __future__ import annotations
 
@@ -16,8 +23,6 @@ from absint.lattices.terms.expr import Atom, Symbol, UndefinedError, postorder
 from absint.solver.candidates import alone, around
 from absint.solver.constraints import meets
 from absint.solver.contracts.simplification import alternatives
-
-# Sample sizes at which relations are evaluated: a relation that is false at one needs no query to be refuted.
 
 _DRAWN: Final = 192
 
@@ -95,10 +100,10 @@ class Samples:
 
     def meet(self, relations: Iterable[Relation]) -> int:
         """The bindings at which all of them hold."""
-        found = self.all
+        met = self.all
         for relation in relations:
-            found &= self.where(relation)[0]
-        return found
+            met &= self.where(relation)[0]
+        return met
 
 
 def _holds(part: Relation, values: Mapping[Atom, int]) -> bool:
@@ -123,8 +128,8 @@ def near(relations: Sequence[Relation], symbols: Sequence[str]) -> Samples:
     false at such sizes, and others hold.
     """
     few = 0 < len(symbols) <= _MANY
-    same, drawn = around(relations, symbols, _DRAWN if few else _DRAWN * _MANY // max(len(symbols), 1))
-    samples = Samples([*same, *drawn])
+    same, others = around(relations, symbols, _DRAWN if few else _DRAWN * _MANY // max(len(symbols), 1))
+    samples = Samples([*same, *others])
     good = samples.meet(relations)
     equal = good & ((1 << len(same)) - 1)
     if good:
@@ -206,8 +211,8 @@ class Premises:
             return self._samples.binding(next(_bits(false)))
         names, touched = self._near(relation, without)
         starts = self._starts(relation, touched, set(names), met) if names else ()
-        found = (self._changed(relation, touched, names, start) for start in starts)
-        return next((sizes for sizes in found if sizes is not None), None)
+        changes = (self._changed(relation, touched, names, start) for start in starts)
+        return next((sizes for sizes in changes if sizes is not None), None)
 
     def _near(self, relation: Relation, without: Relation | None) -> tuple[list[str], list[Relation]]:
         """Symbols of the relation, or of a premise about such a one, that few premises mention, and these premises."""

@@ -1,6 +1,13 @@
 """Clauses made short: each simplified by the others, none of them entailed by the rest.
 
-Every step preserves the conjunction of all clauses. Rewrites are those of the normal form; guesses are proved.
+    components ──> equal sizes: a spanning tree, without a proof
+               └─> facts and the normal form ──> without those that the rest entails
+                       ──> in rounds: choices as cases, fewer alternatives, summaries about one symbol
+
+The invariant: every step preserves the conjunction of all clauses, under the given relations. Rewrites are those of the
+normal form; guesses are proved. Cheapest first: sample sizes refute most questions (`premises`), facts prove most
+others, and Z3 gets the rest, within a budget for all questions together. What it does not decide leaves a clause as
+it is: longer than it need be, and never wrong.
 """
 
 from __future__ import annotations
@@ -16,7 +23,6 @@ from absint.lattices.logic.facts import Facts
 from absint.lattices.logic.relation import FALSE, TRUE, Relation, conjunction, disjunction, negation
 from absint.lattices.logic.truth import YES
 from absint.lattices.terms.expr import Symbol
-from absint.solver.contracts.components import components, spanning
 from absint.solver.contracts.premises import Premises, Samples, near
 from absint.solver.contracts.simplification import (
     SIMPLE,
@@ -25,15 +31,14 @@ from absint.solver.contracts.simplification import (
     clauses_of,
     conjuncts,
     has_choices,
-    in_multiples,
     is_plain,
     simplified,
     weight,
 )
 from absint.solver.contracts.summaries import forms
-from absint.solver.minimal import minimal
-from absint.solver.prove import Prover, connected
+from absint.solver.prove import Prover, in_multiples
 from absint.solver.smtlib import query
+from absint.solver.subsets import components, connected, minimal, spanning
 
 _ROUNDS: Final = 4
 
@@ -52,7 +57,7 @@ def shortened(
     Clauses that share no symbol are shortened apart. If some contradict each other, these alone are the answer.
     `met`: the caller has asked if some sizes meet the given relations.
     """
-    found: Stated = {}
+    short: Stated = {}
     possible: bool | None = True
     budget = _Budget(prover.limits.rlimit)
     for clauses, known, names in _apart(stated, given, symbols):
@@ -60,7 +65,7 @@ def shortened(
             continue
         equal = None if known else spanning(list(clauses))
         if equal is not None:
-            found |= {clause: clauses[clause] for clause in equal}
+            short |= {clause: clauses[clause] for clause in equal}
             continue
         clauses = simplified(clauses, known, names)
         if FALSE in clauses:
@@ -71,9 +76,9 @@ def shortened(
             shorter, verdict = _shortened(some, still_known, some_names, prover, budget)
             if verdict is False and some:
                 return shorter, False
-            found |= shorter
+            short |= shorter
             possible = both(possible, verdict)
-    return found, possible
+    return short, possible
 
 
 def both(a: bool | None, b: bool | None) -> bool | None:
@@ -215,13 +220,13 @@ class _Work:
 
     def expanded(self, clauses: Stated) -> Stated:
         """Clauses that contain choices, split into cases where that reads better."""
-        found = dict(clauses)
+        pieces_and_others = dict(clauses)
         for clause, because in clauses.items():
-            if has_choices(clause) and clause in found:
-                del found[clause]
-                for piece in self._cases(clause, list(found)):
-                    found.setdefault(piece, {}).update(because)
-        return found
+            if has_choices(clause) and clause in pieces_and_others:
+                del pieces_and_others[clause]
+                for piece in self._cases(clause, list(pieces_and_others)):
+                    pieces_and_others.setdefault(piece, {}).update(because)
+        return pieces_and_others
 
     def _cases(self, clause: Relation, others: Sequence[Relation]) -> list[Relation]:
         pieces = None if clause in self._whole else clauses_of(clause)
@@ -236,7 +241,7 @@ class _Work:
 
     def with_fewer_alternatives(self, clauses: Stated, others: Sequence[Relation] = ()) -> Stated:
         """Clauses without the alternatives that no run needs."""
-        found = dict(clauses)
+        shorter_clauses = dict(clauses)
         known = self._premises(others, clauses)
         for clause in clauses:
             shorter = clause
@@ -245,11 +250,11 @@ class _Work:
                 if rest and self.entails(known, truth(disjunction(*rest))):
                     shorter = disjunction(*rest)
             if shorter is not clause:
-                because = found.pop(clause)
-                found.setdefault(shorter, {}).update(because)
+                because = shorter_clauses.pop(clause)
+                shorter_clauses.setdefault(shorter, {}).update(because)
                 known.remove(clause)
                 known.add(shorter)
-        return found
+        return shorter_clauses
 
     def needed(self, clauses: Stated, others: Sequence[Relation] = ()) -> Stated:
         """The clauses without those that the rest entails; the longest are tried first."""
@@ -264,21 +269,21 @@ class _Work:
 
     def summarised(self, clauses: Stated) -> Stated:
         """Clauses about one symbol (apart from shared alternatives) replaced by shorter equivalent ones."""
-        found = dict(clauses)
+        short_clauses = dict(clauses)
         for (symbol, shared), group in _groups(clauses).items():
             mine = [_about(clause, symbol) for clause in group]
             if len(mine) == 1 and is_plain(mine[0]):
                 continue
-            alone = [c for c in found if c.symbols == {symbol} and c not in group]
+            alone = [c for c in short_clauses if c.symbols == {symbol} and c not in group]
             short = self._summary(symbol, mine, alone)
             if short is None:
                 continue
-            because = {c: None for clause in group for c in found[clause]}
+            because = {c: None for clause in group for c in short_clauses[clause]}
             for clause in group:
-                del found[clause]
+                del short_clauses[clause]
             for part in conjuncts(short):
-                found.setdefault(disjunction(part, *shared), {}).update(because)
-        return found
+                short_clauses.setdefault(disjunction(part, *shared), {}).update(because)
+        return short_clauses
 
     def _summary(self, symbol: Symbol, clauses: Sequence[Relation], context: Sequence[Relation]) -> Relation | None:
         """A shorter relation that is equivalent to the clauses in this context."""

@@ -1,4 +1,9 @@
-"""Clauses simplified by each other, with facts and the normal form alone."""
+"""Clauses simplified by each other, with facts and the normal form alone.
+
+Short clauses first: each is simplified under the facts of those before it, then becomes a fact itself, until a pass
+changes nothing. A clause with choices (max, min, broadcast, ite) is taken apart into clauses without, case by case, and
+the caller keeps whichever is easier to read (`weight`).
+"""
 
 from __future__ import annotations
 
@@ -23,12 +28,9 @@ from absint.lattices.logic.relation import (
 )
 from absint.lattices.logic.truth import NO, YES
 from absint.lattices.terms.expr import Atom, Dim, Expr, Symbol, expr_of, postorder
-from absint.lattices.terms.interval import ANY
 from absint.lattices.terms.normal import broadcast, maximum, minimum, sole_atom
 from absint.lattices.terms.substitution import rebuilt
 from absint.solver.constraints import Constraint
-
-# Relations with choices (max, min, broadcast, ite) split into clauses without, case by case.
 
 _MOST: Final = 48
 """Most clauses in work at a time."""
@@ -259,16 +261,3 @@ def is_plain(relation: Relation) -> bool:
     """A comparison of one symbol with a constant."""
     line = relation.line
     return line is not None and isinstance(sole_atom(line.term), Symbol)
-
-
-def in_multiples(relation: Relation, facts: Facts) -> Relation:
-    """The relation with `m*k + r` for each symbol that is `r` modulo `m`: quotients of it by parts of m are exact."""
-    step: dict[Symbol, Dim] = {}
-    for symbol in relation.substitute(facts.mapping).symbols if facts.remainders else ():
-        modulus, remainder = facts.remainders.get(symbol, ANY)
-        low, high = symbol.bounds
-        if modulus > 1 and low is not None:
-            least = -((remainder - low) // modulus)
-            most = None if high is None else (high - remainder) // modulus
-            step[symbol] = modulus * expr_of(Symbol(symbol.name, least, most)) + remainder
-    return relation.substitute(facts.mapping).substitute(step) if step else relation

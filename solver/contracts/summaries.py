@@ -48,19 +48,12 @@ def forms(symbol: Symbol, clauses: Sequence[Relation], context: Sequence[Relatio
     if not met:
         yield FALSE
         return
-    is_open = _goes_on(sizes, met, period)
+    is_open = not set(met).isdisjoint(sizes[-period:])  # recurring within the last period, so there are larger ones
     yield from _patterns(expr_of(symbol), _Seen(sizes, met, is_open))
     for quotient in _quotients(clauses):
         seen = _seen_through(quotient, symbol, sizes, met, is_open)
         if seen is not None:
             yield from _patterns(quotient, seen)
-
-
-def _goes_on(sizes: Sequence[int], met: Sequence[int], period: int) -> bool:
-    """Legal sizes recur within the last period, so there are larger ones."""
-    legal = set(met)
-    last = sizes[-period:]
-    return bool(legal & set(last))
 
 
 def _patterns(e: Expr, seen: _Seen) -> Iterator[Relation]:
@@ -69,6 +62,7 @@ def _patterns(e: Expr, seen: _Seen) -> Iterator[Relation]:
     if len(legal) == 1 and not seen.is_open:
         yield eq(e, legal[0])
         return
+    # A remainder within bounds: the upper half of the legal values shows the step between them.
     step = gcd(*(b - a for a, b in pairwise(legal[len(legal) // 2 :]))) or 1
     remainder = legal[-1] % step
     inside = set(legal)
@@ -79,6 +73,7 @@ def _patterns(e: Expr, seen: _Seen) -> Iterator[Relation]:
     if first is not None and inside == {v for v in regular if first <= v <= legal[-1]}:
         lower = [] if first == regular[0] else [ge(e, first)]
         yield conjunction(*lower, *same, *upper)
+    # The same with exceptions below, listed or as all values up to one; and a finite set.
     least = [] if legal[0] == values[0] else [ge(e, legal[0])]
     exceptions = [v for v in legal if v % step != remainder]
     missing = [v for v in regular if v not in inside and legal[0] <= v <= legal[-1]]

@@ -1,16 +1,28 @@
-"""Constraints as a JSON document of the schema `absint.constraints/1` (constraints.schema.json, in this folder)."""
+"""Constraints as a JSON document of the schema `absint.constraints/1` (constraints.schema.json, in this folder).
+
+Every relation is there as text and, for consumers without a parser, as a tree. A node of a tree is an integer, or an
+object with `op` and `args`; a symbol has a `name`, an integer beyond 2^53 has `digits`. The operations are those of the
+normal form: `+ *`, `//` (rounded down), `truncdiv` (rounded towards zero), `max min`, `broadcast`, `ite` of a
+condition; `== != >=` of two dims, `and or true false`, and `unknown` for a relation without a form. `int`, `int64`,
+`int32` cast a `float`, a node with a `format` (`float32`, `float64`): a `number`, the quotient `of` a `dim` and an
+integer, or an operation on `operands`, rounded to the format.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Iterable
 from importlib.resources import files
-from typing import Final, cast
+from typing import Final, NamedTuple, cast
 
-from absint.lattices.logic.relation import Relation
+from absint.lattices.logic.relation import Comparison, Relation
+from absint.lattices.terms.evaluation import INTEGERS
+from absint.lattices.terms.expr import Atom, Dim, Expr, Symbol, postorder
+from absint.lattices.terms.floats import Float
+from absint.lattices.text import format_dim, format_relation
 from absint.solver.constraints import ConstraintSet
-from absint.solver.export.errors import ExportError
 from absint.solver.export.records import (
     FORMAT,
+    ExportError,
     Json,
     Record,
     Symbols,
@@ -20,14 +32,12 @@ from absint.solver.export.records import (
     items,
     load,
     possible_failure_record,
-    read_constraint,
     read_format,
-    read_possible_failure,
+    read_set,
     read_symbols,
     string,
     symbol_records,
 )
-from absint.solver.export.trees import Trees
 from absint.version import VERSION
 
 _WHERE: Final = "document"
@@ -82,13 +92,8 @@ def from_json(text: str) -> ConstraintSet:
             raise ExportError(f"{where}: the tree does not say what the text says")
         return relation
 
-    return ConstraintSet(
-        [read_constraint(value, where, read) for value, where in items(record["constraints"], "constraints")],
-        symbols=symbols.inputs,
-        possible_failures=[
-            read_possible_failure(value, where, read) for value, where in items(record["doubts"], "doubts")
-        ],
-    )
+    constraints, failures = items(record["constraints"], "constraints"), items(record["doubts"], "doubts")
+    return read_set(symbols, constraints, failures, read)
 
 
 def _same(found: Json, expected: Json) -> bool:
@@ -104,3 +109,123 @@ def json_schema() -> Record:
     """The JSON Schema of the documents."""
     text = files("absint.solver.export").joinpath("constraints.schema.json").read_text("utf-8")
     return cast(Record, load(text, "constraints.schema.json"))
+
+
+# Trees
+
+MAX_DEPTH: Final = 40
+"""Deepest tree: a deeper term has its text alone. JSON libraries refuse deep documents."""
+
+_EXACT: Final = (1 << 53) - 1
+"""Largest integer that every JSON library reads exactly."""
+
+_OPERATIONS: Final = {"floordiv": "//"}
+
+
+class _Tree(NamedTuple):
+    data: Json
+    depth: int
+
+
+class Trees:
+    """Builds trees; equal parts are built once."""
+
+    def __init__(self) -> None:
+        self._atoms: dict[Atom, _Tree] = {}
+        self._formulas: dict[Relation, _Tree] = {}
+
+    def dim(self, dim: Dim) -> Json:
+        """The tree of a dim; None for an unknown one, and for one that nests too deeply."""
+        if not isinstance(dim, Expr):
+            return None
+        self._prepare(dim.atoms())
+        return _limited(self._sum(dim))
+
+    def relation(self, relation: Relation) -> Json:
+        """The tree of a relation; None for one that nests too deeply."""
+        self._prepare(relation.atoms())
+        return _limited(self._formula(relation))
+
+    def _prepare(self, roots: Iterable[Atom]) -> None:
+        for node in postorder(roots):
+            if node not in self._atoms:
+                self._atoms[node] = self._atom(node)
+
+    def _atom(self, node: Atom) -> _Tree:
+        if isinstance(node, Symbol):
+            return _Tree({"op": "symbol", "name": node.name}, 1)
+        if node.op in INTEGERS:
+            tree = self._float(cast(Float, node.args[0]))
+            return _within(tree.depth, {"op": node.op, "float": tree.data})
+        args = [self._sum(arg) if isinstance(arg, Expr) else self._formula(cast(Relation, arg)) for arg in node.args]
+        return _node(_OPERATIONS.get(node.op, node.op), args)
+
+    def _float(self, whole: Float) -> _Tree:
+        done: dict[Float, _Tree] = {}
+        for term in whole.subterms():
+            data: dict[str, Json] = {"op": term.op, "format": term.format}
+            trees = [done[part] for part in term.floats]
+            if term.is_constant:
+                data |= {"op": "number", "digits": repr(term.number)}
+            elif term.op == "of":
+                trees = [self._sum(term.leaf)]
+                data |= {"dim": trees[0].data, "under": term.under}
+            else:
+                data["operands"] = [tree.data for tree in trees]
+            if term.op == "ite":
+                condition = self._formula(cast(Relation, term.args[0]))
+                data["condition"] = condition.data
+                trees.append(condition)
+            done[term] = _within(max((tree.depth for tree in trees), default=0), data)
+        return done[whole]
+
+    def _sum(self, e: Expr) -> _Tree:
+        if e.const is not None:
+            return _integer(e.const)
+        terms = []
+        for mono, coef in e.ordered:
+            factors = [self._atoms[factor] for factor in mono]
+            if coef != 1 or not mono:
+                factors.insert(0, _integer(coef))
+            terms.append(factors[0] if len(factors) == 1 else _node("*", factors))
+        return terms[0] if len(terms) == 1 else _node("+", terms)
+
+    def _formula(self, relation: Relation) -> _Tree:
+        for part in relation.subformulas():
+            if part in self._formulas:
+                continue
+            if isinstance(part, Comparison):
+                tree = _node(part.op, [self._sum(part.expr), _integer(0)])
+            elif part.op in ("and", "or"):
+                tree = _node(part.op, [self._formulas[operand] for operand in part.parts])
+            else:
+                tree = _Tree({"op": part.op}, 1)
+            self._formulas[part] = tree
+        return self._formulas[relation]
+
+
+def _node(op: str, args: list[_Tree]) -> _Tree:
+    return _within(max(tree.depth for tree in args), {"op": op, "args": [tree.data for tree in args]})
+
+
+def _within(depth: int, data: Json) -> _Tree:
+    """A node over operands of this depth."""
+    return _Tree(data if depth < MAX_DEPTH else None, depth + 1)
+
+
+def _integer(value: int) -> _Tree:
+    return _Tree(value if abs(value) <= _EXACT else {"op": "integer", "digits": str(value)}, 1)
+
+
+def _limited(tree: _Tree) -> Json:
+    return tree.data if tree.depth <= MAX_DEPTH else None
+
+
+def dim_data(dim: Dim) -> Record:
+    """A dim as text and as a tree; the tree of an unknown dim is None."""
+    return {"text": format_dim(dim), "tree": Trees().dim(dim)}
+
+
+def relation_data(relation: Relation) -> Record:
+    """A relation as text and as a tree."""
+    return {"text": format_relation(relation), "tree": Trees().relation(relation)}

@@ -9,8 +9,8 @@ from typing import Final
 
 from absint.lattices.terms.expr import NATURAL, Symbol
 from absint.lattices.terms.interval import Interval
-from absint.solver.export.errors import ExportError, shown
 from absint.solver.export.python_source import FLOAT_HELPERS, HELPERS, Source
+from absint.solver.export.records import ExportError, shown
 
 _TAKEN: Final = frozenset({*keyword.kwlist, *keyword.softkwlist, *dir(builtins), "sizes", "named", "Mapping", "Dim"})
 
@@ -99,10 +99,10 @@ def excerpt(text: str, longest: int = 200) -> str:
 
 def symbol_ranges(names: Iterable[str], symbols: Iterable[Symbol]) -> dict[str, Interval]:
     """The range of each name: the common range of all symbols of that name, or any size."""
-    found: dict[str, Interval] = {}
+    ranges: dict[str, Interval] = {}
     for symbol in symbols:
-        found[symbol.name] = symbol.bounds.meet(found.get(symbol.name, symbol.bounds))
-    return {name: found.get(name, NATURAL) for name in names}
+        ranges[symbol.name] = symbol.bounds.meet(ranges.get(symbol.name, symbol.bounds))
+    return {name: ranges.get(name, NATURAL) for name in names}
 
 
 def sizes_lines(names: Mapping[str, str], ranges: Mapping[str, Interval], optional: Collection[str] = ()) -> list[str]:

@@ -15,7 +15,6 @@ from absint.lattices.terms.kinds import SymbolKind
 from absint.lattices.text import TextError, format_relation, parse_relation
 from absint.lattices.text.escapes import inert_json
 from absint.solver.constraints import Constraint, ConstraintSet, Origin, PossibleFailure, Role
-from absint.solver.export.errors import ExportError, shown
 
 Json: TypeAlias = Union[bool, int, float, str, "list[Json]", "dict[str, Json]", None]
 Record: TypeAlias = dict[str, Json]
@@ -32,14 +31,30 @@ _AROUND: Final = 20
 """Characters that an error shows on either side of the offending column."""
 
 
+_LONGEST: Final = 60
+"""Characters of the input that an error quotes."""
+
+
+class ExportError(ValueError):
+    """A text is not a document of constraints, or a set has no document. The message is one line: where, what, why."""
+
+
+def shown(value: object) -> str:
+    """A piece of the input for a message: quoted, in ASCII, bounded."""
+    if not isinstance(value, str):
+        kinds = {dict: "an object", list: "a list", bool: "a boolean", int: "a number", float: "a number"}
+        return "null" if value is None else kinds.get(type(value), f"a {type(value).__name__}")
+    return ascii(value if len(value) <= _LONGEST else value[: _LONGEST - 3] + "...")
+
+
 class Symbols:
     """The symbols of a set, those of the inputs first; each name stands for one of them."""
 
     def __init__(self, symbols: Iterable[Symbol], inputs: Iterable[str]) -> None:
         """Raises ExportError for an internal symbol."""
         self.inputs = tuple(dict.fromkeys(inputs))
-        found = {symbol.name: symbol for symbol in symbols}
-        self._by_name: Mapping[str, Symbol] = {name: found.get(name) or Symbol(name) for name in self.inputs} | found
+        by_name = {symbol.name: symbol for symbol in symbols}
+        self._by_name: Mapping[str, Symbol] = {n: by_name.get(n) or Symbol(n) for n in self.inputs} | by_name
         for name, symbol in self._by_name.items():
             if symbol.kind is not SymbolKind.INPUT:
                 raise ExportError(f"the internal symbol {shown(name)} has no text: give it a printed name first")
@@ -71,22 +86,26 @@ class Symbols:
             self._texts[relation] = text
         return text
 
+    def read(self, value: Json, where: str) -> Relation:
+        """The relation of a form that is its text."""
+        return self.relation(string(value, where), where)
+
     def relation(self, text: str, where: str) -> Relation:
         """The relation that the text denotes. Raises ExportError for a text that denotes none over these symbols."""
-        found = self._relations.get(text)
-        if found is not None:
-            return found
+        relation = self._relations.get(text)
+        if relation is not None:
+            return relation
         try:
-            found = parse_relation(text, self._names)
+            relation = parse_relation(text, self._names)
         except TextError as problem:
             at = problem.column
             excerpt = ascii(text[max(at - _AROUND, 0) : at + _AROUND])
             raise ExportError(f"{where}: {problem.reason}, at column {at + 1}, in {excerpt}") from None
-        for symbol in found.symbols:
+        for symbol in relation.symbols:
             if self._by_name[symbol.name] is not symbol:
                 raise ExportError(f"{where}: {shown(symbol.name)} stands for a condition, and its range is not 0..1")
-        self._relations[text] = found
-        return found
+        self._relations[text] = relation
+        return relation
 
 
 def relations(constraints: ConstraintSet) -> Iterator[Relation]:
@@ -138,19 +157,19 @@ def read_format(value: Json, where: str) -> None:
 
 
 def read_symbols(value: Json, where: str) -> Symbols:
-    found: dict[str, Symbol] = {}
+    by_name: dict[str, Symbol] = {}
     inputs = []
     for item, place in items(value, where):
         record = fields(item, place, ("name", "bounds", "input"))
         name = string(record["name"], f"{place}.name")
-        if name in found:
+        if name in by_name:
             raise ExportError(f"{place}.name: {shown(name)} is there twice")
-        found[name] = Symbol(name, *_bounds(record["bounds"], f"{place}.bounds"))
+        by_name[name] = Symbol(name, *_bounds(record["bounds"], f"{place}.bounds"))
         if not isinstance(record["input"], bool):
             raise ExportError(f"{place}.input: expected true or false, found {shown(record['input'])}")
         if record["input"]:
             inputs.append(name)
-    return Symbols(found.values(), inputs)
+    return Symbols(by_name.values(), inputs)
 
 
 def _bounds(value: Json, where: str) -> tuple[int | None, int | None]:
@@ -191,6 +210,17 @@ def read_possible_failure(value: Json, where: str, read: Read) -> PossibleFailur
         read(record["guard"], f"{where}.guard"),
         string(record["reason"], f"{where}.reason"),
         cast(Literal["data", "rule"], kind),
+    )
+
+
+def read_set(
+    symbols: Symbols, constraints: Iterable[tuple[Json, str]], possible_failures: Iterable[tuple[Json, str]], read: Read
+) -> ConstraintSet:
+    """The set of these constraints and possible failures, each with its place."""
+    return ConstraintSet(
+        [read_constraint(value, where, read) for value, where in constraints],
+        symbols=symbols.inputs,
+        possible_failures=[read_possible_failure(value, where, read) for value, where in possible_failures],
     )
 
 
@@ -298,13 +328,6 @@ def from_metadata(mapping: Mapping[str, str]) -> ConstraintSet:
     read_format(mapping[form], form)
     symbols = read_symbols(load(mapping[symbol_text], symbol_text), symbol_text)
 
-    def read(value: Json, where: str) -> Relation:
-        return symbols.relation(string(value, where), where)
-
     constraints = items(load(mapping[constraint_text], constraint_text), constraint_text)
-    possible_failures = items(load(mapping[failures_text], failures_text), failures_text)
-    return ConstraintSet(
-        [read_constraint(value, where, read) for value, where in constraints],
-        symbols=symbols.inputs,
-        possible_failures=[read_possible_failure(value, where, read) for value, where in possible_failures],
-    )
+    failures = items(load(mapping[failures_text], failures_text), failures_text)
+    return read_set(symbols, constraints, failures, symbols.read)

@@ -6,11 +6,11 @@ import re
 from collections.abc import Iterator
 from typing import Final
 
-from absint.lattices.logic.relation import UNKNOWN_RELATION, Relation, boolean, implies
+from absint.lattices.logic.relation import UNKNOWN_RELATION, boolean, implies
 from absint.solver.constraints import Constraint, ConstraintSet
-from absint.solver.export.errors import ExportError, shown
 from absint.solver.export.records import (
     FORMAT,
+    ExportError,
     Json,
     Symbols,
     check_text,
@@ -18,11 +18,10 @@ from absint.solver.export.records import (
     dump,
     load,
     possible_failure_record,
-    read_constraint,
     read_format,
-    read_possible_failure,
+    read_set,
     read_symbols,
-    string,
+    shown,
     symbol_records,
 )
 from absint.solver.smtlib import Script, unquote
@@ -91,19 +90,16 @@ def from_smtlib(text: str) -> ConstraintSet:
         raise ExportError(f"{_WHERE}: there is no (check-sat): the text is incomplete")
     symbols = read_symbols(_info(infos, "symbols"), f"{_PREFIX}symbols")
 
-    def read(value: Json, where: str) -> Relation:
-        return symbols.relation(string(value, where), where)
-
-    constraints = [read_constraint(_info(infos, key), _PREFIX + key, read) for key in _numbered(infos, "c")]
-    possible_failures = [read_possible_failure(_info(infos, key), _PREFIX + key, read) for key in _numbered(infos, "d")]
+    constraints, failures = (((_info(infos, key), _PREFIX + key) for key in _numbered(infos, kind)) for kind in "cd")
+    found = read_set(symbols, constraints, failures, symbols.read)
     expected = {
-        _label(i, constraint) for i, constraint in enumerate(constraints) if constraint.formula is not UNKNOWN_RELATION
+        _label(i, constraint) for i, constraint in enumerate(found) if constraint.formula is not UNKNOWN_RELATION
     }
     if labels != expected:
         odd = min(labels ^ expected)
         what = "belongs to no constraint" if odd in labels else "is missing"
         raise ExportError(f"{_WHERE}: the assertion named {shown(odd)} {what}")
-    return ConstraintSet(constraints, symbols=symbols.inputs, possible_failures=possible_failures)
+    return found
 
 
 def _info(infos: dict[str, str], key: str) -> Json:

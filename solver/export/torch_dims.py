@@ -11,8 +11,8 @@ from absint.lattices.logic.truth import YES
 from absint.lattices.terms.expr import MAX_DIM, Dim, Expr, Symbol, expr_of
 from absint.lattices.terms.substitution import substitute
 from absint.solver.constraints import Constraint, ConstraintSet
-from absint.solver.export.errors import ExportError
 from absint.solver.export.python_text import escaped, excerpt, local_names
+from absint.solver.export.records import ExportError
 
 _HEADER = """
 # Written by absint from a model: what its constraints say of the inputs, in the terms of torch.export.

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterator
 from functools import cached_property
+from itertools import count, islice
 
 from absint.lattices.terms.interval import ANY, Congruence, Interval
 
@@ -28,21 +29,16 @@ class Domain:
             values = {congruence.remainder}
         self._given, self._bounds, self._congruence, self._values = given, bounds, congruence, values
         self._seen: list[tuple[int, int]] = []
-        self._rest = self._from(0)
+        self._unseen = self._from(0)
 
     def upto(self, distance: int) -> Iterator[tuple[int, int]]:
         """The sizes up to this distance, each after its own."""
-        at = 0
-        while True:
+        for at in count():
             if at == len(self._seen):
-                following = next(self._rest, None)
-                if following is None:
-                    return
-                self._seen.append(following)
-            if self._seen[at][0] > distance:
+                self._seen += islice(self._unseen, 1)
+            if at == len(self._seen) or self._seen[at][0] > distance:
                 return
             yield self._seen[at]
-            at += 1
 
     def at(self, distance: int) -> list[int]:
         """The sizes at exactly this distance."""
@@ -74,8 +70,8 @@ class Domain:
     def _from(self, least: int) -> Iterator[tuple[int, int]]:
         """Distances and sizes, from a distance on."""
         if self._values is not None:
-            found = sorted((abs(size - self._given), size) for size in self._values if self._has(size))
-            yield from (pair for pair in found if pair[0] >= least)
+            pairs = sorted((abs(size - self._given), size) for size in self._values if self._has(size))
+            yield from (pair for pair in pairs if pair[0] >= least)
             return
         lo, hi = self._bounds
         down, up = self._given - least, self._given + max(least, 1)

@@ -6,11 +6,11 @@ then of their sizes.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from heapq import heappop, heappush
-from itertools import count
-from typing import Final, NamedTuple
+from itertools import count, islice
+from typing import Final, NamedTuple, TypeAlias
 
 from absint.lattices.deadline import on_time
 from absint.lattices.logic.facts import Facts
@@ -20,7 +20,8 @@ from absint.lattices.terms.expr import Dim, Expr, Symbol, expr_of
 from absint.lattices.terms.normal import maximum, sole_atom
 from absint.solver.contracts.simplification import simplified
 from absint.solver.nearest.domain import Domain
-from absint.solver.prove import Prover, connected
+from absint.solver.prove import Prover
+from absint.solver.subsets import connected
 
 _WORK: Final = 300_000
 """Terms that are evaluated, at points and on the way to them, before Z3 is asked."""
@@ -44,7 +45,7 @@ class Point(NamedTuple):
 
 
 class Search:
-    """The search around given sizes of symbols that the relations tie together; `points` walks it once."""
+    """The search around given sizes of symbols that the relations tie together; points are kept as they are found."""
 
     def __init__(
         self, given: Mapping[str, int], symbols: Mapping[str, Symbol], relations: Sequence[Relation], prover: Prover
@@ -55,29 +56,44 @@ class Search:
         self._prover = prover
         self._work = 0
         self.reason = ""
-        """The reason why there may be more points, once `points` has ended; empty if there are none."""
+        """The reason why there may be more points, once `point` has given the last; empty if there are none."""
+        self._kept: list[Point] = []
+        self._following = self._points()
 
-    def points(self) -> Iterator[Point]:
-        """Raises DeadlineError past the deadline that is set."""
+    @property
+    def names(self) -> Iterable[str]:
+        """The symbols, in the order of the sizes of a point."""
+        return self._symbols
+
+    def point(self, place: int) -> Point | None:
+        """The point at this place in their order; None past the last.
+
+        Raises DeadlineError past the deadline that is set.
+        """
+        missing = place + 1 - len(self._kept)
+        self._kept += islice(self._following, max(missing, 0))
+        return self._kept[place] if place < len(self._kept) else None
+
+    def _points(self) -> Iterator[Point]:
         facts = Facts(self._relations, tuple(self._symbols))
         if facts.contradiction:
             return
-        found: list[Point] = []
+        heap: list[Point] = []
         done = -1
-        for distance in self._walk(facts, found):
+        for distance in self._walk(facts, heap):
             done = distance
-            while found and found[0].distance <= done:
-                yield heappop(found)
+            while heap and heap[0].distance <= done:
+                yield heappop(heap)
         if self._work <= _WORK:
-            while found:
-                yield heappop(found)
+            while heap:
+                yield heappop(heap)
             return
-        nearest_known = found[0] if found else None
+        nearest_known = heap[0] if heap else None
         yield from self._solved(done + 1, nearest_known)
 
     # All points
 
-    def _walk(self, facts: Facts, found: list[Point]) -> Iterator[int]:
+    def _walk(self, facts: Facts, heap: list[Point]) -> Iterator[int]:
         """Add points to those found; yields each distance once all points up to it are added, within the budget."""
         free: dict[str, Domain] = {}
         solved: dict[str, Dim] = {}
@@ -94,7 +110,7 @@ class Search:
         for distance in _distances(domains):
             on_time()
             for sizes in self._at(domains, distance):
-                self._try(dict(zip(free, sizes, strict=True)), solved, found)
+                self._try(dict(zip(free, sizes, strict=True)), solved, heap)
             if self._work > _WORK:
                 return
             yield distance
@@ -113,7 +129,7 @@ class Search:
                 if self._work > _WORK:
                     return
 
-    def _try(self, sizes: dict[str, int], solved: Mapping[str, Dim], found: list[Point]) -> None:
+    def _try(self, sizes: dict[str, int], solved: Mapping[str, Dim], heap: list[Point]) -> None:
         """Add the point if it meets all relations; the one that ruled a point out is tried first at the next."""
         for name, value in solved.items():
             if (size := value.at(sizes)) is None:
@@ -125,7 +141,7 @@ class Search:
                 self._relations.remove(relation)
                 self._relations.insert(0, relation)
                 return
-        heappush(found, self._point(sizes))
+        heappush(heap, self._point(sizes))
 
     def _point(self, sizes: Mapping[str, int]) -> Point:
         changes = [abs(sizes[name] - self._given[name]) for name in self._symbols]
@@ -200,14 +216,8 @@ def _distances(domains: Sequence[Domain]) -> Iterator[int]:
     yield from count(closest) if len(known) < len(farthest) else range(closest, sum(known) + 1)
 
 
-# Sizes of all symbols that meet relations, nearest first: the symbols in parts that share no relation.
-#
-# >>> from absint.lattices.terms.expr import symbol >>> from absint.lattices.text import parse_relation >>> relations =
-# [parse_relation("seq % 64 == 0"), parse_relation("height == width")] >>> symbols = {name: symbol(name) for name in
-# ("batch", "seq", "height", "width")} >>> from absint.solver.constraints import ConstraintSet >>> found =
-# Candidates(dict(batch=3, seq=130, height=4, width=6), symbols, relations, Prover(ConstraintSet())) >>> for candidate,
-# _ in zip(found, range(3)): ... print(candidate.distance, candidate.sizes) 4 {'batch': 3, 'seq': 128, 'height': 4,
-# 'width': 4} 4 {'batch': 3, 'seq': 128, 'height': 6, 'width': 6} 4 {'batch': 3, 'seq': 128, 'height': 5, 'width': 5}
+_Waiting: TypeAlias = tuple[int, int, tuple[int, ...], tuple[int, ...], bool]
+"""A combination of points: distance, changes and sizes, by which it is ordered; places of the points; nearest."""
 
 
 @dataclass(frozen=True)
@@ -224,6 +234,20 @@ class Candidate:
 class Candidates:
     """Iterates over the sizes that meet the relations, in the order of their distance, then of how many symbols change,
     then of the sizes. Raises DeadlineError past the deadline that is set.
+
+    Symbols that share no relation are searched apart, and their points combined.
+
+    >>> from absint.lattices.terms.expr import symbol
+    >>> from absint.lattices.text import parse_relation
+    >>> from absint.solver.constraints import ConstraintSet
+    >>> relations = [parse_relation("seq % 64 == 0"), parse_relation("height == width")]
+    >>> symbols = {name: symbol(name) for name in ("seq", "height", "width")}
+    >>> found = Candidates(dict(seq=130, height=4, width=6), symbols, relations, Prover(ConstraintSet()))
+    >>> for candidate, _ in zip(found, range(3)):
+    ...     print(candidate.distance, candidate.sizes)
+    4 {'seq': 128, 'height': 4, 'width': 4}
+    4 {'seq': 128, 'height': 6, 'width': 6}
+    4 {'seq': 128, 'height': 5, 'width': 5}
     """
 
     def __init__(
@@ -232,31 +256,31 @@ class Candidates:
         self._given = given
         relations = list(simplified({relation: {} for relation in relations}, (), tuple(given)))
         self._none = any(not r.free_symbols for r in relations)
-        self._parts: list[_Part] = []
-        rest = list(given)
-        while rest:
-            mine = connected(relations, [rest[0]])
-            names = {rest[0]}.union(*(relation.free_symbols for relation in mine))
+        self._parts: list[Search] = []
+        pending = list(given)
+        while pending:
+            mine = connected(relations, [pending[0]])
+            names = {pending[0]}.union(*(relation.free_symbols for relation in mine))
             part = {name: _symbol(symbols[name]) for name in given if name in names}
-            self._parts.append(_Part(Search(given, part, mine, prover), tuple(part)))
-            rest = [name for name in rest if name not in names]
+            self._parts.append(Search(given, part, mine, prover))
+            pending = [name for name in pending if name not in names]
 
     @property
     def reason(self) -> str:
         """The reason why there may be more, once the iteration has ended; empty if there are none."""
         if self._none:
             return ""
-        return next((part.search.reason for part in self._parts if part.search.reason), "")
+        return next((part.reason for part in self._parts if part.reason), "")
 
     def __iter__(self) -> Iterator[Candidate]:
         if self._none:
             return
         for part in self._parts:
-            if part.point(0) is None and not part.search.reason:
+            if part.point(0) is None and not part.reason:
                 self._none = True
                 return
         first = (0,) * len(self._parts)
-        waiting: list[tuple[int, int, tuple[int, ...], tuple[int, ...], bool]] = []
+        waiting: list[_Waiting] = []
         seen = {first}
         self._add(waiting, first)
         while waiting:
@@ -268,9 +292,7 @@ class Candidates:
                     seen.add(following)
                     self._add(waiting, following)
 
-    def _add(
-        self, waiting: list[tuple[int, int, tuple[int, ...], tuple[int, ...], bool]], places: tuple[int, ...]
-    ) -> None:
+    def _add(self, waiting: list[_Waiting], places: tuple[int, ...]) -> None:
         """Add the combination of these points of the parts, if each has so many."""
         points = []
         sizes: dict[str, int] = {}
@@ -283,25 +305,6 @@ class Candidates:
         in_order = tuple(sizes[name] for name in self._given)
         distance, changes = sum(p.distance for p in points), sum(p.changes for p in points)
         heappush(waiting, (distance, changes, in_order, places, all(p.nearest for p in points)))
-
-
-class _Part:
-    """The points of one part, kept as they are found."""
-
-    def __init__(self, search: Search, names: tuple[str, ...]) -> None:
-        self.search = search
-        self.names = names
-        self._found: list[Point] = []
-        self._rest = search.points()
-
-    def point(self, place: int) -> Point | None:
-        """The point at this place in their order; None past the last."""
-        while len(self._found) <= place:
-            following = next(self._rest, None)
-            if following is None:
-                return None
-            self._found.append(following)
-        return self._found[place]
 
 
 def _symbol(parameter: Expr) -> Symbol:

@@ -23,7 +23,7 @@ import absint
 from absint import Result
 from absint.errors import UsageError
 from absint.jobs.freezing.sizes import IllegalSizesError
-from absint.model.walk import bodies, graphs
+from absint.model.protos import bodies, graphs
 from tests.jobs.freezing import same
 from tests.soundness.nested_models import Maker
 from tests.soundness.runs import OnnxRuntime

@@ -27,7 +27,7 @@ from absint.lattices.text.forms import (
     maybe,
     tally,
 )
-from absint.lattices.text.naming import Naming, Where
+from absint.lattices.text.naming import Names, Naming
 from absint.version import VERSION
 
 
@@ -119,7 +119,7 @@ def test_a_schema_says_what_keys_mean_and_defines_shared_forms_once() -> None:
 
 def test_keys_of_records() -> None:
     (mark,) = keys_of(Marked)
-    assert Object[Marked](mark).write({"mark": "x"}, Where(Naming())) == {"mark": "x"}
+    assert Object[Marked](mark).write({"mark": "x"}, Names(Naming())) == {"mark": "x"}
     assert [key.name for key in keys_of(Shape)] == ["points", "colour", "side", "by", "size"]
     assert kind_of(int | str).schema == {"type": ["integer", "string"]}
     assert kind_of(Literal["a", "b"]).schema == {"enum": ["a", "b"]}
@@ -128,7 +128,7 @@ def test_keys_of_records() -> None:
 def test_a_part_and_one_of_several() -> None:
     inside = Object[Shape](Key("side", str), POINT.spread(lambda shape: shape.points[0], lambda shape: shape.points))
     empty = Shape((), Colour.RED, "left", {}, Dim(1))
-    names = Where(Naming())
+    names = Names(Naming())
     assert inside.write(RED, names) == {"side": "left", "x": 1, "y": None}
     assert inside.write(empty, names) == {"side": "left"}
     assert inside.required == {"side"}
@@ -163,9 +163,9 @@ def test_one_line_for_each_object_of_a_list() -> None:
 
 def test_null_of_a_form_and_counts() -> None:
     assert maybe(POINT).schema == {"anyOf": [{"$ref": "#/$defs/point"}, {"type": "null"}]}
-    assert maybe(SIZES).write(None, Where(Naming())) is None
+    assert maybe(SIZES).write(None, Names(Naming())) is None
     count = tally(Colour, red="danger")
-    assert count.write({Colour.RED: 2, Colour.BLUE: 0}, Where(Naming())) == {"red": 2, "blue": 0}
+    assert count.write({Colour.RED: 2, Colour.BLUE: 0}, Names(Naming())) == {"red": 2, "blue": 0}
     text = Kind[int]({"type": "string"}, lambda value, names: "x" * value).named("crosses")
     assert many(text).schema == {"type": "array", "items": {"$ref": "#/$defs/crosses"}}
-    assert many(text).write([1, 2], Where(Naming())) == ["x", "xx"]
+    assert many(text).write([1, 2], Names(Naming())) == ["x", "xx"]

@@ -12,7 +12,7 @@ from absint.lattices.logic.relation import eq, ge, ite
 from absint.lattices.terms.expr import Dim, Expr, const, symbol
 from absint.lattices.terms.normal import floordiv, maximum, minimum, mod
 from absint.lattices.text import TextError, parse, parse_relation, printer
-from absint.lattices.text.naming import MAX_SHOWN, Naming, Where
+from absint.lattices.text.naming import MAX_SHOWN, Names, Naming
 from absint.lattices.text.printer import read_definitions
 from tests.lattices.test_forms import tower
 
@@ -37,14 +37,14 @@ def grow(dims: st.SearchStrategy[Dim]) -> st.SearchStrategy[Dim]:
 dims = st.recursive(leaves, grow, max_leaves=60)
 
 
-def expanded(where: Where, text: str) -> Dim:
+def expanded(where: Names, text: str) -> Dim:
     """The dim of a text that may use names of a document."""
     return parse(text, {"N": N, "M": M, "K": K, "H": symbol("H"), **read_definitions(where.definitions)})
 
 
 @given(st.lists(dims, min_size=1, max_size=4))
 def test_definitions_substituted_back_give_the_same_dims(found: list[Dim]) -> None:
-    where = Where(Naming())
+    where = Names(Naming())
     texts = [where.dim(dim) for dim in found]
     assert all(len(text) <= MAX_SHOWN for text in texts)
     for dim, text in zip(found, texts, strict=True):
@@ -60,14 +60,14 @@ def test_a_relation_reads_back(a: Dim, b: Dim) -> None:
     if not isinstance(a, Expr) or not isinstance(b, Expr):
         return
     for relation in (eq(a, b), ge(a, b)):
-        where = Where(Naming())
+        where = Names(Naming())
         text = where.relation(relation)
         names = {"N": N, "M": M, "K": K, **read_definitions(where.definitions)}
         assert parse_relation(text, names) is relation
 
 
 def test_a_short_dim_stands_in_place() -> None:
-    where = Where(Naming())
+    where = Names(Naming())
     assert where.dim(parse("2*N + 1")) == "2*N + 1"
     assert where.dim(Dim(None)) == "?"
     assert where.dim(symbol("N" * 500)) == "N" * 500
@@ -75,7 +75,7 @@ def test_a_short_dim_stands_in_place() -> None:
 
 
 def test_the_tower_in_full() -> None:
-    where = Where(Naming())
+    where = Names(Naming())
     dim = tower(6)
     assert len(str(dim)) > 500
     assert where.dim(dim) == "w1"
@@ -94,7 +94,7 @@ def test_definitions_are_linear_in_the_distinct_expressions() -> None:
     printer.forget()
     lengths = []
     for levels in (5, 9, 13):
-        where = Where(Naming())
+        where = Names(Naming())
         dim = tower(levels)
         assert where.dim(dim) == "w1"
         assert max(map(len, where.definitions.values())) <= MAX_SHOWN
@@ -107,7 +107,7 @@ def test_definitions_are_linear_in_the_distinct_expressions() -> None:
 
 def test_names_of_the_model_are_left_alone() -> None:
     dim = tower(6)
-    where = Where(Naming(is_taken={"w1", "w3"}.__contains__))
+    where = Names(Naming(is_taken={"w1", "w3"}.__contains__))
     assert where.dim(dim) == "w2"
     assert not {"w1", "w3"} & where.definitions.keys()
     assert expanded(where, "w2") is dim
@@ -116,7 +116,7 @@ def test_names_of_the_model_are_left_alone() -> None:
 def test_given_names_are_used_again() -> None:
     dim = tower(6)
     assert isinstance(dim, Expr)
-    where = Where(Naming(given={"w7": dim, "w1": symbol("other")}))
+    where = Names(Naming(given={"w7": dim, "w1": symbol("other")}))
     assert where.dim(dim) == "w7"
     assert "w1" not in where.definitions
 
@@ -124,12 +124,12 @@ def test_given_names_are_used_again() -> None:
 def test_names_do_not_depend_on_what_is_asked_first() -> None:
     first, second = tower(6), tower(6, K)
     batches = [[first], [second]]
-    assert Where(Naming(batches=batches)).dim(first) == "w1"
-    late = Where(Naming(batches=batches))
+    assert Names(Naming(batches=batches)).dim(first) == "w1"
+    late = Names(Naming(batches=batches))
     name = late.dim(second)
     assert name != "w1"
     assert late.dim(first) == "w1"
-    early = Where(Naming(batches=batches))
+    early = Names(Naming(batches=batches))
     early.dim(first)
     assert early.dim(second) == name
     assert early.definitions == late.definitions
@@ -137,7 +137,7 @@ def test_names_do_not_depend_on_what_is_asked_first() -> None:
 
 def test_a_document_lists_only_what_it_uses() -> None:
     naming = Naming()
-    one, other = Where(naming), Where(naming)
+    one, other = Names(naming), Names(naming)
     one.dim(tower(6))
     other.dim(tower(6, K + 1))
     assert not one.definitions.keys() & other.definitions.keys()
@@ -146,14 +146,14 @@ def test_a_document_lists_only_what_it_uses() -> None:
 
 
 def test_an_amount_has_no_name_of_its_own() -> None:
-    where = Where(Naming())
+    where = Names(Naming())
     dim = tower(6)
     assert where.amount(dim * 3 + N) == "N + 3*max((max((w1 + 4)//K, w1//M) + 5)//K, max((w1 + 4)//K, w1//M)//M)"
     assert where.amount(Dim(None)) == "?"
 
 
 def test_a_side_of_a_relation_has_the_name_of_its_dim() -> None:
-    where = Where(Naming())
+    where = Names(Naming())
     dim = tower(6)
     where.dim(dim)
     assert where.relation(ge(dim, 7)) == "w1 >= 7"

@@ -13,11 +13,11 @@ from absint.lattices.logic.facts import Facts
 from absint.lattices.logic.relation import FALSE, TRUE, Relation
 from absint.lattices.logic.truth import NO, UNKNOWN, YES
 from absint.lattices.text import parse_relation
-from absint.solver.constraints import Constraint, ConstraintSet, Origin, Role
+from absint.solver.constraints import Constraint, ConstraintSet, Origin, Role, meets
 from absint.solver.contracts.contract import Contract, contract
 from absint.solver.contracts.premises import Samples, near
-from absint.solver.contracts.simplification import clauses_of, in_multiples, simplify
-from absint.solver.prove import Prover, meets
+from absint.solver.contracts.simplification import clauses_of, simplify
+from absint.solver.prove import Prover, in_multiples
 from tests.effort import examples
 
 SYMBOLS = ("a", "b", "c")

@@ -14,10 +14,10 @@ from absint.lattices.logic.truth import NO, YES
 from absint.lattices.text import parse_relation
 from absint.solver.backend import Answer, Backend
 from absint.solver.constraints import Constraint, ConstraintSet, Origin, meets
-from absint.solver.contracts.components import components, spanning
 from absint.solver.contracts.contract import Contract, contract
 from absint.solver.contracts.premises import Premises, near
 from absint.solver.prove import Prover
+from absint.solver.subsets import components, spanning
 from tests.effort import examples
 
 SYMBOLS = ("a", "b", "c", "d", "e")

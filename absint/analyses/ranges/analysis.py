@@ -11,6 +11,7 @@ from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from math import inf, isinf
 from typing import Final, SupportsFloat
 
+from absint.analyses.exchange import run
 from absint.analyses.forward import ForwardAnalysis
 from absint.analyses.found import solved_rows
 from absint.analyses.frame import Frame, Shapes
@@ -37,7 +38,6 @@ from absint.analyses.ranges.rules import (
 )
 from absint.analyses.ranges.sums import SUMS
 from absint.analyses.ranges.tensors import PARTS, step
-from absint.analyses.together import run
 from absint.errors import UsageError
 from absint.lattices.domains import INTERVALS as INTS
 from absint.lattices.domains import Interval, Span
@@ -228,9 +228,9 @@ class Ranges(ForwardAnalysis[Span]):
 
         Raises UsageError if the analysis did not run with the result.
         """
-        number, rows, participants = solved_rows(result, self)
+        number, rows, members = solved_rows(result, self)
         shapes = Shapes(result.analysis, result.states)
-        frame = Frame(result.program, shapes, participants, (number,), rows, run=run)
+        frame = Frame(result.program, shapes, members, (number,), rows, run=run)
         frame.visit(-1, [(row,) for row in rows[number]])
         before = self.enter(frame)
         try:

@@ -8,8 +8,7 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple, cast
 
 import numpy as np
 
-from absint.runs.handed import Handed
-from absint.runs.session import Session
+from absint.runs.session import Handed, Session
 
 if TYPE_CHECKING:
     from onnx import ModelProto

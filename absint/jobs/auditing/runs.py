@@ -21,15 +21,14 @@ from absint.jobs.auditing.run_process import MARK
 from absint.lattices.terms.expr import Expr, Symbol
 from absint.lattices.terms.normal import sole_atom
 from absint.lattices.value import Tensor
-from absint.model.protos import domain_of, overload_of
-from absint.model.walk import graphs_in
+from absint.model.protos import domain_of, graphs_in, overload_of
 from absint.packages import is_installed
 from absint.program.steps import LOWERED
 from absint.questions.claims.claims import Observed
 from absint.runs.allowance import explained
-from absint.runs.handed import Handed
 from absint.runs.process import ProcessError
 from absint.runs.run import Kind, RunError, feeds_for, in_one_line, with_outputs
+from absint.runs.session import Handed
 from absint.runs.worker import kept, one_line
 from absint.solution.analysed import Analysed
 from absint.solver.constraints import meets

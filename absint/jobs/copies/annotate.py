@@ -27,7 +27,7 @@ from absint.model.declared_types import FIELDS, dim_text, read_dim
 from absint.model.definitions import write_definitions, write_entry
 from absint.model.inference import MAX_INFERRED
 from absint.model.load import outlined_copy
-from absint.model.walk import graphs, pairs
+from absint.model.protos import graphs, pairs
 from absint.program.graph import Scope
 from absint.questions.claims.judging import FalseDeclaration, false_declarations
 from absint.solution.analysed import Analysed

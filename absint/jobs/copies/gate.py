@@ -18,7 +18,7 @@ from onnx.onnx_pb import GraphProto, ModelProto, TypeProto, ValueInfoProto
 from absint.jobs.copies.loading import Loading
 from absint.model import inference
 from absint.model.inference import MAX_INFERRED, Refusals, refusals
-from absint.model.walk import graphs, graphs_in
+from absint.model.protos import graphs, graphs_in
 from absint.runs.loading import Sizes, place
 from absint.runs.loading import begin as begin_loading
 

@@ -11,11 +11,10 @@ from onnx.onnx_pb import ModelProto, NodeProto, TensorProto
 
 from absint.model.inference import skeleton
 from absint.model.lengths import size_in_bytes
-from absint.model.protos import domain_of
-from absint.model.walk import bodies
+from absint.model.protos import bodies, domain_of
 from absint.model.writing import tensors
 from absint.packages import is_installed
-from absint.runs.loading import Key, Loaded, Shapes, Sizes, load
+from absint.runs.loading import FoundShapes, Key, Loaded, Sizes, load
 
 if TYPE_CHECKING:
     from absint.model.messages import ModelMessage
@@ -43,7 +42,7 @@ class Loading:
         self._has_bodies = has_bodies(original)
         is_needed = has_refusals or is_load_needed(original)
         is_asked = is_needed and load and is_installed("onnxruntime")
-        self.latest: Sequence[Shapes | None] = ()
+        self.latest: Sequence[FoundShapes | None] = ()
         """The shapes in the latest copy."""
         self._before = self._load(original) if is_asked else Loaded()
         self.lost = self._before.lost
@@ -80,7 +79,7 @@ class Loading:
             self.lost = found.lost
         return f"onnxruntime: {refusal}" if refusal else ""
 
-    def wrong_sizes(self, copy: Sequence[Shapes | None], place: str, value: str, sizes: Sizes) -> Sizes:
+    def wrong_sizes(self, copy: Sequence[FoundShapes | None], place: str, value: str, sizes: Sizes) -> Sizes:
         """Sizes that onnxruntime finds for a value of a copy if all are numbers, and not those that hold."""
         key = place, value
         for before, after in zip(self._before.shapes, copy, strict=False):
@@ -91,7 +90,7 @@ class Loading:
                 return found
         return None
 
-    def other_stacked(self, copy: Sequence[Shapes | None]) -> str:
+    def other_stacked(self, copy: Sequence[FoundShapes | None]) -> str:
         """A scan output that gets other sizes in a copy if its loop makes no trip.
 
         A loop of a branch that onnxruntime takes for granted stands in the graph around it, under another output.

@@ -24,7 +24,7 @@ from absint.lattices.text.printer import format_dim
 from absint.lattices.text.tokens import is_word, pieces, reads_as_name
 from absint.model.declared_types import dim_text
 from absint.model.definitions import NAMES_KEY, definition_texts, read_texts, write_definitions, write_entry
-from absint.model.walk import graphs
+from absint.model.protos import graphs
 
 DIALECT_KEY: Final = "absint.dialect"
 """The metadata key of the dialect that the dims of a model are written in."""

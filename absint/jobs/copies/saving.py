@@ -11,7 +11,7 @@ from absint.jobs.copies.dialects import Style
 from absint.lattices.text.escapes import excerpt
 from absint.model.early_copies import large_file
 from absint.model.opening import ModelFile, Opened, has_changed
-from absint.model.walk import graphs
+from absint.model.protos import graphs
 from absint.model.wire.splicing import Piece, spliced
 from absint.model.writing import Finish, check_target, copy_begun
 

@@ -18,7 +18,7 @@ from absint.lattices.terms import expr as ex
 from absint.lattices.terms.expr import Dim, Expr, Symbol, expr_of, sole_atom, symbol
 from absint.lattices.terms.substitution import substitute
 from absint.lattices.text import TextError, format_dim, format_dim_param, parse, read_dim_param
-from absint.lattices.text.naming import Naming, Where
+from absint.lattices.text.naming import Names, Naming
 from absint.lattices.text.printer import Known
 from absint.lattices.value import (
     BOTTOM,
@@ -83,7 +83,7 @@ class Writer:
             return name in taken or is_value(analysed, name)
 
         self._naming = Naming(has, self._batches(analysed), given)
-        self._where = Where(self._naming)
+        self._where = Names(self._naming)
         self._readable: dict[str, bool] = {}
 
     def _batches(self, analysed: Analysed) -> Iterator[Iterator[Dim]]:

@@ -18,8 +18,8 @@ from absint.lattices.logic.relation import conjunction, eq
 from absint.lattices.logic.truth import NO
 from absint.lattices.terms.expr import UNKNOWN_DIM, Dim, Expr, const, sub
 from absint.lattices.value import Tensor, Value
+from absint.model.protos import graphs
 from absint.model.schemas import since
-from absint.model.walk import graphs
 from absint.questions.claims.judging import diagnostics
 from absint.questions.costs.cost import Cost
 from absint.questions.costs.memory import Memory

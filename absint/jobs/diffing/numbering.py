@@ -22,9 +22,8 @@ from absint.lattices.logic.relation import FALSE, TRUE
 from absint.lattices.terms.expr import Dim, Expr, Symbol, sole_atom
 from absint.lattices.terms.substitution import substitute
 from absint.lattices.value import BOTTOM, TOP, Tensor, Value
-from absint.model.protos import domain_of
+from absint.model.protos import bodies, domain_of, graphs, graphs_in
 from absint.model.schemas import since
-from absint.model.walk import bodies, graphs, graphs_in
 from absint.model.wire import kinds
 from absint.model.wire.fields import content_of
 from absint.model.writing import locations

@@ -7,7 +7,7 @@ from typing import Final
 
 from absint.jobs.diffing.answers import Amount, Apart, Findings, Port, Ports, Unmet
 from absint.lattices.text.escapes import format_sizes
-from absint.lattices.text.sheets import Line, block, folded, table
+from absint.lattices.text.sheets import Line, Sheet, Table, folded
 from absint.show.page.frame import framed, written
 from absint.version import VERSION
 
@@ -236,7 +236,6 @@ def _cut(text: str) -> str:
 
 # HTML
 
-_PORTS: Final = ("name", "", "in A", "in B", "details")
 _FEW: Final = 20
 
 
@@ -244,7 +243,7 @@ def notebook(diff: Findings) -> str:
     """The answer, and a table of what is compared."""
     nodes = diff.surroundings.nodes
     models = [("A", diff.first, f"{nodes[0]:,} nodes"), ("B", diff.second, f"{nodes[1]:,} nodes")]
-    return block(headline(diff), table("models", models), *_tables(diff))
+    return Sheet(Line(headline(diff)), [Table("models", models), *_tables(diff)]).html()
 
 
 def page(diff: Findings) -> str:
@@ -266,11 +265,11 @@ def _body(diff: Findings) -> Iterator[str]:
         shown = items if len(details) <= _FEW else folded(f"{len(details):,} lines", items)
         yield f'<tr><th scope="row">{written(name)}</th><td>{written(line.rstrip(":"))}{shown}</td></tr>'
     yield "</tbody></table></section>"
-    yield f"<section><h2>All of it</h2>{''.join(_tables(diff))}</section>"
+    yield f"<section><h2>All of it</h2>{''.join(table.html() for table in _tables(diff))}</section>"
     yield "</main>"
 
 
-def _tables(diff: Findings) -> Iterator[str]:
+def _tables(diff: Findings) -> Iterator[Table]:
     """The differences that fit in columns."""
     contract = diff.contract
     groups = {
@@ -284,22 +283,23 @@ def _tables(diff: Findings) -> Iterator[str]:
         for who, group in groups.items()
         for item in group
     ]
-    yield table("requirements", required, ("needed by", "relation", "nodes", "apart at"))
-    yield table("symbols of B over those of A", [(b, a) for b, a in diff.symbols.items() if a != b])
+    yield Table("requirements", required, head=("needed by", "relation", "nodes", "apart at"))
+    yield Table("symbols of B over those of A", [(b, a) for b, a in diff.symbols.items() if a != b])
     for title, ports in (("inputs", diff.inputs.items), ("outputs", diff.outputs.items)):
         apart = [[*port.details, *([] if port.apart is None else [_place(port.apart)])] for port in ports]
         columns = zip(ports, apart, strict=True)
-        yield table(title, [(p.name, p.status, p.before, p.after, "; ".join(texts)) for p, texts in columns], _PORTS)
+        rows = [(p.name, p.status, p.before, p.after, "; ".join(texts)) for p, texts in columns]
+        yield Table(title, rows, head=("name", "", "in A", "in B", "details"))
     if diff.values:
         values = [(value.name, value.before, value.after, format_sizes(value.at or {})) for value in diff.values]
-        yield table("computed values", values, ("name", "in A", "in B", "apart at"))
+        yield Table("computed values", values, head=("name", "in A", "in B", "apart at"))
     if diff.figures is not None:
         at = f" at {format_sizes(diff.figures.sizes)}" if diff.figures.sizes else ""
-        rows = [
+        costs = [
             (a.name, a.first, a.second, "the same" if a.is_same else _amount(a).partition(": ")[2])
             for a in diff.figures.amounts
         ]
-        yield table(f"costs{at}", rows, ("", "in A", "in B", "change"))
+        yield Table(f"costs{at}", costs, head=("", "in A", "in B", "change"))
 
 
 def _place(apart: Apart) -> str:

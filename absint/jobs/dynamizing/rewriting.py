@@ -17,7 +17,7 @@ from absint.jobs.freezing.rewriting import INITIALISERS_ALONE, copied
 from absint.lattices.terms.expr import Expr, Symbol, const
 from absint.lattices.terms.normal import sole_atom
 from absint.lattices.value import Tensor
-from absint.model.walk import graphs, pairs
+from absint.model.protos import graphs, pairs
 from absint.program.steps import LoopBody, Operand
 from absint.shapes.summaries import State
 

@@ -18,9 +18,9 @@ import numpy as np
 
 from absint.errors import UsageError
 from absint.packages import is_installed
-from absint.runs.handed import Handed
 from absint.runs.process import ProcessError
 from absint.runs.run import SECONDS, feeds_for, in_one_line
+from absint.runs.session import Handed
 from absint.runs.worker import kept
 
 if TYPE_CHECKING:

@@ -20,7 +20,7 @@ from absint.questions.sizes.nearest import nearest
 from absint.shapes.names import dims_of
 from absint.solution.analysed import Analysed
 from absint.solution.constraints import Recorder, recorded
-from absint.solution.naming import where
+from absint.solution.naming import names_of
 from absint.solver.constraints import Origin
 
 
@@ -106,7 +106,7 @@ def _computed(analysed: Analysed) -> Iterator[tuple[Operand, Value]]:
 
 def dynamic(analysed: Analysed) -> Dynamic:
     """Everything in the analysed model that is not fixed."""
-    texts = where(analysed)
+    texts = names_of(analysed)
     causes = _Causes(analysed)
     outputs: list[DynamicValue] = []
     inner: list[DynamicValue] = []

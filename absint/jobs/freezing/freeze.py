@@ -28,7 +28,7 @@ from absint.lattices.text.escapes import format_sizes
 from absint.lattices.value import OptionalOf, Tensor, Value
 from absint.model.inference import MAX_INFERRED, Outline
 from absint.model.opening import MAX_FILE, Opened
-from absint.model.walk import bodies, graphs, pairs
+from absint.model.protos import bodies, graphs, pairs
 from absint.model.wire.splicing import Piece, Span, size_of
 from absint.model.writing import check_target, check_weights, write_copy
 from absint.shapes.sizes import Sizes

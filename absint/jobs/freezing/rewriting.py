@@ -15,8 +15,7 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeVar
 from onnx import AttributeProto, GraphProto, NodeProto, TensorAnnotation, TensorProto, ValueInfoProto
 from onnx.numpy_helper import from_array
 
-from absint.model.protos import Captures, domain_of
-from absint.model.walk import bodies, graphs
+from absint.model.protos import Captures, bodies, domain_of, graphs
 from absint.model.wire import kinds
 from absint.program.steps import LOWERED
 
@@ -32,7 +31,7 @@ if TYPE_CHECKING:
 # A decided branch in place of its If: its nodes, initialisers and declarations under names that nothing else has.
 
 
-class Names:
+class ValueNames:
     """The names of the values of a graph and of all graphs in it."""
 
     def __init__(self, graph: GraphProto) -> None:
@@ -79,7 +78,7 @@ def reads(node: NodeProto) -> Iterator[str]:
 
 
 def renamings(
-    branch: GraphProto, nodes: Iterable[NodeProto], outputs: Sequence[str], prefix: str, names: Names
+    branch: GraphProto, nodes: Iterable[NodeProto], outputs: Sequence[str], prefix: str, names: ValueNames
 ) -> tuple[dict[str, str], list[NodeProto]]:
     """New names for what a branch defines, and the nodes that copy what else the If gives out.
 
@@ -182,7 +181,7 @@ class _Rewriter:
         self._analysed = analysed
         self._exact = exact
         self._found = found
-        self._names = Names(found.model.graph)
+        self._names = ValueNames(found.model.graph)
         self._bodies = {id(graph): (scope, path) for graph, scope, path in analysed.lowered.bodies}
         self._alone = found.model.ir_version >= INITIALISERS_ALONE
 

@@ -13,7 +13,7 @@ from typing import Any, Final, NamedTuple, cast
 from absint.diagnostics import Severity
 from absint.lattices.text.escapes import plain
 from absint.lattices.text.forms import Key, Object, keys_of
-from absint.lattices.text.naming import Naming, Where
+from absint.lattices.text.naming import Names, Naming
 from absint.runs.pool import Json
 
 
@@ -112,7 +112,7 @@ class Finding:
 
     def to_json(self) -> dict[str, Json]:
         """As a JSON object."""
-        return cast("dict[str, Json]", FINDING.write(self, Where(Naming())))
+        return cast("dict[str, Json]", FINDING.write(self, Names(Naming())))
 
     @staticmethod
     def from_json(data: Json) -> Finding:

@@ -19,7 +19,7 @@ from absint.lattices.text.forms import Key, by_name
 from absint.model.opening import absent
 from absint.model.writing import write_file
 from absint.runs.allowance import explained
-from absint.runs.jobs import finished
+from absint.runs.distributed import finished
 from absint.runs.pool import Done, Finished, Job, Json, do
 from absint.runs.worker import kept
 

@@ -14,7 +14,7 @@ from absint.lattices.logic.relation import FALSE, Relation, disjunction, ge
 from absint.lattices.logic.truth import NO
 from absint.lattices.terms.expr import Dim, Expr, Symbol, sole_atom
 from absint.lattices.text.escapes import excerpt
-from absint.lattices.text.naming import Where
+from absint.lattices.text.naming import Names
 from absint.lattices.value import AnyTensor
 from absint.model.messages import TypeMessage
 from absint.model.protos import declared_types
@@ -27,7 +27,7 @@ from absint.questions.sizes.contracts import SymbolFacts, contract, facts_from
 from absint.solution.analysed import Analysed
 from absint.solution.described import brief
 from absint.solution.loading import can_run
-from absint.solution.naming import defining, where
+from absint.solution.naming import defining, names_of
 from absint.solver.constraints import PossibleFailure
 from absint.solver.contracts.contract import Clause, ordinary
 from absint.solver.contracts.simplification import is_plain
@@ -151,7 +151,7 @@ def _excludes_ordinary(clause: Clause) -> bool:
 
 def _stated(clauses: Sequence[Clause], analysed: Analysed) -> str:
     """The clauses, each with its nodes: `past + seq == total (MatMul scores: inner dimensions must agree)`."""
-    texts = where(analysed)
+    texts = names_of(analysed)
     shown = [f"{texts.relation(clause.relation)} ({_nodes(clause)})" for clause in clauses[:_SHOWN]]
     more = f" and {len(clauses) - _SHOWN} more clauses" if len(clauses) > _SHOWN else ""
     return excerpt(defining(" and ".join(shown) + more, texts), _LONGEST)
@@ -213,8 +213,8 @@ def _false(false: Sequence[FalseDeclaration], analysed: Analysed) -> Iterator[Fi
 
 def _declaration(code: str, first: FalseDeclaration, rest: Iterable[FalseDeclaration]) -> Finding:
     others = sorted(rest, key=lambda item: item.declaration.kind != "output")  # outputs matter to callers
-    where = tuple(item.where for item in others)
-    return Finding.of(code, first.where, first.message, 1 + len(others), where, first.sizes)
+    places = tuple(item.where for item in others)
+    return Finding.of(code, first.where, first.message, 1 + len(others), places, first.sizes)
 
 
 def _origins(false: set[int], analysed: Analysed) -> Mapping[int, int]:
@@ -238,7 +238,7 @@ def _outputs(analysed: Analysed, wrong: set[tuple[str, str]]) -> Iterator[Findin
     imprecise: list[tuple[str, str]] = []
     named: dict[Dim, dict[str, str]] = {}
     inferred = Inferred(analysed)
-    texts = where(analysed)
+    texts = names_of(analysed)
     for item in declarations(analysed.lowered):
         if item.path or item.kind != "output" or (item.path, item.name) in wrong:
             continue
@@ -273,7 +273,7 @@ def _outputs(analysed: Analysed, wrong: set[tuple[str, str]]) -> Iterator[Findin
             yield Finding.of("ABS206", there, text, 1 + len(further), further)
 
 
-def _shapeless(item: Declaration, analysed: Analysed, texts: Where) -> tuple[str, str] | None:
+def _shapeless(item: Declaration, analysed: Analysed, texts: Names) -> tuple[str, str] | None:
     """An output without a declared shape of which some size is known."""
     value = analysed.value_of(item.operand)
     if item.type.WhichOneof("value") != "tensor_type" or item.type.tensor_type.HasField("shape"):

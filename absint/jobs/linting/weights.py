@@ -13,7 +13,7 @@ from absint.jobs.linting.finding import OF_DIAGNOSTICS, RULES, SILENT, Finding, 
 from absint.model.initialisers import dtype_of
 from absint.model.messages import ModelMessage, TensorMessage
 from absint.model.opening import LFS, is_pointer_beside
-from absint.model.walk import holders
+from absint.model.protos import holders
 from absint.model.wire.tensors import EXTERNAL
 from absint.model.writing import tensors
 from absint.solution.analysed import Analysed

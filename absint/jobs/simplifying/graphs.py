@@ -20,7 +20,7 @@ from absint.jobs.simplifying.emitting import SizeEmitter
 from absint.jobs.simplifying.knowledge import Known
 from absint.jobs.simplifying.targets import Sized, options
 from absint.lattices.value import Tensor
-from absint.model.walk import bodies, graphs
+from absint.model.protos import bodies, graphs
 from absint.program.graph import Scope
 from absint.transfer.traits import RANDOM, RESHAPING
 

@@ -7,7 +7,7 @@ from typing import Final
 
 from onnx import ModelProto, NodeProto
 
-from absint.model.walk import bodies
+from absint.model.protos import bodies
 from absint.transfer.traits import SHAPE_ALONE
 
 _WORDS: Final = """

@@ -23,8 +23,7 @@ from absint.jobs.simplifying.shape_nodes import shape_nodes
 from absint.lattices.limits import LONG
 from absint.model.inference import Outline
 from absint.model.load import Loaded, outlined_copy, with_outline
-from absint.model.protos import domain_of
-from absint.model.walk import graphs
+from absint.model.protos import domain_of, graphs
 from absint.model.wire.splicing import size_of
 from absint.model.writing import check_target, check_weights, write_copy
 from absint.result import Result

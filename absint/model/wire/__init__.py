@@ -6,7 +6,7 @@ splicing    a message with changed fields, as spans of the original and new byte
 
 A model without its weights:
 
-    types, tensors, graphs          messages as plain objects, with protobuf's names of their fields
+    tensors, graphs                 messages as plain objects, with protobuf's names of their fields
     read_types, read_tensors,       readers of these from a file; nodes with equal tails share one
     read_attributes, read_nodes,
     read_graphs

@@ -192,7 +192,7 @@ Content: TypeAlias = bytes | mmap | Sliced
 Parts: TypeAlias = Sequence[tuple[int, int]]
 """The places of a message: several if its field occurs several times, since a parser merges these."""
 
-Place: TypeAlias = bytes | tuple[int, int]
+Extent: TypeAlias = bytes | tuple[int, int]
 """A message: its content, or where it stands."""
 
 Runs: TypeAlias = Mapping[int, re.Pattern[bytes]]
@@ -252,7 +252,7 @@ def text(content: bytes) -> str:
         return content  # type: ignore[return-value]
 
 
-def contents(data: Content, places: Iterable[Place]) -> list[bytes]:
+def contents(data: Content, places: Iterable[Extent]) -> list[bytes]:
     """The contents of messages."""
     return [place if isinstance(place, bytes) else data[place[0] : place[1]] for place in places]
 

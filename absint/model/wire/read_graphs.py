@@ -12,10 +12,10 @@ from absint.model.wire.fields import (
     MAX_SHALLOW,
     VARINT,
     Content,
+    Extent,
     Field,
     MalformedError,
     Parts,
-    Place,
     each,
     field_at,
     signed,
@@ -26,7 +26,7 @@ from absint.model.wire.graphs import Function, Graph, Model, Opset
 from absint.model.wire.read_attributes import read_attribute
 from absint.model.wire.read_nodes import SHORT, Nodes
 from absint.model.wire.read_tensors import read_entry, read_sparse, read_tensor
-from absint.model.wire.read_types import Claims, read_infos
+from absint.model.wire.read_types import DeclaredClaims, read_infos
 from absint.model.wire.unread import check
 
 _NODE, _INITIALISER, _INPUT, _OUTPUT, _VALUE_INFO, _SPARSE = 1, 5, 11, 12, 13, 15
@@ -78,13 +78,13 @@ def read_graph(data: Content, parts: Parts, depth: int) -> Graph:
         [read_sparse(data, (span,), below) for span in _spans(found[_SPARSE])],
         read_infos(data, found[_INPUT], below),
         read_infos(data, found[_OUTPUT], below),
-        Claims(data, found[_VALUE_INFO], below),
+        DeclaredClaims(data, found[_VALUE_INFO], below),
     )
 
 
-def _delimited(data: Content, parts: Parts, depth: int) -> dict[int, list[Place]]:
+def _delimited(data: Content, parts: Parts, depth: int) -> dict[int, list[Extent]]:
     """The nodes and declared types of a graph, copied unless they are long, and where its tensors stand."""
-    found: dict[int, list[Place]] = {number: [] for number in (*_COPIED, *_FOUND)}
+    found: dict[int, list[Extent]] = {number: [] for number in (*_COPIED, *_FOUND)}
     by_tag = {number << 3 | DELIMITED: (number in _COPIED, places) for number, places in found.items()}
     for at, end in parts:
         last = end - 2
@@ -115,7 +115,7 @@ def _delimited(data: Content, parts: Parts, depth: int) -> dict[int, list[Place]
     return found
 
 
-def _spans(places: Sequence[Place]) -> list[tuple[int, int]]:
+def _spans(places: Sequence[Extent]) -> list[tuple[int, int]]:
     return [place for place in places if isinstance(place, tuple)]
 
 
@@ -149,7 +149,7 @@ def _read_function(data: Content, around: Field, depth: int) -> Function:
     function.name, function.domain, function.overload = ((names[number] or [""])[-1] for number in (1, 10, 13))
     function.input, function.output = names[4], names[5]
     below = depth + 1
-    places: list[Place] = [
+    places: list[Extent] = [
         data[field.start : field.end] if field.end - field.start <= SHORT else (field.start, field.end)
         for field in found[7]
     ]

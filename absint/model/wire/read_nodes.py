@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Final, overload
 
-from absint.model.wire.fields import DELIMITED, SHALLOW, Content, Field, Place, each, text, varint
+from absint.model.wire.fields import DELIMITED, SHALLOW, Content, Extent, Field, each, text, varint
 from absint.model.wire.graphs import Node, Tail
 from absint.model.wire.read_attributes import KEPT, MAX_TAIL, ReadGraph, read_tail
 from absint.model.wire.unread import check, is_entry
@@ -41,7 +41,7 @@ class Nodes(Sequence[Node]):
 
     __slots__ = ("_depth", "_items", "_read_graph", "_usual")
 
-    def __init__(self, data: Content, places: Iterable[Place], depth: int, read_graph: ReadGraph) -> None:
+    def __init__(self, data: Content, places: Iterable[Extent], depth: int, read_graph: ReadGraph) -> None:
         self._items: list[bytes | Node] = [
             place if isinstance(place, bytes) else _any(data, *place, depth, read_graph) for place in places
         ]

@@ -14,17 +14,17 @@ from absint.model.wire.fields import (
     SHALLOW,
     VARINT,
     Content,
+    Extent,
     Field,
     MalformedError,
     Parts,
-    Place,
     contents,
     each,
     signed,
     signed32,
     text,
 )
-from absint.model.wire.types import NO_TYPE, Dim, Dims, ElementType, MapType, TensorType, Type, ValueInfo
+from absint.model.wire.graphs import NO_TYPE, Dim, Dims, ElementType, MapType, TensorType, Type, ValueInfo
 from absint.model.wire.unread import check
 
 MAX_KEPT: Final = 1 << 20
@@ -44,12 +44,12 @@ _OPAQUE: Final = 7
 _KEPT: Final[Kept[bytes, Type]] = Kept(MAX_KEPT)
 
 
-class Claims(Sequence[ValueInfo]):
+class DeclaredClaims(Sequence[ValueInfo]):
     """The types that a graph declares for the values inside of it. They are read when somebody looks at one."""
 
     __slots__ = ("_contents", "_depth", "_read")
 
-    def __init__(self, data: Content, places: Iterable[Place], depth: int) -> None:
+    def __init__(self, data: Content, places: Iterable[Extent], depth: int) -> None:
         self._contents: list[bytes] | None = contents(data, places)
         self._depth = depth
         self._read: list[ValueInfo] = []
@@ -79,7 +79,7 @@ class Claims(Sequence[ValueInfo]):
         return self._read
 
 
-def read_infos(data: Content, places: Iterable[Place], depth: int) -> list[ValueInfo]:
+def read_infos(data: Content, places: Iterable[Extent], depth: int) -> list[ValueInfo]:
     """The declared types of values, at these places."""
     return [_info(item, depth) for item in contents(data, places)]
 
@@ -96,10 +96,8 @@ def _usual(content: bytes) -> ValueInfo | None:
             return None
     except IndexError:
         return None
-    found = _KEPT.get(content[at + 2 :])
-    return (
-        ValueInfo(text(content[2:at]), found) if found is not None and max(content[1], content[at + 1]) < 128 else None
-    )
+    kept = _KEPT.get(content[at + 2 :]) if max(content[1], content[at + 1]) < 128 else None
+    return None if kept is None else ValueInfo(text(content[2:at]), kept)
 
 
 def _any(data: bytes, depth: int) -> ValueInfo:
@@ -117,8 +115,7 @@ def _any(data: bytes, depth: int) -> ValueInfo:
 def read_type(data: Content, parts: Parts, depth: int) -> Type:
     """The type of a value; one object for equal bytes."""
     content = b"".join(data[start:end] for start, end in parts)
-    found = _KEPT.get(content) if depth <= SHALLOW else None
-    return found or _new_type(data, parts, depth, content)
+    return (_KEPT.get(content) if depth <= SHALLOW else None) or _new_type(data, parts, depth, content)
 
 
 def _new_type(data: Content, parts: Parts, depth: int, content: bytes) -> Type:
@@ -163,14 +160,14 @@ def _tensor_type(data: Content, parts: Parts, depth: int) -> TensorType:
     return TensorType(elem_type, _dims(data, dims, depth + 1)) if dims else TensorType(elem_type)
 
 
+def _messages(data: Content, parts: Parts, depth: int) -> list[tuple[int, int]]:
+    """The messages in the fields of number 1."""
+    fields = (field for field in each(data, parts, depth) if field.number == 1 and field.wire == DELIMITED)
+    return [(field.start, field.end) for field in fields]
+
+
 def _dims(data: Content, parts: Parts, depth: int) -> Dims:
-    return Dims(
-        tuple(
-            _dim(data, field.start, field.end, depth + 1)
-            for field in each(data, parts, depth)
-            if field.number == 1 and field.wire == DELIMITED
-        )
-    )
+    return Dims(tuple(_dim(data, start, end, depth + 1) for start, end in _messages(data, parts, depth)))
 
 
 def _dim(data: Content, start: int, end: int, depth: int) -> Dim:
@@ -184,9 +181,7 @@ def _dim(data: Content, start: int, end: int, depth: int) -> Dim:
 
 
 def _element_type(data: Content, parts: Parts, depth: int) -> ElementType:
-    inner = [
-        (field.start, field.end) for field in each(data, parts, depth) if field.number == 1 and field.wire == DELIMITED
-    ]
+    inner = _messages(data, parts, depth)
     return ElementType(read_type(data, inner, depth + 1) if inner else NO_TYPE)
 
 

@@ -10,6 +10,7 @@ from types import MappingProxyType
 from typing import Final
 
 from absint.lattices import value
+from absint.lattices.records import NamedTuple
 
 EXTERNAL: Final = 1
 """TensorProto.DataLocation: the elements are in another file."""
@@ -18,14 +19,11 @@ EXTERNAL: Final = 1
 _NONE: Final[Mapping[str, Sequence[int]]] = MappingProxyType({})
 
 
-class Entry:
+class Entry(NamedTuple):
     """A key and its value."""
 
-    __slots__ = ("key", "value")
-
-    def __init__(self, key: str, value: str) -> None:
-        self.key = key
-        self.value = value
+    key: str
+    value: str
 
 
 class Rest:
@@ -144,15 +142,12 @@ class Tensor:
 NO_TENSOR: Final = Tensor("", Rest())
 
 
-class SparseTensor:
+class SparseTensor(NamedTuple):
     """A sparse tensor: its sizes, and tensors of its elements and of their places."""
 
-    __slots__ = ("dims", "indices", "values")
-
-    def __init__(self, values: Tensor = NO_TENSOR, indices: Tensor = NO_TENSOR, dims: Sequence[int] = ()) -> None:
-        self.values = values
-        self.indices = indices
-        self.dims = dims
+    values: Tensor = NO_TENSOR
+    indices: Tensor = NO_TENSOR
+    dims: Sequence[int] = ()
 
 
 NO_SPARSE: Final = SparseTensor()

@@ -29,12 +29,13 @@ from absint.lattices.text.forms import (
 )
 from absint.questions.certificates.chain import Chain
 from absint.questions.certificates.folder import MANIFEST, write_folder
-from absint.questions.certificates.lemma import Lemma, Proving, about, entailment, within
-from absint.questions.certificates.step import By, Given, Place, Step
+from absint.questions.certificates.lemma import Lemma, Proving, about, entailment
+from absint.questions.certificates.step import By, ClaimPlace, Given, Step
 from absint.questions.certificates.terms import Claim, symbols
 from absint.questions.proofs.text import Query, read_relation
 from absint.solution.analysed import Analysed
 from absint.solver.backend import Backend
+from absint.solver.smtlib import within
 from absint.transfer.semantics import EITHER, Semantics
 
 PREMISES: Final = (
@@ -170,7 +171,7 @@ def file_of(lemma: Lemma) -> str:
 
 
 _TERMS: Final = many(maybe(str))
-_PLACE: Final = Kind[Place](
+_PLACE: Final = Kind[ClaimPlace](
     {
         "type": "array",
         "prefixItems": [{"type": "integer", "minimum": -1}, {"type": "integer", "minimum": 0}],
@@ -288,7 +289,7 @@ def certify_query(chain: Chain, text: str) -> bool:
     Raises UsageError for a text that cannot be read.
     """
     reader = _Reader(chain.analysed)
-    formula = chain.terms.relation(reader.relation(text).substitute(dict(chain.names)))
+    formula = chain.terms.formula(reader.relation(text).substitute(dict(chain.names)))
     if formula is None:
         return False
     formula = _SIZE.sub(r"\1", formula)

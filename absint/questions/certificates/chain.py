@@ -14,11 +14,11 @@ from absint.lattices.value import BOTTOM, Value
 from absint.program.graph import Program
 from absint.program.nodes import Node
 from absint.program.steps import ABSENT, LoopExit, LoopHead, MapExit, Operand, ScanExit
-from absint.questions.certificates.lemma import Part, Problem, Proved, Proving, about, entailment
+from absint.questions.certificates.lemma import Goal, Problem, Proved, Proving, about, entailment
 from absint.questions.certificates.loops import Head, head, problem_of, takes
 from absint.questions.certificates.meanings import meaning
-from absint.questions.certificates.step import By, Given, Place, Step
-from absint.questions.certificates.terms import NOTHING, Claim, Claims, Terms, symbols
+from absint.questions.certificates.step import By, ClaimPlace, Given, Step
+from absint.questions.certificates.terms import NOTHING, Claim, LemmaClaims, Terms, symbols
 from absint.shapes.names import invented, more_names
 from absint.shapes.rounds import Round
 from absint.solution.analysed import Analysed
@@ -49,9 +49,9 @@ class Chain:
         self.steps: list[Step] = []
         self.premises: list[str] = []
         """The declarations and assumptions about the input symbols."""
-        self.places: dict[tuple[int, int], Place] = {}
+        self.places: dict[tuple[int, int], ClaimPlace] = {}
         """The newest claim of each output of a node."""
-        self.facts: dict[str, Place] = {}
+        self.facts: dict[str, ClaimPlace] = {}
         """The relations of the premises, and of nodes of every run."""
         self.introduced: set[str] = set()
         """The symbols that occur so far."""
@@ -62,11 +62,11 @@ class Chain:
 
     def run(self) -> Chain:
         """Make all steps."""
-        claims = Claims(self.terms, self.names)
+        claims = LemmaClaims(self.terms, self.names)
         for relation in (*self.analysed.declared_premises, *self.analysed.assumptions):
             formula = claims.relation(relation)
             if formula is not None and formula not in self.facts:
-                self.facts[formula] = Place(-1, len(self.premises))
+                self.facts[formula] = ClaimPlace(-1, len(self.premises))
                 self.premises.append(formula)
         self.inputs += dict.fromkeys(symbol for formula in self.premises for symbol in symbols(formula))
         self.introduced.update(self.inputs)
@@ -80,7 +80,7 @@ class Chain:
         """Add steps for the remainders that a round knows: they follow from what it learned of earlier ones, and its
         lemmas need them in so many words.
         """
-        claims, facts = Claims(self.terms, self.names), current.analysis.facts
+        claims, facts = LemmaClaims(self.terms, self.names), current.analysis.facts
         learned = [claims.relation(item.relation) for item in current.learned] if facts.remainders else []
         pool = dict.fromkeys((*self.premises, *(formula for formula in learned if formula in self.facts)))
         for symbol, known in facts.remainders.items():
@@ -93,10 +93,10 @@ class Chain:
             if found is not None:
                 given = Given(formula, "derived", str(relation), "lemma")
                 step = Step.of_query((), given, found[0], tuple(self.facts[fact] for fact in found[1]))
-                self.facts[formula] = Place(len(self.steps), 0)
+                self.facts[formula] = ClaimPlace(len(self.steps), 0)
                 self.steps.append(step._replace(round=number))
 
-    def claim(self, place: Place) -> Claim:
+    def claim(self, place: ClaimPlace) -> Claim:
         """The claim at a place."""
         return self.steps[place.step].claims[place.at]
 
@@ -113,7 +113,7 @@ class _Round:
         facts = current.analysis.facts
         self._restored = facts.restored if facts.originals else None
         self._originals = facts.originals
-        self._claims = Claims(chain.terms, chain.names)
+        self._claims = LemmaClaims(chain.terms, chain.names)
         self._values: dict[Value, Claim] = {}
         self._closing: dict[int, list[tuple[Step, list[Operand]]]] = {}
         """By the last node of a loop the step about its next trip, and what that takes."""
@@ -160,11 +160,11 @@ class _Round:
             claims = ()  # an earlier round has shown them
         if not relations and not claims:
             return
-        parts = [part for index, claim in enumerate(claims) for part in map(Part._make, claim.formulas(index))]
-        required = [Part(f"relation{at}", given.formula) for at, given in enumerate(_wanted(relations))]
+        parts = [part for index, claim in enumerate(claims) for part in map(Goal._make, claim.formulas(index))]
+        required = [Goal(f"relation{at}", given.formula) for at, given in enumerate(_wanted(relations))]
         if not parts and not relations:
             return
-        introduced = self._introduced(node, [*parts, *(Part("", given.formula) for given in relations)])
+        introduced = self._introduced(node, [*parts, *(Goal("", given.formula) for given in relations)])
         closing: Head | None = None
         apart: Proved | None = None
         if isinstance(node.step, LoopHead) and claims:
@@ -224,12 +224,12 @@ class _Round:
         chain.steps.append(step)
         chain.introduced.update(step.introduces)
         for index in range(len(step.claims)):
-            chain.places[number, index] = Place(place, index)
+            chain.places[number, index] = ClaimPlace(place, index)
         if chain.is_of_every_run(number):
             for index, given in enumerate(step.relations):
-                chain.facts.setdefault(given.formula, Place(place, index))
+                chain.facts.setdefault(given.formula, ClaimPlace(place, index))
 
-    def _introduced(self, node: Node, parts: Sequence[Part]) -> dict[str, str]:
+    def _introduced(self, node: Node, parts: Sequence[Goal]) -> dict[str, str]:
         """The symbols that occur here first, each with the size or element that it names, if it names one."""
         found: dict[str, str] = {}
         for part in parts:
@@ -248,8 +248,8 @@ class _Round:
         self,
         node: Node,
         claims: tuple[Claim, ...],
-        parts: Sequence[Part],
-        required: Sequence[Part],
+        parts: Sequence[Goal],
+        required: Sequence[Goal],
         introduced: Mapping[str, str],
     ) -> tuple[Proved, Proved | None]:
         """The lemmas of a node: one, or a second about its requirements if that makes the first one general."""
@@ -282,14 +282,14 @@ class _Round:
         node: Node,
         step: LoopHead,
         claims: tuple[Claim, ...],
-        parts: Sequence[Part],
+        parts: Sequence[Goal],
         introduced: Mapping[str, str],
     ) -> Head:
         inputs = [None if operand == ABSENT else self._input(operand) for operand in node.operands]
         back = [self._claim(self._states[result][at]) if result >= 0 else NOTHING for result, at in step.back]
         return head(node, claims, inputs, back, parts, introduced, self._prove)
 
-    def _prove(self, problem: Problem, parts: Sequence[Part], *, general: bool = False) -> Proved:
+    def _prove(self, problem: Problem, parts: Sequence[Goal], *, general: bool = False) -> Proved:
         chain = self._chain
         return chain.proving.prove(problem, parts, chain.terms.bounds, chain.facts, general=general)
 

@@ -11,8 +11,9 @@ from typing import Final, Literal, NamedTuple
 
 from absint.lattices.terms.interval import Interval
 from absint.questions.certificates.meanings import Meaning, NotSpecifiedError
-from absint.questions.certificates.terms import Claim, literal, number_of, replaced, symbols
+from absint.questions.certificates.terms import Claim, number_of, replaced, symbols
 from absint.solver.backend import Backend
+from absint.solver.smtlib import within
 
 Generality = Literal["any sizes", "any terms", "these terms"]
 GENERALITIES: Final[tuple[Generality, ...]] = ("any sizes", "any terms", "these terms")
@@ -176,13 +177,6 @@ def _hypotheses(kind: str, formulas: Sequence[str]) -> Iterator[str]:
         yield f"(assert {kind}{at})"
 
 
-def within(name: str, bounds: Interval) -> str:
-    """The formula that bounds a number; empty if there are no bounds."""
-    parts = [*([] if bounds.lo is None else [literal(bounds.lo)]), name]
-    parts += [] if bounds.hi is None else [literal(bounds.hi)]
-    return f"(<= {' '.join(parts)})" if len(parts) > 1 else ""
-
-
 # The lemma of a node: the most general one that Z3 proves, and what is left to trust.
 
 RLIMIT: Final = 1_000_000
@@ -192,7 +186,7 @@ MOST_FACTS: Final = 24
 """Facts that a lemma may begin with."""
 
 
-class Part(NamedTuple):
+class Goal(NamedTuple):
     """One claim of a node: a size, an element, or a relation."""
 
     name: str
@@ -204,7 +198,7 @@ class Proved(NamedTuple):
     """The lemma of a node, if there is one, and the names of the parts that it does not prove."""
 
     lemma: Lemma | None
-    parts: tuple[Part, ...]
+    parts: tuple[Goal, ...]
     """The relations that it proves, in the order of the lemma."""
     facts: tuple[str, ...] = ()
     """The formulas that it takes for granted."""
@@ -223,7 +217,7 @@ class Proving:
     def prove(
         self,
         problem: Problem,
-        parts: Sequence[Part],
+        parts: Sequence[Goal],
         bounds: Mapping[str, Interval],
         facts: Iterable[str],
         *,
@@ -252,7 +246,7 @@ class Proving:
             return Proved(None, (), reason="it does not follow from the specification")
         return self._with_facts(exact, single, known, "it does not follow from the specification")
 
-    def _with_facts(self, stage: Stage, parts: Sequence[Part], facts: Sequence[str], reason: str) -> Proved:
+    def _with_facts(self, stage: Stage, parts: Sequence[Goal], facts: Sequence[str], reason: str) -> Proved:
         """Without the facts that are not needed."""
         formulas = [part.formula for part in parts]
         found = self.least(lambda chosen: stage.lemma(formulas, chosen), facts)
@@ -271,7 +265,7 @@ class Proving:
                 kept = rest
         return lemma(kept), kept
 
-    def _kept(self, found: Lemma, parts: Sequence[Part], facts: tuple[str, ...], reason: str) -> Proved:
+    def _kept(self, found: Lemma, parts: Sequence[Goal], facts: tuple[str, ...], reason: str) -> Proved:
         if self._asked(found.hypotheses) == "unsat":
             return Proved(None, (), reason="the specification allows no run")
         return Proved(found, tuple(parts), facts, reason)

@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 from absint.program.nodes import Node
 from absint.program.steps import IfJoin, LoopExit, LoopHead, Operand
-from absint.questions.certificates.lemma import Lemma, Part, Problem, Proved
+from absint.questions.certificates.lemma import Goal, Lemma, Problem, Proved
 from absint.questions.certificates.meanings import Meaning, NotSpecifiedError, joined
 from absint.questions.certificates.terms import Claim, replaced
 
@@ -136,7 +136,7 @@ def _parts(claim: Claim | None) -> Iterator[tuple[str, str]]:
 # What is proved of the nodes that If and Loop become.
 
 
-Prove = Callable[[Problem, Sequence[Part]], Proved]
+Prove = Callable[[Problem, Sequence[Goal]], Proved]
 
 
 def takes(node: Node) -> list[Operand]:
@@ -171,7 +171,7 @@ def head(
     claims: Sequence[Claim],
     inputs: Sequence[Claim | None],
     back: Sequence[Claim],
-    parts: Sequence[Part],
+    parts: Sequence[Goal],
     introduced: Mapping[str, str],
     prove: Prove,
 ) -> Head:
@@ -185,7 +185,7 @@ def head(
     kept = list(parts)
     while True:
         begun = prove(first, kept)
-        going = prove(following, [Part(part.name, replaced(part.formula, later)) for part in begun.parts])
+        going = prove(following, [Goal(part.name, replaced(part.formula, later)) for part in begun.parts])
         names = {part.name for part in going.parts}
         if going.lemma is None:
             return Head(Proved(None, (), reason=going.reason or begun.reason), None, ())

@@ -13,7 +13,7 @@ By = Literal["lemma", "model", "rule"]
 word of absint, since nothing is specified or proved."""
 
 
-class Place(NamedTuple):
+class ClaimPlace(NamedTuple):
     """A claim: of an output of a step, or a relation of it."""
 
     step: int
@@ -44,7 +44,7 @@ class Step(NamedTuple):
     by: By
     reason: str
     """The reason why a rule's word is all there is."""
-    takes: tuple[Place | None, ...]
+    takes: tuple[ClaimPlace | None, ...]
     """The claims of the inputs, which come from earlier steps."""
     claims: tuple[Claim, ...]
     """One for each output."""
@@ -53,7 +53,7 @@ class Step(NamedTuple):
     relations: tuple[Given, ...] = ()
     """Relations that the lemma proves come first."""
     lemma: Lemma | None = None
-    facts: tuple[Place, ...] = ()
+    facts: tuple[ClaimPlace, ...] = ()
     """Relations of earlier steps that the lemma takes for granted."""
     closes: int = -1
     """The step of the head of a loop whose claims the lemma shows of the next trip."""
@@ -80,12 +80,12 @@ class Step(NamedTuple):
         return self.values[output] if output < len(self.values) else ""
 
     @staticmethod
-    def of_next_trip(head: Step, number: int, lemma: Lemma, facts: tuple[Place, ...]) -> Step:
+    def of_next_trip(head: Step, number: int, lemma: Lemma, facts: tuple[ClaimPlace, ...]) -> Step:
         """The step that shows the claims of a loop's head, which is step `number`, of the next trip."""
         name = f"{head.node}, next trip"
         return Step(name, "", (), head.round, "lemma", "", (), (), frozenset(), (), lemma, facts, number, at=head.at)
 
     @staticmethod
-    def of_query(takes: tuple[Place, ...], asked: Given, lemma: Lemma, facts: tuple[Place, ...]) -> Step:
+    def of_query(takes: tuple[ClaimPlace, ...], asked: Given, lemma: Lemma, facts: tuple[ClaimPlace, ...]) -> Step:
         """The step of a relation that somebody asks about."""
         return Step(asked.reason, "", (), 0, "lemma", "", takes, (), frozenset(), (asked,), lemma, facts)

@@ -2,9 +2,9 @@
 
 >>> from absint.lattices.text import parse, parse_relation
 >>> terms = Terms()
->>> terms.dim(parse("(N + 1) // 3"))
+>>> terms.term(parse("(N + 1) // 3"))
 '(div (+ N 1) 3)'
->>> terms.relation(parse_relation("N % 2 == 0"))
+>>> terms.formula(parse_relation("N % 2 == 0"))
 '(= N (* 2 (div N 2)))'
 >>> terms.bounds
 {'N': Interval(lo=0, hi=2147483647)}
@@ -26,7 +26,7 @@ from absint.lattices.terms.expr import Dim, Symbol
 from absint.lattices.terms.interval import Interval
 from absint.lattices.terms.real import Real
 from absint.lattices.value import Tensor, Value
-from absint.solver.smtlib import Formulas, quote
+from absint.solver.smtlib import quote
 from absint.solver.translate import Translator
 
 LONGEST: Final = 4000
@@ -39,83 +39,52 @@ class TooLongError(Exception):
     """A term is longer than `LONGEST`."""
 
 
-class Terms:
-    """Writes dims and relations, and notes the bounds of the symbols in them.
+class Terms(Translator):
+    """Writes dims and relations, and notes the bounds of the symbols in them; nothing is shared.
 
     A term that floats compute is a symbol of its own, of which nothing is known but its bounds.
     """
 
     def __init__(self) -> None:
-        self._algebra = _Written()
-        self._translator = Translator[str, str](self._algebra)
-
-    @property
-    def bounds(self) -> dict[str, Interval]:
+        super().__init__()
+        self.bounds: dict[str, Interval] = {}
         """The symbols that were met, each with its bounds: of symbols of one name the widest."""
-        return self._algebra.bounds
 
-    def dim(self, dim: Dim) -> str | None:
+    def term(self, dim: Dim) -> str | None:
         """The term of a dim; None if it is unknown or too long."""
         try:
-            return _checked(self._translator.dim(dim))
+            return _checked(self.dim(dim))
         except (ValueError, TooLongError):
             return None
 
-    def relation(self, relation: Relation) -> str | None:
+    def formula(self, relation: Relation) -> str | None:
         """The formula of a relation; None if it is about an unknown dim or too long."""
         try:
-            return _checked(self._translator.relation(relation))
+            return _checked(self.relation(relation))
         except (ValueError, TooLongError):
             return None
-
-
-class _Written(Formulas):
-    """The algebra of texts, in which nothing is shared."""
-
-    def __init__(self) -> None:
-        self.bounds: dict[str, Interval] = {}
-
-    def integer(self, value: int) -> str:
-        return literal(value)
 
     def variable(self, symbol: Symbol) -> str:
         return self._named(quote(symbol.name), symbol.bounds)
 
     def function(self, name: str, arguments: Sequence[str], bounds: Interval) -> str:
-        return self._named(quote(f"{name} of {', '.join(arguments)}"), bounds)
+        return self._named(_checked(quote(f"{name} of {', '.join(arguments)}")), bounds)
 
     def _named(self, name: str, bounds: Interval) -> str:
         self.bounds[name] = self.bounds.get(name, bounds).join(bounds)
         return name
 
-    def sum(self, terms: Sequence[str]) -> str:
-        return f"(+ {' '.join(terms)})"
-
-    def product(self, factors: Sequence[str]) -> str:
-        return f"(* {' '.join(factors)})"
-
-    def quotient(self, a: str, b: str | int) -> str:
+    def quotient(self, a: str, b: str) -> str:
         return f"(div {a} {b})"
 
-    def choice(self, condition: str, a: str, b: str) -> str:
-        return _checked(f"(ite {condition} {a} {b})")
-
-    def share_term(self, term: str) -> str:
-        return _checked(term)
-
-    def share_formula(self, formula: str) -> str:
-        return _checked(formula)
+    def share(self, text: str, sort: str) -> str:
+        return _checked(text)
 
 
 def _checked(text: str) -> str:
     if len(text) > LONGEST:
         raise TooLongError
     return text
-
-
-def literal(value: int) -> str:
-    """A number in SMT-LIB."""
-    return str(value) if value >= 0 else f"(- {-value})"
 
 
 def number_of(text: str) -> int | None:
@@ -226,7 +195,7 @@ class Claim(NamedTuple):
 NOTHING: Final = Claim()
 
 
-class Claims:
+class LemmaClaims:
     """Makes the claims of values, each once."""
 
     def __init__(self, terms: Terms, names: Mapping[Symbol, Dim]) -> None:
@@ -243,12 +212,12 @@ class Claims:
 
     def relation(self, relation: Relation) -> str | None:
         """The formula of a relation under printed names; None where there is none."""
-        return self._terms.relation(relation.substitute(self._names) if self._names else relation)
+        return self._terms.formula(relation.substitute(self._names) if self._names else relation)
 
     def _made(self, value: Value) -> Claim:
         if not isinstance(value, Tensor) or value.shape.rank is None:
             return NOTHING
-        dims = tuple(self._terms.dim(dim) for dim in value.shape.dims)
+        dims = tuple(self._terms.term(dim) for dim in value.shape.dims)
         sizes = value.shape.concrete
         if sizes is not None and 0 in sizes:
             return Claim(dims, ())
@@ -266,8 +235,8 @@ class Claims:
 
     def _element(self, element: Element) -> str | None:
         if isinstance(element, Dim):
-            return self._terms.dim(element)
-        return self._terms.relation(element) if isinstance(element, Relation) else None
+            return self._terms.term(element)
+        return self._terms.formula(element) if isinstance(element, Relation) else None
 
 
 def _ratio(value: Fraction | None) -> str | None:

@@ -24,7 +24,7 @@ from absint.questions.claims.reading import Group, Reader, claimed, dims, groups
 from absint.solution.analysed import Analysed
 from absint.solution.described import brief
 from absint.solution.loading import beside_declarations, default_diagnostics, load_errors
-from absint.solution.naming import defining, where
+from absint.solution.naming import defining, names_of
 
 
 def judge(analysed: Analysed, claims: Sequence[Claim], effort: Effort | None = None) -> Verdicts:
@@ -111,7 +111,7 @@ def _told(analysed: Analysed, group: Group, claim: Claim, finding: Finding) -> I
 
 
 def _message(analysed: Analysed, group: Group, claim: Claim, verdict: str) -> str:
-    texts = where(analysed)
+    texts = names_of(analysed)
     found = dims(group.members[0].type, analysed.value_of(group.members[0].operand))
     assert found is not None
     stated = ", ".join("?" if dim is None else str(dim) for dim in claim.shape.stated)

@@ -24,15 +24,15 @@ from absint.program.steps import LoopBody, LoopHead, ScanHead
 from absint.questions.claims.claims import Claim, Effort, Finding, Judgement, Observed, Sizes, Verdicts
 from absint.questions.claims.reading import Inferred, Reader, claimed, groups
 from absint.questions.proofs.provers import prover as prover_of
-from absint.questions.sizes.falsifying import Condition, LegalSizes
+from absint.questions.sizes.falsifying import Condition, FalsifyingSizes
 from absint.shapes.loops.body import BodySymbols
 from absint.solution.analysed import Analysed
 from absint.solution.constraints import Recorder, recorded
 from absint.solution.loading import beside_declarations, can_run, default_diagnostics
 from absint.solver.candidates import coprime, equal
-from absint.solver.constraints import Constraint, Origin
+from absint.solver.constraints import Constraint, Origin, meets
 from absint.solver.equivalence import legal_bindings
-from absint.solver.prove import Decision, Prover, meets
+from absint.solver.prove import Decision, Prover
 
 # Claims as conditions that legal sizes may break: where the graph of a claim is reached, and in which trip.
 #
@@ -47,7 +47,7 @@ class Conditions:
         self._analysed = analysed
         self._recorder = Recorder(analysed.lowered, analysed.base)
         self._trips: dict[int, tuple[Mapping[Symbol, Dim], ...]] = {}
-        self.sizes = LegalSizes(analysed)
+        self.sizes = FalsifyingSizes(analysed)
 
     def is_reached(self, claim: Claim) -> bool:
         """Some run may visit its graph."""

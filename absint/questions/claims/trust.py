@@ -29,7 +29,7 @@ from absint.program.operations import Operation
 from absint.questions.claims.judging import false_declarations
 from absint.questions.proofs.provers import prover
 from absint.solution.analysed import Analysed
-from absint.solution.naming import where
+from absint.solution.naming import names_of
 from absint.transfer.application import outputs_of
 from absint.transfer.op import Op
 from absint.transfer.rule import Function, Rule
@@ -92,7 +92,7 @@ def _refuse_impossible(analysed: Analysed, item: Declaration, declared: Tensor) 
         if relation is not TRUE and prover(analysed).decide(negation(relation)).entailed:
             shown = analysed.value_of(item.operand)
             assert isinstance(shown, Tensor)
-            found = where(analysed).amount(shown.shape[axis])
+            found = names_of(analysed).amount(shown.shape[axis])
             raise UsageError(
                 f"{item.where}: axis {axis} is declared as {stated}, but no run has {found} == {stated}: it cannot be "
                 f"taken on trust"

@@ -7,7 +7,7 @@ from typing import Final, TypeVar
 
 from absint.errors import UsageError
 from absint.lattices.terms.expr import Dim, Expr
-from absint.lattices.text.naming import Where
+from absint.lattices.text.naming import Names
 
 Found = TypeVar("Found")
 
@@ -28,7 +28,7 @@ def tried(evaluate: Callable[[], Found]) -> tuple[Found | None, str]:
         return None, str(error)
 
 
-def amount(found: Dim, texts: Where, why: str = "") -> str:
+def amount(found: Dim, texts: Names, why: str = "") -> str:
     """A number with its scale, or an expression; else the reason why there is no number either."""
     if not isinstance(found, Expr) and why:
         return f"not known: {why}"
@@ -43,7 +43,7 @@ def scaled(found: int) -> str:
     return f"{found:,}" + (f" ({found / scale:.3g} {letter})" if letter else "")
 
 
-def short(found: Dim, texts: Where) -> str:
+def short(found: Dim, texts: Names) -> str:
     """A number or an expression; of a long one its size."""
     if not isinstance(found, Expr):
         return "no expression: too large to write, or different from trip to trip"

@@ -23,7 +23,7 @@ from absint.lattices.logic.relation import Relation
 from absint.lattices.terms.expr import ONE_EXPR, ZERO_EXPR, Dim, Expr, Symbol
 from absint.lattices.terms.substitution import substitute
 from absint.lattices.text.escapes import excerpt, format_sizes
-from absint.lattices.text.naming import Naming, Where
+from absint.lattices.text.naming import Names, Naming
 from absint.lattices.text.sheets import Line, Part, Sheet, Table, defined, plural
 from absint.lattices.value import Tensor, Value
 from absint.program.nodes import Node
@@ -97,13 +97,13 @@ class Cost:
         return f"<Cost of {excerpt(self._analysed.origin)}: {macs} MACs, {flops} FLOPs>"
 
     def _repr_html_(self) -> str:
-        texts = Where(Naming())
+        texts = Names(Naming())
         at = format_sizes(self.default_sizes)
         sizes: list[Part] = [Line(f"numbers at {at}")] if at else []
         parts = [*sizes, *self.tables(texts), self.left_out(), defined(texts)]
         return Sheet(Line(f"cost of {self._analysed.origin}"), parts).html()
 
-    def tables(self, texts: Where, top: int = 10, by: Quantity = "flops") -> list[Table]:
+    def tables(self, texts: Names, top: int = 10, by: Quantity = "flops") -> list[Table]:
         """What a run costs, with numbers at the default sizes, the parameters, and the nodes that cost most."""
         numbers, why = tried(lambda: self.evaluate(self.default_sizes))
         totals: list[tuple[str, str]] = []
@@ -345,7 +345,7 @@ def _parameters(elements: int, size: int | None) -> str:
     )
 
 
-def _ranked(ranked: Ranked, texts: Where, by: Quantity) -> tuple[str, str]:
+def _ranked(ranked: Ranked, texts: Names, by: Quantity) -> tuple[str, str]:
     node, _, share = ranked
     runs = "" if node.runs.bounds.hi == 1 else f" in each of {short(node.runs, texts)} runs"
     return node.label, f"{share:6.1%}  {short(getattr(node, by), texts)}{runs}"

@@ -18,7 +18,7 @@ from absint.lattices.logic.relation import TRUE, Relation, ite, negation
 from absint.lattices.terms.expr import UNKNOWN_DIM, ZERO_EXPR, Dim, Expr, Symbol
 from absint.lattices.terms.normal import maximum
 from absint.lattices.text.escapes import excerpt, format_sizes
-from absint.lattices.text.naming import Naming, Where
+from absint.lattices.text.naming import Names, Naming
 from absint.lattices.text.sheets import Line, Part, Sheet, Table, defined
 from absint.questions.costs.amounts import amount, first, scaled, short, tried
 from absint.questions.costs.bindings import Environment, check_names, shown, shown_names, symbols_of
@@ -79,14 +79,14 @@ class Memory:
         return f"<Memory of {excerpt(self._analysed.origin)}: {len(self.lifetimes):,} values>"
 
     def _repr_html_(self) -> str:
-        texts = Where(Naming())
+        texts = Names(Naming())
         at = format_sizes(self.default_sizes)
         sizes: list[Part] = [Line(f"numbers at {at}")] if at else []
         left_out = Table("in no sum", [(name,) for name in self.uncounted])
         parts = [*sizes, self.table(texts), left_out, defined(texts)]
         return Sheet(Line(f"memory of {self._analysed.origin}"), parts).html()
 
-    def table(self, texts: Where) -> Table:
+    def table(self, texts: Names) -> Table:
         """The peak, its number at the default sizes, and what is live there."""
         several = len(self.bounds) > 1
         peak, why = tried(lambda: self.at(self.default_sizes))

@@ -19,7 +19,7 @@ from absint.lattices.terms.real import Real
 from absint.lattices.value import Value
 from absint.program.operations import Operation
 from absint.program.steps import Operand
-from absint.questions.explain.places import Place, as_integer, number_at, numbers_of, replaced
+from absint.questions.explain.places import Coordinate, as_integer, number_at, numbers_of, replaced
 from absint.shapes.analysis import ShapeAnalysis
 from absint.shapes.summaries import RuleSummary, State, name_unknowns
 from absint.transfer.application import apply
@@ -38,7 +38,7 @@ _FEW: Final = 8
 
 _Item = TypeVar("_Item")
 
-Argument = tuple[int, Place]
+Argument = tuple[int, Coordinate]
 """An input by its position, and a place in it."""
 
 
@@ -75,7 +75,7 @@ class Trials:
         analysis, states = self._analysis, self._states
         return tuple([analysis.operand(operand, states) for operand in analysis.nodes[node].operands])
 
-    def of(self, node: int, output: int, place: Place, leaves: Collection[Operand] = ()) -> Dependence:
+    def of(self, node: int, output: int, place: Coordinate, leaves: Collection[Operand] = ()) -> Dependence:
         """The sources of the number at a place of an operator's output.
 
         Where one of several inputs would do, one of `leaves` is preferred.
@@ -106,7 +106,7 @@ class _Trial:
         facts: Facts,
         first: tuple[int, ...],
         output: int,
-        place: Place,
+        place: Coordinate,
         analysis: ShapeAnalysis,
     ) -> None:
         self.operation = operation
@@ -241,7 +241,7 @@ class _Trial:
         return self._changed({argument: mark for argument, mark in marks.items() if argument not in kept})
 
     def _changed(self, changes: Mapping[Argument, Element]) -> tuple[Value | None, ...]:
-        by_input: dict[int, dict[Place, Element]] = {}
+        by_input: dict[int, dict[Coordinate, Element]] = {}
         for (position, place), number in changes.items():
             by_input.setdefault(position, {})[place] = number
         result: list[Value | None] = []

@@ -16,7 +16,7 @@ from absint.program.nodes import Node
 from absint.program.steps import ABSENT, IfJoin, LoopBody, LoopExit, LoopHead, Operand, ScanExit, ScanHead, ScanSettings
 from absint.questions.explain.dependence import Trials
 from absint.questions.explain.derived import Kind
-from absint.questions.explain.places import FIRST, Place, as_integer, formal, number_at, why_open
+from absint.questions.explain.places import FIRST, Coordinate, as_integer, formal, number_at, why_open
 from absint.shapes.analysis import ShapeAnalysis
 from absint.shapes.loops.body import BodySymbols
 from absint.shapes.summaries import State
@@ -30,10 +30,10 @@ class Slot(NamedTuple):
 
     node: int
     output: int
-    place: Place
+    place: Coordinate
 
 
-class Part(NamedTuple):
+class Contribution(NamedTuple):
     """A number that another one comes from, and its role."""
 
     role: str
@@ -47,7 +47,7 @@ class Flow(NamedTuple):
     """
 
     does: str
-    parts: tuple[Part, ...]
+    parts: tuple[Contribution, ...]
     terms: tuple[Dim, ...] = ()
 
 
@@ -58,7 +58,7 @@ class FlowSources:
         self._analysis = analysis
         self._states = states
 
-    def of(self, node: int, output: int, place: Place) -> Flow:
+    def of(self, node: int, output: int, place: Coordinate) -> Flow:
         """The sources of the number at a place of an output of a control-flow node."""
         item = self._analysis.nodes[node]
         step = item.step
@@ -79,14 +79,14 @@ class FlowSources:
         state = self._states[slot.node]
         return number_at(state[slot.output], slot.place) if slot.output < len(state) else None
 
-    def _parts(self, *found: tuple[str, Operand, Place]) -> tuple[Part, ...]:
+    def _parts(self, *found: tuple[str, Operand, Coordinate]) -> tuple[Contribution, ...]:
         """The parts with a known number; a condition that is always true is left out."""
-        parts = (Part(role, Slot(*operand, place)) for role, operand, place in found if operand != ABSENT)
+        parts = (Contribution(role, Slot(*operand, place)) for role, operand, place in found if operand != ABSENT)
         return tuple(part for part in parts if self.number(part.slot) not in (None, TRUE))
 
     # If
 
-    def _join(self, item: Node, join: IfJoin, output: int, place: Place) -> Flow:
+    def _join(self, item: Node, join: IfJoin, output: int, place: Coordinate) -> Flow:
         both = zip(("then", "else"), join.after, join.branches(item.operands), strict=True)
         branches = [(role, branch[output], place) for role, gate, branch in both if self._states[gate][0] is not BOTTOM]
         if len(branches) < 2:
@@ -98,14 +98,14 @@ class FlowSources:
 
     # Loop
 
-    def _loop_head(self, node: int, item: Node, head: LoopHead, output: int, place: Place) -> Flow:
+    def _loop_head(self, node: int, item: Node, head: LoopHead, output: int, place: Coordinate) -> Flow:
         if output == 0:
             return Flow("the number of the trip, from 0", self._parts(("limit", item.operands[0], FIRST)))
         if output == 1:
             return Flow("true at the start of every trip", ())
         return self._carried(head, Slot(node, output, place), item.operands[output], head.back[output - 1], place)
 
-    def _carried(self, head: LoopBody, slot: Slot, start: Operand, back: Operand, start_place: Place) -> Flow:
+    def _carried(self, head: LoopBody, slot: Slot, start: Operand, back: Operand, start_place: Coordinate) -> Flow:
         """A carried number. The place of its start differs from its own where a batch axis is dropped."""
         body = BodySymbols(head)
         parts = self._parts(("start", start, start_place), ("back edge", back, slot.place))
@@ -120,7 +120,7 @@ class FlowSources:
             return Flow("carried: its value at the start of trip {0}, counted from 0", parts, (trip,))
         return Flow("carried: each trip adds {0}, and {1} is the number of the trip, from 0", parts, (step, trip))
 
-    def _loop_exit(self, item: Node, end: LoopExit, output: int, place: Place) -> Flow:
+    def _loop_exit(self, item: Node, end: LoopExit, output: int, place: Coordinate) -> Flow:
         parts = end.parts(item.operands)
         trips = (
             ("limit", parts.limit, FIRST),
@@ -131,7 +131,7 @@ class FlowSources:
             return self._final(parts.inside[output], place, trips)
         return self._stacked(parts.slices[output - end.count], place, 0, trips)
 
-    def _final(self, head: Operand, place: Place, trips: Sequence[tuple[str, Operand, Place]]) -> Flow:
+    def _final(self, head: Operand, place: Coordinate, trips: Sequence[tuple[str, Operand, Coordinate]]) -> Flow:
         loop = self._analysis.nodes[head[0]].step
         assert isinstance(loop, LoopBody)
         last = self._parts(("last trip", head, place))
@@ -144,7 +144,9 @@ class FlowSources:
             Flow("after {0} trips", parts, (count,)) if isinstance(count, Expr) else Flow("after the last trip", parts)
         )
 
-    def _stacked(self, result: Operand, place: Place, axis: int, trips: Sequence[tuple[str, Operand, Place]]) -> Flow:
+    def _stacked(
+        self, result: Operand, place: Coordinate, axis: int, trips: Sequence[tuple[str, Operand, Coordinate]]
+    ) -> Flow:
         """One number of a scan output, which stacks the trips along an axis."""
         if place.kind != "axis":
             return Flow("stacked", ())
@@ -158,7 +160,7 @@ class FlowSources:
 
     # Scan
 
-    def _scan_head(self, node: int, item: Node, head: ScanHead, output: int, place: Place) -> Flow:
+    def _scan_head(self, node: int, item: Node, head: ScanHead, output: int, place: Coordinate) -> Flow:
         settings = head.settings
         outer = place.with_axis(0) if settings.batched and place.kind == "axis" else place
         if output < settings.states:
@@ -170,12 +172,14 @@ class FlowSources:
         axis = 0 if settings.batched else self._axis(operand, settings.input_axes[output - settings.states])
         return Flow("one slice in each trip", self._parts(("sliced", operand, outer.with_axis(axis))))
 
-    def _scan_exit(self, item: Node, end: ScanExit, output: int, place: Place) -> Flow:
+    def _scan_exit(self, item: Node, end: ScanExit, output: int, place: Coordinate) -> Flow:
         settings, parts = end.settings, end.parts(item.operands)
-        trips = [("length", operand, Place("axis", axis)) for operand, axis in self._lengths(settings, parts.scanned)]
+        trips = [
+            ("length", operand, Coordinate("axis", axis)) for operand, axis in self._lengths(settings, parts.scanned)
+        ]
         if settings.batched and place.kind == "axis":
             if place.at == 0:
-                return Flow("the batch", self._parts(*((role, o, Place("axis")) for role, o, _ in trips)))
+                return Flow("the batch", self._parts(*((role, o, Coordinate("axis")) for role, o, _ in trips)))
             place = place.without_axis(0)
         if output < settings.states:
             return self._final(parts.inside[output], place, trips)
@@ -211,7 +215,7 @@ class Origin:
     """The sources of one number."""
 
     kind: Kind
-    parts: tuple[Part, ...] = ()
+    parts: tuple[Contribution, ...] = ()
     does: str = ""
     terms: tuple[Dim, ...] = ()
     """The terms for `{0}`, `{1}` in `does`."""
@@ -319,7 +323,7 @@ class Derivation:
             return self._flow(slot)
         found = self._trials.of(slot.node, slot.output, slot.place, self._leaves)
         parts = tuple(
-            Part(formal(item.operation, position), Slot(*item.operands[position], place))
+            Contribution(formal(item.operation, position), Slot(*item.operands[position], place))
             for position, place in found.sources
         )
         if found.unchanged:

@@ -9,7 +9,7 @@ from absint.lattices.contents import Element
 from absint.lattices.logic.relation import Relation
 from absint.lattices.text.naming import Naming
 from absint.lattices.value import Value
-from absint.questions.explain.places import Place
+from absint.questions.explain.places import Coordinate
 
 Kind = Literal["input", "initialiser", "fixed", "unchanged", "computed", "invented", "control"]
 """`fixed`: the operator and its attributes alone give the number. `invented`: a symbol for a size or an element that
@@ -25,7 +25,7 @@ class Number:
     """Name of the value that has it."""
     path: str
     """The subgraph or inlined function of the value, as `loop1/body`; empty for the main graph."""
-    place: Place
+    place: Coordinate
     sizes: tuple[int, ...] | None
     """Of an element: the sizes of the value; None if it holds for every element of it."""
     number: Element

@@ -10,7 +10,7 @@ from typing import Final
 from absint.lattices.text.documents import Document, Head
 from absint.lattices.text.escapes import Json, excerpt
 from absint.lattices.text.forms import ELEMENT, Key, Kind, Object, by_name, keys_of, kind_of, many, maybe
-from absint.lattices.text.naming import Where
+from absint.lattices.text.naming import Names
 from absint.lattices.text.sheets import block, lines
 from absint.lattices.value import Value
 from absint.questions.explain.derived import Derived, Number, Source, Stated, Step
@@ -100,7 +100,7 @@ class Explanation(Derived):
 
     def to_json(self) -> str:
         """Every step, nothing folded or cut. The form is `absint.explain/2`; dims are numbers or texts."""
-        return EXPLANATION.text(self, Where(self.naming))
+        return EXPLANATION.text(self, Names(self.naming))
 
     def __str__(self) -> str:
         return "\n".join(text(self))

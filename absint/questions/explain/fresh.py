@@ -16,7 +16,7 @@ from absint.lattices.terms.kinds import SymbolKind
 from absint.lattices.terms.normal import maximum, minimum
 from absint.lattices.terms.substitution import substitute
 from absint.program.nodes import Node
-from absint.questions.explain.places import BY_CALLEE, BY_DATA, Place, numbers_of, why_open
+from absint.questions.explain.places import BY_CALLEE, BY_DATA, Coordinate, numbers_of, why_open
 from absint.solution.analysed import Analysed
 
 Cause = Literal["data", "no rule", "schema", "call", "branch", "loop", "declaration", "open"]
@@ -75,7 +75,7 @@ class _Finder:
     def __init__(self, analysed: Analysed) -> None:
         self._analysed = analysed
         self._births = {str(shown): born.origin_node for born, shown in analysed.names.items()}
-        self._numbers: dict[int, Mapping[str, Sequence[tuple[Element, int, Place]]]] = {}
+        self._numbers: dict[int, Mapping[str, Sequence[tuple[Element, int, Coordinate]]]] = {}
         self._defined: dict[int, Mapping[str, Sequence[Relation]]] = {}
 
     def found(self) -> Iterator[FreshSymbol]:
@@ -119,7 +119,7 @@ class _Finder:
             return "schema", why
         return ("data", "data-dependent") if why == BY_DATA else ("open", why)
 
-    def _slot(self, symbol: Symbol, node: int) -> tuple[int, Place] | None:
+    def _slot(self, symbol: Symbol, node: int) -> tuple[int, Coordinate] | None:
         """The first number of the node that has the symbol; one that is the symbol before others."""
         numbers = self._numbers.get(node)
         if numbers is None:
@@ -128,16 +128,16 @@ class _Finder:
         found = [(number is not expr_of(symbol), (output, place)) for number, output, place in places]
         return min(found, key=lambda entry: entry[0])[1] if found else None
 
-    def _numbers_of(self, node: int) -> Mapping[str, Sequence[tuple[Element, int, Place]]]:
+    def _numbers_of(self, node: int) -> Mapping[str, Sequence[tuple[Element, int, Coordinate]]]:
         """The numbers of the node's values, by the names of the symbols that they have."""
-        found: dict[str, list[tuple[Element, int, Place]]] = {}
+        found: dict[str, list[tuple[Element, int, Coordinate]]] = {}
         for output, value in enumerate(self._analysed.states[node]):
             for place, number in numbers_of(value):
                 for name in {symbol.name for symbol in element_symbols(number)}:
                     found.setdefault(name, []).append((number, output, place))
         return found
 
-    def _does(self, node: int, output: int, place: Place) -> str:
+    def _does(self, node: int, output: int, place: Coordinate) -> str:
         from absint.questions.explain.derivation import FlowSources
         from absint.solution.constraints import all_names
 

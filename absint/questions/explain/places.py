@@ -20,7 +20,7 @@ from absint.shapes.summaries import State
 Kind = Literal["axis", "element", "length"]
 
 
-class Place(NamedTuple):
+class Coordinate(NamedTuple):
     """A dim by its axis, an element by its row-major index, or a length.
 
     The axes after a shape variable have negative numbers, from the end: in `[N, *s, 64]` they are 0 and -1. `depth`
@@ -33,22 +33,22 @@ class Place(NamedTuple):
     depth: int = 0
     items: tuple[int | None, ...] = ()
 
-    def with_axis(self, axis: int) -> Place:
+    def with_axis(self, axis: int) -> Coordinate:
         """The place of an axis once there is a further one, which has this number; axes count from their own end."""
         moves = axis <= self.at if axis >= 0 else self.at <= axis
         return self._replace(at=self.at + (1 if axis >= 0 else -1)) if moves and (self.at < 0) == (axis < 0) else self
 
-    def without_axis(self, axis: int) -> Place:
+    def without_axis(self, axis: int) -> Coordinate:
         """The place of another axis once the one of this number is gone."""
         moves = axis < self.at if axis >= 0 else self.at < axis
         return self._replace(at=self.at - (1 if axis >= 0 else -1)) if moves and (self.at < 0) == (axis < 0) else self
 
 
-FIRST: Final = Place("element")
+FIRST: Final = Coordinate("element")
 """The element of a scalar."""
 
 
-def _opened(value: Value | None, place: Place) -> Value | None:
+def _opened(value: Value | None, place: Coordinate) -> Value | None:
     for at in place.items or (None,) * place.depth:
         if not isinstance(value, Container):
             return None
@@ -57,7 +57,7 @@ def _opened(value: Value | None, place: Place) -> Value | None:
     return value
 
 
-def number_at(value: Value | None, place: Place) -> Element | None:
+def number_at(value: Value | None, place: Coordinate) -> Element | None:
     """The number at the place; None if there is no such place, or its number is unknown.
 
     A fill has its one element at every index.
@@ -90,23 +90,23 @@ def _known(shape: Shape, axis: int) -> int | None:
     return axis % shape.rank if -shape.rank <= axis < shape.rank else None
 
 
-def numbers_of(value: Value | None) -> Iterator[tuple[Place, Element]]:
+def numbers_of(value: Value | None) -> Iterator[tuple[Coordinate, Element]]:
     """All numbers known in a value, with their places: elements before dims."""
     stack: list[tuple[Value | None, tuple[int | None, ...]]] = [(value, ())]
     while stack:
         value, around = stack.pop()
         depth, items = len(around), _told_apart(around)
         if isinstance(value, SequenceOf) and not isinstance(value.length, Unknown):
-            yield Place("length", 0, depth, items), value.length
+            yield Coordinate("length", 0, depth, items), value.length
         stack.extend((inner, (*around, at)) for at, inner in reversed(_insides(value)))
         if isinstance(value, Tensor) and value.contents is not None:
             for at, element in enumerate(value.contents.elements):
                 if element is not OPAQUE and not isinstance(element, Unknown):
-                    yield Place("element", at, depth, items), element
+                    yield Coordinate("element", at, depth, items), element
         if isinstance(value, AnyTensor):
             for axis, dim in zip(axes_of(value.shape), value.shape.known, strict=True):
                 if not isinstance(dim, Unknown):
-                    yield Place("axis", axis, depth, items), dim
+                    yield Coordinate("axis", axis, depth, items), dim
 
 
 def _told_apart(around: tuple[int | None, ...]) -> tuple[int | None, ...]:
@@ -120,33 +120,33 @@ def _insides(value: Value | None) -> list[tuple[int | None, Value]]:
     return [(None, value.element)] if isinstance(value, Container) else []
 
 
-def replaced(value: Value, changes: Mapping[Place, Element]) -> Value:
+def replaced(value: Value, changes: Mapping[Coordinate, Element]) -> Value:
     """The value with other numbers at some places. Elements whose number is no longer known are forgotten."""
     return _rebuilt(value, changes, ())
 
 
-def _rebuilt(value: Value, changes: Mapping[Place, Element], around: tuple[int | None, ...]) -> Value:
+def _rebuilt(value: Value, changes: Mapping[Coordinate, Element], around: tuple[int | None, ...]) -> Value:
     if not isinstance(value, Container):
         return _replaced(value, changes, around)
     inner = iter([_rebuilt(found, changes, (*around, at)) for at, found in _insides(value)])
-    length = changes.get(Place("length", 0, len(around), _told_apart(around)))
+    length = changes.get(Coordinate("length", 0, len(around), _told_apart(around)))
     return value.map(lambda part: next(inner), lambda found: length if isinstance(length, Dim) else found)
 
 
-def _replaced(value: Value, changes: Mapping[Place, Element], around: tuple[int | None, ...]) -> Value:
+def _replaced(value: Value, changes: Mapping[Coordinate, Element], around: tuple[int | None, ...]) -> Value:
     if not isinstance(value, AnyTensor):
         return value
     depth, items = len(around), _told_apart(around)
     shape, contents = value.shape, value.contents if isinstance(value, Tensor) else None
     if shape.known:
         axes = zip(axes_of(shape), shape.known, strict=True)
-        found = ((changes.get(Place("axis", a, depth, items)), dim) for a, dim in axes)
+        found = ((changes.get(Coordinate("axis", a, depth, items)), dim) for a, dim in axes)
         dims = tuple([number if isinstance(number, Dim) else dim for number, dim in found])
         if dims != shape.known:
             shape = shape.around(dims)
             contents = contents if contents is not None and contents.is_fill else None
     if contents is not None:
-        elements = [changes.get(Place("element", at, depth, items), e) for at, e in enumerate(contents.elements)]
+        elements = [changes.get(Coordinate("element", at, depth, items), e) for at, e in enumerate(contents.elements)]
         contents = Contents.fill(elements[0]) if contents.is_fill else Contents.of(contents.shape or (), elements)
     return Tensor(value.dtype, shape, contents) if isinstance(value, Tensor) else SparseTensor(value.dtype, shape)
 
@@ -167,7 +167,7 @@ BY_DATA: Final = "only a run decides it"
 BY_CALLEE: Final = "a node of the function that is called decides it"
 
 
-def why_open(analysis: ShapeAnalysis, states: Sequence[State], node: int, output: int, place: Place) -> str:
+def why_open(analysis: ShapeAnalysis, states: Sequence[State], node: int, output: int, place: Coordinate) -> str:
     """The reason why a number in an output of an operator has no expression."""
     item = analysis.nodes[node]
     operation = item.operation

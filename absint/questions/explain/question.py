@@ -18,11 +18,11 @@ from absint.lattices.value import BOTTOM, TOP, AnyTensor, Tensor
 from absint.program.nodes import Node, Path
 from absint.program.steps import ABSENT, Operand
 from absint.questions.explain.dependence import variable
-from absint.questions.explain.derivation import Derivation, Origin, Part, Slot
+from absint.questions.explain.derivation import Contribution, Derivation, Origin, Slot
 from absint.questions.explain.derived import Number, Source, Stated, Step
 from absint.questions.explain.explanation import Explanation
 from absint.questions.explain.fresh import fresh_symbols
-from absint.questions.explain.places import Place, axes_of, number_at, numbers_of
+from absint.questions.explain.places import Coordinate, axes_of, number_at, numbers_of
 from absint.shapes.names import more_names
 from absint.shapes.rounds import Learned
 from absint.solution.analysed import Analysed
@@ -142,7 +142,7 @@ class Steps:
             origin.formula, {s: expr_of(Symbol(letters[s.name], *s.bounds)) for s in origin.formula.symbols}
         )
 
-    def _source(self, part: Part, numbers: Mapping[Slot, int], origin: Origin, at: int) -> Source:
+    def _source(self, part: Contribution, numbers: Mapping[Slot, int], origin: Origin, at: int) -> Source:
         node = part.slot.node
         item = self._nodes[node]
         by = "initialiser" if item.value is not None and node not in self._inputs else item.operator
@@ -268,7 +268,7 @@ def explain(
     found = analysed.value_of(operand)
     if element is None and isinstance(found, AnyTensor) and found.shape.rank is None:
         known = [at for at in axes_of(found.shape) if axis in (None, at)]
-        slots = [Slot(*operand, Place("axis", at)) for at in known]
+        slots = [Slot(*operand, Coordinate("axis", at)) for at in known]
         rest = "no axis" if not found.shape.known else "no other axis" if known else f"nothing of axis {axis}"
         note = _no_rank(analysed, operand, found.shape, rest) if axis is None or not known else ""
         return Steps(analysed).explanation(value, path, operand, slots, note)
@@ -319,7 +319,7 @@ def _slots(analysed: Analysed, value: str, operand: Operand, axis: int | None, e
         kind = "nothing is known of it" if found is TOP else f"it is {found!r}"
         raise UsageError(f"{value!r} is not known to be a tensor: {kind}")
     if element is not None:
-        place = Place("element", element)
+        place = Coordinate("element", element)
         if element < 0 or number_at(found, place) is None:
             raise UsageError(f"nothing is known of element {element} of {value!r}: it is {found!r}")
         return [Slot(*operand, place)]
@@ -328,7 +328,7 @@ def _slots(analysed: Analysed, value: str, operand: Operand, axis: int | None, e
     if axis is not None:
         if not -rank <= axis < rank:
             raise UsageError(f"axis {axis} of {value!r} is out of range: it has rank {rank}, shape {found.shape}")
-        return [Slot(*operand, Place("axis", axis % rank))]
+        return [Slot(*operand, Coordinate("axis", axis % rank))]
     places = [place for place, _ in numbers_of(found) if place.kind == "element"]
-    dims = [Place("axis", at) for at in range(rank)]
+    dims = [Coordinate("axis", at) for at in range(rank)]
     return [Slot(*operand, place) for place in (*dims, *(places if len(places) <= MAX_ELEMENTS else ()))]

@@ -11,7 +11,7 @@ from typing import Final
 from absint.lattices.contents import Element, element_symbols
 from absint.lattices.terms.expr import MAX_DIM
 from absint.lattices.text.escapes import plain
-from absint.lattices.text.naming import Where
+from absint.lattices.text.naming import Names
 from absint.questions.explain.derived import Derived, Number, Source, Stated, Step
 from absint.solution.described import described
 
@@ -57,7 +57,7 @@ class _Text:
         self.mention = mention
         self.steps = explanation.steps
         self.said: set[str] = set()
-        self.where = Where(explanation.naming)
+        self.where = Names(explanation.naming)
         self._texts: dict[Element, str] = {}
         self.leaf_of: dict[int, Step] = {}
         """Constants that come unchanged from a constant of the model -> that constant."""

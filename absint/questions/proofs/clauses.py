@@ -12,7 +12,7 @@ from absint.lattices.logic.relation import TRUE, Relation, ge
 from absint.lattices.logic.truth import YES
 from absint.lattices.terms.expr import Expr, Symbol, expr_of
 from absint.lattices.text.escapes import format_sizes, plain
-from absint.lattices.text.naming import Where
+from absint.lattices.text.naming import Names
 from absint.lattices.text.printer import form_of
 from absint.solution.relations import brief
 from absint.solver.candidates import USUAL, combined, equal
@@ -74,7 +74,7 @@ def _rank(relation: Relation) -> int:
     return 2 if relation is TRUE or (is_plain(relation) and len(relation.symbols) == 1) else 1
 
 
-def written(contract: Contract, row: Row, texts: Where) -> str:
+def written(contract: Contract, row: Row, texts: Names) -> str:
     """The text of a row: `height, width >= 1`, a clause as it stands, or the meaning of a long one."""
     relation = row.clauses[0].relation
     if len(row.clauses) > 1:

@@ -15,21 +15,20 @@ from absint.lattices.terms.expr import Dim, Expr
 from absint.lattices.terms.substitution import substitute
 from absint.lattices.text.documents import Document, Head
 from absint.lattices.text.forms import NUMERAL, Key, Object, keys_of, kind_of, many
-from absint.lattices.text.naming import Naming, Where
+from absint.lattices.text.naming import Names, Naming
 from absint.lattices.value import Tensor
 from absint.questions.proofs.provers import prover as prover_of
 from absint.questions.proofs.requirements import all_premises
 from absint.solution.analysed import Analysed
 from absint.solution.constraints import all_names
 from absint.solution.described import brief
-from absint.solution.naming import about, where
-from absint.solver.constraints import Constraint
-from absint.solver.documents import CONSTRAINT
+from absint.solution.naming import about, names_of
+from absint.solver.constraints import CONSTRAINT, Constraint
 from absint.solver.equivalence import Partition, partition
 from absint.solver.prove import Prover, Stopwatch
 
 
-class Place(NamedTuple):
+class AxisPlace(NamedTuple):
     """An axis of a value of the main graph."""
 
     value: str
@@ -87,7 +86,7 @@ class Equalities(Generic[Member]):
     """The model, what the caller has given, and the runs that this is about."""
     premises: Callable[[], Sequence[Constraint]] = tuple
     """The numeric premises that it rests on."""
-    texts: Where = field(default_factory=lambda: Where(Naming()), repr=False, compare=False)
+    texts: Names = field(default_factory=lambda: Names(Naming()), repr=False, compare=False)
     """The names of long expressions in the classes."""
 
     @property
@@ -142,15 +141,15 @@ CLASSES: Final = Document[_Answer](
 )
 
 
-def equal_dims(analysed: Analysed, limits: Limits) -> Equalities[Place]:
+def equal_dims(analysed: Analysed, limits: Limits) -> Equalities[AxisPlace]:
     """Every axis of every value of the main graph whose size has an expression, by proved equality."""
     analysed.require_sound("a class of equal dims")
     prover = prover_of(analysed, limits)
-    terms: dict[Expr, list[Place]] = {}
+    terms: dict[Expr, list[AxisPlace]] = {}
     for name, tensor in _tensors(analysed):
         for axis, dim in enumerate(tensor.shape.dims):
             if isinstance(dim, Expr):
-                terms.setdefault(dim, []).append(Place(name, axis))
+                terms.setdefault(dim, []).append(AxisPlace(name, axis))
     return _equalities(analysed, "dims", terms, prover, str)
 
 
@@ -170,7 +169,7 @@ def equal_shapes(analysed: Analysed, limits: Limits) -> Equalities[str]:
                 name
             )
 
-    texts = where(analysed)
+    texts = names_of(analysed)
 
     def shown(shape: Sequence[Expr]) -> str:
         return brief(Shape([_shown(analysed, dim) for dim in shape]), texts)
@@ -214,7 +213,7 @@ def _equalities(
     watch = Stopwatch()
     with within(prover.limits.seconds):
         found = partition(terms, prover)
-    texts = where(analysed)
+    texts = names_of(analysed)
 
     def text(term: Expr) -> str:
         return shown(texts.dim(_shown(analysed, term)))
@@ -235,7 +234,7 @@ def _answered(
     distinct: Callable[[], Iterator[Distinct]],
     found: Partition,
     watch: Stopwatch,
-    texts: Where,
+    texts: Names,
 ) -> Equalities[Member]:
     """The groups as classes, the largest first; `text` writes what the members of each have in common."""
     ordered = sorted(groups, key=lambda item: -len(item[1]))

@@ -14,16 +14,15 @@ from absint.lattices.text import TextError, parse_relation
 from absint.lattices.text.documents import Document
 from absint.lattices.text.escapes import excerpt, format_sizes, plain
 from absint.lattices.text.forms import RELATION, SECONDS, SIZES, Key, Object, many, maybe, one_of
-from absint.lattices.text.naming import Naming, Where
+from absint.lattices.text.naming import Names, Naming
 from absint.lattices.text.sheets import Line, Sheet, Table, plural
 from absint.questions.proofs.requirements import independent
 from absint.questions.proofs.text import Query
 from absint.solution.analysed import Analysed
 from absint.solution.constraints import all_names, found, recorded
-from absint.solution.naming import about, where
+from absint.solution.naming import about, names_of
 from absint.solution.relations import brief, stated
-from absint.solver.constraints import Constraint, ConstraintSet
-from absint.solver.documents import CONSTRAINT
+from absint.solver.constraints import CONSTRAINT, Constraint, ConstraintSet
 from absint.solver.prove import Tier
 
 ShownBy = Literal["", "rules", "run"]
@@ -107,15 +106,15 @@ class Proof:
         return f"<Proof {self.verdict.value}: {excerpt(self.text or str(self.relation))}>"
 
     def _repr_html_(self) -> str:
-        return self.sheet(Where(Naming())).html()
+        return self.sheet(Names(Naming())).html()
 
-    def sheet(self, texts: Where, *, fixed: bool = False, verbose: bool = False) -> Sheet:
+    def sheet(self, texts: Names, *, fixed: bool = False, verbose: bool = False) -> Sheet:
         """The verdict, and in rows what it rests on. `fixed`: sizes are given."""
         verdict = Line(f"{self.verdict.value}  {self.text or brief(self.relation, texts)}", STYLES[self.verdict])
         return Sheet(verdict, [Table("", list(_rows(self, texts, fixed, verbose)))])
 
 
-def _rows(proof: Proof, texts: Where, fixed: bool, verbose: bool) -> Iterator[tuple[str, str]]:
+def _rows(proof: Proof, texts: Names, fixed: bool, verbose: bool) -> Iterator[tuple[str, str]]:
     if proof.relation not in (TRUE, FALSE, UNKNOWN_RELATION) and not _is_said(proof):
         yield "in symbols", brief(proof.relation, texts)
     match proof.verdict:
@@ -154,14 +153,14 @@ def _is_said(proof: Proof) -> bool:
         return False
 
 
-def _assuming(premises: Sequence[Constraint], texts: Where) -> Iterator[tuple[str, str]]:
+def _assuming(premises: Sequence[Constraint], texts: Names) -> Iterator[tuple[str, str]]:
     for premise in premises[:_PREMISES]:
         yield "assuming", stated(premise, texts)
     if len(premises) > _PREMISES:
         yield "assuming", f"{len(premises) - _PREMISES:,} more numeric premises (absint contract --role assumed)"
 
 
-def _because(core: Sequence[Constraint], texts: Where) -> Iterator[tuple[str, str]]:
+def _because(core: Sequence[Constraint], texts: Names) -> Iterator[tuple[str, str]]:
     """The constraints of the core, each under its role."""
     for constraint in dict.fromkeys(core):
         yield "assuming" if constraint.is_premise else constraint.role, stated(constraint, texts)
@@ -213,7 +212,7 @@ PROVE: Final = Document[Sequence[Proof]](
 def document(analysed: Analysed, proofs: Sequence[Proof], assume: Sequence[str] = ()) -> str:
     """All answers, one a line; `assume` are the assumptions of the queries alone."""
     head = about(analysed)
-    return PROVE.text(proofs, where(analysed), head._replace(assume=(*head.assume, *assume)))
+    return PROVE.text(proofs, names_of(analysed), head._replace(assume=(*head.assume, *assume)))
 
 
 # Numeric premises behind an answer: those of the nodes from which its sizes come.

@@ -28,9 +28,9 @@ from absint.shapes.sizes import Assumption
 from absint.shapes.summaries import State
 from absint.solution.analysed import Analysed
 from absint.solution.constraints import all_names, recorded
-from absint.solver.constraints import Constraint
+from absint.solver.constraints import Constraint, meets
 from absint.solver.equivalence import legal_bindings
-from absint.solver.prove import Decision, Prover, Stopwatch, meets
+from absint.solver.prove import Decision, Prover, Stopwatch
 
 _TRIES: Final = 6
 """Candidates that are examined before a relation counts as not entailed."""

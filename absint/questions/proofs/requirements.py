@@ -153,6 +153,6 @@ def independent(premises: list[Relation]) -> list[Relation]:
         facts = Facts(rest)
         return all(facts.decide(premise) is YES for premise in dropped)
 
-    from absint.solver.minimal import minimal
+    from absint.solver.subsets import minimal
 
     return minimal(premises, derived, order=sorted(premises, key=lambda r: r.key))

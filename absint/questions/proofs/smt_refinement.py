@@ -127,8 +127,8 @@ class _Legal(NamedTuple):
         """Sizes that are equal but for one that may be larger, each with others where one of the varied is changed."""
         bounds = dict(self.bounds)
         for base in _EQUAL:
-            equal = {name: _within(base, both) for name, both in self.bounds}
-            larger = ({**equal, name: _within(4 * base, both)} for name, both in self.bounds)
+            equal = {name: both.nearest(base) for name, both in self.bounds}
+            larger = ({**equal, name: both.nearest(4 * base)} for name, both in self.bounds)
             for sizes in (equal, *(larger if base in _ROOMY and len(self.bounds) <= _MAX_NAMES else ())):
                 others = ({**sizes, name: v} for name in varied for v in values if v in bounds[name])
                 for binding in (sizes, *others):
@@ -156,12 +156,6 @@ def _premises(analysed: Analysed) -> Iterator[Relation]:
             if statement.role != "assumed" and relation is not UNKNOWN_RELATION and _is_over_sizes(relation):
                 yield relation
     yield from filter(_is_over_sizes, base.facts.relations)
-
-
-def _within(value: int, bounds: Interval) -> int:
-    lo, hi = bounds
-    least = value if lo is None else max(value, lo)
-    return least if hi is None else min(least, hi)
 
 
 MAX_DECISIONS: Final = 128

@@ -66,7 +66,7 @@ class Condition(NamedTuple):
         return self.is_false_at(sizes) and _truth(self.guard, sizes) is YES
 
 
-class LegalSizes:
+class FalsifyingSizes:
     """Legal sizes of the inputs of one model."""
 
     def __init__(self, analysed: Analysed) -> None:
@@ -279,7 +279,7 @@ class LegalSizes:
 
 def drawn(analysed: Analysed) -> Iterator[Sizes]:
     """A few sizes that meet the requirements over sizes of the inputs: small, equal, coprime and large ones."""
-    found = LegalSizes(analysed)
+    found = FalsifyingSizes(analysed)
     return filter(found.meets, found.drawn)
 
 

@@ -13,13 +13,23 @@ from absint.lattices.terms.expr import MAX_DIM
 from absint.lattices.text.documents import Document, Head
 from absint.lattices.text.escapes import excerpt, format_sizes
 from absint.lattices.text.forms import SIZES, Key, Object, by_name, many, maybe, one_of
-from absint.lattices.text.naming import Naming, Where
+from absint.lattices.text.naming import Names, Naming
 from absint.lattices.text.sheets import Line, Part, Sheet, Table, defined, listed, plural
 from absint.program.limits import LIMITED
 from absint.questions.sizes.neighbours import NEIGHBOURS, Nearest
 from absint.solution.relations import failures_by_reason, reason, runs_alone, stated
-from absint.solver.constraints import Constraint, Origin, PossibleFailure, by_kind
-from absint.solver.documents import DOUBT, OPEN, ORIGIN, PLACE, PREMISE, REASON
+from absint.solver.constraints import (
+    DOUBT,
+    OPEN,
+    ORIGIN,
+    PLACE,
+    PREMISE,
+    REASON,
+    Constraint,
+    Origin,
+    PossibleFailure,
+    by_kind,
+)
 
 
 class Outcome(Enum):
@@ -103,7 +113,7 @@ class Check:
 
     def _repr_html_(self) -> str:
         shapes = [(name, _shape(shape)) for name, shape in self.shapes.items()]
-        return self.sheet(Where(Naming()), [Table("shapes", shapes)]).html()
+        return self.sheet(Names(Naming()), [Table("shapes", shapes)]).html()
 
     @property
     def line(self) -> Line:
@@ -111,7 +121,7 @@ class Check:
         at = f" at {format_sizes(self.sizes)}" if self.sizes else ""
         return _verdict(self.outcome, f"{at}{_assuming(self)}", LIMITED)
 
-    def sheet(self, texts: Where, shapes: Sequence[Part] = ()) -> Sheet:
+    def sheet(self, texts: Names, shapes: Sequence[Part] = ()) -> Sheet:
         """The node that fails, or these shapes and what may fail."""
         if self.failure is not None:
             nearest = [] if self.nearest is None else [Line(self.nearest.line)]
@@ -127,7 +137,7 @@ class Check:
         ]
         return Sheet(self.line, parts, runs_alone(self.semantics))
 
-    def to_json(self, texts: Where | None = None, *, model: str = "") -> str:
+    def to_json(self, texts: Names | None = None, *, model: str = "") -> str:
         """As a JSON object, schema `absint.check/2`, about the model of that name.
 
         Long dims have the names of `texts`, if there are any.
@@ -185,9 +195,9 @@ class RangeCheck:
         return f"<RangeCheck: {excerpt(str(self))}>"
 
     def _repr_html_(self) -> str:
-        return self.sheet(Where(Naming())).html()
+        return self.sheet(Names(Naming())).html()
 
-    def sheet(self, texts: Where) -> Sheet:
+    def sheet(self, texts: Names) -> Sheet:
         """Where it fails, or what is not shown and what may fail."""
         box = ", ".join(f"{name}{_ends(*ends)}" for name, ends in self.box.items())
         above, assuming = runs_alone(self.semantics), _assuming(self)
@@ -204,7 +214,7 @@ class RangeCheck:
         verdict = _verdict(self.outcome, f"{f' for {box}' if box else ''}{assuming}", self.reason)
         return Sheet(verdict, parts, above)
 
-    def to_json(self, texts: Where | None = None, *, model: str = "") -> str:
+    def to_json(self, texts: Names | None = None, *, model: str = "") -> str:
         """As a JSON object, schema `absint.check-range/3`, about the model of that name.
 
         Long dims have the names of `texts`, if there are any.

@@ -21,7 +21,7 @@ from absint.solution.analysed import Analysed
 from absint.solution.constraints import constraints
 from absint.solver.candidates import POWERS, alone, by_nearness, fitted, growing, repaired, shrunk
 from absint.solver.constraints import meets
-from absint.solver.prove import connected
+from absint.solver.subsets import connected
 
 DEFAULT_SIZES: Final = (64, 256, 1024, 4096)
 """Default sizes of a symbol: the first one that is possible is used."""

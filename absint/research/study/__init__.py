@@ -1,6 +1,6 @@
 """Studies over folders of models: the claims of authors, unification policies and tools, and the verdicts on them.
 
-tasks          the pairs of a study, a model and a source, and the work of one; `absint.runs.jobs` runs them; the
+tasks          the pairs of a study, a model and a source, and the work of one; `absint.runs.pool` runs them; the
                makers of claims; runs of the models that are known
 results        the outcome of each pair, in a file that a later run continues from
 study          the study

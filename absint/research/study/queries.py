@@ -19,8 +19,9 @@ from absint.questions.proofs.provers import prover as prover_of
 from absint.research.study.tasks import Task, analysed, claims_of
 from absint.runs.pool import Job, Json
 from absint.solution.constraints import all_names
-from absint.solver.prove import Prover, Tier, connected
+from absint.solver.prove import Prover, Tier
 from absint.solver.smtlib import Script
+from absint.solver.subsets import connected
 
 if TYPE_CHECKING:
     from absint.result import Result

@@ -25,7 +25,7 @@ from absint.research.study.queries import PERFORM, Status
 from absint.research.study.solvers import Checked
 from absint.research.study.study import SECONDS, Progress
 from absint.research.study.tasks import Task, pairs, read_sources
-from absint.runs.jobs import finished
+from absint.runs.distributed import finished
 from absint.runs.pool import Done, Json
 from absint.version import VERSION
 

@@ -12,7 +12,7 @@ from typing import Final
 from absint.research.study.results import Key, Record, Store, record
 from absint.research.study.tables import Row, rows
 from absint.research.study.tasks import PERFORM, Task, pairs, read_sources
-from absint.runs.jobs import finished
+from absint.runs.distributed import finished
 
 SECONDS: Final = 120.0
 """Time limit of a pair."""

@@ -192,7 +192,7 @@ def to_json(table: Sequence[Row], records: Sequence[Record]) -> str:
 FORMS: Final = ("png", "svg", "pdf")
 
 
-class Part(NamedTuple):
+class BarPart(NamedTuple):
     """A part of every bar."""
 
     label: str
@@ -200,21 +200,21 @@ class Part(NamedTuple):
     counts: tuple[int, ...]
 
 
-def claims(table: Sequence[Row]) -> list[Part]:
+def claims(table: Sequence[Row]) -> list[BarPart]:
     """The claims of each source by verdict."""
     return [
-        Part("proved", "#4c9f70", tuple(row.proved for row in table)),
-        Part("open", "#c9ccd3", tuple(row.open for row in table)),
-        Part("refuted by proof", "#f2a65a", tuple(row.refuted - row.confirmed for row in table)),
-        Part("refuted, shown by a run", "#c8102e", tuple(row.confirmed for row in table)),
+        BarPart("proved", "#4c9f70", tuple(row.proved for row in table)),
+        BarPart("open", "#c9ccd3", tuple(row.open for row in table)),
+        BarPart("refuted by proof", "#f2a65a", tuple(row.refuted - row.confirmed for row in table)),
+        BarPart("refuted, shown by a run", "#c8102e", tuple(row.confirmed for row in table)),
     ]
 
 
-def dims(table: Sequence[Row]) -> list[Part]:
+def dims(table: Sequence[Row]) -> list[BarPart]:
     """The dims of each source, resolved and not."""
     return [
-        Part("resolved", "#3d6fb6", tuple(row.resolved for row in table)),
-        Part("not resolved", "#c9ccd3", tuple(row.dims - row.resolved for row in table)),
+        BarPart("resolved", "#3d6fb6", tuple(row.resolved for row in table)),
+        BarPart("not resolved", "#c9ccd3", tuple(row.dims - row.resolved for row in table)),
     ]
 
 
@@ -232,7 +232,7 @@ def write_plots(table: Sequence[Row], folder: Path, form: str = "png") -> list[P
     return found
 
 
-def _bars(sources: Sequence[str], parts: Sequence[Part], remarks: Sequence[str], title: str) -> Figure:
+def _bars(sources: Sequence[str], parts: Sequence[BarPart], remarks: Sequence[str], title: str) -> Figure:
     """One bar a source, from the top down, with a remark behind it: a few of many thousand would be invisible."""
     try:
         from matplotlib.figure import Figure

@@ -25,8 +25,7 @@ from absint.lattices.logic.relation import Relation, ge
 from absint.lattices.terms.expr import symbol
 from absint.lattices.unify import POLICIES
 from absint.program.nodes import Node
-from absint.runs.build import build
-from absint.runs.pool import Job, Json
+from absint.runs.pool import Job, Json, build
 from absint.runs.run import feeds_for
 
 if TYPE_CHECKING:

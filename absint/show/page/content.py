@@ -33,7 +33,7 @@ from absint.show.summary import first_unknown
 from absint.solution.analysed import Analysed
 from absint.solution.constraints import recorded
 from absint.solution.described import brief, described
-from absint.solution.naming import where
+from absint.solution.naming import names_of
 from absint.solver.constraints import Constraint, Origin, PossibleFailure
 from absint.solver.contracts.contract import Contract
 
@@ -95,7 +95,7 @@ class Content:
         self.analysed = analysed
         self._given = sizes
         self.instructions = Instructions()
-        self.texts = where(analysed)
+        self.texts = names_of(analysed)
         self._dims: dict[Dim, int] = {}
         self.dim_rows: list[Json] = []
         self._values: dict[Operand, int] = {}

@@ -13,7 +13,7 @@ from absint.lattices.text.escapes import Json, json_text, plain
 from absint.lattices.text.sheets import written
 from absint.model.initialisers import is_small
 from absint.model.load import load
-from absint.model.walk import graphs
+from absint.model.protos import graphs
 from absint.model.wire.tensors import EXTERNAL
 from absint.result import Result
 from absint.show import contracts, costs, text

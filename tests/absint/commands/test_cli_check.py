@@ -14,7 +14,7 @@ import absint
 from absint.cli import run
 from absint.lattices.logic.relation import TRUE
 from absint.lattices.text import parse_relation
-from absint.lattices.text.naming import Naming, Where
+from absint.lattices.text.naming import Names, Naming
 from absint.lattices.text.sheets import rendered
 from absint.questions.sizes.outcomes import Check, Failure, Outcome, RangeCheck
 from absint.show.feeds import Fed, report
@@ -434,7 +434,7 @@ def test_what_is_undecided_and_what_premises_break() -> None:
         {"N": (1, 8)}, Outcome.UNDECIDED, open=(premise,), premises=(premise,), reason="the time limit was reached"
     )
     row = "  N <= 16777216  (Div loop1/body/div: exact in float32)"
-    assert [line.text for line in unknown.sheet(Where(Naming())).lines()] == [
+    assert [line.text for line in unknown.sheet(Names(Naming())).lines()] == [
         "undecided for N=1..8: the time limit was reached",
         "",
         "not shown",

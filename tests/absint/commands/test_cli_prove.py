@@ -13,7 +13,7 @@ import absint
 from absint.cli import run
 from absint.lattices.logic.relation import Relation
 from absint.lattices.text import parse_relation
-from absint.lattices.text.naming import Naming, Where
+from absint.lattices.text.naming import Names, Naming
 from absint.questions.proofs.proof import Proof, Verdict
 from tests.absint.commands.cli_models import FLOAT, INT64, node, save, value, write_models
 
@@ -334,7 +334,7 @@ def test_a_terminal_is_told_what_takes_so_long(
 
 
 def lines(proof: Proof) -> list[str]:
-    return str(proof.sheet(Where(Naming()))).split("\n")
+    return str(proof.sheet(Names(Naming()))).split("\n")
 
 
 def test_what_rarely_happens_is_said_too() -> None:

@@ -13,11 +13,10 @@ from absint.cli import run
 from absint.jobs.auditing.runs import bodies as audited
 from absint.jobs.copies.respelling import simplify
 from absint.jobs.dynamizing.rewriting import Protos
-from absint.jobs.freezing.rewriting import Names, reads
+from absint.jobs.freezing.rewriting import ValueNames, reads
 from absint.model.differences import differences
 from absint.model.load import unreadable_texts
-from absint.model.protos import Captures
-from absint.model.walk import bodies, graphs, holders, pairs
+from absint.model.protos import Captures, bodies, graphs, holders, pairs
 from absint.model.wire.graphs import Attribute, Graph, Node, Tail
 from absint.model.wire.read_graphs import read_model
 from absint.model.wire.splicing import spliced
@@ -98,7 +97,7 @@ def test_names_that_bodies_read() -> None:
     assert Captures().of(read.graph.node[-1]) == set("abcd")
     assert Captures().of(model().graph.node[-1]) == set("abcd")
     assert set(reads(listed())) == {"x", *"abcd"}
-    assert Names(model().graph).fresh("three_out", "p") == "three_out"
+    assert ValueNames(model().graph).fresh("three_out", "p") == "three_out"
 
 
 def test_files_and_functions() -> None:

@@ -9,7 +9,7 @@ from absint.lattices.dtype import DType
 from absint.lattices.shape import Shape
 from absint.lattices.terms.expr import const, symbol
 from absint.lattices.value import TOP, MapOf, OptionalOf, SequenceOf, SparseTensor, Tensor, Value
-from absint.questions.explain.places import Place, number_at, numbers_of, replaced
+from absint.questions.explain.places import Coordinate, number_at, numbers_of, replaced
 
 VECTOR = Tensor(DType.INT64, Shape([2]), Contents.vector([symbol("N"), const(8)]))
 IMAGE = Tensor(DType.FLOAT, Shape(["N", 3]))
@@ -44,16 +44,16 @@ def test_one_number_is_replaced_and_no_other(value: Value) -> None:
 
 
 def test_another_length_forgets_the_elements() -> None:
-    changed = replaced(VECTOR, {Place("axis", 0): symbol("K")})
+    changed = replaced(VECTOR, {Coordinate("axis", 0): symbol("K")})
     assert isinstance(changed, Tensor)
     assert changed.contents is None
 
 
 def test_what_is_not_there() -> None:
-    assert number_at(IMAGE, Place("axis", 2)) is None
-    assert number_at(IMAGE, Place("element", 0)) is None
-    assert number_at(IMAGE, Place("axis", 0, depth=1)) is None
-    assert number_at(VECTOR, Place("element", 2)) is None
-    assert number_at(FILLED, Place("element", 100)) is symbol("M")
-    assert number_at(TOP, Place("axis")) is None
+    assert number_at(IMAGE, Coordinate("axis", 2)) is None
+    assert number_at(IMAGE, Coordinate("element", 0)) is None
+    assert number_at(IMAGE, Coordinate("axis", 0, depth=1)) is None
+    assert number_at(VECTOR, Coordinate("element", 2)) is None
+    assert number_at(FILLED, Coordinate("element", 100)) is symbol("M")
+    assert number_at(TOP, Coordinate("axis")) is None
     assert list(numbers_of(TOP)) == []

@@ -16,7 +16,7 @@ import absint
 from absint import Result
 from absint.lattices.logic.truth import NO
 from absint.questions.proofs.proof import Proof, Verdict
-from absint.solver.prove import meets
+from absint.solver.constraints import meets
 from tests.absint.questions.queries import corpus, graphs, handwritten
 from tests.absint.questions.queries.execution import Run, Runs
 from tests.absint.questions.queries.rows import Row

@@ -18,8 +18,8 @@ from absint.lattices.shape import Shape
 from absint.lattices.terms.expr import symbol
 from absint.lattices.value import BOTTOM, OptionalOf, SequenceOf, Tensor
 from absint.runs.comparison import Comparison, compare
-from absint.runs.row import Row
 from absint.runs.run import feeds_for, run
+from absint.runs.statements import Row
 from absint.transfer.families import shipped
 from absint.transfer.op import Op
 from absint.transfer.rule import rule

@@ -13,7 +13,7 @@ from onnx import parser
 
 import absint
 from absint.lattices.text import sheets
-from absint.lattices.text.naming import Naming, Where
+from absint.lattices.text.naming import Names, Naming
 from tests.models import parsed
 
 EXAMPLES = Path(__file__).parents[3] / "examples"
@@ -192,14 +192,29 @@ def test_shapes_of_any_kind() -> None:
 
 def test_long_tables_and_texts_are_folded() -> None:
     rows = [(f"name {k}", k) for k in range(sheets.MAX_ROWS + 7)]
-    short, long = sheets.table("few", rows[:3]), sheets.table("many", rows)
+    short, long = sheets.Table("few", rows[:3]).html(), sheets.Table("many", rows).html()
     assert short.startswith("<table><caption>few</caption>")
     assert long.startswith(f"<details><summary>many: {sheets.MAX_ROWS + 7}</summary>")
     assert len(Read(long).cells) == 2 * sheets.MAX_ROWS
     assert Read(long).text.endswith("and 7 more")
-    assert sheets.table("none", []) == ""
+    assert sheets.Table("none", []).html() == ""
     assert sheets.lines("a", "x\ny").startswith("<pre>")
     assert sheets.lines("a", "\n" * 20).startswith("<details>")
+
+
+def test_rows_have_any_number_of_cells_and_columns_names() -> None:
+    table = sheets.Table("many", [("a", "b", "c"), ("long", "d", "e")], head=("x", "y", "z"))
+    assert Read(table.html()).cells == ["x", "y", "z", "a", "b", "c", "long", "d", "e"]
+    assert sheets.written([table]) == "\nmany\n  a     b  c\n  long  d  e"
+
+
+def test_a_contract_is_the_same_sheet_in_text() -> None:
+    contract = detector().contract()
+    text = str(contract.sheet)
+    assert text.startswith("legal sizes: 2 clauses")
+    assert "  height >= 1  Conv /stem/stem.0/stem.0.0/Conv  the window must fit spatial axis 0\n" in text
+    for cell in read(contract).cells[3:6]:
+        assert cell in text
 
 
 def test_a_large_model_is_shown_briefly(tmp_path: Path) -> None:
@@ -247,9 +262,9 @@ def test_a_notebook_and_a_terminal_show_one_sheet() -> None:
     result = decoder()
     proof = result.prove("logits[1] == 7", evidence="none")
     for answer, sheet in (
-        (proof, proof.sheet(Where(Naming()))),
-        (check := result.check({"batch": 2, "seq": 3, "past": 4}), check.sheet(Where(Naming()))),
-        (box := result.check_range({"batch": (1, 4)}), box.sheet(Where(Naming()))),
+        (proof, proof.sheet(Names(Naming()))),
+        (check := result.check({"batch": 2, "seq": 3, "past": 4}), check.sheet(Names(Naming()))),
+        (box := result.check_range({"batch": (1, 4)}), box.sheet(Names(Naming()))),
         (profile := result.profile({"batch": (1, 4), "seq": (0, 16), "past": (0, 128)}), profile.sheet),
         (nearest := result.nearest({"batch": 1, "seq": 0, "past": 0}), nearest.sheet),
     ):

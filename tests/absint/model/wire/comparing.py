@@ -11,8 +11,8 @@ from google.protobuf.message import DecodeError
 
 from absint.errors import ModelError
 from absint.lattices.contents import MAX_ELEMENTS
-from absint.model.walk import holders
-from absint.model.wire import graphs, tensors, types
+from absint.model.protos import holders
+from absint.model.wire import graphs, tensors
 from absint.model.wire.fields import Content, MalformedError
 from absint.model.wire.read_graphs import read_model
 
@@ -52,11 +52,11 @@ def _read_the_rest(model: graphs.Model) -> None:
 
 def differences(found: object, proto: Any, where: str = "model") -> Iterator[str]:
     """The fields that the reader and protobuf read differently."""
-    if isinstance(found, types.Type):
+    if isinstance(found, graphs.Type):
         yield from _of_type(found, proto, where)
     elif isinstance(found, tensors.Tensor):
         yield from _of_tensor(found, proto, where)
-    elif isinstance(found, Sequence) and not isinstance(found, str | bytes):
+    elif isinstance(found, Sequence) and not isinstance(found, str | bytes) and not hasattr(found, "_fields"):
         if len(found) != len(proto):
             yield f"{where}: {len(found)} of them, not {len(proto)}"
         for at, (one, other) in enumerate(zip(found, proto, strict=False)):
@@ -81,13 +81,13 @@ def _of_message(found: object, proto: Any, where: str) -> Iterator[str]:
     for name in {
         graphs.Attribute: ("g", "t", "tp", "sparse_tensor"),
         graphs.Model: ("graph",),
-        types.ValueInfo: ("type",),
+        graphs.ValueInfo: ("type",),
     }.get(type(found), ()):
         if found.HasField(name) != proto.HasField(name):  # type: ignore[attr-defined]
             yield f"{where}: has {name} or not"
 
 
-def _of_type(found: types.Type, proto: Any, where: str) -> Iterator[str]:
+def _of_type(found: graphs.Type, proto: Any, where: str) -> Iterator[str]:
     if found.WhichOneof("value") != proto.WhichOneof("value"):
         yield f"{where}: {found.WhichOneof('value')}, not {proto.WhichOneof('value')}"
         return
@@ -100,7 +100,7 @@ def _of_type(found: types.Type, proto: Any, where: str) -> Iterator[str]:
 
 def _of_kind(found: object, proto: Any, where: str) -> Iterator[str]:
     yield from _of_message(found, proto, where)
-    if isinstance(found, types.TensorType):
+    if isinstance(found, graphs.TensorType):
         if found.HasField("shape") != proto.HasField("shape"):
             yield f"{where}: has a shape or not"
         for one, other in zip(found.shape.dim, proto.shape.dim, strict=False):

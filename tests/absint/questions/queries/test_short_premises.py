@@ -13,7 +13,7 @@ import absint
 from absint.cli import run
 from absint.lattices.logic.relation import TRUE
 from absint.lattices.text import parse_relation
-from absint.solution.naming import where
+from absint.solution.naming import names_of
 from absint.solution.relations import in_short
 from absint.solver.constraints import Constraint, Origin
 from absint.transfer.ordinary import box_of, holds_in_box
@@ -59,12 +59,12 @@ def result() -> absint.Result:
     ],
 )
 def test_text(result: absint.Result, texts: list[str], expected: str) -> None:
-    assert in_short(stated(*texts), where(result)) == expected
+    assert in_short(stated(*texts), names_of(result)) == expected
 
 
 def test_premises_that_fail_at_ordinary_sizes_are_shown_themselves(result: absint.Result) -> None:
     assert box_of(parse_relation(SMALL)) is None
-    assert in_short(stated(SMALL), where(result)) == SMALL
+    assert in_short(stated(SMALL), names_of(result)) == SMALL
 
 
 @pytest.mark.parametrize("text", [PATCHES, TILES])

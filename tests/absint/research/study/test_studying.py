@@ -127,7 +127,7 @@ def test_what_has_changed_is_made_again(
         case "model":
             (models / "b.onnx").write_text("another")
         case "version":
-            monkeypatch.setattr("absint.runs.build._digest", lambda: "other")
+            monkeypatch.setattr("absint.research.study.tasks.build", lambda: "other")
         case "retry":
             options["retry"] = True
         case "new model":

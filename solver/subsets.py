@@ -1,12 +1,36 @@
-"""Clauses in groups that share no symbol: each group is shortened alone, and one of equal sizes without a proof."""
+"""Some of several relations: those connected by shared symbols, a spanning forest of equal ones, a minimal set.
+
+Relations are the edges of a hypergraph over their symbols. A proof needs only the component of its goal, contracts
+shorten each component alone, and cores, clauses and numeric premises are minimal sets.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Hashable, Iterable, Sequence
+from typing import TypeVar
 
+from absint.lattices.deadline import on_time
 from absint.lattices.logic.relation import Comparison, Relation
 from absint.lattices.terms.expr import Symbol
 from absint.lattices.terms.interval import Interval
+
+T = TypeVar("T", bound=Hashable)
+
+
+def connected(formulas: Iterable[Relation], names: Iterable[str]) -> list[Relation]:
+    """The formulas that are connected to the names through shared symbols, in their order, each once."""
+    formulas = list(dict.fromkeys(formulas))
+    reached = set(names)
+    chosen: set[Relation] = set()
+    others = formulas
+    while True:
+        on_time()
+        near = [formula for formula in others if not reached.isdisjoint(formula.free_symbols)]
+        if not near:
+            return [formula for formula in formulas if formula in chosen]
+        chosen.update(near)
+        others = [formula for formula in others if formula not in chosen]
+        reached.update(*(formula.free_symbols for formula in near))
 
 
 class Classes:
@@ -61,7 +85,7 @@ def spanning(clauses: Sequence[Relation]) -> list[Relation] | None:
     if others or first.is_empty or (first.lo is not None and first.lo == first.hi):
         return None
     classes = Classes()
-    pairs.sort(key=lambda found: (found[0].size, found[0].key))
+    pairs.sort(key=lambda pair: (pair[0].size, pair[0].key))
     return [clause for clause, (a, b) in pairs if classes.unite(a.name, b.name)]
 
 
@@ -69,8 +93,42 @@ def _equated(relation: Relation) -> tuple[Symbol, Symbol] | None:
     """The two symbols that the relation says are equal, if it says no more."""
     if not isinstance(relation, Comparison) or relation.op != "==":
         return None
-    found = [(mono[0], coef) for mono, coef in relation.expr.terms if len(mono) == 1]
-    if len(found) != 2 or len(relation.expr.terms) != 2:
+    terms = [(mono[0], coef) for mono, coef in relation.expr.terms if len(mono) == 1]
+    if len(terms) != 2 or len(relation.expr.terms) != 2:
         return None
-    (a, p), (b, q) = found
+    (a, p), (b, q) = terms
     return (a, b) if isinstance(a, Symbol) and isinstance(b, Symbol) and {p, q} == {1, -1} else None
+
+
+def minimal(
+    items: Sequence[T],
+    redundant: Callable[[list[T], list[T]], bool],
+    *,
+    order: Sequence[T] | None = None,
+    chunk: int = 1,
+) -> list[T]:
+    """The items that remain when no more can be dropped, in their order.
+
+    `redundant(rest, dropped)` is True if the rest is enough without the dropped ones. Items are tried in `order` (their
+    own if there is none), `chunk` of them at a time at first, then half as many, and singly in the end.
+
+    >>> minimal([2, 3, 4, 6], lambda rest, dropped: all(any(n % r == 0 for r in rest) for n in dropped))
+    [2, 3]
+    """
+    kept = list(items)
+    pending = list(kept if order is None else order)
+    step = max(chunk, 1)
+    while True:
+        at = 0
+        while at < len(pending):
+            dropped = pending[at : at + step]
+            gone = set(dropped)
+            rest = [item for item in kept if item not in gone]
+            if redundant(rest, dropped):
+                kept = rest
+                del pending[at : at + step]
+            else:
+                at += step
+        if step == 1:
+            return kept
+        step //= 2

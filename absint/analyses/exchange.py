@@ -12,11 +12,9 @@ from absint.engine import Analysis, fixpoint
 from absint.program.graph import Program
 from absint.program.steps import Operand
 
-# An analysis that can run together with others: the type of what `absint.analyze` takes with a model.
 
-
-class Participant(RowAnalysis):
-    """An analysis of values that a solver runs over one program after another."""
+class Member(RowAnalysis):
+    """An analysis that can run together with others, over one program after another: `absint.analyze(with_=...)`."""
 
     @abstractmethod
     def enter(self, frame: Frame | None) -> Frame | None:
@@ -61,15 +59,15 @@ class PartsLattice:
         return tuple(analysis.meet(x, y) for analysis, x, y in zip(self._analyses, a, b, strict=True))
 
     def widen(self, old: Parts, new: Parts) -> Parts:
-        return self.join(old, new)  # each analysis widens its own rows, in `Together.merge`
+        return self.join(old, new)  # each analysis widens its own rows, in `Exchange.merge`
 
 
-class Together(Analysis[Parts]):
+class Exchange(Analysis[Parts]):
     """The live analyses of a frame as one."""
 
     def __init__(self, frame: Frame) -> None:
         self._frame = frame
-        self._analyses = [frame.participants[number] for number in frame.live]
+        self._analyses = [frame.members[number] for number in frame.live]
         self.direction = self._analyses[0].direction
         self.lattice = PartsLattice(self._analyses)
 
@@ -101,22 +99,22 @@ class Together(Analysis[Parts]):
 def solve(
     program: Program,
     shapes: Shapes | None,
-    participants: Sequence[Participant],
+    members: Sequence[Member],
     outputs: Sequence[Operand] = (),
 ) -> dict[int, list[Row]]:
-    """The rows of each analysis by node, by its place among the participants. `outputs` are those of the model."""
-    groups = [[n for n, p in enumerate(participants) if p.direction == way] for way in ("forward", "backward")]
+    """The rows of each analysis by node, by its place among the members. `outputs` are those of the model."""
+    groups = [[n for n, p in enumerate(members) if p.direction == way] for way in ("forward", "backward")]
     groups = [group for group in groups if group]
     finished: dict[int, list[Row]] = {}
     for _ in range(MAX_TURNS):
         frames = []
         for group in groups:
-            frame = Frame(program, shapes, participants, group, dict(finished), run=run, outputs=outputs)
+            frame = Frame(program, shapes, members, group, dict(finished), run=run, outputs=outputs)
             frames.append(frame)
             for number, rows in enumerate(run(frame)):
-                place, participant = group[number], participants[group[number]]
+                place, member = group[number], members[group[number]]
                 before = finished.get(place)
-                finished[place] = rows if before is None else list(map(participant.meet, rows, before))
+                finished[place] = rows if before is None else list(map(member.meet, rows, before))
         if not any(frame.is_outdated(finished) for frame in frames):
             break
     return finished
@@ -124,11 +122,11 @@ def solve(
 
 def run(frame: Frame) -> list[list[Row]]:
     """The states of the live analyses of a frame, in their order."""
-    live = (frame.participants[number] for number in frame.live)
-    analyses = [analysis for analysis in live if isinstance(analysis, Participant)]
+    live = (frame.members[number] for number in frame.live)
+    analyses = [analysis for analysis in live if isinstance(analysis, Member)]
     before = [analysis.enter(frame) for analysis in analyses]
     try:
-        states = fixpoint(frame.program, Together(frame)).states
+        states = fixpoint(frame.program, Exchange(frame)).states
     finally:
         for analysis, outer in zip(analyses, before, strict=True):
             analysis.enter(outer)
