@@ -8,11 +8,11 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 
 from absint.lattices.dtype import DTYPES, DType
-from absint.lattices.logic.relation import FALSE, TRUE, UNKNOWN_RELATION, Relation, conjunction, disjunction, eq, ge
+from absint.lattices.logic.relation import FALSE, TRUE, UNKNOWN_RELATION, Relation, eq, ge
 from absint.lattices.shape import SCALAR, shape_of
 from absint.lattices.terms.expr import ONE_EXPR, UNKNOWN_SIZE, Dim, Expr, const
 from absint.lattices.value import MapOf, SequenceOf, Tensor, Value
-from absint.transfer.conditions import documents_exclude, has_rank, required_text, runs_as
+from absint.transfer.conditions import documents_exclude, has_rank, is_empty, required_text, runs_as
 from absint.transfer.contrib.ml_models import POST_TRANSFORMS, counted, require_read_features, require_trees, rows_of
 from absint.transfer.op import Op
 from absint.transfer.rule import ML, rule, shaped
@@ -88,7 +88,7 @@ ELEMENTWISE = shaped(
 def one_hot_encoder(op: Op) -> Tensor:
     """A last axis with one column for each category."""
     shape, categories = op.tensor("X").shape, counted(op, "cats_int64s", "cats_strings")
-    empty = UNKNOWN_RELATION if shape.is_top else disjunction(*(eq(size, 0) for size in shape))
+    empty = is_empty(shape)
     skips = op.integer("zeros", 1) != 0
     if not skips:
         op.may_fail("every element must be a known category", unless=empty)
@@ -245,8 +245,8 @@ def linear_regressor(op: Op) -> Tensor:
     if targets < 1:
         op.require(FALSE, f"there must be a target, found {targets}", by="undocumented")
     _linear(op, targets)
-    if op.semantics != RUNTIME and counted(op, "intercepts") not in (0, targets):
-        op.may_fail("each target must have an intercept")
+    if counted(op, "intercepts") not in (0, targets):
+        op.may_fail("each target must have an intercept", by="onnx")
     return _table(op, targets)
 
 
@@ -310,7 +310,7 @@ def array_feature_extractor(op: Op) -> Tensor:
     if chosen is None or len(columns) < len(chosen.elements):
         op.may_fail("every column must exist")
     for column in dict.fromkeys(columns):
-        op.require(conjunction(ge(column, 0), ge(x[-1] - 1, column)), "every column must exist", by="undocumented")
+        op.require(ge(column, 0) & ge(x[-1] - 1, column), "every column must exist", by="undocumented")
     rows = x[:-1] if len(x) > 1 else (ONE_EXPR,)
     return Tensor(dtype, shape_of((*rows, count)))
 

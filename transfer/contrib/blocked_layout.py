@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from absint.lattices.logic.relation import FALSE, conjunction, disjunction, divisible, ge, le
+from absint.lattices.logic.relation import FALSE, conjunction, divisible, ge, le
 from absint.lattices.logic.truth import YES
 from absint.lattices.shape import shape_of
 from absint.lattices.terms.expr import UNKNOWN_SIZE, Dim, Unknown, const
@@ -92,16 +92,16 @@ def conv(op: Op) -> Value:
     channels = _image(op)[1]
     check_activation(op)
     op.require(
-        disjunction(le(channels, LARGEST_BLOCK - 1), divisible(channels, LEAST_BLOCK)),
+        le(channels, LARGEST_BLOCK - 1) | divisible(channels, LEAST_BLOCK),
         "channels of X must be fewer than a block or fill blocks",
     )
     result = restate(op, onnx_rule(op, NEWEST), op.inputs[:3])[0]
     require_sum(op, "Sum", result)
     outputs = result.shape[1] if isinstance(result, Tensor) and result.shape.rank == 4 else UNKNOWN_SIZE
-    op.require(conjunction(ge(channels, 1), ge(outputs, 1)), "X and W must have channels")
+    op.require(ge(channels, 1) & ge(outputs, 1), "X and W must have channels")
     op.require(divisible(outputs, LEAST_BLOCK), "the weights must fill blocks")
-    either = disjunction(le(channels, LEAST_BLOCK - 1), divisible(channels, LARGEST_BLOCK))
-    fits = FALSE if op.integer("group", 1) != 1 else conjunction(either, divisible(outputs, LARGEST_BLOCK))
+    either = le(channels, LEAST_BLOCK - 1) | divisible(channels, LARGEST_BLOCK)
+    fits = FALSE if op.integer("group", 1) != 1 else either & divisible(outputs, LARGEST_BLOCK)
     op.may_fail("the block size must be the processor's, and groups must fill blocks", unless=fits)
     return result
 

@@ -8,12 +8,12 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from absint.lattices.logic.relation import FALSE, Relation, conjunction, disjunction, eq, ge
+from absint.lattices.logic.relation import FALSE, Relation, eq, ge
 from absint.lattices.shape import TOP_SHAPE, Shape, shape_of
 from absint.lattices.terms.expr import UNKNOWN_SIZE, Dim, product
 from absint.lattices.value import Tensor, Value
 from absint.transfer import convolution, layout, normalisation, pooling, resize, sampling
-from absint.transfer.conditions import not_empty
+from absint.transfer.conditions import filled, not_empty
 from absint.transfer.contrib.fused_products import check_activation
 from absint.transfer.contrib.quantised_products import (
     may_refuse_vectors,
@@ -160,8 +160,8 @@ def _may_leave_the_range(op: Op, shape: Shape, unless: Relation = FALSE) -> None
     if all(scale > 0 for scale in scales):
         ratio = scales[0] / scales[1]
         # A factor of 2 covers the rounding of float32.
-        fits = conjunction(ge(size, int(ratio / 128) + 1), ge(int(ratio * 2**31), size))
-    op.may_fail("the scales must be in the range that onnxruntime supports", unless=disjunction(unless, fits))
+        fits = ge(size, int(ratio / 128) + 1) & ge(int(ratio * 2**31), size)
+    op.may_fail("the scales must be in the range that onnxruntime supports", unless=unless | fits)
 
 
 @kernel("NhwcMaxPool", "x -> y")
@@ -200,8 +200,7 @@ def maxpool_with_mask(op: Op) -> Sequence[Value]:
     else:
         for axis in range(2, len(x)):
             op.require_equal(mask[axis], x[axis], f"the mask must have the size of X on axis {axis}")
-        some = conjunction(*(ge(size, 1) for size in mask[:2]))
-        op.require(disjunction(eq(product(x[:2]), 0), some), "the mask must not be empty")
+        op.require(eq(product(x[:2]), 0) | filled(mask[:2]), "the mask must not be empty")
     return restate(op, pooling.max_pool, op.inputs[:1])[:1]
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from absint.lattices.logic.relation import FALSE, Relation, conjunction, disjunction, eq, ge
+from absint.lattices.logic.relation import FALSE, Relation, conjunction, eq, ge
 from absint.lattices.shape import TOP_SHAPE, Shape, shape_of
 from absint.lattices.terms.expr import UNKNOWN_SIZE, Dim
 from absint.lattices.value import Tensor, Value
@@ -53,7 +53,7 @@ def require_sum(op: Op, name: str, result: Value, *, unless: Relation = FALSE) -
         op.may_fail(reason, unless=unless)
     else:
         same = conjunction(*map(eq, added, shape)) if len(added) == len(shape) else FALSE
-        op.require(disjunction(unless, same), reason)
+        op.require(unless | same, reason)
 
 
 def swapped(shape: Shape, swap: bool) -> Shape:
