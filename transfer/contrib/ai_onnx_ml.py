@@ -62,7 +62,7 @@ def imputer(op: Op) -> Tensor:
     """The input with some elements replaced."""
     names = {DType.FLOAT: "imputed_value_floats", DType.INT64: "imputed_value_int64s"}
     count = counted(op, names.get(op.dtype("X"), ""))
-    _require_values_of_one(op, *names.values())
+    _require_one_of(op, *names.values(), filled=True)
     if not count:
         is_told = op.dtype("X") in names
         op.require(FALSE if is_told else UNKNOWN_RELATION, "a value of the type of X must be given", by="undocumented")
@@ -163,18 +163,12 @@ def _only_length(op: Op, part: str) -> int | None:
     return (_length(op, names[0]) or None) if len(names) == 1 else None
 
 
-def _require_one_of(op: Op, *names: str) -> None:
-    """Require exactly one of these attributes."""
-    found = [name for name in names if name in op.attributes]
+def _require_one_of(op: Op, *names: str, filled: bool = False) -> None:
+    """Require exactly one of these attributes; `filled`: a list that holds values."""
+    found = [name for name in names if (counted(op, name) if filled else name in op.attributes)]
     if len(found) != 1:
-        op.reject(f"one of {' and '.join(names)} must be given, found {' and '.join(found) or 'none'}", "ill-formed")
-
-
-def _require_values_of_one(op: Op, *names: str) -> None:
-    """Require elements in exactly one of these lists."""
-    found = [name for name in names if counted(op, name)]
-    if len(found) != 1:
-        op.reject(f"one of {' and '.join(names)} must hold values, found {' and '.join(found) or 'none'}", "ill-formed")
+        must = "hold values" if filled else "be given"
+        op.reject(f"one of {' and '.join(names)} must {must}, found {' and '.join(found) or 'none'}", "ill-formed")
 
 
 def _typed(op: Op, *names: str) -> Iterator[tuple[str, DType]]:
@@ -351,7 +345,7 @@ def feature_vectorizer(op: Op) -> Tensor:
 def zip_map(op: Op) -> Value:
     """Each row as a map from label to score."""
     labels = counted(op, "classlabels_strings", "classlabels_int64s")
-    _require_values_of_one(op, "classlabels_strings", "classlabels_int64s")
+    _require_one_of(op, "classlabels_strings", "classlabels_int64s", filled=True)
     shape = op.tensor("X").shape
     rows = rows_of(op)
     if shape.is_top or not labels:

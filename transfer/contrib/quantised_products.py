@@ -15,7 +15,7 @@ from absint.lattices.terms.expr import Dim
 from absint.lattices.value import SparseTensor, Tensor, Value
 from absint.transfer import elementwise, linalg
 from absint.transfer.contrib.agreement import require_like
-from absint.transfer.contrib.fused_products import swapped
+from absint.transfer.contrib.products import swapped
 from absint.transfer.contrib.views import restate, retyped
 from absint.transfer.elements.arithmetic import constant
 from absint.transfer.elements.conversion import type_attribute
