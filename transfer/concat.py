@@ -1,4 +1,8 @@
-"""Concat and Split."""
+"""Concat and Split.
+
+onnxruntime (not ONNX) lets an input without elements differ on the other axes, and often no fact tells which inputs are
+empty. So each pair must agree or have an empty one, and the first input that has elements gives the sizes.
+"""
 
 from __future__ import annotations
 
@@ -29,11 +33,7 @@ from absint.transfer.semantics import EITHER, ONNX, RUNTIME
 
 @rule("Concat", "inputs* -> concat_result", complete=True, elements=True, starred=True)
 def concat(op: Op) -> Tensor:
-    """numpy.concatenate along `axis`.
-
-    onnxruntime (not ONNX) lets an empty input differ on the other axes; the first input that has elements gives their
-    sizes.
-    """
+    """numpy.concatenate along `axis`."""
     return joined(op, op.variadic(), op.integer("axis", 1 if op.version < 4 else 0))
 
 
