@@ -29,7 +29,7 @@ LIMITS: Final[Mapping[str, float]] = {
     "longest file, check.py apart": 400,
     "imports inside functions": 210,
     "blocks of imports for types": 96,
-    "lines of imports": 8_368,
+    "lines of imports": 8_372,
     "files that write documents by hand": 0,
     "files that catch what is undefined": 6,
     "files that start processes": 2,
