@@ -1,20 +1,21 @@
 """Transfer functions: what each operator does to abstract values, and what it requires in order to run.
 
-To add an operator, write one decorated function in its family below (`linalg` is a short one to read first) and one
-case in `tests/transfer` that holds it against real runs; `families` lists the operator in the line of its family.
+To add an operator, write one decorated function in its family below (`linalg` is a short one to read first), one case
+in `tests/transfer` that holds it against real runs, and its name in the line of its family in `families`. A rule says
+what ONNX says; what onnxruntime asks for beside that has a `by=`, what it computes otherwise an overlay above the rule.
 
-The machinery, from the ground up:
+The machinery:
 
     stated       Statement, PossibleFailure, Applied: what one application of a rule gives; errors; a rule as Ops see it
     ordinary     which numeric premises may be assumed: those that hold for all ordinary sizes
     stating      attributes by type; the verbs by which a rule states: require, define, assume, may_fail, reject
     op           Op: inputs, attributes, statements, broadcasting; all that a rule sees
     forms        an operator in one line, `X[N, M] w[M]? -> Y[N]`: inputs and outputs, and how dims move
-    rule         Rule, the decorator @rule, and `shaped`: rules that are forms alone
+    rule         Rule, the decorators @rule and @overlay, and `shaped`: rules that are forms alone
     semantics    the runs that an analysis is about: those of ONNX's documents, of onnxruntime, or of either
     application  apply: run a rule on an Op and check what it returns
-    table        Table: (domain, operator, version) -> rule
     traits       which operators draw random numbers, keep their elements in order, or read a shape alone
+    table        Table: (domain, operator, version) -> rule
     families     which family has the rules of an operator, and the shipped table
 
 Shared by several families:
@@ -26,7 +27,7 @@ Shared by several families:
     resize_modes forms of Resize that onnxruntime executes
     heads        inputs of attention by heads, also where onnxruntime runs the function that defines it
 
-The families of ai.onnx:
+The families:
 
     element by element     elementwise (with quantisation) broadcasting
     products               linalg (with Einsum) attention
@@ -38,6 +39,5 @@ The families of ai.onnx:
     sequences, optionals   sequences
     layers in time         recurrent (with LinearAttention) signal
     strings, boxes, images data_dependent
-
-contrib/ holds the operators of other domains.
+    other domains          contrib/
 """

@@ -6,24 +6,13 @@ from collections.abc import Iterator
 from typing import Final
 
 from absint.lattices.dtype import DType
-from absint.lattices.logic.relation import (
-    FALSE,
-    TRUE,
-    UNKNOWN_RELATION,
-    Relation,
-    conjunction,
-    disjunction,
-    divisible,
-    eq,
-    ge,
-    ite,
-    le,
-)
+from absint.lattices.logic.relation import FALSE, UNKNOWN_RELATION, Relation, conjunction, divisible, eq, ge, ite, le
 from absint.lattices.logic.truth import YES
 from absint.lattices.shape import Shape, shape_of
 from absint.lattices.terms.expr import UNKNOWN_DIM, UNKNOWN_SIZE, Dim, Expr, const
 from absint.lattices.terms.normal import floordiv
 from absint.lattices.value import Tensor
+from absint.transfer.conditions import filled
 from absint.transfer.heads import (
     PACKED,
     UNKNOWN_HEADS,
@@ -39,8 +28,39 @@ from absint.transfer.heads import (
     require_of_function,
 )
 from absint.transfer.op import Op
-from absint.transfer.rule import PREVIEW, rule
-from absint.transfer.semantics import ONNX
+from absint.transfer.rule import PREVIEW, overlay, rule
+from absint.transfer.semantics import ONNX, Asker
+
+
+@overlay
+def attention_of_a_function(op: Op) -> tuple[Tensor, ...] | None:
+    """The function that defines it runs where there is no kernel: it reshapes and broadcasts, so little is required."""
+    if not may_run_as_function(op):
+        return None
+    _require_form(op, as_function=True)
+    if not has_ranks(op):
+        op.may_fail(
+            "Q, K and V must have rank 4, or rank 3 and a number of heads, and others the ranks that go with it"
+        )
+        return tuple(
+            Tensor(op.common_dtype(*names)) for names in (("Q",), ("K", "past_key"), ("V", "past_value"), ("Q",))
+        )
+    q, k, v = (heads_of(op, *packed, whole=packed[0] == "Q") for packed in PACKED)
+    total = _past_length(op) + k.steps
+    needs = _needs(op, q, k, v, total, pads=op.version >= 24)
+    require_of_function(op, q)
+    whole = [divisible(x.shape[2], op.integer(a, 1)) for n, a in PACKED if (x := op.tensor(n)).shape.rank == 3]
+    fit = conjunction(*whole, *(need.relation for need in needs))
+    some = filled(size for heads in (q, k, v) for size in heads)
+    op.may_fail("batches, heads and lengths of Q, K and V must agree, and caches and attn_mask must fit", unless=fit)
+    op.may_fail("onnxruntime needs axes that are not empty", unless=some)
+    if op.decide(fit) is not YES:
+        q, k, v, total = UNKNOWN_HEADS, UNKNOWN_HEADS, UNKNOWN_HEADS, UNKNOWN_SIZE
+    size = v.size
+    if not op.never_empty(size):
+        # onnxruntime multiplies by nothing: in an empty batch a size of 0 becomes another one
+        size = ite(ge(size, 1), size, op.fresh("size")) if isinstance(size, Expr) else UNKNOWN_SIZE
+    return _attended(op, q, k, v, total, size)
 
 
 @rule(
@@ -48,45 +68,20 @@ from absint.transfer.semantics import ONNX
     "Q K V attn_mask past_key past_value nonpad_kv_seqlen -> Y present_key present_value qk_matmul_output",
     complete=True,
 )
+@attention_of_a_function
 def attention(op: Op) -> tuple[Tensor, ...]:
     """softmax(Q K^T) V by heads: the rank of Q, the caches (past and new steps), and the scores."""
-    rank = op.tensor("Q").shape.rank
-    as_function = op.semantics != ONNX and may_run_as_function(op)
-    _require_form(op, as_function)
-    if as_function and not has_ranks(op):
-        op.may_fail(
-            "Q, K and V must have rank 4, or rank 3 and a number of heads, and others the ranks that go with it"
-        )
-        return tuple(
-            Tensor(op.common_dtype(*names)) for names in (("Q",), ("K", "past_key"), ("V", "past_value"), ("Q",))
-        )
-    q, k, v = (heads_of(op, *packed, whole=not as_function or packed[0] == "Q") for packed in PACKED)
+    _require_form(op)
+    q, k, v = (heads_of(op, *packed) for packed in PACKED)
     total = _past_length(op) + k.steps
-    needs = [
-        *batches(q, k, v),
-        *agreement(q, k, v),
-        *_past_needs(op, k, v),
-        *_mask_needs(op, q, total, pads=not as_function or op.version >= 24),
-        *_nonpad_needs(op, q),
-    ]
-    if as_function:
-        require_of_function(op, q)
-        whole = [divisible(op.tensor(n).shape[2], op.integer(a, 1)) for n, a in PACKED if rank == 3]
-        fit = conjunction(*whole, *(need.relation for need in needs))
-        filled = conjunction(*(ge(size, 1) for heads in (q, k, v) for size in heads))
-        op.may_fail(
-            "batches, heads and lengths of Q, K and V must agree, and caches and attn_mask must fit", unless=fit
-        )
-        op.may_fail("onnxruntime needs axes that are not empty", unless=filled)
-        if op.decide(fit) is not YES:
-            q, k, v, total = UNKNOWN_HEADS, UNKNOWN_HEADS, UNKNOWN_HEADS, UNKNOWN_SIZE
-    else:
-        require_all(op, needs)
-        _require_of_kernel(op, q, k, v, total)
-    dtype, size = op.dtype("Q"), v.size
-    if as_function and not op.never_empty(size):
-        # onnxruntime multiplies by nothing: in an empty batch a size of 0 becomes another one
-        size = ite(ge(size, 1), size, op.fresh("size")) if isinstance(size, Expr) else UNKNOWN_SIZE
+    require_all(op, _needs(op, q, k, v, total))
+    _require_of_kernel(op, q, k, v, total)
+    return _attended(op, q, k, v, total, v.size)
+
+
+def _attended(op: Op, q: Heads, k: Heads, v: Heads, total: Dim, size: Dim) -> tuple[Tensor, ...]:
+    """The outputs; `size` is that of a head of the first."""
+    dtype, rank = op.dtype("Q"), op.tensor("Q").shape.rank
     if rank is None:
         output = Shape(None)
     elif rank == 3:
@@ -101,7 +96,18 @@ def attention(op: Op) -> tuple[Tensor, ...]:
     )
 
 
-def _require_form(op: Op, as_function: bool) -> None:
+def _needs(op: Op, q: Heads, k: Heads, v: Heads, total: Dim, *, pads: bool = True) -> list[Need]:
+    """All that the documents say of the inputs: a mask that is shorter than the keys is padded, if one `pads`."""
+    return [
+        *batches(q, k, v),
+        *agreement(q, k, v),
+        *_past_needs(op, k, v),
+        *_mask_needs(op, q, total, pads=pads),
+        *_nonpad_needs(op, q),
+    ]
+
+
+def _require_form(op: Op, as_function: bool = False) -> None:
     """Require inputs and outputs that go together, and windows of version 25 in range."""
     for name in ("left_window_size", "right_window_size"):
         if op.integer(name, -1) < -1:
@@ -156,8 +162,9 @@ def _require_of_kernel(op: Op, q: Heads, k: Heads, v: Heads, total: Dim) -> None
         op.require(FALSE, "onnxruntime needs a positive scale", by="onnxruntime")
     if op.wants(3) and not 0 <= op.integer("qk_matmul_output_mode", 0) <= 3:
         op.may_fail("qk_matmul_output_mode must be 0, 1, 2 or 3")
-    if op.has("nonpad_kv_seqlen") and op.semantics != ONNX:
-        _require_from_zero(op, "nonpad_kv_seqlen", total, "onnxruntime needs nonpad_kv_seqlen from 0 to the keys")
+    if op.has("nonpad_kv_seqlen"):
+        reason = "onnxruntime needs nonpad_kv_seqlen from 0 to the keys"
+        _require_from_zero(op, "nonpad_kv_seqlen", total, reason, by="onnxruntime")
 
 
 def _past_needs(op: Op, k: Heads, v: Heads) -> Iterator[Need]:
@@ -196,9 +203,9 @@ def _mask_needs(op: Op, q: Heads, total: Dim, *, pads: bool) -> Iterator[Need]:
     else:
         *rows, length = mask.shape
         for size, wanted in zip(reversed(rows), (q.steps, q.heads, q.batch), strict=False):
-            yield Need(disjunction(eq(size, 1), eq(size, wanted)), "attn_mask must broadcast to the scores")
+            yield Need(eq(size, 1) | eq(size, wanted), "attn_mask must broadcast to the scores")
         fits = le(length, total) if pads else eq(length, total)
-        yield Need(disjunction(eq(length, 1), fits), "attn_mask must not be longer than the keys")
+        yield Need(eq(length, 1) | fits, "attn_mask must not be longer than the keys")
 
 
 def _nonpad_needs(op: Op, q: Heads) -> Iterator[Need]:
@@ -219,7 +226,7 @@ def flex_attention(op: Op) -> Tensor:
     require_all(op, agreement(q, k, v))
     for relation, reason, _ in batches(q, k, v):
         op.require(relation, reason, by="onnx")
-    op.may_fail("there must be keys, and heads for them", unless=conjunction(ge(k.heads, 1), ge(k.steps, 1)))
+    op.may_fail("there must be keys, and heads for them", unless=ge(k.heads, 1) & ge(k.steps, 1))
     for name in ("score_mod", "prob_mod"):
         if name in op.attributes:
             op.may_fail(f"{name} must keep the shape and the type")
@@ -282,19 +289,19 @@ def tensor_scatter(op: Op) -> Tensor:
     return Tensor(dtype, shape)
 
 
-def _require_from_zero(op: Op, name: str, most: Dim | None, reason: str) -> None:
+def _require_from_zero(op: Op, name: str, most: Dim | None, reason: str, *, by: Asker = "undocumented") -> None:
     """onnxruntime needs every element from 0 to `most`."""
 
     def inside(least: Dim, greatest: Dim) -> Relation:
-        return conjunction(ge(least, 0), TRUE if most is None else le(greatest, most))
+        return ge(least, 0) if most is None else ge(least, 0) & le(greatest, most)
 
     x, bounds = op.tensor(name), op.within(name)
     elements = dict.fromkeys(x.contents.elements) if x.contents is not None else {UNKNOWN_DIM: None}
     known = conjunction(*(inside(e, e) if isinstance(e, Dim) else UNKNOWN_RELATION for e in elements))
     none = eq(x.shape.size, 0)
     if known is not UNKNOWN_RELATION:
-        op.require(disjunction(none, known), reason, by="undocumented")
+        op.require(none | known, reason, by=by)
     elif bounds is None or bounds.least is None or (bounds.most is None and most is not None):
-        op.may_fail(reason, unless=none)
+        op.may_fail(reason, unless=none, by=by)
     else:
-        op.may_fail(reason, unless=disjunction(none, inside(bounds.least, bounds.most or UNKNOWN_DIM)))
+        op.may_fail(reason, unless=none | inside(bounds.least, bounds.most or UNKNOWN_DIM), by=by)

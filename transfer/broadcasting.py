@@ -23,8 +23,7 @@ from absint.transfer.elements.folding import Combine, combined, elementwise, poi
 from absint.transfer.elements.logic import Comparison, compare, conjoin, differ, disjoin, where
 from absint.transfer.elements.premises import integer
 from absint.transfer.op import Op
-from absint.transfer.rule import Rule, rule
-from absint.transfer.semantics import ONNX
+from absint.transfer.rule import Rule, overlay, rule
 from absint.transfer.stated import BadNodeError, Within
 
 
@@ -121,9 +120,9 @@ def _require_nonzero(op: Op, divisor: Dim, shape: Shape) -> None:
     nonzero = rel.ne(divisor, 0)
     there_is_none = rel.eq(op.tensor("B").shape.size, 0)
     reason = "no element of the divisor must be 0, even if the result is empty"
-    op.require(rel.disjunction(nonzero, there_is_none), reason, by="onnxruntime")
+    op.require(nonzero | there_is_none, reason, by="onnxruntime")
     empty = rel.eq(shape.size, 0)
-    op.require(rel.disjunction(nonzero, empty), "no element of the divisor must be 0")
+    op.require(nonzero | empty, "no element of the divisor must be 0")
 
 
 @rule("Pow", "X Y -> Z", since=7, complete=True, elements=True, starred=True)
@@ -208,7 +207,7 @@ def _limited_broadcast(op: Op) -> Shape:
         return a
     single = [rel.eq(size, 1) for size in b]
     part = [rel.eq(x, y) for x, y in zip(a[start:], b, strict=False)] if start + len(b) <= len(a) else [FALSE]
-    runs = rel.disjunction(rel.conjunction(*single), rel.conjunction(*part))
+    runs = rel.conjunction(*single) | rel.conjunction(*part)
     op.require(runs, f"B must have one element, or the shape of A from axis {start} on", found=f"{b} and {a}")
     return a
 
@@ -294,18 +293,26 @@ def choose(op: Op) -> Tensor:
     return Tensor(dtype, shape, pointwise(inputs, shape, partial(where, op), missing=OPAQUE))
 
 
-@rule("PRelu", "X slope -> Y", since=7, complete=True, starred=True)
-def parametric_relu(op: Op) -> Tensor:
-    """X or slope * X; the spec broadcasts slope to X, onnxruntime both ways, so the shape is that of the broadcast."""
+@overlay
+def broadcast_both_ways(op: Op) -> Tensor:
+    """A slope may enlarge X: the shape is that of the broadcast."""
     x, slope = op.tensor("X"), op.tensor("slope")
+    return Tensor(op.common_dtype("X", "slope"), op.broadcast(x.shape, slope.shape))
+
+
+@rule("PRelu", "X slope -> Y", since=7, complete=True, starred=True)
+@broadcast_both_ways
+def parametric_relu(op: Op) -> Tensor:
+    """X or slope * X, slope broadcast to X."""
+    x, slope = op.tensor("X").shape, op.tensor("slope").shape
     dtype = op.common_dtype("X", "slope")
-    if op.semantics == ONNX and x.shape.rank is not None and slope.shape.rank is not None:
-        if len(slope.shape) > len(x.shape):
-            op.reject(f"slope must broadcast to X, found shapes {slope.shape} and {x.shape}")
-        for axis, (size, wanted) in enumerate(zip(reversed(slope.shape), reversed(x.shape), strict=False), start=1):
-            op.require(rel.disjunction(rel.eq(size, 1), rel.eq(size, wanted)), f"slope must broadcast to axis {-axis}")
-        return Tensor(dtype, x.shape)
-    return Tensor(dtype, op.broadcast(x.shape, slope.shape))
+    if x.rank is None or slope.rank is None:
+        return Tensor(dtype, op.broadcast(x, slope))
+    if len(slope) > len(x):
+        op.reject(f"slope must broadcast to X, found shapes {slope} and {x}")
+    for axis, (size, wanted) in enumerate(zip(reversed(slope), reversed(x), strict=False), start=1):
+        op.require(rel.eq(size, 1) | rel.eq(size, wanted), f"slope must broadcast to axis {-axis}")
+    return Tensor(dtype, x)
 
 
 @rule("PRelu", "X slope -> Y", until=6, complete=True, starred=True)

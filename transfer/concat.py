@@ -1,15 +1,19 @@
-"""Concat and Split."""
+"""Concat and Split.
+
+onnxruntime (not ONNX) lets an input without elements differ on the other axes, and often no fact tells which inputs are
+empty. So each pair must agree or have an empty one, and the first input that has elements gives the sizes.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from itertools import accumulate
 from typing import Final
 
 from absint.lattices import block
 from absint.lattices.block import Block
 from absint.lattices.contents import Contents, Element
-from absint.lattices.logic.relation import FALSE, Relation, conjunction, disjunction, divisible, eq, ge
+from absint.lattices.logic.relation import FALSE, Relation, disjunction, divisible, eq, ge
 from absint.lattices.logic.truth import YES
 from absint.lattices.ramp import NO_RAMPS, side_by_side
 from absint.lattices.shape import TOP_SHAPE, Shape, shape_of
@@ -18,6 +22,7 @@ from absint.lattices.terms.expr import UNKNOWN_SIZE, ZERO_EXPR, Dim, Expr
 from absint.lattices.terms.normal import ceildiv
 from absint.lattices.terms.shortening import length
 from absint.lattices.value import Tensor
+from absint.transfer.conditions import filled
 from absint.transfer.elements.conversion import whole_numbers
 from absint.transfer.elements.folding import elements_of, moved, nothing, unmoved
 from absint.transfer.elements.logic import choose, greatest, is_positive, least
@@ -28,11 +33,7 @@ from absint.transfer.semantics import EITHER, ONNX, RUNTIME
 
 @rule("Concat", "inputs* -> concat_result", complete=True, elements=True, starred=True)
 def concat(op: Op) -> Tensor:
-    """numpy.concatenate along `axis`.
-
-    onnxruntime (not ONNX) lets an empty input differ on the other axes; the first input that has elements gives their
-    sizes.
-    """
+    """numpy.concatenate along `axis`."""
     return joined(op, op.variadic(), op.integer("axis", 1 if op.version < 4 else 0))
 
 
@@ -57,7 +58,7 @@ def joined(op: Op, inputs: Sequence[Tensor], axis: int) -> Tensor:
     if not known and not any(all(is_positive(op, d) for d in s) for s in shapes):
         return Tensor(dtype, TOP_SHAPE, _joined_fill(op, inputs, None))  # an empty one may have another rank
     at = op.axis(axis, len(shapes[0]))
-    total = _total(s[at] for s in shapes) if known else UNKNOWN_SIZE
+    total = sum((s[at] for s in shapes), ZERO_EXPR) if known else UNKNOWN_SIZE
     dims = [_common_dim(op, shapes, i, known) if i != at else total for i in range(len(shapes[0]))]
     result = shape_of(tuple(dims))
     ramps = NO_RAMPS
@@ -79,9 +80,9 @@ def _of_other_ranks(op: Op, shapes: Sequence[Shape], axis: int) -> Shape:
         if len(s) > rank:
             op.require(_is_empty(op, s), f"an input of a higher rank than {rank} must be empty, found shape {s}")
     if len(shapes[0]) > rank:
-        filled = disjunction(*(conjunction(*(ge(d, 1) for d in s)) for s in dict.fromkeys(lowest)))
+        filled = disjunction(*(filled(s) for s in dict.fromkeys(lowest)))
         op.require(filled, f"an input of rank {rank} must have elements")
-    total = _total(s[at] for s in shapes)
+    total = sum((s[at] for s in shapes), ZERO_EXPR)
     return shape_of(tuple(_common_dim(op, lowest, i, True) if i != at else total for i in range(rank)))
 
 
@@ -90,7 +91,7 @@ def _of_any_rank(shapes: Sequence[Shape], axis: int) -> Shape | None:
     first, at = shapes[0], place(shapes[0], axis)
     if at is None or first.variable is None or any(s.form != first.form for s in shapes):
         return None
-    total = _total(s.known[at] for s in shapes)
+    total = sum((s.known[at] for s in shapes), ZERO_EXPR)
     for s in shapes:
         others = [(a, b) for i, (a, b) in enumerate(zip(first.known, s.known, strict=True)) if i != at]
         if any(a is not b or a.is_unknown for a, b in others):
@@ -143,13 +144,6 @@ def _common_dim(op: Op, shapes: Sequence[Shape], axis: int, known: bool) -> Dim:
     for s in distinct:
         result = choose(op.facts, empty[s], result, s[axis])
     return result
-
-
-def _total(lengths: Iterable[Dim]) -> Dim:
-    total: Dim = ZERO_EXPR
-    for part in lengths:
-        total = total + part
-    return total
 
 
 def _simplicity(shape: Shape, axis: int) -> tuple[bool, int]:
@@ -287,7 +281,7 @@ def _given_parts(op: Op, total: Dim, sizes: Sequence[Dim]) -> list[Dim]:
     parts = list(sizes)
     if len(unknown) == 1 and isinstance(total, Expr):
         op.may_fail("the split sizes must add up to the size of the axis")
-        parts[unknown[0]] = total - _sum_of(part for part in parts if isinstance(part, Expr))
+        parts[unknown[0]] = total - sum((part for part in parts if isinstance(part, Expr)), ZERO_EXPR)
         return parts
     if len(unknown) > _MAX_PARTS:
         op.may_fail("the split sizes must add up to the size of the axis")
@@ -296,9 +290,9 @@ def _given_parts(op: Op, total: Dim, sizes: Sequence[Dim]) -> list[Dim]:
         parts[i] = op.fresh(f"part{i}")
     if unknown:
         op.may_fail("the split sizes must add up to the size of the axis")
-        op.define(eq(_sum_of(parts), total), "the parts add up to the size of the axis")
+        op.define(eq(sum(parts, ZERO_EXPR), total), "the parts add up to the size of the axis")
     else:
-        op.require_equal(_sum_of(parts), total, "the split sizes must add up to the size of the axis")
+        op.require_equal(sum(parts, ZERO_EXPR), total, "the split sizes must add up to the size of the axis")
     return parts
 
 
@@ -317,14 +311,6 @@ def _rounded_parts(op: Op, total: Dim, count: int) -> list[Dim]:
     if count > _MAX_PARTS and not total.is_concrete:
         return [size, *[UNKNOWN_SIZE] * (count - 1)]
     return [size, *(greatest(op.facts, 0, least(op.facts, size, total - size * i)) for i in range(1, count))]
-
-
-def _sum_of(dims: Iterable[Dim]) -> Dim:
-    """The sum of the dims."""
-    total: Dim = ZERO_EXPR
-    for dim in dims:
-        total = total + dim
-    return total
 
 
 def _part(x: Tensor, axis: int, size: Dim, start: Dim) -> Tensor:

@@ -22,7 +22,7 @@ def not_empty(op: Op, reason: str, *shapes: Shape) -> None:
 def positive(op: Op, reason: str, sizes: Iterable[Dim]) -> None:
     """The node may fail for the reason unless all of these sizes are at least 1."""
     dims = tuple(dict.fromkeys(sizes))
-    all_positive = FALSE if any(d.is_unknown for d in dims) else conjunction(*(ge(d, 1) for d in dims))
+    all_positive = FALSE if any(d.is_unknown for d in dims) else filled(dims)
     op.may_fail(reason, unless=all_positive, by="onnxruntime")
 
 
@@ -36,6 +36,18 @@ def single(op: Op, name: str) -> None:
     """The node may fail unless an input, if given, is one value."""
     if op.has(name):
         op.may_fail(f"onnxruntime needs {name} to be one value", unless=one_value(op.tensor(name).shape))
+
+
+def is_empty(sizes: Shape | Iterable[Dim]) -> Relation:
+    """A tensor of these sizes has no elements."""
+    if isinstance(sizes, Shape) and sizes.is_top:
+        return UNKNOWN_RELATION
+    return disjunction(*(eq(size, 0) for size in sizes))
+
+
+def filled(sizes: Iterable[Dim]) -> Relation:
+    """All of these sizes are at least 1."""
+    return conjunction(*(ge(size, 1) for size in sizes))
 
 
 def one_value(shape: Shape, *instead: Relation) -> Relation:

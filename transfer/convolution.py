@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 
 from absint.lattices.dtype import DType
-from absint.lattices.logic.relation import FALSE, UNKNOWN_RELATION, conjunction, disjunction, divisible, eq, ge, le
+from absint.lattices.logic.relation import FALSE, UNKNOWN_RELATION, divisible, eq, ge, le
 from absint.lattices.logic.truth import YES
 from absint.lattices.shape import TOP_SHAPE, Shape, shape_of
 from absint.lattices.terms.expr import UNKNOWN_SIZE, Dim, Expr, product
@@ -13,10 +13,10 @@ from absint.lattices.terms.intern import remembered
 from absint.lattices.terms.normal import exact_quotient, floordiv, maximum
 from absint.lattices.terms.sign import nonneg
 from absint.lattices.value import Tensor
-from absint.transfer.conditions import not_empty, one_value, same_dims
+from absint.transfer.conditions import filled, not_empty, one_value, same_dims
 from absint.transfer.op import Op, as_size
 from absint.transfer.rule import rule
-from absint.transfer.semantics import ONNX, RUNTIME
+from absint.transfer.semantics import ONNX
 from absint.transfer.window import CONVOLUTIONS, Window, kernel_of, pooled, slides, values_of, windows
 
 
@@ -88,7 +88,7 @@ def deform_conv(op: Op) -> Tensor:
         _require_places(op, "mask", shape, taps if rank == 4 else UNKNOWN_SIZE)
     for size in (channels, shape[1], *kernel):
         op.require(ge(size, 1), "onnxruntime needs channels, and a kernel that is not empty", by="onnxruntime")
-    sampled = disjunction(eq(shape.size, 0), conjunction(*(ge(size, 1) for size in spatial)))
+    sampled = eq(shape.size, 0) | filled(spatial)
     op.require(sampled, "onnxruntime samples no empty image", by="onnxruntime")
     area = (spatial[0] + 1) * product(spatial[1:])
     op.require(le(area, 2**31 - 1), "onnxruntime needs an image of less than 2**31 places", by="onnxruntime")
@@ -113,12 +113,20 @@ def _require_places(op: Op, name: str, output: Shape, channels: Dim) -> None:
         )
 
 
-def _check_group(op: Op, group: int) -> None:
-    """A negative group fits no channels; onnxruntime does not check it further."""
+def _parts(op: Op, x: Shape, w: Shape) -> tuple[Sequence[Dim], Sequence[Dim], Sequence[Dim]] | None:
+    """The dims of x and of w, and the kernel; None if their number is unknown."""
+    group = op.integer("group", 1)
     if group == 0:
         op.reject("group must be positive, found 0")
-    if group < 0:
+    if group < 0:  # it fits no channels; onnxruntime does not check it further
         op.require(FALSE, f"group must be positive, found {group}", by="onnx")
+    kernel = kernel_of(op, None if w.is_top else w[2:])
+    rank = _rank(op, x, w, kernel)
+    if rank is None or kernel is None:
+        op.may_fail("X, W and the window must agree")
+        return None
+    unknown = (UNKNOWN_SIZE,) * rank
+    return unknown if x.is_top else x.dims, unknown if w.is_top else w.dims, kernel
 
 
 def conv_shape(
@@ -127,15 +135,10 @@ def conv_shape(
     """The output shape of a convolution of x with the weights w, requirements stated. `counts` gives the number of the
     window's positions on an axis.
     """
-    group = op.integer("group", 1)
-    _check_group(op, group)
-    kernel = kernel_of(op, None if w.is_top else w[2:])
-    rank = _rank(op, x, w, kernel)
-    if rank is None or kernel is None:
-        op.may_fail("X, W and the window must agree")
+    group, parts = op.integer("group", 1), _parts(op, x, w)
+    if parts is None:
         return TOP_SHAPE
-    batch, channels, *spatial = (UNKNOWN_SIZE,) * rank if x.is_top else x.dims
-    outputs, inputs, *_ = (UNKNOWN_SIZE,) * 2 if w.is_top else w.dims
+    (batch, channels, *spatial), (outputs, inputs, *_), kernel = parts
     _require_channels(op, channels, inputs, outputs, group)
     if bias is not None:
         outputs = _with_bias(op, bias, outputs)
@@ -204,15 +207,10 @@ def conv_transpose(op: Op) -> Tensor:
     """The gradient of Conv: stride*(N-1) + output_padding + span - pads, or output_shape if given."""
     x, w = op.tensor("X").shape, op.tensor("W").shape
     dtype = op.common_dtype("X", "W", "B")
-    group = op.integer("group", 1)
-    _check_group(op, group)
-    kernel = kernel_of(op, None if w.is_top else w[2:])
-    rank = _rank(op, x, w, kernel)
-    if rank is None or kernel is None:
-        op.may_fail("X, W and the window must agree")
+    group, parts = op.integer("group", 1), _parts(op, x, w)
+    if parts is None:
         return Tensor(dtype)
-    batch, channels, *spatial = x.dims if not x.is_top else (UNKNOWN_SIZE,) * rank
-    inputs, outputs, *_ = w.dims if not w.is_top else (UNKNOWN_SIZE,) * 2
+    (batch, channels, *spatial), (inputs, outputs, *_), kernel = parts
     op.require_equal(channels, inputs, "channels of X must equal those of W")
     op.require(divisible(channels, group), "channels must be a multiple of group")
     outputs = outputs * group
@@ -257,8 +255,8 @@ def _require_some(op: Op, size: Dim, axis: int, *, explicit: bool, count: int) -
     reason = f"spatial axis {axis} must not be empty"
     if explicit:
         op.require(ge(size, 1), reason, by="undocumented")
-    elif op.semantics != RUNTIME or count > 3:
-        op.may_fail(reason, unless=ge(size, 1))
+    else:
+        op.may_fail(reason, unless=ge(size, 1), by="either" if count > 3 else "onnx")
 
 
 def _require_reachable(op: Op, output: int, size: Dim, window: Window, extra: int) -> None:

@@ -7,7 +7,7 @@ from itertools import pairwise
 from typing import Final
 
 from absint.lattices.dtype import DType
-from absint.lattices.logic.relation import disjunction, eq, ge, le
+from absint.lattices.logic.relation import eq, ge, le
 from absint.lattices.shape import TOP_SHAPE, Shape, shape_of
 from absint.lattices.terms.expr import MAX_DIM, ONE_EXPR, UNKNOWN_SIZE, ZERO_EXPR, Dim, Expr, const
 from absint.lattices.terms.normal import maximum, minimum
@@ -141,7 +141,7 @@ def string_split(op: Op) -> Sequence[Tensor]:
     if shape.is_top:
         return Tensor(DType.STRING), Tensor(DType.INT64)
     parts = op.fresh("parts", 0, MAX_DIM if limit is None or limit < 0 else limit + 1)
-    op.define(disjunction(ge(shape.size, 1), eq(parts, 0)), "no parts without strings")
+    op.define(ge(shape.size, 1) | eq(parts, 0), "no parts without strings")
     return Tensor(DType.STRING, shape_of((*shape, parts))), Tensor(DType.INT64, shape)
 
 

@@ -6,7 +6,7 @@ from typing import Final
 
 from absint.lattices.contents import OPAQUE, Contents, Element
 from absint.lattices.dtype import DTYPES, DType
-from absint.lattices.logic.relation import FALSE, UNKNOWN_RELATION, Relation, conjunction, disjunction
+from absint.lattices.logic.relation import FALSE, UNKNOWN_RELATION, Relation
 from absint.lattices.ramp import NO_RAMPS
 from absint.lattices.shape import Shape
 from absint.lattices.terms.expr import UNKNOWN_DIM, ZERO_EXPR
@@ -295,7 +295,7 @@ def _require_parameters(op: Op, x: Shape, scale_name: str, zero_point_name: str)
     if op.version < 13 and op.semantics == ONNX:
         op.require(one, f"{scale_name} must be one value before opset 13")
     reason = f"{scale_name} must be one value, or have one for each {'block' if block else 'slice'} of axis"
-    op.require(disjunction(one, _fits(op, x, scale, block)), f"{reason} {op.integer('axis', 1)}")
+    op.require(one | _fits(op, x, scale, block), f"{reason} {op.integer('axis', 1)}")
     if block:
         op.require(one.negated, "onnxruntime needs a scale for each block", by="onnxruntime")
     if not op.has(zero_point_name):
@@ -303,7 +303,7 @@ def _require_parameters(op: Op, x: Shape, scale_name: str, zero_point_name: str)
     zero_point = op.tensor(zero_point_name).shape
     if zero_point != scale or scale.is_top:
         alike = same_dims(zero_point, scale)
-        op.require(disjunction(alike, conjunction(one, one_value(zero_point))), _ALIKE)
+        op.require(alike | (one & one_value(zero_point)), _ALIKE)
     dtype = op.dtype("x")
     if (dtype is DType.INT32 or dtype in _FLOATS_OF_8_BITS) and not _is_zero(op, zero_point_name):
         op.may_fail(f"onnxruntime needs a zero point of 0 for {dtype}", by="onnxruntime")

@@ -69,7 +69,7 @@ FAMILIES: Final[Mapping[str, str]] = {
         losses: Adagrad Adam Momentum Gradient
     """,
     "com.microsoft": """
-        contrib.channels_last: QLinearConv QLinearAveragePool QLinearGlobalAveragePool NhwcMaxPool NhwcConv
+        contrib.image_layouts: QLinearConv QLinearAveragePool QLinearGlobalAveragePool NhwcMaxPool NhwcConv
             NhwcFusedConv MaxpoolWithMask ConvTransposeWithDynamicPads
         contrib.com_microsoft: Gelu QuickGelu SampleOp Trilu Inverse BiasGelu FastGelu BiasSplitGelu BiasAdd BiasSoftmax
             BiasDropout SkipLayerNormalization SkipSimplifiedLayerNormalization SimplifiedLayerNormalization
@@ -81,7 +81,6 @@ FAMILIES: Final[Mapping[str, str]] = {
             DequantizeBFP EPContext
         contrib.fused_attention: Attention QAttention DecoderMaskedSelfAttention PackedAttention RotaryEmbedding
             MRotaryEmbedding RelativePositionBias
-        contrib.fused_products: FusedConv FusedMatMul FusedMatMulActivation TransposeMatMul CDist GemmFastGelu FusedGemm
         contrib.generation: GreedySearch Sampling BeamSearch WhisperBeamSearch NGramRepeatBlock BifurcationDetector
             DynamicTimeWarping NGramHashMapping VarlenNGramHashMapping
         contrib.hyper_connections: HyperConnectionPreMix HyperConnectionPostMix BranchwiseRMSNorm GatedRMSNorm GatedAdd
@@ -90,8 +89,9 @@ FAMILIES: Final[Mapping[str, str]] = {
         contrib.packed_attention: DecoderAttention LongformerAttention GatedRelativePositionBias GemmaRotaryEmbedding
             PackedMultiHeadAttention PagedAttention SparsePagedAttention RemovePadding RestorePadding SparseAttention
             DynamicSparseAttention SparseAttentionIndexer PackedSparseAttentionIndexer
-        contrib.packed_products: MoE QMoE MatMulNBits MatMulBnb4 MatMulFpQ4 MatMulBlockQuantizedFp4Weight
-            MatMulBlockQuantizedFp8Weight MatMulNBitsMlp MatMulNBitsQkv
+        contrib.products: FusedConv FusedMatMul FusedMatMulActivation TransposeMatMul CDist GemmFastGelu FusedGemm
+            MatMulNBits MatMulBnb4 MatMulFpQ4 MatMulBlockQuantizedFp4Weight MatMulBlockQuantizedFp8Weight MatMulNBitsMlp
+            MatMulNBitsQkv MoE QMoE
         contrib.quantised_layers: QLinearConcat QLinearSoftmax QEmbedLayerNormalization DynamicQuantizeLSTM
             GatherBlockQuantized
         contrib.quantised_products: QLinearAdd QLinearMul QLinearWhere QLinearSigmoid QLinearLeakyRelu QuantizeLinear
@@ -122,11 +122,11 @@ FAMILIES: Final[Mapping[str, str]] = {
         contrib.experimental: EfficientNMS_TRT
     """,
     "com.microsoft.nchwc": """
-        contrib.blocked_layout: ReorderInput ReorderOutput AveragePool GlobalAveragePool GlobalMaxPool MaxPool Conv
+        contrib.image_layouts: ReorderInput ReorderOutput AveragePool GlobalAveragePool GlobalMaxPool MaxPool Conv
             Upsample
     """,
     "com.ms.internal.nhwc": """
-        contrib.channels_last: AveragePool BatchNormalization Conv ConvTranspose DepthToSpace GlobalAveragePool
+        contrib.image_layouts: AveragePool BatchNormalization Conv ConvTranspose DepthToSpace GlobalAveragePool
             GlobalLpPool GlobalMaxPool GridSample InstanceNormalization LRN LpPool MaxPool SpaceToDepth QLinearConv
             MaxUnpool Resize QLinearAveragePool QLinearConvTranspose
     """,

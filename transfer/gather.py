@@ -15,7 +15,7 @@ from absint.lattices.starred import dims_of_rank, place, spliced
 from absint.lattices.terms.expr import ZERO_EXPR, Dim, Expr, product
 from absint.lattices.value import Tensor
 from absint.transfer.elements import arithmetic
-from absint.transfer.elements.folding import elements_of
+from absint.transfer.elements.folding import elements_of, fill_of
 from absint.transfer.indexing import (
     IN_RANGE,
     choose,
@@ -37,14 +37,14 @@ def gather(op: Op) -> Tensor:
     """numpy.take: data.shape[:axis] + indices.shape + data.shape[axis+1:]."""
     data, indices, dtype = op.tensor("data"), op.tensor("indices"), op.dtype("data")
     if data.shape.is_top:
-        return Tensor(dtype, _gathered_of_any_rank(op, data.shape, indices), _fill_only(data))
+        return Tensor(dtype, _gathered_of_any_rank(op, data.shape, indices), fill_of(data))
     axis = op.axis(op.integer("axis", 0), len(data.shape))
     require_in_range(op, indices, data.shape[axis])
     if indices.shape.is_top:
         shape = spliced(data.shape[:axis], indices.shape, data.shape[axis + 1 :])
-        return Tensor(dtype, shape, _fill_only(data))
+        return Tensor(dtype, shape, fill_of(data))
     shape = shape_of((*data.shape[:axis], *indices.shape, *data.shape[axis + 1 :]))
-    return Tensor(dtype, shape, _fill_only(data) or _gathered(op, shape, axis))
+    return Tensor(dtype, shape, fill_of(data) or _gathered(op, shape, axis))
 
 
 def _gathered_of_any_rank(op: Op, data: Shape, indices: Tensor) -> Shape:
@@ -59,11 +59,6 @@ def _gathered_of_any_rank(op: Op, data: Shape, indices: Tensor) -> Shape:
         return Shape.starred(data.variable, (*data.head[:at], *indices.shape, *data.head[at + 1 :]), data.tail)
     at -= len(data.head)
     return Shape.starred(data.variable, data.head, (*data.tail[:at], *indices.shape, *data.tail[at + 1 :]))
-
-
-def _fill_only(data: Tensor) -> Contents | None:
-    """The contents if all elements are equal: they survive any selection."""
-    return data.contents if data.contents is not None and data.contents.is_fill else None
 
 
 def _gathered(op: Op, shape: Shape, axis: int) -> Contents | None:
@@ -87,10 +82,10 @@ def gather_elements(op: Op) -> Tensor:
     shape, axis = _same_rank(op, data, indices)
     if axis is None:
         op.may_fail(IN_RANGE)
-        return Tensor(dtype, shape, _fill_only(data))
+        return Tensor(dtype, shape, fill_of(data))
     require_cover(op, data.shape, indices.shape, axis)
     require_in_range(op, indices, data.shape[axis])
-    return Tensor(dtype, shape, _fill_only(data) or _gathered_elements(op, axis))
+    return Tensor(dtype, shape, fill_of(data) or _gathered_elements(op, axis))
 
 
 def _same_rank(op: Op, data: Tensor, indices: Tensor) -> tuple[Shape, int | None]:
@@ -125,7 +120,7 @@ def gather_nd(op: Op) -> Tensor:
     indexed = tuple_length(op, data, indices, batch)
     if indexed is None:
         op.may_fail(IN_RANGE)
-        return Tensor(dtype, contents=_fill_only(data))
+        return Tensor(dtype, contents=fill_of(data))
     shape = shape_of((*indices.shape[:-1], *data.shape[batch + indexed :]))
     _require_batch(op, data.shape, indices.shape, batch, shape)
     known = op.block("indices")
@@ -133,7 +128,7 @@ def gather_nd(op: Op) -> Tensor:
     if known is None and reaches and UNKNOWN_RELATION not in reaches:
         nothing = eq(product((*indices.shape[:-1], *data.shape[batch + indexed :])), 0)
         for relation in reaches:
-            op.require(disjunction(nothing, relation), IN_RANGE)
+            op.require(nothing | relation, IN_RANGE)
     elif known is None:
         for axis in range(batch, batch + indexed):
             _require_nonempty(op, indices, data.shape[axis], product((*data.shape[batch + indexed :],)))
@@ -142,7 +137,7 @@ def gather_nd(op: Op) -> Tensor:
             op.may_fail(IN_RANGE, unless=conjunction(*inside))
     else:
         require_tuples(op, known, data.shape[batch:], eq(product(data.shape[batch + indexed :]), 0))
-    return Tensor(dtype, shape, _fill_only(data) or (_gathered_tuples(op) if batch == 0 else None))
+    return Tensor(dtype, shape, fill_of(data) or (_gathered_tuples(op) if batch == 0 else None))
 
 
 def _tuple_reaches(extents: Sequence[Dim], indices: Tensor) -> list[Relation]:
@@ -150,11 +145,9 @@ def _tuple_reaches(extents: Sequence[Dim], indices: Tensor) -> list[Relation]:
     ramps, sizes = indices.ramps, indices.shape[:-1]
     if len(ramps) == 1 and len(extents) == 1:
         ramps = (Ramp(ramps[0].base, ramps[0].steps[:-1]),)
-    return (
-        [reach(ramp, sizes, extent) for ramp, extent in zip(ramps, extents, strict=True)]
-        if (len(ramps) == len(extents))
-        else []
-    )
+    if len(ramps) != len(extents):
+        return []
+    return [reach(ramp, sizes, extent) for ramp, extent in zip(ramps, extents, strict=True)]
 
 
 def _require_batch(op: Op, data: Shape, indices: Shape, batch: int, result: Shape) -> None:
@@ -163,8 +156,8 @@ def _require_batch(op: Op, data: Shape, indices: Shape, batch: int, result: Shap
     mine, theirs = product(data[:batch]), product(indices[:-1])
     if mine is product(indices[:batch]) and isinstance(mine, Expr):
         return
-    fits = ge(mine, 1) if mine is ZERO_EXPR else conjunction(ge(mine, 1), divisible(theirs, mine))
-    op.require(disjunction(eq(result.size, 0), fits), "the batch dims of indices must fit those of data")
+    fits = ge(mine, 1) if mine is ZERO_EXPR else ge(mine, 1) & divisible(theirs, mine)
+    op.require(eq(result.size, 0) | fits, "the batch dims of indices must fit those of data")
 
 
 def _require_nonempty(op: Op, indices: Tensor, extent: Dim, slice_size: Dim) -> None:
@@ -276,7 +269,7 @@ def scatter_nd(op: Op) -> Tensor:
         require_tuples(op, known, data.shape.dims)
     elif indexed and indices.shape.size is not ZERO_EXPR:
         for extent in dict.fromkeys(data.shape[:indexed]):
-            relation = disjunction(eq(indices.shape.size, 0), ge(extent, 1))
+            relation = eq(indices.shape.size, 0) | ge(extent, 1)
             if relation is not UNKNOWN_RELATION:
                 op.require(relation, "an indexed axis must not be empty")
         op.may_fail(IN_RANGE, unless=conjunction(*(within_axis(op, extent) for extent in data.shape[:indexed])))

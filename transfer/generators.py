@@ -18,7 +18,7 @@ from absint.lattices.terms.expr import NATURAL, UNKNOWN_SIZE, Dim, Expr, Unknown
 from absint.lattices.terms.normal import ceildiv, maximum
 from absint.lattices.terms.real import Real
 from absint.lattices.value import SparseTensor, Tensor
-from absint.transfer.conditions import documents_exclude
+from absint.transfer.conditions import documents_exclude, filled, is_empty
 from absint.transfer.elements import arithmetic as ar
 from absint.transfer.elements.conversion import cast, type_attribute
 from absint.transfer.elements.premises import fit, in_double, integer, representable
@@ -26,7 +26,7 @@ from absint.transfer.elements.rounded import FORMATS, to_integer
 from absint.transfer.elementwise import require_scalar, require_single
 from absint.transfer.op import Op
 from absint.transfer.rule import rule
-from absint.transfer.semantics import ONNX, RUNTIME
+from absint.transfer.semantics import ONNX
 from absint.transfer.stated import BadNodeError
 
 # Constants
@@ -229,9 +229,8 @@ def _drawn(op: Op, shape: Shape, default: DType) -> Tensor:
 def bernoulli(op: Op) -> Tensor:
     """A trial for each probability of the input, in its type if no other is given."""
     shape = op.tensor("input").shape
-    if op.semantics != RUNTIME:  # onnxruntime compares the elements with random numbers
-        empty = rel.UNKNOWN_RELATION if shape.is_top else rel.disjunction(*(rel.eq(size, 0) for size in shape))
-        op.may_fail("every element must be a probability", unless=empty)
+    # onnxruntime compares the elements with random numbers
+    op.may_fail("every element must be a probability", unless=is_empty(shape), by="onnx")
     return Tensor(type_attribute(op, "dtype", op.dtype("input")), shape)
 
 
@@ -247,8 +246,7 @@ def multinomial(op: Op) -> Tensor:
         op.require_rank(shape, 2, "input")
     draws = as_size(op, const(op.integer("sample_size", 1)), "sample_size")
     batch, classes = (UNKNOWN_SIZE, UNKNOWN_SIZE) if shape.is_top else shape[:2]
-    some = rel.conjunction(*(rel.ge(size, 1) for size in (batch, classes, draws)))
-    op.require(some, "onnxruntime needs a row, a class and a draw", by="onnxruntime")
+    op.require(filled((batch, classes, draws)), "onnxruntime needs a row, a class and a draw", by="onnxruntime")
     dtype = type_attribute(op, "dtype", DType.INT32)
     if dtype not in (DType.INT32, DType.INT64):
         op.reject(f"the type of draws must be INT32 or INT64, found {dtype}", "ill-typed")
@@ -286,10 +284,7 @@ def one_hot(op: Op) -> Tensor:
     found = _sole(op, "depth")
     whole = found.num if isinstance(found, Real) and found.den == 1 else integer(found)
     depth = as_size(op, whole, "depth")
-    if op.semantics == RUNTIME:
-        op.require(rel.ge(depth, 1), "onnxruntime needs a depth of 1 or more")
-    else:
-        op.may_fail("onnxruntime needs a depth of 1 or more", unless=rel.ge(depth, 1))
+    op.require(rel.ge(depth, 1), "onnxruntime needs a depth of 1 or more", by="undocumented")
     _require_pair(op, op.tensor("values").shape)
     shape, dtype = op.tensor("indices").shape, op.dtype("values")
     if shape.is_top:

@@ -12,6 +12,7 @@ from absint.lattices.dtype import DType
 from absint.lattices.logic.relation import TRUE, Relation, conjunction, disjunction, divisible, eq, ge
 from absint.lattices.terms.expr import UNKNOWN_SIZE, Dim, Expr, const, product
 from absint.lattices.terms.normal import floordiv
+from absint.transfer.conditions import is_empty
 from absint.transfer.op import Op
 
 
@@ -118,9 +119,9 @@ def require_of_function(op: Op, q: Heads) -> None:
         cached = name.startswith("past")
         sizes |= dict.fromkeys(d for at, d in enumerate(_dims(op, name)) if not cached or at != 2)
     op.require(ge(k.heads, 1), "onnxruntime divides by the heads of K", by="onnxruntime")
-    nothing = disjunction(*(eq(size, 0) for size in sizes))
+    nothing = is_empty(sizes)
     for relation, reason, _ in (*_cache_needs(op, k, v), *_product_needs(op, q, k, v), *_mask_needs(op, q, k)):
-        op.require(disjunction(nothing, relation), reason)
+        op.require(nothing | relation, reason)
 
 
 def _dims(op: Op, name: str) -> tuple[Dim, ...]:
@@ -147,14 +148,14 @@ def _cache_needs(op: Op, k: PackedInput, v: PackedInput) -> Iterator[Need]:
             shape = op.tensor(name).shape
             batch, heads, length, size = shape.dims if shape.rank == 4 else [UNKNOWN_SIZE] * 4
             fits = conjunction(eq(batch, new.batch), eq(heads, new.heads), new.has_size(size))
-            yield Need(disjunction(eq(length, 0), fits), f"{name} must have the dims of the new steps")
+            yield Need(eq(length, 0) | fits, f"{name} must have the dims of the new steps")
 
 
 def _product_needs(op: Op, q: Heads, k: PackedInput, v: PackedInput) -> Iterator[Need]:
     """K and V are expanded to the heads of Q, and to one length."""
     yield Need(divisible(q.heads, k.heads), "heads of Q must be a multiple of those of K")
-    yield Need(disjunction(k.has_size(1), k.has_size(q.size)), "heads of Q and K must have the same size, or 1")
-    whole = conjunction(ge(v.rows, 1), divisible(v.elements, v.rows))
+    yield Need(k.has_size(1) | k.has_size(q.size), "heads of Q and K must have the same size, or 1")
+    whole = ge(v.rows, 1) & divisible(v.elements, v.rows)
     yield Need(whole, "V must hold heads of one size for each of the batch of Q")
     total, length = (_total(op, *pair) for pair in (("past_key", k), ("past_value", v)))
     for size, wanted, what in (
@@ -163,7 +164,7 @@ def _product_needs(op: Op, q: Heads, k: PackedInput, v: PackedInput) -> Iterator
         (v.heads, k.heads, "K and V must have the same number of heads"),
         (length, total, "K and V must have the same sequence length"),
     ):
-        yield Need(disjunction(eq(size, 1), eq(size, wanted)), f"{what}, or 1")
+        yield Need(eq(size, 1) | eq(size, wanted), f"{what}, or 1")
 
 
 def _total(op: Op, cache: str, new: PackedInput) -> Dim:
@@ -182,7 +183,7 @@ def _mask_needs(op: Op, q: Heads, k: PackedInput) -> Iterator[Need]:
             yield Need(_broadcast(size, wanted), "attn_mask must broadcast to the scores")
         if op.version == 23:
             last, total = mask.shape[-1], _total(op, "past_key", k)
-            yield Need(disjunction(eq(last, 1), eq(last, total)), "attn_mask must be as long as the keys, or 1")
+            yield Need(eq(last, 1) | eq(last, total), "attn_mask must be as long as the keys, or 1")
     if lengths is not None and lengths.shape.rank == 1:
         yield Need(_broadcast(lengths.shape[0], q.batch), "nonpad_kv_seqlen must hold a length for each of the batch")
 

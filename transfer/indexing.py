@@ -8,7 +8,7 @@ from typing import Final, cast
 
 from absint.lattices.block import Block
 from absint.lattices.contents import OPAQUE, Element, join_elements
-from absint.lattices.logic.relation import FALSE, UNKNOWN_RELATION, Relation, conjunction, disjunction, eq, ge, ite, lt
+from absint.lattices.logic.relation import FALSE, UNKNOWN_RELATION, Relation, eq, ge, ite, lt
 from absint.lattices.logic.truth import YES
 from absint.lattices.ramp import Ramp, ends
 from absint.lattices.shape import Shape
@@ -38,7 +38,7 @@ def choose(lane: Sequence[Element], index: Element) -> Element:
     result = lane[candidates[-1]]
     if isinstance(index, Expr) and len(candidates) <= _MAX_CASES and all(isinstance(lane[i], Dim) for i in candidates):
         for i in reversed(candidates[:-1]):
-            here = disjunction(eq(index, i), eq(index, i - extent))
+            here = eq(index, i) | eq(index, i - extent)
             result = ite(here, cast(Dim, lane[i]), cast(Dim, result))
         return result
     for i in candidates[:-1]:
@@ -57,10 +57,10 @@ def require_in_range(op: Op, indices: Tensor, extent: Dim) -> None:
         return
     reached = reach(indices.ramps[0], indices.shape, extent) if len(indices.ramps) == 1 else UNKNOWN_RELATION
     if reached is not UNKNOWN_RELATION:
-        op.require(disjunction(eq(count, 0), reached), IN_RANGE)
+        op.require(eq(count, 0) | reached, IN_RANGE)
         return
     inside = within_axis(op, extent)
-    if inside is not UNKNOWN_RELATION and op.decide(disjunction(eq(count, 0), inside)) is YES:
+    if inside is not UNKNOWN_RELATION and op.decide(eq(count, 0) | inside) is YES:
         return
     known = indices.contents
     elements = dict.fromkeys(known.elements) if known is not None else {OPAQUE: None}
@@ -73,7 +73,7 @@ def require_in_range(op: Op, indices: Tensor, extent: Dim) -> None:
         op.may_fail(IN_RANGE, unless=inside)
         relations = [r for r in (*relations, ge(extent, 1)) if r is not UNKNOWN_RELATION]
     for relation in relations:
-        stated = relation if always else disjunction(eq(count, 0), relation)
+        stated = relation if always else eq(count, 0) | relation
         op.require(stated, f"every index must lie within the axis of size {extent}" if stated is FALSE else IN_RANGE)
 
 
@@ -82,7 +82,7 @@ def within_axis(op: Op, extent: Dim) -> Relation:
     found = op.within("indices")
     if found is None or found.least is None or found.most is None:
         return UNKNOWN_RELATION
-    return conjunction(ge(found.least, -extent), lt(found.most, extent))
+    return ge(found.least, -extent) & lt(found.most, extent)
 
 
 IN_RANGE: Final = "every index must lie within the axis"
@@ -91,13 +91,13 @@ IN_RANGE: Final = "every index must lie within the axis"
 @remembered
 def _inside(index: Dim | int, extent: Dim) -> Relation:
     """-extent <= index < extent."""
-    return conjunction(ge(index, -extent), lt(index, extent))
+    return ge(index, -extent) & lt(index, extent)
 
 
 def reach(indices: Ramp, sizes: Iterable[Dim], extent: Dim) -> Relation:
     """The condition that indices that grow along the axes lie within this axis; unknown if their ends are."""
     found = ends(indices, sizes)
-    return UNKNOWN_RELATION if found is None else conjunction(ge(found[0], -extent), lt(found[1], extent))
+    return UNKNOWN_RELATION if found is None else ge(found[0], -extent) & lt(found[1], extent)
 
 
 def require_cover(op: Op, data: Shape, indices: Shape, axis: int) -> None:
@@ -134,7 +134,7 @@ def require_tuples(op: Op, indices: Block[Element], extents: Sequence[Dim], noth
             relation = _inside(index, extents[axis]) if isinstance(index, Expr) else UNKNOWN_RELATION
             if op.decide(within_axis(op, extents[axis])) is YES:
                 continue
-            op.require(disjunction(nothing, relation), IN_RANGE)
+            op.require(nothing | relation, IN_RANGE)
             if op.semantics != RUNTIME:
                 op.require(relation, IN_RANGE, by="onnx")
 

@@ -9,15 +9,15 @@ from typing import Final
 
 from absint.lattices.contents import Contents, Element
 from absint.lattices.dtype import DType
-from absint.lattices.logic.relation import FALSE, TRUE, disjunction, divisible, eq, ge
+from absint.lattices.logic.relation import FALSE, TRUE, divisible, ge
 from absint.lattices.ramp import NO_RAMPS, ramp, spread
 from absint.lattices.shape import TOP_SHAPE, Shape, shape_of
 from absint.lattices.starred import dims_of_rank
 from absint.lattices.terms.expr import ONE_EXPR, UNKNOWN_SIZE, ZERO_EXPR, Dim, Expr
 from absint.lattices.value import Tensor
-from absint.transfer.conditions import documents_exclude, one_value, vector
+from absint.transfer.conditions import documents_exclude, is_empty, one_value, vector
 from absint.transfer.elements.conversion import whole_numbers
-from absint.transfer.elements.folding import moved, unmoved, zero
+from absint.transfer.elements.folding import fill_of, moved, unmoved, zero
 from absint.transfer.elements.premises import fit, integer
 from absint.transfer.op import Op
 from absint.transfer.rule import rule
@@ -125,7 +125,7 @@ def depth_to_space(op: Op) -> Tensor:
     if op.string("mode", "DCR") not in ("DCR", "CRD"):
         op.reject(f"mode must be DCR or CRD, found {op.string('mode')}")
     _require_blocks(op, x, c, b * b, f"the channels must be a multiple of {b * b}, the square of the block size")
-    return Tensor(x.dtype, shape_of((n, c // (b * b), h * b, w * b)), _fill(x))
+    return Tensor(x.dtype, shape_of((n, c // (b * b), h * b, w * b)), fill_of(x))
 
 
 @rule("SpaceToDepth", "input -> Y", complete=True, elements=True)
@@ -136,7 +136,7 @@ def space_to_depth(op: Op) -> Tensor:
     b = _blocksize(op)
     _require_blocks(op, x, h, b, f"the height must be a multiple of the block size {b}")
     _require_blocks(op, x, w, b, f"the width must be a multiple of the block size {b}")
-    return Tensor(x.dtype, shape_of((n, c * (b * b), h // b, w // b)), _fill(x))
+    return Tensor(x.dtype, shape_of((n, c * (b * b), h // b, w // b)), fill_of(x))
 
 
 def _require_blocks(op: Op, x: Tensor, size: Dim, block: int, reason: str) -> None:
@@ -149,7 +149,7 @@ def _require_blocks(op: Op, x: Tensor, size: Dim, block: int, reason: str) -> No
         op.require(blocks, reason)
     elif blocks is not TRUE:
         op.require(blocks, reason, by="onnx")
-        op.require(disjunction(blocks, *(eq(dim, 0) for dim in x.shape)), f"{reason} unless the input is empty")
+        op.require(blocks | is_empty(x.shape), f"{reason} unless the input is empty")
 
 
 def _may_run_as_function(op: Op, x: Tensor) -> bool:
@@ -166,7 +166,7 @@ def _image(op: Op, x: Tensor) -> tuple[Dim, Dim, Dim, Dim]:
     if len(x.shape) != 4 and _may_run_as_function(op, x):
         reason = f"the input must have rank 4, found shape {x.shape}"
         documents_exclude(op, reason)
-        op.require(disjunction(*(eq(dim, 0) for dim in x.shape)), reason)
+        op.require(is_empty(x.shape), reason)
         return UNKNOWN_SIZE, UNKNOWN_SIZE, UNKNOWN_SIZE, UNKNOWN_SIZE
     op.require_rank(x.shape, 4, "the input")
     n, c, h, w = x.shape
@@ -187,7 +187,7 @@ def reverse_sequence(op: Op) -> Tensor:
     op.require_rank(lengths.shape, 1, "sequence_lens")
     op.may_fail("every sequence length must lie within the time axis")
     if x.shape.is_top:
-        return Tensor(x.dtype, x.shape, _fill(x))
+        return Tensor(x.dtype, x.shape, fill_of(x))
     rank = len(x.shape)
     if rank < 2:
         op.reject(f"the input must have rank 2 or more, found {x.shape}")
@@ -196,10 +196,10 @@ def reverse_sequence(op: Op) -> Tensor:
         op.reject(f"time_axis and batch_axis must be 0 and 1, found {time} and {batch}")
     if min(time, batch) < 0:
         op.may_fail("onnxruntime reads beyond the shape where time_axis or batch_axis is negative")
-        return Tensor(x.dtype, x.shape, _fill(x))
+        return Tensor(x.dtype, x.shape, fill_of(x))
     if lengths.shape.rank is not None:
         op.require_equal(lengths.shape[0], x.shape[batch], "sequence_lens must have one length for each batch entry")
-    return Tensor(x.dtype, x.shape, _fill(x))
+    return Tensor(x.dtype, x.shape, fill_of(x))
 
 
 @rule("Trilu", "input k -> Y", complete=True, elements=True, starred=True)
@@ -243,7 +243,7 @@ def cumulate(op: Op) -> Tensor:
         reason = "the axis must be a single number, and ONNX needs a scalar"
         if op.semantics == RUNTIME and not x.shape.is_top:
             # onnxruntime returns an empty tensor before it looks at the axis
-            op.require(one_value(op.tensor("axis").shape, *(eq(size, 0) for size in x.shape)), reason)
+            op.require(one_value(op.tensor("axis").shape, is_empty(x.shape)), reason)
             op.may_fail(reason, at_load=True)
         else:
             op.may_fail(reason)
@@ -253,8 +253,9 @@ def cumulate(op: Op) -> Tensor:
     rank = len(x.shape)
     if not -rank <= axes[0] < rank:
         # onnxruntime returns an empty tensor before it looks at the axis
-        is_empty = FALSE if op.semantics == ONNX else disjunction(*(eq(size, 0) for size in x.shape))
-        op.require(is_empty, f"axis {axes[0]} must be in range unless x is empty")
+        op.require(
+            FALSE if op.semantics == ONNX else is_empty(x.shape), f"axis {axes[0]} must be in range unless x is empty"
+        )
         return Tensor(x.dtype, x.shape)
     axis = op.axis(axes[0], rank)
     return Tensor(x.dtype, x.shape, _cumulated(op, x, axis, backwards, exclusive))
@@ -280,7 +281,3 @@ def _cumulated(op: Op, x: Tensor, axis: int, backwards: bool, exclusive: bool) -
         return None
     contents = Contents.from_block(block.along(axis, block.shape[axis], cumulated))
     return None if contents is None else contents.map(lambda e: fit(op, x.dtype, integer(e)))
-
-
-def _fill(x: Tensor) -> Contents | None:
-    return x.contents if x.contents is not None and x.contents.is_fill else None

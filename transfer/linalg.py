@@ -6,15 +6,15 @@ from collections.abc import Sequence
 from itertools import zip_longest
 
 from absint.lattices.dtype import DType
-from absint.lattices.logic.relation import FALSE, UNKNOWN_RELATION, Relation, conjunction, disjunction, eq, ge, ne
+from absint.lattices.logic.relation import FALSE, UNKNOWN_RELATION, Relation, eq, ge, ne
 from absint.lattices.shape import TOP_SHAPE, Shape, shape_of
 from absint.lattices.starred import last_dims, spliced, with_size, without
 from absint.lattices.terms.expr import UNKNOWN_SIZE, Dim
 from absint.lattices.value import Tensor
-from absint.transfer.conditions import not_empty, one_value, same_dims
+from absint.transfer.conditions import documents_exclude, not_empty, one_value, same_dims
 from absint.transfer.op import Op
 from absint.transfer.rule import rule
-from absint.transfer.semantics import EITHER, ONNX, RUNTIME
+from absint.transfer.semantics import EITHER, ONNX
 
 
 @rule("MatMul", "A B -> Y", complete=True, starred=True)
@@ -25,7 +25,7 @@ def matmul(op: Op) -> Tensor:
     if dtype in (DType.UINT32, DType.UINT64):
         some = ge(a.shape.dims[-1], 1) if a.shape.rank else UNKNOWN_RELATION
         empty = UNKNOWN_RELATION if result.is_top else eq(result.size, 0)
-        op.require(disjunction(some, empty), f"onnxruntime has no sum of nothing in {dtype}", by="onnxruntime")
+        op.require(some | empty, f"onnxruntime has no sum of nothing in {dtype}", by="onnxruntime")
     return Tensor(dtype, result)
 
 
@@ -109,11 +109,7 @@ def _matrix(op: Op, shape: Shape, name: str, transposed: bool) -> tuple[Dim, Dim
         return UNKNOWN_SIZE, UNKNOWN_SIZE
     dims = shape.dims
     if len(dims) == 1 and name == "A":
-        # onnxruntime accepts a vector as a matrix of one row; ONNX's own inference rejects it.
-        if op.semantics == RUNTIME:
-            op.may_fail("A must be a matrix, found a vector", at_load=True)
-        else:
-            op.require(FALSE, "A must be a matrix, found a vector", by="onnx")
+        documents_exclude(op, "A must be a matrix, found a vector")  # onnxruntime takes it as one row
         dims = (Dim(1), dims[0])
     elif len(dims) != 2:
         op.reject(f"{name} must have rank 2, found shape {shape}")
@@ -128,7 +124,7 @@ def _require_one_way(op: Op, bias: Shape, target: tuple[Dim, Dim]) -> None:
     if len(bias) > 2:
         op.reject(f"C must have rank 2 or less, found shape {bias}")
     for axis, (dim, size) in enumerate(zip(reversed(bias.dims), reversed(target), strict=False), start=1):
-        op.require(disjunction(eq(dim, size), eq(dim, 1)), f"dim {-axis} of C must be 1 or that of the product")
+        op.require(eq(dim, size) | eq(dim, 1), f"dim {-axis} of C must be 1 or that of the product")
 
 
 @rule("Det", "X -> Y", complete=True)
@@ -207,7 +203,7 @@ def _note_empty_batches(op: Op, a: tuple[Dim, ...], b: tuple[Dim, ...]) -> None:
     if op.semantics != EITHER:
         return
     for left, right in zip_longest(reversed(a), reversed(b), fillvalue=Dim(1)):
-        clash = disjunction(conjunction(eq(left, 0), ne(right, 0)), conjunction(ne(left, 0), eq(right, 0)))
+        clash = (eq(left, 0) & ne(right, 0)) | (ne(left, 0) & eq(right, 0))
         op.may_fail("onnxruntime may not broadcast a batch of 1 to an empty one", unless=~clash)
 
 

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from typing import Final
 
-from absint.lattices.logic.relation import FALSE, UNKNOWN_RELATION, Relation, conjunction, disjunction, eq, ge, le
+from absint.lattices.logic.relation import FALSE, UNKNOWN_RELATION, Relation, eq, ge, le
 from absint.lattices.shape import SCALAR, TOP_SHAPE, Shape
 from absint.lattices.terms.expr import UNKNOWN_SIZE, Dim
 from absint.lattices.value import Tensor
-from absint.transfer.conditions import known_text, runs_as
+from absint.transfer.conditions import filled, is_empty, known_text, runs_as
 from absint.transfer.op import Op
 from absint.transfer.rule import Rule, rule
 from absint.transfer.semantics import ONNX, RUNTIME
@@ -25,7 +25,7 @@ def softmax_cross_entropy_loss(op: Op) -> tuple[Tensor, Tensor]:
     """The cross entropy of scores (N, C, ...) and labels (N, ...), and the logarithm of the softmax of the scores."""
     dtype = op.common_dtype("scores", "weights")
     shape, x = _loss_shape(op, "scores", "labels", "weights"), op.tensor("scores").shape
-    some = UNKNOWN_RELATION if x.is_top else conjunction(*(ge(size, 1) for size in (*x[:2], *x[3:])))
+    some = UNKNOWN_RELATION if x.is_top else filled((*x[:2], *x[3:]))
     op.require(
         some,
         "onnxruntime cannot reshape scores with an empty axis, other than that after the classes",
@@ -56,8 +56,8 @@ def _loss_shape(op: Op, scores: str, labels: str, weights: str) -> Shape:
                 op.may_fail(f"{reason}, or the function that defines the operator may not load")
     else:
         op.may_fail(f"{labels} must have the dims of {scores} without the classes")
-    empty = UNKNOWN_RELATION if target.is_top else disjunction(*(eq(size, 0) for size in target))
-    op.require(disjunction(ge(classes, 1), empty), "every label must name a class")
+    empty = is_empty(target)
+    op.require(ge(classes, 1) | empty, "every label must name a class")
     op.may_fail(f"{labels} must be classes", unless=empty)
     if op.has(weights):
         target = _weighted(op, weights, classes, empty, target)
@@ -71,7 +71,7 @@ def _weighted(op: Op, name: str, classes: Dim, empty: Relation, target: Shape) -
     if given.rank == 0 or op.semantics == ONNX:
         op.require_rank(given, 1, name)
     if given.rank == 1:
-        runs_as(op, disjunction(ge(given[0], 1), empty), eq(given[0], classes), reason)
+        runs_as(op, ge(given[0], 1) | empty, eq(given[0], classes), reason)
         return target
     op.may_fail(reason)
     op.may_fail(f"{name} must have rank 1, found shape {given}", at_load=True)

@@ -5,33 +5,34 @@ from __future__ import annotations
 from typing import Final
 
 from absint.lattices.dtype import DType
-from absint.lattices.logic.relation import (
-    FALSE,
-    TRUE,
-    UNKNOWN_RELATION,
-    Relation,
-    conjunction,
-    disjunction,
-    divisible,
-    eq,
-    ge,
-    ite,
-    le,
-)
+from absint.lattices.logic.relation import FALSE, TRUE, UNKNOWN_RELATION, divisible, eq, ge, ite, le
 from absint.lattices.logic.truth import YES
 from absint.lattices.shape import TOP_SHAPE, Shape, shape_of
 from absint.lattices.starred import place, with_size
 from absint.lattices.terms.expr import UNKNOWN_SIZE, Dim, Expr
 from absint.lattices.terms.kinds import SymbolKind
 from absint.lattices.value import Tensor
-from absint.transfer.conditions import has_rank, not_empty, runs_as, same_dims
+from absint.transfer.conditions import filled, has_rank, is_empty, not_empty, runs_as, same_dims
 from absint.transfer.elements.conversion import element_type
 from absint.transfer.op import Op
-from absint.transfer.rule import rule
+from absint.transfer.rule import overlay, rule
 from absint.transfer.semantics import ONNX
 
 
+@overlay
+def empty_before_axis(op: Op) -> Tensor | None:
+    """An empty input is returned before the axis is looked at."""
+    x = op.tensor("input")
+    axis = op.integer("axis", -1 if op.version >= 13 else 1)
+    if not x.shape.rank or -len(x.shape) <= axis < len(x.shape):
+        return None
+    op.require(is_empty(x.shape), f"axis {axis} must be in range for rank {len(x.shape)} unless the input is empty")
+    op.may_fail(f"axis {axis} is out of range for rank {len(x.shape)}", at_load=True)
+    return Tensor(x.dtype, x.shape)
+
+
 @rule("Softmax LogSoftmax Hardmax", "input -> output", complete=True, starred=True)
+@empty_before_axis
 def softmax(op: Op) -> Tensor:
     """The shape of the input, normalised over `axis` (-1); before opset 13 over all axes from `axis` (1) on."""
     x = op.tensor("input")
@@ -45,11 +46,8 @@ def softmax(op: Op) -> Tensor:
             op.reject(reason)
         op.may_fail(reason)  # onnxruntime runs the function body of the operator
         op.may_fail(reason, at_load=True)
-    elif not -len(x.shape) <= axis < len(x.shape):
-        # onnxruntime returns an empty input before it looks at the axis.
-        empty = FALSE if op.semantics == ONNX else disjunction(*(eq(size, 0) for size in x.shape))
-        op.require(empty, f"axis {axis} must be in range for rank {len(x.shape)} unless the input is empty")
-        op.may_fail(f"axis {axis} is out of range for rank {len(x.shape)}", at_load=True)
+    else:
+        op.axis(axis, len(x.shape))
     return Tensor(x.dtype, x.shape)
 
 
@@ -68,15 +66,19 @@ def lp_normalization(op: Op) -> Tensor:
     return Tensor(x.dtype, x.shape)
 
 
-@rule("MeanVarianceNormalization", "X -> Y", complete=True, starred=True)
-def mean_variance_normalization(op: Op) -> Tensor:
-    """(X - mean) / deviation: the shape of X."""
-    x = op.tensor("X")
-    if x.shape.rank != 4 or op.dtype("X") is not DType.FLOAT:
-        op.may_fail("onnxruntime normalises only float32 images", by="onnxruntime")
+@overlay
+def images_alone(op: Op) -> None:
+    """It normalises float32 images, over the batch and all spatial axes."""
+    if op.tensor("X").shape.rank != 4 or op.dtype("X") is not DType.FLOAT:
+        op.may_fail("onnxruntime normalises only float32 images")
     elif op.version >= 9 and not _has_image_axes(op.ints("axes")):
-        op.may_fail("onnxruntime normalises over the batch and all spatial axes", by="onnxruntime")
-    return Tensor(x.dtype, x.shape)
+        op.may_fail("onnxruntime normalises over the batch and all spatial axes")
+
+
+@rule("MeanVarianceNormalization", "X[...] -> Y[...]", complete=True, starred=True)
+@images_alone
+def mean_variance_normalization(op: Op) -> None:
+    """(X - mean) / deviation: the shape of X."""
 
 
 def _has_image_axes(axes: list[int] | None) -> bool:
@@ -112,53 +114,60 @@ def instance_normalization(op: Op) -> Tensor:
     return Tensor(op.common_dtype("input", "scale", "B"), x.shape)
 
 
-@rule("GroupNormalization", "X scale bias -> Y", complete=True)
-def group_normalization(op: Op) -> Tensor:
-    """Groups of channels normalised: the shape of X; scale and bias are per group before opset 21."""
-    x = op.tensor("X")
-    groups = op.integer("num_groups")
-    if groups is None or groups <= 0:
-        op.reject("num_groups must be positive")
-    channels = _channels(x.shape)
-    if x.shape.is_top or len(x.shape) < 2:
-        op.may_fail("X must have a batch and channels")
-    _reshape_to_groups(op, x.shape, groups)
-    empty = UNKNOWN_RELATION if x.shape.is_top else disjunction(*(eq(size, 0) for size in x.shape))
-    if op.semantics == ONNX:
-        empty = FALSE
-    op.require(disjunction(divisible(channels, groups), empty), "channels must be a multiple of num_groups")
-    size = channels if op.version >= 21 else Dim(groups)
+@overlay
+def groups_of_a_function(op: Op) -> Tensor:
+    """The function that defines it runs: it reshapes X to groups, and broadcasts scale and bias."""
+    shape, groups, channels, size = _grouped(op)
+    _reshape_to_groups(op, shape, groups)
+    empty = is_empty(shape)
+    op.require(divisible(channels, groups) | empty, "channels must be a multiple of num_groups")
     for name in ("scale", "bias"):
-        _require_by_group(op, name, size, empty)
-    dims = x.shape.dims if x.shape.rank else ()
-    if len(dims) > 1 and op.semantics != ONNX and op.decide(ge(channels, 1)) is not YES:
+        given = op.tensor(name).shape
+        runs = eq(given.size, size) | eq(given.size, 1) | empty
+        runs_as(op, runs, same_dims(given, [size]), f"{name} must have one value for each channel")
+    if (shape.rank or 0) > 1 and op.decide(ge(channels, 1)) is not YES:
         # 0 channels may broadcast with scale and bias
         named = ite(ge(channels, 1), channels, op.fresh("channels")) if isinstance(channels, Expr) else UNKNOWN_SIZE
-        dims = (dims[0], named, *dims[2:])
-    return Tensor(op.common_dtype("X", "scale", "bias"), shape_of(dims) if dims else x.shape)
+        shape = shape_of((shape[0], named, *shape[2:]))
+    return Tensor(op.common_dtype("X", "scale", "bias"), shape)
+
+
+@rule("GroupNormalization", "X scale bias -> Y", complete=True)
+@groups_of_a_function
+def group_normalization(op: Op) -> Tensor:
+    """Groups of channels normalised: the shape of X; scale and bias are per group before opset 21."""
+    shape, groups, channels, size = _grouped(op)
+    op.require(divisible(channels, groups), "channels must be a multiple of num_groups")
+    for name in ("scale", "bias"):
+        op.require(same_dims(op.tensor(name).shape, [size]), f"{name} must have one value for each channel")
+    return Tensor(op.common_dtype("X", "scale", "bias"), shape)
+
+
+def _grouped(op: Op) -> tuple[Shape, int, Dim, Dim]:
+    """The shape of X, the number of groups, that of channels, and that of values of scale and of bias."""
+    shape, groups = op.tensor("X").shape, op.integer("num_groups")
+    if groups is None or groups <= 0:
+        op.reject("num_groups must be positive")
+    if shape.is_top or len(shape) < 2:
+        op.may_fail("X must have a batch and channels")
+    channels = _channels(shape)
+    return shape, groups, channels, channels if op.version >= 21 else Dim(groups)
 
 
 def _reshape_to_groups(op: Op, shape: Shape, groups: int) -> None:
-    """onnxruntime runs the operator's function body, in which a size 0 stands for that of the input on that axis."""
+    """A size 0 stands for that of the input on that axis."""
     reason = "onnxruntime cannot reshape an empty X"
     if shape.is_top or len(shape) < 2:
         not_empty(op, reason, shape)
         return
-    some = conjunction(*(ge(size, 1) for size in shape))
+    some = filled(shape)
     if len(shape) < 4:
         op.require(some, reason, by="onnxruntime")
         return
     batch, channels, first, *rest = shape
-    kept = conjunction(eq(first, 0), le(channels, groups - 1), *(ge(size, 1) for size in (batch, *rest)))
-    op.require(disjunction(some, kept), reason, by="onnxruntime")
+    kept = eq(first, 0) & le(channels, groups - 1) & filled((batch, *rest))
+    op.require(some | kept, reason, by="onnxruntime")
     op.may_fail(reason, unless=some, by="onnxruntime")
-
-
-def _require_by_group(op: Op, name: str, size: Dim, empty: Relation) -> None:
-    """A vector by the specification; onnxruntime reshapes and broadcasts it, and takes any where X is `empty`."""
-    shape = op.tensor(name).shape
-    runs = disjunction(eq(shape.size, size), eq(shape.size, 1), empty)
-    runs_as(op, runs, same_dims(shape, [size]), f"{name} must have one value for each channel")
 
 
 @rule(
@@ -295,8 +304,7 @@ def _normalised(op: Op, *parameters: str) -> DType:
         op.may_fail("X must have an axis, found a scalar")
         return op.dtype("X")
     axis = op.axis(op.integer("axis", -1), len(x.shape))
-    some = conjunction(*(ge(size, 1) for size in x.shape[axis:]))
-    op.require(some, "onnxruntime does not normalise over an empty axis", by="onnxruntime")
+    op.require(filled(x.shape[axis:]), "onnxruntime does not normalise over an empty axis", by="onnxruntime")
     for name in parameters:
         if op.has(name):
             _require_broadcast_to(op, op.tensor(name).shape, x.shape, name)
@@ -311,16 +319,16 @@ def _require_broadcast_to(op: Op, shape: Shape, target: Shape, name: str) -> Non
     empty = FALSE
     of_inputs = any(s.kind is SymbolKind.INPUT for dim in shape for s in (dim.symbols if isinstance(dim, Expr) else ()))
     if name == "B" and op.semantics != ONNX and not of_inputs:  # a constant without elements is as one that is left out
-        empty = disjunction(*(eq(dim, 0) for dim in shape.dims))
+        empty = is_empty(shape)
         if empty is not FALSE:
-            op.may_fail("B must have elements unless it is a constant", unless=conjunction(*(ge(d, 1) for d in shape)))
+            op.may_fail("B must have elements unless it is a constant", unless=filled(shape))
     if len(shape) > len(target):
         reason = f"{name} must broadcast to X of shape {target}, found {shape}"
         if empty is FALSE:
             op.reject(reason)
         op.require(empty, reason)
     for axis, (dim, size) in enumerate(zip(reversed(shape.dims), reversed(target.dims), strict=False), start=1):
-        op.require(disjunction(eq(dim, size), eq(dim, 1), empty), f"dim {-axis} of {name} must be 1 or that of X")
+        op.require(eq(dim, size) | eq(dim, 1) | empty, f"dim {-axis} of {name} must be 1 or that of X")
 
 
 def _statistics(op: Op, shape: Shape) -> Shape:

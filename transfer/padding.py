@@ -13,7 +13,7 @@ from absint.lattices.terms.expr import UNKNOWN_SIZE, Dim, Expr
 from absint.lattices.terms.interval import Interval
 from absint.lattices.terms.normal import maximum
 from absint.lattices.value import Tensor
-from absint.transfer.conditions import runs_as, vector
+from absint.transfer.conditions import filled, is_empty, runs_as, vector
 from absint.transfer.elements.folding import zero
 from absint.transfer.elements.logic import is_natural, least
 from absint.transfer.op import Op
@@ -83,9 +83,7 @@ def _pad(op: Op, pads: Sequence[Dim], axes: Sequence[int] | None) -> Tensor:
         op.may_fail(f"mode must be constant, edge, reflect or wrap, found {mode}")
     dims = tuple(_padded(op, i, d, added[i], mode) if i in added else d for i, d in enumerate(x.shape))
     if mode == "wrap":
-        op.require(
-            conjunction(*(ge(d, 1) for d in x.shape)), "onnxruntime does not wrap empty tensors", by="undocumented"
-        )
+        op.require(filled(x.shape), "onnxruntime does not wrap empty tensors", by="undocumented")
     _check_extents(op, x.shape, dims, added, mode)
     result = shape_of(dims)
     fill = _padded_fill(op, x, pads)
@@ -100,7 +98,7 @@ def _padded(op: Op, axis: int, size: Dim, added: Pads, mode: str) -> Dim:
     result = size + before + after
     op.require(ge(result, 0), f"axis {axis} must not be cropped below 0")
     if mode != "constant" and not (before.const == 0 and after.const == 0):
-        grows_from_nothing = disjunction(ge(size, 1), le(before + after, 0))
+        grows_from_nothing = ge(size, 1) | le(before + after, 0)
         op.require(grows_from_nothing, f"axis {axis} must not be empty where mode {mode} extends it")
     return result
 
@@ -109,7 +107,7 @@ def _check_extents(op: Op, shape: Shape, dims: Sequence[Dim], added: Mapping[int
     """onnxruntime (not ONNX) needs elements after cropping, enough to reflect, unless it makes nothing of nothing."""
     nothing = FALSE
     if op.semantics == RUNTIME:
-        nothing = conjunction(*(disjunction(*(eq(size, 0) for size in sizes)) for sizes in (shape, dims)))
+        nothing = is_empty(shape) & is_empty(dims)
     for axis, pads in added.items():
         known = all(isinstance(pad, Expr) for pad in pads)
         if mode == "constant" or not known or all(eq(pad, 0) is TRUE for pad in pads):

@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from absint.lattices.dtype import DType
-from absint.lattices.logic.relation import FALSE, UNKNOWN_RELATION, conjunction, disjunction, eq, ge
+from absint.lattices.logic.relation import FALSE, UNKNOWN_RELATION, conjunction, eq, ge
 from absint.lattices.shape import Shape, shape_of
 from absint.lattices.terms.expr import UNKNOWN_SIZE, Dim, const, product
 from absint.lattices.terms.normal import ceildiv
 from absint.lattices.value import Tensor
-from absint.transfer.conditions import same_dims
+from absint.transfer.conditions import is_empty, same_dims
 from absint.transfer.op import Op, as_size
 from absint.transfer.rule import rule
 from absint.transfer.semantics import ONNX, RUNTIME
@@ -41,7 +41,7 @@ def global_pool(op: Op) -> Tensor:
     _check_rank(op, len(x.shape))
     batch, channels, *spatial = x.shape.dims
     for axis, size in enumerate(spatial):
-        relation, reason = disjunction(eq(batch, 0), ge(size, 1)), f"spatial axis {axis} must not be empty"
+        relation, reason = eq(batch, 0) | ge(size, 1), f"spatial axis {axis} must not be empty"
         if op.semantics == ONNX:
             op.may_fail(reason, unless=relation)
         else:
@@ -71,7 +71,7 @@ def pool_shape(op: Op) -> Shape:
     may_be_empty = not op.never_empty(batch)
     for axis, (size, window) in enumerate(zip(spatial, found, strict=True)):
         if op.semantics != ONNX:
-            op.require(disjunction(eq(batch, 0), ge(size, 1)), f"spatial axis {axis} must not be empty")
+            op.require(eq(batch, 0) | ge(size, 1), f"spatial axis {axis} must not be empty")
         sizes.append(pooled(op, size, window, axis, ceil_mode=ceil_mode, may_be_empty=may_be_empty))
     return shape_of((batch, channels, *sizes))
 
@@ -87,7 +87,7 @@ def _check_rank(op: Op, rank: int) -> None:
 
 
 def _may_refuse_channels(op: Op, batch: Dim, channels: Dim) -> None:
-    some = disjunction(ge(channels, 1), eq(batch, 0))
+    some = ge(channels, 1) | eq(batch, 0)
     op.require(some, "onnxruntime does not pool a tensor without channels", by="onnxruntime")
 
 
@@ -97,10 +97,8 @@ def _may_refuse_pads(op: Op, found: Sequence[Window]) -> None:
         reason = "onnxruntime pads a pool by less than the kernel, even where auto_pad ignores the pads"
         if value >= int(window.kernel):
             op.require(FALSE, reason, by="onnxruntime")
-        elif value < 0 and op.semantics != ONNX:
-            op.may_fail(
-                reason, at_load=True
-            )  # it infers the shape of a pool, and refuses negative pads where it knows the rank
+        elif value < 0:  # it infers the shape of a pool, and refuses negative pads where it knows the rank
+            op.may_fail(reason, by="onnxruntime", at_load=True)
     for window in found:
         kernel = int(window.kernel)
         if min(window.before, window.after) < 0:
@@ -120,7 +118,7 @@ def _may_refuse_to_crop(op: Op, batch: Dim, spatial: Sequence[Dim], found: Seque
     for size, window in zip(spatial, found, strict=True):
         if window.same and int(window.span) < window.stride and not (plain and crops):
             covered = (ceildiv(size, window.stride) - 1) * window.stride + window.span
-            fits = disjunction(eq(batch, 0), ge(covered, size))
+            fits = eq(batch, 0) | ge(covered, size)
             if plain and len(spatial) != 2:
                 op.require(fits, reason, by="onnxruntime")
             else:
@@ -141,7 +139,7 @@ def max_unpool(op: Op) -> Tensor:
     dims = (UNKNOWN_SIZE,) * rank if like_x.is_top else like_x.dims
     alike = UNKNOWN_RELATION if x.shape.is_top else same_dims(places, dims)
     op.require(alike, "I must have the shape of X", by="undocumented")
-    op.may_fail("I must hold places of the output", unless=disjunction(*(eq(size, 0) for size in dims)))
+    op.may_fail("I must hold places of the output", unless=is_empty(dims))
     found = windows(op, [Dim(size) for size in kernel])
     for window in found:
         if int(window.kernel) < 1 or max(window.before, window.after) >= int(window.kernel):

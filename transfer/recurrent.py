@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from typing import Final
 
 from absint.lattices.dtype import DType
-from absint.lattices.logic.relation import FALSE, UNKNOWN_RELATION, conjunction, disjunction, divisible, eq, ge
+from absint.lattices.logic.relation import FALSE, UNKNOWN_RELATION, conjunction, divisible, eq, ge
 from absint.lattices.logic.truth import NO, YES
 from absint.lattices.shape import Shape, shape_of
 from absint.lattices.terms.expr import UNKNOWN_SIZE, Dim, Expr
@@ -14,8 +14,7 @@ from absint.lattices.value import Tensor
 from absint.transfer.conditions import positive
 from absint.transfer.heads import Heads, Need, agreement, batches, equal_dims, heads_of, require_all
 from absint.transfer.op import Op
-from absint.transfer.rule import rule
-from absint.transfer.semantics import ONNX
+from absint.transfer.rule import overlay, rule
 
 ACTIVATIONS = frozenset({"Relu", "Tanh", "Sigmoid", "HardSigmoid", "Elu", "Softsign", "Softplus", "LeakyRelu"})
 """Activations that need no parameter, or have a default."""
@@ -96,7 +95,7 @@ def _check_lengths(op: Op, steps: Dim) -> None:
         op.may_fail(reason)
         return
     for length in dict.fromkeys(contents.elements):
-        fits = conjunction(ge(length, 0), ge(steps, length)) if isinstance(length, Expr) else FALSE
+        fits = ge(length, 0) & ge(steps, length) if isinstance(length, Expr) else FALSE
         op.may_fail(reason, unless=fits)
 
 
@@ -110,40 +109,49 @@ def _hidden_size(op: Op, gates: int) -> Dim:
     return op.sizes("R", 3)[2]
 
 
+@overlay
+def linear_attention_of_a_function(op: Op) -> tuple[Tensor, Tensor]:
+    """The function that defines it runs, which broadcasts, in a Scan that needs shapes."""
+    q, k, v, needs = _states(op)
+    for size in dict.fromkeys((q.batch, q.steps, k.batch, k.steps, v.batch, v.steps)):
+        op.require(ge(size, 1), "onnxruntime needs axes that are not empty", by="onnxruntime")
+    fit = conjunction(*(need.relation for need in needs))
+    op.may_fail("batches, heads and lengths of all inputs must agree", unless=fit)
+    op.may_fail("onnxruntime must find the shapes of all inputs as it loads the model")
+    _gates_may_be_refused(op, k)
+    y, state = _with_state(op, q, k, v)
+    if op.decide(fit) is YES:
+        return y, state
+    ranked = all(op.tensor(name).shape.rank is not None for name in op.rule.inputs if op.has(name))
+    shapes = [shape_of((UNKNOWN_SIZE,) * rank) if ranked else Shape(None) for rank in (3, 4)]
+    return Tensor(y.dtype, shapes[0]), Tensor(state.dtype, shapes[1])
+
+
 @rule("LinearAttention", "query key value past_state decay beta -> output present_state", complete=True)
+@linear_attention_of_a_function
 def linear_attention(op: Op) -> tuple[Tensor, Tensor]:
     """Packed (batch, seq, heads * size) inputs to (batch, seq, q_heads * value size) and the state of each head."""
+    q, k, v, needs = _states(op)
+    require_all(op, needs)
+    return _with_state(op, q, k, v)
+
+
+def _with_state(op: Op, q: Heads, k: Heads, v: Heads) -> tuple[Tensor, Tensor]:
+    dtype = op.common_dtype("query", "key", "value")
+    state = op.dtype("past_state" if op.has("past_state") else "query")
+    y = Tensor(dtype, shape_of((q.batch, q.steps, q.heads * v.size)))
+    return y, Tensor(state, shape_of((q.batch, k.heads, k.size, v.size)))
+
+
+def _states(op: Op) -> tuple[Heads, Heads, Heads, list[Need]]:
+    """Query, key and value by heads, and what makes all inputs fit."""
     for name in ("query", "key", "value"):
         op.require_rank(op.tensor(name).shape, 3, name)
-    q, k, v = (
-        heads_of(op, "query", "q_num_heads"),
-        heads_of(op, "key", "kv_num_heads"),
-        heads_of(op, "value", "kv_num_heads"),
-    )
+    packed = (("query", "q_num_heads"), ("key", "kv_num_heads"), ("value", "kv_num_heads"))
+    q, k, v = (heads_of(op, *each) for each in packed)
     op.require(divisible(q.heads, k.heads), "heads of Q must be a multiple of those of K")
     _require_gates(op)
-    past = op.optional("past_state")
-    dtypes = op.common_dtype("query", "key", "value"), op.dtype("query") if past is None else past.dtype
-    needs = [*batches(q, k, v), *agreement(q, k, v), *_state_needs(op, q, k, v), *_gate_needs(op, k)]
-    fit = conjunction(*(need.relation for need in needs))
-    if op.semantics == ONNX:
-        require_all(op, needs)
-    else:
-        # onnxruntime runs the function that defines the operator, which broadcasts, in a Scan that needs shapes
-        for size in dict.fromkeys((q.batch, q.steps, k.batch, k.steps, v.batch, v.steps)):
-            op.require(ge(size, 1), "onnxruntime needs axes that are not empty", by="onnxruntime")
-        op.may_fail("batches, heads and lengths of all inputs must agree", unless=fit)
-        op.may_fail("onnxruntime must find the shapes of all inputs as it loads the model")
-        _gates_may_be_refused(op, k)
-    if op.semantics == ONNX or op.decide(fit) is YES:
-        shapes = [shape_of((q.batch, q.steps, q.heads * v.size)), shape_of((q.batch, k.heads, k.size, v.size))]
-    else:
-        ranked = all(op.tensor(n).shape.rank is not None for n in ("query", "key", "value", *_STATES) if op.has(n))
-        shapes = [shape_of((UNKNOWN_SIZE,) * rank) if ranked else Shape(None) for rank in (3, 4)]
-    return Tensor(dtypes[0], shapes[0]), Tensor(dtypes[1], shapes[1])
-
-
-_STATES: Final = ("past_state", "decay", "beta")
+    return q, k, v, [*batches(q, k, v), *agreement(q, k, v), *_state_needs(op, q, k, v), *_gate_needs(op, k)]
 
 
 def _state_needs(op: Op, q: Heads, k: Heads, v: Heads) -> Iterator[Need]:
@@ -202,5 +210,5 @@ def _gate_needs(op: Op, k: Heads) -> Iterator[Need]:
             continue
         yield equal_dims(shape[0], k.batch, f"{name} must have the batch of key")
         yield equal_dims(shape[1], k.steps, f"{name} must have the sequence length of key")
-        width = disjunction(eq(shape[2], k.heads), eq(shape[2], _wide(name, k)))
+        width = eq(shape[2], k.heads) | eq(shape[2], _wide(name, k))
         yield Need(width, _GATE_WIDTH[name], str(shape[2]))

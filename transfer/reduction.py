@@ -11,12 +11,12 @@ from typing import Final
 from absint.lattices.contents import OPAQUE, Contents, Element
 from absint.lattices.dim import DIMS
 from absint.lattices.dtype import MANTISSA_BITS, DType
-from absint.lattices.logic.relation import FALSE, TRUE, disjunction, eq, ge
+from absint.lattices.logic.relation import FALSE, TRUE, eq, ge
 from absint.lattices.logic.truth import YES
 from absint.lattices.records import NamedTuple
 from absint.lattices.shape import SCALAR, TOP_SHAPE, Shape, shape_of
 from absint.lattices.starred import places, without
-from absint.lattices.terms.expr import ONE_EXPR, UNKNOWN_DIM, Dim, Expr, const, product
+from absint.lattices.terms.expr import ONE_EXPR, UNKNOWN_DIM, ZERO_EXPR, Dim, Expr, const, product
 from absint.lattices.terms.interval import Interval
 from absint.lattices.terms.normal import maximum, minimum, truncdiv
 from absint.lattices.terms.real import Real
@@ -72,10 +72,8 @@ def _reduced(op: Op, fold: Fold | None, given: Sequence[Dim] | None, noop: bool 
     rank = len(x.shape)
     if rank == 0:
         reason = "onnxruntime accepts any axis of a scalar, ONNX's own inference none"
-        if op.semantics == RUNTIME and given != []:
-            op.may_fail(reason, at_load=True)
-        elif given is None or given:
-            op.may_fail(reason)
+        if given is None or given:
+            op.may_fail(reason, at_load=op.semantics == RUNTIME)
         return _over(op, fold, x, frozenset())
     constants = [d.const for d in given or () if isinstance(d, Expr) and d.const is not None]
     known = frozenset(op.axis(axis, rank) for axis in constants)
@@ -120,7 +118,7 @@ def _over(op: Op, fold: Fold | None, x: Tensor, axes: frozenset[int]) -> Tensor:
     count = product(x.shape[axis] for axis in axes)
     if x.dtype is DType.BOOL:
         rest = product(size for axis, size in enumerate(x.shape) if axis not in axes)
-        needed = disjunction(ge(count, 1), eq(rest, 0))
+        needed = ge(count, 1) | eq(rest, 0)
         op.require(needed, "onnxruntime does not reduce an empty axis of booleans", by="onnxruntime")
     kept = ((i, d) for i, d in enumerate(x.shape) if keep or i not in axes)
     shape = shape_of(tuple(const(1) if i in axes else d for i, d in kept))
@@ -144,10 +142,7 @@ def _contents(op: Op, x: Tensor, axes: frozenset[int], shape: Shape, fold: Fold,
 def _sum(op: Op, dtype: DType, elements: Sequence[Element]) -> Element:
     dims = [e for e in elements if isinstance(e, Dim)]
     if len(dims) == len(elements) and dtype.is_integer:
-        total: Dim = const(0)
-        for dim in dims:
-            total = total + dim
-        return _through_double(op, dtype, total, dims)
+        return _through_double(op, dtype, sum(dims, ZERO_EXPR), dims)
     if len(elements) == 1:
         return elements[0]
     return _sum_reals(op, dtype, [e for e in elements if isinstance(e, Real)], len(elements))
@@ -170,13 +165,10 @@ def _sum_reals(op: Op, dtype: DType, reals: Sequence[Real], count: int) -> Eleme
     if len(reals) < count or dtype not in MANTISSA_BITS or not all(r.is_dyadic for r in reals):
         return OPAQUE
     den = max((r.den for r in reals), default=1)
-    total: Dim = const(0)
-    for r in reals:
-        scaled = r.num * (den // r.den)
-        if scaled.bounds.lo is None or scaled.bounds.lo < 0:
-            return OPAQUE
-        total = total + scaled
-    return _in_mantissa(op, total, den, dtype)
+    scaled = [r.num * (den // r.den) for r in reals]
+    if any(num.bounds.lo is None or num.bounds.lo < 0 for num in scaled):
+        return OPAQUE
+    return _in_mantissa(op, sum(scaled, ZERO_EXPR), den, dtype)
 
 
 def _in_mantissa(op: Op, num: Dim, den: int, dtype: DType) -> Element:

@@ -11,20 +11,7 @@ from itertools import product as combinations
 from typing import Final
 
 from absint.lattices.logic.piecewise import entails, restrict
-from absint.lattices.logic.relation import (
-    TRUE,
-    UNKNOWN_RELATION,
-    Relation,
-    conjunction,
-    disjunction,
-    divisible,
-    eq,
-    ge,
-    implies,
-    le,
-    ne,
-    negation,
-)
+from absint.lattices.logic.relation import TRUE, UNKNOWN_RELATION, Relation, conjunction, divisible, eq, ge, implies, ne
 from absint.lattices.ramp import NO_RAMPS, realigned
 from absint.lattices.records import NamedTuple
 from absint.lattices.shape import TOP_SHAPE, Shape, shape_of
@@ -32,8 +19,8 @@ from absint.lattices.terms.expr import MINUS_ONE, UNKNOWN_SIZE, Dim, Expr, const
 from absint.lattices.terms.kinds import SymbolKind
 from absint.lattices.terms.normal import exact_quotient, floordiv, maximum
 from absint.lattices.value import Tensor
-from absint.transfer.conditions import vector
-from absint.transfer.elements.folding import reshaped
+from absint.transfer.conditions import is_empty, vector
+from absint.transfer.elements.folding import fill_of, reshaped
 from absint.transfer.elements.logic import choose, is_natural, is_positive, nonzero_parts, vanishes_with
 from absint.transfer.op import Op
 from absint.transfer.rule import rule
@@ -80,7 +67,7 @@ def reshape(op: Op) -> Tensor:
     if target is None:
         op.may_fail("the target, which is unknown, must have as many elements as the input")
         x = op.tensor("data")
-        return Tensor(x.dtype, TOP_SHAPE, x.contents if x.contents is not None and x.contents.is_fill else None)
+        return Tensor(x.dtype, TOP_SHAPE, fill_of(x))
     return _reshape(op, target)
 
 
@@ -163,7 +150,7 @@ def _copied_or_kept(e: Expr, copied: Dim, cases: list[Case]) -> Element:
     test = factor if isinstance(factor, Expr) and factor.bounds.lo is not None and factor.bounds.lo >= 0 else e
     if cases or test.bounds.lo is None or test.bounds.lo < 0:
         return (*cases, Case(eq(e, 0), copied), Case(ge(e, 1), e))
-    return (Case(le(test, 0), copied), Case(ge(test, 1), e, nonzero_parts(test)))
+    return (Case(ge(0, test), copied), Case(ge(test, 1), e, nonzero_parts(test)))
 
 
 # Targets known up to cases
@@ -234,9 +221,9 @@ def _infer(
     if any(d.is_concrete for d in maybe_zero):
         op.may_fail("ONNX forbids -1 beside a 0 that is kept, and onnxruntime rejects it in a constant target")
     whole, rest = _nonzero_product(op, source), _nonzero_product(op, others)
-    some_zero = disjunction(*(eq(d, 0) for d in maybe_zero))
+    some_zero = is_empty(maybe_zero)
     empty = TRUE if all(vanishes_with(count, d) for d in maybe_zero) else eq(count, 0)
-    runs = conjunction(implies(some_zero, empty & divisible(whole, rest)), disjunction(some_zero, exact))
+    runs = implies(some_zero, empty & divisible(whole, rest)) & (some_zero | exact)
     return choose(op.facts, some_zero, floordiv(whole, rest), size), {runs: _DIVISIBLE}
 
 
@@ -264,7 +251,7 @@ def _nested(op: Op, cases: Sequence[tuple[Relation, Dim]]) -> Dim:
     last, result = cases[-1]
     narrowed = [restrict(size, condition) for condition, size in cases[:-1]]
     if len(set(narrowed)) == 1 and isinstance(narrowed[0], Expr):
-        return choose(op.facts, negation(last), narrowed[0], result)
+        return choose(op.facts, ~last, narrowed[0], result)
     for (condition, _), size in reversed(list(zip(cases[:-1], narrowed, strict=True))):
         result = choose(op.facts, condition, size, result)
     return result
@@ -307,7 +294,7 @@ def _by_choice(op: Op, count: Dim, target: Sequence[Dim], elements: Sequence[Ele
         rest = product(other for at, other in enumerate(others) if at != axis)
         found.append(choose(op.facts, inferred, floordiv(count, rest), size))
         needs.append((implies(inferred, ne(rest, 0)), _INFERRED))
-        needs += [(negation(conjunction(inferred, eq(e, -1))), _SINGLE) for e in target[axis + 1 :]]
+        needs += [(~(inferred & eq(e, -1)), _SINGLE) for e in target[axis + 1 :]]
     whole = eq(product(found), count)
     if not all(isinstance(dim, Expr) for dim in found) or whole is UNKNOWN_RELATION:
         return None

@@ -16,18 +16,7 @@ from typing import Final
 
 from absint.lattices.contents import OPAQUE, Element
 from absint.lattices.dtype import DType
-from absint.lattices.logic.relation import (
-    FALSE,
-    TRUE,
-    UNKNOWN_RELATION,
-    Relation,
-    conjunction,
-    disjunction,
-    eq,
-    ge,
-    implies,
-    le,
-)
+from absint.lattices.logic.relation import FALSE, TRUE, UNKNOWN_RELATION, Relation, eq, ge, implies, le
 from absint.lattices.logic.truth import NO, UNKNOWN, YES, Truth
 from absint.lattices.shape import shape_of
 from absint.lattices.terms.expr import MAX_DIM, UNKNOWN_SIZE, Dim, Expr, sub
@@ -35,6 +24,7 @@ from absint.lattices.terms.floats import Float
 from absint.lattices.terms.normal import ceildiv, floordiv
 from absint.lattices.terms.real import Real
 from absint.lattices.value import Tensor
+from absint.transfer.conditions import is_empty
 from absint.transfer.elements import arithmetic as ar
 from absint.transfer.elements.rounded import converted, of_integer, to_integer
 from absint.transfer.op import Op, as_size
@@ -160,7 +150,7 @@ def _scaled(op: Op, x: Tensor, scales: Sequence[Element] | None, least: int = 0)
         # onnxruntime returns an empty result before it compares the numbers.
         pairs = enumerate(zip(dims, scales, strict=False))
         results = [_scale(op, size, scale, axis, least) for axis, (size, scale) in pairs]
-        op.require(disjunction(*(eq(size, 0) for size in results)), f"{reason}, unless the result is empty")
+        op.require(is_empty(results), f"{reason}, unless the result is empty")
         return _kept(op, x)
     unchanged: list[Relation] = [TRUE] * len(dims)
     for axis, scale in zip(_axes(op, len(dims), len(scales), "scales"), scales, strict=True):
@@ -172,30 +162,32 @@ def _scaled(op: Op, x: Tensor, scales: Sequence[Element] | None, least: int = 0)
 
 
 def _scale(op: Op, size: Dim, scale: Element, axis: int, least: int) -> Dim:
-    """floor(size * scale), computed in float32."""
-    if isinstance(scale, Float):
-        op.may_fail(f"the scale of axis {axis} must be positive")
-        return _rounded(op, size, scale) if op.semantics != ONNX else UNKNOWN_SIZE
-    if not isinstance(scale, Real):
-        op.may_fail(f"the scale of axis {axis} must be positive")
-        return UNKNOWN_SIZE
-    value = scale.fraction
-    if value is not None:
-        if value <= 0 or value < least:
-            op.reject(f"the scale of axis {axis} must be {'at least 1' if least else 'positive'}, found {float(value)}")
-        if isinstance(size, Expr) and size.const is not None and op.semantics != ONNX:
-            product = float32(float(value) * float32(size.const))
-            if product <= MAX_DIM:
-                return Dim(int(product))
-            op.may_fail(f"axis {axis} must not become too large")
-            return UNKNOWN_SIZE
+    """floor(size * scale)."""
+    value = scale.fraction if isinstance(scale, Real) else None
     if value is None:
         op.may_fail(f"the scale of axis {axis} must be positive")
-    if not isinstance(size, Expr):
+    elif value <= 0 or value < least:
+        op.reject(f"the scale of axis {axis} must be {'at least 1' if least else 'positive'}, found {float(value)}")
+    if op.semantics != ONNX:
+        return _scale_in_float32(op, size, scale, value, axis)
+    if not isinstance(scale, Real) or not isinstance(size, Expr):
+        return UNKNOWN_SIZE
+    return as_size(floordiv(size * scale.num, scale.den))
+
+
+def _scale_in_float32(op: Op, size: Dim, scale: Element, value: Fraction | None, axis: int) -> Dim:
+    """The product of a size and a scale, of this `value` if it is a constant, as float32 holds it, truncated."""
+    if isinstance(scale, Float):
+        return _rounded(op, size, scale)
+    if not isinstance(scale, Real) or not isinstance(size, Expr):
+        return UNKNOWN_SIZE
+    if value is not None and size.const is not None:
+        product = float32(float(value) * float32(size.const))
+        if product <= MAX_DIM:
+            return Dim(int(product))
+        op.may_fail(f"axis {axis} must not become too large")
         return UNKNOWN_SIZE
     scaled = size * scale.num
-    if op.semantics == ONNX:
-        return as_size(floordiv(scaled, scale.den))
     if not isinstance(scaled, Expr) or not scale.is_dyadic:
         return _rounded(op, size, scale)
     digits = scaled if value is None else size * _odd_part(value.numerator)
@@ -223,7 +215,7 @@ def _near(op: Op, result: Expr, size: Expr, scaled: Expr, den: int, axis: int) -
 
     No integer lies between a number and its rounding as long as float32 holds all integers up to it.
     """
-    fits = conjunction(le(size, EXACT), le(scaled, EXACT * den))
+    fits = le(size, EXACT) & le(scaled, EXACT * den)
     reason = f"axis {axis} is the product of size and scale, rounded by float32"
     op.define(implies(fits, ge(result, floordiv(scaled, den))), reason)
     op.define(implies(fits, le(result, ceildiv(scaled, den))), reason)
@@ -265,13 +257,13 @@ def _is_nonempty(op: Op, size: Dim) -> bool:
 
 def _check_size(op: Op, before: Dim, size: Dim, axis: int) -> None:
     """onnxruntime resizes an axis to 0 only if it is empty, and an empty axis only to 0."""
-    both = disjunction(conjunction(ge(size, 1), ge(before, 1)), eq(size, before))
+    both = (ge(size, 1) & ge(before, 1)) | eq(size, before)
     reason = f"axis {axis} must stay empty or stay non-empty"
     if _stretches(op):
         op.require(both, reason, by="undocumented")
         return
     if op.semantics == RUNTIME:
-        op.require(disjunction(ge(before, 1), eq(size, 0)), reason)
+        op.require(ge(before, 1) | eq(size, 0), reason)
     op.may_fail(reason, unless=both)
 
 

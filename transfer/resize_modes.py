@@ -76,7 +76,7 @@ def _interpolated(op: Op, mode: str, unchanged: Sequence[Relation], antialias: b
     if rank > 3:
         reason = f"onnxruntime scales only the inner axes of rank {rank} in {mode} mode"
         outer = conjunction(*unchanged[:2])
-        either = disjunction(outer, conjunction(unchanged[0], unchanged[3])) if rank == 4 else outer
+        either = outer | (unchanged[0] & unchanged[3]) if rank == 4 else outer
         op.require(either, reason, by="onnxruntime")
         if mode != "linear" or antialias or op.dtype("X") is not DType.FLOAT:
             op.may_fail(reason, unless=outer, by="onnxruntime")

@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from functools import cached_property, partial
+from functools import cached_property, partial, wraps
 from inspect import unwrap
 from typing import cast
 
 from absint.lattices.records import record
+from absint.lattices.terms.expr import Dim
 from absint.lattices.value import Value
 from absint.transfer.forms import applied, form_of
 from absint.transfer.op import Op
+from absint.transfer.semantics import ONNX as DOCUMENTS
 from absint.transfer.stated import RuleError
 
 Outputs = Value | Sequence[Value]
@@ -67,6 +69,11 @@ class Rule:
     def summary(self) -> str:
         """The first line of the function's docstring."""
         return (self.function.__doc__ or "").strip().split("\n")[0]
+
+    @property
+    def deviation(self) -> str:
+        """What onnxruntime does otherwise: the first line of the docstring of its overlay, if it has one."""
+        return (getattr(self.function, "overlay", None) or "").strip().split("\n")[0]
 
     @property
     def operator(self) -> str:
@@ -162,6 +169,33 @@ def rule(
     return declare
 
 
+def overlay(deviation: Callable[[Op], Outputs | None]) -> Callable[[Callable[..., Outputs | None]], Function]:
+    """Make the decorated function an overlay, itself a decorator: what onnxruntime does otherwise than the documents.
+
+        @overlay
+        def broadcast_both_ways(op: Op) -> Tensor:
+            "Slope may enlarge X."
+
+        @rule("PRelu", "X slope -> Y")
+        @broadcast_both_ways
+        def parametric_relu(op: Op) -> Tensor:
+
+    The rule says what ONNX does. Unless an analysis follows its documents alone, the overlay is asked first; where it
+    returns None, after what it may have stated, the rule goes on.
+    """
+
+    def over(documented: Callable[..., Outputs | None]) -> Function:
+        @wraps(documented)
+        def transfer(op: Op, **dims: Dim) -> Outputs | None:
+            found = None if op.semantics == DOCUMENTS else deviation(op)
+            return documented(op, **dims) if found is None else found
+
+        transfer.overlay = deviation.__doc__  # type: ignore[attr-defined]
+        return cast(Function, transfer)
+
+    return over
+
+
 kernel = partial(rule, domain=MICROSOFT, complete=True)
 """The rule of operators of onnxruntime's own whose requirements are sufficient."""
 
@@ -225,6 +259,7 @@ __all__ = [
     "RuleError",
     "device",
     "kernel",
+    "overlay",
     "rule",
     "shaped",
 ]

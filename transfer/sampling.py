@@ -5,15 +5,14 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from absint.lattices.dtype import DType
-from absint.lattices.logic.relation import FALSE, UNKNOWN_RELATION, conjunction, disjunction, eq, ge, lt, ne
+from absint.lattices.logic.relation import FALSE, UNKNOWN_RELATION, Relation, eq, ge, lt, ne
 from absint.lattices.logic.truth import YES
 from absint.lattices.shape import Shape, shape_of
 from absint.lattices.terms.expr import UNKNOWN_SIZE, Dim, Expr
 from absint.lattices.value import Tensor
-from absint.transfer.conditions import known_text
+from absint.transfer.conditions import filled, known_text
 from absint.transfer.op import Op, as_size
-from absint.transfer.rule import rule
-from absint.transfer.semantics import ONNX
+from absint.transfer.rule import overlay, rule
 
 
 @rule("RoiAlign", "X rois batch_indices -> Y", complete=True)
@@ -38,7 +37,7 @@ def roi_align(op: Op) -> Tensor:
     _require_batch_indices(op, regions, batch)
     nothing = eq(regions, 0)
     op.may_fail("the regions must be finite, and not too large", unless=nothing)
-    inside = disjunction(nothing, conjunction(*(ge(size, 1) for size in image)))
+    inside = nothing | filled(image)
     op.may_fail("onnxruntime may read beyond an empty image", unless=inside, by="onnxruntime")
     return _cut(op, regions, sizes)
 
@@ -48,12 +47,12 @@ def _require_batch_indices(op: Op, regions: Dim, batch: Dim) -> None:
     reason, known, found = "every region must name an image", op.constants("batch_indices"), op.within("batch_indices")
     if known is not None:
         for index in sorted({min(known), max(known)}) if known else ():
-            op.require(disjunction(eq(regions, 0), FALSE if index < 0 else ge(batch, index + 1)), reason)
+            op.require(eq(regions, 0) | (FALSE if index < 0 else ge(batch, index + 1)), reason)
         return
     within = UNKNOWN_RELATION
     if found is not None and found.least is not None and found.most is not None:
-        within = conjunction(ge(found.least, 0), lt(found.most, batch))
-    op.may_fail(reason, unless=disjunction(eq(regions, 0), within))
+        within = ge(found.least, 0) & lt(found.most, batch)
+    op.may_fail(reason, unless=eq(regions, 0) | within)
 
 
 @rule("MaxRoiPool", "X rois -> Y", complete=True)
@@ -92,7 +91,7 @@ def _images(op: Op, regions: Dim) -> Sequence[Dim]:
         op.require(FALSE, "X must have rank 4; onnxruntime ignores further axes", by="onnx")
     elif len(x) < 4:
         op.reject(f"X must have rank 4, found shape {x}")
-    op.require(disjunction(eq(regions, 0), ge(x[0], 1)), "every region must name an image")
+    op.require(eq(regions, 0) | ge(x[0], 1), "every region must name an image")
     return x.dims[:4]
 
 
@@ -139,36 +138,51 @@ def _check_modes(op: Op, rank: int) -> None:
         op.require(ge(size, 1), "onnxruntime does not sample empty images", by="onnxruntime")
 
 
+@overlay
+def grid_of_a_function(op: Op) -> Tensor | None:
+    """Types other than FLOAT and DOUBLE have no kernel: the function that defines it runs, which broadcasts."""
+    theta, size = op.tensor("theta"), op.integers("size")
+    if theta.dtype in (DType.FLOAT, DType.DOUBLE):
+        return None
+    needs = _grid_needs(op, theta.shape, size)
+    if size is None:
+        return Tensor(theta.dtype)
+    if len(size) == 4:
+        op.require(ne(size[0], 1), "onnxruntime needs a batch other than 1 in this type", by="onnxruntime")
+    for relation, reason in needs:
+        op.may_fail(reason, unless=relation)
+    if theta.shape.is_top or any(op.decide(relation) is not YES for relation, _ in needs):
+        return Tensor(theta.dtype, shape_of((UNKNOWN_SIZE,) * len(size)))
+    return None
+
+
 @rule("AffineGrid", "theta size -> grid", complete=True)
+@grid_of_a_function
 def affine_grid(op: Op) -> Tensor:
     """The sampling grid of an image (N, C, spatial...) under theta (N, r, r + 1): (N, spatial..., r)."""
-    theta = op.tensor("theta")
-    op.require_rank(theta.shape, 3, "theta")
-    batch = UNKNOWN_SIZE if theta.shape.is_top else theta.shape[0]
-    size = op.integers("size")
-    # onnxruntime has no kernel for other types and runs the function that defines the operator, which may broadcast.
-    as_function = op.semantics != ONNX and theta.dtype not in (DType.FLOAT, DType.DOUBLE)
-    if size is None:
-        op.may_fail("size must be positive and fit theta")
-        return Tensor(theta.dtype, Shape(None) if as_function else _unknown_grid(theta.shape, batch))
-    if len(size) not in (4, 5):
-        op.reject(f"size must have 4 or 5 values, found {len(size)}")
-    needs = [(eq(size[0], batch), "size must have the batch of theta")]
-    if not theta.shape.is_top:
-        needs.append((eq(theta.shape[1], len(size) - 2), "theta must have one row for each spatial axis"))
-        needs.append((eq(theta.shape[2], len(size) - 1), "theta must have one column more than spatial axes"))
-    needs += [(ge(extent, 1), "spatial sizes must be positive") for extent in size[2:]]
-    if as_function:
-        if len(size) == 4:
-            op.require(ne(size[0], 1), "onnxruntime needs a batch other than 1 in this type", by="onnxruntime")
-        for relation, reason in needs:
-            op.may_fail(reason, unless=relation)
-        if theta.shape.is_top or any(op.decide(relation) is not YES for relation, _ in needs):
-            return Tensor(theta.dtype, shape_of((UNKNOWN_SIZE,) * len(size)))
-    for relation, reason in needs:
+    theta, size = op.tensor("theta"), op.integers("size")
+    for relation, reason in _grid_needs(op, theta.shape, size):
         op.require(relation, reason)
+    batch = UNKNOWN_SIZE if theta.shape.is_top else theta.shape[0]
+    if size is None:
+        return Tensor(theta.dtype, _unknown_grid(theta.shape, batch))
     first = batch if isinstance(batch, Expr) else as_size(size[0])
     return Tensor(theta.dtype, shape_of((first, *(as_size(d) for d in size[2:]), Dim(len(size) - 2))))
+
+
+def _grid_needs(op: Op, theta: Shape, size: Sequence[Dim] | None) -> list[tuple[Relation, str]]:
+    """What makes size and theta fit, with reasons."""
+    op.require_rank(theta, 3, "theta")
+    if size is None:
+        op.may_fail("size must be positive and fit theta")
+        return []
+    if len(size) not in (4, 5):
+        op.reject(f"size must have 4 or 5 values, found {len(size)}")
+    needs = [(eq(size[0], UNKNOWN_SIZE if theta.is_top else theta[0]), "size must have the batch of theta")]
+    if not theta.is_top:
+        needs.append((eq(theta[1], len(size) - 2), "theta must have one row for each spatial axis"))
+        needs.append((eq(theta[2], len(size) - 1), "theta must have one column more than spatial axes"))
+    return [*needs, *((ge(extent, 1), "spatial sizes must be positive") for extent in size[2:])]
 
 
 def _unknown_grid(theta: Shape, batch: Dim) -> Shape:

@@ -1,7 +1,7 @@
 """The runs that an analysis is about, where the documents of ONNX and onnxruntime differ.
 
-docs/runtime-differences.md lists where they do. A rule says in `by` who asks for a requirement, if not both do; where
-sizes differ it asks for `op.semantics`.
+docs/runtime-differences.md lists where they do. A rule says in `by` who asks for a requirement, if not both do. What
+onnxruntime computes otherwise stands in an overlay above the rule; within arithmetic a rule asks for `op.semantics`.
 """
 
 from __future__ import annotations

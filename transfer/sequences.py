@@ -14,7 +14,7 @@ from typing import Final
 from absint.lattices.contents import CONTENTS, Contents
 from absint.lattices.dim import DIMS
 from absint.lattices.dtype import DTYPES, DType
-from absint.lattices.logic.relation import FALSE, TRUE, Relation, conjunction, disjunction, divisible, eq, ge, le, lt
+from absint.lattices.logic.relation import FALSE, TRUE, Relation, disjunction, divisible, eq, ge, le, lt
 from absint.lattices.logic.truth import YES
 from absint.lattices.shape import BOTTOM_SHAPE, SCALAR, TOP_SHAPE, Shape, shape_of
 from absint.lattices.shape_lattice import SHAPES
@@ -117,7 +117,7 @@ def _require_position(op: Op, sequence: SequenceOf | None, name: str, end: bool 
         return
     length = sequence.length
     below = le(position, length) if end else lt(position, length)
-    op.require(conjunction(ge(position, -length), below), _IN_RANGE, found=f"position {position} of {length}")
+    op.require(ge(position, -length) & below, _IN_RANGE, found=f"position {position} of {length}")
 
 
 @rule("SequenceInsert", "input_sequence tensor position -> output_sequence", complete=True, elements=True)
@@ -262,11 +262,9 @@ def _listed(op: Op, x: Tensor, axis: int, sizes: Sequence[Dim] | None, keep: boo
     if not sizes:
         op.may_fail("split must have elements, found none", at_load=True)
         return _chunks(x, axis, ONE_EXPR if keep else None, extent)
-    total: Dim = ZERO_EXPR
     for size in sizes:
         op.require(ge(size, 0), "a chunk must not have a negative size", found=str(size))
-        total = total + size
-    op.require_equal(total, extent, "the split must cover the axis")
+    op.require_equal(sum(sizes, ZERO_EXPR), extent, "the split must cover the axis")
     known = [size.const for size in sizes if isinstance(size, Expr) and size.const is not None]
     if x.contents is not None and len(known) == len(sizes) <= MAX_ITEMS and x.shape.concrete is not None:
         return _parts(x, axis, known)

@@ -13,7 +13,7 @@ from absint.lattices.terms.expr import MAX_DIM, ONE_EXPR, UNKNOWN_SIZE, Dim, Unk
 from absint.lattices.terms.interval import Interval
 from absint.lattices.value import Tensor
 from absint.transfer.conditions import vector
-from absint.transfer.elements.folding import moved, reshaped, unmoved
+from absint.transfer.elements.folding import fill_of, moved, reshaped, unmoved
 from absint.transfer.op import Op
 from absint.transfer.rule import rule
 from absint.transfer.semantics import ONNX
@@ -122,14 +122,14 @@ def _squeeze(op: Op, axes: list[int] | None) -> Tensor:
         if at:
             for axis in sorted(at):
                 op.require_equal(x.shape.known[axis], 1, "the squeezed dims must be 1")
-            return Tensor(x.dtype, without(x.shape, at), _fill(x))
+            return Tensor(x.dtype, without(x.shape, at), fill_of(x))
         if axes:
             op.may_fail(f"axes {axes} must exist and have size 1, and the rank is unknown")
-        return Tensor(x.dtype, TOP_SHAPE, _fill(x))
+        return Tensor(x.dtype, TOP_SHAPE, fill_of(x))
     if not axes:
         ones = [op.is_equal(d, 1) for d in x.shape]
         if any(one is UNKNOWN for one in ones):
-            return Tensor(x.dtype, TOP_SHAPE, _fill(x))
+            return Tensor(x.dtype, TOP_SHAPE, fill_of(x))
         return _reshaped(x, shape_of(tuple(d for d, one in zip(x.shape, ones, strict=True) if one is NO)))
     chosen = {op.axis(axis, len(x.shape), "axes") for axis in axes}
     for axis in sorted(chosen):
@@ -142,13 +142,13 @@ def _squeeze_somewhere(op: Op) -> Tensor:
     x = op.tensor("data")
     axes = op.integers("axes")
     if x.shape.is_top or axes is None or len(axes) != 1 or len(x.shape) == 0:
-        return Tensor(x.dtype, TOP_SHAPE, _fill(x))
+        return Tensor(x.dtype, TOP_SHAPE, fill_of(x))
     if len(x.shape) == 2:
-        return Tensor(x.dtype, shape_of((x.shape.size,)), _fill(x))
+        return Tensor(x.dtype, shape_of((x.shape.size,)), fill_of(x))
     ones = [i for i, d in enumerate(x.shape) if op.is_equal(d, 1) is not NO]
     if len(ones) == 1:
         return _reshaped(x, shape_of(tuple(d for i, d in enumerate(x.shape) if i != ones[0])))
-    return Tensor(x.dtype, shape_of((UNKNOWN_SIZE,) * (len(x.shape) - 1)), _fill(x))
+    return Tensor(x.dtype, shape_of((UNKNOWN_SIZE,) * (len(x.shape) - 1)), fill_of(x))
 
 
 @rule("Unsqueeze", "data -> Y", until=12, complete=True, elements=True, starred=True)
@@ -171,7 +171,7 @@ def unsqueeze(op: Op) -> Tensor:
     x, count = op.tensor("data"), op.integers("axes")
     op.may_fail("the axes, which are unknown, must be in range and differ")
     if x.shape.is_top or count is None:
-        return Tensor(x.dtype, TOP_SHAPE, _fill(x))
+        return Tensor(x.dtype, TOP_SHAPE, fill_of(x))
     dim = UNKNOWN_SIZE if len(x.shape) and count else ONE_EXPR
     dims = (dim,) * (len(x.shape) + len(count)) if count else x.shape.dims
     return _reshaped(x, shape_of(dims))
@@ -185,10 +185,10 @@ def _unsqueeze(op: Op, axes: list[int]) -> Tensor:
         found = with_axes(x.shape, axes, ONE_EXPR)
         if found is not None:
             op.may_fail(f"a tensor has {MAX_RANK} axes at most, and the rank is unknown")
-            return Tensor(x.dtype, found, _fill(x))
+            return Tensor(x.dtype, found, fill_of(x))
         if axes:
             op.may_fail(f"axes {axes} must be in range, and the rank is unknown")
-        return Tensor(x.dtype, TOP_SHAPE, _fill(x))
+        return Tensor(x.dtype, TOP_SHAPE, fill_of(x))
     rank = len(x.shape) + len(axes)
     inserted = [op.axis(axis, rank, "axes") for axis in axes]
     if len(set(inserted)) < len(inserted):
@@ -200,7 +200,3 @@ def _unsqueeze(op: Op, axes: list[int]) -> Tensor:
 def _reshaped(x: Tensor, result: Shape) -> Tensor:
     """The same elements in another shape of the same size."""
     return reshaped(x, result, realigned(x.ramps, x.shape, result) if x.ramps else NO_RAMPS)
-
-
-def _fill(x: Tensor) -> Contents | None:
-    return x.contents if x.contents is not None and x.contents.is_fill else None

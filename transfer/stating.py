@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Final, Literal, NoReturn, TypeVar, overload
+from typing import Final, NoReturn, TypeVar, overload
 
 from absint.lattices.logic import relation as rel
 from absint.lattices.logic.facts import Facts
@@ -19,6 +19,8 @@ from absint.transfer.stated import BadNodeError, PossibleFailure, RejectedError,
 AttributeValue = int | float | str | bytes | Tensor | list[int] | list[float] | list[str] | object
 
 _INTEGERS: Final = frozenset({int, bool})
+_ALLOWED: Final = ((RUNTIME, ONNX), (ONNX, RUNTIME))
+"""Who asks, of runs that do not."""
 
 T = TypeVar("T")
 
@@ -190,15 +192,16 @@ class Stating(Attributes):
         reason: str,
         *,
         unless: Relation = FALSE,
-        by: Literal["either", "onnxruntime"] = EITHER,
+        by: Asker = EITHER,
         at_load: bool = False,
     ) -> None:
         """The node may fail on some data at legal sizes, or for a reason that no relation expresses.
 
-        Where the relation `unless` holds, it does not fail for this reason. `by`: the documents of ONNX allow the node.
-        `at_load`: kernels run it, but type inference refuses it if it sees the shapes.
+        Where the relation `unless` holds, it does not fail for this reason. `by`: the documents of ONNX allow the node,
+        or onnxruntime does if it is "onnx". `at_load`: kernels run it, but type inference refuses it if it sees the
+        shapes.
         """
-        if by == RUNTIME and self.semantics == ONNX:
+        if (by, self.semantics) in _ALLOWED:
             return
         if unless is UNKNOWN_RELATION:
             unless = FALSE

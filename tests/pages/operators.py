@@ -28,7 +28,7 @@ from absint.lattices.value import Tensor
 from absint.research.specification.specs import specification
 from absint.transfer.families import shipped
 from absint.transfer.losses import DOMAIN as TRAINING
-from absint.transfer.rule import Rule
+from absint.transfer.rule import MICROSOFT, Rule
 from tests.pages import settle
 from tests.soundness.models import Variant, node_tests
 from tests.transfer.harness import Case, apply_case
@@ -37,8 +37,9 @@ PAGE: Final = Path(__file__).parents[2] / "docs" / "operators.md"
 
 INTRODUCTION: Final = """\
 Written by `python -m tests.pages.operators`, from the table of rules, what the rules stated in the tests, and what the
-runtimes have. *Versions* are those in which the schema changed. Where an older version has a rule of its own, its words
-follow after the versions that it serves. *Requires* lists what a node states as necessary for a run, n for a number.
+runtimes have. *Versions* are those in which the schema changed; they lead to the operator's document. Where an older
+version has a rule of its own, its words follow after the versions that it serves; what onnxruntime computes otherwise
+stands last. *Requires* lists what a node states as necessary for a run, n for a number.
 *Contents* says whether elements are followed through the operator when those of the inputs are known in part;
 constants are followed besides where no runtime can differ (`absint/shapes/evaluation.py`). *Run by* says which
 runtimes the tests can execute it with. *Rule* says what the rule rests on, with the versions where these differ:
@@ -55,6 +56,8 @@ NEVER_RUN: Final = {
 """Operators that onnxruntime has and no test runs."""
 
 NHWC: Final = "com.ms.internal.nhwc"
+
+CONTRIB: Final = "https://github.com/microsoft/onnxruntime/blob/main/docs/ContribOperators.md"
 
 Operator = tuple[str, str]
 """Domain and name."""
@@ -153,6 +156,7 @@ def words(operator: Operator) -> str:
     if operator[0] == "" and operator[1] in LOWERED:
         return LOWERED[operator[1]]
     texts = [(span, rule.summary.replace("|", "\\|")) for span, rule in rules_of(operator)]
+    texts += [("onnxruntime", text) for text in dict.fromkeys(rule.deviation for _, rule in rules_of(operator)) if text]
     return "<br>".join(text if number == 0 else f"{span}: {text}" for number, (span, text) in enumerate(texts))
 
 
@@ -208,11 +212,21 @@ def evidence(operator: Operator) -> str:
     return f"proved {', '.join(map(str, found))}; {other} {', '.join(map(str, left))}"
 
 
+def document(operator: Operator) -> str:
+    """The page of an operator in ONNX's documents or in those of onnxruntime; empty if neither has one."""
+    domain, name = operator
+    if operator in _history():
+        return f"https://onnx.ai/onnx/operators/onnx_{'_' if not domain else domain.replace('.', '') + '_'}{name}.html"
+    return f"{CONTRIB}#{domain}.{name}" if domain == MICROSOFT else ""
+
+
 def row(operator: Operator, facts: Facts) -> str:
     """One line of the page."""
     known = ", ".join(map(str, versions(operator)))
     requirements = "; ".join(facts.requirements)
     contents = "yes" if facts.contents else ""
+    if link := document(operator):
+        known = f"[{known}]({link})"
     cells = (f"`{operator[1]}`", known, words(operator), requirements, contents, run_by(operator), evidence(operator))
     return f"| {' | '.join(cells)} |"
 

@@ -13,7 +13,7 @@ import onnx
 import pytest
 from onnx import TensorProto, helper, numpy_helper
 
-from absint.transfer.contrib.blocked_layout import NCHWC
+from absint.transfer.contrib.image_layouts import NCHWC
 from tests.transfer.harness import Arg, Case, apply_case, run_case, sizes
 from tests.transfer.optimised import check_every_value, check_same_outputs, optimised
 

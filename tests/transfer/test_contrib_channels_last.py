@@ -10,7 +10,7 @@ import onnx
 import pytest
 from onnx import TensorProto, helper, numpy_helper
 
-from absint.transfer.contrib.channels_last import IMAGES, NHWC, image
+from absint.transfer.contrib.image_layouts import IMAGES, NHWC, image
 from absint.transfer.rule import ONNX
 from tests.transfer.harness import Arg, Case, apply_case, run_case, sizes
 from tests.transfer.inference import check_inferred

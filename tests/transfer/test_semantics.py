@@ -7,7 +7,9 @@ from collections.abc import Iterator, Mapping, Sequence
 import numpy as np
 import pytest
 
+from absint.lattices.dtype import DType
 from absint.lattices.logic.truth import NO, YES
+from absint.lattices.shape import SCALAR, Shape
 from absint.lattices.value import Tensor
 from absint.research.obligations.making import applied
 from absint.research.specification.node import Meaning
@@ -15,8 +17,11 @@ from absint.research.specification.specs import Instance, Specification, specifi
 from absint.testing import Case
 from absint.testing.cases import arrays_of
 from absint.testing.rules import apply_case
+from absint.transfer.application import apply
 from absint.transfer.families import shipped
-from absint.transfer.semantics import ONNX, RUNTIME
+from absint.transfer.op import Op
+from absint.transfer.rule import overlay, rule
+from absint.transfer.semantics import ONNX, RUNTIME, SEMANTICS, Semantics
 from absint.transfer.stated import Applied
 from tests.differences.outcomes import NO_KERNEL, in_onnxruntime
 from tests.specification import holders as held
@@ -109,3 +114,32 @@ def test_a_rule_of_another_domain_has_the_semantics_of_onnxruntime() -> None:
     plain = Case("MaxPool", [Arg(["N", 3, "H"])], windows)
     assert "max" in str(apply_case(inner, semantics=ONNX).outputs[0])
     assert "max" not in str(apply_case(plain, semantics=ONNX).outputs[0])
+
+
+def test_an_overlay_is_asked_first_unless_the_documents_alone_count() -> None:
+    @overlay
+    def first_row(op: Op) -> Tensor | None:
+        """It gives the first row of a matrix."""
+        x = op.tensor("X")
+        return Tensor(x.dtype, Shape(x.shape[1:])) if x.shape.rank == 2 else None
+
+    @rule("Fold", "X[...] -> Y[...]")
+    @first_row
+    def fold(op: Op) -> None:
+        """The shape of X."""
+
+    def shape(semantics: Semantics, *dims: int) -> str:
+        (output,) = apply(fold, Op(fold, [Tensor(DType.FLOAT, Shape(dims))], semantics=semantics)).outputs
+        return str(output.shape) if isinstance(output, Tensor) else ""
+
+    assert [shape(semantics, 2, 3) for semantics in SEMANTICS] == ["[3]", "[2, 3]", "[3]"]
+    assert [shape(semantics, 4) for semantics in SEMANTICS] == ["[4]"] * 3
+    assert (fold.summary, fold.deviation) == ("The shape of X.", "It gives the first row of a matrix.")
+
+
+def test_a_reduction_of_a_scalar_without_axes_is_not_refused() -> None:
+    for name in ("ReduceSum", "ReduceMax"):
+        found = shipped().lookup("", name, 18)
+        assert found is not None
+        op = Op(found, [Tensor(DType.FLOAT, SCALAR)], version=18, semantics=RUNTIME)
+        assert not apply(found, op).possible_failures

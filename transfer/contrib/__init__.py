@@ -1,13 +1,13 @@
 """Rules of other domains than ai.onnx. All but `ai_onnx_ml` are onnxruntime's.
 
     classical models       ai_onnx_ml, ml_models: trees, support vector machines, maps
-    products               fused_products (with convolutions) packed_products (with experts)
+    products               products: fused (with convolutions), packed, mixtures of experts
     attention              fused_attention multi_head_attention packed_attention
     sequence models        sequence_models hyper_connections
     text and generation    generation; com_microsoft has text, fused activations and normalisations
     quantisation           quantised_products (with element-wise operators) quantised_layers
     other tensors          tensors: ranges, windows, lookups, crops, transforms, dropout
-    other layouts          channels_last (com.ms.internal.nhwc), blocked_layout (com.microsoft.nchwc)
+    other layouts          image_layouts (com.ms.internal.nhwc, com.microsoft.nchwc)
     devices, old models    devices experimental (with plugins of TensorRT)
     other libraries        extensions
 

@@ -104,7 +104,7 @@ def head_size(op: Op, hidden: Dim, heads: int, *rows: Dim) -> Dim:
 
 def require_heads(op: Op, name: str, width: Dim, heads: int, *rows: Dim) -> None:
     """Require an input to split into heads that are not empty, unless one of the sizes `rows` is 0."""
-    splits = conjunction(divisible(width, heads), ge(width, 1))
+    splits = divisible(width, heads) & ge(width, 1)
     no_rows = [eq(size, 0) for size in rows]
     op.require(disjunction(splits, *no_rows), f"{name} must divide into {heads} heads that are not empty")
 

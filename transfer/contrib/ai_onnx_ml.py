@@ -8,11 +8,11 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 
 from absint.lattices.dtype import DTYPES, DType
-from absint.lattices.logic.relation import FALSE, TRUE, UNKNOWN_RELATION, Relation, conjunction, disjunction, eq, ge
+from absint.lattices.logic.relation import FALSE, TRUE, UNKNOWN_RELATION, Relation, eq, ge
 from absint.lattices.shape import SCALAR, shape_of
 from absint.lattices.terms.expr import ONE_EXPR, UNKNOWN_SIZE, Dim, Expr, const
 from absint.lattices.value import MapOf, SequenceOf, Tensor, Value
-from absint.transfer.conditions import documents_exclude, has_rank, required_text, runs_as
+from absint.transfer.conditions import documents_exclude, has_rank, is_empty, required_text, runs_as
 from absint.transfer.contrib.ml_models import POST_TRANSFORMS, counted, require_read_features, require_trees, rows_of
 from absint.transfer.op import Op
 from absint.transfer.rule import ML, rule, shaped
@@ -62,7 +62,7 @@ def imputer(op: Op) -> Tensor:
     """The input with some elements replaced."""
     names = {DType.FLOAT: "imputed_value_floats", DType.INT64: "imputed_value_int64s"}
     count = counted(op, names.get(op.dtype("X"), ""))
-    _require_values_of_one(op, *names.values())
+    _require_one_of(op, *names.values(), filled=True)
     if not count:
         is_told = op.dtype("X") in names
         op.require(FALSE if is_told else UNKNOWN_RELATION, "a value of the type of X must be given", by="undocumented")
@@ -88,7 +88,7 @@ ELEMENTWISE = shaped(
 def one_hot_encoder(op: Op) -> Tensor:
     """A last axis with one column for each category."""
     shape, categories = op.tensor("X").shape, counted(op, "cats_int64s", "cats_strings")
-    empty = UNKNOWN_RELATION if shape.is_top else disjunction(*(eq(size, 0) for size in shape))
+    empty = is_empty(shape)
     skips = op.integer("zeros", 1) != 0
     if not skips:
         op.may_fail("every element must be a known category", unless=empty)
@@ -163,18 +163,12 @@ def _only_length(op: Op, part: str) -> int | None:
     return (_length(op, names[0]) or None) if len(names) == 1 else None
 
 
-def _require_one_of(op: Op, *names: str) -> None:
-    """Require exactly one of these attributes."""
-    found = [name for name in names if name in op.attributes]
+def _require_one_of(op: Op, *names: str, filled: bool = False) -> None:
+    """Require exactly one of these attributes; `filled`: a list that holds values."""
+    found = [name for name in names if (counted(op, name) if filled else name in op.attributes)]
     if len(found) != 1:
-        op.reject(f"one of {' and '.join(names)} must be given, found {' and '.join(found) or 'none'}", "ill-formed")
-
-
-def _require_values_of_one(op: Op, *names: str) -> None:
-    """Require elements in exactly one of these lists."""
-    found = [name for name in names if counted(op, name)]
-    if len(found) != 1:
-        op.reject(f"one of {' and '.join(names)} must hold values, found {' and '.join(found) or 'none'}", "ill-formed")
+        must = "hold values" if filled else "be given"
+        op.reject(f"one of {' and '.join(names)} must {must}, found {' and '.join(found) or 'none'}", "ill-formed")
 
 
 def _typed(op: Op, *names: str) -> Iterator[tuple[str, DType]]:
@@ -245,8 +239,8 @@ def linear_regressor(op: Op) -> Tensor:
     if targets < 1:
         op.require(FALSE, f"there must be a target, found {targets}", by="undocumented")
     _linear(op, targets)
-    if op.semantics != RUNTIME and counted(op, "intercepts") not in (0, targets):
-        op.may_fail("each target must have an intercept")
+    if counted(op, "intercepts") not in (0, targets):
+        op.may_fail("each target must have an intercept", by="onnx")
     return _table(op, targets)
 
 
@@ -310,7 +304,7 @@ def array_feature_extractor(op: Op) -> Tensor:
     if chosen is None or len(columns) < len(chosen.elements):
         op.may_fail("every column must exist")
     for column in dict.fromkeys(columns):
-        op.require(conjunction(ge(column, 0), ge(x[-1] - 1, column)), "every column must exist", by="undocumented")
+        op.require(ge(column, 0) & ge(x[-1] - 1, column), "every column must exist", by="undocumented")
     rows = x[:-1] if len(x) > 1 else (ONE_EXPR,)
     return Tensor(dtype, shape_of((*rows, count)))
 
@@ -351,7 +345,7 @@ def feature_vectorizer(op: Op) -> Tensor:
 def zip_map(op: Op) -> Value:
     """Each row as a map from label to score."""
     labels = counted(op, "classlabels_strings", "classlabels_int64s")
-    _require_values_of_one(op, "classlabels_strings", "classlabels_int64s")
+    _require_one_of(op, "classlabels_strings", "classlabels_int64s", filled=True)
     shape = op.tensor("X").shape
     rows = rows_of(op)
     if shape.is_top or not labels:

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from absint.lattices.dtype import DType
-from absint.lattices.logic.relation import FALSE, UNKNOWN_RELATION, conjunction, disjunction, divisible, eq, ge, le
+from absint.lattices.logic.relation import FALSE, UNKNOWN_RELATION, divisible, eq, ge, le
 from absint.lattices.logic.truth import NO, YES
 from absint.lattices.shape import TOP_SHAPE, Shape, shape_of
 from absint.lattices.terms.expr import ONE_EXPR, UNKNOWN_SIZE, Dim, const, product
@@ -55,8 +55,8 @@ def inverse(op: Op) -> Tensor:
     elif len(shape) < 2:
         op.reject(f"X must have rank 2 or more, found shape {shape}")
     else:
-        square = conjunction(eq(shape[-1], shape[-2]), ge(shape[-1], 1))
-        op.may_fail("the matrices of X must be square", unless=disjunction(square, eq(product(shape[:-2]), 0)))
+        square = eq(shape[-1], shape[-2]) & ge(shape[-1], 1)
+        op.may_fail("the matrices of X must be square", unless=square | eq(product(shape[:-2]), 0))
         if op.is_equal(shape[-1], shape[-2]) is NO:
             op.may_fail("onnxruntime loads no matrices that are seen not to be square", at_load=True)
     return Tensor(op.dtype("X"), shape)
@@ -151,7 +151,7 @@ def _skip_normalized(op: Op, *vectors: str) -> Sequence[Tensor]:
         if len(skip) > len(shape):
             op.reject(f"{reason}, found shapes {shape} and {skip}")
         if len(skip) == 3:  # onnxruntime repeats or cuts other batches
-            op.require(disjunction(ge(skip[0], 1), eq(product(shape[:2]), 0)), "skip must not be empty")
+            op.require(ge(skip[0], 1) | eq(product(shape[:2]), 0), "skip must not be empty")
     moments = Tensor(DType.FLOAT, shape_of((*shape[:-1], ONE_EXPR)))
     return Tensor(dtype, shape), moments, moments, Tensor(dtype, shape)
 
@@ -187,7 +187,7 @@ def _require_scale(op: Op, target: Shape) -> None:
     if len(scale) > len(target):
         op.reject(f"scale must broadcast to X of shape {target}, found shape {scale}")
     for axis, (dim, size) in enumerate(zip(reversed(scale.dims), reversed(target.dims), strict=False), start=1):
-        op.require(disjunction(eq(dim, size), eq(dim, 1)), f"dim {-axis} of scale must be 1 or that of X")
+        op.require(eq(dim, size) | eq(dim, 1), f"dim {-axis} of scale must be 1 or that of X")
 
 
 simplified_layer_normalization_ms = device("SimplifiedLayerNormalization", "X scale -> Y inv_std_var")(
@@ -219,7 +219,7 @@ def embed_layer_normalization(op: Op) -> Sequence[Tensor]:
     if op.has("position_ids"):
         _require_positions(op, batch, length)
     elif not positions.is_top:
-        op.require(disjunction(eq(batch, 0), ge(positions[0], length)), "every position must have an embedding")
+        op.require(eq(batch, 0) | ge(positions[0], length), "every position must have an embedding")
     for name, table in (("input_ids", "word_embedding"), ("segment_ids", "segment_embedding")):
         if op.has(name):
             _require_known(op, name, op.tensor(table).shape if op.has(table) else TOP_SHAPE)
@@ -230,15 +230,15 @@ def embed_layer_normalization(op: Op) -> Sequence[Tensor]:
 def _require_positions(op: Op, batch: Dim, length: Dim) -> None:
     """Require positions for each token of one text, or of all. onnxruntime accepts further axes."""
     shape, reason = op.tensor("position_ids").shape, "every position must have an embedding"
-    no_tokens, table = disjunction(eq(batch, 0), eq(length, 0)), op.tensor("position_embedding").shape
+    no_tokens, table = eq(batch, 0) | eq(length, 0), op.tensor("position_embedding").shape
     op.may_fail(reason, unless=no_tokens)
     if table.rank == 2:
-        op.require(disjunction(no_tokens, ge(table[0], 1)), reason)
+        op.require(no_tokens | ge(table[0], 1), reason)
     if shape.rank != 2:
         op.may_fail("position_ids must have rank 2")
     if shape.rank is not None and len(shape) >= 2:
         op.require_equal(shape[1], length, "position_ids must have the length of input_ids")
-        op.require(disjunction(eq(shape[0], batch), eq(shape[0], 1)), "position_ids must have the batch of input_ids")
+        op.require(eq(shape[0], batch) | eq(shape[0], 1), "position_ids must have the batch of input_ids")
 
 
 def _require_known(op: Op, name: str, table: Shape) -> None:
@@ -247,11 +247,11 @@ def _require_known(op: Op, name: str, table: Shape) -> None:
     contents = op.tensor(name).contents
     if contents is None or table.rank != 2:
         if table.rank == 2:
-            op.require(disjunction(eq(op.tensor(name).shape.size, 0), ge(table[0], 1)), reason)
+            op.require(eq(op.tensor(name).shape.size, 0) | ge(table[0], 1), reason)
         op.may_fail(reason)
         return
     for index in dict.fromkeys(contents.elements):
-        fits = conjunction(ge(index, 0), ge(table[0] - 1, index)) if isinstance(index, Dim) else UNKNOWN_RELATION
+        fits = ge(index, 0) & ge(table[0] - 1, index) if isinstance(index, Dim) else UNKNOWN_RELATION
         op.require(fits, reason)
 
 

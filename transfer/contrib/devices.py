@@ -9,7 +9,7 @@ from collections.abc import Sequence
 
 from absint.lattices.contents import Contents
 from absint.lattices.dtype import DType
-from absint.lattices.logic.relation import FALSE, conjunction, divisible, ge
+from absint.lattices.logic.relation import FALSE, divisible, ge
 from absint.lattices.logic.truth import YES
 from absint.lattices.shape import TOP_SHAPE, Shape, shape_of
 from absint.lattices.terms.expr import UNKNOWN_SIZE, Dim, as_dim, const
@@ -196,9 +196,9 @@ def moe_group_router(op: Op) -> Sequence[Tensor]:
     if op.has("projection_weight"):
         tokens, width = op.sizes("logits", 2)
         experts = op.sizes("projection_weight", 2)[0]
-        op.require(conjunction(divisible(width, 256), ge(width, 1)), "logits must have a multiple of 256 columns")
+        op.require(divisible(width, 256) & ge(width, 1), "logits must have a multiple of 256 columns")
         op.require_dims("projection_weight", experts, width)
-    fits = conjunction(ge(experts, chosen), divisible(experts, groups))
+    fits = ge(experts, chosen) & divisible(experts, groups)
     op.require(fits, f"there must be {groups} groups of experts, and {chosen} experts or more")
     op.require_equal(op.tensor("expert_bias").shape.size, experts, "expert_bias must have a value for each expert")
     if op.outputs == 2 or (op.outputs == 1 and op.has("projection_weight")) or (op.outputs > 2 and groups > 1):

@@ -73,16 +73,16 @@ def _require_mask(op: Op, batch: Dim, length: Dim, total: Dim) -> None:
     if mask.rank == 4:
         if op.integer("unidirectional", 0) == 1:
             op.reject("a mask of rank 4 must come without unidirectional")
-        no_scores = disjunction(eq(batch, 0), eq(length, 0))
+        no_scores = eq(batch, 0) | eq(length, 0)
         op.require(no_scores, "onnxruntime's CPU kernel has no mask of rank 4", by="undocumented")
-        op.require(conjunction(ge(mask[2], total), all_equal(mask.dims, (batch, 1, mask[3], mask[3]))), _MASK)
+        op.require(ge(mask[2], total) & all_equal(mask.dims, (batch, 1, mask[3], mask[3])), _MASK)
         return
     vectors = [(batch,), (2 * batch,), (3 * batch + 2,)]
     require_form(op, "mask_index", _MASK, *vectors, (batch, total), (batch, 1), (1, 1), (batch, length, total))
     if mask.rank == 1:
         lengths = op.integers("mask_index")
         known = FALSE if lengths is None else conjunction(*(ge(size, 0) for size in lengths))
-        op.may_fail("the lengths in mask_index must not be negative", unless=disjunction(known, eq(batch, 0)))
+        op.may_fail("the lengths in mask_index must not be negative", unless=known | eq(batch, 0))
 
 
 _MASK = "mask_index must fit the keys"
@@ -98,7 +98,7 @@ def _attended(op: Op, weights: str, dtype: DType) -> tuple[Tensor, Tensor]:
     heads = op.positive("num_heads")
     key_size, value_size = _projection_sizes(op, columns)
     for size in (key_size, value_size):
-        splits = conjunction(divisible(size, heads), ge(size, 1))
+        splits = divisible(size, heads) & ge(size, 1)
         op.require(splits, f"the hidden size must divide into {heads} heads that are not empty", found=f"{size}")
     head, total = key_size // heads, length
     if op.has("past"):
@@ -171,8 +171,8 @@ def _is_one_head(op: Op, shape: Shape) -> bool:
 def _require_pairs_of_one_head(op: Op, shape: Shape, pairs: Dim) -> None:
     if op.name == "MRotaryEmbedding":
         op.reject("an input of rank 3 needs num_heads, which is missing")
-    op.require(disjunction(eq(pairs, 0), divisible(shape[-1], 2 * pairs)), "input must divide into heads of the angles")
-    op.require(disjunction(ge(pairs, 1), eq(shape.size, 0)), "heads must not be empty")
+    op.require(eq(pairs, 0) | divisible(shape[-1], 2 * pairs), "input must divide into heads of the angles")
+    op.require(ge(pairs, 1) | eq(shape.size, 0), "heads must not be empty")
 
 
 def _require_pairs(op: Op, shape: Shape, pairs: Dim) -> None:
@@ -186,8 +186,8 @@ def _require_pairs(op: Op, shape: Shape, pairs: Dim) -> None:
     if op.name == "MRotaryEmbedding":
         turned = Dim(part) if part else size
         op.require(eq(pairs, floordiv(turned, 2)), reason)
-        whole = conjunction(ge(turned, 1), divisible(turned, 2))
-        op.require(disjunction(whole, eq(shape.size, 0)), "features turn in pairs")
+        whole = ge(turned, 1) & divisible(turned, 2)
+        op.require(whole | eq(shape.size, 0), "features turn in pairs")
         return
     op.require(disjunction(eq(features, 0), half, eq(pairs, part // 2) if part else FALSE), reason)
     safe = disjunction(ge(features, 1), eq(pairs, 0), eq(product(shape[:-1]), 0))
@@ -216,15 +216,15 @@ def _require_positions(op: Op, batch: Dim, length: Dim, angles: Dim) -> None:
     else:
         op.require(eq(op.tensor("position_ids").shape.size, 1), "a vector of positions must hold the first one alone")
         op.require(le(length, angles), reason)
-        fits = [conjunction(ge(base, 0), le(base + length, angles)) for base in places]
+        fits = [ge(base, 0) & le(base + length, angles) for base in places]
         op.require(conjunction(*fits), reason)
         return
     if not op.flag("is_packed_batching"):
         op.require(le(length, angles), reason)
-    nothing = disjunction(eq(batch, 0), eq(length, 0))
-    op.require(disjunction(nothing, ge(angles, 1)), reason)
+    nothing = eq(batch, 0) | eq(length, 0)
+    op.require(nothing | ge(angles, 1), reason)
     for place in places:
-        op.require(disjunction(nothing, conjunction(ge(place, 0), lt(place, angles))), reason)
+        op.require(nothing | (ge(place, 0) & lt(place, angles)), reason)
 
 
 _IN_RANGE = "each position must have an angle"

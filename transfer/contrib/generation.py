@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from typing import Final
 
 from absint.lattices.dtype import DType
-from absint.lattices.logic.relation import conjunction, disjunction, eq, ge, gt, implies, le, lt
+from absint.lattices.logic.relation import conjunction, eq, ge, gt, implies, le, lt
 from absint.lattices.terms.expr import UNKNOWN_SIZE, Dim, Expr, const
 from absint.lattices.terms.normal import maximum
 from absint.lattices.value import Tensor
@@ -103,9 +103,9 @@ def whisper_beam_search(op: Op) -> Sequence[Tensor]:
 def ngram_repeat_block(op: Op, B: Dim, T: Dim, V: Dim) -> None:
     """The scores, with tokens that would repeat an n-gram at -inf: their shape."""
     size = op.positive("ngram_size")
-    none = disjunction(eq(B, 0), lt(T, size))
+    none = eq(B, 0) | lt(T, size)
     if size == 1:
-        op.require(disjunction(none, ge(V, 1)), "the vocabulary must not be empty")
+        op.require(none | ge(V, 1), "the vocabulary must not be empty")
     op.may_fail("every token must be in the vocabulary", unless=none)
 
 
@@ -126,7 +126,7 @@ def bifurcation_detector(op: Op) -> Sequence[Tensor]:
     if op.has("pred_tokens"):
         (predicted,) = op.sizes("pred_tokens", 1)
         reach = "the predicted tokens must reach the end of the source"
-        op.require(conjunction(ge(predicted, 1), le(predicted, source + 1)), reach)
+        op.require(ge(predicted, 1) & le(predicted, source + 1), reach)
         start = one_integer(op, "prev_suffix_match_idx") if index.shape.rank in (0, 1) else UNKNOWN_SIZE
         op.require_equal(start + predicted, source + 1, reach)
         tokens = op.fresh("tokens")
@@ -150,7 +150,7 @@ def dynamic_time_warping(op: Op) -> Tensor:
     steps = op.fresh("steps")
     op.define(le(steps, rows + columns), "a path visits no row and column together twice")
     if isinstance(rows, Expr) and isinstance(columns, Expr):
-        some = conjunction(ge(rows, 1), ge(columns, 1))
+        some = ge(rows, 1) & ge(columns, 1)
         op.define(implies(some, ge(steps, maximum(rows, columns))), "a path visits every row and column")
     return of_dims(DType.INT32, 2, steps)
 

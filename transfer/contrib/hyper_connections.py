@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from absint.lattices.logic.relation import disjunction, divisible, eq, ge
+from absint.lattices.logic.relation import divisible, eq, ge
 from absint.lattices.shape import Shape, shape_of
 from absint.lattices.terms.expr import Dim, const
 from absint.lattices.value import Tensor
@@ -57,10 +57,10 @@ def _require_gate(op: Op, name: str, streams: Streams, *, flat: bool = False) ->
     reason = f"{name} must have a gate for each stream or feature"
     if len(gate) == len(lead) + 1:
         per_stream = eq(gate[-1], branches)
-        op.require(disjunction(per_stream, eq(gate[-1], branches * width)) if flat else per_stream, reason)
+        op.require(per_stream | eq(gate[-1], branches * width) if flat else per_stream, reason)
     else:
         op.require_equal(gate[-2], branches, reason)
-        op.require(disjunction(eq(gate[-1], 1), eq(gate[-1], width)), reason)
+        op.require(eq(gate[-1], 1) | eq(gate[-1], width), reason)
 
 
 @kernel("HyperConnectionPreMix", "streams pre_mix -> output")
@@ -99,7 +99,7 @@ def _require_scale(op: Op, scale: Shape, streams: Streams) -> None:
     """A factor for each feature, of one stream or of all: (H), (C * H) or (C, H)."""
     _, branches, width = streams
     if scale.rank == 1:
-        wanted = disjunction(eq(scale[0], width), eq(scale[0], branches * width))
+        wanted = eq(scale[0], width) | eq(scale[0], branches * width)
         op.require(wanted, "scale must have a factor for each feature")
     elif scale.rank is None:
         op.may_fail("scale must fit the streams")

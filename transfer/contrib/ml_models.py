@@ -69,9 +69,9 @@ def require_trees(op: Op, leaves: str, results: int) -> None:
             FALSE, "the nodes of the ensemble must form trees, and each leaf must have a result", by="undocumented"
         )
     count = len(listed(op, "base_values"))
-    if op.semantics != RUNTIME and count not in (0, results):
-        op.may_fail("each result must have a base value")
-    elif count > 2 if leaves == "class" and results <= 2 else count not in (0, results):
+    if count not in (0, results):
+        op.may_fail("each result must have a base value", by="onnx")
+    if count > 2 if leaves == "class" and results <= 2 else count not in (0, results):
         op.require(FALSE, "each result must have a base value", by="undocumented")
     last = _last_feature(op, leaves, results)
     if last is None:

@@ -58,7 +58,7 @@ def multi_head_attention(op: Op) -> Sequence[Tensor]:
             if op.has("past_sequence_length"):
                 op.reject("a shared buffer must be an output too")
             op.may_fail("onnxruntime may crash on a past if present is not asked for", unless=eq(past, 0))
-        same = disjunction(eq(found.query_size // heads, found.value_size // heads), eq(past, 0))
+        same = eq(found.query_size // heads, found.value_size // heads) | eq(past, 0)
         op.may_fail("onnxruntime may crash on a past of other heads than those of value", unless=same)
     shared = has_past and op.has("past_sequence_length")
     forms = [(found.batch,), (3 * found.batch + 2,)]
@@ -106,7 +106,7 @@ _PACKED = "onnxruntime's CPU kernel does not take packed inputs"
 
 def _require_one_key(op: Op, found: Projected, heads: int) -> None:
     """A decoder appends one key to its past; with a bias, its kernel does not check that."""
-    single = disjunction(eq(found.key_length, 1), eq(found.batch, 0))
+    single = eq(found.key_length, 1) | eq(found.batch, 0)
     if op.tensor("key").shape.rank == 3 and not op.has("bias"):
         op.require(single, "key and value must have one new token")
     else:
@@ -137,13 +137,13 @@ def _multi_head(
     if shared:
         require_scalar(op, "past_sequence_length")
         used = one_integer(op, "past_sequence_length")
-        op.require(conjunction(ge(past, 1), ge(past, found.key_length)), "the buffer must have room for the keys")
-        op.require(conjunction(ge(used, 0), lt(used, past)), "past_sequence_length must be within the buffer")
+        op.require(ge(past, 1) & ge(past, found.key_length), "the buffer must have room for the keys")
+        op.require(ge(used, 0) & lt(used, past), "past_sequence_length must be within the buffer")
         seen, stored = used + found.key_length, past
         op.require(ge(past, seen), "the buffer must have room for the keys")
     if op.has("cache_indirection"):
         rows, beams, room = op.sizes("cache_indirection", 3)
-        op.require(conjunction(eq(rows * beams, batch), ge(beams, 1)), "cache_indirection must fit the batch")
+        op.require(eq(rows * beams, batch) & ge(beams, 1), "cache_indirection must fit the batch")
         if shared:
             op.require_equal(room, past, "cache_indirection must have the length of the buffer")
             op.may_fail("cache_indirection must name beams")
@@ -227,11 +227,9 @@ def group_query_attention(op: Op) -> Sequence[Tensor]:
     if heads % groups:
         op.reject(f"num_heads must be a multiple of kv_num_heads, found {heads} and {groups}")
     batch, length, width = op.sizes("query", 3)
-    op.require(conjunction(ge(batch, 1), ge(length, 1)), "query must have rows and tokens")
+    op.require(ge(batch, 1) & ge(length, 1), "query must have rows and tokens")
     parts = heads if require_together(op, "key", "value") else heads + 2 * groups
-    op.require(
-        conjunction(divisible(width, 8 * parts), ge(width, 1)), f"query must divide into {parts} heads, multiples of 8"
-    )
+    op.require(divisible(width, 8 * parts) & ge(width, 1), f"query must divide into {parts} heads, multiples of 8")
     head, new = width // parts, op.sizes("key", 3)[1] if op.has("key") else length
     for name in ("key", "value"):
         op.require_dims(name, batch, new, head * groups)
@@ -315,7 +313,7 @@ def _require_group_inputs(op: Op, batch: Dim, length: Dim, total: Dim, present: 
         if where.is_top or len(where) < 2:
             op.may_fail("position_ids must have rank 2")
         else:
-            fits = conjunction(eq(where[0], batch), ge(where[1], length))
+            fits = eq(where[0], batch) & ge(where[1], length)
             op.require(fits, "position_ids must have a position for each token")
         if rotated:
             op.may_fail("position_ids must be within cos_cache")
@@ -323,7 +321,7 @@ def _require_group_inputs(op: Op, batch: Dim, length: Dim, total: Dim, present: 
     if counts.is_top:
         op.may_fail("seqlens_k must have a length for each row")
     else:
-        each = [disjunction(eq(dim, 1), eq(dim, batch)) for dim in counts]
+        each = [eq(dim, 1) | eq(dim, batch) for dim in counts]
         fits = conjunction(eq(counts.size, batch), *each) if len(counts) else FALSE
         op.require(fits, "seqlens_k must have a length for each row")
     room = total if rotated and where is None else present
@@ -343,8 +341,8 @@ def _lengths_fit(op: Op, length: Dim, total: Dim, room: Dim) -> Relation:
     counts = op.integers("seqlens_k")
     if counts is None:
         return FALSE
-    enough = [disjunction(eq(length, total), ge(count + 1, length)) for count in counts]
-    return conjunction(*(conjunction(ge(count, 0), lt(count, room)) for count in counts), *enough)
+    enough = [eq(length, total) | ge(count + 1, length) for count in counts]
+    return conjunction(*(ge(count, 0) & lt(count, room) for count in counts), *enough)
 
 
 def _cache_lengths(op: Op, new: Dim, length: Dim) -> tuple[Dim, Dim, Dim]:
@@ -360,7 +358,7 @@ def _cache_lengths(op: Op, new: Dim, length: Dim) -> tuple[Dim, Dim, Dim]:
         known = first_known(new, length, total)
         return ZERO_EXPR, known, known
     past = op.sizes("past_key", 4)[2]
-    op.require(disjunction(eq(new, length), eq(new, 0)), "each query must have a new key, or none")
+    op.require(eq(new, length) | eq(new, 0), "each query must have a new key, or none")
     if op.has("query_seqlens"):
         op.require_equal(new, length, "each query must have a new key")
     else:
@@ -368,11 +366,11 @@ def _cache_lengths(op: Op, new: Dim, length: Dim) -> tuple[Dim, Dim, Dim]:
         op.require(disjunction(eq(length, 1), eq(total, length), one_row), "several rows must have one new token each")
     if _windowed(op):
         window = op.integer("local_window_size", -1)
-        op.require(conjunction(ge(past, window), ge(new, 1)), "the window must fit the cache, and new keys be given")
+        op.require(ge(past, window) & ge(new, 1), "the window must fit the cache, and new keys be given")
         if op.has("query_seqlens"):
             op.require(ge(past, length), "the cache must hold all new tokens")
         return past, past, total
-    op.require(disjunction(eq(total, past + new), le(total, past)), "the cache must grow by the new keys or have room")
+    op.require(eq(total, past + new) | le(total, past), "the cache must grow by the new keys or have room")
     op.require(ge(total, new), "total_sequence_length must count the new keys")
     present = maximum(total, past) if isinstance(total, Expr) and isinstance(past, Expr) else UNKNOWN_SIZE
     return past, present, total

@@ -16,7 +16,7 @@ from absint.lattices.value import Tensor, Value
 from absint.transfer import normalisation, recurrent
 from absint.transfer.concat import joined
 from absint.transfer.contrib import com_microsoft
-from absint.transfer.contrib.fused_products import swapped
+from absint.transfer.contrib.products import swapped
 from absint.transfer.contrib.quantised_products import may_refuse, only_number, require_one_value
 from absint.transfer.contrib.views import restate, retyped
 from absint.transfer.op import ANY_TENSOR, Op

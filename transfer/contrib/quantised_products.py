@@ -15,7 +15,7 @@ from absint.lattices.terms.expr import Dim
 from absint.lattices.value import SparseTensor, Tensor, Value
 from absint.transfer import elementwise, linalg
 from absint.transfer.contrib.agreement import require_like
-from absint.transfer.contrib.fused_products import swapped
+from absint.transfer.contrib.products import swapped
 from absint.transfer.contrib.views import restate, retyped
 from absint.transfer.elements.arithmetic import constant
 from absint.transfer.elements.conversion import type_attribute
@@ -175,9 +175,7 @@ def _scaled_product(op: Op, dtype: DType, *scales: str) -> Tensor:
     else:
         op.may_fail("b_zero_point must have one value, or one for each column")
     if op.has("bias"):
-        op.require(
-            disjunction(eq(op.tensor("bias").shape.size, b[-1]), empty), "bias must have one value for each column"
-        )
+        op.require(eq(op.tensor("bias").shape.size, b[-1]) | empty, "bias must have one value for each column")
     return Tensor(dtype, shape)
 
 
@@ -188,7 +186,7 @@ def _require_scale(op: Op, name: str, columns: Dim) -> None:
         op.may_fail(f"{name} must have one value, or one for each column")
         return
     require_one_or_each(op, columns, name, unless=eq(columns, 1))
-    if shape.rank == 1 and op.decide(disjunction(eq(shape[0], 1), ne(columns, 1))) is not YES:
+    if shape.rank == 1 and op.decide(eq(shape[0], 1) | ne(columns, 1)) is not YES:
         op.may_fail(f"{name} must not have more values than the product has columns")
 
 

@@ -10,10 +10,11 @@ from collections.abc import Sequence
 from typing import Final
 
 from absint.lattices.dtype import DType
-from absint.lattices.logic.relation import FALSE, conjunction, disjunction, divisible, eq, ge
+from absint.lattices.logic.relation import FALSE, divisible, eq, ge
 from absint.lattices.shape import shape_of
 from absint.lattices.terms.expr import UNKNOWN_SIZE, Dim, const, product
 from absint.lattices.value import Tensor
+from absint.transfer.conditions import filled
 from absint.transfer.contrib.agreement import (
     first_known,
     last_axis,
@@ -56,8 +57,8 @@ def linear_attention(op: Op) -> Sequence[Tensor]:
     head, value_head = width // heads, values // groups
     op.require_dims("key", batch, length, keys)
     op.require_dims("value", batch, length, values)
-    op.require(conjunction(ge(head, 1), divisible(keys, head)), "keys must divide into heads of the query's size")
-    shared = conjunction(ge(keys, 1), divisible(groups * head, keys))
+    op.require(ge(head, 1) & divisible(keys, head), "keys must divide into heads of the query's size")
+    shared = ge(keys, 1) & divisible(groups * head, keys)
     op.require(shared, "kv_num_heads must be a multiple of the heads of the keys")
     state = (*_windowed(op), batch, const(groups), head, value_head)
     op.require_dims("past_state", *state)
@@ -114,10 +115,10 @@ def gated_delta_net(op: Op) -> Sequence[Tensor]:
         projected = 2 * query[-2] * key
         op.require_dims("key", *query)
         op.require_dims("value", *lead, heads, value)
-    fits = conjunction(divisible(projected, 2 * key), divisible(2 * key * heads, projected))
-    filled = conjunction(*(ge(size, 1) for size in (*lead, heads, value, key, projected)))
-    op.require(filled, "tokens and heads must not be empty")
-    op.require(conjunction(filled, fits), "value must have a multiple of the heads of query")
+    fits = divisible(projected, 2 * key) & divisible(2 * key * heads, projected)
+    some = filled((*lead, heads, value, key, projected))
+    op.require(some, "tokens and heads must not be empty")
+    op.require(some & fits, "value must have a multiple of the heads of query")
     batch = _rows_of_tokens(op, lead, batch)
     op.require_dims("initial_state", batch, heads, value, key)
     _require_updates(op, lead, heads, key)
@@ -145,7 +146,7 @@ def _rows_of_tokens(op: Op, lead: Sequence[Dim], rows: Dim) -> Dim:
         return first_known(require_offsets(op, "cu_seqlens", lead[0]), rows)
     if not op.has("initial_state"):
         op.reject("one of cu_seqlens and initial_state must be given")
-    op.require(conjunction(ge(rows, 1), divisible(lead[0], rows)), "the tokens must divide into rows")
+    op.require(ge(rows, 1) & divisible(lead[0], rows), "the tokens must divide into rows")
     return rows
 
 
@@ -321,8 +322,8 @@ def attn_lstm(op: Op) -> Sequence[Tensor]:
     for name in ("sequence_lens", "memory_seq_lens"):
         if op.has(name):
             op.may_fail(f"{name} must be positive and within the sequences")
-    op.require(disjunction(eq(batch, 0), ge(memory, 1)), "the memory must not be empty")
-    filled = conjunction(*(ge(dim, 1) for dim in (steps, batch, width, context)))
-    op.may_fail("onnxruntime may end the process over empty sequences", unless=filled)
+    op.require(eq(batch, 0) | ge(memory, 1), "the memory must not be empty")
+    some = filled((steps, batch, width, context))
+    op.may_fail("onnxruntime may end the process over empty sequences", unless=some)
     dtype, last = op.common_dtype("X", "W", "R"), (directions, batch, size)
     return of_dims(dtype, steps, directions, batch, size), of_dims(dtype, *last), of_dims(dtype, *last)

@@ -288,7 +288,7 @@ def _nearest(a: Real) -> Dim:
         return a.num
     doubled = 2 * a.num + a.den
     up = floordiv(doubled, 2 * a.den)
-    tie = rel.conjunction(rel.eq(mod_dim(doubled, 2 * a.den), 0), rel.eq(mod_dim(up, 2), 1))
+    tie = rel.eq(mod_dim(doubled, 2 * a.den), 0) & rel.eq(mod_dim(up, 2), 1)
     return rel.ite(tie, up - 1, up)
 
 

@@ -58,6 +58,11 @@ def _moved(contents: Contents, shape: Shape, move: Move) -> Contents | None:
     return Contents.from_block(result) if result.shape == sizes else None
 
 
+def fill_of(x: Tensor) -> Contents | None:
+    """The contents if all elements are equal: they survive any selection and any order."""
+    return x.contents if x.contents is not None and x.contents.is_fill else None
+
+
 def unmoved(block: Block[Element]) -> Block[Element]:
     """The block itself."""
     return block

@@ -177,12 +177,12 @@ def _relation(element: Element) -> Relation:
 
 def conjoin(a: Element, b: Element) -> Element:
     """a and b."""
-    return truth(rel.conjunction(_relation(a), _relation(b)))
+    return truth(_relation(a) & _relation(b))
 
 
 def disjoin(a: Element, b: Element) -> Element:
     """a or b."""
-    return truth(rel.disjunction(_relation(a), _relation(b)))
+    return truth(_relation(a) | _relation(b))
 
 
 def invert(a: Element) -> Element:

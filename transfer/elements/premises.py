@@ -58,7 +58,7 @@ def within(op: Op, value: Dim, lo: int, hi: int, reason: str, *, products: bool 
         return True
     if not isinstance(value, Expr) or value.const is not None:
         return False
-    return op.assume(rel.conjunction(rel.le(value, hi), rel.ge(value, lo)), reason, products=products)
+    return op.assume(rel.le(value, hi) & rel.ge(value, lo), reason, products=products)
 
 
 def in_double(op: Op, value: Dim) -> bool:

@@ -79,7 +79,7 @@ MUTANTS: Final[tuple[Mutant, ...]] = (
         "two-minus-ones-are-chosen",
         "a target whose elements are both -1 is legal",
         "absint.transfer.reshape",
-        "needs += [(negation(conjunction(inferred, eq(e, -1))), _SINGLE) for e in target[axis + 1 :]]",
+        "needs += [(~(inferred & eq(e, -1)), _SINGLE) for e in target[axis + 1 :]]",
         "needs += []",
         f"{RESHAPE}.contract().allows({{'N': 1, 'M': 1, 'to_0': -1, 'to_1': -1}})",
         f"{SIZES}[reshape]",

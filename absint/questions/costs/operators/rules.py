@@ -14,8 +14,7 @@ from typing import Final, NamedTuple
 from absint.questions.costs.operators import counted, products
 from absint.questions.costs.operators.counted import per_input, with_operands
 from absint.questions.costs.operators.instance import Rule
-from absint.transfer.contrib.blocked_layout import NCHWC
-from absint.transfer.contrib.channels_last import NHWC
+from absint.transfer.contrib.image_layouts import NCHWC, NHWC
 from absint.transfer.rule import MICROSOFT, ML, ONNX
 
 TRAINING: Final = "ai.onnx.preview.training"
