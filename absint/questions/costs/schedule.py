@@ -10,7 +10,7 @@ from typing import Final, NamedTuple
 from absint.analyses.liveness import EXITS, START, Lifetime, Region, Regions, carried, is_parameter
 from absint.errors import UsageError
 from absint.lattices.logic.relation import TRUE, Relation, conjunction
-from absint.lattices.terms.expr import ZERO_EXPR, Dim, Expr, Monomial, expr_of
+from absint.lattices.terms.expr import ZERO_EXPR, Dim, Expr, Monomial, Symbol, expr_of
 from absint.program.steps import Gate, IfJoin, LoopBody, Operand
 from absint.questions.costs.bindings import Environment, symbols_of
 from absint.questions.costs.dominance import Dominance, Sum
@@ -42,9 +42,13 @@ class Schedule:
                 self.dead[value.last].append(value)
         self.steps = [START, *(number for number in range(len(self._nodes)) if self._is_step(number))]
         """Nodes that are steps, in execution order."""
-        used = symbols_of(value.size for value in values) | symbols_of(regions.terms)
+        self._steps = frozenset(self.steps)
+        sizes = [value.size for value in values if value.size is not None]
+        used = symbols_of(sizes) | symbols_of(regions.terms)
         self._varying = {gate for gate, region in regions.by_gate.items() if region.number in used}
         self._numbers = regions.numbers
+        self._bent = symbols_of(regions.terms).union(*map(_bent, sizes))
+        """Numbers of iterations among them: some size is not linear in them, or they decide what runs."""
         self._guards: dict[int, Relation] = {}
         self._numbered: dict[Monomial, bool] = {}
 
@@ -69,7 +73,6 @@ class Schedule:
     def _top(self, environment: Environment, body: Region, first: int, last: int, around: int) -> Top:
         """Over the steps of a body, the main graph or one trip of a loop, with the bytes around it."""
         best, current, number = Top(-1, START), around, first
-        steps = set(self.steps)
         while number <= last:
             inner = self._regions.by_gate.get(number) if number in self._varying and number != body.gate else None
             for value in self.born.get(number, ()):
@@ -82,7 +85,7 @@ class Schedule:
                     best = max(best, self._over_trips(environment, inner, current), key=lambda top: top.bytes)
                 number = inner.last + 1
                 continue
-            if number in steps and environment.runs(self._place(number), _WHAT) and current > best.bytes:
+            if number in self._steps and environment.runs(self._place(number), _WHAT) and current > best.bytes:
                 best = Top(current, number)
             for value in self.dead.get(number, ()):
                 if self._is_there(environment, body, number, value):
@@ -91,8 +94,9 @@ class Schedule:
         return best
 
     def _over_trips(self, environment: Environment, loop: Region, around: int) -> Top:
+        """Over the trips of a loop. Where all sizes are linear in its number, the first or the last has the most."""
         best = Top(-1, START)
-        for iteration in environment.turns(loop, self._regions.label(loop)):
+        for iteration in environment.turns(loop, self._regions.label(loop), loop.number not in self._bent):
             found = self._top(environment, loop, loop.gate, loop.last, around)
             if found.bytes > best.bytes:
                 best = found._replace(trips=((loop, iteration), *found.trips))
@@ -120,11 +124,10 @@ class Schedule:
     def totals(self) -> Iterator[tuple[int, Dim]]:
         """Each step with its sum."""
         total: Dim = ZERO_EXPR
-        steps = set(self.steps)
         for number in range(START, len(self._nodes)):
             for value in self.born.get(number, ()):
                 total = total + _size(value)
-            if number in steps:
+            if number in self._steps:
                 yield number, total
             for value in self.dead.get(number, ()):
                 total = total - _size(value)
@@ -162,11 +165,10 @@ class Schedule:
         """Every different sum of each body."""
         seen: set[tuple[int, frozenset[tuple[Monomial, int]]]] = set()
         terms = {mono: -coef for mono, coef in self.base.items()}
-        steps = set(self.steps)
         for number in range(START, len(self._nodes)):
             for value in self.born.get(number, ()):
                 _count(terms, _size(value), 1)
-            if number in steps:
+            if number in self._steps:
                 place = self._place(number)
                 key = place.gate, frozenset(terms.items())
                 if key not in seen and (number == START or not self._is_handed_over(number)):
@@ -250,6 +252,16 @@ class Schedule:
             found = any(self._numbers & expr_of(atom).symbols for atom in mono)
             self._numbered[mono] = found
         return found
+
+
+def _bent(size: Expr) -> set[Symbol]:
+    """The symbols in which a size is not linear, the others fixed."""
+    found: set[Symbol] = set()
+    for mono, _ in size.terms:
+        for atom in mono:
+            if not isinstance(atom, Symbol) or mono.count(atom) > 1:
+                found |= expr_of(atom).symbols
+    return found
 
 
 def _size(value: Lifetime) -> Expr:
