@@ -25,11 +25,11 @@ from tests.test_architecture import MODULES, imports
 
 LIMITS: Final[Mapping[str, float]] = {
     "folders at the top of absint/": 13,
-    "lines of the product": 111_310,
+    "lines of the product": 111_317,
     "longest file, check.py apart": 400,
     "imports inside functions": 210,
     "blocks of imports for types": 96,
-    "lines of imports": 8_443,
+    "lines of imports": 8_444,
     "files that write documents by hand": 0,
     "files that catch what is undefined": 6,
     "files that start processes": 2,

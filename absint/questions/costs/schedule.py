@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from functools import cached_property
+from operator import add
 from typing import Final, NamedTuple
 
 from absint.analyses.liveness import EXITS, START, Lifetime, Region, Regions, carried, is_parameter
@@ -13,7 +14,7 @@ from absint.lattices.logic.relation import TRUE, Relation, conjunction
 from absint.lattices.terms.expr import ZERO_EXPR, Dim, Expr, Monomial, Symbol, expr_of
 from absint.program.steps import Gate, IfJoin, LoopBody, Operand
 from absint.questions.costs.bindings import Environment, symbols_of
-from absint.questions.costs.dominance import Dominance, Sum
+from absint.questions.costs.dominance import Dominance, Sum, Terms
 from absint.questions.costs.totals import largest_over
 from absint.solution.analysed import Analysed
 
@@ -163,19 +164,20 @@ class Schedule:
 
     def _candidates(self, dominance: Dominance) -> Iterator[tuple[Region, Sum]]:
         """Every different sum of each body."""
-        seen: set[tuple[int, frozenset[tuple[Monomial, int]]]] = set()
+        seen: dict[tuple[int, int], list[Terms]] = {}
         terms = {mono: -coef for mono, coef in self.base.items()}
+        values, mark = dominance.values({}), 0  # of all that is live, kept up to date; equal sums have equal marks
         for number in range(START, len(self._nodes)):
             for value in self.born.get(number, ()):
-                _count(terms, _size(value), 1)
+                values, mark = _moved(values, mark, _count(terms, _size(value), 1), dominance)
             if number in self._steps:
                 place = self._place(number)
-                key = place.gate, frozenset(terms.items())
-                if key not in seen and (number == START or not self._is_handed_over(number)):
-                    seen.add(key)
-                    yield place, dominance.sum(dict(terms), number)
+                alike = seen.setdefault((place.gate, mark), [])
+                if terms not in alike and (number == START or not self._is_handed_over(number)):
+                    alike.append(dict(terms))
+                    yield place, Sum(self.base, alike[-1], number, values)
             for value in self.dead.get(number, ()):
-                _count(terms, _size(value), -1)
+                values, mark = _moved(values, mark, _count(terms, _size(value), -1), dominance)
 
     def _is_handed_over(self, number: int) -> bool:
         """The node is a join or exit whose outputs were live already in the last step of each body that may run."""
@@ -269,11 +271,18 @@ def _size(value: Lifetime) -> Expr:
     return value.size
 
 
-def _count(terms: dict[Monomial, int], size: Expr, sign: int) -> None:
-    """Add the size to a sum, or subtract it."""
+def _moved(values: tuple[int, ...], mark: int, change: Terms, dominance: Dominance) -> tuple[tuple[int, ...], int]:
+    """The values and the mark of a sum after a change."""
+    mark += sum(coef * hash(mono) for mono, coef in change.items())
+    return tuple(map(add, values, dominance.values(change))), mark
+
+
+def _count(terms: dict[Monomial, int], size: Expr, sign: int) -> Terms:
+    """Add the size to a sum, or subtract it; what is added."""
     for mono, coef in size.terms:
         after = terms.get(mono, 0) + sign * coef
         if after:
             terms[mono] = after
         else:
             del terms[mono]
+    return {mono: sign * coef for mono, coef in size.terms}
