@@ -75,8 +75,7 @@ def analyze(
     `table` replaces the shipped
     transfer rules (`absint.TABLE.extended([...])`). With `strict` an error raises, and so do a false declaration of the
     author and a limit that is reached. `refine` feeds requirements that solve or bound a symbol (`d_model == 64`) back
-    as facts of further rounds, and asks Z3 about choices between sizes that seem to have one side only; `"smt"` asks it
-    about every choice, broadcast and extreme that is left in dims.
+    as facts of further rounds; `"smt"` also asks Z3 about every choice, broadcast and extreme that is left in dims.
 
     An operator without a rule gets one that an installed package ships (`plugins`), and else one made from the
     inference function of its onnx schema (`schema_inference`), which is unchecked: `diagnostics` and proofs name it.
@@ -239,10 +238,10 @@ def _analysed(
             rounds = run_policy(lowered, facts, policy, memoise=memoise, trace=trace)
     result = Result(loaded, lowered, inputs, rounds, assumptions)
     result.cooperation = cooperation
-    if (options.refine == "smt" or rounds.choices) and not rounds.conflict and not given.reached:
-        from absint.questions.proofs.smt_refinement import settle, settle_choices
+    if options.refine == "smt" and not rounds.conflict and not given.reached:
+        from absint.questions.proofs.smt_refinement import settle
 
-        result = result.continued(settle(result) if options.refine == "smt" else settle_choices(result))
+        result = result.continued(settle(result))
     kept = {name: size for name, size in (bind or {}).items() if name in shapes}
     result.analyze = partial(_variant, options=options, shapes=kept)
     result.reanalyse = partial(_under, loaded, options)

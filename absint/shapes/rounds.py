@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Container, Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from itertools import chain
 
 from absint.lattices.contents import Element, element_symbols
+from absint.lattices.logic.definedness import falsity
 from absint.lattices.logic.facts import Facts
-from absint.lattices.logic.piecewise import choices
+from absint.lattices.logic.piecewise import choices, excludes
 from absint.lattices.logic.relation import Comparison, Relation, negation
 from absint.lattices.logic.single import positive_factors
 from absint.lattices.logic.solving import solve
@@ -49,8 +50,6 @@ class Rounds(NamedTuple):
     rounds: tuple[Round, ...]
     conflict: tuple[Learned, ...] = ()
     """Requirements that contradict each other or what is given, if any do: the model can never run."""
-    choices: tuple[Relation, ...] = ()
-    """Conditions of the choices that are left in sizes."""
     adopted: tuple[Expr, ...] = ()
     """Declared dims that an unsound policy shows in place of inferred ones."""
 
@@ -64,12 +63,14 @@ class Rounds(NamedTuple):
 
 
 def facts_from_requirements(
-    analysis: ShapeAnalysis, lowered: Lowered, wanted: Container[Relation] = ()
+    analysis: ShapeAnalysis, lowered: Lowered, wanted: Collection[Relation] = ()
 ) -> Iterator[Learned]:
-    """Facts about single symbols, or about `wanted`, and choices between relations, from the nodes of every run, over
-    the symbols of round 0.
+    """Facts about single symbols, those of `wanted` that hold, and choices between relations, from what is given and
+    the nodes of every run, over the symbols of round 0.
     """
     facts = analysis.facts
+    for given in facts.relations:
+        yield from (Learned(shown, -1, "given") for shown in _shown(given, wanted))
     parts_of: dict[int, list[tuple[Relation, str]]] = {}  # by summary; empty once it has been stated
     for node, summary in analysis.applied.items():
         if not summary.statements:
@@ -84,13 +85,21 @@ def facts_from_requirements(
                 yield Learned(part.map(facts.restored) if facts.originals else part, node, reason)
 
 
-def _telling(statements: Iterable[Statement], wanted: Container[Relation]) -> Iterator[tuple[Relation, str]]:
+def _telling(statements: Iterable[Statement], wanted: Collection[Relation]) -> Iterator[tuple[Relation, str]]:
     """Parts of the statements that teach something, now or once others are known, with the reasons."""
     for statement in statements:
         if statement.role != "assumed":
             for part, teaches in _lasting_parts(statement.relation):
                 if teaches or part.op == "or" or part in wanted:
                     yield part, statement.reason
+                yield from ((shown, statement.reason) for shown in _shown(part, wanted))
+
+
+def _shown(premise: Relation, wanted: Iterable[Relation]) -> Iterator[Relation]:
+    """Those of the wanted that are true wherever the premise holds, as `N >= M` where `N - M >= 2`."""
+    for relation in wanted:
+        if relation is not premise and relation.symbols <= premise.symbols and excludes(falsity(relation), premise):
+            yield relation
 
 
 @remembered
@@ -155,19 +164,10 @@ class Undecided(NamedTuple):
         truths = dict.fromkeys(e for e in elements if isinstance(e, Relation) and e.symbols)
         return Undecided(numbers, truths, elements)
 
-    def conditions(self) -> set[Relation]:
+    def conditions(self) -> dict[Relation, None]:
         """The conditions of choices in the values, truths among their elements, and the negations of both."""
-        found = set(self.truths)
-        for number in self.numbers:
-            found.update(choices(number))
-        return found | set(map(negation, found))
-
-    def choices(self, facts: Facts) -> tuple[Relation, ...]:
-        """The conditions of choices in the sizes, in order of appearance, that a proof may decide under these facts.
-        Without any, that an input size is 0 is left out: rounds learn where it is not, proofs hardly ever more.
-        """
-        found = dict.fromkeys(chain.from_iterable(map(choices, self.numbers)))
-        return tuple(condition for condition in found if facts or not _is_of_an_empty_axis(condition))
+        found = dict.fromkeys(chain(self.truths, *map(choices, self.numbers)))
+        return found | dict.fromkeys(map(negation, found))
 
     def symbols(self) -> set[Symbol]:
         """All symbols that occur."""
@@ -192,11 +192,6 @@ class Undecided(NamedTuple):
     def decided_by(self, facts: Facts) -> bool:
         """The facts decide an open condition."""
         return any(facts.decide(truth.substitute(facts.mapping)) is not UNKNOWN for truth in self.truths)
-
-
-def _is_of_an_empty_axis(condition: Relation) -> bool:
-    atom = sole_atom(condition.expr) if isinstance(condition, Comparison) and condition.op == "==" else None
-    return isinstance(atom, Symbol) and atom.kind is SymbolKind.INPUT
 
 
 def _stays(dim: Expr, facts: Facts) -> bool:

@@ -84,10 +84,10 @@ class Analysed:
         return cast("T", found)
 
     def continued(self, rounds: Sequence[Round]) -> Self:
-        """The analysis after further rounds, which leave no choice open."""
+        """The analysis after further rounds."""
         if not rounds:
             return self
-        every = self.rounds._replace(rounds=(*self.rounds.rounds, *rounds), choices=())
+        every = self.rounds._replace(rounds=(*self.rounds.rounds, *rounds))
         found = type(self)(self.loaded, self.lowered, self.declared_inputs, every, self.assumptions)
         found.cooperation = self.cooperation
         return found

@@ -20,7 +20,6 @@ from absint.lattices.value import Tensor
 from absint.model.load import Loaded
 from absint.program.lowered import Lowered
 from absint.program.steps import LoopBody
-from absint.questions.proofs.smt_refinement import settle_choices
 from absint.questions.sizes.checking import broken_requirement, check
 from absint.questions.sizes.contracts import contract
 from absint.questions.sizes.nearest import nearest
@@ -236,8 +235,7 @@ def _solved(
     loaded: Loaded, lowered: Lowered, inputs: Inputs, facts: Facts, assumptions: Sequence[Relation]
 ) -> Analysed:
     rounds = run_rounds(lowered, facts, tuple(inputs.parameters), memoise=True, trace=None, refine=True)
-    found = Analysed(loaded, lowered, inputs, rounds, assumptions)
-    return found.continued(settle_choices(found)) if rounds.choices and not rounds.conflict else found
+    return Analysed(loaded, lowered, inputs, rounds, assumptions)
 
 
 def _check_bound(analysed: Analysed, bound: Analysed, sizes: Mapping[str, int]) -> None:

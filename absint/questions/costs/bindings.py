@@ -82,13 +82,15 @@ class Environment:
             self._active[region.gate] = found
         return found
 
-    def turns(self, loop: Region, label: str) -> Iterator[int]:
-        """Evaluate the trips of a loop one by one. Raises UsageError for too many, and as `value`."""
+    def turns(self, loop: Region, label: str, ends: bool = False) -> Iterator[int]:
+        """Evaluate the trips of a loop one by one, or its `ends`, the first and the last. Raises UsageError for too
+        many, and as `value`.
+        """
         assert loop.trips is not None
         trips = self.value(loop.trips, f"the number of trips of {label}")
-        if trips > MAX_TRIPS:
+        if trips > MAX_TRIPS and not ends:
             raise UsageError(f"{label} makes {trips:,} trips, too many to evaluate one by one")
-        for iteration in range(trips):
+        for iteration in range(0, trips, max(trips - 1, 1) if ends else 1):
             self.turn(loop, iteration)
             yield iteration
 

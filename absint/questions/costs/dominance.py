@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from itertools import combinations, groupby, islice, repeat
+from itertools import chain, combinations, groupby, islice, repeat
 from math import prod
 from operator import add, ge, itemgetter, mul
 from typing import Final, NamedTuple
@@ -64,11 +64,11 @@ class Dominance:
         some = drawn({s.name: _SIZES[2] for s in exact}, _DRAWN)
         self._drawn = [{s.name: fitted(sizes[s.name], s.bounds) for s in exact} for sizes in some]
         """Sizes at which terms are compared."""
-        self._shared = self._at_samples(base)
+        self._shared = self.values(base)
 
     def sum(self, terms: Terms, step: int) -> Sum:
         """A sum of the base and these terms, with its values."""
-        return Sum(self._base, terms, step, tuple(map(add, self._shared, self._at_samples(terms))))
+        return Sum(self._base, terms, step, tuple(map(add, self._shared, self.values(terms))))
 
     def undominated(self, sums: Iterable[Sum], among: Sequence[Sum] = ()) -> list[Sum]:
         """Sums of which one is the largest at any sizes, in descending order at large ones; none that `among`
@@ -85,15 +85,11 @@ class Dominance:
     def _rivals(self, sums: Sequence[Sum]) -> list[int]:
         """For each sum the set of those that may be shown to be at least it."""
         found = _not_below([s.values for s in sums])
-        columns: dict[Monomial, list[tuple[int, int]]] = {}
-        for at, each in enumerate(sums):
-            for mono, coef in each.terms.items():
-                columns.setdefault(mono, []).append((coef, at))
-        monos = list(columns)
+        monos = list(dict.fromkeys(chain.from_iterable(each.terms for each in sums)))
         for at, larger in enumerate(_not_below([self._at(mono) for mono in monos])):
             mono = monos[at]
             if not any(self._covered(monos[other], mono) for other in _members(larger & ~(1 << at))):
-                _narrow(found, [(coef, at) for coef, at in columns[mono] if coef > 0])
+                _narrow(found, [(coef, n) for n, each in enumerate(sums) if (coef := each.terms.get(mono, 0)) > 0])
         return found
 
     def at_least(self, a: Sum, b: Sum) -> bool:
@@ -154,12 +150,14 @@ class Dominance:
         return sum((merged - max(x, y)) / top for x, y, merged, top in rows)
 
     def _merged(self, a: Sum, b: Sum) -> Sum:
-        terms = {mono: max(a.terms.get(mono, 0), b.terms.get(mono, 0)) for mono in (*a.terms, *b.terms)}
-        return self.sum({mono: coef for mono, coef in terms.items() if coef}, min(a.step, b.step))
+        terms = {mono: most for mono, coef in a.terms.items() if (most := max(coef, b.terms.get(mono, 0)))}
+        terms |= {mono: coef for mono, coef in b.terms.items() if coef > 0 and mono not in terms}
+        return self.sum(terms, min(a.step, b.step))
 
-    def _at_samples(self, terms: Terms) -> list[int]:
+    def values(self, terms: Terms) -> tuple[int, ...]:
+        """The values of a sum of terms at the sizes at which sums are compared."""
         columns = zip(*map(self._at, terms), strict=True) if terms else repeat(())
-        return [sum(map(mul, terms.values(), column)) for column in islice(columns, len(self._samples))]
+        return tuple(sum(map(mul, terms.values(), column)) for column in islice(columns, len(self._samples)))
 
     def _at(self, mono: Monomial) -> tuple[int, ...]:
         """The values of a term at the samples, and at the sizes drawn."""

@@ -5,15 +5,16 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from functools import cached_property
+from operator import add
 from typing import Final, NamedTuple
 
 from absint.analyses.liveness import EXITS, START, Lifetime, Region, Regions, carried, is_parameter
 from absint.errors import UsageError
 from absint.lattices.logic.relation import TRUE, Relation, conjunction
-from absint.lattices.terms.expr import ZERO_EXPR, Dim, Expr, Monomial, expr_of
+from absint.lattices.terms.expr import ZERO_EXPR, Dim, Expr, Monomial, Symbol, expr_of
 from absint.program.steps import Gate, IfJoin, LoopBody, Operand
 from absint.questions.costs.bindings import Environment, symbols_of
-from absint.questions.costs.dominance import Dominance, Sum
+from absint.questions.costs.dominance import Dominance, Sum, Terms
 from absint.questions.costs.totals import largest_over
 from absint.solution.analysed import Analysed
 
@@ -42,9 +43,13 @@ class Schedule:
                 self.dead[value.last].append(value)
         self.steps = [START, *(number for number in range(len(self._nodes)) if self._is_step(number))]
         """Nodes that are steps, in execution order."""
-        used = symbols_of(value.size for value in values) | symbols_of(regions.terms)
+        self._steps = frozenset(self.steps)
+        sizes = [value.size for value in values if value.size is not None]
+        used = symbols_of(sizes) | symbols_of(regions.terms)
         self._varying = {gate for gate, region in regions.by_gate.items() if region.number in used}
         self._numbers = regions.numbers
+        self._bent = symbols_of(regions.terms).union(*map(_bent, sizes))
+        """Numbers of iterations among them: some size is not linear in them, or they decide what runs."""
         self._guards: dict[int, Relation] = {}
         self._numbered: dict[Monomial, bool] = {}
 
@@ -69,7 +74,6 @@ class Schedule:
     def _top(self, environment: Environment, body: Region, first: int, last: int, around: int) -> Top:
         """Over the steps of a body, the main graph or one trip of a loop, with the bytes around it."""
         best, current, number = Top(-1, START), around, first
-        steps = set(self.steps)
         while number <= last:
             inner = self._regions.by_gate.get(number) if number in self._varying and number != body.gate else None
             for value in self.born.get(number, ()):
@@ -82,7 +86,7 @@ class Schedule:
                     best = max(best, self._over_trips(environment, inner, current), key=lambda top: top.bytes)
                 number = inner.last + 1
                 continue
-            if number in steps and environment.runs(self._place(number), _WHAT) and current > best.bytes:
+            if number in self._steps and environment.runs(self._place(number), _WHAT) and current > best.bytes:
                 best = Top(current, number)
             for value in self.dead.get(number, ()):
                 if self._is_there(environment, body, number, value):
@@ -91,8 +95,9 @@ class Schedule:
         return best
 
     def _over_trips(self, environment: Environment, loop: Region, around: int) -> Top:
+        """Over the trips of a loop. Where all sizes are linear in its number, the first or the last has the most."""
         best = Top(-1, START)
-        for iteration in environment.turns(loop, self._regions.label(loop)):
+        for iteration in environment.turns(loop, self._regions.label(loop), loop.number not in self._bent):
             found = self._top(environment, loop, loop.gate, loop.last, around)
             if found.bytes > best.bytes:
                 best = found._replace(trips=((loop, iteration), *found.trips))
@@ -120,11 +125,10 @@ class Schedule:
     def totals(self) -> Iterator[tuple[int, Dim]]:
         """Each step with its sum."""
         total: Dim = ZERO_EXPR
-        steps = set(self.steps)
         for number in range(START, len(self._nodes)):
             for value in self.born.get(number, ()):
                 total = total + _size(value)
-            if number in steps:
+            if number in self._steps:
                 yield number, total
             for value in self.dead.get(number, ()):
                 total = total - _size(value)
@@ -160,20 +164,20 @@ class Schedule:
 
     def _candidates(self, dominance: Dominance) -> Iterator[tuple[Region, Sum]]:
         """Every different sum of each body."""
-        seen: set[tuple[int, frozenset[tuple[Monomial, int]]]] = set()
+        seen: dict[tuple[int, int], list[Terms]] = {}
         terms = {mono: -coef for mono, coef in self.base.items()}
-        steps = set(self.steps)
+        values, mark = dominance.values({}), 0  # of all that is live, kept up to date; equal sums have equal marks
         for number in range(START, len(self._nodes)):
             for value in self.born.get(number, ()):
-                _count(terms, _size(value), 1)
-            if number in steps:
+                values, mark = _moved(values, mark, _count(terms, _size(value), 1), dominance)
+            if number in self._steps:
                 place = self._place(number)
-                key = place.gate, frozenset(terms.items())
-                if key not in seen and (number == START or not self._is_handed_over(number)):
-                    seen.add(key)
-                    yield place, dominance.sum(dict(terms), number)
+                alike = seen.setdefault((place.gate, mark), [])
+                if terms not in alike and (number == START or not self._is_handed_over(number)):
+                    alike.append(dict(terms))
+                    yield place, Sum(self.base, alike[-1], number, values)
             for value in self.dead.get(number, ()):
-                _count(terms, _size(value), -1)
+                values, mark = _moved(values, mark, _count(terms, _size(value), -1), dominance)
 
     def _is_handed_over(self, number: int) -> bool:
         """The node is a join or exit whose outputs were live already in the last step of each body that may run."""
@@ -252,16 +256,33 @@ class Schedule:
         return found
 
 
+def _bent(size: Expr) -> set[Symbol]:
+    """The symbols in which a size is not linear, the others fixed."""
+    found: set[Symbol] = set()
+    for mono, _ in size.terms:
+        for atom in mono:
+            if not isinstance(atom, Symbol) or mono.count(atom) > 1:
+                found |= expr_of(atom).symbols
+    return found
+
+
 def _size(value: Lifetime) -> Expr:
     assert value.size is not None
     return value.size
 
 
-def _count(terms: dict[Monomial, int], size: Expr, sign: int) -> None:
-    """Add the size to a sum, or subtract it."""
+def _moved(values: tuple[int, ...], mark: int, change: Terms, dominance: Dominance) -> tuple[tuple[int, ...], int]:
+    """The values and the mark of a sum after a change."""
+    mark += sum(coef * hash(mono) for mono, coef in change.items())
+    return tuple(map(add, values, dominance.values(change))), mark
+
+
+def _count(terms: dict[Monomial, int], size: Expr, sign: int) -> Terms:
+    """Add the size to a sum, or subtract it; what is added."""
     for mono, coef in size.terms:
         after = terms.get(mono, 0) + sign * coef
         if after:
             terms[mono] = after
         else:
             del terms[mono]
+    return {mono: sign * coef for mono, coef in size.terms}

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
+from functools import cached_property
 from typing import Final, NamedTuple
 
 from absint.analyses.liveness import Region, Regions
@@ -166,13 +167,18 @@ class Bill:
 
     def total(self) -> Amounts:
         """Over a run of the model; a sum is unknown where it is too large to write, or has no closed form."""
+        return self._visits[-1]
+
+    @cached_property
+    def _visits(self) -> Mapping[int, Amounts]:
+        """Over one visit of each body."""
         found: dict[int, Amounts] = {}
         for gate in sorted(self._regions.by_gate, reverse=True):
             region = self._regions.by_gate[gate]
             parts = [(amount, count) for amount, count in self._own[gate].items()]
             parts += [(self._inside(bodies, found), 1) for bodies in region.inner.values()]
             found[gate] = Amounts(*(_sum(parts, k) for k in range(len(NOTHING))))
-        return found[-1]
+        return found
 
     def _inside(self, bodies: list[Region], found: Mapping[int, Amounts]) -> Amounts:
         first = bodies[0]
@@ -232,7 +238,16 @@ class Bill:
         label = self._regions.label(loop)
         if loop.gate not in self._varying:
             return _scaled(found[loop.gate], environment.value(loop.trips, f"the number of trips of {label}"))
-        return _added([self._evaluate(environment, loop) for _ in environment.turns(loop, label)])
+        closed = self._inside([loop], self._visits)
+        is_exact = _has_loops_alone(loop) and all(isinstance(term, Expr) for term in closed)
+        every = [self._evaluate(environment, loop) for _ in environment.turns(loop, label, ends=is_exact)]
+        return _numbers(environment, closed) if is_exact else _added(every)
+
+
+def _has_loops_alone(loop: Region) -> bool:
+    """No branch inside: what a trip costs is one term over its number."""
+    inner = [body for bodies in loop.inner.values() for body in bodies]
+    return all(body.trips is not None and _has_loops_alone(body) for body in inner)
 
 
 def _sum(parts: Iterable[tuple[Amounts, int]], k: int) -> Dim:

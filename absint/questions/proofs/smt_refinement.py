@@ -3,26 +3,21 @@
 An open decision shows as a choice in some dim: a join of two terms (`ite`), a broadcast, the larger or smaller of two,
 a quotient that may be exact. A proof about it holds in every run that succeeds, so another round may use it; it rests
 on no numeric premise, since the values that it changes may be apart from those that the premise is about. No other
-proof ever reaches a value. All decisions are examined on request; without one, choices of which samples of sizes show
-one side alone.
+proof ever reaches a value, and none does unless `refine="smt"` asks for it.
 """
 
 from __future__ import annotations
 
-from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Final, cast
 
 from absint.lattices.limits import Limits
 from absint.lattices.logic.definedness import defined, truth
 from absint.lattices.logic.facts import Facts
 from absint.lattices.logic.relation import UNKNOWN_RELATION, Relation, conjunction, divisible, eq, ge, negation
-from absint.lattices.logic.truth import NO, UNKNOWN, YES, Truth
 from absint.lattices.records import NamedTuple
-from absint.lattices.terms.evaluation import casts_floats
-from absint.lattices.terms.expr import NATURAL, Atom, Dim, Expr, Symbol, postorder
-from absint.lattices.terms.interval import Interval
+from absint.lattices.terms.expr import Atom, Expr, Symbol, postorder
 from absint.lattices.terms.kept import Kept
-from absint.lattices.terms.kinds import SymbolKind
 from absint.lattices.value import Tensor, Value
 from absint.program.limits import SETTLE
 from absint.shapes.choosing import ResolvedChoices
@@ -30,144 +25,18 @@ from absint.shapes.names import distinct_values
 from absint.shapes.refinement import run
 from absint.shapes.rounds import Learned, Round
 from absint.solution.analysed import Analysed
-from absint.solver.candidates import numbers_near
 
 if TYPE_CHECKING:
     from absint.solver.prove import Decision, Prover
-
-
-# Choices in sizes that no sizes within reach take both ways: legal sizes may decide them, and Z3 is asked.
-#
-# Most choices that are left are real: some legal sizes take one side, others the other. A few samples show that
-# without Z3, which starts only for the rest.
-
-MAX_CHOICES: Final = 8
-"""Conditions that are examined."""
-
-_MAX_SYMBOLS: Final = 4
-"""Of one condition."""
-
-_MAX_TRIES: Final = 512
-"""Samples that are held against the requirements, for each side of a condition."""
-
-_EQUAL: Final = (8, 1, 2, 3, 4, 16, 32, 64, 224, 256)
-"""The common value of all symbols but one or two."""
-
-_ROOMY: Final = (8, 1)
-"""Common values at which one symbol is also tried four times as large, as a mask with room for a past."""
-
-_MAX_NAMES: Final = 8
-
-_VALUES: Final = (0, 1, 2, 3, 4, 5, 7, 8, 9, 15, 16, 17, 31, 32, 33, 63, 64, 65, 100, 128, 500, 1000)
-"""Values tried for each symbol of the condition, with those around the numbers in it."""
-
-
-_one_sided: Final[Kept[tuple[object, ...], frozenset[Relation]]] = Kept(1 << 14)
-"""Conditions of which samples showed one side, by the legal sizes and the conditions; counted in premises."""
-
-
-def undecided(analysed: Analysed) -> frozenset[Relation]:
-    """Conditions of choices in sizes of which samples show one side at most."""
-    found = [c for c in analysed.rounds.choices if _is_over_sizes(c) and len(c.symbols) <= _MAX_SYMBOLS][:MAX_CHOICES]
-    if not found:
-        return frozenset()
-    legal = _Legal.of(analysed, found)
-    known = _one_sided.get((legal, *found))
-    if known is None:
-        known = frozenset(c for c in found if not legal.both_ways(c))
-        _one_sided.add((legal, *found), 1 + len(legal.premises), known)
-    return known
-
-
-def _is_over_sizes(relation: Relation) -> bool:
-    """A relation over sizes of inputs, without floats: Z3 knows no more of these than their bounds."""
-    return all(symbol.kind is SymbolKind.INPUT for symbol in relation.symbols) and not casts_floats(relation)
-
-
-class _Legal(NamedTuple):
-    """Sizes that meet the requirements of the nodes that every run executes, as far as these are about sizes alone."""
-
-    premises: tuple[Relation, ...]
-    solved: tuple[tuple[str, Dim], ...]
-    """Symbols that the facts solve."""
-    bounds: tuple[tuple[str, Interval], ...]
-
-    @staticmethod
-    def of(analysed: Analysed, conditions: Iterable[Relation]) -> _Legal:
-        """The legal sizes for an analysis, with bounds of the symbols of the conditions too."""
-        premises = tuple(dict.fromkeys(_premises(analysed)))
-        facts = analysed.last.analysis.facts
-        sizes = ((s.name, dim) for s, dim in facts.mapping.items() if s.kind is SymbolKind.INPUT)
-        solved = tuple((name, dim) for name, dim in sizes if name not in dim.free_symbols)
-        known = {s.name: s.bounds for premise in (*conditions, *premises) for s in premise.symbols}
-        return _Legal(premises, solved, tuple((dict.fromkeys(analysed.symbols, NATURAL) | known).items()))
-
-    def both_ways(self, condition: Relation) -> bool:
-        """Some legal sizes meet the condition, and others do not."""
-        seen: set[Truth] = set()
-        tries = {YES: _MAX_TRIES, NO: _MAX_TRIES}
-        premises = list(self.premises)
-        values = sorted({*_VALUES, *numbers_near([condition])})
-        for binding in self._samples(sorted(condition.free_symbols), values):
-            truth = condition.at(binding)
-            if truth is UNKNOWN or truth in seen or not tries[truth]:
-                continue
-            tries[truth] -= 1
-            broken = next((premise for premise in premises if premise.at(binding) is NO), None)
-            if broken is not None:  # it is asked first from now on: the next sizes are much the same
-                premises.remove(broken)
-                premises.insert(0, broken)
-                continue
-            seen.add(truth)
-            if len(seen) == 2:
-                return True
-        return False
-
-    def _samples(self, varied: Sequence[str], values: Sequence[int]) -> Iterator[Mapping[str, int]]:
-        """Sizes that are equal but for one that may be larger, each with others where one of the varied is changed."""
-        bounds = dict(self.bounds)
-        for base in _EQUAL:
-            equal = {name: both.nearest(base) for name, both in self.bounds}
-            larger = ({**equal, name: both.nearest(4 * base)} for name, both in self.bounds)
-            for sizes in (equal, *(larger if base in _ROOMY and len(self.bounds) <= _MAX_NAMES else ())):
-                others = ({**sizes, name: v} for name in varied for v in values if v in bounds[name])
-                for binding in (sizes, *others):
-                    if self._solve(binding):
-                        yield binding
-
-    def _solve(self, binding: dict[str, int]) -> bool:
-        """Give the solved symbols their values; False if they have none here."""
-        for name, dim in self.solved:
-            if (size := dim.at(binding)) is None:
-                return False
-            binding[name] = size
-        return True
-
-
-def _premises(analysed: Analysed) -> Iterator[Relation]:
-    base, needed = analysed.base.analysis, analysed.lowered.needed
-    done: set[int] = set()
-    for node, summary in base.applied.items():
-        if not summary.statements or id(summary) in done or base.nodes[node].gate >= 0 or not needed[node]:
-            continue
-        done.add(id(summary))
-        for statement in summary.statements:
-            relation = statement.relation
-            if statement.role != "assumed" and relation is not UNKNOWN_RELATION and _is_over_sizes(relation):
-                yield relation
-    yield from filter(_is_over_sizes, base.facts.relations)
-
 
 MAX_DECISIONS: Final = 128
 """Open decisions that are examined in one round."""
 
 MAX_ASKED: Final = 256
-"""Most questions to Z3, and the budget of each."""
+"""Most questions to Z3."""
 
-MAX_UNASKED: Final = 3 * MAX_CHOICES
-"""Most questions of a round that nobody asked for."""
-
-RLIMIT: Final = 300_000
+LIMITS: Final = Limits(1.0, 300_000)
+"""Of one question."""
 
 MAX_ROUNDS: Final = 3
 
@@ -180,25 +49,16 @@ class Settled(NamedTuple):
     learned: Learned
 
 
-FEW: Final = Limits(20.0, 100_000)
-"""Of one question that nobody asked for: Z3's steps bound it, the same on every machine."""
-
-MANY: Final = Limits(1.0, RLIMIT)
-"""Of one question of a round that was asked for."""
-
-
-def settle(analysed: Analysed, conditions: Container[Relation] | None = None, limits: Limits = MANY) -> list[Round]:
+def settle(analysed: Analysed) -> list[Round]:
     """Further rounds with what Z3 proves about open decisions; none if it proves nothing, or if the premises contradict
     each other and so entail everything. At a limit the rest stays open.
-
-    Given `conditions`, the choices of these alone are decided.
     """
     from absint.questions.proofs.provers import Provers
 
     rounds: list[Round] = []
     last = analysed.last
     watch = analysed.lowered.watch
-    prover = Provers(analysed).of("required", limits)
+    prover = Provers(analysed).of("required", LIMITS)
     if _decided(prover, None).entailed:
         return rounds
     back = analysed.rounds.originals
@@ -209,12 +69,10 @@ def settle(analysed: Analysed, conditions: Container[Relation] | None = None, li
         for atom, relation, value in _decisions(last):
             if atom in known or atom in found:
                 continue
-            if conditions is not None and (atom.op != "ite" or atom.args[0] not in conditions):
-                continue
             restored = truth(relation.substitute(back))  # a fact must hold, not only never be false
             if restored is UNKNOWN_RELATION or any(_inside_a_loop(analysed, s) for s in restored.symbols):
                 continue
-            if spent >= (MAX_ASKED if conditions is None else MAX_UNASKED):
+            if spent >= MAX_ASKED:
                 return rounds
             if watch is not None and not watch.goes_on(spent, MAX_ASKED, SETTLE):
                 watch.not_refined()
@@ -235,7 +93,7 @@ def settle(analysed: Analysed, conditions: Container[Relation] | None = None, li
 
 
 _ANSWERS: Final[Kept[tuple[object, ...], Decision]] = Kept(1 << 14)
-"""Decisions by limits, question and premises: models repeat them, and a model that is analysed again all. Their length
+"""Decisions by question and premises: models repeat them, and a model that is analysed again all. Their length
 is counted in premises.
 """
 
@@ -243,18 +101,12 @@ is counted in premises.
 def _decided(prover: Prover, question: Relation | None) -> Decision:
     """The answer of a prover to a question; without one, to the question if its premises contradict each other."""
     premises = prover.constraints
-    key = (prover.limits, question, premises.symbols, *premises.distinct)
+    key = (question, premises.symbols, *premises.distinct)
     known = _ANSWERS.get(key)
     if known is not None:
         return known
     found = prover.consistent if question is None else prover.decide(question, small=False)
     return found if found.entailed is None else _ANSWERS.add(key, len(key), found)
-
-
-def settle_choices(analysed: Analysed) -> list[Round]:
-    """Further rounds with what Z3 proves of choices between sizes that samples of sizes do not take both ways."""
-    conditions = undecided(analysed)
-    return settle(analysed, conditions, FEW) if conditions else []
 
 
 def _run(analysed: Analysed, last: Round, settled: Sequence[Settled]) -> Round:

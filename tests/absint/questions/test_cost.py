@@ -6,13 +6,14 @@ from typing import Any, NamedTuple
 
 import numpy as np
 import onnx
+import onnx.parser
 import pytest
 from onnx import TensorProto, helper, numpy_helper
 
 import absint
 from absint import UsageError
 from absint.lattices.dtype import DType
-from absint.lattices.terms.expr import Dim, Symbol, expr_of, symbol
+from absint.lattices.terms.expr import Dim, Expr, Symbol, expr_of, symbol
 from absint.questions.costs.cost import Cost, Totals
 from absint.questions.costs.operators.rules import FAMILIES, RULES, WITHOUT_RULE
 from absint.questions.costs.totals import largest_over, sum_over
@@ -274,6 +275,31 @@ def test_an_inner_loop_that_runs_as_often_as_the_outer_number_says() -> None:
     assert str(relu.runs) == "(T**2 + T)//2 - T"
     assert found.evaluate({"T": 4, "N": 10}).flops == 6 * 10
     assert found.flops.evaluate({"T": 4, "N": 10}) == 6 * 10
+
+
+NESTED = """<ir_version: 8, opset_import: ["" : 18]>
+g (float[K, 8] x, float[8, 8] w, int64 n, int64 m) => (float[A, 8] y) <bool yes = {1}> {
+  y = Loop (n, yes, x) <body = outer (int64 i, bool c, float[P, 8] a) => (bool d, float[Q, 8] f) {
+    d = Identity (c)
+    f = Loop (m, c, a) <body = inner (int64 j, bool e, float[R, 8] p) => (bool g, float[S, 8] q) {
+      g = Identity (e) r = MatMul (p, w) q = Concat <axis = 0> (r, x) }> }> }"""
+
+
+@pytest.mark.parametrize(("trips", "within"), [(0, 5), (1, 1), (3, 4), (7, 1), (4, 0)])
+def test_nested_loops_that_grow_cost_what_their_trips_cost(trips: int, within: int) -> None:
+    cost = costs(onnx.parser.parse_model(NESTED))
+    rows = range(3, 3 + 3 * trips * within, 3)
+    assert cost.evaluate({"K": 3, "n": trips, "m": within}).macs == sum(64 * each for each in rows)
+
+
+def test_many_trips_of_nested_loops_are_not_evaluated_one_by_one() -> None:
+    result = absint.analyze(onnx.parser.parse_model(NESTED))
+    sizes = {"K": 1, "n": 1_000_000, "m": 1_000_000}
+    every = 10**12
+    assert result.cost().evaluate(sizes).macs == 32 * every * (every + 1)
+    peak = result.memory().peak
+    assert isinstance(peak, Expr)
+    assert result.memory().evaluate(sizes) == peak.evaluate(sizes) > 32 * every
 
 
 def chosen(condition: str) -> onnx.ModelProto:

@@ -1,4 +1,4 @@
-"""Choices that legal sizes decide: which ones Z3 is asked about, and what it settles without being asked."""
+"""Choices that legal sizes decide, as what is given and what nodes require show, without Z3."""
 
 from __future__ import annotations
 
@@ -8,12 +8,8 @@ import sys
 import numpy as np
 import onnx
 import onnxruntime
-import pytest
 
 import absint
-from absint.lattices.logic.relation import Relation
-from absint.questions.proofs.smt_refinement import undecided
-from absint.solution.analysed import Analysed
 from tests.models import parsed
 
 
@@ -33,27 +29,15 @@ HARD = "N*N*N >= N + 4"
 """True from N = 2 on, which neither bounds nor solutions show."""
 
 
-def test_a_choice_that_both_sides_of_which_are_legal_needs_no_proof() -> None:
-    result = absint.analyze(real())
-    assert "ite" in str(result.shapes["y"])
-    assert not result.rounds.choices
-    result = absint.analyze(real(), assume=["N <= 64"])
-    assert [str(c) for c in result.rounds.choices] == ["N == 0"]
-    assert undecided(result) == frozenset()
+def test_a_choice_that_both_sides_of_which_are_legal_stays() -> None:
+    assert "ite" in str(absint.analyze(real()).shapes["y"])
+    assert "ite" in str(absint.analyze(real(), assume=["N <= 64"]).shapes["y"])
 
 
-def test_what_samples_do_not_show_is_proved(monkeypatch: pytest.MonkeyPatch) -> None:
-    asked: list[frozenset[Relation]] = []
-
-    def spy(analysed: Analysed) -> frozenset[Relation]:
-        asked.append(undecided(analysed))
-        return asked[-1]
-
-    monkeypatch.setattr("absint.questions.proofs.smt_refinement.undecided", spy)
+def test_what_is_given_decides_a_choice() -> None:
     result = absint.analyze(real(), assume=[HARD])
-    assert [str(c) for found in asked for c in found] == ["N == 0"]
     assert str(result.shapes["y"]) == "[4, N]"
-    assert result.last.learned[-1].reason.startswith("proved from ")
+    assert [(str(item.relation), item.reason) for item in result.last.learned] == [("N >= 1", "given")]
     session = onnxruntime.InferenceSession(real().SerializeToString(), providers=["CPUExecutionProvider"])
     for n in (2, 3, 5):
         (ran,) = session.run(None, {"x": np.zeros((n, 4), np.float32)})
@@ -61,22 +45,29 @@ def test_what_samples_do_not_show_is_proved(monkeypatch: pytest.MonkeyPatch) -> 
     result.verify()
 
 
-def test_without_the_proof_the_choice_is_shown(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("absint.questions.proofs.smt_refinement.undecided", lambda analysed: frozenset())
-    assert "ite" in str(absint.analyze(real(), assume=[HARD]).shapes["y"])
+REQUIRED = """(float[N] x, float[M] y) => (float[B] z, float[C] p) {
+  n = Shape(x) m = Shape(y) less = Less(n, m) is_less = Squeeze(less)
+  z = If (is_less) <then_branch = t () => (float[D] a) { a = Identity(x) },
+                    else_branch = e () => (float[E] b) { b = Concat<axis = 0>(x, y) }>
+  two = Constant<value = int64[1] {2}>() gap = Sub(n, m) size = Sub(gap, two) p = ConstantOfShape(size)
+}"""
 
 
-def test_nothing_starts_z3_where_no_choice_is_left() -> None:
+def test_what_another_node_requires_decides_a_choice() -> None:
+    """`N - M - 2` is a size, so `N < M` in no run."""
+    result = absint.analyze(graph(REQUIRED))
+    assert str(result.shapes["z"]) == "[M + N]"
+    assert [str(item.relation) for item in result.last.learned] == ["N >= M"]
+    assert str(result.nodes[result.last.learned[0].node]) == "ConstantOfShape #8"
+    result.verify()
+
+
+def test_no_analysis_loads_the_solver() -> None:
     code = (
         "import sys, absint\n"
         "absint.analyze('examples/tiny_decoder.onnx')\n"
-        "print([name for name in sys.modules if name == 'z3' or 'queries' in name])"
+        "absint.analyze('examples/tiny_detector.onnx')\n"
+        "print([name for name in sys.modules if 'z3' in name or 'solver.prove' in name])"
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout == "[]\n"
-
-
-def test_a_choice_of_data_is_never_asked() -> None:
-    result = absint.analyze(graph("(float[N, 4] x, float[K] v) => (float[A, B] y) {"
-                                  " t = NonZero(v) s = Shape(t) y = Reshape(x, s) }"))  # fmt: skip
-    assert undecided(result) == frozenset()
