@@ -1,0 +1,85 @@
+"""`Result.simplify` in the bodies of If, Loop and Scan."""
+
+from __future__ import annotations
+
+from onnx import parser
+
+import absint
+from absint.jobs.simplifying.running import compared
+from absint.model.walk import graphs
+from tests.absint.jobs.simplifying.simplified import HEAD, operators, simplified
+
+GROWN = """ = t () => (float[%s] %s) {
+    size = Shape(x)  first = Expand(x, size)  same = Identity(first)  %s = %s(same) }"""
+
+
+def test_branches_are_rewritten_each_for_itself() -> None:
+    """Two branches may have values of one name."""
+    then, other = GROWN % ("p, q", "u", "u", "Relu"), GROWN % ("r, s", "u", "u", "Neg")
+    _, copy = simplified(f"""(float[N, M] x, bool c) => (float[n, m] y) {{
+        y = If(c) <then_branch{then}, else_branch{other}> }}""")
+    assert [[node.op_type for node in graph.node] for graph in graphs(copy.graph)] == [["If"], ["Relu"], ["Neg"]]
+
+
+def test_a_node_of_a_branch_that_may_fail_stays_and_is_not_taken_for_one_outside() -> None:
+    _, copy = simplified("""(float[N] x, bool c) => (float[p, q] y, float[r, s] z) <int64[2] to = {-1, 2}> {
+        y = If(c) <then_branch = t () => (float[a, b] u) { pairs = Reshape(x, to)  u = Relu(pairs) },
+                   else_branch = e () => (float[1, 1] v) <float[1, 1] v = {3.0}> { }>
+        z = Reshape(x, to) }""")
+    assert operators(copy) == ["If", "Reshape"]
+
+
+def test_a_branch_takes_what_is_computed_around_it() -> None:
+    _, copy = simplified("""(float[N] x, bool c) => (float[p, q] y) <int64[2] to = {-1, 2}> {
+        o = Reshape(x, to)
+        y = If(c) <then_branch = t () => (float[a, b] u) { again = Reshape(x, to)  u = Relu(again) },
+                   else_branch = e () => (float[d, f] v) { v = Neg(o) }> }""")
+    assert [[node.op_type for node in graph.node] for graph in graphs(copy.graph)] == [
+        ["Reshape", "If"],
+        ["Relu"],
+        ["Neg"],
+    ]
+
+
+def test_sizes_of_one_trip_are_not_those_of_the_next() -> None:
+    _, copy = simplified("""(float[N] x, float[1] s) => (float[p] y, int64[1] last)
+        <int64 n = {3}, bool c = {1}, int64[1] five = {5}> {
+        y, last = Loop(n, c, x, five) <body = l (int64 i, bool d, float[L] v, int64[1] old)
+            => (bool e, float[K] w, int64[1] next) {
+            e = Identity(d)  next = Shape(v)  t = Expand(s, old)  u = Expand(s, next)  tu = Concat<axis=0>(t, u)
+            w = Concat<axis=0>(v, s) }> }""")
+    assert "Expand" in {node.op_type for graph in graphs(copy.graph) for node in graph.node}
+
+
+def test_a_loop_without_a_trip_keeps_its_sizes() -> None:
+    """onnxruntime takes them from what it finds for the body, and a Reshape to a constant would tell it more."""
+    model = parser.parse_model(
+        HEAD % 18
+        + """(float[N, 8] x, int64 n) => (float[p, q, r, t] y)
+        <bool c = {1}, int64 zero = {0}, int64[1] first = {0}, int64[2] rest = {2, 4}> {
+        y = Loop(n, c) <body = l (int64 i, bool d) => (bool e, float[L, K, J] w) {
+            e = Identity(d)  size = Shape(x)  b = Gather(size, zero)  b1 = Unsqueeze(b, first)
+            to = Concat<axis=0>(b1, rest)  z = Identity(x)  w = Reshape(z, to) }> }"""
+    )
+    result = absint.analyze(model)
+    found = result.simplify()
+    assert [line.partition(":")[0] for line in found.undone] == ["Reshape that gives w"]
+    assert found.nodes < found.nodes_before
+    for sizes in ({"N": 0}, {"N": 3}):
+        assert compared(result, absint.analyze(found.model), sizes, isolated=False) == ("", True)
+    unseen = result.simplify(load=False).model
+    _, body = graphs(unseen.graph)
+    assert " ".join(node.op_type for node in body.node) == "Constant Shape Gather Unsqueeze Concat Identity Reshape"
+
+
+def test_a_function_that_has_the_name_of_an_operator_is_no_such_operator() -> None:
+    model = parser.parse_model(
+        """<ir_version: 10, opset_import: ["": 18, "here": 1]> g (float[N] x) => (float[N] y) {
+        a = here.Identity(x)  b = here.Relu(a)  c = here.Relu(b)  y = Add(b, c) }
+        <domain: "here", opset_import: ["": 18]> Identity (p) => (q) { q = Neg(p) }
+        <domain: "here", opset_import: ["": 18]> Relu (p) => (q) { q = Exp(p) }"""
+    )
+    result = absint.analyze(model)
+    found = result.simplify()
+    assert found.nodes == 4
+    assert compared(result, absint.analyze(found.model), {"N": 3}, isolated=False) == ("", True)
