@@ -60,7 +60,7 @@ SIMPLIFIED: Final = Document[Simplified](
     Key("operators_before", by_name(int), "how many nodes of each operator the model has"),
     Key("operators", by_name(int), "how many the copy has"),
     Key("shape_nodes_before", int, "nodes of the model that compute with sizes alone"),
-    Key("shape_nodes", many(str), "those of the copy, each with its reader"),
+    Key("shape_nodes", many(str), "those of the copy, each with its numbers and its reader"),
     Key("undone", many(str), "nodes that stay as they are, since the copy is not proved equal otherwise"),
     Key("dropped", many(str), "nodes that only fail, left out with --assume-legal"),
     Key("bytes_before", int, "of the model"),

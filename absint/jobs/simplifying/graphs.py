@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from typing import Final
 
@@ -68,6 +68,8 @@ class Walk:
         self._body = Body(setting, graph, scope, around)
         self._choices: list[Choice] = []
         self._dropped: list[NodeProto] = []
+        self.is_respelled = False
+        """Some node has other operands with the same sizes."""
 
     def run(self) -> Walked:
         """The nodes that do the same."""
@@ -127,6 +129,7 @@ class Walk:
                 walked = walk.run()
                 walk.write(walked)
                 self._dropped += walked.dropped
+                self.is_respelled |= walk.is_respelled
 
     def _is_passed_on(self, operands: Sized) -> bool:
         """The node gives back what it takes, and whoever reads it reads that."""
@@ -172,6 +175,7 @@ class Walk:
             if numbers is not None:
                 new = self._made([[number] for number in numbers], value)
                 if new:
+                    self.is_respelled = True
                     for each in bodies(node):
                         rename_captured(each, {name: new})
 
@@ -191,6 +195,7 @@ class Walk:
         spelled = [each for each in attributes if each.name != "allowzero" or not (is_reshape and copies_axis)]
         choice = Choice(node, at, names, attributes, spelled)
         choice.take(names[-1])
+        self.is_respelled = True
         self._choices.append(choice)
 
     def _made(self, found: Sequence[Sequence[object]], value: Tensor) -> str:
@@ -238,13 +243,18 @@ class Walk:
         remove(graph.quantization_annotation, lambda annotation: annotation.tensor_name not in computed)
 
 
-def walked(
-    setting: Setting, graph: GraphProto, read: GraphMessage, scope: Scope, chosen: Sequence[Collection[str]]
-) -> Sequence[NodeProto]:
-    """Walk over a graph with those passes that leave the fewest nodes; the nodes that may fail and that are gone."""
-    taken = setting.taken
-    walks = [Walk(replace(setting, passes=passes, taken={*taken}), graph, read, scope) for passes in chosen]
-    done = [(walk, walk.run()) for walk in walks]
-    walk, found = min(done, key=lambda each: len(each[1]))
+def walked(setting: Setting, graph: GraphProto, read: GraphMessage, scope: Scope) -> Sequence[NodeProto]:
+    """Walk over a graph, without the pass `sizes` if that does no less; the nodes that may fail and that are gone."""
+    passes = {*setting.passes}
+    best: tuple[Walk, Walked] | None = None
+    for chosen in (passes, passes - {"sizes"}):
+        walk = Walk(replace(setting, passes=chosen, taken={*setting.taken}), graph, read, scope)
+        found = walk.run()
+        if best is None or len(found) <= len(best[1]):
+            best = walk, found
+        if not walk.is_respelled:
+            break
+    assert best is not None
+    walk, found = best
     walk.write(found)
     return found.dropped

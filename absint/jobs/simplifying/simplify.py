@@ -22,7 +22,7 @@ from absint.jobs.freezing.rewriting import copied, defined, rewrite
 from absint.jobs.simplifying.body import Setting
 from absint.jobs.simplifying.graphs import walked
 from absint.jobs.simplifying.knowledge import Known
-from absint.jobs.simplifying.shape_nodes import shape_nodes
+from absint.jobs.simplifying.shape_nodes import named, shape_nodes
 from absint.lattices.limits import LONG
 from absint.lattices.text.sheets import plural
 from absint.model.inference import Outline
@@ -63,7 +63,7 @@ class Simplified:
     shape_nodes_before: int
     """Nodes of the original that compute sizes of sizes alone."""
     shape_nodes: Sequence[str]
-    """Those of the copy, each with the reason why it is there."""
+    """Those of the copy, each with the numbers that it computes, or why they are not known, and with its reader."""
     undone: Sequence[str]
     """Nodes that stay as they are, since nothing proves that the copy is equal otherwise; each with the open point."""
     bytes_before: int
@@ -135,7 +135,7 @@ def simplify(
             operators(outline.model),
             operators(made),
             len(shape_nodes(outline.model)),
-            shape_nodes(made),
+            shape_nodes(made, found.known, found.found.program.main if found.found else None),
             undone,
             len(opened.data),
             size_of(pieces),
@@ -151,7 +151,9 @@ class _Copy:
 
     model: ModelProto
     found: Analysed | None = None
-    """What is known of it, unless its last round changed it."""
+    """Its analysis, unless its last round changed it."""
+    known: Known | None = None
+    """What is known of it, in the same way."""
     dropped: Mapping[str, str] = field(default_factory=dict)
     """Nodes that may fail and that it lacks, by their first outputs."""
     unchecked: str = ""
@@ -227,24 +229,23 @@ class _Job:
             for node in self._walked(model, analysed, known, kept):
                 dropped[next(filter(None, node.output), "")] = named(node)
             if model.SerializeToString(deterministic=True) == before:
-                return _Copy(model, analysed, dropped)
+                return _Copy(model, analysed, known, dropped)
             if monotonic() >= self._end:
                 break
             analysed = self._again(model)
             known = Known(analysed)
-        return _Copy(model, None, dropped)
+        return _Copy(model, dropped=dropped)
 
     def _walked(
         self, model: ModelProto, analysed: Analysed, known: Known, kept: Collection[str]
     ) -> Sequence[NodeProto]:
-        """Walk over the graphs, with the pass `sizes` if there are fewer nodes with it than without."""
+        """Walk over the graphs; the nodes that may fail and that are gone."""
         every = list(graphs(model.graph))
         taken = {name for graph in every for name in defined(graph)}
         taken |= {name for graph in every for node in graph.node for name in (*node.input, *node.output)}
         scopes = {id(graph): (scope, path) for graph, scope, path in analysed.lowered.bodies}
-        setting = Setting(model, known, (), self._opset, kept, taken, scopes, self._is_legal)
-        chosen = [{*self._passes} - {"sizes"}, {*self._passes}]
-        return walked(setting, model.graph, analysed.loaded.model.graph, analysed.program.main, chosen)
+        setting = Setting(model, known, self._passes, self._opset, kept, taken, scopes, self._is_legal)
+        return walked(setting, model.graph, analysed.loaded.model.graph, analysed.program.main)
 
     def _again(self, model: ModelProto) -> Result:
         found = self._analysed.again(outlined_copy(model, self._analysed.loaded), {})
@@ -319,10 +320,6 @@ def operators(model: ModelProto) -> Mapping[str, int]:
         if node.op_type != "Constant"
     )
     return dict(sorted(found.items(), key=lambda item: (-item[1], item[0])))
-
-
-def named(node: NodeProto) -> str:
-    return f"{node.op_type} {node.name}" if node.name else f"{node.op_type} that gives {', '.join(node.output)}"
 
 
 def _state(model: ModelProto, text: str) -> None:

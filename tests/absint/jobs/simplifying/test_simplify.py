@@ -313,3 +313,18 @@ def test_a_body_that_has_a_name_of_the_graph_around_it_keeps_its_own() -> None:
         z = If(c) <then_branch = t () => (float[P] a) <float[1] v = {5.0}> { a = Mul(v, w) },
                    else_branch = e () => (float[Q] b) { b = Abs(w) }>  y = Add(z, q) }""")
     assert operators(copy).count("Neg") == 2
+
+
+def test_each_shape_node_that_is_left_says_why() -> None:
+    """What its reader takes as a number, or what keeps it from being known."""
+    model = parser.parse_model(
+        HEAD % 18
+        + """(float[N, M] x, float[1] s, int64[K] order, int64 at) => (float[a, b] y, float[c] z, int64[d] w) {
+        shape = Shape(x)  y = Expand(s, shape)  z = Expand(s, got)  got = Gather(w, at)  w = Gather(shape, order) }"""
+    )
+    nodes = list(model.graph.node)
+    del model.graph.node[:]
+    model.graph.node.extend([*nodes[:2], nodes[4], nodes[3], nodes[2]])
+    assert absint.analyze(model).simplify().shape_nodes == [
+        "Shape that gives shape: gives N, M, read by Gather that gives w"
+    ]
