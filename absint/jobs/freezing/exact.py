@@ -64,8 +64,7 @@ class Exact:
         self._doubtful = self._reached(
             node
             for node, item in enumerate(self._nodes)
-            if (item.operation is None or item.operation.op_type not in self.agreed)
-            and differs(self._analysis, item, node, self._states)
+            if item.operator not in self.agreed and differs(self._analysis, item, node, self._states)
         )
         self._fed = self._reached([*analysed.input_nodes.values(), *analysed.lowered.signature.overridable.values()])
 

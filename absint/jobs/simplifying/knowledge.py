@@ -29,7 +29,9 @@ _NEAR: Final = 8
 class Known(Exact):
     """What runs of the model have in common, whatever its sizes and data."""
 
-    agreed: ClassVar[frozenset[str]] = frozenset({"MaxPool", "AveragePool", "LpPool", "Resize", "Upsample"})
+    agreed: ClassVar[frozenset[str]] = frozenset(
+        {"MaxPool", "AveragePool", "LpPool", "Resize", "Upsample", "Loop", "Scan"}
+    )
 
     def __init__(self, analysed: Analysed, required: Sequence[Learned] = ()) -> None:
         """`required` are requirements that hold too: what is known then, is known of the nodes behind them."""

@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
+from itertools import product
+
+import numpy as np
+import pytest
 from onnx import parser
 
 import absint
 from absint.jobs.simplifying.running import compared
 from absint.model.walk import graphs
+from absint.runs.run import feeds_for, run
 from tests.absint.jobs.simplifying.simplified import HEAD, operators, simplified
 
 GROWN = """ = t () => (float[%s] %s) {
@@ -83,3 +88,35 @@ def test_a_function_that_has_the_name_of_an_operator_is_no_such_operator() -> No
     found = result.simplify()
     assert found.nodes == 4
     assert compared(result, absint.analyze(found.model), {"N": 3}, isolated=False) == ("", True)
+
+
+STACKED = """(float[N, 8] x, float[1, 1] s, int64 n, bool go) => (float[a, b, c] z, float[d, e] q)
+    <int64[1] first = {0}, int64[1] one = {1}, int64[1] two = {2}> {
+    y = Loop(n, go) <body = l (int64 i, bool d) => (bool e, float[P, Q] w) { e = Identity(d)  %s }>
+    size = Shape(y)  same = Expand(y, size)  z = Relu(same)
+    s1 = Slice(size, one, two, first)  s0 = Slice(size, first, one, first)  to = Concat<axis=0>(s0, s1)
+    q = Expand(s, to) }"""
+
+
+@pytest.mark.parametrize("line", ["w = Neg(x)", "h = Shape(x)  w = Expand(x, h)", "v = NonZero(x)  w = Cast<to=1>(v)"])
+@pytest.mark.parametrize("load", [True, False])
+def test_what_a_loop_stacks_has_the_sizes_of_onnxruntime_without_a_trip_too(line: str, load: bool) -> None:
+    result = absint.analyze(parser.parse_model(HEAD % 18 + STACKED % line))
+    copy = absint.analyze(result.simplify(load=load).model)
+    if line == "w = Neg(x)":
+        assert operators(copy.model) == ["Loop", "Relu", "Shape", "Expand"]
+    for size, trips, go in product((0, 2), (0, 1, 3), (False, True)):
+        feeds = {**feeds_for(result, {"N": size}, seed=1), "n": np.array(trips), "go": np.array(go)}
+        before, after = (run(each, feeds, isolated=False) for each in (result, copy))
+        assert all(before[name].tobytes() == after[name].tobytes() for name in before)
+        assert all(before[name].shape == after[name].shape for name in before)
+
+
+def test_a_body_that_hands_a_value_through_does_so_by_a_copy() -> None:
+    """onnxruntime counts on in the tensor of the iteration number, and writes one of two outputs of a Scan that are
+    one value."""
+    _, copy = simplified("""(float[N, M] x, float[M] h) => (float[p] y, float[q, r] o, float[t, u] w) {
+        y, o, w = Scan<num_scan_inputs = 1, body = b (float[M] a, float[M] e)
+            => (float[K] a1, float[L] o1, float[J] w1) {
+            k = Shape(e)  a1 = Add(a, e)  o1 = Expand(e, k)  w1 = Expand(e, k) }>(h, x) }""")
+    assert [node.op_type for node in list(graphs(copy.graph))[1].node] == ["Add", "Identity", "Identity"]
