@@ -120,3 +120,63 @@ def test_a_body_that_hands_a_value_through_does_so_by_a_copy() -> None:
             => (float[K] a1, float[L] o1, float[J] w1) {
             k = Shape(e)  a1 = Add(a, e)  o1 = Expand(e, k)  w1 = Expand(e, k) }>(h, x) }""")
     assert [node.op_type for node in list(graphs(copy.graph))[1].node] == ["Add", "Identity", "Identity"]
+
+
+DECIDED = """(float[N] x, float[1] s) => (float[p] y) <int64 n = {%d}, bool c = {%d}> {
+    y = Loop(n, c, x) <body = l (int64 i, bool d, float[L] v) => (bool e, float[K] w) {
+        e = Identity(d)  j = Cast<to=1>(i)  k = Add(v, j)  w = Concat<axis=0>(k, s) }> }"""
+
+
+@pytest.mark.parametrize(
+    ("trips", "goes_on", "expected"),
+    [
+        (0, 1, ["Identity"]),
+        (2, 0, ["Identity"]),
+        (1, 1, ["Cast", "Add", "Concat"]),
+        (2, 1, ["Loop"]),
+    ],
+)
+def test_a_loop_of_one_trip_or_none_is_what_it_does(trips: int, goes_on: int, expected: list[str]) -> None:
+    _, copy = simplified(DECIDED % (trips, goes_on))
+    assert operators(copy) == expected
+
+
+def test_what_may_fail_in_a_loop_of_one_trip_stays() -> None:
+    _, copy = simplified("""(float[N] x) => (float[p] y) <int64 n = {1}, bool c = {1}, int64[2] to = {-1, 2}> {
+        y = Loop(n, c, x) <body = l (int64 i, bool d, float[L] v) => (bool e, float[K] w) {
+            e = Identity(d)  pairs = Reshape(v, to)  w = Neg(v) }> }""")
+    assert operators(copy) == ["Reshape", "Neg"]
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        "(int64 i, bool d, float[L] v) => (bool e, float[K] w, float[J] stacked) { e = Identity(d)  w = Neg(v)  "
+        "stacked = Exp(v) }",
+        "(int64 i, bool d, float[L] x) => (bool e, float[K] w) { e = Identity(d)  w = Neg(x) }",
+    ],
+)
+def test_a_loop_that_stacks_or_has_a_name_of_outside_stays(body: str) -> None:
+    outputs = "y, z" if "stacked" in body else "y"
+    declared = "float[p] y, float[q, r] z" if "stacked" in body else "float[p] y"
+    _, copy = simplified(f"""(float[N] x) => ({declared}) <int64 n = {{1}}, bool c = {{1}}> {{
+        {outputs} = Loop(n, c, x) <body = l {body}> }}""")
+    assert operators(copy) == ["Loop"]
+
+
+def test_a_loop_that_hands_on_the_number_of_its_trip_stays() -> None:
+    """onnxruntime counts on in that tensor: it gives 1."""
+    _, copy = simplified("""(float[N] x, int64 q) => (int64 y, float[r] z) <int64 n = {1}, bool c = {1}> {
+        y, z = Loop(n, c, q, x) <body = l (int64 i, bool d, int64 v, float[L] t) => (bool e, int64 i, float[K] u) {
+            e = Identity(d)  u = Neg(t) }> }""")
+    assert operators(copy) == ["Loop"]
+
+
+def test_a_loop_that_no_runtime_loads_stays() -> None:
+    model = parser.parse_model(
+        HEAD % 18
+        + """(float[N] x) => (float[p] y) <int64[1] n = {1}, bool[1] c = {1}> {
+        y = Loop(n, c, x) <body = l (int64 i, bool d, float[L] v) => (bool e, float[K] w) {
+            e = Identity(d)  w = Neg(v) }> }"""
+    )
+    assert operators(absint.analyze(model).simplify().model) == ["Loop"]
