@@ -23,6 +23,7 @@ from absint.jobs.simplifying.body import Setting
 from absint.jobs.simplifying.graphs import walked
 from absint.jobs.simplifying.knowledge import Known
 from absint.jobs.simplifying.shape_nodes import named, shape_nodes
+from absint.lattices.deadline import DeadlineError
 from absint.lattices.limits import LONG
 from absint.lattices.text.sheets import plural
 from absint.model.inference import Outline
@@ -44,6 +45,7 @@ PASSES: Final[Mapping[str, str]] = {
 """All passes, with what each of them simplifies. Nodes that nothing needs and that cannot fail go in any case."""
 
 _MOST_ROUNDS: Final = 8
+_OVER: Final = "the time is over: allow more seconds"
 _LEAST: Final = 1e-3
 """Seconds for a proof that starts when the time is over."""
 
@@ -193,7 +195,7 @@ class _Job:
             part = pending.pop()
             if monotonic() >= self._end:
                 left = sum(map(len, pending)) + len(part)
-                undone.append(f"{left:,} {plural('node', left)}: the time is over: allow more seconds")
+                undone.append(f"{left:,} {plural('node', left)}: {_OVER}")
                 break
             if not is_first:
                 found, reason = self._tried(self._after({*every} - free - {*part}))
@@ -265,7 +267,10 @@ class _Job:
             return made, checked.complaint
         assert isinstance(self._analysed, Result)
         copy = made.found if isinstance(made.found, Result) else self._again(model)
-        found = diff(self._analysed, copy, evidence="none", seconds=max(self._end - monotonic(), _LEAST))
+        try:
+            found = diff(self._analysed, copy, evidence="none", seconds=max(self._end - monotonic(), _LEAST))
+        except DeadlineError:
+            return made, _OVER
         if found.verdict == "same" or (self._is_legal and found.verdict == "compatible"):
             return made, ""
         widened = [str(unmet.relation) for unmet in (*found.contract.widened, *found.contract.widening_undecided)]
