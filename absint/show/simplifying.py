@@ -25,7 +25,7 @@ def report(result: Result, found: Simplified, *, details: bool = False) -> Itera
         yield Line(f"  {same} (proved)", "green")
     if result.assumptions:
         yield Line(f"  assuming {' and '.join(map(str, result.assumptions))}")
-    yield listed("passes left out, since the copy is not proved equal with them", found.undone)
+    yield listed("nodes that stay as they are, since the copy is not proved equal otherwise", found.undone)
     yield listed("nodes dropped that only fail", found.dropped)
     if details:
         names = dict.fromkeys((*found.operators_before, *found.operators))
@@ -60,8 +60,8 @@ SIMPLIFIED: Final = Document[Simplified](
     Key("operators_before", by_name(int), "how many nodes of each operator the model has"),
     Key("operators", by_name(int), "how many the copy has"),
     Key("shape_nodes_before", int, "nodes of the model that compute with sizes alone"),
-    Key("shape_nodes", many(str), "those of the copy, each with its reader"),
-    Key("undone", many(str), "passes left out, since the copy is not proved equal with them"),
+    Key("shape_nodes", many(str), "those of the copy, each with its numbers and its reader"),
+    Key("undone", many(str), "nodes that stay as they are, since the copy is not proved equal otherwise"),
     Key("dropped", many(str), "nodes that only fail, left out with --assume-legal"),
     Key("bytes_before", int, "of the model"),
     Key("bytes", int, "of the copy"),

@@ -64,8 +64,7 @@ class Exact:
         self._doubtful = self._reached(
             node
             for node, item in enumerate(self._nodes)
-            if (item.operation is None or item.operation.op_type not in self.agreed)
-            and differs(self._analysis, item, node, self._states)
+            if item.operator not in self.agreed and differs(self._analysis, item, node, self._states)
         )
         self._fed = self._reached([*analysed.input_nodes.values(), *analysed.lowered.signature.overridable.values()])
 
@@ -92,6 +91,16 @@ class Exact:
         reached = [self._states[gate][0] is not BOTTOM for gate in gates]
         return reached[0] if reached[0] is not reached[1] else None
 
+    def trips(self, _end: int) -> int | None:
+        """The number of trips of a Loop that need not stay. A frozen copy keeps all: to freeze again would change it,
+        since more is constant in a body that was inlined.
+        """
+        return None
+
+    def never_refuses(self, node: int) -> bool:
+        """Nothing that the node states or doubts keeps it from running."""
+        return self.requires_nothing(node) and all(f.unless is TRUE for f in self._analysis.possible_failures(node))
+
     def is_certain(self, node: int) -> bool:
         """The node cannot fail, has no other effect than its outputs, and gives the same ones in every run."""
         operation = self._nodes[node].operation
@@ -104,7 +113,7 @@ class Exact:
             return False
         if not operation.is_standard or not operation.is_complete or summary.rejected or summary.refusal:
             return False
-        return self.requires_nothing(node) and all(f.unless is TRUE for f in self._analysis.possible_failures(node))
+        return self.never_refuses(node)
 
     def requires_nothing(self, node: int) -> bool:
         """All that the node states is true; it may have doubts, though."""

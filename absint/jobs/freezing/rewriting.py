@@ -1,7 +1,7 @@
-"""Graphs at fixed sizes: constants in place of the nodes that compute them, decided branches in place of their Ifs.
+"""Graphs at fixed sizes: constants in place of the nodes that compute them, decided bodies in place of Ifs and Loops.
 
 What nothing needs any more goes: nodes that cannot fail, then initialisers and declarations. A node that may fail on
-some data stays, needed or not, and so does every loop.
+some data stays, needed or not, and so does a loop whose trips are not told.
 """
 
 from __future__ import annotations
@@ -12,7 +12,9 @@ from dataclasses import dataclass, field
 from itertools import count
 from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeVar
 
+import numpy as np
 from onnx import AttributeProto, GraphProto, NodeProto, TensorAnnotation, TensorProto, ValueInfoProto
+from onnx.helper import make_attribute
 from onnx.numpy_helper import from_array
 
 from absint.model.protos import Captures, bodies, domain_of, graphs
@@ -156,7 +158,7 @@ class Rewritten:
     folded: int = 0
     """Nodes in place of which there is a constant."""
     inlined: int = 0
-    """Ifs in place of which there is a branch."""
+    """Ifs and Loops in place of which there is a body."""
     dropped: list[TensorProto] = field(default_factory=list)
     """Initialisers that nothing needs any more."""
 
@@ -197,8 +199,11 @@ class _Rewriter:
         found: list[Item] = []
         for place, (node, read) in enumerate(zip(graph.node, lowered.node, strict=True)):
             inner = self._inner(node, read)
-            taken = self._taken(node, scope)
-            if taken is None or len(inner) < len(LOWERED["If"]):
+            taken, passed = self._taken(node, scope), self._trips(node, scope)
+            if passed is not None and inner.keys() == {"body"} and _is_plain(node, inner["body"][0]):
+                found += self._unrolled(graph, node, *inner["body"], passed)
+                self._found.inlined += 1
+            elif taken is None or len(inner) < len(LOWERED["If"]):
                 for body, items in inner.values():
                     self._finished(body, items)
                 found.append(self._item(place, node, scope, path))
@@ -219,12 +224,43 @@ class _Rewriter:
 
     def _taken(self, node: NodeProto, scope: Scope) -> bool | None:
         """The branch that an If takes in every run that reaches it."""
-        if node.op_type != "If" or domain_of(node.domain):
-            return None
+        end = self._end(node, scope) if node.op_type == "If" else None
+        return None if end is None else self._exact.taken(end)
+
+    def _trips(self, node: NodeProto, scope: Scope) -> int | None:
+        """The trips that a Loop makes in every run that reaches it, if that is one or none."""
+        end = self._end(node, scope) if node.op_type == "Loop" else None
+        trips = None if end is None else self._exact.trips(end)
+        return trips if trips in (0, 1) else None
+
+    def _end(self, node: NodeProto, scope: Scope) -> int | None:
+        """The step that gives the outputs of a node with bodies."""
         output = next((scope.names.get(name) for name in node.output if name), None)
-        if output is None or output[0] < 0 or output[0] in self._kept:
+        if domain_of(node.domain) or output is None or output[0] < 0 or output[0] in self._kept:
             return None
-        return self._exact.taken(output[0])
+        return output[0]
+
+    def _unrolled(
+        self, graph: GraphProto, node: NodeProto, body: GraphProto, items: list[Item], trips: int
+    ) -> Iterator[Item]:
+        """What a Loop of one trip or none does: it hands on what it starts with, through its body."""
+        prefix = node.name or next(filter(None, node.output))
+        given = ["", *[*node.input, ""][1:2], *node.input[2:]]
+        if not trips:
+            for start, output in zip(given[2:], node.output, strict=False):
+                name = f"{prefix}/{output}"
+                yield Item(NodeProto(op_type="Identity", input=[start], output=[output], name=name), may_go=True)
+            return
+        entry = []
+        for at, (info, source) in enumerate(zip(body.input, given, strict=True)):
+            first = NodeProto(op_type="Identity", input=[source], output=[info.name], name=f"{prefix}/{info.name}")
+            if not source:
+                first = NodeProto(op_type="Constant", output=[info.name], name=first.name)
+                first.attribute.append(make_attribute("value", from_array(np.array(True if at else 0))))
+            entry.append(Item(first, may_go=True))
+        del body.input[:]
+        once = NodeProto(op_type="Loop", name=node.name, output=["", *node.output])
+        yield from self._inlined(graph, once, body, [*entry, *items])
 
     def _inlined(self, graph: GraphProto, node: NodeProto, branch: GraphProto, items: list[Item]) -> Iterator[Item]:
         """The nodes of a branch as nodes of the graph around it."""
@@ -319,6 +355,13 @@ class _Rewriter:
         computed.update(info.name for info in graph.input)
         remove(graph.value_info, lambda info: info.name not in computed)
         remove(graph.quantization_annotation, lambda annotation: annotation.tensor_name not in computed)
+
+
+def _is_plain(node: NodeProto, body: GraphProto) -> bool:
+    """A Loop hands on what it carries and no more. (In the tensor of the iteration number onnxruntime counts on.)"""
+    outputs = [info.name for info in body.output]
+    is_carried = len(outputs) == len(body.input) - 1 == len(node.output) + 1 == max(len(node.input), 2) - 1
+    return is_carried and body.input[0].name not in outputs and {*defined(body)}.isdisjoint(node.input)
 
 
 Message = TypeVar("Message", AttributeProto, NodeProto, TensorProto)

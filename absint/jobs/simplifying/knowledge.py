@@ -14,10 +14,10 @@ from onnx import NodeProto
 
 from absint.jobs.freezing.exact import Exact
 from absint.lattices.logic.truth import YES
-from absint.lattices.terms.expr import Dim
+from absint.lattices.terms.expr import Dim, Expr
 from absint.lattices.value import Tensor
 from absint.program.graph import Scope
-from absint.program.steps import Operand
+from absint.program.steps import LoopExit, Operand
 from absint.shapes.rounds import Learned
 from absint.shapes.sizes import facts_of
 from absint.solution.analysed import Analysed
@@ -29,7 +29,9 @@ _NEAR: Final = 8
 class Known(Exact):
     """What runs of the model have in common, whatever its sizes and data."""
 
-    agreed: ClassVar[frozenset[str]] = frozenset({"MaxPool", "AveragePool", "LpPool", "Resize", "Upsample"})
+    agreed: ClassVar[frozenset[str]] = frozenset(
+        {"MaxPool", "AveragePool", "LpPool", "Resize", "Upsample", "Loop", "Scan"}
+    )
 
     def __init__(self, analysed: Analysed, required: Sequence[Learned] = ()) -> None:
         """`required` are requirements that hold too: what is known then, is known of the nodes behind them."""
@@ -64,6 +66,25 @@ class Known(Exact):
     def never_fails(self, node: int) -> bool:
         """The node runs on all legal inputs, whatever the nodes before it require."""
         return super().cannot_fail(node)
+
+    def trips(self, end: int) -> int | None:
+        """The number of trips of a Loop in every run that reaches it, if the loop itself cannot fail."""
+        step = self._nodes[end].step
+        if not isinstance(step, LoopExit):
+            return None
+        parts = step.parts(self._nodes[end].operands)
+        before = (step.head, *(node for node, _ in (parts.limit, parts.condition, parts.goes_on) if node >= 0))
+        if any(self._doubtful[node] for node in before) or not all(map(self.never_refuses, (step.head, end))):
+            return None
+        if not all(map(self._is_scalar, (parts.limit, parts.condition))):  # runtimes refuse to load some vectors of one
+            return None
+        found = self._analysis.trips.get(step.head)
+        return found.const if isinstance(found, Expr) else None
+
+    def _is_scalar(self, operand: Operand) -> bool:
+        """The value is a scalar, or absent."""
+        value = self._states[operand[0]][operand[1]] if operand[0] >= 0 else None
+        return operand[0] < 0 or (isinstance(value, Tensor) and value.shape.rank == 0)
 
     def tensor(self, operand: Operand | None) -> Tensor | None:
         """A tensor on which all runtimes agree."""

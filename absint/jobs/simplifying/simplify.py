@@ -5,25 +5,30 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Collection, Mapping, Sequence
 from copy import copy
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
+from functools import cached_property
 from time import monotonic
 from typing import Final
 
-from onnx import ModelProto, NodeProto
+from onnx import GraphProto, ModelProto, NodeProto
 
 from absint.errors import UsageError
 from absint.jobs.copies.annotate import ASSUMING_KEY, gate_of
+from absint.jobs.copies.idle import sized_by
 from absint.jobs.copies.saving import STANDARD_OUTPUT, pieces_of
 from absint.jobs.diffing import diff
 from absint.jobs.freezing.freeze import joined
-from absint.jobs.freezing.rewriting import defined, rewrite
-from absint.jobs.simplifying.graphs import Walk
+from absint.jobs.freezing.rewriting import copied, defined, rewrite
+from absint.jobs.simplifying.body import Setting
+from absint.jobs.simplifying.graphs import walked
 from absint.jobs.simplifying.knowledge import Known
-from absint.jobs.simplifying.shape_nodes import shape_nodes
+from absint.jobs.simplifying.shape_nodes import named, shape_nodes
+from absint.lattices.deadline import DeadlineError
 from absint.lattices.limits import LONG
+from absint.lattices.text.sheets import plural
 from absint.model.inference import Outline
-from absint.model.load import Loaded, outlined_copy, with_outline
-from absint.model.protos import domain_of, graphs
+from absint.model.load import outlined_copy, with_outline
+from absint.model.protos import bodies, domain_of, graphs
 from absint.model.wire.splicing import size_of
 from absint.model.writing import check_target, check_weights, write_copy
 from absint.result import Result
@@ -39,6 +44,7 @@ PASSES: Final[Mapping[str, str]] = {
 """All passes, with what each of them simplifies. Nodes that nothing needs and that cannot fail go in any case."""
 
 _MOST_ROUNDS: Final = 8
+_OVER: Final = "the time is over: allow more seconds"
 _LEAST: Final = 1e-3
 """Seconds for a proof that starts when the time is over."""
 
@@ -58,9 +64,9 @@ class Simplified:
     shape_nodes_before: int
     """Nodes of the original that compute sizes of sizes alone."""
     shape_nodes: Sequence[str]
-    """Those of the copy, each with the reason why it is there."""
+    """Those of the copy, each with the numbers that it computes, or why they are not known, and with its reader."""
     undone: Sequence[str]
-    """Passes that were left out, since nothing proves that the copy with them is equal; each with the open point."""
+    """Nodes that stay as they are, since nothing proves that the copy is equal otherwise; each with the open point."""
     bytes_before: int
     """Bytes of the original, external data not counted."""
     bytes: int
@@ -114,8 +120,10 @@ def simplify(
             outline = Outline(opened.data)
         if target and target != STANDARD_OUTPUT:
             check_weights(outline.model, analysed.folder, target)
-        job = _Job(analysed, outline.model, load=load, assume_legal=assume_legal, seconds=seconds)
-        made, undone = job.proved(chosen)
+        end = monotonic() + seconds
+        found, undone = _Job(analysed, outline.model, chosen, load=load, is_legal=assume_legal, end=end).proved()
+        made = found.model
+        given = {name for node in made.graph.node for name in node.output}
         pieces = pieces_of(made, outline, opened)
         model, weights = None, []
         if target:
@@ -128,121 +136,183 @@ def simplify(
             operators(outline.model),
             operators(made),
             len(shape_nodes(outline.model)),
-            shape_nodes(made),
+            shape_nodes(made, found.known, found.found.program.main if found.found else None),
             undone,
             len(opened.data),
             size_of(pieces),
             tuple(weights),
-            job.dropped(made),
-            job.unchecked,
+            tuple(text for name, text in found.dropped.items() if name not in given),
+            found.unchecked,
         )
+
+
+@dataclass(frozen=True)
+class _Copy:
+    """A copy that may be equal."""
+
+    model: ModelProto
+    found: Analysed | None = None
+    """Its analysis, unless its last round changed it."""
+    known: Known | None = None
+    """What is known of it, in the same way."""
+    dropped: Mapping[str, str] = field(default_factory=dict)
+    """Nodes that may fail and that it lacks, by their first outputs."""
+    unchecked: str = ""
+    """Why it is not known whether it loads."""
 
 
 class _Job:
     """The copies of one model."""
 
     def __init__(
-        self, analysed: Analysed, original: ModelProto, *, load: bool, assume_legal: bool, seconds: float
+        self, analysed: Analysed, original: ModelProto, passes: Sequence[str], *, load: bool, is_legal: bool, end: float
     ) -> None:
-        self._analysed, self._original, self._load = copy(analysed), original, load
+        self._analysed, self._original, self._passes, self._end = copy(analysed), original, passes, end
         self._analysed.loaded = with_outline(analysed.loaded, original)
-        self._end = monotonic() + seconds
         self._opset = analysed.loaded.imports().get("", 0)
-        self._is_legal = assume_legal
-        self._dropped: dict[str, str] = {}
-        self._unchecked = ""
-        self.unchecked = ""
-        """Of the copy that is proved: why it is not known whether it loads."""
+        self._is_legal = is_legal
+        self._gate = gate_of(self._analysed, original, load=load)
 
-    def dropped(self, copy: ModelProto) -> tuple[str, ...]:
-        """The nodes that may fail and that the copy lacks."""
-        left = {name for node in copy.graph.node for name in node.output}
-        return tuple(text for name, text in self._dropped.items() if name not in left)
+    @cached_property
+    def _known(self) -> Known:
+        return Known(self._analysed)
 
-    def proved(self, passes: Sequence[str]) -> tuple[ModelProto, list[str]]:
-        """The copy after as many of the passes as are proved, and those that are not, each with the open point."""
-        copy = self._after(passes)
-        reason = self._open(copy)
+    def proved(self) -> tuple[_Copy, list[str]]:
+        """The copy with as many changes as are proved, and the nodes that stay for want of a proof, with the open
+        point.
+
+        Where the whole is not proved, halves of the nodes are tried, and halves of those that are not.
+        """
+        best, reason = self._tried(self._after(()))
         if not reason:
-            self.unchecked = self._unchecked
-            return copy, []
-        best, kept, undone = self._after([]), list[str](), list[str]()
-        for name in passes:
+            return best, []
+        every = changed(self._original, best.model)
+        best, free = _Copy(self._original), set[str]()
+        pending, undone = [list(every)], list[str]()
+        is_first = True
+        while pending:
+            part = pending.pop()
             if monotonic() >= self._end:
-                reason = "the time is over: allow more seconds"
-            elif len(passes) > 1:
-                copy = self._after([*kept, name])
-                reason = self._open(copy)
-            if reason:
-                undone.append(f"{name}: {reason}")
+                left = sum(map(len, pending)) + len(part)
+                undone.append(f"{left:,} {plural('node', left)}: {_OVER}")
+                break
+            if not is_first:
+                found, reason = self._tried(self._after({*every} - free - {*part}))
+                if not reason:
+                    best, free = found, free | {*part}
+                    continue
+            is_first = False
+            if len(part) == 1:
+                undone.append(f"{every[part[0]]}: {reason}")
             else:
-                best, self.unchecked = copy, self._unchecked
-                kept.append(name)
+                middle = len(part) // 2
+                pending += [part[middle:], part[:middle]]
         return best, undone
 
-    def _after(self, passes: Collection[str]) -> ModelProto:
-        """A copy of the model after passes, repeated until nothing changes."""
-        copy = ModelProto()
-        copy.CopyFrom(self._original)
-        main, *inner = graphs(copy.graph)
-        names = {*defined(main)}
-        is_hidden = any(not names.isdisjoint(defined(body)) for body in inner)  # renaming would take a body's own
-        if not self._opset or copy.training_info or not passes or is_hidden:
-            return copy
-        analysed = self._analysed
+    def _after(self, kept: Collection[str]) -> _Copy:
+        """A copy of the model after the passes, repeated until nothing changes, but for nodes with these outputs."""
+        model = ModelProto()
+        model.CopyFrom(self._original)
+        if not self._opset or model.training_info or not self._passes or _hides(model.graph):
+            return _Copy(model, self._analysed)
+        analysed, known = self._analysed, self._known
+        sizing = sized_by(analysed)
+        if sizing and not self._gate.tells_shapes:
+            kept = {*kept, *_names(analysed, sizing)}
+        dropped: dict[str, str] = {}
         for _ in range(_MOST_ROUNDS):
-            before = copy.SerializeToString(deterministic=True)
-            if "constants" in passes:
-                rewrite(analysed, copy, Known(analysed))
-                if copy.SerializeToString(deterministic=True) != before:
-                    analysed = self._again(copy)
-            self._walked(copy, analysed, passes)
-            if copy.SerializeToString(deterministic=True) == before or monotonic() >= self._end:
+            before = model.SerializeToString(deterministic=True)
+            if "constants" in self._passes:
+                rewrite(analysed, model, known, _numbers(analysed, kept))
+                if model.SerializeToString(deterministic=True) != before:
+                    analysed = self._again(model)
+                    known = Known(analysed)
+            for node in self._walked(model, analysed, known, kept):
+                dropped[next(filter(None, node.output), "")] = named(node)
+            if model.SerializeToString(deterministic=True) == before:
+                return _Copy(model, analysed, known, dropped)
+            if monotonic() >= self._end:
                 break
-            analysed = self._again(copy)
-        if self._analysed.assumptions and copy != self._original:
-            _state(copy, " and ".join(map(str, self._analysed.assumptions)))
-        return copy
+            analysed = self._again(model)
+            known = Known(analysed)
+        return _Copy(model, dropped=dropped)
 
-    def _walked(self, copy: ModelProto, analysed: Analysed, passes: Collection[str]) -> None:
-        """Walk over the main graph, with the pass `sizes` if there are fewer nodes with it than without."""
-        known, scope = Known(analysed), analysed.program.main
-        best = None
-        for chosen in (set(passes) - {"sizes"}, set(passes)):
-            walk = Walk(copy, known, chosen, self._opset, scope)
-            walked = walk.run(is_legal=self._is_legal)
-            if best is None or len(walked.nodes) < len(best[1].nodes):
-                best = walk, walked
-        if best is not None:
-            walk, walked = best
-            walk.write(walked)
-            self._dropped |= {next(filter(None, node.output), ""): _named(node) for node in walked.dropped}
+    def _walked(
+        self, model: ModelProto, analysed: Analysed, known: Known, kept: Collection[str]
+    ) -> Sequence[NodeProto]:
+        """Walk over the graphs; the nodes that may fail and that are gone."""
+        every = list(graphs(model.graph))
+        taken = {name for graph in every for name in defined(graph)}
+        taken |= {name for graph in every for node in graph.node for name in (*node.input, *node.output)}
+        scopes = {id(graph): (scope, path) for graph, scope, path in analysed.lowered.bodies}
+        setting = Setting(model, known, self._passes, self._opset, kept, taken, scopes, self._is_legal)
+        return walked(setting, model.graph, analysed.loaded.model.graph, analysed.program.main)
 
-    def _again(self, copy: ModelProto) -> Result:
-        found = self._analysed.again(self._outlined(copy), {})
+    def _again(self, model: ModelProto) -> Result:
+        found = self._analysed.again(outlined_copy(model, self._analysed.loaded), {})
         assert isinstance(found, Result)
         return found
 
-    def _outlined(self, copy: ModelProto) -> Loaded:
-        return outlined_copy(copy, self._analysed.loaded)
-
-    def _open(self, copy: ModelProto) -> str:
-        """What keeps the copy from being proved equal; empty if it is."""
-        self._unchecked = ""
-        if copy == self._original:
-            return ""
-        gate = gate_of(self._analysed, self._original, load=self._load)
-        checked = gate.rewritten(copy, self._original, gate)
-        self._unchecked = checked.unchecked
+    def _tried(self, made: _Copy) -> tuple[_Copy, str]:
+        """The copy, and what keeps it from being proved equal; empty if it is."""
+        model = made.model
+        if model == self._original:
+            return made, ""
+        if self._analysed.assumptions:
+            _state(model, " and ".join(map(str, self._analysed.assumptions)))
+        checked = self._gate.rewritten(model, self._original, self._gate)
+        made = replace(made, unchecked=checked.unchecked)
         if checked.complaint:
-            return checked.complaint
+            return made, checked.complaint
         assert isinstance(self._analysed, Result)
-        found = diff(self._analysed, self._again(copy), evidence="none", seconds=max(self._end - monotonic(), _LEAST))
+        copy = made.found if isinstance(made.found, Result) else self._again(model)
+        try:
+            found = diff(self._analysed, copy, evidence="none", seconds=max(self._end - monotonic(), _LEAST))
+        except DeadlineError:
+            return made, _OVER
         if found.verdict == "same" or (self._is_legal and found.verdict == "compatible"):
-            return ""
+            return made, ""
         widened = [str(unmet.relation) for unmet in (*found.contract.widened, *found.contract.widening_undecided)]
         wide = f"legal sizes widen ({widened[0]})" if widened else "it is another model"
-        return "; ".join((*found.broken, *found.undecided)) or wide
+        return made, "; ".join((*found.broken, *found.undecided)) or wide
+
+
+def _hides(main: GraphProto) -> bool:
+    """A body has a name of a graph around it: to rename that would take the body's own."""
+    pending = [(main, frozenset[str]())]
+    while pending:
+        graph, around = pending.pop()
+        own = {*defined(graph)}
+        if not own.isdisjoint(around):
+            return True
+        pending += [(body, around | own) for node in graph.node for body in bodies(node)]
+    return False
+
+
+def _numbers(analysed: Analysed, names: Collection[str]) -> Collection[int]:
+    """The nodes that give values of these names in some graph."""
+    scopes = analysed.program.scopes.values() if names else ()
+    return {scope.names[name][0] for scope in scopes for name in names if name in scope.names}
+
+
+def _names(analysed: Analysed, numbers: Collection[int]) -> Collection[str]:
+    """The values that these nodes give, in all graphs."""
+    return {name for number in numbers for name in analysed.nodes[number].outputs if name}
+
+
+def changed(before: ModelProto, after: ModelProto) -> Mapping[str, str]:
+    """The nodes that a copy lacks or has otherwise, by their first outputs, bodies not counted."""
+
+    def alone(model: ModelProto) -> Mapping[str, list[NodeProto]]:
+        found: dict[str, list[NodeProto]] = {}
+        for node in (copied(node) for graph in graphs(model.graph) for node in graph.node):
+            for attribute in node.attribute:
+                attribute.ClearField("g")
+            found.setdefault(next(filter(None, node.output), ""), []).append(node)
+        return found
+
+    left = alone(after)
+    return {name: named(nodes[0]) for name, nodes in alone(before).items() if name and nodes != left.get(name)}
 
 
 def operators(model: ModelProto) -> Mapping[str, int]:
@@ -254,10 +324,6 @@ def operators(model: ModelProto) -> Mapping[str, int]:
         if node.op_type != "Constant"
     )
     return dict(sorted(found.items(), key=lambda item: (-item[1], item[0])))
-
-
-def _named(node: NodeProto) -> str:
-    return f"{node.op_type} {node.name}" if node.name else f"{node.op_type} that gives {', '.join(node.output)}"
 
 
 def _state(model: ModelProto, text: str) -> None:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from itertools import product
 from pathlib import Path
 
 import numpy as np
@@ -15,33 +14,7 @@ import absint
 from absint.errors import UsageError
 from absint.jobs.simplifying.running import compared
 from absint.jobs.simplifying.simplify import PASSES
-
-HEAD = '<ir_version: 10, opset_import: ["": %d]> g '
-
-
-def simplified(text: str, opset: int = 18) -> tuple[absint.Result, onnx.ModelProto]:
-    """The model of a text, and its copy, which runs as it does at all small sizes and is the same when made again."""
-    result = absint.analyze(parser.parse_model(HEAD % opset + text))
-    found = result.simplify()
-    assert found.undone == []
-    assert found.model is not None
-    copy = absint.analyze(found.model)
-    for sizes in product((0, 1, 2, 3), repeat=len(result.symbols)):
-        text_of_difference, _ = compared(result, copy, dict(zip(result.symbols, sizes, strict=True)), isolated=False)
-        assert not text_of_difference, sizes
-    again = copy.simplify().model
-    assert again == found.model
-    return result, found.model
-
-
-def operators(model: onnx.ModelProto) -> list[str]:
-    return [node.op_type for node in model.graph.node]
-
-
-def constant(model: onnx.ModelProto, name: str) -> list[int]:
-    found = {tensor.name: tensor for tensor in model.graph.initializer}
-    return list(numpy_helper.to_array(found[name]).ravel())
-
+from tests.absint.jobs.simplifying.simplified import HEAD, constant, operators, simplified
 
 HEADS = """(float[B, S, 8] x) => (float[a, b, 2, 4] y)
     <int64 zero = {0}, int64 one = {1}, int64[1] first = {0}, int64[2] rest = {2, 4}> {
@@ -194,18 +167,18 @@ def test_passes_are_chosen_by_name() -> None:
 
 
 def test_what_is_not_proved_is_undone(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A pass that widens what is legal does not get through: here one that takes all nodes for sure."""
+    """What widens the legal sizes does not get through, and the rest does: here all nodes count as sure."""
     from absint.jobs.simplifying.knowledge import Known
 
     monkeypatch.setattr(Known, "is_sure", lambda *_: True)
     model = parser.parse_model(
         HEAD % 18
         + """(float[N] x) => (float[N] y) <int64[2] to = {-1, 2}> {
-        pairs = Reshape(x, to)  y = Relu(x) }"""
+        pairs = Reshape(x, to)  size = Shape(x)  z = Expand(x, size)  y = Relu(z) }"""
     )
     found = absint.analyze(model).simplify()
     assert operators(found.model) == ["Reshape", "Relu"]
-    assert "legal sizes widen (N % 2 == 0)" in found.undone[0]
+    assert found.undone == ["Reshape that gives pairs: legal sizes widen (N % 2 == 0)"]
 
 
 def test_external_data_stay_where_they_are(tmp_path: Path) -> None:
@@ -304,16 +277,17 @@ def test_nodes_that_only_fail_go_where_inputs_are_legal() -> None:
 def test_unchecked_is_about_the_copy_that_is_given(monkeypatch: pytest.MonkeyPatch) -> None:
     """All copies that were tried and left out may be unchecked: the one that is given is the model itself."""
     from absint.jobs.copies.gate import Gate
-    from absint.jobs.simplifying.simplify import _Job
+    from absint.jobs.simplifying.simplify import _Copy, _Job
 
-    whole = _Job._open
+    whole = _Job._tried
 
-    def refused(job: _Job, copy: onnx.ModelProto) -> str:
-        return whole(job, copy) or ("" if copy == job._original else "not proved")
+    def refused(job: _Job, copy: _Copy) -> tuple[_Copy, str]:
+        found, reason = whole(job, copy)
+        return found, reason or ("" if copy.model == job._original else "not proved")
 
     checked = Gate.rewritten
     monkeypatch.setattr(Gate, "rewritten", lambda *given: checked(*given)._replace(unchecked="nobody asked"))
-    monkeypatch.setattr(_Job, "_open", refused)
+    monkeypatch.setattr(_Job, "_tried", refused)
     found = absint.analyze(parser.parse_model(HEAD % 18 + HEADS)).simplify()
     assert (found.nodes, found.unchecked) == (found.nodes_before, "")
     assert found.undone
@@ -339,3 +313,18 @@ def test_a_body_that_has_a_name_of_the_graph_around_it_keeps_its_own() -> None:
         z = If(c) <then_branch = t () => (float[P] a) <float[1] v = {5.0}> { a = Mul(v, w) },
                    else_branch = e () => (float[Q] b) { b = Abs(w) }>  y = Add(z, q) }""")
     assert operators(copy).count("Neg") == 2
+
+
+def test_each_shape_node_that_is_left_says_why() -> None:
+    """What its reader takes as a number, or what keeps it from being known."""
+    model = parser.parse_model(
+        HEAD % 18
+        + """(float[N, M] x, float[1] s, int64[K] order, int64 at) => (float[a, b] y, float[c] z, int64[d] w) {
+        shape = Shape(x)  y = Expand(s, shape)  z = Expand(s, got)  got = Gather(w, at)  w = Gather(shape, order) }"""
+    )
+    nodes = list(model.graph.node)
+    del model.graph.node[:]
+    model.graph.node.extend([*nodes[:2], nodes[4], nodes[3], nodes[2]])
+    assert absint.analyze(model).simplify().shape_nodes == [
+        "Shape that gives shape: gives N, M, read by Gather that gives w"
+    ]

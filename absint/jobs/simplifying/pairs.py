@@ -1,0 +1,182 @@
+"""Nodes that undo what the node before them does, and pairs of which one node does the work.
+
+The first node of a pair cannot fail, so that nothing is missed where it goes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Final
+
+import numpy as np
+from onnx import NodeProto
+from onnx.helper import make_attribute
+
+from absint.jobs.diffing.noops import added_ones, dims_of, numbers_of, permutation, there_and_back
+from absint.jobs.simplifying.body import Body
+from absint.lattices.value import Tensor
+from absint.transfer.traits import RESHAPING
+
+_AXES_AS_INPUT: Final = 13
+"""The version of Squeeze and Unsqueeze that take their axes as an input."""
+
+
+def is_undone(body: Body, node: NodeProto, output: Tensor) -> bool:
+    """The node undoes what the one before it does, and another value stands for what it gives."""
+    before = body.before(node.input[0]) if node.input else None
+    if before is None or node.domain or before.domain:
+        return False
+    both = before.op_type, node.op_type
+    if both == ("Split", "Concat"):
+        return _is_joined_again(body, before, node, output) and body.stands_for(node, before.input[0])
+    if both == ("Concat", "Split"):
+        return _is_split_again(body, before, node)
+    if both == ("SequenceConstruct", "SequenceAt"):
+        place = numbers_of(body.value(node.input[1]))
+        at = place[0].const if place else None
+        is_there = at is not None and -len(before.input) <= at < len(before.input)
+        return is_there and body.stands_for(node, before.input[at or 0])
+    first, between = body.value(before.input[0]), body.value(node.input[0])
+    dims = dims_of(first)
+    if node.op_type in RESHAPING and before.op_type in RESHAPING:
+        done = dims is not None and dims == dims_of(output)
+    elif node.op_type == before.op_type == "Transpose" and dims is not None:
+        turned = [permutation(before, len(dims))[axis] for axis in permutation(node, len(dims))]
+        done = turned == list(range(len(dims)))
+    else:
+        done = node.op_type == before.op_type == "Cast" and there_and_back(first, between, output)
+    return done and body.stands_for(node, before.input[0])
+
+
+def _axis(node: NodeProto, rank: int, default: int | None) -> int | None:
+    """The axis of a Split or a Concat, counted from the front."""
+    given = next((attribute.i for attribute in node.attribute if attribute.name == "axis"), default)
+    return None if given is None or not -rank <= given < rank else given % rank
+
+
+def _is_joined_again(body: Body, split: NodeProto, concat: NodeProto, output: Tensor) -> bool:
+    """All parts of a Split in their order, along its axis."""
+    rank = output.shape.rank
+    if rank is None or list(split.output) != list(concat.input):
+        return False
+    dims = dims_of(body.value(split.input[0]))
+    return dims is not None and dims == dims_of(output) and _axis(split, rank, 0) == _axis(concat, rank, None)
+
+
+def _is_split_again(body: Body, concat: NodeProto, split: NodeProto) -> bool:
+    """The parts of the Split are those of the Concat."""
+    wanted = [dims_of(body.value(name)) for name in concat.input]
+    if None in wanted or len(wanted) != len(split.output) or not body.outputs.isdisjoint(split.output):
+        return False
+    rank = len(wanted[0] or ())
+    if wanted != [dims_of(body.value(name)) for name in split.output]:
+        return False
+    if not rank or _axis(concat, rank, None) != _axis(split, rank, 0):
+        return False
+    for at, name in enumerate(split.output):
+        if name:
+            body.stands_for(split, concat.input[at], at)
+    return True
+
+
+def pair(body: Body, node: NodeProto, output: Tensor) -> None:
+    """Let the node do the work of the one before it."""
+    if node.domain or not node.input:
+        return
+    before = body.before(node.input[0])
+    is_single = before is not None and body.uses[node.input[0]] == 1 and not before.domain
+    rank = output.shape.rank
+    if before is not None and is_single and rank is not None and node.op_type == before.op_type == "Transpose":
+        order = permutation(before, rank)
+        turned = [order[axis] for axis in permutation(node, len(order))]
+        node.input[0] = before.input[0]
+        del node.attribute[:]
+        node.attribute.append(make_attribute("perm", turned))
+    elif node.op_type in RESHAPING:
+        is_pair = before is not None and is_single and before.op_type in RESHAPING
+        source = before.input[0] if before is not None and is_pair else node.input[0]
+        _reshape(body, node, source, output, is_pair)
+    elif before is not None and (before.op_type, node.op_type) == ("SequenceConstruct", "ConcatFromSequence"):
+        attributes = [attribute for attribute in node.attribute if attribute.name == "axis"]
+        if not any(attribute.name == "new_axis" and attribute.i for attribute in node.attribute):
+            names = NodeProto(op_type="Concat", name=node.name, input=before.input, output=node.output)
+            names.attribute.extend(attributes)
+            node.CopyFrom(names)
+    elif before is not None and (before.op_type, node.op_type) == ("SplitToSequence", "SequenceAt"):
+        _take_part(body, before, node)
+
+
+def _take_part(body: Body, split: NodeProto, node: NodeProto) -> None:
+    """One part of a tensor that is split into parts of known sizes, without the others."""
+    dims, place = dims_of(body.value(split.input[0])), numbers_of(body.value(node.input[1]))
+    at = place[0].const if place else None
+    axis = _axis(split, len(dims or ()), 0)
+    if dims is None or axis is None or at is None or at < 0:
+        return
+    is_sized = len(split.input) > 1 and bool(split.input[1])
+    kept = next((attribute.i for attribute in split.attribute if attribute.name == "keepdims"), 1)
+    start, end = at, at + 1
+    if is_sized:
+        value = body.value(split.input[1])
+        numbers = [number.const for number in numbers_of(value) or ()]
+        if value is None or value.shape.rank is None or not numbers or None in numbers:
+            return
+        sizes = [number or 0 for number in numbers] * (at + 1 if value.shape.rank == 0 else 1)
+        start, end = sum(sizes[:at]), sum(sizes[: at + 1])
+    data = split.input[0]
+    if not is_sized and not kept:
+        found = NodeProto(op_type="Gather", input=[data, body.emitter.constant(np.array(at, np.int64))])
+        found.attribute.append(make_attribute("axis", axis))
+    else:
+        ends = [body.emitter.constant(np.array([number], np.int64)) for number in (start, end, axis)]
+        found = NodeProto(op_type="Slice", input=[data, *ends])
+        body.constants.update({name: name for name in ends})
+    found.name = node.name
+    found.output.extend(node.output)
+    node.CopyFrom(found)
+
+
+def _reshape(body: Body, node: NodeProto, source: str, output: Tensor, is_pair: bool) -> None:
+    """Make a node of the Reshape family one that takes constants alone, from the source."""
+    before, after = dims_of(body.value(source)), dims_of(output)
+    if before is None or after is None:
+        return
+    takes_constants = node.op_type == "Flatten" or len(node.input) < 2 or node.input[1] in body.constants
+    if is_pair or not takes_constants:
+        added, gone = added_ones(before, after), added_ones(after, before)
+        if added is not None:
+            _become(body, node, "Unsqueeze", source, added)
+        elif gone is not None:
+            _become(body, node, "Squeeze", source, gone)
+        elif is_pair:
+            target = _target(body, before, after)
+            if target is not None:
+                _become(body, node, "Reshape", source, target)
+
+
+def _target(body: Body, before: Sequence[object], after: Sequence[object]) -> list[int] | None:
+    """A target of constants: sizes, 0 for the size of the same axis, -1 for one of the others."""
+    found: list[int] = []
+    for axis, dim in enumerate(after):
+        number = getattr(dim, "const", None)
+        if number is not None and number >= 1:
+            found.append(number)
+        elif axis < len(before) and dim is before[axis]:
+            found.append(0)
+        else:
+            found.append(-1)
+    if found.count(-1) > 1:
+        return None
+    others = [dim for axis, dim in enumerate(after) if found[axis] != -1]
+    is_safe = -1 not in found or body.setting.known.is_positive(others)  # type: ignore[arg-type]
+    return found if is_safe else None
+
+
+def _become(body: Body, node: NodeProto, operator: str, source: str, numbers: Sequence[int]) -> None:
+    by_input = operator == "Reshape" or body.setting.opset >= _AXES_AS_INPUT
+    given = [body.emitter.constant(np.array(numbers, np.int64))] if by_input else []
+    copy = NodeProto(op_type=operator, name=node.name, input=[source, *given], output=node.output)
+    if not by_input:
+        copy.attribute.append(make_attribute("axes", list(numbers)))
+    body.constants.update({name: name for name in given})
+    node.CopyFrom(copy)

@@ -1,0 +1,105 @@
+"""Pairs of nodes that undo each other, or of which one does the work."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.absint.jobs.simplifying.simplified import constant, operators, simplified
+
+PARTS = """(float[N, 6] x) => (float[a, b] y) <int64[2] parts = {2, 4}> {
+    p, q = Split<axis=1>(x, parts)  %s  y = Relu(z) }"""
+
+
+def test_all_parts_of_a_split_side_by_side_are_what_was_split() -> None:
+    _, copy = simplified(PARTS % "z = Concat<axis=-1>(p, q)")
+    assert operators(copy) == ["Relu"]
+
+
+@pytest.mark.parametrize(
+    "joined",
+    [
+        "z = Concat<axis=-1>(q, p)",
+        "z = Concat<axis=-1>(p, p, p)",
+        "k = Neg(q)  z = Concat<axis=1>(p, k)",
+    ],
+)
+def test_other_parts_or_another_order_are_something_else(joined: str) -> None:
+    _, copy = simplified(PARTS % joined)
+    assert {"Split", "Concat"} <= {*operators(copy)}
+
+
+def test_parts_of_equal_shapes_along_another_axis_are_something_else() -> None:
+    _, copy = simplified("""(float[6, 6] x) => (float[12, 3] y) <int64[2] parts = {3, 3}> {
+        p, q = Split<axis=1>(x, parts)  z = Concat<axis=0>(p, q)  y = Relu(z) }""")
+    assert operators(copy) == ["Split", "Concat", "Relu"]
+    _, copy = simplified("""(float[2, 2] x, float[2, 2] w) => (float[1, 4] y, float[1, 4] z)
+        <int64[2] parts = {1, 1}> { k = Concat<axis=1>(x, w)  p, q = Split<axis=0>(k, parts)
+        y = Relu(p)  z = Neg(q) }""")
+    assert operators(copy) == ["Concat", "Split", "Relu", "Neg"]
+
+
+def test_a_split_that_may_fail_stays() -> None:
+    _, copy = simplified("""(float[N, M] x) => (float[a, b] z) <int64[2] parts = {2, 4}> {
+        p, q = Split<axis=1>(x, parts)  z = Concat<axis=-1>(p, q) }""")
+    assert "Split" in operators(copy)
+
+
+def test_a_concat_that_is_split_again_gives_its_parts() -> None:
+    _, copy = simplified("""(float[N, 3] x, float[M, 3] w) => (float[a, b] y, float[c, d] z) {
+        k = Concat<axis=0>(x, w)  sx = Shape<start=0, end=1>(x)  sw = Shape<start=0, end=1>(w)
+        parts = Concat<axis=0>(sx, sw)  p, q = Split<axis=0>(k, parts)  y = Relu(p)  z = Neg(q) }""")
+    assert operators(copy) == ["Relu", "Neg"]
+
+
+def test_a_concat_that_is_split_into_other_parts_stays() -> None:
+    _, copy = simplified("""(float[N, 2] x, float[N, 4] w) => (float[a, b] y, float[c, d] z)
+        <int64[2] parts = {4, 2}> { k = Concat<axis=1>(x, w)  p, q = Split<axis=1>(k, parts)
+        y = Relu(p)  z = Neg(q) }""")
+    assert operators(copy) == ["Concat", "Split", "Relu", "Neg"]
+
+
+def test_an_element_of_a_sequence_made_of_tensors_is_one_of_them() -> None:
+    _, copy = simplified("""(float[N] x, float[M] w) => (float[a] y, float[b] z)
+        <int64 zero = {0}, int64 last = {-1}> { s = SequenceConstruct(x, w)
+        p = SequenceAt(s, zero)  q = SequenceAt(s, last)  y = Relu(p)  z = Neg(q) }""")
+    assert operators(copy) == ["Relu", "Neg"]
+    assert [node.input[0] for node in copy.graph.node] == ["x", "w"]
+
+
+def test_an_element_at_a_place_that_may_lie_outside_stays() -> None:
+    _, copy = simplified("""(float[N] x, float[M] w, int64 i) => (float[a] y) {
+        s = SequenceConstruct(x, w)  p = SequenceAt(s, i)  y = Relu(p) }""")
+    assert operators(copy) == ["SequenceConstruct", "SequenceAt", "Relu"]
+
+
+def test_a_sequence_made_of_tensors_and_joined_is_their_concat_unless_it_adds_an_axis() -> None:
+    text = """(float[N, 2] x, float[N, 2] w) => (%s y) {
+        s = SequenceConstruct(x, w)  p = ConcatFromSequence<axis=0%s>(s)  y = Relu(p) }"""
+    assert operators(simplified(text % ("float[a, b]", ""))[1]) == ["Concat", "Relu"]
+    stacked = simplified(text % ("float[a, b, c]", ", new_axis=1"))[1]
+    assert operators(stacked) == ["SequenceConstruct", "ConcatFromSequence", "Relu"]
+
+
+@pytest.mark.parametrize(
+    ("split", "expected"),
+    [
+        ("SplitToSequence<axis=1>(x)", [1, 2]),
+        ("SplitToSequence<axis=1, keepdims=0>(x)", [1]),
+        ("SplitToSequence<axis=-1>(x, three)", [3, 6]),
+        ("SplitToSequence<axis=1>(x, parts)", [3, 3]),
+    ],
+)
+def test_one_part_is_taken_without_the_others(split: str, expected: list[int]) -> None:
+    out = "float[a]" if "keepdims" in split else "float[a, b]"
+    _, copy = simplified(f"""(float[N, 7] x) => ({out} y)
+        <int64 three = {{3}}, int64[3] parts = {{3, 0, 4}}, int64 one = {{1}}> {{
+        s = {split}  p = SequenceAt(s, one)  y = Relu(p) }}""")
+    assert operators(copy) == ["Slice" if len(expected) > 1 else "Gather", "Relu"]
+    assert [constant(copy, name)[0] for name in copy.graph.node[0].input[1:3]] == expected
+
+
+@pytest.mark.parametrize("split", ["SplitToSequence<axis=0>(x)", "SplitToSequence<axis=1, keepdims=0>(x, three)"])
+def test_a_part_that_may_be_missing_or_on_which_runtimes_differ_stays(split: str) -> None:
+    _, copy = simplified(f"""(float[N, 7] x) => (float[a, b] y) <int64 three = {{3}}, int64 one = {{1}}> {{
+        s = {split}  p = SequenceAt(s, one)  y = Relu(p) }}""")
+    assert operators(copy) == ["SplitToSequence", "SequenceAt", "Relu"]
