@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from absint.lattices.limits import LONG, Limits
@@ -134,6 +134,7 @@ class Copies(Analysed):
         fix: bool = False,
         run: bool = True,
         load: bool = True,
+        rows: Sequence[str] = (),
         seconds: float = LONG,
     ) -> Dynamized:
         """A copy of the model in which sizes of inputs are symbols: `{"input": {0: "batch"}}`.
@@ -142,9 +143,10 @@ class Copies(Analysed):
         be, and the `contract` of the copy. With `fix` they are rewritten; at the old sizes a run of the copy gives the
         outputs of the original. Where a constant may mean more than one size, or where stacked rows of a batch are not
         what single ones are, nothing is rewritten or written, and `refusal` says why. Axes of outputs may be named too:
-        they decide between readings, as runs of the copy do in onnxruntime, unless `run` is false. With a `path` the
-        copy is written to this file, complete or not at all, as `save_annotated` does, with `load` as there. A contract
-        takes `seconds` at most.
+        they decide between readings, as proofs about rows do, and runs of the copy in onnxruntime, unless `run` is
+        false. `rows` are the axes whose rows do not depend on each other (`["x[0]"]`); by default those that are called
+        a batch, else the first one if it was larger than 1. With a `path` the copy is written to this file, complete or
+        not at all, as `save_annotated` does, with `load` as there. A contract takes `seconds` at most.
 
         Raises UsageError for an input or an axis that there is not, for an axis that is no fixed size, for one symbol
         of two sizes, for a path that cannot be written, and for an initialiser that holds an old size and is an input
@@ -153,7 +155,7 @@ class Copies(Analysed):
         from absint.jobs.dynamizing.dynamize import dynamize
 
         target = None if path is None else os.fspath(path)
-        return dynamize(self, axes, fix=fix, run=run, load=load, path=target, limits=Limits(seconds))
+        return dynamize(self, axes, fix=fix, run=run, load=load, rows=rows, path=target, limits=Limits(seconds))
 
     def freeze(
         self,

@@ -287,17 +287,18 @@ class Questions(Analysed):
 
         return found_by(self, analysis)
 
-    def rows(self, axes: Sequence[str] = (), *, run: bool = True) -> Rows:
+    def rows(self, axes: Sequence[str] = (), *others: Sequence[str], run: bool = True) -> Rows:
         """For each output whether its row i depends on row i of the inputs alone, so that requests may be stacked.
 
         Rows are counted by one symbol: that of the axes (`["x[0]", "mask[0]"]`), else the one that most inputs have.
+        Rows of other symbols, as queries beside images, are followed for themselves: `rows(["a[0]"], ["b[0]"])`.
         Where this is not proved, runs may show that rows mix, if onnxruntime is installed and `run` is true.
 
         Raises UsageError for an axis that is none, and if no size of an input has a name.
         """
         from absint.questions.rows.answer import rows
 
-        return rows(self, axes, run=run)
+        return rows(self, axes, *others, run=run)
 
     def devices(self) -> Devices:
         """The places of nodes if an accelerator takes all that it can, and the copies between it and the host.

@@ -9,7 +9,7 @@ import click
 from absint.commands.analysis import Settings, analysed, analysis_options, no_load_option, output_options, warm_up
 from absint.commands.command import FINE, NO, UNDECIDED, Command
 from absint.commands.messages import status
-from absint.commands.sizes import read_axes
+from absint.commands.sizes import read_axes, read_places
 from absint.lattices.limits import LONG, Limits
 from absint.show import dynamizing as report
 from absint.show.text import answer
@@ -22,6 +22,13 @@ from absint.solution.naming import about
 @output_options()
 @click.option("--fix", is_flag=True, help="Rewrite the constants whose right value is determined.")
 @click.option("--no-run", is_flag=True, help="Run no copy with --fix: more readings remain.")
+@click.option(
+    "--rows",
+    metavar="AXES",
+    default="",
+    show_default=False,
+    help="Axes whose rows do not depend on each other, as x[0],mask[0].",
+)
 @no_load_option
 @analysis_options(seconds=LONG)
 def dynamize(
@@ -31,6 +38,7 @@ def dynamize(
     output: str | None,
     fix: bool,
     no_run: bool,
+    rows: str,
     no_load: bool,
     limits: Limits,
     form: str,
@@ -42,9 +50,10 @@ def dynamize(
     absint dynamize MODEL input[0]=batch --fix -o OUT  rewrite the constants, and write the model
 
     An axis may be negative. At the old sizes a run of OUT gives the outputs of MODEL. Where a constant may mean more
-    than one size, nothing is written; an axis of an output may decide, as logits[0]=batch. A symbol with batch in its
-    name counts rows that do not depend on each other: runs on stacked and on single rows are compared. OUT is complete
-    or not written at all.
+    than one size, nothing is written; an axis of an output may decide, as logits[0]=batch. Symbols on the axes of
+    --rows, else those with batch in their names, count rows that do not depend on each other: readings that are proved
+    to keep them apart in all outputs go before others, and runs on stacked and on single rows are compared. OUT is
+    complete or not written at all.
 
     Exit code: 0 if all sizes are legal now, 1 if a contract or more than one reading of a constant remains, or if
     stacked rows are not what single ones are; 3 if undecided.
@@ -53,7 +62,9 @@ def dynamize(
     warm_up(limits)
     result = analysed(model, settings)
     with status("looking for constants"):
-        found = result.dynamize(wanted, output, fix=fix, run=not no_run, load=not no_load, seconds=limits.seconds)
+        found = result.dynamize(
+            wanted, output, fix=fix, run=not no_run, load=not no_load, rows=read_places(rows), seconds=limits.seconds
+        )
     out = sys.stderr if output == "-" else sys.stdout
     answer(form, lambda: report.DYNAMIZED.text(found, head=about(result)), lambda: report.report(found), out)
     if found.is_free:

@@ -43,6 +43,7 @@ _CODES = "CODES"
 @click.option("--isolated", is_flag=True, help="No settings from files.")
 @jobs_option
 @click.option("--seconds", type=float, metavar="SECONDS", help="Time limit of one model.  [default: 120]")
+@click.option("--run", "is_run", is_flag=True, help="Run models whose rows are not proved to stay apart.")
 @scheduler_option
 @memory_option
 @click.option("--verbose", "-v", is_flag=True, help="Show findings of severity info too, and all places of each.")
@@ -64,6 +65,7 @@ def lint(
     isolated: bool,
     jobs: int | None,
     seconds: float | None,
+    is_run: bool,
     scheduler: str | None,
     verbose: bool,
     code: str | None,
@@ -102,6 +104,7 @@ def lint(
             rules=rules,
             jobs=jobs,
             seconds=seconds,
+            run=is_run,
             scheduler=scheduler,
             progress=advance,
             settings=replace(settings, baseline=""),

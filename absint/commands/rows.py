@@ -7,6 +7,7 @@ import click
 from absint.commands.analysis import Settings, analysed, analysis_options
 from absint.commands.command import FINE, NO, UNDECIDED, Command
 from absint.commands.models import models_argument
+from absint.commands.sizes import read_places
 from absint.errors import UsageError
 from absint.shapes.sizes import Sizes
 from absint.show.rows import SERVERS, document, report, server_settings
@@ -18,9 +19,8 @@ from absint.show.text import write
     "--axis",
     "axes",
     metavar="AXES",
-    default="",
-    show_default=False,
-    help="The axes of the rows, as x[0],mask[0]; all have one name.",
+    multiple=True,
+    help="The axes of the rows, as x[0],mask[0]; all have one name. Once more for rows of another name.",
 )
 @click.option("--no-run", is_flag=True, help="Do not look for rows that mix by running the model.")
 @click.option("--max-batch", "most", type=click.IntRange(1), metavar="N", help="Greatest number of rows, for triton.")
@@ -29,7 +29,7 @@ from absint.show.text import write
 def rows(
     model: str,
     settings: Settings,
-    axes: str,
+    axes: tuple[str, ...],
     no_run: bool,
     most: int | None,
     sizes: Sizes,
@@ -55,7 +55,9 @@ def rows(
     if most is not None and form != "triton":
         raise UsageError("--max-batch is for --format triton")
     result = analysed(model, settings, sizes)
-    found = result.rows([part for part in axes.split(",") if part.strip()], run=not no_run)
+    if form in SERVERS and len(axes) > 1:
+        raise UsageError(f"--format {form} is about the rows of one name: give --axis once")
+    found = result.rows(*map(read_places, axes), run=not no_run)
     if form == "json":
         click.echo(document(result, found))
     elif form in SERVERS:

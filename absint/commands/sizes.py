@@ -189,6 +189,11 @@ def read_place(text: str, names: Container[str] = ()) -> tuple[str, int | None]:
     return (text, None) if found is None else (found[1], int(found[2]))
 
 
+def read_places(text: str) -> list[str]:
+    """Axes side by side, as `x[0],mask[0]`."""
+    return [part for part in text.split(",") if part.strip()]
+
+
 def read_axes(texts: Sequence[str]) -> dict[str, dict[int, str]]:
     """Axes of values and their symbols, as `input_ids[0]=batch`.
 

@@ -12,6 +12,7 @@ from absint.jobs.dynamizing.stacked import Compared
 from absint.lattices.text.documents import Document
 from absint.lattices.text.forms import SIZES, Key, Kind, Object, by_name, keys_of, many, maybe
 from absint.lattices.text.sheets import Line, Part, listed, plural
+from absint.show.rows import OUTPUT
 from absint.show.text import weights_note
 from absint.solution.relations import by_nodes
 from absint.solver.contracts.contract import Clause, Contract
@@ -42,6 +43,7 @@ def report(found: Dynamized) -> Iterator[Part]:
         yield Line(f"not proved to be as before at the old sizes: {names}", "bold red")
     elif found.fixed:
         yield Line("at the old sizes every value has the shape that it had", "green")
+    yield from _proved(found)
     yield from _rows(found)
     yield listed("types left out", [str(item) for item in found.left_out])
     if found.unchecked:
@@ -60,6 +62,29 @@ def _rows(found: Dynamized) -> Iterator[Part]:
             yield Line(f"2 and 3 stacked rows of {name} give what single ones give", "green")
             if each.without_rows:
                 yield Line(f"  not compared, as no axis grows with the rows: {', '.join(each.without_rows)}")
+
+
+def _proved(found: Dynamized) -> Iterator[Part]:
+    """What is known of rows without runs, and of which sizes nothing is."""
+    for name, outputs in found.proved.items():
+        kept = [output for output in outputs if output.verdict in ("independent", "shared")]
+        style = "green" if len(kept) == len(outputs) else ""
+        count = f"{len(kept)} of {len(outputs)} {plural('output', len(outputs))}"
+        yield Line(f"rows of {name} are proved to stay apart in {count}", style)
+        for output in outputs:
+            if output.verdict == "shared":
+                yield Line(f"  {output.name} depends on no row")
+            elif output.verdict != "independent":
+                yield Line(f"  {output.name} is {output.verdict}{f': {output.meeting}' if output.meeting else ''}")
+            elif not output.is_plain or found.sizes[name] == 1:
+                yield Line(f"  {output.name} has them on {output.where}")
+        if found.sizes[name] == 1:
+            yield Line(f"  {name} was 1, so no run of the original shows whether rows mix", "dim")
+    others = [name for name in found.sizes if name not in found.proved]
+    if found.fixed and others:
+        yield Line(
+            f"other sizes of {', '.join(others)} run, and whether they give what they should is not verified", "dim"
+        )
 
 
 def _section(title: str, items: Sequence[Baked]) -> Iterator[Part]:
@@ -146,6 +171,7 @@ DYNAMIZED: Final = Document[Dynamized](
     Key("differing", many(str), "values not proved to have the same shape at the old sizes as before"),
     Key("refusal", _SAID, "why constants were to be rewritten and were not, or null"),
     Key("rows", by_name(_ROWS), "for each batch: runs on stacked rows beside runs on single ones"),
+    Key("proved", by_name(many(OUTPUT)), "for each symbol that counts rows: what is proved of each output of the copy"),
     Key("taken", many(str), "initialisers that were inputs too, whose values are shapes: constants of the copy"),
     Key("left_out", many(str), "types not written: the file would not load, or would compute something else"),
     Key("unchecked", str, "why nobody knows whether the file loads where the model does; empty if it does"),

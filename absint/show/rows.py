@@ -6,12 +6,12 @@ from collections.abc import Iterator
 from typing import Final
 
 from absint.errors import UsageError
-from absint.lattices.terms.expr import MAX_DIM, ONE_EXPR
+from absint.lattices.terms.expr import MAX_DIM
 from absint.lattices.text.documents import Document
 from absint.lattices.text.forms import COUNT, DIM, SIZES, TEXT, Key, Object, kind_of, many, maybe
 from absint.lattices.text.sheets import Line, Part, Table, plural
-from absint.questions.rows.answer import Meeting, OutputRows, Rows, Verdict
-from absint.questions.rows.witness import InputAxis, Witness
+from absint.questions.rows.answer import OutputRows, Rows, Verdict
+from absint.questions.rows.evidence import InputAxis, Meeting, Witness
 from absint.questions.sizes.contracts import SymbolFacts
 from absint.result import Result
 from absint.show.text import assumed
@@ -24,20 +24,19 @@ def report(result: Result, found: Rows) -> Iterator[Part]:
     count = len(found.outputs)
     yield Line(f"{result.origin}: rows along {found.symbol} stay apart in {kept} of {count} {plural('output', count)}")
     yield from assumed(result)
+    yield from _tables(found)
+    for other in found.others:
+        yield Line("")
+        yield from report(result, other)
+
+
+def _tables(found: Rows) -> Iterator[Part]:
     yield Table("rows of inputs", [(str(place),) for place in found.axes])
-    yield Table("outputs", [(o.name, ", ".join(filter(None, (o.verdict, _where(o))))) for o in found.outputs])
+    yield Table("outputs", [(o.name, ", ".join(filter(None, (o.verdict, o.where)))) for o in found.outputs])
     yield Table("where rows meet", [(o.name, str(o.meeting)) for o in found.outputs if o.meeting is not None])
     yield Table("shown by a run", [(o.name, str(o.witness)) for o in found.outputs if o.witness is not None])
     equal = [*((name, "input") for name in found.shared), *((size, "size") for size in found.sizes)]
     yield Table("equal among requests", equal)
-
-
-def _where(output: OutputRows) -> str:
-    if output.axis is None:
-        return ""
-    factors = [str(output.outer)] if output.outer is not ONE_EXPR else []
-    factors += ["rows", *([str(output.inner)] if output.inner is not ONE_EXPR else [])]
-    return f"axis {output.axis}" + (f" of {' x '.join(factors)}" if len(factors) > 1 else "")
 
 
 # Servers
@@ -50,7 +49,7 @@ def _reason(found: Rows, *, first: bool) -> str:
             meeting = f": {output.meeting}" if output.meeting is not None else ""
             return f"{output.name} is {output.verdict}{meeting}"
         if not output.is_plain:
-            return f"the rows of {output.name} are on {_where(output)}"
+            return f"the rows of {output.name} are on {output.where}"
     if found.shared:
         return f"{found.shared[0]} has no rows"
     places = [*found.axes, *(InputAxis(output.name, output.axis or 0) for output in found.outputs)]
@@ -105,42 +104,43 @@ def server_settings(server: str, result: Result, found: Rows, most: int | None =
     return _triton(result, found, most) if server == "triton" else _bentoml(found)
 
 
+OUTPUT: Final = Object[OutputRows](
+    Key("name", str),
+    Key("verdict", kind_of(Verdict)),
+    Key("axis", maybe(COUNT), "the axis of the rows, null if it has none"),
+    Key("outer", DIM, "the axis is made of outer x rows x inner"),
+    Key("inner", DIM),
+    Key(
+        "meeting",
+        maybe(Object[Meeting](Key("node", str), Key("reason", str))),
+        "the first node where rows meet, or their numbers come in",
+    ),
+    Key(
+        "witness",
+        maybe(
+            Object[Witness](
+                Key("sizes", SIZES, "of the inputs"),
+                Key("rows", many(COUNT), "the two rows, each of which changes the element alone"),
+                Key("place", many(COUNT), "the index of the element"),
+            )
+        ),
+        "a run that shows that rows mix",
+    ),
+)
+
+_KEYS: Final[tuple[Key[Rows], ...]] = (
+    Key("symbol", str, "the size that counts the rows"),
+    Key("axes", many(Object[InputAxis](Key("input", str), Key("axis", COUNT))), "the axes of the rows"),
+    Key("outputs", many(OUTPUT)),
+    Key("shared", many(TEXT), "inputs without rows, which must be equal among requests"),
+    Key("sizes", many(TEXT), "other sizes of inputs with rows, which must be equal too"),
+)
 ROWS: Final = Document[Rows](
     "rows",
     1,
     "rows that stay apart (absint rows)",
-    Key("symbol", str, "the size that counts the rows"),
-    Key("axes", many(Object[InputAxis](Key("input", str), Key("axis", COUNT))), "the axes of the rows"),
-    Key(
-        "outputs",
-        many(
-            Object[OutputRows](
-                Key("name", str),
-                Key("verdict", kind_of(Verdict)),
-                Key("axis", maybe(COUNT), "the axis of the rows, null if it has none"),
-                Key("outer", DIM, "the axis is made of outer x rows x inner"),
-                Key("inner", DIM),
-                Key(
-                    "meeting",
-                    maybe(Object[Meeting](Key("node", str), Key("reason", str))),
-                    "the first node where rows meet, or their numbers come in",
-                ),
-                Key(
-                    "witness",
-                    maybe(
-                        Object[Witness](
-                            Key("sizes", SIZES, "of the inputs"),
-                            Key("rows", many(COUNT), "the two rows, each of which changes the element alone"),
-                            Key("place", many(COUNT), "the index of the element"),
-                        )
-                    ),
-                    "a run that shows that rows mix",
-                ),
-            )
-        ),
-    ),
-    Key("shared", many(TEXT), "inputs without rows, which must be equal among requests"),
-    Key("sizes", many(TEXT), "other sizes of inputs with rows, which must be equal too"),
+    *_KEYS,
+    Key("others", many(Object[Rows](*_KEYS)), "the same for each further --axis"),
 )
 
 

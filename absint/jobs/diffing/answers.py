@@ -174,6 +174,19 @@ class Inner(NamedTuple):
     is_decided: bool
 
 
+class Lost(NamedTuple):
+    """An output whose rows are proved independent in A, and not in B."""
+
+    name: str
+    """As A names it."""
+    symbol: str
+    """The size of A that counts the rows."""
+    verdict: str
+    """What B has: `mixes` if a run shows it, `by position`, `unknown`."""
+    why: str
+    """The first node of B where rows meet, and the run."""
+
+
 @dataclass(frozen=True)
 class Surroundings:
     """Other differences between the files."""
@@ -234,6 +247,8 @@ class Findings:
     """With `values=True`: computed values of one name whose types or shapes differ."""
     reason: str = ""
     """The reason why the comparison is not complete, if it is not."""
+    rows: tuple[Lost, ...] = ()
+    """Outputs whose rows stay apart in A, and are not proved to in B."""
 
     @property
     def verdict(self) -> Headline:

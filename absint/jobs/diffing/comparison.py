@@ -13,7 +13,7 @@ from absint.jobs.diffing.correspondence import Pair, correspondence, form_of, pa
 from absint.jobs.diffing.figures import differing, figures, surroundings
 from absint.jobs.diffing.legality import Clock, Direction, Model, contracts
 from absint.jobs.diffing.numbering import Numbers
-from absint.jobs.diffing.outputs import Compared, inputs
+from absint.jobs.diffing.outputs import Compared, inputs, lost
 from absint.jobs.diffing.report import lines, notebook, page
 from absint.jobs.diffing.witness import Both
 from absint.lattices.deadline import DeadlineError
@@ -117,6 +117,15 @@ _INNER: Final = Object[answers.Inner](
     Key("at", maybe(SIZES), "legal sizes where they differ; null if types or ranks do, or it is not known"),
     Key("decided", bool, of=lambda inner: inner.is_decided),
 )
+_LOST: Final = Object[answers.Lost](
+    *keys_of(
+        answers.Lost,
+        name="as A names it",
+        symbol="the size of A that counts the rows",
+        verdict="`mixes` if a run of B shows it",
+        why="the first node of B where rows meet, and the run",
+    )
+)
 
 DIFF: Final = Document[Findings](
     "diff",
@@ -158,6 +167,7 @@ DIFF: Final = Document[Findings](
         lambda diff: (diff.surroundings.new_failures, diff.surroundings.gone_failures),
     ),
     Key("values", maybe(many(_INNER)), "with `--values`: computed values of one name that differ"),
+    Key("rows", many(_LOST), "outputs whose rows stay apart in A, and are not proved to in B"),
     Key("reason", str, "the limit that was reached, or empty"),
     head=("model",),
     head_of=lambda diff: Head(diff.first),
@@ -229,7 +239,7 @@ def diff(
 
 class _Comparison:
     def __init__(self, first: Result, second: Result, runs: bool, limits: Limits, at: Mapping[str, int]) -> None:
-        self._at = at
+        self._at, self._is_run = at, runs
         self._a, self._b, self._clock = first, second, Clock(limits)
         self._inputs = paired(first.inputs, second.inputs)
         swapped = [pair.swapped for pair in self._inputs]
@@ -246,9 +256,11 @@ class _Comparison:
         carried = [back.relation(r) for r in assumed if back.covers(r)]
         again = Direction(second, first, back, self._runs, clock, carried, self._numbered).run()
         common = there.both()
-        outputs = Compared(a, b, over, common, self._runs, self._numbered).outputs(paired(a.outputs, b.outputs))
+        pairs = paired(a.outputs, b.outputs)
+        outputs = Compared(a, b, over, common, self._runs, self._numbered).outputs(pairs)
         costs = self._in_time(lambda: figures(a, b, over, self._at))
         inner = self._in_time(lambda: tuple(differing(a, b, over, common))) if values else None
+        rows = self._in_time(lambda: tuple(lost(a, b, self._inputs, pairs, run=self._is_run)))
         return Diff(
             a.origin,
             b.origin,
@@ -261,6 +273,7 @@ class _Comparison:
             costs,
             inner,
             self._reason,
+            rows or (),
         )
 
     def _numbered(self, of_values: bool) -> Numbers:

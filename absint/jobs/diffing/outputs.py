@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import suppress
 from dataclasses import replace
 from functools import cached_property
 from itertools import islice
 from typing import Final
 
-from absint.jobs.diffing.answers import Apart, Port, Ports, PortStatus
+from absint.errors import UsageError
+from absint.jobs.diffing.answers import Apart, Lost, Port, Ports, PortStatus
 from absint.jobs.diffing.correspondence import Correspondence, Form, Pair, both, form_of, plain
 from absint.jobs.diffing.legality import Grounds
 from absint.jobs.diffing.numbering import Numbers, over_first
@@ -18,6 +20,7 @@ from absint.lattices.logic.relation import Relation, eq
 from absint.lattices.terms.expr import MAX_DIM, Dim, Expr
 from absint.lattices.text.escapes import format_sizes
 from absint.lattices.value import TOP, Tensor, Value
+from absint.questions.rows import rows
 from absint.questions.sizes.start import Sizes, small_sizes
 from absint.solution.analysed import Analysed
 from absint.solution.described import described
@@ -260,3 +263,25 @@ def _ranged(dim: Dim) -> str:
     lo, hi = dim.bounds
     ends = f"{'' if lo is None else lo}..{'' if hi is None or hi >= MAX_DIM else hi}"
     return f"{dim} in {ends}" if isinstance(dim, Expr) else ends
+
+
+# Rows
+
+
+def lost(
+    first: Analysed, second: Analysed, inputs: Sequence[Pair], outputs: Sequence[Pair], run: bool
+) -> Iterator[Lost]:
+    """The outputs whose rows are apart in the first model, and not in the second; with `run` a run may show it."""
+    with suppress(UsageError):  # no size has a name
+        before = rows(first, run=False)
+        names, others = dict(both(inputs)), dict(both(outputs))
+        kept = [output.name for output in before.outputs if output.verdict == "independent" and output.name in others]
+        axes = [f"{names[place.input]}[{place.axis}]" for place in before.axes if place.input in names]
+        if not kept or not axes:
+            return
+        after = {output.name: output for output in rows(second, axes, run=run).outputs}
+        for name in kept:
+            found = after.get(others[name])
+            if found is not None and found.verdict not in ("independent", "shared"):
+                told = [str(one) for one in (found.meeting, found.witness) if one is not None]
+                yield Lost(name, before.symbol, found.verdict, "; ".join(told))

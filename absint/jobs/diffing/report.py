@@ -72,7 +72,9 @@ def _how(diff: Findings) -> str:
 
 
 def _proviso(diff: Findings) -> str:
-    return "".join(f"; {text}" for text in diff.contract.proviso)
+    mixed = [lost.name for lost in diff.rows if lost.verdict == "mixes"]
+    texts = [*diff.contract.proviso, *([f"but B mixes rows of {_joined(mixed)}"] if mixed else [])]
+    return "".join(f"; {text}" for text in texts)
 
 
 def _few(details: Iterable[str]) -> Iterator[str]:
@@ -90,6 +92,9 @@ def _aspects(diff: Findings) -> Iterator[tuple[str, str, list[str]]]:
     renamed = [f"{name} of B is {text} of A" for name, text in diff.symbols.items() if name != text]
     if renamed:
         yield "symbols", _joined(renamed), []
+    if diff.rows:
+        told = [f"{lost.name}: independent -> {lost.verdict}: {_cut(lost.why)}" for lost in diff.rows]
+        yield "rows", f"along {diff.rows[0].symbol} they stay apart in A, and in B not, or not for certain", told
     if diff.values is not None:
         yield "values", *_values(diff)
     yield from _figures(diff)
@@ -290,6 +295,8 @@ def _tables(diff: Findings) -> Iterator[Table]:
         columns = zip(ports, apart, strict=True)
         rows = [(p.name, p.status, p.before, p.after, "; ".join(texts)) for p, texts in columns]
         yield Table(title, rows, head=("name", "", "in A", "in B", "details"))
+    lost = [(item.name, item.symbol, item.verdict, item.why) for item in diff.rows]
+    yield Table("rows that stay apart in A alone", lost, head=("output", "rows", "in B", "where"))
     if diff.values:
         values = [(value.name, value.before, value.after, format_sizes(value.at or {})) for value in diff.values]
         yield Table("computed values", values, head=("name", "in A", "in B", "apart at"))

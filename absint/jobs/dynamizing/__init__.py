@@ -1,6 +1,7 @@
 """Sizes of inputs as symbols: the constants that bake an old size in, and a model without them.
 
-dynamize    `Result.dynamize` and its answer; readings judged by runs on stacked rows (stacked)
+dynamize    `Result.dynamize` and its answer
+judging     readings judged by named axes of outputs, by proofs about rows, and by runs on stacked rows (stacked)
 listing     the constants and causes in the answer; constants that equal an old size and that nothing is about
 preparing   the axes that become symbols; symbols of one legal size, and initialisers that are inputs too
 resizing    the symbols with their old sizes; tables whose shape carries one, as functions of it; changes

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Final
 
@@ -14,13 +14,13 @@ from absint.jobs.copies.dialects import Style
 from absint.jobs.copies.gate import LeftOut
 from absint.jobs.copies.saving import STANDARD_OUTPUT, pieces_of
 from absint.jobs.dynamizing.finding import Found, settle
+from absint.jobs.dynamizing.judging import Judging
 from absint.jobs.dynamizing.listing import Baked, Cause, baked, causes
 from absint.jobs.dynamizing.preparing import Axes, Request, prepared, refuse_overridable, sized
-from absint.jobs.dynamizing.resizing import SEVERAL, Fixed, Resizing, is_batch
+from absint.jobs.dynamizing.resizing import SEVERAL, Fixed, Resizing
 from absint.jobs.dynamizing.rewriting import Constants, Rewriter
-from absint.jobs.dynamizing.stacked import Compared, Stacking
+from absint.jobs.dynamizing.stacked import Compared
 from absint.lattices.limits import LONG, Limits
-from absint.lattices.terms.expr import symbol
 from absint.lattices.text.escapes import excerpt
 from absint.lattices.value import Tensor
 from absint.model.inference import Outline
@@ -29,106 +29,12 @@ from absint.model.wire.fields import Data
 from absint.model.wire.read_graphs import read_model
 from absint.model.wire.splicing import Piece, size_of
 from absint.model.writing import check_target, write_copy
+from absint.questions.rows import OutputRows
 from absint.questions.sizes.contracts import contract
 from absint.solver.contracts.contract import Contract
 
 if TYPE_CHECKING:
-    from absint.model.messages import GraphMessage, ValueInfoMessage
     from absint.solution.analysed import Analysed
-
-
-# Readings judged by more than shapes: by axes of outputs that the caller or the author names, and by runs on stacked
-# rows.
-#
-# Runs decide between readings for a batch alone. Rows of a sequence depend on each other in the author's model too,
-# and a reading that keeps them apart may then be the wrong one. So a symbol counts as a batch if its name says so.
-
-
-class Judging:
-    """The judge of copies of one model."""
-
-    def __init__(
-        self,
-        analysed: Analysed,
-        request: Request,
-        graph: GraphMessage,
-        written: Callable[[Found], bytes | None],
-        *,
-        runs: bool,
-    ) -> None:
-        """`graph` is that of the author; `written` is the copy with the decisions, or None if it is not written to be
-        run. `runs` allows runs.
-        """
-        self._declared = _declared(graph, request)
-        self._analysed = analysed
-        self._outputs = request.outputs
-        self._is_sole = len(request.sizes) == 1
-        self._written = written
-        batches = [name for name in request.sizes if is_batch(name)] if runs else []
-        self._stackings = {name: Stacking(analysed, request.axes, name) for name in batches}
-        self._known: dict[int, tuple[Found, Mapping[str, Compared]]] = {}
-
-    def compared(self, found: Found) -> Mapping[str, Compared]:
-        """The comparison of rows for each batch."""
-        if id(found) not in self._known:
-            copy = self._written(found) if self._stackings else b""
-            reason = Compared("the copy is too large, or cannot be written")
-            self._known[id(found)] = (
-                found,
-                {name: reason if copy is None else each.compared(copy) for name, each in self._stackings.items()},
-            )
-        return self._known[id(found)][1]
-
-    def refutes(self, found: Found) -> bool:
-        """An output lacks an axis that the caller has named, or holds other rows than single runs."""
-        if not self._has(found, self._outputs):
-            return True
-        return any(each.differing for each in self.compared(found).values())
-
-    def fails(self, found: Found) -> bool:
-        """The copy does not run on one, two or three rows of a batch."""
-        return any(each.fails for each in self.compared(found).values())
-
-    def are_alike(self, one: Found, other: Found) -> bool:
-        """The only symbol is a batch, and the outputs for two and three rows are the same."""
-        if not self._is_sole:
-            return False
-        first, second = self.compared(one), self.compared(other)
-        return bool(first) and all(each.is_like(second[name]) for name, each in first.items())
-
-    def is_as_declared(self, found: Found) -> bool:
-        """Outputs have the symbols that the author declares, and there are such outputs."""
-        return bool(self._declared) and self._has(found, self._declared)
-
-    def _has(self, found: Found, outputs: Axes) -> bool:
-        for name, axes in outputs.items():
-            node, index = self._analysed.operands[name]
-            value = found.states[node][index]
-            if not isinstance(value, Tensor) or value.shape.is_top:
-                return False
-            if any(value.shape[axis] is not symbol(text) for axis, text in axes.items()):
-                return False
-        return True
-
-
-def _declared(graph: GraphMessage, request: Request) -> dict[str, dict[int, str]]:
-    """The axes of outputs that the author declares to be one of the new symbols: by its name, or by that which the axis
-    of an input had before.
-    """
-    names = {text: text for text in request.sizes}
-    inputs = {info.name: _params(info) for info in graph.input[:]}
-    for name, axes in request.axes.items():
-        names.update((old, text) for axis, text in axes.items() if (old := inputs.get(name, {}).get(axis)))
-    found = {
-        info.name: {axis: names[text] for axis, text in _params(info).items() if text in names}
-        for info in graph.output[:]
-        if info.name not in request.outputs
-    }
-    return {name: axes for name, axes in found.items() if axes}
-
-
-def _params(info: ValueInfoMessage) -> dict[int, str]:
-    return {axis: dim.dim_param for axis, dim in enumerate(info.type.tensor_type.shape.dim[:]) if dim.dim_param}
 
 
 LIMITS: Final = Limits(LONG)
@@ -170,6 +76,8 @@ class Dynamized:
     """Types that would keep the written file from loading, or change what it computes."""
     refusal: str = ""
     """Why constants were to be rewritten and were not; empty if they were."""
+    proved: Mapping[str, tuple[OutputRows, ...]] = field(default_factory=dict)
+    """For each symbol that counts rows: what is proved of the rows of each output of the mended model."""
 
     @property
     def is_free(self) -> bool:
@@ -196,6 +104,7 @@ def dynamize(
     fix: bool = False,
     run: bool = True,
     load: bool = True,
+    rows: Sequence[str] = (),
     path: str | None = None,
     limits: Limits = LIMITS,
 ) -> Dynamized:
@@ -214,8 +123,8 @@ def dynamize(
         base = ModelProto()
         base.CopyFrom(outline.model)
         static, axes, taken = prepared(analysed, axes, base, lambda: variant(base, {}), limits)
-        request = Request(static, axes)
-        resizing = Resizing(request.sizes)
+        request = Request(static, axes, rows)
+        resizing = Resizing(request.sizes, request.promised | request.assumed)
         constants = Constants(static, base, outline, opened)
 
         def rewritten(found: Found, *, fix: bool) -> Rewriter:
@@ -225,18 +134,24 @@ def dynamize(
             pieces = list(outline.pieces(rewritten(found, fix=True).model))
             return None if size_of(pieces) > _MOST_RUN else _content(opened.data, pieces)
 
-        judging = Judging(static, request, analysed.loaded.model.graph, to_run, runs=fix and run)
+        def mended_by(found: Found) -> Analysed:
+            return variant(rewritten(found, fix=True).model, {})
+
+        judging = Judging(static, request, analysed.loaded.model.graph, to_run, mended_by, runs=fix and run)
         settled = settle(static, request.inputs, resizing, constants.may_vary, judging)
+        if request.assumed and not judging.standing(settled.found):  # they count no rows
+            resizing = Resizing(request.sizes)
+            settled = settle(static, request.inputs, resizing, constants.may_vary, judging)
         found = settled.found
         refuse_overridable(static, [*(item.node for _, item in found.left if item is not None), *sized(static)])
         kept, mended = rewritten(found, fix=False), rewritten(found, fix=True)
-        before, after = variant(kept.model, {}), variant(mended.model, {})
+        before, after = variant(kept.model, {}), judging.copy(found)
         at_old_sizes = variant(mended.model, request.sizes)
         differing = (*_differing(static, at_old_sizes), *_other_elements(static, at_old_sizes, mended))
         listed = tuple(baked(static, settled, resizing, mended))
-        rows = judging.compared(found) if fix else {}
+        compared = judging.compared(found) if fix else {}
         open_ = [item for _, item in found.left if item is not None]
-        refusal = _refusal(listed, open_, rows, _hint(request, static.outputs)) if fix else ""
+        refusal = _refusal(listed, open_, compared, _hint(request, static.outputs)) if fix else ""
         fixed = fix and not refusal
         weights: Sequence[str] = ()
         unchecked, left_out = "", tuple[LeftOut, ...]()
@@ -261,19 +176,24 @@ def dynamize(
         fixed,
         "" if refusal else path or "",
         tuple(weights),
-        rows,
+        compared,
         taken,
         unchecked,
         left_out,
         refusal,
+        judging.proved(found) if fixed else {},
     )
 
 
 def _hint(request: Request, outputs: Sequence[str]) -> str:
     """How a caller may say more."""
-    if request.outputs or not outputs:
-        return ""
-    return f"; the axis of an output may decide, as {outputs[0]}[0]={next(iter(request.sizes))}"
+    found = []
+    if outputs and not request.outputs:
+        found = [f"the axis of an output may decide, as {outputs[0]}[0]={next(iter(request.sizes))}"]
+    place = next((f"{name}[0]" for name, of in request.axes.items() if 0 in of), "")
+    if place and not request.promised | request.assumed:
+        found.append(f"if rows do not depend on each other, --rows {place} may")
+    return "".join(f"; {text}" for text in found)
 
 
 def _refusal(listed: Sequence[Baked], fixed: Iterable[Fixed], rows: Mapping[str, Compared], hint: str) -> str:

@@ -150,9 +150,10 @@ def _values(decision: Decided, change: Change) -> dict[int, Expr]:
 # reach the next. So every combination is followed, those with the fewest failures first. A combination is refuted if
 # it ends in a requirement that the old sizes alone meet and another one does not, and by a judge, who knows more than
 # shapes: axes of outputs that the caller has named, and runs of the copy (`judging`). Being likely, or giving a shape
-# that an earlier value has, is no proof, and decides nothing. Of several that remain, those count that have the
-# symbols at the axes where the author declares them for outputs. If two combinations remain, or some were not
-# followed, the targets that they read differently are open: they stay as they are.
+# that an earlier value has, is no proof, and decides nothing. Of several that remain, those count of which most is
+# proved about rows, then those that have the symbols at the axes where the author declares them for outputs. If two
+# combinations remain, or some were not followed, the targets that they read differently are open: they stay as they
+# are.
 
 Reading = Mapping[int, Expr]
 """The numbers of a target that change."""
@@ -173,6 +174,9 @@ class Judge(Protocol):
 
     def is_as_declared(self, found: Found) -> bool:
         """Outputs have the symbols that the author declares."""
+
+    def standing(self, found: Found) -> int:
+        """How much is proved of it; 0 for nothing."""
 
     def fails(self, found: Found) -> bool:
         """The copy does not run with every number of rows."""
@@ -199,6 +203,11 @@ class _Leaf:
     found: Found
     chosen: Mapping[object, Reading]
     fails: bool = False
+    standing: int = 0
+
+    def beats(self, other: _Leaf) -> bool:
+        """More is proved of it, and nothing that is found later refutes it."""
+        return self.standing > other.standing and self.fails <= other.fails and not self.found.left
 
 
 @dataclass(order=True)
@@ -288,12 +297,19 @@ class _Tree:
         has_choice = bool(self.readings)
         if has_choice and self._judge.refutes(found):
             return
-        fails = has_choice and self._judge.fails(found)
-        if fails and not all(other.fails for other in self.leaves):
+        leaf = _Leaf(found, chosen)
+        if has_choice:
+            leaf.fails, leaf.standing = self._judge.fails(found), self._judge.standing(found)
+        if leaf.fails and not all(other.fails for other in self.leaves):
             return
-        others = [other for other in self.leaves if not other.found.is_refuted(found) and other.fails <= fails]
+        if any(other.beats(leaf) for other in self.leaves):
+            return
+        others = [
+            other for other in self.leaves
+            if not other.found.is_refuted(found) and other.fails <= leaf.fails and not leaf.beats(other)
+        ]  # fmt: skip
         if not any(self._judge.are_alike(other.found, found) for other in others):
-            others.append(_Leaf(found, chosen, fails))
+            others.append(leaf)
         self.leaves = others
 
 
@@ -304,6 +320,8 @@ def settle(
     tree = _Tree(analysed, inputs, resizing, may_vary, judge)
     is_complete = tree.follow()
     if is_complete and len(tree.leaves) > 1:
+        best = max(leaf.standing for leaf in tree.leaves)
+        tree.leaves = [leaf for leaf in tree.leaves if leaf.standing == best]
         tree.leaves = [leaf for leaf in tree.leaves if judge.is_as_declared(leaf.found)] or tree.leaves
     if is_complete and len(tree.leaves) == 1:
         found = tree.leaves[0].found

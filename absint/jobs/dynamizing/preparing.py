@@ -20,6 +20,8 @@ from absint.lattices.text.escapes import plain
 from absint.lattices.text.tokens import reads_as_name
 from absint.lattices.value import Tensor, Value
 from absint.program.steps import Operand
+from absint.questions.rows.answer import place_of
+from absint.questions.rows.evidence import InputAxis
 from absint.questions.sizes.contracts import contract
 from absint.solver.constraints import meets
 
@@ -197,8 +199,10 @@ Axes = Mapping[str, Mapping[int, str]]
 class Request:
     """The inputs with symbols in place of sizes, and the sizes."""
 
-    def __init__(self, analysed: Analysed, axes: Axes) -> None:
-        """Raises UsageError for an input or an axis that there is not, for an axis that is no fixed size, and for a
+    def __init__(self, analysed: Analysed, axes: Axes, rows: Sequence[str] = ()) -> None:
+        """`rows` are the axes of inputs that hold rows, as `x[0]`.
+
+        Raises UsageError for an input or an axis that there is not, for an axis that is no fixed size, and for a
         symbol of two sizes.
         """
         self.sizes: dict[str, int] = {}
@@ -231,8 +235,24 @@ class Request:
                 places.setdefault(text, place)
                 dims[axis] = symbol(text)
             self.inputs[analysed.input_nodes[name]] = Tensor(value.dtype, Shape(dims))
+        self.promised = {name for name in self.sizes if "batch" in name.lower()}
+        """The symbols that count rows: as the caller says, else as their names do."""
+        self.assumed: set[str] = set()
+        """Those that may count rows, as no other symbol is said to."""
+        if rows:
+            self.promised = {self._symbol_at(place_of(analysed, text, "--rows")) for text in rows}
+        elif not self.promised:
+            self.assumed = {text for of in self.axes.values() for at, text in of.items() if not at} & {
+                text for text, size in self.sizes.items() if size > 1
+            }
         for name, wanted in of_outputs.items():
             self.outputs[name] = dict(_of_output(analysed, name, wanted, self.sizes))
+
+    def _symbol_at(self, place: InputAxis) -> str:
+        found = self.axes.get(place.input, {}).get(place.axis)
+        if found is None:
+            raise UsageError(f"--rows {place}: the axis gets no symbol; name one, as {place}=batch")
+        return found
 
 
 def _of_output(

@@ -30,8 +30,10 @@ _OTHERS: Final = (5, 12, 60)
 class Resizing:
     """Symbols with their old sizes."""
 
-    def __init__(self, sizes: Mapping[str, int]) -> None:
+    def __init__(self, sizes: Mapping[str, int], rows: Collection[str] = ()) -> None:
+        """`rows` are the symbols that count rows, none of which depends on another."""
         self.sizes = dict(sizes)
+        self.rows = frozenset(rows)
         self._old: dict[Expr, Dim] = {}
         self._narrows: dict[Relation, bool] = {}
         self._substitution = Substitution({_symbol(name): const(size) for name, size in sizes.items()})
@@ -110,11 +112,6 @@ def _samples(sizes: Mapping[str, int]) -> Iterator[dict[str, int]]:
     yield {name: size + primes[name] + 1 for name, size in sizes.items()}
     for name, size in sizes.items():
         yield from alone(sizes, [name], (2 * size + 1, 2 * max(size, 1)))
-
-
-def is_batch(name: str) -> bool:
-    """The name of a symbol says that it counts rows, none of which depends on another."""
-    return "batch" in name.lower()
 
 
 # Constants whose shape carries an old size, as functions of the new one: what a table holds beyond its own values.

@@ -22,7 +22,7 @@ from typing import Final
 
 from absint.jobs.dynamizing.alignment import ManyReadingsError, readings
 from absint.jobs.dynamizing.repairing import Repairing, changed, numbers_of
-from absint.jobs.dynamizing.resizing import SEVERAL, BakedError, Change, Fixed, is_batch
+from absint.jobs.dynamizing.resizing import SEVERAL, BakedError, Change, Fixed
 from absint.lattices.logic.relation import eq
 from absint.lattices.terms.expr import Dim, Expr
 from absint.lattices.value import Tensor
@@ -133,7 +133,7 @@ class Search:
 
     def _is_of_batches(self, size: Expr) -> bool:
         """Only batches occur in it, of which runs decide."""
-        return all(map(is_batch, size.free_symbols & self._resizing.sizes.keys()))
+        return size.free_symbols & self._resizing.sizes.keys() <= self._resizing.rows
 
     def _narrow(self, summary: RuleSummary) -> int:
         if summary.rejected is not None:

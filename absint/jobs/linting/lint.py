@@ -18,6 +18,7 @@ from absint.lattices.text.documents import Document
 from absint.lattices.text.forms import Key, by_name
 from absint.model.opening import absent
 from absint.model.writing import write_file
+from absint.program.limits import LimitError
 from absint.runs.allowance import explained
 from absint.runs.distributed import finished
 from absint.runs.pool import Done, Finished, Job, Json, do
@@ -158,6 +159,7 @@ def lint(
     rules: Sequence[str | os.PathLike[str]] = (),
     jobs: int | None = None,
     seconds: float | None = None,
+    run: bool = False,
     scheduler: str | None = None,
     progress: Progress | None = None,
     settings: Settings | None = None,
@@ -169,7 +171,8 @@ def lint(
     `select` and `ignore` are codes of rules, prefixes of codes, or names; `exclude` has patterns as a
     .gitignore, which count for what is below folders, with `force_exclude` for paths that are given too.
     Findings of a `baseline` are left out. `rules` are Python files with transfer rules of one's own, which are run.
-    Models of files run in `jobs` processes, by default one for each core, or on
+    With `run` models whose rows are not proved to stay apart are run in onnxruntime.
+    Models of files are checked in `jobs` processes, by default one for each core, or on
     the Dask cluster of a `scheduler`, and take at most `seconds` each: one that dies, hangs or cannot be read is a
     finding. `settings` are those of a project (`find_settings`), which the other arguments override.
 
@@ -185,11 +188,12 @@ def lint(
     table_of(operators)
     if isinstance(given, str | os.PathLike):
         given = [given]
+    seconds = own.seconds if seconds is None else seconds
     if not isinstance(given, Sequence) or isinstance(given, bytes):
-        return LintResult((_in_memory(given, own.seconds if seconds is None else seconds, selection, operators),))
+        return LintResult((_in_memory(given, seconds, selection, operators, run=run),))
     patterns = Patterns((*own.exclude.texts, *exclude))
     names = {os.path.abspath(path): path for path in models(given, own.root, patterns, force=force_exclude)}
-    work = [job_of(path, name, own.seconds if seconds is None else seconds, operators) for path, name in names.items()]
+    work = [job_of(path, name, seconds, operators, run=run) for path, name in names.items()]
     with closing(finished([[job] for job in work], perform, jobs, scheduler, limited=True)) as results:
         found = _reports(names, results, progress)
     files = [_selected(file, selection, own.root) for file in found]
@@ -214,7 +218,9 @@ def _without_known(
     return (files, 0) if known is None else without_known(files, read_baseline(Path(known)), Path(known))
 
 
-def _in_memory(given: ModelLike | Analysed, seconds: float, selection: Selection, rules: tuple[str, ...]) -> FileReport:
+def _in_memory(
+    given: ModelLike | Analysed, seconds: float, selection: Selection, rules: tuple[str, ...], *, run: bool
+) -> FileReport:
     """The report of a model that is in memory, or of its analysis."""
     from absint.jobs.linting.model import findings
     from absint.solution.analysed import Analysed
@@ -225,7 +231,7 @@ def _in_memory(given: ModelLike | Analysed, seconds: float, selection: Selection
         from absint.api import analyze
 
         result = analyze(given, table=table_of(rules))
-    return _selected(FileReport(result.origin, tuple(findings(result, seconds))), selection, Path.cwd())
+    return _selected(FileReport(result.origin, tuple(findings(result, seconds, run=run))), selection, Path.cwd())
 
 
 def _reports(names: Mapping[str, str], results: Iterable[Finished], progress: Progress | None) -> list[FileReport]:
@@ -260,33 +266,35 @@ _CONTRACT: Final = 0.25
 """Parts of a model's time after which the analysis and the contract stop; what they found counts."""
 
 
-def job_of(path: str, shown: str, seconds: float, rules: Sequence[str] = ()) -> Job:
-    """The job for a model, by its absolute path and the one that findings show; `rules` are files of transfer rules."""
-    return {"path": path, "shown": shown, "seconds": seconds, "rules": list(rules)}
+def job_of(path: str, shown: str, seconds: float, rules: Sequence[str] = (), *, run: bool = False) -> Job:
+    """The job for a model, by its absolute path and the one that findings show; `rules` are files of transfer rules,
+    and with `run` onnxruntime may run it.
+    """
+    return {"path": path, "shown": shown, "seconds": seconds, "rules": list(rules), "run": run}
 
 
 def perform(job: Job) -> Json:
     """The findings about the model."""
     try:
         rules = tuple(cast("list[str]", job["rules"]))
-        return [item.to_json() for item in _findings(cast(str, job["path"]), cast(float, job["seconds"]), rules)]
+        found = _findings(cast(str, job["path"]), cast(float, job["seconds"]), rules, run=bool(job["run"]))
+        return [item.to_json() for item in found]
     except ModelError as error:
         return [Finding.of("ABS001", "", str(error).replace(cast(str, job["path"]), cast(str, job["shown"]))).to_json()]
     except MemoryError:
         return [Finding.of("ABS002", "", explained("MemoryError")).to_json()]
 
 
-def _findings(path: str, seconds: float, rules: tuple[str, ...]) -> Sequence[Finding]:
+def _findings(path: str, seconds: float, rules: tuple[str, ...], *, run: bool) -> Sequence[Finding]:
     from absint.api import analyze
     from absint.jobs.linting.model import findings
-    from absint.program.limits import LimitError
 
     try:
         times = tuple(os.stat(path).st_mtime_ns for path in rules)
         result = analyze(path, table=_kept_table(rules, times), max_seconds=seconds * _ANALYSIS)
     except LimitError as error:
         return [Finding.of("ABS004", "", str(error))]
-    return findings(result, seconds * _CONTRACT)
+    return findings(result, seconds * _CONTRACT, run=run)
 
 
 def table_of(rules: Sequence[str]) -> Table | None:

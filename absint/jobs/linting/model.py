@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Final, NamedTuple
@@ -22,6 +23,7 @@ from absint.program.declarations import Declaration, declarations
 from absint.program.limits import RULELESS
 from absint.questions.claims.judging import FalseDeclaration, loadable_false_declarations
 from absint.questions.claims.reading import Dims, Inferred, dims, read_text, stated_dim
+from absint.questions.rows import rows_along
 from absint.questions.sizes.checking import unstated
 from absint.questions.sizes.contracts import SymbolFacts, contract, facts_from
 from absint.solution.analysed import Analysed
@@ -181,6 +183,36 @@ def _places(analysed: Analysed) -> Mapping[str, str]:
     return found
 
 
+# Symbols whose names promise a batch.
+
+_BATCH: Final = re.compile(r".*batch.*|bs|bsz|[NB]|BS", re.DOTALL)
+_MOST_RUN: Final = 1 << 28
+"""Bytes of the largest model that is run."""
+
+
+def batched(analysed: Analysed, seconds: float, *, run: bool) -> Iterator[Finding]:
+    """Symbols on first axes of inputs that are called a batch, and whose rows are not apart; runs take `seconds`."""
+    places = _places(analysed) if can_run(analysed) else {}
+    for name, place in places.items():
+        if not place.endswith("[0]") or not _BATCH.fullmatch(name):
+            continue
+        found = rows_along(analysed, Symbol(name), run=run and analysed.loaded.size <= _MOST_RUN, seconds=seconds)
+        if not found.axes:
+            continue
+        told = f"symbol {name!r} ({place})"
+        mixed = [output for output in found.outputs if output.verdict == "mixes"]
+        open_ = [output for output in found.outputs if output.verdict not in ("independent", "shared")]
+        if mixed:
+            first, *rest = mixed
+            text = f"its rows meet in output {first.name!r}, as a run shows: {first.witness} ({first.meeting})"
+            yield Finding.of("ABS309", told, text, len(mixed), tuple(output.name for output in rest))
+        elif open_:
+            first, *rest = open_
+            how = "has rows that depend on their number" if first.verdict == "by position" else "may mix its rows"
+            text = f"output {first.name!r} {how} ({first.meeting})"
+            yield Finding.of("ABS310", told, text, len(open_), tuple(output.name for output in rest))
+
+
 # Findings about declarations: false ones by the node where they begin, and what outputs and inputs leave unsaid.
 
 
@@ -334,12 +366,14 @@ SECONDS: Final = LONG
 """Time limit of the contract."""
 
 
-def findings(analysed: Analysed, seconds: float = SECONDS) -> Sequence[Finding]:
-    """All findings about an analysed model, the most severe first; the contract takes at most these seconds.
+def findings(analysed: Analysed, seconds: float = SECONDS, *, run: bool = False) -> Sequence[Finding]:
+    """All findings about an analysed model, the most severe first; the contract takes at most these seconds, and with
+    `run` so do runs of a model whose rows are not proved to stay apart.
 
     Raises UsageError for the result of an unsound policy, whose claims may be false.
     """
     analysed.require_sound("lint")
     found = [*missing_weights(analysed), *diagnosed(analysed), *declared(analysed)]
     found += contracted(analysed, Limits(seconds, RLIMIT, MEMORY))
+    found += batched(analysed, seconds, run=run)
     return in_order(found)

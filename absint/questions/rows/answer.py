@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Final, Literal, NamedTuple
 
 from absint.analyses.independence import CLAIMS, COUNTED, SHARED, Claims, Independence, strongest, text_of
@@ -19,21 +19,11 @@ from absint.lattices.value import Tensor, tensors
 from absint.packages import is_installed
 from absint.program.nodes import Node
 from absint.program.steps import Operand
-from absint.questions.rows.witness import InputAxis, Witness, witnesses
+from absint.questions.rows.evidence import InputAxis, Meeting, Witness
 from absint.questions.sizes.contracts import symbol_facts
 from absint.solution.analysed import Analysed
 
 States = Sequence[tuple[Claims, ...]]
-
-
-class Meeting(NamedTuple):
-    """A node and what happens there."""
-
-    node: str
-    reason: str
-
-    def __str__(self) -> str:
-        return f"{self.node}: {self.reason}"
 
 
 def first_meeting(analysed: Analysed, analysis: Independence, states: States, output: str) -> Meeting | None:
@@ -42,7 +32,8 @@ def first_meeting(analysed: Analysed, analysis: Independence, states: States, ou
     for keeps in (bool, _is_free):
         if not keeps(_of(operand, states)):
             number = _first(analysed.nodes, states, operand, keeps)
-            return Meeting(str(analysed.nodes[number]), _reason(analysed, analysis, states, number, keeps))
+            reason = _reason(analysed, analysis, states, number, keeps)
+            return Meeting(str(analysed.nodes[number]), reason, number)
     return None
 
 
@@ -141,6 +132,15 @@ class OutputRows:
         """Its rows are independent, and those of one axis as it is."""
         return self.verdict == "independent" and self.outer is self.inner is ONE_EXPR
 
+    @property
+    def where(self) -> str:
+        """`axis 0 of rows x 3`; empty if the rows are on no axis."""
+        if self.axis is None:
+            return ""
+        factors = [str(self.outer)] if self.outer is not ONE_EXPR else []
+        factors += ["rows", *([str(self.inner)] if self.inner is not ONE_EXPR else [])]
+        return f"axis {self.axis}" + (f" of {' x '.join(factors)}" if len(factors) > 1 else "")
+
 
 @dataclass(frozen=True)
 class Rows:
@@ -154,42 +154,94 @@ class Rows:
     """The inputs without rows, which must be equal among requests."""
     sizes: tuple[str, ...]
     """The other sizes of inputs with rows, which must be equal too."""
+    others: tuple[Rows, ...] = ()
+    """The same for rows that further symbols count."""
 
     def __bool__(self) -> bool:
-        return all(output.verdict in ("independent", "shared") for output in self.outputs)
+        return all(output.verdict in ("independent", "shared") for output in self.outputs) and all(self.others)
 
     @property
     def mixes(self) -> bool:
         """A run shows two rows in one place."""
-        return any(output.verdict == "mixes" for output in self.outputs)
+        return any(output.verdict == "mixes" for output in self.outputs) or any(one.mixes for one in self.others)
 
 
-def rows(analysed: Analysed, axes: Sequence[str] = (), *, run: bool = True) -> Rows:
+def rows(analysed: Analysed, axes: Sequence[str] = (), *others: Sequence[str], run: bool = True) -> Rows:
     """See `absint.Result.rows`."""
     analysed.require_sound("rows")
-    symbol = _given(analysed, axes) if axes else _default(analysed)
+    symbols = [_given(analysed, each) for each in (axes, *others) if each] or [_default(analysed)]
+    first, *rest = [rows_along(analysed, symbol, run=run) for symbol in dict.fromkeys(symbols)]
+    return replace(first, others=tuple(rest))
+
+
+def rows_along(analysed: Analysed, symbol: Symbol, *, run: bool = True, seconds: float | None = None) -> Rows:
+    """The rows that a symbol counts; runs take at most these seconds."""
     followed = tuple(_followed(analysed, symbol))
-    analysis = Independence(analysed, symbol)
-    states = fixpoint(analysed.program, analysis).states
-    if not all(claims_of(analysed, states).values()) and _is_cut(analysed, symbol):
-        # A size that is cut at a number is that of the rows, if no legal number of rows is greater.
-        analysis = Independence(analysed, symbol, symbol_facts(analysed, symbol.name, Limits(_SECONDS)).hi)
-        states = fixpoint(analysed.program, analysis).states
-    found = claims_of(analysed, states)
-    open_ = [name for name, claims in found.items() if not claims]
-    shown: Mapping[str, Witness] = {}
+    outputs = proved(analysed, symbol)
+    open_ = [output.name for output in outputs if output.verdict == "unknown"]
     if open_ and run and is_installed("onnxruntime"):
-        shown = witnesses(analysed, symbol.name, followed, open_)
-    outputs = [
-        _output(name, claims, first_meeting(analysed, analysis, states, name), shown.get(name))
-        for name, claims in found.items()
-    ]
+        from absint.questions.rows.witness import witnesses
+
+        shown = witnesses(analysed, symbol.name, followed, open_, seconds)
+        outputs = [
+            replace(output, verdict="mixes", witness=shown[output.name]) if output.name in shown else output
+            for output in outputs
+        ]
     inputs = {place.input for place in followed}
     others = dict.fromkeys(
         str(dim) for name in analysed.inputs if name in inputs for dim in _dims(analysed, name) if symbol != _only(dim)
     )
     shared = tuple(name for name in analysed.inputs if name not in inputs)
     return Rows(symbol.name, followed, tuple(outputs), shared, tuple(others))
+
+
+def proved(analysed: Analysed, symbol: Symbol) -> list[OutputRows]:
+    """What is proved of the rows of each output, whose number is the symbol."""
+    return _solved(analysed, symbol)[0]
+
+
+def _solved(analysed: Analysed, symbol: Symbol) -> tuple[list[OutputRows], States]:
+    """What is proved of outputs, and all claims."""
+    analysis = Independence(analysed, symbol)
+    states = fixpoint(analysed.program, analysis).states
+    if not all(claims_of(analysed, states).values()) and _is_cut(analysed, symbol):
+        # A size that is cut at a number is that of the rows, if no legal number of rows is greater.
+        analysis = Independence(analysed, symbol, symbol_facts(analysed, symbol.name, Limits(_SECONDS)).hi)
+        states = fixpoint(analysed.program, analysis).states
+    found = [
+        _output(name, claims, first_meeting(analysed, analysis, states, name))
+        for name, claims in claims_of(analysed, states).items()
+    ]
+    return found, states
+
+
+class RowPath(NamedTuple):
+    """The way of the rows through a model."""
+
+    symbol: str
+    outputs: Sequence[OutputRows]
+    nodes: Mapping[int, Literal["apart", "by position", "meet"]]
+    """What the outputs of a node hold: rows, or rows that depend on their number; `meet` is where rows of an output
+    meet first.
+    """
+
+
+def row_path(analysed: Analysed) -> RowPath | None:
+    """The way of the rows that the default symbol counts; None if no size has a name."""
+    try:
+        symbol = _default(analysed)
+    except UsageError:
+        return None
+    outputs, states = _solved(analysed, symbol)
+    nodes: dict[int, Literal["apart", "by position", "meet"]] = {}
+    for number, state in enumerate(states):
+        claims = [one for each in state if each != CLAIMS.bottom and SHARED not in each for one in strongest(each)]
+        if claims:
+            nodes[number] = "apart" if all(one.is_free for one in claims) else "by position"
+    for output in outputs:
+        if output.meeting is not None and output.verdict == "unknown":
+            nodes[output.meeting.number] = "meet"
+    return RowPath(symbol.name, outputs, nodes)
 
 
 def _is_cut(analysed: Analysed, symbol: Symbol) -> bool:
@@ -204,7 +256,7 @@ def _is_cut(analysed: Analysed, symbol: Symbol) -> bool:
     )
 
 
-def _output(name: str, claims: Claims, meeting: Meeting | None, witness: Witness | None) -> OutputRows:
+def _output(name: str, claims: Claims, meeting: Meeting | None) -> OutputRows:
     if SHARED in claims or claims == CLAIMS.bottom:
         return OutputRows(name, "shared")
     best = next(iter(strongest(claims)), None)
@@ -213,7 +265,7 @@ def _output(name: str, claims: Claims, meeting: Meeting | None, witness: Witness
         return OutputRows(name, verdict, best.axis, best.outer, best.inner, None if best.is_free else meeting)
     if COUNTED in claims:
         return OutputRows(name, "by position", meeting=meeting)
-    return OutputRows(name, "mixes" if witness is not None else "unknown", meeting=meeting, witness=witness)
+    return OutputRows(name, "unknown", meeting=meeting)
 
 
 # The axes
@@ -258,22 +310,34 @@ def _given(analysed: Analysed, axes: Sequence[str]) -> Symbol:
     first, symbol = next(iter(symbols.items()))
     for text, other in symbols.items():
         if other is not symbol:
-            raise UsageError(f"{first} is {symbol.name} and {text} is {other.name}: rows have one name in all inputs")
+            raise UsageError(
+                f"{first} is {symbol.name} and {text} is {other.name}: rows have one name in all inputs; "
+                "--axis may be given for each name"
+            )
     return symbol
 
 
-def _symbol_of(analysed: Analysed, text: str) -> Symbol:
+def place_of(analysed: Analysed, text: str, option: str = "--axis") -> InputAxis:
+    """An axis of an input, as `x[0]`. Raises UsageError if there is none."""
     match = _AXIS.fullmatch(text)
     if match is None:
-        raise UsageError(f"--axis {text}: expected an input and its axis, as x[0]")
+        raise UsageError(f"{option} {text}: expected an input and its axis, as x[0]")
     name, axis = match[1].strip(), int(match[2])
     if name not in analysed.inputs:
         hint = did_you_mean(name, analysed.inputs) or f"the inputs are {', '.join(analysed.inputs)}"
-        raise UsageError(f"--axis {text}: no input has this name; {hint}")
+        raise UsageError(f"{option} {text}: no input has this name; {hint}")
     value = analysed.states[analysed.input_nodes[name]][0]
     rank = value.shape.rank if isinstance(value, Tensor) else None
-    if not isinstance(value, Tensor) or rank is None or not -rank <= axis < rank:
-        raise UsageError(f"--axis {text}: {name} is {value}, which has no such axis")
+    if rank is None or not -rank <= axis < rank:
+        shape = f", its shape is {value.shape}" if isinstance(value, Tensor) else ""
+        raise UsageError(f"{option} {text}: {name} has no such axis{shape}")
+    return InputAxis(name, axis % rank)
+
+
+def _symbol_of(analysed: Analysed, text: str) -> Symbol:
+    name, axis = place_of(analysed, text)
+    value = analysed.states[analysed.input_nodes[name]][0]
+    assert isinstance(value, Tensor)
     symbol = _only(value.shape[axis])
     if symbol is None:
         raise UsageError(

@@ -11,6 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from absint.errors import AbsintError
+from absint.questions.rows.evidence import InputAxis, Witness
 from absint.questions.sizes.start import Starts
 from absint.runs.process import ProcessError
 from absint.runs.run import SECONDS, feeds_for, with_outputs
@@ -30,32 +31,8 @@ _RELATIVE, _ABSOLUTE = 1e-3, 1e-4
 """Floats that differ by less count as rounded."""
 
 
-class InputAxis(NamedTuple):
-    """An axis of an input that holds the rows."""
-
-    input: str
-    axis: int
-
-    def __str__(self) -> str:
-        return f"{self.input}[{self.axis}]"
-
-
-class Witness(NamedTuple):
-    """An element of an output that changes with two rows, each alone; or with one row, though no axis has it there."""
-
-    sizes: Mapping[str, int]
-    """Sizes of the inputs."""
-    rows: tuple[int, ...]
-    place: tuple[int, ...]
-
-    def __str__(self) -> str:
-        sizes = ", ".join(f"{name}={size}" for name, size in self.sizes.items())
-        changes = f"at {sizes} element {list(self.place)} changes with row {self.rows[0]}"
-        return f"{changes} and with row {self.rows[1]}" if len(self.rows) > 1 else f"{changes}, which is on no one axis"
-
-
 def witnesses(
-    analysed: Analysed, symbol: str, axes: Sequence[InputAxis], outputs: Sequence[str], seconds: float = SECONDS
+    analysed: Analysed, symbol: str, axes: Sequence[InputAxis], outputs: Sequence[str], seconds: float | None
 ) -> Mapping[str, Witness]:
     """A witness for each of the outputs for which one is found, in one process that runs the model."""
     plans = list(_plans(analysed, symbol, axes))
@@ -66,7 +43,7 @@ def witnesses(
     requests = [feeds for plan in plans for feeds in plan.feeds]
     try:
         request = (with_outputs(analysed, []), list(analysed.outputs), requests, where)
-        answer = ask_once("absint.runs.session:all_outputs", request, seconds, subject="onnxruntime")
+        answer = ask_once("absint.runs.session:all_outputs", request, seconds or SECONDS, subject="onnxruntime")
     except (ProcessError, AbsintError):
         return {}
     runs = iter(cast("list[Mapping[str, object] | str]", answer))

@@ -24,6 +24,7 @@ from absint.questions.costs.cost import Cost
 from absint.questions.costs.memory import Memory
 from absint.questions.proofs.clauses import Row, written
 from absint.questions.proofs.clauses import rows as clause_rows
+from absint.questions.rows import OutputRows, RowPath, row_path
 from absint.questions.sizes.checking import left_open
 from absint.questions.sizes.contracts import contract
 from absint.show.page.derivations import Derivations
@@ -305,6 +306,27 @@ _PLAIN: Final = Kind[object](TEXT.schema, lambda value, names: plain(str(value))
 _RELATION: Final = Kind[Relation](TEXT.schema, lambda relation, names: plain(names.relation(relation)))
 _BEYOND: Final = Kind[Constraint](TEXT.schema, lambda c, names: plain(f"{names.relation(c.formula)}: {c.origin}"))
 _VALUES: Final = many(int)
+_ROWS: Final = Object[RowPath](
+    Key("symbol", TEXT),
+    Key(
+        "outputs",
+        many(
+            Object[OutputRows](
+                Key("name", TEXT),
+                Key("verdict", str),
+                Key("where", TEXT, "the axis of the rows"),
+                Key("meeting", maybe(int), "the node where rows meet", lambda o: o.meeting and o.meeting.number),
+                Key("why", _PLAIN, "what happens there", lambda o: o.meeting or ""),
+            )
+        ),
+    ),
+    Key(
+        "nodes",
+        ANYTHING,
+        "numbers of nodes, and what they hold",
+        lambda path: {str(n): k for n, k in path.nodes.items()},
+    ),
+)
 _HOLDS: Final = Key[tuple[object, int | None]](
     "holds", maybe(int), "the instruction, over sizes of the inputs", itemgetter(1)
 )
@@ -354,6 +376,7 @@ REPORT: Final = Document[_Rows](
     Key("requirements", many(_REQUIREMENT), of=lambda rows: rows.required()),
     Key("contract", _TERMS, of=lambda rows: rows),
     Key("diagnostics", many(_DIAGNOSTIC), of=lambda rows: diagnostics(rows.content.analysed)),
+    Key("rows", maybe(_ROWS), "the way of the rows of a batch", lambda rows: row_path(rows.content.analysed)),
     Key("flops", maybe(int), "the number of the arithmetic of a run", lambda rows: rows.content.flops),
     Key("memory", Object[_Memory](_LIVES, Key("exact", bool), Key("peak", maybe(int)), Key("uncounted", many(str)))),
     Key("unknown", many(kind_of(_Unknown)), of=lambda rows: rows.content.unknown()),

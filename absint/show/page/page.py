@@ -13,7 +13,17 @@ from typing import Final
 from absint.errors import UsageError
 from absint.show.page.content import Content
 from absint.show.page.frame import asset, framed, written
-from absint.show.page.sections import Data, all_values, contract, diagnostics, interface, section, unknown, verdicts
+from absint.show.page.sections import (
+    Data,
+    all_values,
+    contract,
+    diagnostics,
+    interface,
+    rows,
+    section,
+    unknown,
+    verdicts,
+)
 from absint.show.summary import nodes_in_words, totals
 from absint.solution.analysed import Analysed
 from absint.version import VERSION
@@ -42,6 +52,8 @@ def _body(analysed: Analysed, data: Data, name: str, audits: Sequence[Data]) -> 
     if data["unknown"]:
         yield from section("Sizes that only a run tells", unknown(data), "unknown")
     yield from section("Diagnostics", diagnostics(data), "diagnostics")
+    if data["rows"]:
+        yield from section("Rows", rows(data), "rows")
     if audits:
         names = {value["name"]: at for at, value in reversed([*enumerate(data["values"])])}
         yield from section("Claims, judged", verdicts(audits, names), "verdicts")

@@ -167,6 +167,20 @@ def diagnostics(data: Data) -> Iterator[str]:
     yield from items(data["diagnostics"], line)
 
 
+def rows(data: Data) -> Iterator[str]:
+    """The rows of a batch: where they are in each output, and the first node where they may meet."""
+    found = data["rows"]
+    yield f"<p>Is row i of an output that of a run on row i alone? Rows are counted by {written(found['symbol'])}.</p>"
+    yield '<p class="choices only-script"><label><input id="rows-shown" type="checkbox"> show their way in the graph'
+    yield "</label></p><table><tbody>"
+    for output in found["outputs"]:
+        said = ", ".join(filter(None, (output["verdict"], output["where"])))
+        node = "" if output["meeting"] is None else f' data-node="{output["meeting"]}"'
+        why = f"<span{node}>{written(output['why'])}</span>"
+        yield f'<tr><th scope="row">{written(output["name"])}</th><td>{written(said)}</td><td>{why}</td></tr>'
+    yield "</tbody></table>"
+
+
 def verdicts(audits: Iterable[Data], names: Mapping[str, int]) -> Iterator[str]:
     """Claims of the author and of tools, judged; `absint.audit/1` has their form. Proved ones are counted."""
     for audit in audits:

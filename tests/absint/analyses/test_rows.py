@@ -287,6 +287,31 @@ def test_exit_codes(text: str, code: int, tmp_path: Path, capsys: pytest.Capture
         assert capsys.readouterr().out.startswith(bad if code else good)
 
 
+def test_rows_of_two_names(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Images and queries, each compared while the others stay."""
+    path = tmp_path / "m.onnx"
+    text = """net (float[images, 4] a, float[queries, 4] b) => (float[images, queries] y, float[queries, 4] z) {
+        t = Transpose(b) y = MatMul(a, t) z = Softmax<axis = 0>(b) }"""
+    onnx.save(model(text), path)
+    both = ["rows", str(path), "--axis", "a[0]", "--axis", "b[0]"]
+    assert run(both) == 1
+    lines = capsys.readouterr().out.splitlines()
+    assert [line.partition(": ")[2] for line in lines if "stay apart" in line] == [
+        "rows along images stay apart in 2 of 2 outputs",
+        "rows along queries stay apart in 1 of 2 outputs",
+    ]
+    assert run([*both, "--format", "json"]) == 1
+    document = json.loads(capsys.readouterr().out)
+    verdicts = [[output["verdict"] for output in each["outputs"]] for each in (document, *document["others"])]
+    assert verdicts == [["independent", "shared"], ["independent", "mixes"]]
+    rows = absint.analyze(path).rows(["a[0]"], ["b[0]"], run=False)
+    assert [(output.axis, output.is_plain) for output in rows.others[0].outputs] == [(1, True), (None, False)]
+    assert not rows
+    assert rows.others[0].mixes is False
+    assert run([*both, "--format", "triton"]) == 2
+    assert "is about the rows of one name: give --axis once" in capsys.readouterr().err
+
+
 @pytest.mark.parametrize(
     ("options", "line"),
     [

@@ -142,6 +142,18 @@ function relabel() {
   mark();
 }
 
+const rowKinds = ["apart", "by position", "meet"];
+
+function rowsOf(keyOf) {
+  // What each box holds of the rows of a batch; a group what says most against them.
+  const found = new Map();
+  for (const [number, kind] of Object.entries(data.rows?.nodes ?? {})) {
+    const box = keyOf(Number(number));
+    if (box !== null && rowKinds.indexOf(kind) > rowKinds.indexOf(found.get(box))) found.set(box, kind);
+  }
+  return found;
+}
+
 function mark() {
   // The node that fails, what is chosen, and where the sizes of a chosen value come from.
   const { group, selected, failure } = state;
@@ -153,7 +165,9 @@ function mark() {
   const bad = failure && failure.node >= 0 ? keyOf(failure.node) : null;
   const chosen = selected?.node !== undefined ? keyOf(selected.node) : selected ? keyOf(data.values[selected.value].by) : null;
   const chain = new Set(selected?.value === undefined ? [] : chainOf(selected.value).map(keyOf));
+  const rows = state.rows ? rowsOf(keyOf) : new Map();
   for (const box of document.querySelectorAll("#drawing .box")) {
+    for (const kind of rowKinds) box.classList.toggle(`rows-${kind.replace(" ", "-")}`, rows.get(box.dataset.key) === kind);
     box.classList.toggle("failing", box.dataset.key === bad);
     box.classList.toggle("selected", box.dataset.key === chosen);
     box.classList.toggle("chain", chain.has(box.dataset.key));

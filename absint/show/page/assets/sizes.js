@@ -1,7 +1,7 @@
 // Sizes of the inputs: sliders, the shapes at these sizes, and the first requirement that fails.
 
 const nodesByNumber = new Map(data.nodes.map((node) => [node.number, node]));
-const state = { sizes: {}, values: [], failure: null, undecided: false, group: null, selected: null, before: [], shows: "formulas", direction: "TB", opened: new Set() };
+const state = { sizes: {}, values: [], failure: null, undecided: false, group: null, selected: null, before: [], shows: "formulas", direction: "TB", opened: new Set(), rows: false };
 
 function valueAt(instruction) {
   return instruction === null || instruction === undefined ? undefined : state.values[instruction];

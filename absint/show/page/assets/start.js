@@ -51,6 +51,10 @@ function start() {
     state.shows = event.target.value;
     relabel();
   });
+  document.getElementById("rows-shown")?.addEventListener("change", (event) => {
+    state.rows = event.target.checked;
+    mark();
+  });
   document.getElementById("direction").addEventListener("change", (event) => {
     state.direction = event.target.value;
     showGraph(state.group);

@@ -118,6 +118,20 @@ def test_inner_values_of_one_name() -> None:
     assert ", values, " in str(same).splitlines()[-1]
 
 
+def test_rows_that_stay_apart_in_the_first_model_alone(capsys: pytest.CaptureFixture[str]) -> None:
+    onnx.save(model("(float[N, 4] x) => (float[] y) { y = Softmax<axis = 1>(x) }"), "apart.onnx")
+    onnx.save(model("(float[batch, 4] a) => (float[] y) { b = Relu(a)  y = Softmax<axis = 0>(b) }"), "mixed.onnx")
+    assert run(["diff", "apart.onnx", "mixed.onnx"]) == 1  # an input is renamed
+    told = capsys.readouterr().out
+    assert "rows        along N they stay apart in A, and in B not, or not for certain" in told
+    assert "  y: independent -> mixes: Softmax #1: rows of b (axis 0) meet; at batch=" in told
+    (lost,) = absint.diff("apart.onnx", "mixed.onnx", evidence="none").rows
+    assert (lost.name, lost.symbol, lost.verdict) == ("y", "N", "unknown")
+    assert absint.diff("mixed.onnx", "apart.onnx").rows == ()
+    assert run(["diff", "apart.onnx", "apart.onnx", "--format", "json"]) == 0
+    assert json.loads(capsys.readouterr().out)["rows"] == []
+
+
 def test_a_page_is_written_beside_the_text(capsys: pytest.CaptureFixture[str]) -> None:
     assert run(["diff", "free.onnx", "free.onnx", "--html", "diff.html"]) == 0
     assert "the same legal sizes" in capsys.readouterr().out

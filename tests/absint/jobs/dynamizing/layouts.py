@@ -7,6 +7,7 @@ one size is what an exporter writes; the copies at other sizes are the truth abo
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from math import prod
 from typing import Final
 
 import numpy as np
@@ -190,3 +191,46 @@ LAYOUTS: Final[Mapping[str, Layout]] = {
         transformer, merged_heads, windows, single_windows, patches, group_norm, channel_shuffle,
     )
 }  # fmt: skip
+
+
+Factors = list[int | str]
+"""An axis as a product; `b` is the batch."""
+
+
+def random_layout(seed: int, b: int) -> tuple[onnx.ModelProto, int]:
+    """A model that merges, splits and turns axes, with work along those that no row shares; and the axis of x that is
+    the batch.
+    """
+    rng = np.random.default_rng(seed)
+    axes: list[Factors] = [["b"], *([int(rng.integers(1, 5))] for _ in range(rng.integers(1, 4)))]
+    if rng.random() < 0.2:
+        axes[:2] = axes[1::-1]
+    place, shape, g, last = axes.index(["b"]), _sizes(axes, b), Drawing(), "x"
+    for step in rng.integers(0, 6, rng.integers(2, 7)):
+        at = int(rng.integers(0, len(axes)))
+        own = [axis for axis, factors in enumerate(axes) if "b" not in factors]
+        if step == 0 and at:
+            axes[at - 1 : at + 1] = [axes[at - 1] + axes[at]]
+            last = g.reshape(last, *_sizes(axes, b))
+        elif step == 1 and len(axes[at]) > 1:
+            axes[at : at + 1] = [axes[at][:1], axes[at][1:]]
+            last = g.reshape(last, *_sizes(axes, b))
+        elif step == 2:
+            order = [int(axis) for axis in rng.permutation(len(axes))]
+            axes, last = [axes[axis] for axis in order], g.turned(last, *order)
+        elif step == 3 and len(axes) - 1 in own:
+            last, axes[-1] = g.linear(last, _sizes(axes, b)[-1], 5), [5]
+        elif step == 4 and at in own:
+            last = g.add("Softmax", last, axis=at)
+        elif step == 5:
+            axes.insert(at, [1])
+            last = g.reshape(last, *_sizes(axes, b))
+    whole = next(axis for axis, factors in enumerate(axes) if "b" in factors)
+    where = axes[whole].index("b")
+    parts = (axes[whole][:where], ["b"], axes[whole][where + 1 :])
+    axes[whole : whole + 1] = [part for part in parts if part]
+    return g.model(g.reshape(last, *_sizes(axes, b)), shape, _sizes(axes, b)), place
+
+
+def _sizes(axes: Sequence[Factors], b: int) -> list[int]:
+    return [prod(b if factor == "b" else int(factor) for factor in factors) for factors in axes]

@@ -91,7 +91,7 @@ def test_a_shape_that_an_earlier_value_has_is_no_proof(tmp_path: Path) -> None:
     model = static(nodes, {"x": [3, 3, 7]}, {"y": [3, 3, 7]}, constants)
     made = mended(model, {"x": {0: "batch"}}, tmp_path)
     assert [(item.place, item.new) for item in made.found.baked] == [("target[0]", "3*batch"), ("target[1]", "batch")]
-    assert refused(model, {"x": {0: "n"}}, tmp_path).baked[1].new == "target[0] = n or target[1] = n"
+    assert mended(model, {"x": {0: "n"}}, tmp_path).found.proved["n"][0].axis == 1
 
 
 def test_a_search_leaves_an_open_target_alone(tmp_path: Path) -> None:
@@ -161,8 +161,8 @@ def test_an_initialiser_that_is_an_input_too(tmp_path: Path) -> None:
 def test_an_axis_with_a_symbol_of_one_legal_size(tmp_path: Path) -> None:
     """Exporters write a name where they have traced 1."""
     model = static([node("Reshape", "x t", "y")], {"x": ["batch", 3]}, {"y": [1, 3]}, {"t": ints(1, 3)})
-    assert refused(model, {"x": {0: "batch"}}, tmp_path).sizes == {"batch": 1}
-    made = absint.dynamize(model, {"x": {0: "batch"}, "y": {0: "batch"}}, tmp_path / "out.onnx", fix=True)
+    assert refused(model, {"x": {0: "n"}}, tmp_path).sizes == {"n": 1}
+    made = absint.dynamize(model, {"x": {0: "batch"}}, tmp_path / "out.onnx", fix=True)
     assert made.is_free
     assert str(absint.analyze(tmp_path / "out.onnx").shapes["y"]) == "[batch, 3]"
 
@@ -192,8 +192,40 @@ def test_equal_sizes_are_told_apart_by_order_or_not_at_all(tmp_path: Path) -> No
     assert made.found.is_free
     assert made.run(x=floats(7, 3, 5))[0].shape == (7, 3, 5)
     back = static(nodes[:2], {"x": [3, 3, 5]}, {"s": [3, 3, 5]}, {key: constants[key] for key in ("merged", "split")})
-    assert mended(back, {"x": {0: "batch"}}, tmp_path).found.is_free  # as runs on rows tell
-    assert refused(back, {"x": {0: "n"}}, tmp_path).unmended[0].new == "target[0] = n or target[1] = n"
+    assert mended(back, {"x": {0: "batch"}}, tmp_path).found.is_free  # as the rows tell
+    assert refused(back, {"x": {1: "n"}}, tmp_path).unmended[0].new == "target[1] = n or target[0] = n"
+
+
+def test_rows_of_several_axes_are_refused(tmp_path: Path) -> None:
+    """Both readings keep rows apart, each on an axis of its own."""
+    model = static([node("Reshape", "x t", "y")], {"x": [1, 5]}, {"y": [1, 1, 5]}, {"t": ints(1, 1, 5)})
+    (item,) = refused(model, {"x": {0: "batch"}}, tmp_path).baked
+    assert item.new == "target[0] = batch or target[1] = batch"
+    assert absint.dynamize(model, {"x": {0: "batch"}, "y": {1: "batch"}}, fix=True).is_free
+
+
+def test_no_reading_that_keeps_rows_apart(tmp_path: Path) -> None:
+    """12 rows as 3 of 4, or 4 of 3: no reading leaves them on one axis."""
+    model = static([node("Reshape", "x square", "y")], {"x": [12]}, {"y": [3, 4]}, {"square": ints(3, 4)})
+    found = absint.analyze(model).dynamize({"x": {0: "n"}}, tmp_path / "out.onnx", fix=True, rows=["x[0]"])
+    assert "more than one reading" in found.refusal
+    assert not (tmp_path / "out.onnx").exists()
+
+
+@pytest.mark.parametrize(
+    ("rows", "message"),
+    [
+        ("x[2]", "--rows x[2]: the axis gets no symbol; name one, as x[2]=batch"),
+        ("z[0]", "--rows z[0]: no input has this name"),
+        ("x", "--rows x: expected an input and its axis, as x[0]"),
+        ("x[3]", "--rows x[3]: x has no such axis, its shape is [3, 3, 5]"),
+    ],
+)
+def test_bad_rows(rows: str, message: str) -> None:
+    model = static([node("Neg", "x", "y")], {"x": [3, 3, 5]}, {"y": [3, 3, 5]})
+    with pytest.raises(UsageError) as error:
+        absint.analyze(model).dynamize({"x": {0: "n"}}, rows=[rows])
+    assert message in str(error.value)
 
 
 def test_a_table_is_not_mended(tmp_path: Path) -> None:

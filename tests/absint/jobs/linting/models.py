@@ -206,6 +206,25 @@ PAIRS: Final[dict[str, list[Pair]]] = {
             "(float[N, K] x, int64[M, 1] at) => (z) {z = GatherND(x, at)}",
         ),
     ],
+    "ABS309": [
+        Pair(
+            "(float[batch, 4] x) => (z) {y = Relu(x) z = Softmax<axis = 0>(y)}",
+            "symbol 'batch' (x[0]): its rows meet in output 'z', as a run shows: at batch=3 element [0, 1] changes",
+            "(float[batch, 4] x) => (z) {y = Relu(x) z = Softmax<axis = 1>(y)}",
+        ),
+        Pair(
+            "(float[N, 4] x) => (z, w) {m = ReduceMean<keepdims = 0>(x) z = Sub(x, m) w = Relu(z)}",
+            "(ReduceMean #0: rows of x (axis 0) meet) (and 1 more output)",
+            "(float[items, 4] x) => (z, w) {m = ReduceMean<keepdims = 0>(x) z = Sub(x, m) w = Relu(z)}",
+        ),
+    ],
+    "ABS310": [
+        Pair(
+            "(float[bs, 4] x) => (z) {z = my.Nothing(x)}",
+            "symbol 'bs' (x[0]): output 'z' may mix its rows (my::Nothing #0: no rule says what it does with rows)",
+            "(float[bs, 4] x) => (z) {z = Relu(x)}",
+        ),
+    ],
     "ABS401": [
         Pair(
             "(float[N] x) => (z) {z = my.Nothing(x)}",

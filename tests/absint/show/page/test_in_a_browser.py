@@ -121,7 +121,7 @@ def test_text_can_be_read(browser: Browser, tmp_path: Path, scheme: str) -> None
 def test_without_scripts_it_is_a_document(browser: Browser, tmp_path: Path) -> None:
     with opened(browser, tmp_path, DETECTOR, script=False) as page:
         assert page.locator("h2:visible").all_inner_texts() == [
-            "Inputs and outputs", "Legal sizes", "Sizes that only a run tells", "Diagnostics", "All values"
+            "Inputs and outputs", "Legal sizes", "Sizes that only a run tells", "Diagnostics", "Rows", "All values"
         ]  # fmt: skip
         text = page.locator("main").inner_text()
         assert "FLOAT [batch, 3, height, width]" in text

@@ -6,7 +6,9 @@ import re
 from collections.abc import Iterator
 from pathlib import Path
 
+import onnx
 import pytest
+from onnx import parser
 from playwright.sync_api import Browser, Page, expect
 
 from tests.absint.show.page.browser import opened, search, set_size, started
@@ -244,3 +246,17 @@ def test_every_control_has_a_name(decoder: Page) -> None:
             !(one.getAttribute('aria-label') || one.textContent.trim() || one.labels?.length)).length"""
     )
     assert nameless == 0
+
+
+def test_the_way_of_the_rows(browser: Browser, tmp_path: Path) -> None:
+    """Nodes that keep rows apart are coloured, and the first one where they meet is marked; not before it is asked."""
+    text = "(float[batch, 4] x) => (float[batch, 4] z) { y = Relu(x) w = Softmax<axis = 0>(y) z = Exp(w) }"
+    path = tmp_path / "m.onnx"
+    onnx.save(parser.parse_model(f'<ir_version: 9, opset_import: ["": 18]> net {text}'), path)
+    with opened(browser, tmp_path, path) as page:
+        expect(page.locator(".rows-apart, .rows-meet")).to_have_count(0)
+        page.locator("#rows-shown").check()
+        expect(page.locator("#drawing .rows-meet")).to_have_count(1)
+        expect(page.locator("#drawing .rows-meet .head")).to_have_text("Softmax")
+        expect(page.locator("#drawing .box.node.rows-apart .head")).to_have_text("Relu")
+        expect(page.locator("#rows")).to_contain_text("Softmax #1: rows of y (axis 0) meet")
