@@ -1,0 +1,6 @@
+"""Sizes that data decide, related to one another, for whoever asks: the analysis itself does not.
+
+numbering       values that are the same computation on the same operands
+masks           truth values of tensors as functions of comparisons, and the places in a tensor where they hold
+relations       what equal values, and masks of one shape, say of the sizes that they decide
+"""
