@@ -131,7 +131,9 @@ def _rebuilt(value: Value, changes: Mapping[Place, Element], around: tuple[int |
         return _replaced(value, changes, around)
     inner = iter([_rebuilt(found, changes, (*around, at)) for at, found in _insides(value)])
     length = changes.get(Place("length", 0, len(around), _told_apart(around)))
-    return value.map(lambda part: next(inner), lambda found: length if isinstance(length, Dim) else found)
+    if isinstance(value, SequenceOf) and value.items is None:
+        return SequenceOf(next(inner), length if isinstance(length, Dim) else value.length)
+    return value.map(lambda part: next(inner))
 
 
 def _replaced(value: Value, changes: Mapping[Place, Element], around: tuple[int | None, ...]) -> Value:
