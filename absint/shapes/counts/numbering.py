@@ -93,8 +93,13 @@ def gives_the_same(operation: Operation) -> bool:
         and operation.other is None
         and operation.domain in KNOWN_DOMAINS
         and operation.op_type not in RANDOM
-        and not any(isinstance(a, Tensor) and a.contents is None for a in operation.attributes.values())
+        and not any(_is_left_out(attribute) for attribute in operation.attributes.values())
     )
+
+
+def _is_left_out(attribute: object) -> bool:
+    """Not all of it is in the key of operations: a graph, or a tensor whose elements are not known."""
+    return attribute is None or (isinstance(attribute, Tensor) and attribute.contents is None)
 
 
 def _elements(value: Value) -> Hashable:

@@ -15,13 +15,14 @@ from math import lcm
 from typing import Final, NamedTuple
 
 from absint.lattices.logic.relation import Relation, eq, le
-from absint.lattices.terms.expr import ZERO_EXPR, Dim, Expr, mul, product
+from absint.lattices.terms.expr import ZERO_EXPR, Dim, Expr, Symbol, mul, product
 from absint.lattices.terms.kinds import SymbolKind
 from absint.lattices.value import SequenceOf, Tensor, Value
 from absint.program.graph import Program
 from absint.program.operations import Operation
 from absint.shapes.counts.masks import At, Cells, Masks, Space
 from absint.shapes.counts.numbering import Numbering
+from absint.shapes.names import distinct_values
 from absint.shapes.summaries import State
 
 ALIKE: Final = "the same computation on the same inputs"
@@ -60,20 +61,20 @@ class _Sum(NamedTuple):
 
 def relations(program: Program, states: Sequence[State]) -> list[Related]:
     """What is known of the sizes that data decide. Nothing is read where no operator invents one."""
-    if not any(_invents(node, states[node]) for node, k in enumerate(program.nodes.operations) if k is not None):
+    if not any(_is_by_operator(program, symbol) for symbol in _symbols(states)):
         return []
     return list(dict.fromkeys(_Relations(program, states).found()))
 
 
-def _invents(node: int, state: State) -> bool:
-    """A size of an output is a symbol of the node."""
-    return any(
-        symbol.kind is SymbolKind.FRESH and symbol.origin_node == node
-        for value in state
-        for dim in _sizes(value)
-        if isinstance(dim, Expr) and dim.const is None
-        for symbol in dim.symbols
-    )
+def _symbols(states: Sequence[State]) -> set[Symbol]:
+    dims = {dim for value in distinct_values(states) for dim in _sizes(value)}
+    return {symbol for dim in dims if isinstance(dim, Expr) and dim.const is None for symbol in dim.symbols}
+
+
+def _is_by_operator(program: Program, symbol: Symbol) -> bool:
+    """An operator invented it."""
+    node = symbol.origin_node
+    return symbol.kind is SymbolKind.FRESH and node is not None and program.nodes.operations[node] is not None
 
 
 def _sizes(value: Value) -> Sequence[Dim]:
@@ -139,7 +140,8 @@ class _Relations:
     def _key(self, node: int, at: int, operation: Operation | None) -> Hashable:
         """The same for values of the same sizes."""
         if operation is not None and operation.operator == "Unique" and at == 0:
-            return "unique", operation.attributes.get("axis"), self._numbering.of(self._nodes.operands[node][0])
+            attributes = operation.attributes.get("axis"), operation.attributes.get("sorted")
+            return "unique", attributes, self._numbering.of(self._nodes.operands[node][0])
         return self._numbering.of((node, at))
 
     # Counts
