@@ -63,7 +63,8 @@ def relations(program: Program, states: Sequence[State]) -> list[Related]:
     """What is known of the sizes that data decide. Nothing is read where no operator invents one."""
     if not any(_is_by_operator(program, symbol) for symbol in _symbols(states)):
         return []
-    return list(dict.fromkeys(_Relations(program, states).found()))
+    found = {(item.relation, item.node): item for item in [*_Relations(program, states).found()][::-1]}
+    return list(found.values())[::-1]
 
 
 def _symbols(states: Sequence[State]) -> set[Symbol]:

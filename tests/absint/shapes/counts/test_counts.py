@@ -79,3 +79,52 @@ def test_proofs(name: str) -> None:
 def test_the_proof_names_the_nodes() -> None:
     proof = analysed("partition and join").prove("y[0] == N")
     assert "counts of places where masks hold add up" in str(proof)
+
+
+@pytest.mark.parametrize(
+    ("name", "shape"),
+    [
+        ("partition and join", "[N, 8]"),
+        ("experts by the largest logit", "[N, 3]"),
+        ("packing", "[B*S, 16]"),
+        ("three classes", "[N]"),
+        ("experts by number", None),
+    ],
+)
+def test_parts_that_are_joined_have_the_size_of_the_whole(name: str, shape: str | None) -> None:
+    result = analysed(name)
+    if shape is None:
+        assert len(result.rounds.rounds) == 1
+    else:
+        assert str(result.shapes["r" if name == "packing" else "y"]) == shape
+    result.verify()
+
+
+def test_without_rounds_parts_stay_apart() -> None:
+    result = absint.analyze(made(MODELS["partition and join"][0]), refine=False)
+    assert str(result.shapes["y"]) == "[_d0 + _d1, 8]"
+    assert result.prove("y[0] == N").verdict is Verdict.PROVED
+
+
+def test_a_part_in_a_branch_is_no_part_of_every_run() -> None:
+    text = (
+        "(bool[N] m, bool c) => (y) { a = NonZero(m) n = Not(m) b = If(c) <then_branch = t () => (int64[A, B] p)"
+        " { p = NonZero(n) }, else_branch = e () => (int64[A, B] q) { q = Identity(a) }> y = Concat<axis = 1>(a, b) }"
+    )
+    result = absint.analyze(made(text))
+    assert result.prove("y[1] == N").verdict is not Verdict.PROVED
+    runs = Runs(made(text), result, drawn(result))
+    assert not any(runs.wrong({"N": size}, seed) for size in (0, 1, 5) for seed in range(4))
+
+
+def test_nodes_that_no_output_needs_prove_nothing() -> None:
+    """A runtime may drop the second count, so no proof rests on it."""
+    text = "(bool[N] m) => (k) { k = NonZero(m) n = Not(m) d = NonZero(n) e = Concat<axis = 1>(k, d) }"
+    result = absint.analyze(made(text))
+    assert str(result.shapes["e"]) == "[1, _d0 + _d1]"
+
+
+def test_the_texts_say_what_is_counted() -> None:
+    result = analysed("partition and join")
+    assert [fresh.why for fresh in result.fresh_symbols] == ["count(m)", "count(n)"]
+    assert "only a run decides count(n)" in str(result.explain("b", 0))
