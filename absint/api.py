@@ -19,7 +19,6 @@ from absint.program.lowered import Lowered
 from absint.program.rules.lookup import Lookup
 from absint.result import Result
 from absint.shapes.analysis import Trace
-from absint.shapes.counts.adding import added_up
 from absint.shapes.inputs import read_inputs
 from absint.shapes.memo.gc_pause import uncollected
 from absint.shapes.policies import policy_of, run_policy
@@ -240,13 +239,11 @@ def _analysed(
             rounds = run_policy(lowered, facts, policy, memoise=memoise, trace=trace)
     result = Result(loaded, lowered, inputs, rounds, assumptions)
     result.cooperation = cooperation
-    if (options.refine == "smt" or rounds.choices) and not rounds.conflict and not given.reached:
-        from absint.questions.proofs.smt_refinement import settle, settle_choices
+    is_open = options.refine == "smt" or rounds.choices or rounds.has_sums
+    if is_open and not rounds.conflict and not given.reached:
+        from absint.questions.proofs.smt_refinement import last_rounds
 
-        result = result.continued(settle(result) if options.refine == "smt" else settle_choices(result))
-    if options.refine and policy.sound and not rounds.conflict and not given.reached:
-        advice = None if cooperation is None else cooperation.advice
-        result = result.continued(added_up(lowered, result.last, advice))
+        result = result.continued(last_rounds(result, every=options.refine == "smt"))
     kept = {name: size for name, size in (bind or {}).items() if name in shapes}
     result.analyze = partial(_variant, options=options, shapes=kept)
     result.reanalyse = partial(_under, loaded, options)

@@ -26,6 +26,7 @@ from absint.lattices.terms.kinds import SymbolKind
 from absint.lattices.value import Tensor, Value
 from absint.program.limits import SETTLE
 from absint.shapes.choosing import ResolvedChoices
+from absint.shapes.counts.adding import added_up
 from absint.shapes.names import distinct_values
 from absint.shapes.refinement import run
 from absint.shapes.rounds import Learned, Round
@@ -255,6 +256,15 @@ def _decided(prover: Prover, question: Relation | None) -> Decision:
         return known
     found = prover.consistent if question is None else prover.decide(question, small=False)
     return found if found.entailed is None else _ANSWERS.add(key, len(key), found)
+
+
+def last_rounds(analysed: Analysed, *, every: bool) -> list[Round]:
+    """Further rounds: what Z3 proves of choices between sizes, or of `every` decision, and then counts that add up."""
+    rounds = settle(analysed) if every else settle_choices(analysed)
+    if analysed.rounds.has_sums:
+        advice = None if analysed.cooperation is None else analysed.cooperation.advice
+        rounds += added_up(analysed.lowered, rounds[-1] if rounds else analysed.last, advice)
+    return rounds
 
 
 def settle_choices(analysed: Analysed) -> list[Round]:

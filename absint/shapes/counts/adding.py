@@ -9,16 +9,12 @@ from absint.program.lowered import Lowered
 from absint.shapes.choosing import ResolvedChoices
 from absint.shapes.cooperation import Advice
 from absint.shapes.counts.relations import ADDS_UP, relations
-from absint.shapes.names import dims_of, distinct_values
 from absint.shapes.refinement import run
-from absint.shapes.rounds import Learned, Round
+from absint.shapes.rounds import Learned, Round, counts_in
 
 
 def added_up(lowered: Lowered, last: Round, advice: Advice | None) -> list[Round]:
-    """The round, with what it learned from nodes of every run; none if no size is such a sum."""
-    dims = {dim for value in distinct_values(last.states) for dim in dims_of(value)}
-    if not any(len(_counts(dim)) > 1 for dim in dims):
-        return []
+    """The round, with what it learned from nodes of every run; none if no counts add up."""
     facts, learned, sums = last.analysis.facts, list(last.learned), set[tuple[frozenset[Symbol], Expr]]()
     for item in relations(lowered.program, last.states):
         in_every_run = all(lowered.needed[n] and lowered.program.nodes.places[n][1] < 0 for n in item.nodes)
@@ -32,17 +28,11 @@ def added_up(lowered: Lowered, last: Round, advice: Advice | None) -> list[Round
     return [run(lowered, facts, advice=advice, simplify=simplify, learned=tuple(learned))] if sums else []
 
 
-def _counts(dim: Expr) -> list[Symbol]:
-    """The symbols by data that are summands of a dim."""
-    alone = (mono[0] for mono, _ in dim.terms if len(mono) == 1)
-    return [s for s in alone if isinstance(s, Symbol) and s.kind is SymbolKind.FRESH]
-
-
 def _sum(relation: Relation) -> tuple[frozenset[Symbol], Expr] | None:
     """The symbols by data that add up to an expression without any, if the relation says so."""
     if not isinstance(relation, Comparison) or relation.op != "==":
         return None
-    counts = _counts(relation.expr)
+    counts = counts_in(relation.expr)
     factors = {dict(relation.expr.terms)[symbol,] for symbol in counts}
     total: Dim = relation.expr
     if len(counts) < 2 or len(factors) != 1 or not factors <= {1, -1}:
