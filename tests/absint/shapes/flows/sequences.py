@@ -80,6 +80,14 @@ def parts_of_one_size_are_joined() -> Flow:
 
 
 @flow
+def parts_of_one_size_side_by_side() -> Flow:
+    """They fit where all of them are alike."""
+    nodes = parts(node("ConcatFromSequence", ["s"], ["y"], axis=1))
+    made = model(nodes, [floats("x", "L", 3)], ["y"])
+    return Flow(made, sizes("L", values=(1, 3, 4, 8, 12)), expect={"y": "[_d0, 3*((L + 3)//4)]"})
+
+
+@flow
 def parts_of_a_size_by_data() -> Flow:
     nodes = [
         node("SplitToSequence", ["x", "k"], ["s"], axis=1),
