@@ -217,10 +217,8 @@ def split_to_sequence(op: Op) -> Value:
         if not rest and count < MAX_ITEMS and x.contents is not None:
             return _parts(x, axis, [size.const] * count)
     each = _chunk_size(op, extent, size)
-    chunks = _chunks(x, axis, each, ceildiv(extent, size))
-    if isinstance(each, Expr) or not isinstance(extent, Expr) or not isinstance(size, Expr):
-        return chunks
-    return SequenceOf(chunks.element, chunks.length, None, Cut(axis, extent, size))
+    cut = Cut(axis, extent, size) if isinstance(extent, Expr) and isinstance(size, Expr) and each.is_unknown else None
+    return _chunks(x, axis, each, ceildiv(extent, size), cut)
 
 
 def _at_most_one(size: Dim) -> list[Relation]:
@@ -241,8 +239,8 @@ def _chunk(x: Tensor, axis: int, size: Dim | None) -> Tensor:
     return Tensor(x.dtype, shape_of((*x.shape[:axis], *kept, *x.shape[axis + 1 :])))
 
 
-def _chunks(x: Tensor, axis: int, size: Dim | None, length: Dim) -> SequenceOf:
-    return SequenceOf(_nothing(x.dtype) if length is ZERO_EXPR else _chunk(x, axis, size), length)
+def _chunks(x: Tensor, axis: int, size: Dim | None, length: Dim, cut: Cut | None = None) -> SequenceOf:
+    return SequenceOf(_nothing(x.dtype) if length is ZERO_EXPR else _chunk(x, axis, size), length, None, cut)
 
 
 def _single(x: Tensor, axis: int, extent: Dim, keep: bool) -> SequenceOf:

@@ -8,16 +8,6 @@ from __future__ import annotations
 
 from typing import Final
 
-from onnx import ModelProto, parser
-
-_HEAD: Final = '<ir_version: 8, opset_import: ["" : 18, "my" : 1]>\n'
-
-
-def made(text: str) -> ModelProto:
-    """The model of a text: inputs and nodes `(inputs) => (outputs) { nodes }`, and functions after it."""
-    return parser.parse_model(f"{_HEAD}g {text}")
-
-
 MODELS: Final[dict[str, tuple[str, list[str], list[str]]]] = {
     "complement": (
         "(bool[N] m) => (k, d) { k = NonZero(m) n = Not(m) d = NonZero(n) }",

@@ -14,7 +14,8 @@ from onnx import helper
 import absint
 from absint.lattices.value import Tensor
 from absint.questions.proofs.proof import Verdict
-from tests.absint.shapes.counts.models import MODELS, made
+from tests.absint.shapes.counts.models import MODELS
+from tests.models import parsed
 from tests.runs import Runs
 
 FEW: Final = {
@@ -42,13 +43,13 @@ def drawn(result: absint.Result) -> Mapping[str, Any]:
 
 @cache
 def analysed(name: str) -> absint.Result:
-    return absint.analyze(made(MODELS[name][0]))
+    return absint.analyze(parsed(MODELS[name][0]))
 
 
 def seen(name: str) -> Iterator[dict[str, Any]]:
     """Sizes of the inputs and shapes of the values in runs; on the way, every claim is compared with each."""
     result = analysed(name)
-    runs = Runs(made(MODELS[name][0]), result, drawn(result))
+    runs = Runs(parsed(MODELS[name][0]), result, drawn(result))
     sizes = product(*([0, 1, 3, 6] for _ in result.symbols))
     for seed, numbers in enumerate([*sizes, *([7] * len(result.symbols) for _ in range(12))]):
         binding = dict(zip(result.symbols, numbers, strict=True))
@@ -101,7 +102,7 @@ def test_parts_that_are_joined_have_the_size_of_the_whole(name: str, shape: str 
 
 
 def test_without_rounds_parts_stay_apart() -> None:
-    result = absint.analyze(made(MODELS["partition and join"][0]), refine=False)
+    result = absint.analyze(parsed(MODELS["partition and join"][0]), refine=False)
     assert str(result.shapes["y"]) == "[_d0 + _d1, 8]"
     assert result.prove("y[0] == N").verdict is Verdict.PROVED
 
@@ -111,16 +112,16 @@ def test_a_part_in_a_branch_is_no_part_of_every_run() -> None:
         "(bool[N] m, bool c) => (y) { a = NonZero(m) n = Not(m) b = If(c) <then_branch = t () => (int64[A, B] p)"
         " { p = NonZero(n) }, else_branch = e () => (int64[A, B] q) { q = Identity(a) }> y = Concat<axis = 1>(a, b) }"
     )
-    result = absint.analyze(made(text))
+    result = absint.analyze(parsed(text))
     assert result.prove("y[1] == N").verdict is not Verdict.PROVED
-    runs = Runs(made(text), result, drawn(result))
+    runs = Runs(parsed(text), result, drawn(result))
     assert not any(runs.wrong({"N": size}, seed) for size in (0, 1, 5) for seed in range(4))
 
 
 def test_nodes_that_no_output_needs_prove_nothing() -> None:
     """A runtime may drop the second count, so no proof rests on it."""
     text = "(bool[N] m) => (k) { k = NonZero(m) n = Not(m) d = NonZero(n) e = Concat<axis = 1>(k, d) }"
-    result = absint.analyze(made(text))
+    result = absint.analyze(parsed(text))
     assert str(result.shapes["e"]) == "[1, _d0 + _d1]"
 
 

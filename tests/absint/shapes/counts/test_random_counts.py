@@ -9,8 +9,8 @@ import pytest
 
 import absint
 from absint.solution.constraints import recorded
-from tests.absint.shapes.counts.models import made
 from tests.absint.shapes.counts.test_counts import drawn
+from tests.models import parsed
 from tests.runs import Runs
 
 INPUTS: Final = (
@@ -83,7 +83,7 @@ def _counted(mask: str, form: str, other: str) -> list[str]:
 
 @pytest.mark.parametrize("seed", range(40))
 def test_relations_hold(seed: int) -> None:
-    model = made(text(seed))
+    model = parsed(text(seed))
     result = absint.analyze(model)
     runs = Runs(model, result, drawn(result))
     for at, (rows, columns) in enumerate([(0, 3), (1, 1), (3, 4), (2, 1), (1, 5), (4, 4)]):
@@ -91,5 +91,5 @@ def test_relations_hold(seed: int) -> None:
 
 
 def test_they_relate() -> None:
-    found = [c for seed in range(12) for c in recorded(absint.analyze(made(text(seed)))).base]
+    found = [c for seed in range(12) for c in recorded(absint.analyze(parsed(text(seed)))).base]
     assert sum("mask" in c.reason for c in found) > 40
