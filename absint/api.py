@@ -238,10 +238,16 @@ def _analysed(
             rounds = run_policy(lowered, facts, policy, memoise=memoise, trace=trace)
     result = Result(loaded, lowered, inputs, rounds, assumptions)
     result.cooperation = cooperation
-    if options.refine == "smt" and not rounds.conflict and not given.reached:
-        from absint.questions.proofs.smt_refinement import settle
+    if not rounds.conflict and not given.reached:
+        if options.refine == "smt":
+            from absint.questions.proofs.smt_refinement import settle
 
-        result = result.continued(settle(result))
+            result = result.continued(settle(result))
+        if rounds.has_sums:
+            from absint.shapes.counts.adding import added_up
+
+            advice = None if cooperation is None else cooperation.advice
+            result = result.continued(added_up(lowered, result.last, advice))
     kept = {name: size for name, size in (bind or {}).items() if name in shapes}
     result.analyze = partial(_variant, options=options, shapes=kept)
     result.reanalyse = partial(_under, loaded, options)

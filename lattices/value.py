@@ -10,10 +10,12 @@ from absint.lattices.contents import CONTENTS, Contents
 from absint.lattices.dim import DIMS
 from absint.lattices.dtype import DTYPES, DType
 from absint.lattices.ramp import NO_RAMPS, Ramps, fits, replaced
+from absint.lattices.records import NamedTuple
 from absint.lattices.shape import TOP_SHAPE, Shape
 from absint.lattices.shape_lattice import SHAPES
 from absint.lattices.terms.expr import UNKNOWN_SIZE, Dim, Expr, Symbol, const
 from absint.lattices.terms.intern import InternTable
+from absint.lattices.terms.normal import minimum
 from absint.lattices.terms.substitution import substitute
 
 MAX_ITEMS: Final = 64
@@ -123,6 +125,26 @@ class SparseTensor(Value):
         return f"SparseTensor({self.dtype}{self.shape})"
 
 
+class Cut(NamedTuple):
+    """A tensor was cut along an axis: part i has min(size, extent - i*size) there, and together the parts cover it."""
+
+    axis: int
+    extent: Expr
+    size: Expr
+
+    def at(self, position: Dim) -> Dim:
+        """The size of the part at a position from 0 on."""
+        return minimum(self.size, self.extent - position * self.size)
+
+    def map(self, change: Callable[[Dim], Dim]) -> Cut | None:
+        """The same with other numbers; None if one is then unknown."""
+        extent, size = change(self.extent), change(self.size)
+        return Cut(self.axis, extent, size) if isinstance(extent, Expr) and isinstance(size, Expr) else None
+
+    def __str__(self) -> str:
+        return f"axis {self.axis} of {self.extent} in parts of {self.size}"
+
+
 class Container(Value):
     """A value that holds others: a sequence, an optional or a map."""
 
@@ -147,27 +169,36 @@ class Container(Value):
 class SequenceOf(Container):
     """A sequence: one value that describes every element, the length, and for a short one each element.
 
-    `items` are those of a sequence of known length whose elements differ; the element is then their join.
+    `items` are those of a sequence of known length whose elements differ; the element is then their join. `cut` says
+    what tensor was cut into the elements, if that is known and one description stands for all.
     """
 
-    __slots__ = ("items", "length")
+    __slots__ = ("cut", "items", "length")
 
     length: Dim
     items: tuple[Value, ...] | None
+    cut: Cut | None
 
-    def __new__(cls, element: Value, length: Dim = UNKNOWN_SIZE, items: tuple[Value, ...] | None = None) -> SequenceOf:
+    def __new__(
+        cls,
+        element: Value,
+        length: Dim = UNKNOWN_SIZE,
+        items: tuple[Value, ...] | None = None,
+        cut: Cut | None = None,
+    ) -> SequenceOf:
         if items is not None and len(items) <= MAX_ITEMS:
             element = reduce(joined, items) if items else element
             length = const(len(items))
         if items is not None and (len(items) > MAX_ITEMS or all(item is element for item in items)):
             items = None
+        cut = cut if items is None else None
 
         def build() -> Value:
             self = object.__new__(cls)
-            self.element, self.length, self.items = element, length, items
+            self.element, self.length, self.items, self.cut = element, length, items, cut
             return self
 
-        return cast(SequenceOf, _VALUES.add((SequenceOf, element, length, items), build))
+        return cast(SequenceOf, _VALUES.add((SequenceOf, element, length, items, cut), build))
 
     @staticmethod
     def of(items: Iterable[Value], empty: Value) -> SequenceOf:
@@ -189,15 +220,16 @@ class SequenceOf(Container):
         return (self.element,) if self.items is None else self.items
 
     def map(self, change: Callable[[Value], Value], length: Callable[[Dim], Dim] = lambda dim: dim) -> SequenceOf:
-        """The sequence with its elements changed, and its length if one description stands for all."""
+        """The sequence with its elements changed, and if one description stands for all its length and its cut."""
         if self.items is not None:
             return SequenceOf.of(map(change, self.items), self.element)
-        return SequenceOf(change(self.element), length(self.length))
+        cut = None if self.cut is None else self.cut.map(length)
+        return SequenceOf(change(self.element), length(self.length), None, cut)
 
     def __repr__(self) -> str:
         if self.items is not None:
             return f"Sequence({', '.join(map(str, self.items))})"
-        return f"Sequence({self.element} x {self.length})"
+        return f"Sequence({self.element} x {self.length}{'' if self.cut is None else f', {self.cut}'})"
 
 
 class OptionalOf(Container):
@@ -276,7 +308,7 @@ def combined(
         if a.length is b.length and (a.items is not None or b.items is not None) and a.each and b.each:
             items = tuple(combined(x, y, dims, shapes, contents) for x, y in zip(a.each, b.each, strict=True))
         element = combined(a.element, b.element, dims, shapes, contents)
-        return SequenceOf(element, dims(a.length, b.length), items)
+        return SequenceOf(element, dims(a.length, b.length), items, a.cut if a.cut == b.cut else None)
     if isinstance(a, OptionalOf) and isinstance(b, OptionalOf):
         present = a.present if a.present == b.present else None
         return OptionalOf(combined(a.element, b.element, dims, shapes, contents), present)

@@ -52,7 +52,7 @@ class ValueLattice:
         if isinstance(a, SparseTensor) and isinstance(b, SparseTensor):
             return DTYPES.leq(a.dtype, b.dtype) and SHAPES.leq(a.shape, b.shape)
         if isinstance(a, SequenceOf) and isinstance(b, SequenceOf):
-            if not (self.leq(a.element, b.element) and DIMS.leq(a.length, b.length)):
+            if not (self.leq(a.element, b.element) and DIMS.leq(a.length, b.length) and b.cut in (None, a.cut)):
                 return False
             return b.items is None or (a.each is not None and all(map(self.leq, a.each, b.items)))
         if isinstance(a, OptionalOf) and isinstance(b, OptionalOf):
@@ -81,6 +81,8 @@ class ValueLattice:
             yield placed("key type", DTYPES.why_not_leq(a.key, b.key))
         if isinstance(a, SequenceOf) and isinstance(b, SequenceOf):
             yield placed("length", DIMS.why_not_leq(a.length, b.length))
+            if b.cut not in (None, a.cut):
+                yield f"must be {b.cut}, found {a.cut or 'any parts'}"
             if a.each is not None and b.items is not None:
                 yield first_reason("item", map(self.why_not_leq, a.each, b.items))
         if isinstance(a, OptionalOf) and isinstance(b, OptionalOf) and b.present not in (None, a.present):
@@ -121,7 +123,8 @@ class ValueLattice:
             if length.bounds.is_empty:
                 return BOTTOM
             if a.items is None and b.items is None:
-                return SequenceOf(self.meet(a.element, b.element), length)
+                cut = min(filter(None, (a.cut, b.cut)), key=str, default=None)
+                return SequenceOf(self.meet(a.element, b.element), length, None, cut)
             return self._met(a.items or (a.element,) * len(b.items or ()), b.items or (b.element,) * len(a.items or ()))
         if isinstance(a, OptionalOf) and isinstance(b, OptionalOf):
             if a.present is not None and b.present is not None and a.present != b.present:

@@ -28,7 +28,7 @@ from absint.lattices.terms.interval import ANY, EMPTY, FULL, Congruence, Interva
 from absint.lattices.terms.normal import broadcast, maximum
 from absint.lattices.terms.real import Real
 from absint.lattices.terms.shape_variables import ShapeVariable
-from absint.lattices.value import BOTTOM, TOP, MapOf, OptionalOf, SequenceOf, SparseTensor, Tensor, Value
+from absint.lattices.value import BOTTOM, TOP, Cut, MapOf, OptionalOf, SequenceOf, SparseTensor, Tensor, Value
 from absint.lattices.value_lattice import VALUES
 from absint.shapes.interpretation import STATES
 from tests.laws import Domain, Env
@@ -228,10 +228,12 @@ def tensors(draw: st.DrawFn) -> Tensor:
 
 lengths = sizes
 
+cuts = st.none() | st.builds(Cut, st.integers(0, 1), st.sampled_from([N, const(3)]), st.just(const(2)))
+
 
 def _containers(inner: st.SearchStrategy[Value]) -> st.SearchStrategy[Value]:
     return (
-        st.builds(SequenceOf, inner, lengths)
+        st.builds(SequenceOf, inner, lengths, st.none(), cuts)
         | st.lists(inner.filter(lambda v: v is not BOTTOM), max_size=3).map(lambda items: SequenceOf.of(items, BOTTOM))
         | st.builds(OptionalOf, inner, st.sampled_from([None, True, False]))
         | st.builds(MapOf, st.sampled_from([DType.INT64, DType.STRING]), inner)
@@ -284,7 +286,14 @@ def allows_value(value: Value, actual: Any, env: Env) -> bool:
         each = value.items is None or all(
             allows_value(v, item, env) for v, item in zip(value.items, actual.items, strict=False)
         )
-        return actual.kind == "sequence" and inside and each and allows_dim(value.length, len(actual.items), env)
+        cut = value.cut
+        parts = cut is None or all(
+            isinstance(item, Data) and allows_dim(cut.at(const(at)), item.shape[cut.axis], env)
+            for at, item in enumerate(actual.items)
+            if isinstance(item, Data) and len(item.shape) > cut.axis
+        )
+        length = allows_dim(value.length, len(actual.items), env)
+        return actual.kind == "sequence" and inside and each and parts and length
     if isinstance(value, OptionalOf):
         return actual.kind == "optional" and inside and value.present in (None, bool(actual.items))
     assert isinstance(value, MapOf)

@@ -21,7 +21,7 @@ from absint.lattices.shape_lattice import SHAPES
 from absint.lattices.terms.expr import ONE_EXPR, UNKNOWN_SIZE, ZERO_EXPR, Dim, Expr, Unknown, const
 from absint.lattices.terms.interval import Interval
 from absint.lattices.terms.normal import ceildiv, minimum
-from absint.lattices.value import MAX_ITEMS, TOP, MapOf, OptionalOf, SequenceOf, Tensor, Value
+from absint.lattices.value import MAX_ITEMS, TOP, Cut, MapOf, OptionalOf, SequenceOf, Tensor, Value
 from absint.transfer.concat import joined
 from absint.transfer.elements.folding import moved, reshaped
 from absint.transfer.elements.logic import choose
@@ -96,7 +96,19 @@ def sequence_at(op: Op) -> Value:
     if _is_empty(sequence):
         op.reject("the sequence must not be empty")
     each, at = sequence.each, _constant_position(op, "position")
+    if sequence.cut is not None and isinstance(sequence.element, Tensor):
+        return _part(op, sequence, sequence.cut, sequence.element)
     return sequence.element if each is None or at is None else each[at]
+
+
+def _part(op: Op, sequence: SequenceOf, cut: Cut, element: Tensor) -> Tensor:
+    """The part of a tensor at a position, which counts from the end if it is negative."""
+    found, shape = op.integers("position"), element.shape
+    position = found[0] if found and len(found) == 1 else UNKNOWN_SIZE
+    if shape.is_top or not isinstance(position, Expr):
+        return element
+    size = choose(op.facts, ge(position, 0), cut.at(position), cut.at(position + sequence.length))
+    return Tensor(element.dtype, shape_of((*shape[: cut.axis], size, *shape[cut.axis + 1 :])))
 
 
 def _constant_position(op: Op, name: str) -> int | None:
@@ -204,7 +216,9 @@ def split_to_sequence(op: Op) -> Value:
             return _parts(x, axis, [size.const] * count + [rest])
         if not rest and count < MAX_ITEMS and x.contents is not None:
             return _parts(x, axis, [size.const] * count)
-    return _chunks(x, axis, _chunk_size(op, extent, size), ceildiv(extent, size))
+    each = _chunk_size(op, extent, size)
+    cut = Cut(axis, extent, size) if isinstance(extent, Expr) and isinstance(size, Expr) and each.is_unknown else None
+    return _chunks(x, axis, each, ceildiv(extent, size), cut)
 
 
 def _at_most_one(size: Dim) -> list[Relation]:
@@ -225,8 +239,8 @@ def _chunk(x: Tensor, axis: int, size: Dim | None) -> Tensor:
     return Tensor(x.dtype, shape_of((*x.shape[:axis], *kept, *x.shape[axis + 1 :])))
 
 
-def _chunks(x: Tensor, axis: int, size: Dim | None, length: Dim) -> SequenceOf:
-    return SequenceOf(_nothing(x.dtype) if length is ZERO_EXPR else _chunk(x, axis, size), length)
+def _chunks(x: Tensor, axis: int, size: Dim | None, length: Dim, cut: Cut | None = None) -> SequenceOf:
+    return SequenceOf(_nothing(x.dtype) if length is ZERO_EXPR else _chunk(x, axis, size), length, None, cut)
 
 
 def _single(x: Tensor, axis: int, extent: Dim, keep: bool) -> SequenceOf:
@@ -308,7 +322,8 @@ def concat_from_sequence(op: Op) -> Value:
         op.may_fail("the elements of the sequence must fit")
     if stack:
         return Tensor(element.dtype, shape_of((*shape[:axis], sequence.length, *shape[axis:])))
-    joined = shape[axis] * sequence.length
+    cut = sequence.cut
+    joined = cut.extent if cut is not None and cut.axis == axis else shape[axis] * sequence.length
     if not isinstance(joined, Expr):
         joined = Unknown(joined.bounds)
     return Tensor(element.dtype, shape_of((*shape[:axis], joined, *shape[axis + 1 :])))

@@ -15,5 +15,8 @@ RANDOM: Final = frozenset(
 RESHAPING: Final = frozenset({"Flatten", "Reshape", "Squeeze", "Unsqueeze"})
 """Of ai.onnx: the output has the elements of the first input in the same order, under another shape."""
 
+KNOWN_DOMAINS: Final = frozenset(["", "ai.onnx", "ai.onnx.ml", "com.microsoft", "com.microsoft.nchwc"])
+"""Domains of operators that give the same on the same inputs, but for random ones."""
+
 SHAPE_ALONE: Final = frozenset({"Shape", "Size"})
 """Of ai.onnx: the output depends on the shape of the input, not on its elements."""

@@ -10,6 +10,7 @@ two_versions    the summary of a node whose operator has one version in its func
 readability     the shortest of the known equal forms of what a rule gives
 branches        gates and joins of an If; joining: two values as one; cases: rules of inputs whose rank sizes choose
 loops/          heads and exits of Loop, Scan and SequenceMap
+counts/         sizes that data decide, related by masks and value numbers, for whoever asks
 inputs          symbols of the graph inputs and of their elements
 input_shapes    shapes that a caller states for inputs without one
 refinement      requirements of one round become facts of the next; rounds: what a round is, teaches and leaves open;

@@ -71,6 +71,8 @@ def symbols_of(value: Value) -> Iterator[Symbol]:
                 yield from _sorted(element_symbols(element))
         if isinstance(part, SequenceOf) and isinstance(part.length, Expr):
             yield from _sorted(part.length.symbols)
+        if isinstance(part, SequenceOf) and part.cut is not None:
+            yield from _sorted(part.cut.extent.symbols | part.cut.size.symbols)
 
 
 def _sorted(found: frozenset[Symbol]) -> Sequence[Symbol]:

@@ -67,7 +67,7 @@ def run_rounds(
         if not refinement.advance(known):
             break
         undecided = Undecided.of(rounds[-1].states)
-    return Rounds(tuple(rounds))
+    return Rounds(tuple(rounds), has_sums=undecided.has_sums())
 
 
 class _Refinement:

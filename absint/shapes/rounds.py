@@ -52,6 +52,8 @@ class Rounds(NamedTuple):
     """Requirements that contradict each other or what is given, if any do: the model can never run."""
     adopted: tuple[Expr, ...] = ()
     """Declared dims that an unsound policy shows in place of inferred ones."""
+    has_sums: bool = False
+    """Sizes that data decide stand side by side in a size, and may add up to another."""
 
     @property
     def originals(self) -> Mapping[Symbol, Dim]:
@@ -169,6 +171,10 @@ class Undecided(NamedTuple):
         found = dict.fromkeys(chain(self.truths, *map(choices, self.numbers)))
         return found | dict.fromkeys(map(negation, found))
 
+    def has_sums(self) -> bool:
+        """Some size is a sum of sizes that data decide, and perhaps of others."""
+        return any(len(counts_in(number)) > 1 for number in self.numbers)
+
     def symbols(self) -> set[Symbol]:
         """All symbols that occur."""
         return set().union(*(e.symbols for e in self.numbers), *map(element_symbols, self.elements))
@@ -192,6 +198,12 @@ class Undecided(NamedTuple):
     def decided_by(self, facts: Facts) -> bool:
         """The facts decide an open condition."""
         return any(facts.decide(truth.substitute(facts.mapping)) is not UNKNOWN for truth in self.truths)
+
+
+def counts_in(dim: Expr) -> list[Symbol]:
+    """The summands of a dim that are symbols by data."""
+    alone = (mono[0] for mono, _ in dim.terms if len(mono) == 1)
+    return [s for s in alone if isinstance(s, Symbol) and s.kind is SymbolKind.FRESH]
 
 
 def _stays(dim: Expr, facts: Facts) -> bool:

@@ -115,7 +115,9 @@ class _Namer:
             items = enumerate(value.items)
             return SequenceOf.of((self.value(f"{tag}@{at}", item) for at, item in items), value.element)
         if isinstance(value, SequenceOf):
-            return SequenceOf(value.element, self.dim(f"{tag}#", value.length, _NATURAL))
+            for number in () if value.cut is None else (value.cut.extent, value.cut.size):
+                self._keep(number.symbols)
+            return SequenceOf(value.element, self.dim(f"{tag}#", value.length, _NATURAL), None, value.cut)
         return value
 
     def _tensor(self, tag: str, value: Tensor) -> Tensor:

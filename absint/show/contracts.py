@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Final, Literal, TypeVar
 
 from absint.errors import UsageError
@@ -59,7 +59,7 @@ def report(result: Result, contract: Contract, *, everything: bool = False) -> I
     yield listed("legal sizes to try", map(format_sizes, contract.samples), UNBROKEN)
     if contract.fewer:
         yield Line(f"({len(contract.samples):,} legal sizes were found: {contract.fewer})", "yellow")
-    yield defined(texts)
+    yield defined(texts, _counts(result, contract.beyond if everything else ()))
 
 
 def _short(contract: Contract, row: Row, texts: Names) -> Line:
@@ -230,7 +230,14 @@ def listing(result: Result, constraints: ConstraintSet, *, everything: bool = Fa
             rows.append((f"{brief(relation, texts)}{under}  ({by_nodes(same, same[0].formula)})",))
         yield Table(title, rows, len(rows), "all: --all", len(found))
     yield from _possible_failures(constraints, texts)
-    yield defined(texts)
+    yield defined(texts, _counts(result, constraints))
+
+
+def _counts(result: Result, constraints: Sequence[Constraint]) -> Mapping[str, str]:
+    """What the sizes that data decide count, as `_d0` and `count(mask)`, of those that stand in constraints."""
+    names = {name for c in constraints for name in c.formula.free_symbols - result.parameters.keys()}
+    fresh = result.fresh_symbols if names else ()
+    return {symbol.name: symbol.why for symbol in fresh if symbol.is_count and symbol.name in names}
 
 
 def _possible_failures(constraints: ConstraintSet, texts: Names) -> Iterator[Part]:

@@ -27,6 +27,7 @@ from absint.program.nodes import Node
 from absint.program.steps import Gate, LoopBody
 from absint.shapes.branches import condition_of
 from absint.shapes.cooperation import Finding
+from absint.shapes.counts.relations import relations
 from absint.shapes.inputs import Inputs
 from absint.shapes.loops.body import BodySymbols
 from absint.shapes.names import more_names
@@ -100,6 +101,13 @@ class Recorder:
             self._not_promised.add((operation.operator, guard))
             self.may_fail(node, NOT_PROMISED)
 
+    def related(self) -> None:
+        """Record what relates the sizes that data decide, in execution order. A round may drop what no output needs."""
+        for item in relations(self._analysis.program, self._states):
+            needed = all(self._needed[node] for node in item.nodes)
+            self._state(item.node, item.relation, "defined", item.reason, is_needed=needed)
+        self.constraints.sort(key=lambda c: c.origin.node)
+
     def found(self, findings: Sequence[Finding]) -> None:
         """Record what other analyses found, in execution order."""
         for finding in findings:
@@ -111,7 +119,7 @@ class Recorder:
         origin = Origin(node, "", where, "", "") if where else self.origin(node)
         self.constraints.append(Constraint(FALSE, TRUE, origin, "required", reason))
 
-    def _state(self, node: int, relation: Relation, role: str, reason: str) -> None:
+    def _state(self, node: int, relation: Relation, role: str, reason: str, *, is_needed: bool = True) -> None:
         guard = self._guard(node)
         relation = self._original(relation)
         if relation is TRUE or guard is FALSE:
@@ -126,7 +134,7 @@ class Recorder:
             elif role == "assumed" and any(map(_is_of_a_node, relation.symbols)):
                 self.may_fail(node, f"taken for granted of what changes from trip to trip: {reason}")
             return
-        needed = bool(self._needed[node])
+        needed = is_needed and bool(self._needed[node])
         self.constraints.append(Constraint(relation, guard, self.origin(node), cast("Role", role), reason, needed))
 
     def _in_first_trip(self, node: int, relation: Relation, guard: Relation, reason: str) -> None:
@@ -301,6 +309,8 @@ def _recorded(analysed: Analysed) -> Recorded:
     inputs, rounds = analysed.declared_inputs, analysed.rounds.rounds
     errors = [error for error in load_errors(analysed) if not error.is_met]
     runs = [Recorder(analysed.lowered, round_).run() for round_ in rounds]
+    for run in runs:
+        run.related()
     for error in errors:
         runs[0].refused(error.node, error.reason, error.where)
     if errors:

@@ -8,9 +8,10 @@ never broken, so that one row is one line there. Whatever stands in a sheet is h
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from html import escape
 from itertools import chain
+from types import MappingProxyType
 from typing import Final, NamedTuple, TypeAlias
 
 from absint.lattices.text.breaks import break_at
@@ -170,9 +171,9 @@ def listed(title: str, rows: Iterable[object], most: int = 10, rest: str = "all:
     return Table(title, [(row,) for row in rows], most, rest)
 
 
-def defined(texts: Names) -> Table:
-    """The names of long expressions that the texts so far use, each with what it stands for."""
-    return Table("where", [(name, f"= {text}") for name, text in texts.definitions.items()])
+def defined(texts: Names, others: Mapping[str, str] = MappingProxyType({})) -> Table:
+    """The names of long expressions that the texts so far use, each with what it stands for; and those of others."""
+    return Table("where", [(name, f"= {text}") for name, text in (*texts.definitions.items(), *others.items())])
 
 
 def plural(word: str, count: int) -> str:

@@ -17,13 +17,14 @@ from absint.lattices.shape import BOTTOM_SHAPE, TOP_SHAPE, Shape
 from absint.lattices.shape_lattice import SHAPES
 from absint.lattices.terms.expr import ONE_EXPR, UNKNOWN_DIM, UNKNOWN_SIZE, Unknown, const, integer_symbol, symbol
 from absint.lattices.terms.interval import EMPTY, FULL, Congruence, Interval
-from absint.lattices.value import BOTTOM, TOP, MapOf, OptionalOf, SequenceOf, SparseTensor, Tensor
+from absint.lattices.value import BOTTOM, TOP, Cut, MapOf, OptionalOf, SequenceOf, SparseTensor, Tensor
 from absint.lattices.value_lattice import VALUES
 
 N, M = symbol("N"), symbol("M")
 SMALL, EVEN, ODD = Unknown(Interval(0, 4)), Unknown(FULL, Congruence.of(2, 0)), Unknown(FULL, Congruence.of(2, 1))
 FLOAT, INT64 = Tensor(DType.FLOAT, Shape(["N", 3])), Tensor(DType.INT64, Shape([2]))
 MAP = MapOf(DType.INT64, FLOAT)
+CUT = Cut(0, const(7), const(2))
 LISTED, OTHER = Contents.vector([N, const(1)]), Contents.vector([N, const(2)])
 
 
@@ -72,6 +73,7 @@ REASONS = [
     (VALUES, FLOAT, BOTTOM, "must be no value, found a tensor"),
     (VALUES, SparseTensor(DType.FLOAT, Shape([2])), SparseTensor(DType.FLOAT, Shape([3])), "dim 0 must be 3, found 2"),
     (VALUES, SequenceOf(FLOAT, const(2)), SequenceOf(FLOAT, const(1)), "length must be 1, found 2"),
+    (VALUES, SequenceOf(FLOAT), SequenceOf(FLOAT, cut=CUT), "must be axis 0 of 7 in parts of 2, found any parts"),
     (VALUES, SequenceOf(FLOAT), SequenceOf(INT64), "each element, element type must be INT64, found FLOAT"),
     (
         VALUES,

@@ -23,6 +23,7 @@ from absint.lattices.value import (
     BOTTOM,
     TOP,
     AnyTensor,
+    Cut,
     MapOf,
     OptionalOf,
     SequenceOf,
@@ -233,6 +234,9 @@ def test_replacement_goes_inside_values() -> None:
     inner = Tensor(DType.INT64, Shape(["N"]), Contents.fill(N))
     assert inner.replace(mapping) is Tensor(DType.INT64, Shape([3]), Contents.fill(const(3)))
     assert SequenceOf(inner, N).replace(mapping) is SequenceOf(inner.replace(mapping), const(3))
+    cut = SequenceOf(inner, N, None, Cut(0, N * 2, N + 1))
+    assert cut.replace(mapping) == SequenceOf(inner.replace(mapping), const(3), None, Cut(0, const(6), const(4)))
+    assert VALUES.join(cut, SequenceOf(inner, N)) is SequenceOf(inner, N)
     assert OptionalOf(inner, True).replace(mapping) is OptionalOf(inner.replace(mapping), True)
     assert MapOf(DType.STRING, inner).replace(mapping) is MapOf(DType.STRING, inner.replace(mapping))
     assert TOP.replace(mapping) is TOP

@@ -218,7 +218,10 @@ CHAINS = [
         [Node("SplitToSequence", "a", "s", {"keepdims": 0, "axis": -1})], {"a": A}, "Sequence(Tensor(FLOAT[N]) x 3)", NM
     ),
     Chain(
-        [Node("SplitToSequence", "a k", "s")], {"a": A, "k": at(2)}, "Sequence(Tensor(FLOAT[?, 3]) x (N + 1)//2)", NM
+        [Node("SplitToSequence", "a k", "s")],
+        {"a": A, "k": at(2)},
+        "Sequence(Tensor(FLOAT[?, 3]) x (N + 1)//2, axis 0 of N in parts of 2)",
+        NM,
     ),
     Chain(
         [Node("SplitToSequence", "a k", "s", {"axis": 1})],

@@ -29,7 +29,7 @@ from absint.model.wire.fields import content_of
 from absint.model.writing import locations
 from absint.program.steps import IfJoin
 from absint.solution.analysed import Analysed
-from absint.transfer.traits import RANDOM, RESHAPING
+from absint.transfer.traits import KNOWN_DOMAINS, RANDOM, RESHAPING
 
 if TYPE_CHECKING:
     from onnx import AttributeProto, GraphProto, NodeProto, TensorProto
@@ -38,9 +38,6 @@ if TYPE_CHECKING:
 
 MOST_BYTES: Final = 1 << 30
 """A larger model is not numbered: its weights would have to be read."""
-
-_KNOWN: Final = frozenset(["", "ai.onnx", "ai.onnx.ml", "com.microsoft", "com.microsoft.nchwc"])
-"""Domains of operators that give the same on the same inputs, but for random ones."""
 
 _EXTERNAL: Final = 1
 _NONE: Final = -1
@@ -316,7 +313,7 @@ class _Numbered:
             return self._functions_vary
         return (
             node.op_type in RANDOM
-            or node.domain not in _KNOWN
+            or node.domain not in KNOWN_DOMAINS
             or any(self._may_vary(inner) for body in bodies(node) for inner in body.node)
         )
 

@@ -16,7 +16,7 @@ from absint.lattices.terms.kinds import SymbolKind
 from absint.lattices.terms.normal import maximum, minimum
 from absint.lattices.terms.substitution import substitute
 from absint.program.nodes import Node
-from absint.questions.explain.places import BY_CALLEE, BY_DATA, Coordinate, numbers_of, why_open
+from absint.questions.explain.places import BY_CALLEE, BY_DATA, Coordinate, count_of, numbers_of, why_open
 from absint.solution.analysed import Analysed
 
 Cause = Literal["data", "no rule", "schema", "call", "branch", "loop", "declaration", "open"]
@@ -34,7 +34,7 @@ class FreshSymbol:
     """Its name in this result."""
     cause: Cause
     why: str
-    """The cause in words, as `data-dependent`, `the operator has no rule`, `after 3 trips`."""
+    """The cause in words, as `count(mask)`, `data-dependent`, `the operator has no rule`, `after 3 trips`."""
     node: str
     """The name of the node that introduces it."""
     operator: str
@@ -44,6 +44,11 @@ class FreshSymbol:
     """A number or an expression that it is never below in a run; None without any."""
     most: Dim | None
     """A number or an expression that it never exceeds in a run; None without any."""
+
+    @property
+    def is_count(self) -> bool:
+        """It counts the places where something holds, as `why` says."""
+        return self.cause == "data" and self.why.startswith("count(")
 
     @property
     def label(self) -> str:
@@ -109,6 +114,7 @@ class _Finder:
                 return "branch", does or "the branch that is taken"
             return "loop", does or ("the number of trips" if symbol.kind is SymbolKind.FRESH else "carried by the loop")
         last = self._analysed.last
+        counted = count_of(last.analysis, node)
         why = BY_DATA if slot is None else why_open(last.analysis, last.states, node, *slot)
         operation = item.operation
         if why == BY_CALLEE:
@@ -117,6 +123,8 @@ class _Finder:
             return "no rule", why
         if operation is not None and operation.rule is not None and operation.rule.inferred:
             return "schema", why
+        if counted and why.endswith(counted):
+            return "data", counted
         return ("data", "data-dependent") if why == BY_DATA else ("open", why)
 
     def _slot(self, symbol: Symbol, node: int) -> tuple[int, Coordinate] | None:

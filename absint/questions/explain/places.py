@@ -11,6 +11,7 @@ from absint.lattices.shape import Shape
 from absint.lattices.starred import place as place_of
 from absint.lattices.terms.expr import Dim, Expr, Unknown
 from absint.lattices.terms.real import Real
+from absint.lattices.text.escapes import plain
 from absint.lattices.value import TOP, AnyTensor, Container, SequenceOf, SparseTensor, Tensor, Value
 from absint.program.operations import Operation
 from absint.shapes.analysis import ShapeAnalysis
@@ -130,7 +131,9 @@ def _rebuilt(value: Value, changes: Mapping[Coordinate, Element], around: tuple[
         return _replaced(value, changes, around)
     inner = iter([_rebuilt(found, changes, (*around, at)) for at, found in _insides(value)])
     length = changes.get(Coordinate("length", 0, len(around), _told_apart(around)))
-    return value.map(lambda part: next(inner), lambda found: length if isinstance(length, Dim) else found)
+    if isinstance(value, SequenceOf) and value.items is None:
+        return SequenceOf(next(inner), length if isinstance(length, Dim) else value.length)
+    return value.map(lambda part: next(inner))
 
 
 def _replaced(value: Value, changes: Mapping[Coordinate, Element], around: tuple[int | None, ...]) -> Value:
@@ -192,7 +195,20 @@ def why_open(analysis: ShapeAnalysis, states: Sequence[State], node: int, output
         value = analysis.operand(operand, states)
         if value is TOP or (isinstance(value, AnyTensor) and value.shape.rank is None):
             return f"the rank of its input {formal(operation, position) or position} is unknown"
-    return BY_DATA
+    counted = count_of(analysis, node)
+    return f"only a run decides {counted}" if counted else BY_DATA
+
+
+_MASKS: Final = {"NonZero": 0, "Compress": 1}
+"""Operators that count where an operand is not 0, and its place."""
+
+
+def count_of(analysis: ShapeAnalysis, node: int) -> str:
+    """What the node counts, as `count(mask)`; empty for a node that counts nothing."""
+    item = analysis.nodes[node]
+    at = _MASKS.get(item.operator, len(item.operands))
+    name = analysis.program.names.get(item.operands[at], "") if at < len(item.operands) else ""
+    return f"count({plain(name)})" if name else ""
 
 
 def formal(operation: Operation, position: int) -> str:

@@ -114,7 +114,7 @@ totals
   no rule  my::Mystery (1)
 
 unknown until a run
-  _d0  0 <= _d0 <= 4*N  data-dependent: NonZero nz; first at found
+  _d0  0 <= _d0 <= 4*N  count(a): NonZero nz; first at found
 
 1 warning
   my::Mystery: no transfer rule (1 node); outputs are unknown [no-rule]
@@ -341,7 +341,7 @@ def test_json(small: str, capsys: pytest.CaptureFixture[str]) -> None:
             {
                 "name": "_d0",
                 "cause": "data",
-                "why": "data-dependent",
+                "why": "count(a)",
                 "node": "nz",
                 "operator": "NonZero",
                 "path": "",

@@ -81,6 +81,9 @@ matched.onnx: no size of the inputs is ruled out
 
 also required, data-dependent
   D == _d0  (MatMul fc: inner dimensions of A and B must agree)
+
+where
+  _d0  = count(x)
 """,
             0,
         ),
@@ -193,6 +196,9 @@ required: without it the node fails
 
 defined: holds of what the node computes
   2*N >= _d0  (NonZero nz: no more results than elements)
+
+where
+  _d0  = count(z)
 """,
         ),
         (
@@ -218,6 +224,9 @@ product.onnx: 1 constraint, 1 relation over N, K, D
 
 defined: holds of what the node computes
   2*N >= _d0  (NonZero nz: no more results than elements)
+
+where
+  _d0  = count(z)
 """,
         ),
         (["fixed.onnx"], "fixed.onnx: 0 constraints, 0 relations\n"),

@@ -167,7 +167,7 @@ def test_a_number_that_only_data_decide() -> None:
     assert (step.kind, str(step.at.number)) == ("invented", "_d0")
     assert [str(stated.relation) for stated in step.defined] == ["M*N >= _d0"]
     assert str(found).splitlines()[4:] == [
-        "    born at NonZero nz: only a run decides it",
+        "    born at NonZero nz: only a run decides count(X)",
         "    bounded by X[0] = N (input), X[1] = M (input)",
         "    known: M*N >= _d0  (NonZero nz: no more results than elements)",
     ]

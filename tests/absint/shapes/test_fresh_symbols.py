@@ -23,7 +23,7 @@ def _told(name: str) -> list[str]:
     ("name", "told"),
     [
         ("if_by_data", "N <= _d1 <= 2*N: the branch that is taken, If #1"),
-        ("if_with_sizes_born_in_a_branch", "0 <= _d0 <= 2*N: data-dependent, NonZero If#0/then_branch/#0"),
+        ("if_with_sizes_born_in_a_branch", "0 <= _d0 <= 2*N: count(x), NonZero If#0/then_branch/#0"),
         ("if_with_sizes_born_in_a_branch", "0 <= _d1: the branch that is taken, If #0"),
         ("loop_doubles", "0 <= _d0: the number of the trip, from 0, Loop #0"),
         ("loop_doubles", "0 <= _d1: carried: its value at the start of one trip, Loop #0"),
@@ -45,7 +45,7 @@ def test_each_cause_is_told_apart() -> None:
     made.opset_import.append(helper.make_opsetid("my", 1))
     result = absint.analyze(made)
     found = {(fresh.node, fresh.cause): fresh for fresh in result.fresh_symbols}
-    assert str(found["nz", "data"]) == "0 <= _d0 <= 4*N: data-dependent, NonZero nz"
+    assert str(found["nz", "data"]) == "0 <= _d0 <= 4*N: count(x), NonZero nz"
     assert found["sh", "open"].why == "the rank of its input data is unknown"
     assert "unknown until a run\n  _d0" in str(result)
 

@@ -9,6 +9,7 @@ expressions     normal forms, relations, facts, intervals
 together        analyses of values, their domains, each other
 engine          control flow, summaries and their memo, rounds
 solving         proofs, checks, contracts, exports, costs
+counting        sizes that data decide, related; parts of sequences
 comparing       two models side by side
 sizing          the nearest legal sizes, samples, profiles
 answering       what an answer means: the nodes that a run executes, what a query says
@@ -23,6 +24,7 @@ from typing import Final
 from tests.mutants.catalogue import (
     answering,
     comparing,
+    counting,
     elements,
     engine,
     expressions,
@@ -47,6 +49,7 @@ ALL: Final = (
     *engine.MUTANTS,
     *together.MUTANTS,
     *solving.MUTANTS,
+    *counting.MUTANTS,
     *comparing.MUTANTS,
     *sizing.MUTANTS,
     *answering.MUTANTS,

@@ -48,6 +48,88 @@ def sequence_of_a_split() -> Flow:
     return Flow(model(nodes, [floats("x", "N", 5)], ["y", "z"]), sizes("N"), expect={"y": "[N, 3]", "z": "[N, 5]"})
 
 
+def parts(*more: NodeProto) -> list[NodeProto]:
+    """s: the rows of x in parts of 4, the last of which may be smaller; m: their number."""
+    return [
+        const("k", 4),
+        node("SplitToSequence", ["x", "k"], ["s"], axis=0),
+        node("SequenceLength", ["s"], ["m"]),
+        *more,
+    ]
+
+
+@flow
+def parts_of_one_size_by_position() -> Flow:
+    """The second and the last part."""
+    nodes = parts(
+        const("second", 1),
+        const("last", -1),
+        node("SequenceAt", ["s", "second"], ["a"]),
+        node("SequenceAt", ["s", "last"], ["b"]),
+        node("SequenceLength", ["s"], ["n"]),
+    )
+    made = model(nodes, [floats("x", "L", 3)], ["a", "b"])
+    expect = {"a": "[min(L - 4, 4), 3]", "b": "[(L + 3) % 4 + 1, 3]"}
+    return Flow(made, sizes("L", values=(5, 7, 8, 9, 13)), expect=expect)
+
+
+@flow
+def parts_of_one_size_are_joined() -> Flow:
+    nodes = parts(node("ConcatFromSequence", ["s"], ["y"], axis=-2))
+    return Flow(model(nodes, [floats("x", "L", 3)], ["y"]), sizes("L", values=(1, 4, 5, 11)), expect={"y": "[L, 3]"})
+
+
+@flow
+def parts_of_one_size_side_by_side() -> Flow:
+    """They fit where all of them are alike."""
+    nodes = parts(node("ConcatFromSequence", ["s"], ["y"], axis=1))
+    made = model(nodes, [floats("x", "L", 3)], ["y"])
+    return Flow(made, sizes("L", values=(1, 3, 4, 8, 12)), expect={"y": "[_d0, 3*((L + 3)//4)]"})
+
+
+@flow
+def parts_of_a_size_by_data() -> Flow:
+    nodes = [
+        node("SplitToSequence", ["x", "k"], ["s"], axis=1),
+        node("SequenceAt", ["s", "p"], ["a"]),
+        node("ConcatFromSequence", ["s"], ["y"], axis=1),
+    ]
+    made = model(nodes, [floats("x", "N", "L"), ints("k"), ints("p")], ["a", "y"])
+    data = [{"k": k, "p": p} for k in (1, 2) for p in (0, 1, -1, -2)]
+    return Flow(made, sizes("N", "L", values=(3, 4, 5)), data, {"y": "[N, L]"})
+
+
+@flow
+def parts_in_an_inserted_sequence() -> Flow:
+    """Another tensor among the parts: nothing is known of their sum."""
+    nodes = parts(node("SequenceInsert", ["s", "z"], ["t"]), node("ConcatFromSequence", ["t"], ["y"], axis=0))
+    made = model(nodes, [floats("x", "L", 3), floats("z", "K", 3)], ["y"])
+    return Flow(made, sizes("L", "K", values=(0, 1, 5)), expect={"y": "[_d0, 3]"})
+
+
+@flow
+def last_part_of_a_loop_over_a_sequence() -> Flow:
+    inner = loop_body([node("SequenceAt", ["s", "i"], ["w_next"])], ["w"])
+    nodes = parts(node("Loop", ["m", "", "c"], ["y"], body=inner))
+    made = model(nodes, [floats("x", "L", 3), floats("c", "K", 3)], ["y"])
+    expect = {"y": "[ite(L >= 1, (L + 3) % 4 + 1, K), 3]"}
+    return Flow(made, sizes("L", "K", values=(0, 1, 4, 5, 7)), expect=expect)
+
+
+@flow
+def if_between_parts() -> Flow:
+    """Parts of two tensors, or in two sizes: the sequence that is taken is neither for sure."""
+    then = branch([node("SplitToSequence", ["x", "k"], ["p"], axis=0)], sequence("p"))
+    other = branch([node("SplitToSequence", ["z", "k"], ["q"], axis=0)], sequence("q"))
+    nodes = [
+        const("k", 2),
+        node("If", ["flag"], ["s"], then_branch=then, else_branch=other),
+        node("ConcatFromSequence", ["s"], ["y"], axis=0),
+    ]
+    made = model(nodes, [floats("x", "L", 3), floats("z", "K", 3), boolean("flag")], ["y"])
+    return Flow(made, sizes("L", "K", values=(1, 3, 4)), [{"flag": True}, {"flag": False}], {"y": "[_d0, 3]"})
+
+
 @flow
 def sequence_position_by_data() -> Flow:
     nodes = [PAIR, node("SequenceAt", ["s", "p"], ["y"])]
