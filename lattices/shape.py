@@ -12,11 +12,10 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from functools import cached_property
 from typing import TYPE_CHECKING, Final, TypeAlias, TypeVar, overload
 
-from absint.lattices.dim import BOTTOM_DIM
 from absint.lattices.terms.expr import UNKNOWN_SIZE, Binding, Constant, Dim, Expr, Symbol, as_dim, product, sole_atom
 from absint.lattices.terms.intern import InternTable
+from absint.lattices.terms.normal import substitute
 from absint.lattices.terms.shape_variables import ShapeVariable, changed
-from absint.lattices.terms.substitution import substitute
 
 if TYPE_CHECKING:
     from absint.lattices.logic.relation import Relation
@@ -372,19 +371,3 @@ def read_variable(text: str) -> ShapeVariable:
     if not isinstance(name, Symbol):
         raise ValueError(f"expected the name of a shape variable, as *s, found {text!r}")
     return ShapeVariable(f"*{name.name}")
-
-
-__all__ = [
-    "BOTTOM_DIM",
-    "BOTTOM_SHAPE",
-    "MAX_RANK",
-    "SCALAR",
-    "TOP_SHAPE",
-    "Item",
-    "Shape",
-    "StarredShape",
-    "read_variable",
-    "shape_of",
-    "starred_of",
-    "variable_text",
-]

@@ -10,7 +10,7 @@ from absint.lattices.logic.relation import FALSE, Relation, chosen_of, eq
 from absint.lattices.shape import TOP_SHAPE, Shape, shape_of
 from absint.lattices.terms.expr import Binding, Dim, Expr, Symbol, add, const
 from absint.lattices.terms.intern import InternTable
-from absint.lattices.terms.substitution import substitute
+from absint.lattices.terms.normal import substitute
 
 MAX_CASES: Final = 4
 """A choice of more shapes is treated as one of unknown rank."""

@@ -11,8 +11,8 @@ from collections.abc import Callable, Iterable
 from math import ceil, floor, inf, isfinite
 from typing import Final, TypeVar
 
-from absint.lattices.domains.plain import ValueDomain
 from absint.lattices.dtype import INTEGER_RANGES, DType
+from absint.lattices.lattice import ValueDomain
 from absint.lattices.terms.interval import EMPTY, FULL, ZERO, Bound, Interval
 
 # Domains of numbers: the arithmetic, comparisons and bounds that an analysis of elements needs.

@@ -7,8 +7,7 @@ from itertools import permutations
 from typing import Generic, Literal, TypeVar, cast
 
 from absint.lattices.domains.intervals import INTERVALS
-from absint.lattices.domains.plain import ValueDomain
-from absint.lattices.lattice import placed, why_not_leq
+from absint.lattices.lattice import ValueDomain, placed, why_not_leq
 from absint.lattices.terms.interval import Interval
 
 K = TypeVar("K", bound=Hashable)

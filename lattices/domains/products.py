@@ -7,9 +7,8 @@ from typing import Final, Generic, TypeVar
 
 from absint.lattices.domains.congruences import CONGRUENCES
 from absint.lattices.domains.intervals import INTERVALS, Number, NumberDomain
-from absint.lattices.domains.plain import ValueDomain
 from absint.lattices.dtype import DType
-from absint.lattices.lattice import first_reason, why_not_leq
+from absint.lattices.lattice import ValueDomain, first_reason, why_not_leq
 from absint.lattices.terms.interval import EMPTY, Congruence, Interval
 
 A = TypeVar("A")

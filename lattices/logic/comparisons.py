@@ -6,16 +6,25 @@ and `a < b` are one object.
 
 from __future__ import annotations
 
-from functools import lru_cache
+from functools import lru_cache, partial
 from math import gcd, prod
 from typing import Final, cast
 
-from absint.lattices.logic.connectives import conjunction, disjunction, negation
-from absint.lattices.logic.formula import FALSE, TRUE, UNKNOWN_RELATION, Relation, relation_of
-from absint.lattices.logic.solutions import solved
+from absint.lattices.logic.formula import (
+    FALSE,
+    TRUE,
+    UNKNOWN_RELATION,
+    Relation,
+    conjunction,
+    disjunction,
+    negation,
+    relation_of,
+)
+from absint.lattices.logic.solving import solved
 from absint.lattices.terms.atoms import Atom, postorder
 from absint.lattices.terms.dim import Dim
 from absint.lattices.terms.division import further_divisor
+from absint.lattices.terms.evaluation import states
 from absint.lattices.terms.expr import (
     MAX_TERMS,
     ZERO_EXPR,
@@ -27,14 +36,11 @@ from absint.lattices.terms.expr import (
     mul,
     neg,
     polynomial,
-    rebuild,
     sub,
 )
 from absint.lattices.terms.intern import remembered
-from absint.lattices.terms.polynomials import common_factor, exact_quotient
-from absint.lattices.terms.rewriting import states
-from absint.lattices.terms.sign import nonneg, nonneg_of
-from absint.lattices.terms.substitution import rebuilt
+from absint.lattices.terms.normal import rebuilt
+from absint.lattices.terms.polynomials import common_factor, exact_quotient, nonneg, nonneg_of
 
 
 def comparison(op: str, difference: Dim) -> Relation:
@@ -129,7 +135,7 @@ def canonical(op: str, e: Expr) -> Relation:
             return FALSE
         if nonneg_of(e, -1, 0):
             return canonical("==", e)
-        for at_least_zero in (_bounded_extreme, _split_product, _chosen_bound) if e.is_composite else (_split_product,):
+        for at_least_zero in _AT_LEAST_ZERO if e.is_composite else (_split_product,):
             bounded = at_least_zero(e)
             if bounded is not None:
                 return bounded
@@ -194,8 +200,8 @@ def _zero_product(e: Expr) -> Relation | None:
 
 def _empty_quotient(e: Expr) -> Relation | None:
     """e == 0 as "the dividend is small", if e is a natural number divided by a constant."""
-    unrolled = _without_quotient(cast(Expr, -e)) if _is_quotient(e) and nonneg(e) else None
-    return None if unrolled is None else canonical(">=", unrolled)
+    unrolled = _without_quotient(cast(Expr, -e))
+    return canonical(">=", unrolled) if unrolled is not None and nonneg(e) else None
 
 
 @states("a - g * m * (b // m) == 0 -> b % m == 0 and a == g * b", when="g >= 1 and m >= 1 and a >= g * b")
@@ -316,16 +322,6 @@ def _bounded_extreme(e: Expr) -> Relation | None:
 _SMALL: Final = 64
 
 
-def _chosen_zero(e: Expr) -> Relation | None:
-    """e == 0 without a choice that it settles."""
-    return _settled_choice("==", e)
-
-
-def _chosen_bound(e: Expr) -> Relation | None:
-    """e >= 0 without a choice that it settles."""
-    return _settled_choice(">=", e)
-
-
 def _settled_choice(op: str, e: Expr) -> Relation | None:
     """The comparison where one side of a choice in e always meets it, or never does: `N == ite(N == 0, 2, N)` is
     `N != 0`."""
@@ -361,8 +357,11 @@ def _with_side(e: Expr, condition: Relation, side: int) -> Dim:
             values[node] = cast(Expr, node.args[side]).rebuild(values)
         else:
             values[node] = rebuilt(node, values)
-    return rebuild(e, values)
+    return e.rebuild(values)
 
+
+_AT_LEAST_ZERO: Final = (_bounded_extreme, _split_product, partial(_settled_choice, ">="))
+"""The rewrites of e >= 0 in their order."""
 
 _ZEROS_OF_OPERATIONS: Final = (
     _met_extreme,
@@ -370,25 +369,19 @@ _ZEROS_OF_OPERATIONS: Final = (
     _zero_product,
     _whole_quotient,
     _whole_factors,
-    _chosen_zero,
+    partial(_settled_choice, "=="),
 )
 """The rewrites of e == 0 in their order. An expression over symbols alone can only be a product."""
 
 
 def _without_quotient(e: Expr) -> Expr | None:
-    """f with f >= 0 wherever e >= 0, if e is a quotient by a constant plus a constant."""
-    if not _is_quotient(e):
-        return None
+    """f with f >= 0 wherever e >= 0, if e is a quotient by a constant, or the opposite of one, plus a constant."""
     (mono, coef), *others = e.ordered
+    if len(mono) != 1 or mono[0].op != "floordiv" or coef not in (1, -1) or any(m for m, _ in others):
+        return None
     a, m = cast(tuple[Expr, Expr], mono[0].args)
     if m.const is None or m.const < 1:
         return None
     bound = sum(c for _, c in others) * m.const
     unrolled = a + bound if coef > 0 else bound + m.const - 1 - a
     return unrolled if isinstance(unrolled, Expr) else None
-
-
-def _is_quotient(e: Expr) -> bool:
-    """It is a quotient, or the opposite of one, plus a constant."""
-    (mono, coef), *others = e.ordered
-    return len(mono) == 1 and mono[0].op == "floordiv" and coef in (1, -1) and not any(m for m, _ in others)

@@ -16,7 +16,6 @@ from functools import lru_cache
 from itertools import chain
 from typing import Final, cast
 
-from absint.lattices.logic.definedness import defined
 from absint.lattices.logic.facts import Facts
 from absint.lattices.logic.relation import (
     TRUE,
@@ -24,6 +23,7 @@ from absint.lattices.logic.relation import (
     Comparison,
     Relation,
     conjunction,
+    defined,
     eq,
     ge,
     ite,
@@ -31,7 +31,7 @@ from absint.lattices.logic.relation import (
     negation,
 )
 from absint.lattices.logic.truth import NO, UNKNOWN, YES
-from absint.lattices.terms.evaluation import INTEGERS, is_partial
+from absint.lattices.terms.evaluation import INTEGERS, is_partial, states
 from absint.lattices.terms.expr import (
     ZERO_EXPR,
     Atom,
@@ -44,13 +44,12 @@ from absint.lattices.terms.expr import (
     mul,
     postorder,
     product,
-    rebuild,
 )
 from absint.lattices.terms.floats import Float
 from absint.lattices.terms.intern import remembered
-from absint.lattices.terms.rewriting import states
-from absint.lattices.terms.shortening import FEW, length, shortened
-from absint.lattices.terms.substitution import rebuilt
+from absint.lattices.terms.normal import rebuilt
+from absint.lattices.terms.periodic import FEW
+from absint.lattices.terms.shortening import length, shortened
 
 _MAX_CHOICES: Final = 6
 """An expression with more choices is left as it is."""
@@ -118,7 +117,7 @@ def restrict(dim: Dim, condition: Relation, extremes: bool = False) -> Dim:
     if not isinstance(dim, Expr) or dim.const is not None or condition in (TRUE, UNKNOWN_RELATION):
         return dim
     scope = _where(condition)
-    chosen = rebuild(dim, scope.values(dim.atoms(), extremes)) if extremes or choices(dim) else dim
+    chosen = dim.rebuild(scope.values(dim.atoms(), extremes)) if extremes or choices(dim) else dim
     # Facts also narrow the bounds of symbols, and such symbols must not leave this scope.
     fixed = scope.facts.simplify(chosen)
     return fixed if isinstance(fixed, Expr) and isinstance(chosen, Expr) and fixed.symbols <= chosen.symbols else chosen
@@ -136,7 +135,7 @@ def chosen(dim: Dim, held: frozenset[Relation]) -> Dim:
             values[node] = cast(Expr, node.args[1 if condition in held else 2]).rebuild(values)
         else:
             values[node] = rebuilt(node, values)
-    return rebuild(dim, values)
+    return dim.rebuild(values)
 
 
 class _Scope:
@@ -320,7 +319,7 @@ def _forms(e: Expr) -> Iterator[Expr]:
             values[node] = ite(condition, _under(condition, a.rebuild(values)), _under(~condition, b.rebuild(values)))
         else:
             values[node] = rebuilt(node, values)
-    forms = [settled(e), rebuild(e, values)]
+    forms = [settled(e), e.rebuild(values)]
     forms += [ite(condition, _under(condition, e), _under(negation(condition), e)) for condition in told]
     yield from (form for form in map(shortened, forms) if isinstance(form, Expr))
 
@@ -349,12 +348,7 @@ def _under(condition: Relation, dim: Dim) -> Dim:
     """The dim in its form where the condition holds, over the symbols that it has."""
     if not isinstance(dim, Expr):
         return dim
-    facts = _facts(condition)
+    facts = _where(condition).facts
     inside = facts.simplify(dim)
     found = facts.restored(inside) if isinstance(inside, Expr) else dim
     return found if isinstance(found, Expr) and found.symbols <= dim.symbols else dim
-
-
-@lru_cache(maxsize=1 << 10)
-def _facts(condition: Relation) -> Facts:
-    return Facts((condition,))

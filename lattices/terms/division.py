@@ -1,7 +1,7 @@
 """Division in normal form, rounded down (`floordiv`, `mod`, `ceildiv`) or towards zero (`truncdiv`, `fmod`).
 
 A rewrite is a function that returns the rewritten dim, or None where it does not apply; its statement is data
-(`absint.lattices.terms.rewriting`). No rewrite assumes that a dim is positive.
+(`absint.lattices.terms.evaluation`). No rewrite assumes that a dim is positive.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from typing import Final, cast
 
 from absint.lattices.terms.atoms import Atom, Monomial, atom, divided
 from absint.lattices.terms.dim import Dim
-from absint.lattices.terms.evaluation import rounded_to_zero
+from absint.lattices.terms.evaluation import rounded_to_zero, states
 from absint.lattices.terms.expr import (
     MINUS_ONE,
     ONE_EXPR,
@@ -32,9 +32,7 @@ from absint.lattices.terms.expr import (
 )
 from absint.lattices.terms.extremes import maximum
 from absint.lattices.terms.interval import ZERO, Interval
-from absint.lattices.terms.polynomials import exact_quotient, reduced
-from absint.lattices.terms.rewriting import states
-from absint.lattices.terms.sign import nonneg
+from absint.lattices.terms.polynomials import exact_quotient, nonneg, reduced
 
 Rule = Callable[[Expr, Expr], Dim | None]
 
@@ -60,7 +58,7 @@ def floordiv(a: Dim | int, b: Dim | int) -> Dim:
     if b is ZERO_EXPR:
         return UNKNOWN_DIM
     if not (isinstance(a, Expr) and isinstance(b, Expr)):
-        return _unknown_quotient(a, b)
+        return a if a is ZERO_EXPR or b is ONE_EXPR else Unknown(a.bounds.floordiv(b.bounds))
     if a.const is not None and b.const is not None:
         return const(a.const // b.const)
     result = _first(FLOORDIV_RULES, a, b)
@@ -70,12 +68,6 @@ def floordiv(a: Dim | int, b: Dim | int) -> Dim:
     if bounds.lo is not None and bounds.lo == bounds.hi and b.const is not None:
         return const(bounds.lo)
     return expr_of(atom("floordiv", (a, b), bounds))
-
-
-def _unknown_quotient(a: Dim, b: Dim) -> Dim:
-    if a is ZERO_EXPR or b is ONE_EXPR:
-        return a
-    return Unknown(a.bounds.floordiv(b.bounds))
 
 
 @states("(b * q) // b -> q")
@@ -173,7 +165,7 @@ def _nested_symbolic(a: Expr, b: Expr) -> Dim | None:
         return None
     x, y = cast(tuple[Expr, Expr], only.args)
     divisor = mul(y, b)
-    return floordiv(x, divisor) if isinstance(divisor, Expr) and _moderate(divisor) else None
+    return floordiv(x, divisor) if isinstance(divisor, Expr) and (divisor.const or 0) <= _MAX_NESTED else None
 
 
 @states("a // (g * z) -> (a // g) // z", when="g >= 1 and z >= 0")
@@ -186,10 +178,6 @@ def _settled_by_content(a: Expr, b: Expr) -> Dim | None:
     if g == 1 or lo // g != hi // g or a.const == lo // g:
         return None
     return floordiv(const(lo // g), polynomial({mono: coef // g for mono, coef in b.terms}))
-
-
-def _moderate(divisor: Expr) -> bool:
-    return divisor.const is None or divisor.const <= _MAX_NESTED
 
 
 def _single_quotient(a: Expr) -> tuple[tuple[Expr, Expr], int, Dim] | None:

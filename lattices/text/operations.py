@@ -15,10 +15,18 @@ from absint.lattices.terms import normal
 from absint.lattices.terms.expr import Dim, Expr, const, mul
 from absint.lattices.terms.floats import MAX_FLOAT, Float, unary
 from absint.lattices.terms.interval import Interval
-from absint.lattices.text import float_functions, functions
-from absint.lattices.text.float_functions import Literal, Quotient
-from absint.lattices.text.functions import DIVIDING, FUNCTIONS, TOTAL_FUNCTIONS, Function, Number, Ratio
-from absint.lattices.text.nearest import either, nearest
+from absint.lattices.text import functions
+from absint.lattices.text.functions import (
+    DIVIDING,
+    FUNCTIONS,
+    TOTAL_FUNCTIONS,
+    Function,
+    Literal,
+    Number,
+    Quotient,
+    Ratio,
+)
+from absint.lattices.text.nearest import nearest, suggestion
 from absint.lattices.text.syntax import (
     COMPARE,
     COMPARISONS,
@@ -93,11 +101,11 @@ class Operations:
         return self._stated(value, opened.at) if isinstance(value, Relation) else self._settled(value, opened.at)
 
     def _takes_floats(self, function: str, operands: list[Item]) -> bool:
-        return function in float_functions.FORMATS or any(isinstance(item.value, Float) for item in operands)
+        return function in functions.FORMATS or any(isinstance(item.value, Float) for item in operands)
 
     def _of_floats(self, opened: Bracket, operands: list[Item]) -> Expr | Float:
         function, count = opened.function, len(operands)
-        if function not in float_functions.NAMES:
+        if function not in functions.FLOAT_FUNCTIONS:
             raise self._error(opened.at, f"{function} takes no float: int(...) makes an integer of it")
         arguments = [
             self._condition(item) if self.table[function].kind(i) == "c" else self._plain(item)
@@ -105,7 +113,7 @@ class Operations:
         ]
         self._spend(sum(map(terms, arguments)) * count, opened.at)
         try:
-            value = float_functions.called(function, arguments)
+            value = functions.float_call(function, arguments)
         except ValueError as problem:
             raise self._error(opened.at, str(problem)) from None
         return self._float(value, opened.at)
@@ -157,7 +165,7 @@ class Operations:
         x, y = self._plain(left), self._plain(right)
         self._spend(terms(x) + terms(y), infix.at)
         try:
-            value = float_functions.combined(infix.op, x, y)
+            value = functions.float_operation(infix.op, x, y)
         except ValueError as problem:
             raise self._error(infix.at, str(problem)) from None
         return cast(Float, self._float(value, infix.at))
@@ -291,8 +299,7 @@ class Operations:
     def _check_name(self, written: Name, at: int) -> None:
         name = written.name
         if self.names is not None and name not in self.names:
-            near = nearest(name, self.names, 1)
-            raise self._error(at, f"no symbol {shown(name)} here" + (f"; did you mean {either(near)}?" if near else ""))
+            raise self._error(at, f"no symbol {shown(name)} here{suggestion(nearest(name, self.names, 1))}")
 
     def _settled(self, value: Number, at: int) -> Expr | Ratio:
         return value if isinstance(value, Ratio) else self._settled_dim(value, at)

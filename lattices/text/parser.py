@@ -13,9 +13,8 @@ from typing import Final, NamedTuple, cast
 from absint.lattices.logic import relation as rel
 from absint.lattices.logic.relation import Relation
 from absint.lattices.terms.expr import Expr, const, polynomial
-from absint.lattices.text.float_functions import Literal
-from absint.lattices.text.functions import FUNCTIONS, Ratio
-from absint.lattices.text.nearest import either, nearest
+from absint.lattices.text.functions import FUNCTIONS, Literal, Ratio
+from absint.lattices.text.nearest import nearest, suggestion
 from absint.lattices.text.operations import Operations
 from absint.lattices.text.syntax import (
     AND,
@@ -235,9 +234,7 @@ class Parser(Operations):
             name = self.items.pop()
             if function not in FUNCTIONS:
                 near = nearest(function, self.functions, 1)
-                raise self._misread(
-                    name.at, f"no function {shown(function)}" + (f"; did you mean {either(near)}?" if near else "")
-                )
+                raise self._misread(name.at, f"no function {shown(function)}{suggestion(near)}")
             token = Token(token.kind, token.text, name.at)
         closing, first = CLOSING[token.text], len(self.items)
         self.stack.append(Bracket(kind, closing, token.at, first, self.exact, function, place, len(self.divisors)))

@@ -10,8 +10,7 @@ from absint.lattices.logic.relation import Relation
 from absint.lattices.terms import normal
 from absint.lattices.terms.expr import Dim, Expr, Monomial, Symbol
 from absint.lattices.terms.floats import Float
-from absint.lattices.text.float_functions import Literal, Quotient
-from absint.lattices.text.functions import Ratio
+from absint.lattices.text.functions import Literal, Quotient, Ratio
 from absint.lattices.text.nearest import bounded
 from absint.lattices.text.tokens import TextError
 

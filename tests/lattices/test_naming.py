@@ -13,7 +13,7 @@ from absint.lattices.terms.expr import Dim, Expr, const, symbol
 from absint.lattices.terms.normal import floordiv, maximum, minimum, mod
 from absint.lattices.text import TextError, parse, parse_relation, printer
 from absint.lattices.text.naming import MAX_SHOWN, Names, Naming
-from absint.lattices.text.printer import read_definitions
+from absint.lattices.text.notation import read_definitions
 from tests.lattices.test_forms import tower
 
 N, M, K = (symbol(name) for name in "NMK")

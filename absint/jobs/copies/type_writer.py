@@ -16,10 +16,10 @@ from absint.lattices.logic.truth import NO, YES
 from absint.lattices.shape import Shape
 from absint.lattices.terms import expr as ex
 from absint.lattices.terms.expr import Dim, Expr, Symbol, expr_of, sole_atom, symbol
-from absint.lattices.terms.substitution import substitute
+from absint.lattices.terms.normal import substitute
 from absint.lattices.text import TextError, format_dim, format_dim_param, parse, read_dim_param
 from absint.lattices.text.naming import Names, Naming
-from absint.lattices.text.printer import Known
+from absint.lattices.text.notation import Known
 from absint.lattices.value import (
     BOTTOM,
     AnyTensor,

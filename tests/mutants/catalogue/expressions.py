@@ -154,7 +154,7 @@ MUTANTS: Final[tuple[Mutant, ...]] = (
     mutant(
         "sign-off-by-a-little",
         "an expression that is at least -1 is taken for a natural number",
-        "absint.lattices.terms.sign",
+        "absint.lattices.terms.polynomials",
         "if lo is not None and lo > -scale:",
         "if lo is not None and lo >= -scale:",
         "nonneg(maximum(Dim('N'), 3) - 4)",
@@ -163,7 +163,7 @@ MUTANTS: Final[tuple[Mutant, ...]] = (
     mutant(
         "sign-of-one-operand",
         "a choice is a natural number if one of its sides is",
-        "absint.lattices.terms.sign",
+        "absint.lattices.terms.polynomials",
         "and coef < 0) else all",
         "and coef < 0) else any",
         "nonneg(minimum(Dim('N'), Dim('M') - 5))",
@@ -191,7 +191,7 @@ MUTANTS: Final[tuple[Mutant, ...]] = (
     mutant(
         "solutions-without-the-first",
         "a comparison holds from its first solution on, the solution itself left out",
-        "absint.lattices.logic.solutions",
+        "absint.lattices.logic.solving",
         'return ">=", sub(x, const(lo))',
         'return ">=", sub(x, const(lo + 1))',
         "relation('N//4 > N//8')",
@@ -302,7 +302,7 @@ MUTANTS: Final[tuple[Mutant, ...]] = (
     mutant(
         "0-divides",
         "a choice that guards a divisor is dropped: 0 // N is 0 even where N is 0",
-        "absint.lattices.logic.definedness",
+        "absint.lattices.logic.relation",
         "            parts.append(ne(divisor, 0))",
         "            parts.append(TRUE)",
         "module('absint.lattices.logic.piecewise').is_defined(Dim('M // N'), relation('M == 0'))",
@@ -311,7 +311,7 @@ MUTANTS: Final[tuple[Mutant, ...]] = (
     mutant(
         "broadcast-has-always-a-value",
         "a side is dropped for a broadcast of sizes that do not fit there: broadcast(K, N) is K where N is 0",
-        "absint.lattices.logic.definedness",
+        "absint.lattices.logic.relation",
         "            parts += fitting(operands)",
         "            parts += ()",
         "module('absint.lattices.logic.piecewise').is_defined(Dim('broadcast(K, N)'), relation('N == 0'))",
