@@ -10,34 +10,13 @@ from functools import lru_cache, partial
 from math import gcd, prod
 from typing import Final, cast
 
-from absint.lattices.logic.formula import (
-    FALSE,
-    TRUE,
-    UNKNOWN_RELATION,
-    Relation,
-    conjunction,
-    disjunction,
-    negation,
-    relation_of,
-)
+from absint.lattices.logic.formula import FALSE, TRUE, UNKNOWN_RELATION, Relation, conjunction, disjunction, relation_of
 from absint.lattices.logic.solving import solved
 from absint.lattices.terms.atoms import Atom, postorder
 from absint.lattices.terms.dim import Dim
 from absint.lattices.terms.division import further_divisor
 from absint.lattices.terms.evaluation import states
-from absint.lattices.terms.expr import (
-    MAX_TERMS,
-    ZERO_EXPR,
-    Expr,
-    add,
-    as_dim,
-    const,
-    expr_of,
-    mul,
-    neg,
-    polynomial,
-    sub,
-)
+from absint.lattices.terms.expr import MAX_TERMS, Expr, add, as_dim, const, expr_of, mul, neg, polynomial, sub
 from absint.lattices.terms.intern import remembered
 from absint.lattices.terms.normal import rebuilt
 from absint.lattices.terms.polynomials import common_factor, exact_quotient, nonneg, nonneg_of
@@ -153,7 +132,7 @@ def canonical(op: str, e: Expr) -> Relation:
     for equal_zero in _ZEROS_OF_OPERATIONS if e.is_composite else (_zero_product,):
         met = equal_zero(e)
         if met is not None:
-            return met if op == "==" else negation(met)
+            return met if op == "==" else ~met
     return _open(op, e)
 
 
@@ -169,7 +148,7 @@ def _split_product(e: Expr) -> Relation | None:
     if constant == -1:
         return _positive_product(add(e, const(1)))
     opposite = _positive_product(neg(e)) if not constant else None
-    return negation(opposite) if opposite is not None else _above_least(e, constant)
+    return ~opposite if opposite is not None else _above_least(e, constant)
 
 
 def _above_least(e: Expr, constant: int) -> Relation | None:
@@ -222,7 +201,7 @@ def _whole_quotient(e: Expr) -> Relation | None:
         a = add(e, mul(const(-coef), expr_of(node)))
         least = mul(const(-coef // m.const), b)
         lost = sub(a, least)
-        if isinstance(lost, Expr) and lost is not ZERO_EXPR and _is_natural_product(lost):
+        if isinstance(lost, Expr) and lost is not const(0) and _is_natural_product(lost):
             return conjunction(divisible(b, m), eq(lost, 0))
     return None
 
@@ -301,7 +280,7 @@ def _met_extreme(e: Expr) -> Relation | None:
         plus, other = sub(a, -rest), sub(b, -rest)
         if not (isinstance(plus, Expr) and isinstance(other, Expr)):
             continue
-        if plus is ZERO_EXPR:
+        if plus is const(0):
             return ge(b, a) if op == "min" else ge(a, b)
         if nonneg(other - 1) if op == "min" else nonneg(-other - 1):
             return comparison("==", plus)
@@ -329,7 +308,7 @@ def _settled_choice(op: str, e: Expr) -> Relation | None:
         return None
     conditions = dict.fromkeys(cast(Relation, a.args[0]) for mono, _ in e.ordered for a in mono if a.op == "ite")
     for condition in conditions:
-        otherwise = negation(condition)
+        otherwise = ~condition
         here = _where(condition, comparison(op, _with_side(e, condition, 1)))
         there = _where(otherwise, comparison(op, _with_side(e, condition, 2)))
         if here in (TRUE, FALSE):
@@ -343,7 +322,7 @@ def _where(condition: Relation, relation: Relation) -> Relation:
     """The relation, or its truth if the condition alone settles it."""
     if conjunction(condition, relation) is FALSE:
         return FALSE
-    return TRUE if disjunction(negation(condition), relation) is TRUE else relation
+    return TRUE if disjunction(~condition, relation) is TRUE else relation
 
 
 def _with_side(e: Expr, condition: Relation, side: int) -> Dim:

@@ -15,21 +15,7 @@ from absint.lattices.limits import on_time
 from absint.lattices.logic.relation import FALSE, TRUE, UNKNOWN_RELATION, Comparison, Relation, negation
 from absint.lattices.logic.solving import Order, congruence_of, of_one_symbol, originals, positive_factors, solve
 from absint.lattices.logic.truth import NO, UNKNOWN, YES, Truth
-from absint.lattices.terms.expr import (
-    ONE_EXPR,
-    ZERO_EXPR,
-    Atom,
-    Dim,
-    Expr,
-    Symbol,
-    add,
-    const,
-    expr_of,
-    mul,
-    neg,
-    postorder,
-    sub,
-)
+from absint.lattices.terms.expr import Atom, Dim, Expr, Symbol, add, const, expr_of, mul, neg, postorder, sub
 from absint.lattices.terms.interval import ANY, EMPTY, Congruence, Interval
 from absint.lattices.terms.normal import CONSTRUCTORS, Substitution, floordiv, sole_atom, substitute
 from absint.lattices.terms.polynomials import nonneg, nonneg_of
@@ -243,9 +229,9 @@ class Facts:
 
     def _exact_quotients(self, e: Dim) -> Dim:
         """k*m*(a // m)*b is k*(a - r)*b, and (a + c) // m is a // m + (r + c) // m, where a = r (mod m) is known."""
-        total: Dim = ZERO_EXPR
+        total: Dim = const(0)
         for mono, coef in e.terms if isinstance(e, Expr) else ():
-            term: Dim = ONE_EXPR
+            term: Dim = const(1)
             for factor in mono:
                 divisor = _divisor(factor)
                 known = self.congruence(cast(Expr, factor.args[0])) if divisor else ANY

@@ -28,23 +28,10 @@ from absint.lattices.logic.relation import (
     ge,
     ite,
     le,
-    negation,
 )
 from absint.lattices.logic.truth import NO, UNKNOWN, YES
 from absint.lattices.terms.evaluation import INTEGERS, is_partial, states
-from absint.lattices.terms.expr import (
-    ZERO_EXPR,
-    Atom,
-    Dim,
-    Expr,
-    Symbol,
-    add,
-    const,
-    expr_of,
-    mul,
-    postorder,
-    product,
-)
+from absint.lattices.terms.expr import Atom, Dim, Expr, Symbol, add, const, expr_of, mul, postorder, product
 from absint.lattices.terms.floats import Float
 from absint.lattices.terms.intern import remembered
 from absint.lattices.terms.normal import rebuilt
@@ -193,7 +180,7 @@ def is_defined(dim: Dim, condition: Relation) -> bool:
     if any(node.op in INTEGERS and not cast(Float, node.args[0]).is_total for node in postorder(dim.atoms())):
         return False
     needed = defined(dim)
-    return needed is TRUE or excludes(condition, negation(needed))
+    return needed is TRUE or excludes(condition, ~needed)
 
 
 @lru_cache(maxsize=1 << 13)
@@ -212,7 +199,7 @@ def settled(dim: Dim) -> Dim:
 @states("D -> ite(X >= 0, H, T)", when=_TOLD)
 def _settled_once(dim: Dim) -> Dim:
     for condition in cases(dim):
-        otherwise = negation(condition)
+        otherwise = ~condition
         here, there = restrict(dim, condition), restrict(dim, otherwise)
         if not (isinstance(here, Expr) and isinstance(there, Expr)):
             continue
@@ -232,7 +219,7 @@ def product_settled(dim: Dim) -> Dim:
     """The dim without choices that differ only where a factor beside them is 0: `S*ite(S == 0, 1, N)` is `S*N`."""
     if not isinstance(dim, Expr) or not (choices(dim) or _extremes(dim)):
         return dim
-    total: Dim = ZERO_EXPR
+    total: Dim = const(0)
     for mono, coef in dim.terms:
         condition = conjunction(*(ge(expr_of(a), 1) for a in mono if isinstance(a, Symbol) and a.bounds.lo == 0))
         factors = [expr_of(atom) for atom in mono]
@@ -273,10 +260,10 @@ def given(premise: Relation, dim: Dim) -> Dim:
     A table of 64 positions that is cut to `min(seq, 64)` and added to `seq` rows can only run as `seq`.
     """
     for condition in cases(dim, extremes=True):
-        if excludes(negation(condition), premise):
+        if excludes(~condition, premise):
             return given(premise, restrict(dim, condition, extremes=True))
         if excludes(condition, premise):
-            return given(premise, restrict(dim, negation(condition), extremes=True))
+            return given(premise, restrict(dim, ~condition, extremes=True))
     return settled(dim)
 
 
@@ -320,7 +307,7 @@ def _forms(e: Expr) -> Iterator[Expr]:
         else:
             values[node] = rebuilt(node, values)
     forms = [settled(e), e.rebuild(values)]
-    forms += [ite(condition, _under(condition, e), _under(negation(condition), e)) for condition in told]
+    forms += [ite(condition, _under(condition, e), _under(~condition, e)) for condition in told]
     yield from (form for form in map(shortened, forms) if isinstance(form, Expr))
 
 

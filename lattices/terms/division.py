@@ -15,10 +15,7 @@ from absint.lattices.terms.atoms import Atom, Monomial, atom, divided
 from absint.lattices.terms.dim import Dim
 from absint.lattices.terms.evaluation import rounded_to_zero, states
 from absint.lattices.terms.expr import (
-    MINUS_ONE,
-    ONE_EXPR,
     UNKNOWN_DIM,
-    ZERO_EXPR,
     Expr,
     Unknown,
     add,
@@ -55,10 +52,10 @@ def _first(rules: tuple[Rule, ...], a: Expr, b: Expr) -> Dim | None:
 def floordiv(a: Dim | int, b: Dim | int) -> Dim:
     """a divided by b, rounded towards minus infinity. Undefined at b = 0."""
     a, b = as_dim(a), as_dim(b)
-    if b is ZERO_EXPR:
+    if b is const(0):
         return UNKNOWN_DIM
     if not (isinstance(a, Expr) and isinstance(b, Expr)):
-        return a if a is ZERO_EXPR or b is ONE_EXPR else Unknown(a.bounds.floordiv(b.bounds))
+        return a if a is const(0) or b is const(1) else Unknown(a.bounds.floordiv(b.bounds))
     if a.const is not None and b.const is not None:
         return const(a.const // b.const)
     result = _first(FLOORDIV_RULES, a, b)
@@ -86,14 +83,14 @@ def _negative_divisor(a: Expr, b: Expr) -> Dim | None:
 def _small(a: Expr, b: Expr) -> Dim | None:
     lo, hi = a.bounds
     least = b.bounds.lo
-    if a is MINUS_ONE and least is not None and least >= 0:
-        return MINUS_ONE
+    if a is const(-1) and least is not None and least >= 0:
+        return const(-1)
     if lo is not None and lo >= 0 and hi is not None and least is not None and hi < least:
-        return ZERO_EXPR
+        return const(0)
     m = b.const
     if m is None or m < 1 or lo == 0 or not any(atom.args for atom in a.atoms()):
         return None
-    return ZERO_EXPR if nonneg(sub(const(m - 1), a)) and nonneg(a) else None
+    return const(0) if nonneg(sub(const(m - 1), a)) and nonneg(a) else None
 
 
 @states("(m * q + r) // m -> q + r // m")
@@ -210,7 +207,7 @@ def mod(a: Dim | int, b: Dim | int) -> Dim:
     """a modulo b with the sign of b (Python's, and ONNX Mod with fmod=0): `a - b*(a//b)`."""
     a, b = as_dim(a), as_dim(b)
     if isinstance(a, Expr) and isinstance(b, Expr):
-        return sub(a, mul(b, floordiv(a, b))) if b is not ZERO_EXPR else UNKNOWN_DIM
+        return sub(a, mul(b, floordiv(a, b))) if b is not const(0) else UNKNOWN_DIM
     hi = b.bounds.hi
     positive = b.bounds.lo is not None and b.bounds.lo >= 0
     return Unknown(Interval(0, None if hi is None else max(hi - 1, 0))) if positive else UNKNOWN_DIM
@@ -248,10 +245,10 @@ FLOORDIV_RULES: Final[tuple[Rule, ...]] = (
 def truncdiv(a: Dim | int, b: Dim | int) -> Dim:
     """a divided by b, rounded towards zero (C's integer division, and ONNX Div on integers). Undefined at b = 0."""
     a, b = as_dim(a), as_dim(b)
-    if b is ZERO_EXPR:
+    if b is const(0):
         return UNKNOWN_DIM
     if not (isinstance(a, Expr) and isinstance(b, Expr)):
-        return a if a is ZERO_EXPR or b is ONE_EXPR else Unknown(a.bounds.truncdiv(b.bounds))
+        return a if a is const(0) or b is const(1) else Unknown(a.bounds.truncdiv(b.bounds))
     if a.const is not None and b.const is not None:
         return const(rounded_to_zero(a.const, b.const))
     if b.bounds == ZERO:
@@ -269,7 +266,7 @@ def _both_natural(a: Expr, b: Expr) -> Dim | None:
 @states("trunc(a, b) -> -trunc(-a, b)", when="a <= 0")
 def _negative_dividend(a: Expr, b: Expr) -> Dim | None:
     if a.bounds == ZERO:
-        return ZERO_EXPR
+        return const(0)
     return -truncdiv(-a, b) if a.bounds.hi is not None and a.bounds.hi <= 0 else None
 
 
@@ -290,7 +287,7 @@ def fmod(a: Dim | int, b: Dim | int) -> Dim:
     """a modulo b with the sign of a (C's, and ONNX Mod with fmod=1): `a - b*truncdiv(a, b)`."""
     a, b = as_dim(a), as_dim(b)
     if isinstance(a, Expr) and isinstance(b, Expr):
-        return sub(a, mul(b, truncdiv(a, b))) if b is not ZERO_EXPR else UNKNOWN_DIM
+        return sub(a, mul(b, truncdiv(a, b))) if b is not const(0) else UNKNOWN_DIM
     return UNKNOWN_DIM
 
 

@@ -12,7 +12,6 @@ from absint.lattices.terms.dim import Dim
 from absint.lattices.terms.evaluation import states
 from absint.lattices.terms.expr import (
     ONE_EXPR,
-    ZERO_EXPR,
     Expr,
     Unknown,
     add,
@@ -59,7 +58,7 @@ def _extreme(op: str, dims: tuple[Dim, ...]) -> Dim:
     scale = gcd(*(coef for e in rests for _, coef in e.terms)) or 1
     if scale > 1:
         rests = [cast(Expr, exact_quotient(e, const(scale))) for e in rests]
-    if shared is not ZERO_EXPR or scale > 1 or _flatten(op, tuple(rests)) != rests:
+    if shared is not const(0) or scale > 1 or _flatten(op, tuple(rests)) != rests:
         return add(shared, mul(const(scale), _extreme(op, tuple(rests))))  # a rest may be a nested extreme by now
     rests.sort(key=lambda e: (e.const is not None, e.key))
     return expr_of(atom(op, tuple(rests), _extreme_bounds(op, rests)))

@@ -16,26 +16,7 @@ from absint.lattices.terms.expr import Expr, const, polynomial
 from absint.lattices.text.functions import FUNCTIONS, Literal, Ratio
 from absint.lattices.text.nearest import nearest, suggestion
 from absint.lattices.text.operations import Operations
-from absint.lattices.text.syntax import (
-    AND,
-    CLOSING,
-    COMPARE,
-    IMPLIES,
-    INFIX,
-    MINIMUM,
-    NOT,
-    OR,
-    POWER,
-    SIGN,
-    Bracket,
-    Infix,
-    Item,
-    Name,
-    Names,
-    Set,
-    Sum,
-    Value,
-)
+from absint.lattices.text.syntax import CLOSING, INFIX, Bracket, Infix, Item, Name, Names, Power, Set, Sum, Value
 from absint.lattices.text.tokens import (
     MAX_DIGITS,
     RESERVED,
@@ -75,7 +56,7 @@ class Parser(Operations):
 
     def __init__(self, text: str, names: Names, relation: bool, total: bool) -> None:
         super().__init__(text, names, total)
-        self.infix = INFIX | {"&": AND if relation else MINIMUM}
+        self.infix = INFIX | {"&": Power.AND if relation else Power.MINIMUM}
         self.at = 0  # the column of the next token
         self.items: list[Item] = []
         self.stack: list[Infix | Bracket] = []
@@ -121,10 +102,10 @@ class Parser(Operations):
             raise self._error(token.at, f"expected a set such as {{1, 64}}, found {token.found}")
         if token.text in ("-", "+", "~") and token.kind == "op":
             prefix = {"-": "neg", "+": "pos", "~": "not"}[token.text]
-            self.stack.append(Infix(prefix, NOT if prefix == "not" else SIGN, token.at))
+            self.stack.append(Infix(prefix, Power.NOT if prefix == "not" else Power.SIGN, token.at))
             return True
         if token.kind == "name" and token.text == "not":
-            self.stack.append(Infix("not", NOT, token.at))
+            self.stack.append(Infix("not", Power.NOT, token.at))
             return True
         self.items.append(Item(self._literal(token), token.at))
         return False
@@ -164,7 +145,7 @@ class Parser(Operations):
         if op in self.infix:
             power = self.infix[op]
             # `->` and `**` group to the right; `and`, `or` and comparisons apply to a whole chain of operands at once.
-            self._reduce(power - (power not in (IMPLIES, POWER, OR, AND, COMPARE)))
+            self._reduce(power - (power not in (Power.IMPLIES, Power.POWER, Power.OR, Power.AND, Power.COMPARE)))
             self.stack.append(Infix(op, power, token.at))
             return True
         if token.kind == "end":
@@ -283,7 +264,7 @@ class Parser(Operations):
     def _reduce(self, power: int) -> None:
         """Apply the operators on top of the stack that bind tighter than `power`."""
         while self.stack and isinstance(top := self.stack[-1], Infix) and top.power > power:
-            if top.power in (OR, AND, COMPARE):
+            if top.power in (Power.OR, Power.AND, Power.COMPARE):
                 self._apply_chain(top.power)
             else:
                 self.stack.pop()
