@@ -164,7 +164,7 @@ class Shape:
     @property
     def free_symbols(self) -> frozenset[str]:
         """Names of the symbols of all dims."""
-        return frozenset(name for d in self._dims or () for name in d.free_symbols)
+        return frozenset(name for dim in self.open for name in dim.free_symbols)
 
     def evaluate(self, binding: Binding) -> list[int]:
         """The sizes under a binding; raises as `Dim.evaluate`, and ValueError for unknown rank."""
@@ -176,7 +176,9 @@ class Shape:
 
     def replace(self, mapping: Mapping[Symbol, Dim]) -> Shape:
         """Replace symbols."""
-        return self.map(lambda d: substitute(d, mapping) if isinstance(d, Expr) else d) if self.open else self
+        if not (self.open or self.is_top):
+            return self
+        return self.map(lambda d: substitute(d, mapping) if isinstance(d, Expr) else d)
 
     def map(self, change: Callable[[Dim], Dim]) -> Shape:
         """The shape with each dim changed; unknown rank and bottom stay."""
@@ -307,10 +309,6 @@ class StarredShape(Shape):
         """The dims of the head, then those of the tail."""
         return self._head + self._tail
 
-    @property
-    def free_symbols(self) -> frozenset[str]:
-        return frozenset(name for dim in self.open for name in dim.free_symbols)
-
     def around(self, known: tuple[Dim, ...]) -> Shape:
         """The shape of the same form with these dims."""
         count = len(self._head)
@@ -324,9 +322,6 @@ class StarredShape(Shape):
         if variable is None:
             return TOP_SHAPE
         return StarredShape(tuple(map(change, self._head)), variable, tuple(map(change, self._tail)))
-
-    def replace(self, mapping: Mapping[Symbol, Dim]) -> Shape:
-        return self.map(lambda d: substitute(d, mapping) if isinstance(d, Expr) else d)
 
     def listed(self, dim: Callable[[Dim], T], text: Callable[[str], T]) -> Iterator[T]:
         yield from map(dim, self._head)

@@ -93,11 +93,9 @@ class StridedIntervals(ReducedProduct[Interval, Congruence | None], NumberDomain
         return Interval(value, value), Congruence(0, value)
 
     def between(self, least: Number, most: Number) -> Strided:
-        """The integers from `least` to `most`, which may be infinite."""
         return self.of(INTERVALS.between(least, most), CONGRUENCES.top)
 
     def ends(self, element: Strided) -> tuple[Number, Number]:
-        """The least and the greatest number, perhaps infinite."""
         return INTERVALS.ends(element[0])
 
     def held(self, element: Strided, dtype: DType) -> Strided:
@@ -144,16 +142,13 @@ class StridedIntervals(ReducedProduct[Interval, Congruence | None], NumberDomain
         return self.of(INTERVALS.max(a[0], b[0]), CONGRUENCES.max(a[1], b[1]))
 
     def assume_less(self, a: Strided, b: Strided, taken: bool = True) -> tuple[Strided, Strided]:
-        """The values of both for which `a < b`; if not `taken`, for which it is false."""
         return self._both(INTERVALS.assume_less(a[0], b[0], taken), CONGRUENCES.assume_less(a[1], b[1], taken))
 
     def assume_less_equal(self, a: Strided, b: Strided, taken: bool = True) -> tuple[Strided, Strided]:
-        """The values of both for which `a <= b`; if not `taken`, for which it is false."""
         steps = CONGRUENCES.assume_less_equal(a[1], b[1], taken)
         return self._both(INTERVALS.assume_less_equal(a[0], b[0], taken), steps)
 
     def assume_equal(self, a: Strided, b: Strided, taken: bool = True) -> tuple[Strided, Strided]:
-        """The values of both for which `a == b`; if not `taken`, for which it is false."""
         return self._both(INTERVALS.assume_equal(a[0], b[0], taken), CONGRUENCES.assume_equal(a[1], b[1], taken))
 
     def _both(

@@ -2,6 +2,10 @@
 
 A comparison is kept as one expression against 0 (content divided out, sign fixed for equalities), so that `a + 1 <= b`
 and `a < b` are one object.
+
+`canonical` tries, in this order: what the sign of the expression settles; the quotient, extreme, choice or product that
+it is made of, taken apart into comparisons of its parts; the solutions of its one symbol. What is left stays as it is.
+Rewrites go on with smaller expressions; where one could bring its own expression back, it says so and does not apply.
 """
 
 from __future__ import annotations

@@ -2,6 +2,9 @@
 
 A rewrite is a function that returns the rewritten dim, or None where it does not apply; its statement is data
 (`absint.lattices.terms.evaluation`). No rewrite assumes that a dim is positive.
+
+In the normal form of `a // m`, for a constant m >= 2, multiples of m stand outside, the coefficients that are left lie
+around 0, the first of them is positive, and a quotient by a constant inside is one with the outer quotient.
 """
 
 from __future__ import annotations

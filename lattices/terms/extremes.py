@@ -1,4 +1,7 @@
-"""Maximum, minimum and broadcasts in normal form: flat, without needless operands, with shared parts taken out."""
+"""Maximum, minimum and broadcasts in normal form: flat, without needless operands, sorted by key.
+
+The operands of an extreme share no term but the constant, and no factor: these stand outside, `N + 2*max(M, 3)`.
+"""
 
 from __future__ import annotations
 

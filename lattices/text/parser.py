@@ -1,6 +1,9 @@
 """The parser of dims and relations; `absint.lattices.text` is the public entry.
 
-Operator precedence with explicit stacks, so that depth is no limit.
+Operator precedence with two explicit stacks, so that depth is no limit: `items` holds operands, `stack` the operators
+and open brackets that wait for more. An operator first applies those on top of the stack that bind tighter, then waits
+itself; a closing bracket applies all that came after the opening one. `and`, `or` and comparisons wait until their
+whole chain is there, because `0 <= N <= 7` is no operation on two operands.
 """
 
 from __future__ import annotations
