@@ -27,8 +27,8 @@ import plain_terms
 from markdown import table
 
 import absint
+from absint.lattices.terms.atoms import SymbolKind
 from absint.lattices.terms.expr import Expr
-from absint.lattices.terms.kinds import SymbolKind
 from absint.lattices.value import Tensor
 
 

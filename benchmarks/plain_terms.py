@@ -15,9 +15,9 @@ from math import prod
 from typing import Any, cast
 
 from absint.jobs.auditing import judging
-from absint.lattices.logic import comparisons, connectives, piecewise, relation, solutions
+from absint.lattices.logic import comparisons, formula, piecewise, relation, solving
 from absint.lattices.logic.formula import FALSE, TRUE, UNKNOWN_RELATION, Relation, relation_of
-from absint.lattices.terms import division, evaluation, expr, extremes, normal, periodic, shortening, sign
+from absint.lattices.terms import division, evaluation, expr, extremes, normal, periodic, polynomials, shortening
 from absint.lattices.terms.atoms import atom
 from absint.lattices.terms.dim import Dim
 from absint.lattices.terms.expr import MINUS_ONE, ONE_EXPR, ZERO_EXPR, Expr, Unknown, const, expr_of
@@ -32,14 +32,14 @@ def without_rewrites() -> None:
     _replace(division.FLOORDIV_RULES, (_neutral,))
     _replace(division.TRUNCDIV_RULES, (_neutral,))
     _replace(extremes._extreme, _extreme)
-    _replace(normal._broadcast, _broadcast)
-    _replace(sign.nonneg, _nonneg)
-    _replace(sign.nonneg_of, _nonneg_of)
+    _replace(extremes._broadcast, _broadcast)
+    _replace(polynomials.nonneg, _nonneg)
+    _replace(polynomials.nonneg_of, _nonneg_of)
     _replace(comparisons.canonical, _canonical)
-    _replace(connectives._redundant, lambda *_: (set(), None))
+    _replace(formula._redundant, lambda *_: (set(), None))
     _replace(relation._ite, _ite)
     _replace(periodic.univariate, lambda _: None)
-    _replace(solutions.solved, lambda *_: None)
+    _replace(solving.solved, lambda *_: None)
     _replace(piecewise.settled, lambda dim: dim)
     _replace(shortening.shortened, lambda dim: dim)
 
@@ -100,9 +100,9 @@ def _broadcast(dims: tuple[Dim, ...]) -> Dim:
     if len(operands) == 1 and isinstance(operands[0], Expr):
         return operands[0]
     for dim in operands:
-        if isinstance(dim, Expr) and normal._never_one(dim):
+        if isinstance(dim, Expr) and extremes._never_one(dim):
             return dim
-    bounds = normal._hull(operands)
+    bounds = extremes._hull(operands)
     if not all(isinstance(dim, Expr) for dim in operands):
         return Unknown(bounds)
     return expr_of(atom("broadcast", cast("tuple[Expr, ...]", operands), bounds))

@@ -5,17 +5,14 @@
     text/          one grammar for both: parse and print
     domains/       domains of plain values for analyses of one's own: intervals, sets, maps, products
     operators      what Python's operators, `str()` and `Dim(text)` compute, for the classes in terms and logic
-    deadline       a time limit that every layer looks at
+    limits         what one answer may take: seconds, Z3's steps and memory; the switch of shortcuts
     records        named tuples that cost little to define
-    speed          the switch of what is there for speed alone
-    limits         what one answer may take: seconds, steps and memory of Z3
-    lattice        what a domain must offer
+    lattice        what a domain must offer; the base of domains of plain values; tuples of elements
     laws           the laws of a domain, as tests
-    rows           tuples of elements
     dim            the lattice of dims
-    shape dtype    shapes and element types; shape_lattice, shape_texts
+    shape dtype    shapes and element types; shape_lattice
     shape_choice   a few shapes, of which sizes choose one
-    starred        the known dims of shapes of unknown rank, `[N, *s, 64]`
+    starred        the known dims of shapes of unknown rank, `[N, *s, 64]`; the text of a shape, read
     contents ramp  known elements of a tensor; elements that grow evenly along its axes
     block          elements in row-major order, moved about
     value          abstract values: tensors, sequences, optionals, maps

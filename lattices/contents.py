@@ -16,12 +16,10 @@ from absint.lattices.block import Block
 from absint.lattices.dim import BOTTOM_DIM, DIMS
 from absint.lattices.lattice import first_reason
 from absint.lattices.logic.relation import FALSE, TRUE, UNKNOWN_RELATION, Relation
-from absint.lattices.terms.atoms import postorder
 from absint.lattices.terms.expr import Constant, Dim, Expr, Symbol, Unknown
 from absint.lattices.terms.floats import Float
 from absint.lattices.terms.intern import InternTable
-from absint.lattices.terms.real import Real
-from absint.lattices.terms.substitution import substitute, substitute_float
+from absint.lattices.terms.normal import Real, substitute, substitute_float
 
 if TYPE_CHECKING:
     import numpy as np
@@ -212,10 +210,8 @@ def replace_in(element: Element, mapping: Mapping[Symbol, Dim]) -> Element:
 
 def element_symbols(element: Element) -> frozenset[Symbol]:
     """The integer symbols that occur in an element."""
-    if isinstance(element, (Expr, Relation)):
+    if isinstance(element, Expr | Relation | Float):
         return element.symbols
-    if isinstance(element, Float):
-        return frozenset(a for a in postorder(element.atoms()) if isinstance(a, Symbol))
     return element.num.symbols if isinstance(element, Real) else frozenset()
 
 

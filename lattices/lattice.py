@@ -1,9 +1,14 @@
-"""The interface of a domain: the operations that the fixpoint engine and the executable laws use."""
+"""The interface of a domain: the operations that the fixpoint engine and the executable laws use.
+
+`ValueDomain` is the base of domains of plain values, `Rows` the domain of the outputs of one node.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from typing import Protocol, TypeVar, runtime_checkable
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Iterable
+from functools import partial
+from typing import Generic, Protocol, TypeVar, runtime_checkable
 
 T = TypeVar("T")
 Compared = TypeVar("Compared", contravariant=True)
@@ -64,3 +69,74 @@ def placed(place: str, reason: str) -> str:
 def first_reason(place: str, reasons: Iterable[str]) -> str:
     """The first reason that is not empty, with its position: `dim 1 must be 3, found N`. Empty if all are."""
     return next((placed(f"{place} {at}", reason) for at, reason in enumerate(reasons) if reason), "")
+
+
+class ValueDomain(ABC, Generic[T]):
+    """A `Lattice` that says which values an element allows, and prints elements."""
+
+    bottom: T
+    top: T
+
+    @abstractmethod
+    def allows(self, element: T, value: object) -> bool:
+        """The value is one that the element describes."""
+
+    @abstractmethod
+    def text(self, element: T) -> str:
+        """The element in one line."""
+
+    @abstractmethod
+    def leq(self, a: T, b: T) -> bool: ...
+
+    @abstractmethod
+    def join(self, a: T, b: T) -> T: ...
+
+    @abstractmethod
+    def meet(self, a: T, b: T) -> T: ...
+
+    @abstractmethod
+    def widen(self, old: T, new: T) -> T: ...
+
+    def why_not_leq(self, a: T, b: T) -> str:
+        """The reason why `a` is not below `b`: `must be [0, 3], found [0, 4]`. Empty if it is."""
+        return "" if self.leq(a, b) else f"must be {self.text(b)}, found {self.text(a)}"
+
+
+class Rows(Generic[T]):
+    """The empty row is bottom, "not computed". Rows of two lengths only meet at the ends."""
+
+    def __init__(self, places: Lattice[T]) -> None:
+        self.places = places
+        self.bottom: tuple[T, ...] = ()
+        self.top: tuple[T, ...] = (places.top,)
+
+    def leq(self, a: tuple[T, ...], b: tuple[T, ...]) -> bool:
+        if a == b or not a or b == self.top:
+            return True
+        return len(a) == len(b) and all(map(self.places.leq, a, b))
+
+    def why_not_leq(self, a: tuple[T, ...], b: tuple[T, ...]) -> str:
+        """The reason why `a` is not below `b`: `output 1, dim 0 must be 3, found N`."""
+        if self.leq(a, b):
+            return ""
+        if not b:
+            return "must not be computed"
+        if len(a) != len(b):
+            return f"must have {len(b)} outputs, found {len(a)}"
+        return first_reason("output", map(partial(why_not_leq, self.places), a, b))
+
+    def join(self, a: tuple[T, ...], b: tuple[T, ...]) -> tuple[T, ...]:
+        return self._pointwise(a, b, self.places.join)
+
+    def meet(self, a: tuple[T, ...], b: tuple[T, ...]) -> tuple[T, ...]:
+        if a == self.top or b == self.top:
+            return b if a == self.top else a
+        return tuple(map(self.places.meet, a, b)) if len(a) == len(b) else self.bottom
+
+    def widen(self, old: tuple[T, ...], new: tuple[T, ...]) -> tuple[T, ...]:
+        return self._pointwise(old, new, self.places.widen)
+
+    def _pointwise(self, a: tuple[T, ...], b: tuple[T, ...], combine: Callable[[T, T], T]) -> tuple[T, ...]:
+        if not a or not b:
+            return a or b
+        return tuple(map(combine, a, b)) if len(a) == len(b) else self.top

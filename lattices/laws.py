@@ -188,7 +188,7 @@ def widening_comes_to_rest(
 def _below(lattice: Lattice[T], below: T, above: T, law: str, *elements: object) -> None:
     """Demand leq, and give the reason if it does not hold."""
     if not lattice.leq(below, above):
-        raise LawError(f"not so: {law}, for {_listed(elements)}: {why_not_leq(lattice, below, above)}")
+        raise LawError(f"broken law: {law}, for {_listed(elements)}: {why_not_leq(lattice, below, above)}")
 
 
 def _listed(elements: Iterable[object]) -> str:
@@ -197,7 +197,7 @@ def _listed(elements: Iterable[object]) -> str:
 
 def _hold(condition: bool, law: str, *elements: object) -> None:
     if not condition:
-        raise LawError(f"not so: {law}, for {_listed(elements)}")
+        raise LawError(f"broken law: {law}, for {_listed(elements)}")
 
 
 LAWS: Final[Mapping[str, Callable[[Domain[object], object, object, object], None]]] = {

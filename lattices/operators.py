@@ -6,13 +6,11 @@ the only module that those two import from above.
 
 from __future__ import annotations
 
-from absint.lattices.logic.relation import conjunction, disjunction, ite, mapped, negated
+from absint.lattices.logic.relation import ite, mapped, negated
 from absint.lattices.terms.dim import Dim
 from absint.lattices.terms.expr import UNKNOWN_DIM, add, as_dim, mul, neg, operand, sub
-from absint.lattices.terms.normal import floordiv, mod
-from absint.lattices.terms.substitution import substitute_names
-from absint.lattices.text.printer import format_dim, format_float, format_relation
-from absint.lattices.text.reading import parse
+from absint.lattices.terms.normal import floordiv, mod, substitute_names
+from absint.lattices.text.notation import format_dim, format_float, format_relation, parse
 
 
 def dim_of(value: Dim | int | str | None) -> Dim:
@@ -23,6 +21,6 @@ def dim_of(value: Dim | int | str | None) -> Dim:
 
 
 __all__ = [
-    "add", "conjunction", "dim_of", "disjunction", "floordiv", "format_dim", "format_float", "format_relation", "ite",
-    "mapped", "mod", "mul", "neg", "negated", "operand", "sub", "substitute_names",
+    "add", "dim_of", "floordiv", "format_dim", "format_float", "format_relation", "ite", "mapped", "mod", "mul", "neg",
+    "negated", "operand", "sub", "substitute_names",
 ]  # fmt: skip

@@ -7,8 +7,8 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from absint.lattices.records import NamedTuple
 from absint.lattices.shape import Shape
 from absint.lattices.terms.expr import ONE_EXPR, ZERO_EXPR, Dim, Expr, Symbol
-from absint.lattices.terms.sign import nonneg
-from absint.lattices.terms.substitution import substitute
+from absint.lattices.terms.normal import substitute
+from absint.lattices.terms.polynomials import nonneg
 
 
 class Ramp(NamedTuple):

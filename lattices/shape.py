@@ -12,11 +12,10 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from functools import cached_property
 from typing import TYPE_CHECKING, Final, TypeAlias, TypeVar, overload
 
-from absint.lattices.dim import BOTTOM_DIM
 from absint.lattices.terms.expr import UNKNOWN_SIZE, Binding, Constant, Dim, Expr, Symbol, as_dim, product, sole_atom
 from absint.lattices.terms.intern import InternTable
+from absint.lattices.terms.normal import substitute
 from absint.lattices.terms.shape_variables import ShapeVariable, changed
-from absint.lattices.terms.substitution import substitute
 
 if TYPE_CHECKING:
     from absint.lattices.logic.relation import Relation
@@ -165,7 +164,7 @@ class Shape:
     @property
     def free_symbols(self) -> frozenset[str]:
         """Names of the symbols of all dims."""
-        return frozenset(name for d in self._dims or () for name in d.free_symbols)
+        return frozenset(name for dim in self.open for name in dim.free_symbols)
 
     def evaluate(self, binding: Binding) -> list[int]:
         """The sizes under a binding; raises as `Dim.evaluate`, and ValueError for unknown rank."""
@@ -177,7 +176,9 @@ class Shape:
 
     def replace(self, mapping: Mapping[Symbol, Dim]) -> Shape:
         """Replace symbols."""
-        return self.map(lambda d: substitute(d, mapping) if isinstance(d, Expr) else d) if self.open else self
+        if not (self.open or self.is_top):
+            return self
+        return self.map(lambda d: substitute(d, mapping) if isinstance(d, Expr) else d)
 
     def map(self, change: Callable[[Dim], Dim]) -> Shape:
         """The shape with each dim changed; unknown rank and bottom stay."""
@@ -308,10 +309,6 @@ class StarredShape(Shape):
         """The dims of the head, then those of the tail."""
         return self._head + self._tail
 
-    @property
-    def free_symbols(self) -> frozenset[str]:
-        return frozenset(name for dim in self.open for name in dim.free_symbols)
-
     def around(self, known: tuple[Dim, ...]) -> Shape:
         """The shape of the same form with these dims."""
         count = len(self._head)
@@ -325,9 +322,6 @@ class StarredShape(Shape):
         if variable is None:
             return TOP_SHAPE
         return StarredShape(tuple(map(change, self._head)), variable, tuple(map(change, self._tail)))
-
-    def replace(self, mapping: Mapping[Symbol, Dim]) -> Shape:
-        return self.map(lambda d: substitute(d, mapping) if isinstance(d, Expr) else d)
 
     def listed(self, dim: Callable[[Dim], T], text: Callable[[str], T]) -> Iterator[T]:
         yield from map(dim, self._head)
@@ -372,19 +366,3 @@ def read_variable(text: str) -> ShapeVariable:
     if not isinstance(name, Symbol):
         raise ValueError(f"expected the name of a shape variable, as *s, found {text!r}")
     return ShapeVariable(f"*{name.name}")
-
-
-__all__ = [
-    "BOTTOM_DIM",
-    "BOTTOM_SHAPE",
-    "MAX_RANK",
-    "SCALAR",
-    "TOP_SHAPE",
-    "Item",
-    "Shape",
-    "StarredShape",
-    "read_variable",
-    "shape_of",
-    "starred_of",
-    "variable_text",
-]

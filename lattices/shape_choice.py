@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from functools import cached_property
 from typing import Final
 
 from absint.lattices.logic.relation import FALSE, Relation, chosen_of, eq
 from absint.lattices.shape import TOP_SHAPE, Shape, shape_of
-from absint.lattices.terms.expr import Binding, Dim, Expr, Symbol, add, const
+from absint.lattices.terms.expr import Binding, Dim, Expr, add, const
 from absint.lattices.terms.intern import InternTable
-from absint.lattices.terms.substitution import substitute
 
 MAX_CASES: Final = 4
 """A choice of more shapes is treated as one of unknown rank."""
@@ -72,10 +71,6 @@ class ShapeChoice(Shape):
         return self
 
     @property
-    def free_symbols(self) -> frozenset[str]:
-        return frozenset(name for dim in self.open for name in dim.free_symbols)
-
-    @property
     def numbers(self) -> tuple[Dim, ...]:
         return self.open
 
@@ -93,9 +88,6 @@ class ShapeChoice(Shape):
 
     def map(self, change: Callable[[Dim], Dim]) -> Shape:
         return ShapeChoice(change(self._selector), tuple([shape.map(change) for shape in self._among]))
-
-    def replace(self, mapping: Mapping[Symbol, Dim]) -> Shape:
-        return self.map(lambda d: substitute(d, mapping) if isinstance(d, Expr) else d)
 
     def __str__(self) -> str:
         cases = self.cases

@@ -17,7 +17,7 @@ from typing import Final
 
 from absint.lattices.dim import DIMS
 from absint.lattices.lattice import first_reason
-from absint.lattices.shape import BOTTOM_SHAPE, TOP_SHAPE, Shape, StarredShape, shape_of
+from absint.lattices.shape import BOTTOM_SHAPE, TOP_SHAPE, Shape
 from absint.lattices.starred import last_dims
 from absint.lattices.terms.expr import Dim, Expr
 
@@ -31,11 +31,7 @@ class ShapeLattice:
     def leq(self, a: Shape, b: Shape) -> bool:
         if a is b or a.is_bottom or b is TOP_SHAPE:
             return True
-        if a.is_top or b.is_top:
-            return not b.is_bottom and _leq(a, b)
-        if b.is_bottom or len(a) != len(b):
-            return False
-        return all(map(DIMS.leq, a, b))
+        return _alike(a, b) and all(map(DIMS.leq, a.known, b.known))
 
     def why_not_leq(self, a: Shape, b: Shape) -> str:
         """The reason why some tensor of shape `a` is none of shape `b`: `dim 1 must be 3, found N`."""
@@ -43,11 +39,11 @@ class ShapeLattice:
             return ""
         if b.is_bottom:
             return f"must be no shape, found {a}"
+        if _alike(a, b):
+            return first_reason("known dim" if a.is_top else "dim", map(DIMS.why_not_leq, a.known, b.known))
         if b.is_top or (a.is_top and a is not TOP_SHAPE):
-            return _why_not_leq(a, b)
-        if a.is_top or len(a) != len(b):
-            return f"must have rank {len(b)}, found {'unknown rank' if a.is_top else len(a)}"
-        return first_reason("dim", map(DIMS.why_not_leq, a, b))
+            return f"must be {b}, found {'unknown rank' if a is TOP_SHAPE else a}"
+        return f"must have rank {len(b)}, found {'unknown rank' if a.is_top else len(a)}"
 
     def join(self, a: Shape, b: Shape) -> Shape:
         return self._pointwise(a, b, DIMS.join)
@@ -60,55 +56,24 @@ class ShapeLattice:
             return a
         if a.is_bottom:
             return b
-        if a.is_top or b.is_top:
-            return _combined(a, b, combine)
-        if len(a) != len(b):
-            return TOP_SHAPE
-        return shape_of(tuple(map(combine, a, b)))
+        return a.around(tuple(map(combine, a.known, b.known))) if _alike(a, b) else TOP_SHAPE
 
     def meet(self, a: Shape, b: Shape) -> Shape:
         if a is b or a.is_bottom or b is TOP_SHAPE:
             return a
         if b.is_bottom or a is TOP_SHAPE:
             return b
-        if a.is_top or b.is_top:
-            return _meet(a, b)
-        if len(a) != len(b):
-            return BOTTOM_SHAPE
-        return shape_of(tuple(map(DIMS.meet, a, b)))
+        if _alike(a, b):
+            return a.around(tuple(map(DIMS.meet, a.known, b.known)))
+        return BOTTOM_SHAPE if _contradict(a, b) else max(a, b, key=_informative)
 
 
 SHAPES: Final = ShapeLattice()
 
 
-def _leq(a: Shape, b: Shape) -> bool:
-    """The order, where a rank is unknown, neither is bottom and b is not any shape."""
-    if not isinstance(a, StarredShape) or not isinstance(b, StarredShape) or a.form != b.form:
-        return False
-    return all(map(DIMS.leq, a.known, b.known))
-
-
-def _why_not_leq(a: Shape, b: Shape) -> str:
-    """The reason why `leq` does not hold, where a rank is unknown and neither is bottom."""
-    if not isinstance(a, StarredShape) or not isinstance(b, StarredShape) or a.form != b.form:
-        return f"must be {b}, found {'unknown rank' if a is TOP_SHAPE else a}"
-    return first_reason("known dim", map(DIMS.why_not_leq, a.known, b.known))
-
-
-def _combined(a: Shape, b: Shape, combine: Callable[[Dim, Dim], Dim]) -> Shape:
-    """The join or widening, where a rank is unknown and neither is bottom."""
-    if not isinstance(a, StarredShape) or not isinstance(b, StarredShape) or a.form != b.form:
-        return TOP_SHAPE
-    return a.around(tuple(map(combine, a.known, b.known)))
-
-
-def _meet(a: Shape, b: Shape) -> Shape:
-    """The meet, where a rank is unknown and neither is any shape or bottom."""
-    if isinstance(a, StarredShape) and isinstance(b, StarredShape) and a.form == b.form:
-        return a.around(tuple(map(DIMS.meet, a.known, b.known)))
-    if _contradict(a, b):
-        return BOTTOM_SHAPE
-    return max(a, b, key=_said)
+def _alike(a: Shape, b: Shape) -> bool:
+    """Both have one form, which bottom, any shape and two choices of shapes never do."""
+    return a.form is not None and a.form == b.form
 
 
 def _contradict(a: Shape, b: Shape) -> bool:
@@ -121,7 +86,7 @@ def _contradict(a: Shape, b: Shape) -> bool:
     return any(DIMS.meet(x, y).bounds.is_empty for pairs in (heads, tails) for x, y in pairs)
 
 
-def _said(shape: Shape) -> tuple[bool, int, int, str]:
+def _informative(shape: Shape) -> tuple[bool, int, int, str]:
     """A key of a shape, for a choice that does not depend on the order of operands."""
     sizes = [*shape.head, *shape.tail]
     exact = sum(isinstance(dim, Expr) for dim in sizes)

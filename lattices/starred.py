@@ -1,13 +1,17 @@
-"""The dims that are known of a shape of unknown rank, `[N, *s, 64]`: by axis, from either end, and in broadcasts."""
+"""The dims that are known of a shape of unknown rank, `[N, *s, 64]`: by axis, from either end, and in broadcasts.
+
+The text of any shape is read here too: `[N, *s, 64]` as the shape that prints so, `?` as any shape.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 
 from absint.lattices.records import NamedTuple
 from absint.lattices.shape import TOP_SHAPE, Shape, StarredShape, shape_of
 from absint.lattices.terms.expr import UNKNOWN_SIZE, Dim
 from absint.lattices.terms.shape_variables import ShapeVariable
+from absint.lattices.text.tokens import TextError
 
 
 def last_dims(shape: Shape) -> tuple[Dim, ...]:
@@ -99,3 +103,36 @@ def aligned(shapes: Sequence[Shape]) -> Aligned:
         return Aligned(tuple([s.head for s in open_]), open_[0].variable, tails)
     ends = [last_dims(s) for s in shapes]
     return Aligned((), None, tuple([dims[max(len(dims) - count, 0) :] for dims in ends]))
+
+
+def read_shape(text: str) -> Shape:
+    """The shape that a text denotes: dims of the grammar between brackets, and at most one variable `*s` among them.
+
+    Raises TextError, which points at the column, for any other text.
+    """
+    whole = text.strip()
+    if whole == "?":
+        return TOP_SHAPE
+    if not whole.startswith("[") or not whole.endswith("]"):
+        raise TextError(text, 0, "expected a shape in brackets, as [N, *s, 64]")
+    try:
+        return Shape([None if item == "?" else item for item in _items(text, whole[1:-1])])
+    except TextError:
+        raise
+    except ValueError as problem:
+        raise TextError(text, 0, str(problem)) from None
+
+
+def _items(text: str, inside: str) -> Iterator[str]:
+    """The texts between the commas that are in no bracket and no quoted name."""
+    if not inside.strip():
+        return
+    depth, begun, quoted = 0, 0, False
+    for at, character in enumerate(inside):
+        quoted = quoted != (character == "`" and not (quoted and inside[at - 1] == "\\"))
+        if not quoted:
+            depth += (character in "([{") - (character in ")]}")
+            if character == "," and depth == 0:
+                yield inside[begun:at].strip()
+                begun = at + 1
+    yield inside[begun:].strip()

@@ -15,8 +15,7 @@ from absint.lattices.shape import TOP_SHAPE, Shape
 from absint.lattices.shape_lattice import SHAPES
 from absint.lattices.terms.expr import UNKNOWN_SIZE, Dim, Expr, Symbol, const
 from absint.lattices.terms.intern import InternTable
-from absint.lattices.terms.normal import minimum
-from absint.lattices.terms.substitution import substitute
+from absint.lattices.terms.normal import minimum, substitute
 
 MAX_ITEMS: Final = 64
 """Most elements of a sequence that are described one by one."""

@@ -20,7 +20,7 @@ from math import log2
 from random import Random
 from typing import Final
 
-from absint.lattices.deadline import on_time
+from absint.lattices.limits import on_time
 from absint.lattices.logic.relation import Relation
 from absint.lattices.terms.expr import MAX_DIM, Expr, postorder
 from absint.lattices.terms.interval import Interval

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from itertools import chain, islice
 from typing import Final
 
-from absint.lattices.deadline import DeadlineError, on_time
+from absint.lattices.limits import DeadlineError, on_time
 from absint.lattices.logic.relation import eq
 from absint.lattices.terms.expr import Expr, Symbol
 from absint.solver.candidates import drawn

@@ -19,11 +19,9 @@ from random import Random
 from time import perf_counter
 from typing import Final, Literal
 
-from absint.lattices.deadline import on_time, remaining
-from absint.lattices.limits import Limits
-from absint.lattices.logic.definedness import falsity, truth
+from absint.lattices.limits import Limits, on_time, remaining
 from absint.lattices.logic.facts import Facts
-from absint.lattices.logic.relation import FALSE, TRUE, Relation, conjunction, ge, le
+from absint.lattices.logic.relation import FALSE, TRUE, Relation, conjunction, falsity, ge, le, truth
 from absint.lattices.logic.truth import NO, YES
 from absint.lattices.terms.evaluation import casts_floats
 from absint.lattices.terms.expr import Dim, Symbol, expr_of

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Hashable, Iterable, Sequence
 from typing import TypeVar
 
-from absint.lattices.deadline import on_time
+from absint.lattices.limits import on_time
 from absint.lattices.logic.relation import Comparison, Relation
 from absint.lattices.terms.expr import Symbol
 from absint.lattices.terms.interval import Interval

@@ -3,7 +3,7 @@
 `max`, `min` and `broadcast` become choices, division of any sign becomes division by a natural number, and what floats
 compute becomes an unknown function with bounds. Where a term has no value, what is written has some: a quotient by 0
 any number, a broadcast its first operand that is not 1. Whoever asks adds where the terms have one
-(`absint.lattices.logic.definedness`).
+(`absint.lattices.logic.relation`).
 
 `smtlib.Script` declares and shares; the terms of certificates stand alone.
 

@@ -19,7 +19,7 @@ from absint.lattices.contents import replace_in
 from absint.lattices.dtype import DType
 from absint.lattices.logic.truth import NO
 from absint.lattices.terms.expr import Dim, Expr, Symbol, const
-from absint.lattices.terms.substitution import substitute
+from absint.lattices.terms.normal import substitute
 from absint.lattices.value import SequenceOf, Tensor, Value
 from absint.program.steps import Gate, IfJoin, Operand
 from absint.solution.constraints import recorded

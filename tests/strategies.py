@@ -25,8 +25,7 @@ from absint.lattices.terms.evaluation import values_of
 from absint.lattices.terms.expr import UNKNOWN_DIM, Dim, Expr, Unknown, const, symbol
 from absint.lattices.terms.floats import Float
 from absint.lattices.terms.interval import ANY, EMPTY, FULL, Congruence, Interval
-from absint.lattices.terms.normal import broadcast, maximum
-from absint.lattices.terms.real import Real
+from absint.lattices.terms.normal import Real, broadcast, maximum
 from absint.lattices.terms.shape_variables import ShapeVariable
 from absint.lattices.value import BOTTOM, TOP, Cut, MapOf, OptionalOf, SequenceOf, SparseTensor, Tensor, Value
 from absint.lattices.value_lattice import VALUES

@@ -19,7 +19,7 @@ ROOT = Path(__file__).parents[1]
 ORDER: Final = tuple(
     """
     absint.version absint.packages absint.runs.serving absint.runs.process
-    lattices.deadline lattices.records lattices.speed lattices.terms lattices.logic lattices.text lattices
+    lattices.records lattices.limits lattices.terms lattices.logic lattices.text lattices
     transfer.stated transfer.semantics transfer.ordinary
     transfer.stating transfer.op transfer.forms transfer.rule
     transfer.application transfer.table transfer.elements transfer transfer.contrib transfer.families

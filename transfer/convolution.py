@@ -11,7 +11,7 @@ from absint.lattices.shape import TOP_SHAPE, Shape, shape_of
 from absint.lattices.terms.expr import UNKNOWN_SIZE, Dim, Expr, product
 from absint.lattices.terms.intern import remembered
 from absint.lattices.terms.normal import exact_quotient, floordiv, maximum
-from absint.lattices.terms.sign import nonneg
+from absint.lattices.terms.polynomials import nonneg
 from absint.lattices.value import Tensor
 from absint.transfer.conditions import filled, not_empty, one_value, same_dims
 from absint.transfer.op import Op, as_size

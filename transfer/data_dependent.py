@@ -10,8 +10,7 @@ from absint.lattices.dtype import DType
 from absint.lattices.logic.relation import eq, ge, le
 from absint.lattices.shape import TOP_SHAPE, Shape, shape_of
 from absint.lattices.terms.expr import MAX_DIM, ONE_EXPR, UNKNOWN_SIZE, ZERO_EXPR, Dim, Expr, const
-from absint.lattices.terms.normal import maximum, minimum
-from absint.lattices.terms.real import Real
+from absint.lattices.terms.normal import Real, maximum, minimum
 from absint.lattices.value import Tensor
 from absint.transfer.conditions import documents_exclude, has_rank, known_text
 from absint.transfer.op import Op

@@ -10,8 +10,7 @@ from absint.lattices.logic.relation import FALSE, UNKNOWN_RELATION, Relation
 from absint.lattices.ramp import NO_RAMPS
 from absint.lattices.shape import Shape
 from absint.lattices.terms.expr import UNKNOWN_DIM, ZERO_EXPR
-from absint.lattices.terms.normal import ceildiv
-from absint.lattices.terms.real import Real
+from absint.lattices.terms.normal import Real, ceildiv
 from absint.lattices.value import Tensor, Value
 from absint.transfer.conditions import one_value, same_dims, single
 from absint.transfer.elements import arithmetic as ar

@@ -15,8 +15,7 @@ from absint.lattices.ramp import NO_RAMPS, ramp
 from absint.lattices.shape import SCALAR, TOP_SHAPE, Shape, shape_of
 from absint.lattices.starred import with_axes
 from absint.lattices.terms.expr import NATURAL, UNKNOWN_SIZE, Dim, Expr, Unknown, const
-from absint.lattices.terms.normal import ceildiv, maximum
-from absint.lattices.terms.real import Real
+from absint.lattices.terms.normal import Real, ceildiv, maximum
 from absint.lattices.value import SparseTensor, Tensor
 from absint.transfer.conditions import documents_exclude, filled, is_empty
 from absint.transfer.elements import arithmetic as ar

@@ -9,8 +9,8 @@ from absint.lattices.logic.relation import FALSE, TRUE, UNKNOWN_RELATION, divisi
 from absint.lattices.logic.truth import YES
 from absint.lattices.shape import TOP_SHAPE, Shape, shape_of
 from absint.lattices.starred import place, with_size
+from absint.lattices.terms.atoms import SymbolKind
 from absint.lattices.terms.expr import UNKNOWN_SIZE, Dim, Expr
-from absint.lattices.terms.kinds import SymbolKind
 from absint.lattices.value import Tensor
 from absint.transfer.conditions import filled, has_rank, is_empty, not_empty, runs_as, same_dims
 from absint.transfer.elements.conversion import element_type

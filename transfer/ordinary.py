@@ -14,11 +14,11 @@ from functools import lru_cache
 from itertools import pairwise
 from typing import Final, cast
 
-from absint.lattices.deadline import on_time
+from absint.lattices.limits import on_time
 from absint.lattices.logic.facts import NO_FACTS, Facts
 from absint.lattices.logic.relation import FALSE, TRUE, Comparison, Relation
 from absint.lattices.logic.truth import YES
-from absint.lattices.terms.atoms import Atom, Operand
+from absint.lattices.terms.atoms import Atom, Operand, SymbolKind
 from absint.lattices.terms.evaluation import INTEGERS, UndefinedError
 from absint.lattices.terms.expr import (
     MAX_DIM,
@@ -30,16 +30,13 @@ from absint.lattices.terms.expr import (
     expr_of,
     mul,
     postorder,
-    rebuild,
     sole_atom,
     sub,
 )
-from absint.lattices.terms.float_casts import integer
 from absint.lattices.terms.floats import Float
 from absint.lattices.terms.intern import remembered
 from absint.lattices.terms.interval import Interval
-from absint.lattices.terms.kinds import SymbolKind
-from absint.lattices.terms.substitution import Substitution, rebuilt
+from absint.lattices.terms.normal import Substitution, integer, rebuilt
 
 ORDINARY: Final = 1 << 16
 """The largest ordinary size."""
@@ -226,7 +223,7 @@ def _where_defined(e: Expr) -> Dim:
         if only is not None and only.op in INTEGERS and not conditional and cast(Float, only.args[0]).span.is_empty:
             raise UndefinedError("the float is no number")
         values[node] = found
-    return rebuild(e, values)
+    return e.rebuild(values)
 
 
 def ordinary(symbol: Symbol, most: int = ORDINARY) -> Symbol:

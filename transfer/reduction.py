@@ -18,8 +18,7 @@ from absint.lattices.shape import SCALAR, TOP_SHAPE, Shape, shape_of
 from absint.lattices.starred import places, without
 from absint.lattices.terms.expr import ONE_EXPR, UNKNOWN_DIM, ZERO_EXPR, Dim, Expr, const, product
 from absint.lattices.terms.interval import Interval
-from absint.lattices.terms.normal import maximum, minimum, truncdiv
-from absint.lattices.terms.real import Real
+from absint.lattices.terms.normal import Real, maximum, minimum, truncdiv
 from absint.lattices.value import Tensor
 from absint.transfer.conditions import vector
 from absint.transfer.elements import arithmetic as ar

@@ -15,8 +15,8 @@ from absint.lattices.logic.relation import TRUE, UNKNOWN_RELATION, Relation, con
 from absint.lattices.ramp import NO_RAMPS, realigned
 from absint.lattices.records import NamedTuple
 from absint.lattices.shape import TOP_SHAPE, Shape, shape_of
+from absint.lattices.terms.atoms import SymbolKind
 from absint.lattices.terms.expr import MINUS_ONE, UNKNOWN_SIZE, Dim, Expr, const, product
-from absint.lattices.terms.kinds import SymbolKind
 from absint.lattices.terms.normal import exact_quotient, floordiv, maximum
 from absint.lattices.value import Tensor
 from absint.transfer.conditions import is_empty, vector

@@ -21,8 +21,7 @@ from absint.lattices.logic.truth import NO, UNKNOWN, YES, Truth
 from absint.lattices.shape import shape_of
 from absint.lattices.terms.expr import MAX_DIM, UNKNOWN_SIZE, Dim, Expr, sub
 from absint.lattices.terms.floats import Float
-from absint.lattices.terms.normal import ceildiv, floordiv
-from absint.lattices.terms.real import Real
+from absint.lattices.terms.normal import Real, ceildiv, floordiv
 from absint.lattices.value import Tensor
 from absint.transfer.conditions import is_empty
 from absint.transfer.elements import arithmetic as ar

@@ -13,8 +13,7 @@ from absint.lattices.shape import Shape, shape_of
 from absint.lattices.starred import place, with_size, without
 from absint.lattices.terms.expr import MAX_DIM, ONE_EXPR, ZERO_EXPR, Dim, Expr, Unknown, const, product
 from absint.lattices.terms.interval import Interval
-from absint.lattices.terms.normal import minimum
-from absint.lattices.terms.real import Real
+from absint.lattices.terms.normal import Real, minimum
 from absint.lattices.value import Tensor
 from absint.transfer.op import Op
 from absint.transfer.rule import rule

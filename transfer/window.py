@@ -20,7 +20,7 @@ from absint.lattices.records import NamedTuple
 from absint.lattices.terms.expr import UNKNOWN_SIZE, Dim, Expr, add, const, expr_of, sub
 from absint.lattices.terms.intern import remembered
 from absint.lattices.terms.normal import ceildiv, floordiv, maximum, minimum, truncdiv
-from absint.lattices.terms.sign import nonneg
+from absint.lattices.terms.polynomials import nonneg
 from absint.transfer.conditions import documents_exclude
 from absint.transfer.op import Op, as_size
 from absint.transfer.semantics import ONNX

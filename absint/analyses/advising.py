@@ -15,11 +15,10 @@ from absint.analyses.queries import ElementBounds, ElementOf, Q, Query, TripCoun
 from absint.analyses.rows import Row
 from absint.engine import Analysis, Solution
 from absint.errors import UsageError
-from absint.lattices.lattice import Lattice
+from absint.lattices.lattice import Lattice, Rows
 from absint.lattices.logic.facts import Facts
 from absint.lattices.logic.relation import FALSE, TRUE, UNKNOWN_RELATION, Relation, ge, le, negation
 from absint.lattices.logic.truth import YES
-from absint.lattices.rows import Rows
 from absint.lattices.terms.expr import Dim, Expr, Symbol, const
 from absint.lattices.terms.extremes import maximum, minimum
 from absint.lattices.text.nearest import did_you_mean

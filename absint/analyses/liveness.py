@@ -25,9 +25,9 @@ from absint.engine import Analysis, fixpoint
 from absint.lattices.logic.facts import Facts
 from absint.lattices.logic.relation import TRUE, UNKNOWN_RELATION, Relation, ge, negation
 from absint.lattices.logic.truth import YES
+from absint.lattices.terms.atoms import SymbolKind
 from absint.lattices.terms.expr import UNKNOWN_SIZE, Dim, Expr, Symbol
-from absint.lattices.terms.kinds import SymbolKind
-from absint.lattices.terms.substitution import substitute
+from absint.lattices.terms.normal import substitute
 from absint.lattices.value import BOTTOM
 from absint.program.nodes import Node
 from absint.program.steps import Gate, LoopBody, LoopExit, MapExit, Operand, ScanExit

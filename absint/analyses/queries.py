@@ -15,8 +15,7 @@ from absint.lattices.records import record
 from absint.lattices.shape import TOP_SHAPE, Shape
 from absint.lattices.terms.expr import Dim, Expr, as_dim
 from absint.lattices.terms.interval import Interval
-from absint.lattices.terms.normal import maximum, minimum
-from absint.lattices.terms.real import Real
+from absint.lattices.terms.normal import Real, maximum, minimum
 from absint.lattices.value import TOP, AnyTensor, Tensor, Value
 
 Number = int | float

@@ -10,7 +10,7 @@ from absint.lattices.contents import MAX_ELEMENTS
 from absint.lattices.dtype import UNDEFINED, DType
 from absint.lattices.shape import Shape
 from absint.lattices.terms.expr import UNKNOWN_SIZE, Dim, Expr, const
-from absint.lattices.terms.kept import Kept
+from absint.lattices.terms.intern import Kept
 from absint.lattices.text.dim_params import is_unknown, read_dim_param
 from absint.lattices.value import TOP, AnyTensor, MapOf, OptionalOf, SequenceOf, SparseTensor, Tensor, Value
 from absint.model.initialisers import dtype_of, lacks_data

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Final
 
 from absint.lattices.terms.expr import Dim
 from absint.lattices.text.escapes import json_text
-from absint.lattices.text.printer import read_definitions
+from absint.lattices.text.notation import read_definitions
 from absint.lattices.text.tokens import MAX_TEXT, TextError
 
 if TYPE_CHECKING:

@@ -14,7 +14,7 @@ from absint.lattices.dtype import INTEGER_RANGES, UNDEFINED, DType
 from absint.lattices.logic.relation import FALSE, TRUE
 from absint.lattices.shape import Shape
 from absint.lattices.terms.expr import const
-from absint.lattices.terms.real import Real
+from absint.lattices.terms.normal import Real
 from absint.lattices.value import Tensor
 from absint.model.opening import read_beside
 from absint.model.wire.tensors import EXTERNAL

@@ -15,8 +15,8 @@ from math import prod
 from typing import TYPE_CHECKING, Final
 
 from absint.lattices.contents import MAX_ELEMENTS
+from absint.lattices.limits import takes_shortcuts
 from absint.lattices.records import NamedTuple
-from absint.lattices.speed import is_on
 from absint.model.protos import HOLDING, attribute_key
 from absint.model.wire.kinds import GRAPH, GRAPHS, TENSOR
 from absint.model.wire.read_nodes import Nodes as ReadNodes
@@ -72,7 +72,7 @@ class SharedPrefix:
         self._said = len(report.diagnostics)
         self._start, self._before = len(program.nodes), len(program.main.names)
         self._key = frame.versions, tuple(program.main.names.items())
-        earlier = _seen.get(self._key) if is_on() and len(nodes) <= MAX_NODES else None
+        earlier = _seen.get(self._key) if takes_shortcuts() and len(nodes) <= MAX_NODES else None
         self._earlier = earlier
         self._texts = tuple(_texts(nodes)) if earlier is _NOTHING else ()
         self.copied = 0 if earlier is None else _common(earlier.texts, _texts(nodes))
@@ -93,7 +93,7 @@ class SharedPrefix:
 
     def keep(self) -> None:
         """Remember the graph, whose nodes have been lowered; but not if there was a diagnostic about them."""
-        if len(self._diagnostics) != self._said or not is_on():
+        if len(self._diagnostics) != self._said or not takes_shortcuts():
             return
         if self._earlier is _NOTHING:
             _remember(self._key, self._columns())

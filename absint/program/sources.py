@@ -13,7 +13,7 @@ from absint.lattices.shape import TOP_SHAPE, Shape
 from absint.lattices.terms.expr import UNKNOWN_SIZE, Expr
 from absint.lattices.text.dim_params import is_placeholder, is_unknown
 from absint.lattices.text.escapes import counted
-from absint.lattices.text.printer import format_dim
+from absint.lattices.text.notation import format_dim
 from absint.lattices.value import OptionalOf, Tensor, Value
 from absint.model.declared_types import initialiser_fault, input_fault, read_type
 from absint.model.initialisers import decode, dtype_of, external_place, is_small

@@ -13,9 +13,7 @@ from absint.lattices.logic.truth import UNKNOWN, YES, Truth
 from absint.lattices.terms.evaluation import casts_floats, values_of
 from absint.lattices.terms.expr import Dim, Expr, Symbol, UndefinedError, const
 from absint.lattices.terms.floats import Float
-from absint.lattices.terms.normal import sole_atom
-from absint.lattices.terms.real import Real
-from absint.lattices.terms.substitution import substitute
+from absint.lattices.terms.normal import Real, sole_atom, substitute
 from absint.lattices.text.escapes import counted
 from absint.program.steps import IfJoin
 from absint.runs.arrays import Actual, Array

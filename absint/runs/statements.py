@@ -16,8 +16,7 @@ from absint.lattices.ramp import Ramps, element, fits
 from absint.lattices.shape import Shape
 from absint.lattices.terms.expr import Dim, Expr, Symbol
 from absint.lattices.terms.floats import Float
-from absint.lattices.terms.normal import sole_atom
-from absint.lattices.terms.real import Real
+from absint.lattices.terms.normal import Real, sole_atom
 from absint.lattices.value import BOTTOM, TOP, AnyTensor, MapOf, OptionalOf, SequenceOf, SparseTensor, Tensor, Value
 from absint.runs.arrays import Actual, Array
 

@@ -19,9 +19,9 @@ from absint.lattices.logic.piecewise import settled
 from absint.lattices.logic.relation import FALSE, TRUE, UNKNOWN_RELATION
 from absint.lattices.ramp import NO_RAMPS
 from absint.lattices.shape import Shape
+from absint.lattices.terms.atoms import HOLE_NAME, INTERNAL, SymbolKind
 from absint.lattices.terms.expr import Dim, Expr, Symbol, expr_of
-from absint.lattices.terms.kinds import HOLE_NAME, INTERNAL, SymbolKind
-from absint.lattices.terms.substitution import substitute
+from absint.lattices.terms.normal import substitute
 from absint.lattices.value import TOP, AnyTensor, Tensor, Value, map_tensors, parts
 from absint.program.folded import Body
 from absint.program.limits import TOO_MANY_CALLS, UNFINISHED

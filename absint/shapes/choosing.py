@@ -9,7 +9,7 @@ from absint.lattices.logic.piecewise import chosen
 from absint.lattices.logic.relation import Relation
 from absint.lattices.ramp import NO_RAMPS, mapped
 from absint.lattices.terms.expr import Atom, Dim, Expr, Symbol, add, const, expr_of, mul, postorder, sub
-from absint.lattices.terms.substitution import rebuilt
+from absint.lattices.terms.normal import rebuilt
 from absint.lattices.value import Tensor, Value
 
 Sums = frozenset[tuple[frozenset[Symbol], Expr]]

@@ -13,7 +13,7 @@ from typing import Final
 from absint.errors import UsageError
 from absint.lattices.logic.relation import Relation
 from absint.lattices.shape import Item, Shape
-from absint.lattices.shape_texts import read_shape
+from absint.lattices.starred import read_shape
 from absint.lattices.text.tokens import TextError
 from absint.lattices.value import OptionalOf, Tensor, Value
 from absint.program.lowered import Lowered

@@ -12,9 +12,8 @@ from absint.lattices.dtype import INTEGER_RANGES, DType
 from absint.lattices.logic.relation import Relation, ge, ne, truth_of
 from absint.lattices.records import NamedTuple
 from absint.lattices.shape import TOP_SHAPE, Shape
-from absint.lattices.terms.atoms import Atom
+from absint.lattices.terms.atoms import INTERNAL, Atom, SymbolKind
 from absint.lattices.terms.expr import UNKNOWN_SIZE, Dim, Expr, Symbol, Unknown, expr_of, postorder, symbol
-from absint.lattices.terms.kinds import INTERNAL, SymbolKind
 from absint.lattices.terms.normal import sole_atom
 from absint.lattices.terms.shape_variables import ShapeVariable
 from absint.lattices.text.dim_params import read_dim_param

@@ -10,11 +10,11 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Final
 
 from absint.engine import Analysis
+from absint.lattices.lattice import Rows
 from absint.lattices.logic.facts import Facts
 from absint.lattices.logic.relation import FALSE, Relation
-from absint.lattices.rows import Rows
 from absint.lattices.terms.expr import Dim, Expr, Symbol
-from absint.lattices.terms.substitution import substitute
+from absint.lattices.terms.normal import substitute
 from absint.lattices.unify import UnificationPolicy
 from absint.lattices.value import BOTTOM, Value
 from absint.lattices.value_lattice import VALUES

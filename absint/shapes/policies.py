@@ -11,8 +11,7 @@ from absint.errors import UsageError
 from absint.lattices.logic.facts import Facts
 from absint.lattices.shape import shape_of
 from absint.lattices.terms.expr import Dim, Expr, Symbol
-from absint.lattices.terms.normal import sole_atom
-from absint.lattices.terms.substitution import substitute
+from absint.lattices.terms.normal import sole_atom, substitute
 from absint.lattices.unify import POLICIES, UnificationPolicy
 from absint.lattices.value import TOP, Tensor, Value
 from absint.program.declarations import declared_in_main

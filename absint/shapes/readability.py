@@ -13,8 +13,8 @@ from absint.lattices.logic.piecewise import shortest
 from absint.lattices.shape import Shape
 from absint.lattices.terms.dim import Dim
 from absint.lattices.terms.expr import Expr, Unknown
-from absint.lattices.terms.periodic import extent
-from absint.lattices.terms.shortening import FEW, length
+from absint.lattices.terms.periodic import FEW, extent
+from absint.lattices.terms.shortening import length
 from absint.lattices.value import Tensor, Value
 from absint.shapes.summaries import State
 

@@ -15,7 +15,7 @@ from absint.lattices.contents import MAX_ELEMENTS, Contents, Element
 from absint.lattices.logic.relation import FALSE, TRUE
 from absint.lattices.shape import Shape
 from absint.lattices.terms.expr import Expr
-from absint.lattices.terms.real import Real
+from absint.lattices.terms.normal import Real
 from absint.lattices.value import Tensor, Value
 from absint.model.dtypes import dtype_of_array, numpy_dtype
 from absint.model.initialisers import element_maker

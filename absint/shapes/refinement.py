@@ -12,12 +12,11 @@ from contextlib import nullcontext
 from typing import TYPE_CHECKING, Final
 
 from absint.engine import fixpoint
+from absint.lattices.limits import takes_shortcuts
 from absint.lattices.logic.facts import Facts
 from absint.lattices.logic.relation import FALSE, Relation
-from absint.lattices.speed import is_on
 from absint.lattices.terms.expr import Dim, Expr, Symbol
-from absint.lattices.terms.normal import sole_atom
-from absint.lattices.terms.substitution import Substitution
+from absint.lattices.terms.normal import Substitution, sole_atom
 from absint.lattices.value import Value
 from absint.program.limits import ANALYSE, CHECK, REFINE
 from absint.program.lowered import Lowered
@@ -117,7 +116,7 @@ class _Refinement:
     def advance(self, known: Facts) -> bool:
         """Another round under these facts; False if a limit stopped it."""
         held = frozenset(r.substitute(known.mapping) for r in self.learned if not is_about_a_symbol(r))
-        renews = self.memoise and is_on() and not self.facts and not known.remainders
+        renews = self.memoise and takes_shortcuts() and not self.facts and not known.remainders
         return self.run(known, REFINE, held, self._renewed(known) if renews else None)
 
     def clash(self) -> tuple[Learned, ...]:

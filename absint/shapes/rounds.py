@@ -6,17 +6,15 @@ from collections.abc import Collection, Iterable, Iterator, Mapping
 from itertools import chain
 
 from absint.lattices.contents import Element, element_symbols
-from absint.lattices.logic.definedness import falsity
 from absint.lattices.logic.facts import Facts
 from absint.lattices.logic.piecewise import choices, excludes
-from absint.lattices.logic.relation import Comparison, Relation, negation
-from absint.lattices.logic.single import positive_factors
-from absint.lattices.logic.solving import solve
+from absint.lattices.logic.relation import Comparison, Relation, falsity, negation
+from absint.lattices.logic.solving import positive_factors, solve
 from absint.lattices.logic.truth import UNKNOWN
 from absint.lattices.records import NamedTuple
+from absint.lattices.terms.atoms import SymbolKind
 from absint.lattices.terms.expr import Atom, Dim, Expr, Symbol, expr_of
 from absint.lattices.terms.intern import remembered
-from absint.lattices.terms.kinds import SymbolKind
 from absint.lattices.terms.normal import sole_atom
 from absint.lattices.value import Tensor
 from absint.program.lowered import Lowered

@@ -14,7 +14,7 @@ from absint.lattices.terms.interval import Interval
 from absint.lattices.terms.normal import sole_atom
 from absint.lattices.text.dim_params import is_placeholder
 from absint.lattices.text.nearest import did_you_mean
-from absint.lattices.text.reading import parse_relation
+from absint.lattices.text.notation import parse_relation
 from absint.lattices.text.tokens import TextError
 from absint.lattices.value import OptionalOf, Tensor
 from absint.shapes.inputs import MAX_INPUT_ELEMENTS, InputElement, Inputs

@@ -15,9 +15,9 @@ from absint.lattices.logic.relation import FALSE, Relation, eq, truth_of
 from absint.lattices.records import NamedTuple
 from absint.lattices.shape import Shape, shape_of
 from absint.lattices.shape_choice import ShapeChoice
+from absint.lattices.terms.atoms import SymbolKind
 from absint.lattices.terms.expr import MAX_DIM, Dim, Expr, Symbol, Unknown, expr_of
 from absint.lattices.terms.interval import ANY, Interval
-from absint.lattices.terms.kinds import SymbolKind
 from absint.lattices.value import BOTTOM, TOP, OptionalOf, SequenceOf, Tensor, Value
 from absint.transfer.stated import PossibleFailure, Statement
 

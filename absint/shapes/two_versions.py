@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Final
 
 from absint.lattices.dtype import DTYPES
 from absint.lattices.records import NamedTuple
-from absint.lattices.terms.kinds import SymbolKind
+from absint.lattices.terms.atoms import SymbolKind
 from absint.lattices.value import Tensor, joined
 from absint.shapes.summaries import RuleSummary, name_unknowns
 from absint.transfer.semantics import RUNTIME, Semantics

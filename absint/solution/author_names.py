@@ -8,7 +8,7 @@ from typing import Final
 from absint.errors import ModelError
 from absint.lattices.terms.expr import Dim, Expr, Symbol, sole_atom, symbol
 from absint.lattices.text.naming import is_numbered
-from absint.lattices.text.printer import format_dim
+from absint.lattices.text.notation import format_dim
 from absint.lattices.value import Tensor
 from absint.model.declared_types import read_type
 from absint.program.declarations import Declaration, unchecked_declarations

@@ -17,9 +17,9 @@ from absint.lattices.logic.relation import (
     truth_of,
 )
 from absint.lattices.records import NamedTuple
+from absint.lattices.terms.atoms import SymbolKind
 from absint.lattices.terms.expr import ZERO_EXPR, Dim, Expr, Symbol
-from absint.lattices.terms.kinds import SymbolKind
-from absint.lattices.terms.sign import nonneg
+from absint.lattices.terms.polynomials import nonneg
 from absint.lattices.value import Tensor, Value
 from absint.program.limits import RULELESS
 from absint.program.lowered import Lowered

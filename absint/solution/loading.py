@@ -21,7 +21,7 @@ from absint.diagnostics import Diagnostic, Severity
 from absint.engine import fixpoint
 from absint.lattices.dtype import UNDEFINED
 from absint.lattices.records import NamedTuple
-from absint.lattices.terms.kinds import INTERNAL
+from absint.lattices.terms.atoms import INTERNAL
 from absint.lattices.value import BOTTOM, TOP, OptionalOf, SequenceOf, Tensor, Value
 from absint.model.declared_types import problem, read_type
 from absint.model.protos import declared_types

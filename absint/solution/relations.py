@@ -10,7 +10,7 @@ from absint.lattices.logic.relation import Relation, le
 from absint.lattices.logic.truth import YES
 from absint.lattices.terms.expr import Symbol, expr_of
 from absint.lattices.text.naming import Names
-from absint.lattices.text.printer import form_of
+from absint.lattices.text.notation import form_of
 from absint.lattices.text.sheets import Line, plural
 from absint.program.limits import UNFINISHED
 from absint.shapes.names import more_names

@@ -10,7 +10,7 @@ from absint.lattices.logic.facts import Facts
 from absint.lattices.logic.relation import UNKNOWN_RELATION, Relation, eq
 from absint.lattices.logic.truth import UNKNOWN, YES
 from absint.lattices.terms.expr import Dim
-from absint.lattices.terms.real import Real
+from absint.lattices.terms.normal import Real
 from absint.lattices.value import Tensor, Value
 from absint.shapes.interpretation import STATES
 from absint.solution.analysed import Analysed

@@ -334,7 +334,7 @@ class _Check(Generic[T]):
         try:
             check_laws(domain, met, universe=universe, allows=self._allows)
         except LawError as error:
-            raise AnalysisError(f"{self._where}: the domain {type(domain).__name__} breaks a law: {error}") from None
+            raise AnalysisError(f"{self._where}: the domain {type(domain).__name__} has a {error}") from None
 
     def _text(self, element: T) -> str:
         own: Callable[[T], str] | None = getattr(self._analysis.domain, "text", None)

@@ -20,9 +20,9 @@ from absint.lattices.dtype import DType
 from absint.lattices.logic.relation import FALSE, TRUE
 from absint.lattices.logic.truth import NO
 from absint.lattices.shape import Shape
+from absint.lattices.terms.atoms import HOLE_NAME
 from absint.lattices.terms.expr import Dim
-from absint.lattices.terms.kinds import HOLE_NAME
-from absint.lattices.terms.real import Real
+from absint.lattices.terms.normal import Real
 from absint.lattices.value import OptionalOf, Tensor, Top, Value
 from absint.model.initialisers import decode
 from absint.model.protos import decode_attribute

@@ -13,8 +13,8 @@ from absint.lattices.dtype import DType
 from absint.lattices.lattice import placed
 from absint.lattices.logic.truth import YES
 from absint.lattices.shape import TOP_SHAPE, shape_of
+from absint.lattices.terms.atoms import SymbolKind
 from absint.lattices.terms.expr import UNKNOWN_DIM, UNKNOWN_SIZE, Dim, Expr, Symbol
-from absint.lattices.terms.kinds import SymbolKind
 from absint.lattices.value import TOP, AnyTensor, Container, SequenceOf, Tensor, Value, parts
 from absint.lattices.value_lattice import VALUES
 from absint.testing.cases import (

@@ -1,14 +1,12 @@
 """Domains of plain values, ready for an analysis. The package is imported only by those who use it.
 
-    sets         finite sets of values, up to a limit; with the limit 1 constants: FLAT
+    sets         finite sets of values, up to a limit; with the limit 1 constants: FLAT; signs, an example in a page
     intervals    intervals of integers, with infinite ends and thresholds; `NumberDomain`, for `absint.ElementAnalysis`
     floats       intervals of floats: infinities, signed zeros, NaN, rounding to a format
     congruences  integers that leave a remainder
-    signs        subsets of negative, zero, positive: an example in a page
     bits         bits that are known, of integers in two's complement
     maps         an element for each key; intervals of differences of variables
     products     tuples of elements; reduced, by an operator, as STRIDED: intervals and congruences
-    plain        what all of them have, for one of your own
 
 Each is a `Lattice` with `text(element)`, `why_not_leq`, `allows(element, value)` for `check_laws`, and most have
 `constant(value)`, the least element that allows a value. Those of numbers have the arithmetic that analyses need: an
@@ -26,10 +24,9 @@ from absint.lattices.domains.congruences import CONGRUENCES, Congruences
 from absint.lattices.domains.floats import FLOAT32, FLOAT64, FloatIntervals
 from absint.lattices.domains.intervals import INTERVALS, Intervals, NumberDomain
 from absint.lattices.domains.maps import Map, Maps, Zones
-from absint.lattices.domains.plain import ValueDomain
 from absint.lattices.domains.products import STRIDED, Product, ReducedProduct, StridedIntervals
-from absint.lattices.domains.sets import FLAT, FiniteSets, ValueSet
-from absint.lattices.domains.signs import SIGNS, Signs
+from absint.lattices.domains.sets import FLAT, SIGNS, FiniteSets, Signs, ValueSet
+from absint.lattices.lattice import ValueDomain
 from absint.lattices.terms.ieee import Span
 from absint.lattices.terms.interval import Congruence, Interval
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from absint.lattices.domains.plain import ValueDomain
+from absint.lattices.lattice import ValueDomain
 from absint.lattices.records import NamedTuple
 
 STRIDE: Final = 8

@@ -9,7 +9,7 @@ from collections.abc import Callable
 from math import gcd
 from typing import Final
 
-from absint.lattices.domains.plain import ValueDomain
+from absint.lattices.lattice import ValueDomain
 from absint.lattices.terms.interval import ANY, Congruence
 
 Element = Congruence | None

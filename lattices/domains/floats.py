@@ -176,19 +176,16 @@ class FloatIntervals(NumberDomain[Span]):
     # Conditions: the values of both sides for which a comparison is true, or is not. With NaN, none is true.
 
     def assume_less(self, a: Span, b: Span, taken: bool = True) -> Pair:
-        """The values of both for which `a < b`; if not `taken`, for which it is false."""
         if not taken:
             return _not(a, b, lambda x, y: self._at_most(y, x)[::-1])
         return self._below(a, b)
 
     def assume_less_equal(self, a: Span, b: Span, taken: bool = True) -> Pair:
-        """The values of both for which `a <= b`; if not `taken`, for which it is false."""
         if not taken:
             return _not(a, b, lambda x, y: self._below(y, x)[::-1])
         return self._at_most(a, b)
 
     def assume_equal(self, a: Span, b: Span, taken: bool = True) -> Pair:
-        """The values of both for which `a == b`; if not `taken`, for which it is false."""
         if not taken:
             return _not(a, b, self._different)
         both = _number(self.meet(a, b))

@@ -11,8 +11,8 @@ from collections.abc import Callable, Iterable
 from math import ceil, floor, inf, isfinite
 from typing import Final, TypeVar
 
-from absint.lattices.domains.plain import ValueDomain
 from absint.lattices.dtype import INTEGER_RANGES, DType
+from absint.lattices.lattice import ValueDomain
 from absint.lattices.terms.interval import EMPTY, FULL, ZERO, Bound, Interval
 
 # Domains of numbers: the arithmetic, comparisons and bounds that an analysis of elements needs.
@@ -101,7 +101,6 @@ class Intervals(NumberDomain[Interval]):
         return Interval(ceil(least) if isfinite(least) else None, floor(most) if isfinite(most) else None)
 
     def ends(self, element: Interval) -> tuple[Number, Number]:
-        """The least and the greatest number, perhaps infinite."""
         return -inf if element.lo is None else element.lo, inf if element.hi is None else element.hi
 
     def held(self, element: Interval, dtype: DType) -> Interval:
@@ -188,7 +187,10 @@ class Intervals(NumberDomain[Interval]):
         return Interval(lo, None if a.hi is None or b.hi is None else max(a.hi, b.hi))
 
     def abs(self, a: Interval) -> Interval:
-        return self.max(a, self.neg(a)).meet(Interval(0, None)) if 0 in a else self._size(a)
+        """The least interval: 0 is in it where the numbers have both signs."""
+        if 0 in a:
+            return self.max(a, self.neg(a)).meet(Interval(0, None))
+        return self.neg(a) if a.hi is not None and a.hi < 0 else a
 
     def wrapped(self, a: Interval, bits: int, *, signed: bool = True) -> Interval:
         """The values in a type of so many bits that wraps around: all of the type's if some value does not fit."""
@@ -198,21 +200,18 @@ class Intervals(NumberDomain[Interval]):
     # Conditions: the values of both sides for which a comparison holds, or does not hold
 
     def assume_less(self, a: Interval, b: Interval, taken: bool = True) -> Pair:
-        """The values of both for which `a < b`."""
         if not taken:
             more, less = self.assume_less_equal(b, a)
             return less, more
         return self._ordered(a, b, 1)
 
     def assume_less_equal(self, a: Interval, b: Interval, taken: bool = True) -> Pair:
-        """The values of both for which `a <= b`."""
         if not taken:
             more, less = self.assume_less(b, a)
             return less, more
         return self._ordered(a, b, 0)
 
     def assume_equal(self, a: Interval, b: Interval, taken: bool = True) -> Pair:
-        """The values of both for which `a == b`."""
         if taken:
             return a.meet(b), a.meet(b)
         left, right = _without(a, b), _without(b, a)
@@ -254,10 +253,6 @@ class Intervals(NumberDomain[Interval]):
         above, below = a.meet(Interval(0, None)), a.meet(Interval(None, -1))
         found = EMPTY if above.is_empty else self._mod(above, b)
         return found if below.is_empty else found.join(self.neg(self._mod(self.neg(below), b)))
-
-    def _size(self, a: Interval) -> Interval:
-        """The absolute values of numbers of one sign."""
-        return self.neg(a) if a.hi is not None and a.hi < 0 else a
 
 
 def _negated(end: Bound) -> Bound:

@@ -7,8 +7,7 @@ from itertools import permutations
 from typing import Generic, Literal, TypeVar, cast
 
 from absint.lattices.domains.intervals import INTERVALS
-from absint.lattices.domains.plain import ValueDomain
-from absint.lattices.lattice import placed, why_not_leq
+from absint.lattices.lattice import ValueDomain, placed, why_not_leq
 from absint.lattices.terms.interval import Interval
 
 K = TypeVar("K", bound=Hashable)
@@ -159,8 +158,8 @@ class Zones(Maps[tuple[V, V], Interval]):
             return self._met(self.forget(state, a), a, b, Interval(step, step))
         if state.whole:
             return state
-        signs = {pair: (pair[0] == a) - (pair[1] == a) for pair in state}
-        return self.of({pair: INTERVALS.add(known, _only(signs[pair] * step)) for pair, known in state.items()})
+        moved = {pair: ((pair[0] == a) - (pair[1] == a)) * step for pair in state}
+        return self.of({pair: INTERVALS.add(known, INTERVALS.constant(moved[pair])) for pair, known in state.items()})
 
     def forget(self, state: State[V], a: V) -> State[V]:
         """The state after `a` has become any number."""
@@ -183,7 +182,3 @@ class Zones(Maps[tuple[V, V], Interval]):
 
     def _sharper(self, state: State[V], a: V, b: V, known: Interval) -> State[V]:
         return self.set(state, (a, b), INTERVALS.meet(self.difference(state, a, b), known))
-
-
-def _only(value: int) -> Interval:
-    return Interval(value, value)

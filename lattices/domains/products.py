@@ -7,9 +7,8 @@ from typing import Final, Generic, TypeVar
 
 from absint.lattices.domains.congruences import CONGRUENCES
 from absint.lattices.domains.intervals import INTERVALS, Number, NumberDomain
-from absint.lattices.domains.plain import ValueDomain
 from absint.lattices.dtype import DType
-from absint.lattices.lattice import first_reason, why_not_leq
+from absint.lattices.lattice import ValueDomain, first_reason, why_not_leq
 from absint.lattices.terms.interval import EMPTY, Congruence, Interval
 
 A = TypeVar("A")
@@ -94,11 +93,9 @@ class StridedIntervals(ReducedProduct[Interval, Congruence | None], NumberDomain
         return Interval(value, value), Congruence(0, value)
 
     def between(self, least: Number, most: Number) -> Strided:
-        """The integers from `least` to `most`, which may be infinite."""
         return self.of(INTERVALS.between(least, most), CONGRUENCES.top)
 
     def ends(self, element: Strided) -> tuple[Number, Number]:
-        """The least and the greatest number, perhaps infinite."""
         return INTERVALS.ends(element[0])
 
     def held(self, element: Strided, dtype: DType) -> Strided:
@@ -145,16 +142,13 @@ class StridedIntervals(ReducedProduct[Interval, Congruence | None], NumberDomain
         return self.of(INTERVALS.max(a[0], b[0]), CONGRUENCES.max(a[1], b[1]))
 
     def assume_less(self, a: Strided, b: Strided, taken: bool = True) -> tuple[Strided, Strided]:
-        """The values of both for which `a < b`; if not `taken`, for which it is false."""
         return self._both(INTERVALS.assume_less(a[0], b[0], taken), CONGRUENCES.assume_less(a[1], b[1], taken))
 
     def assume_less_equal(self, a: Strided, b: Strided, taken: bool = True) -> tuple[Strided, Strided]:
-        """The values of both for which `a <= b`; if not `taken`, for which it is false."""
         steps = CONGRUENCES.assume_less_equal(a[1], b[1], taken)
         return self._both(INTERVALS.assume_less_equal(a[0], b[0], taken), steps)
 
     def assume_equal(self, a: Strided, b: Strided, taken: bool = True) -> tuple[Strided, Strided]:
-        """The values of both for which `a == b`; if not `taken`, for which it is false."""
         return self._both(INTERVALS.assume_equal(a[0], b[0], taken), CONGRUENCES.assume_equal(a[1], b[1], taken))
 
     def _both(

@@ -2,39 +2,28 @@
 
 A comparison is kept as one expression against 0 (content divided out, sign fixed for equalities), so that `a + 1 <= b`
 and `a < b` are one object.
+
+`canonical` tries, in this order: what the sign of the expression settles; the quotient, extreme, choice or product that
+it is made of, taken apart into comparisons of its parts; the solutions of its one symbol. What is left stays as it is.
+Rewrites go on with smaller expressions; where one could bring its own expression back, it says so and does not apply.
 """
 
 from __future__ import annotations
 
-from functools import lru_cache
+from functools import lru_cache, partial
 from math import gcd, prod
 from typing import Final, cast
 
-from absint.lattices.logic.connectives import conjunction, disjunction, negation
-from absint.lattices.logic.formula import FALSE, TRUE, UNKNOWN_RELATION, Relation, relation_of
-from absint.lattices.logic.solutions import solved
+from absint.lattices.logic.formula import FALSE, TRUE, UNKNOWN_RELATION, Relation, conjunction, disjunction, relation_of
+from absint.lattices.logic.solving import solved
 from absint.lattices.terms.atoms import Atom, postorder
 from absint.lattices.terms.dim import Dim
 from absint.lattices.terms.division import further_divisor
-from absint.lattices.terms.expr import (
-    MAX_TERMS,
-    ZERO_EXPR,
-    Expr,
-    add,
-    as_dim,
-    const,
-    expr_of,
-    mul,
-    neg,
-    polynomial,
-    rebuild,
-    sub,
-)
+from absint.lattices.terms.evaluation import states
+from absint.lattices.terms.expr import MAX_TERMS, Expr, add, as_dim, const, expr_of, mul, neg, polynomial, sub
 from absint.lattices.terms.intern import remembered
-from absint.lattices.terms.polynomials import common_factor, exact_quotient
-from absint.lattices.terms.rewriting import states
-from absint.lattices.terms.sign import nonneg, nonneg_of
-from absint.lattices.terms.substitution import rebuilt
+from absint.lattices.terms.normal import rebuilt
+from absint.lattices.terms.polynomials import common_factor, exact_quotient, nonneg, nonneg_of
 
 
 def comparison(op: str, difference: Dim) -> Relation:
@@ -129,7 +118,7 @@ def canonical(op: str, e: Expr) -> Relation:
             return FALSE
         if nonneg_of(e, -1, 0):
             return canonical("==", e)
-        for at_least_zero in (_bounded_extreme, _split_product, _chosen_bound) if e.is_composite else (_split_product,):
+        for at_least_zero in _AT_LEAST_ZERO if e.is_composite else (_split_product,):
             bounded = at_least_zero(e)
             if bounded is not None:
                 return bounded
@@ -147,7 +136,7 @@ def canonical(op: str, e: Expr) -> Relation:
     for equal_zero in _ZEROS_OF_OPERATIONS if e.is_composite else (_zero_product,):
         met = equal_zero(e)
         if met is not None:
-            return met if op == "==" else negation(met)
+            return met if op == "==" else ~met
     return _open(op, e)
 
 
@@ -163,7 +152,7 @@ def _split_product(e: Expr) -> Relation | None:
     if constant == -1:
         return _positive_product(add(e, const(1)))
     opposite = _positive_product(neg(e)) if not constant else None
-    return negation(opposite) if opposite is not None else _above_least(e, constant)
+    return ~opposite if opposite is not None else _above_least(e, constant)
 
 
 def _above_least(e: Expr, constant: int) -> Relation | None:
@@ -194,8 +183,8 @@ def _zero_product(e: Expr) -> Relation | None:
 
 def _empty_quotient(e: Expr) -> Relation | None:
     """e == 0 as "the dividend is small", if e is a natural number divided by a constant."""
-    unrolled = _without_quotient(cast(Expr, -e)) if _is_quotient(e) and nonneg(e) else None
-    return None if unrolled is None else canonical(">=", unrolled)
+    unrolled = _without_quotient(cast(Expr, -e))
+    return canonical(">=", unrolled) if unrolled is not None and nonneg(e) else None
 
 
 @states("a - g * m * (b // m) == 0 -> b % m == 0 and a == g * b", when="g >= 1 and m >= 1 and a >= g * b")
@@ -216,7 +205,7 @@ def _whole_quotient(e: Expr) -> Relation | None:
         a = add(e, mul(const(-coef), expr_of(node)))
         least = mul(const(-coef // m.const), b)
         lost = sub(a, least)
-        if isinstance(lost, Expr) and lost is not ZERO_EXPR and _is_natural_product(lost):
+        if isinstance(lost, Expr) and lost is not const(0) and _is_natural_product(lost):
             return conjunction(divisible(b, m), eq(lost, 0))
     return None
 
@@ -295,7 +284,7 @@ def _met_extreme(e: Expr) -> Relation | None:
         plus, other = sub(a, -rest), sub(b, -rest)
         if not (isinstance(plus, Expr) and isinstance(other, Expr)):
             continue
-        if plus is ZERO_EXPR:
+        if plus is const(0):
             return ge(b, a) if op == "min" else ge(a, b)
         if nonneg(other - 1) if op == "min" else nonneg(-other - 1):
             return comparison("==", plus)
@@ -316,16 +305,6 @@ def _bounded_extreme(e: Expr) -> Relation | None:
 _SMALL: Final = 64
 
 
-def _chosen_zero(e: Expr) -> Relation | None:
-    """e == 0 without a choice that it settles."""
-    return _settled_choice("==", e)
-
-
-def _chosen_bound(e: Expr) -> Relation | None:
-    """e >= 0 without a choice that it settles."""
-    return _settled_choice(">=", e)
-
-
 def _settled_choice(op: str, e: Expr) -> Relation | None:
     """The comparison where one side of a choice in e always meets it, or never does: `N == ite(N == 0, 2, N)` is
     `N != 0`."""
@@ -333,7 +312,7 @@ def _settled_choice(op: str, e: Expr) -> Relation | None:
         return None
     conditions = dict.fromkeys(cast(Relation, a.args[0]) for mono, _ in e.ordered for a in mono if a.op == "ite")
     for condition in conditions:
-        otherwise = negation(condition)
+        otherwise = ~condition
         here = _where(condition, comparison(op, _with_side(e, condition, 1)))
         there = _where(otherwise, comparison(op, _with_side(e, condition, 2)))
         if here in (TRUE, FALSE):
@@ -347,7 +326,7 @@ def _where(condition: Relation, relation: Relation) -> Relation:
     """The relation, or its truth if the condition alone settles it."""
     if conjunction(condition, relation) is FALSE:
         return FALSE
-    return TRUE if disjunction(negation(condition), relation) is TRUE else relation
+    return TRUE if disjunction(~condition, relation) is TRUE else relation
 
 
 def _with_side(e: Expr, condition: Relation, side: int) -> Dim:
@@ -361,8 +340,11 @@ def _with_side(e: Expr, condition: Relation, side: int) -> Dim:
             values[node] = cast(Expr, node.args[side]).rebuild(values)
         else:
             values[node] = rebuilt(node, values)
-    return rebuild(e, values)
+    return e.rebuild(values)
 
+
+_AT_LEAST_ZERO: Final = (_bounded_extreme, _split_product, partial(_settled_choice, ">="))
+"""The rewrites of e >= 0 in their order."""
 
 _ZEROS_OF_OPERATIONS: Final = (
     _met_extreme,
@@ -370,25 +352,19 @@ _ZEROS_OF_OPERATIONS: Final = (
     _zero_product,
     _whole_quotient,
     _whole_factors,
-    _chosen_zero,
+    partial(_settled_choice, "=="),
 )
 """The rewrites of e == 0 in their order. An expression over symbols alone can only be a product."""
 
 
 def _without_quotient(e: Expr) -> Expr | None:
-    """f with f >= 0 wherever e >= 0, if e is a quotient by a constant plus a constant."""
-    if not _is_quotient(e):
-        return None
+    """f with f >= 0 wherever e >= 0, if e is a quotient by a constant, or the opposite of one, plus a constant."""
     (mono, coef), *others = e.ordered
+    if len(mono) != 1 or mono[0].op != "floordiv" or coef not in (1, -1) or any(m for m, _ in others):
+        return None
     a, m = cast(tuple[Expr, Expr], mono[0].args)
     if m.const is None or m.const < 1:
         return None
     bound = sum(c for _, c in others) * m.const
     unrolled = a + bound if coef > 0 else bound + m.const - 1 - a
     return unrolled if isinstance(unrolled, Expr) else None
-
-
-def _is_quotient(e: Expr) -> bool:
-    """It is a quotient, or the opposite of one, plus a constant."""
-    (mono, coef), *others = e.ordered
-    return len(mono) == 1 and mono[0].op == "floordiv" and coef in (1, -1) and not any(m for m, _ in others)

@@ -7,33 +7,18 @@ as a premise. Nothing here searches: an answer costs a few normal forms.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from functools import cached_property, reduce
+from operator import and_, or_
 from typing import Final, cast
 
-from absint.lattices.deadline import on_time
+from absint.lattices.limits import on_time
 from absint.lattices.logic.relation import FALSE, TRUE, UNKNOWN_RELATION, Comparison, Relation, negation
-from absint.lattices.logic.single import congruence_of, of_one_symbol, positive_factors
-from absint.lattices.logic.solving import Order, originals, solve
+from absint.lattices.logic.solving import Order, congruence_of, of_one_symbol, originals, positive_factors, solve
 from absint.lattices.logic.truth import NO, UNKNOWN, YES, Truth
-from absint.lattices.terms.expr import (
-    ONE_EXPR,
-    ZERO_EXPR,
-    Atom,
-    Dim,
-    Expr,
-    Symbol,
-    add,
-    const,
-    expr_of,
-    mul,
-    neg,
-    postorder,
-    rebuild,
-    sub,
-)
+from absint.lattices.terms.expr import Atom, Dim, Expr, Symbol, add, const, expr_of, mul, neg, postorder, sub
 from absint.lattices.terms.interval import ANY, EMPTY, Congruence, Interval
-from absint.lattices.terms.normal import CONSTRUCTORS, floordiv, sole_atom
-from absint.lattices.terms.sign import nonneg, nonneg_of
-from absint.lattices.terms.substitution import Substitution, substitute
+from absint.lattices.terms.normal import CONSTRUCTORS, Substitution, floordiv, sole_atom, substitute
+from absint.lattices.terms.polynomials import nonneg, nonneg_of
 
 _MAX_CASES: Final = 64
 _MAX_PASSES: Final = 8
@@ -42,30 +27,11 @@ _MAX_PASSES: Final = 8
 class Facts:
     """An immutable set of relations that hold, indexed for use. `contradiction` is set when they cannot all hold."""
 
-    __slots__ = (
-        "_congruences",
-        "_key",
-        "_mapping",
-        "_mentions",
-        "_originals",
-        "_premises",
-        "_restored",
-        "_sets",
-        "contradiction",
-        "narrows_only",
-        "order",
-        "relations",
-        "replaced",
-    )
-
     def __init__(self, relations: Iterable[Relation] = (), order: Sequence[str] = ()) -> None:
         """`order` lists symbols by priority: an equality is solved for a symbol that is not in it, or late in it."""
         self.order = Order.of(order)
-        self._key: frozenset[Relation] | None = None
         self.narrows_only = False
         """The replacements carry every fact: bounds show all others."""
-        self._originals: Mapping[Symbol, Dim] | None = None
-        self._restored: Substitution | None = None
         self.relations: tuple[Relation, ...] = tuple(dict.fromkeys(_flat(relations)))
         self.contradiction = FALSE in self.relations
         self._mapping: dict[Symbol, Dim] = {}
@@ -204,36 +170,30 @@ class Facts:
         for part in value.symbols if isinstance(value, Expr) else ():
             self._mentions.setdefault(part, {})[symbol] = None
 
-    @property
+    @cached_property
     def key(self) -> frozenset[Relation]:
         """The relations: equal ones decide alike."""
-        if self._key is None:
-            self._key = frozenset(self.relations)
-        return self._key
+        return frozenset(self.relations)
 
     @property
     def mapping(self) -> Mapping[Symbol, Dim]:
         """Replacements of solved and narrowed symbols."""
         return self._mapping
 
-    @property
+    @cached_property
     def originals(self) -> Mapping[Symbol, Dim]:
         """Symbols that the facts narrowed -> the symbols they replace."""
-        if self._originals is None:
-            self._originals = originals(self._mapping)
-        return self._originals
+        return originals(self._mapping)
 
-    @property
+    @cached_property
     def restored(self) -> Substitution:
         """Puts the original symbols in the place of narrowed ones."""
-        if self._restored is None:
-            self._restored = Substitution(self.originals)
-        return self._restored
+        return Substitution(self.originals)
 
     @property
     def rewritten(self) -> int:
         """The number of atoms whose replacements are kept."""
-        return len(self.replaced) + (0 if self._restored is None else len(self._restored))
+        return len(self.replaced) + len(self.restored)
 
     @property
     def values(self) -> Mapping[Symbol, frozenset[int]]:
@@ -265,13 +225,13 @@ class Facts:
             args = [self._exact_quotients(arg.rebuild(values)) if isinstance(arg, Expr) else arg for arg in node.args]
             unchanged = all(a is b for a, b in zip(args, node.args, strict=True))
             values[node] = expr_of(node) if unchanged else CONSTRUCTORS[node.op](*args)
-        return self._exact_quotients(rebuild(e, values))
+        return self._exact_quotients(e.rebuild(values))
 
     def _exact_quotients(self, e: Dim) -> Dim:
         """k*m*(a // m)*b is k*(a - r)*b, and (a + c) // m is a // m + (r + c) // m, where a = r (mod m) is known."""
-        total: Dim = ZERO_EXPR
+        total: Dim = const(0)
         for mono, coef in e.terms if isinstance(e, Expr) else ():
-            term: Dim = ONE_EXPR
+            term: Dim = const(1)
             for factor in mono:
                 divisor = _divisor(factor)
                 known = self.congruence(cast(Expr, factor.args[0])) if divisor else ANY
@@ -312,9 +272,9 @@ class Facts:
         if negation(relation) in self.relations:
             return NO
         if relation.op == "and":
-            return _all(self.decide(part) for part in relation.parts)
+            return reduce(and_, map(self.decide, relation.parts), YES)
         if relation.op == "or":
-            return ~_all(~self.decide(part) for part in relation.parts)
+            return reduce(or_, map(self.decide, relation.parts), NO)
         if not isinstance(relation, Comparison):
             return UNKNOWN
         return self._decide_zero(relation.op, self.simplify(relation.expr), _MAX_CASES)
@@ -385,13 +345,6 @@ def _flat(relations: Iterable[Relation]) -> Iterator[Relation]:
             yield from relation.parts
         elif relation is not TRUE and relation is not UNKNOWN_RELATION:
             yield relation
-
-
-def _all(truths: Iterable[Truth]) -> Truth:
-    result = YES
-    for truth in truths:
-        result = result & truth
-    return result
 
 
 NO_FACTS: Final = Facts()

@@ -16,7 +16,6 @@ from functools import lru_cache
 from itertools import chain
 from typing import Final, cast
 
-from absint.lattices.logic.definedness import defined
 from absint.lattices.logic.facts import Facts
 from absint.lattices.logic.relation import (
     TRUE,
@@ -24,33 +23,20 @@ from absint.lattices.logic.relation import (
     Comparison,
     Relation,
     conjunction,
+    defined,
     eq,
     ge,
     ite,
     le,
-    negation,
 )
 from absint.lattices.logic.truth import NO, UNKNOWN, YES
-from absint.lattices.terms.evaluation import INTEGERS, is_partial
-from absint.lattices.terms.expr import (
-    ZERO_EXPR,
-    Atom,
-    Dim,
-    Expr,
-    Symbol,
-    add,
-    const,
-    expr_of,
-    mul,
-    postorder,
-    product,
-    rebuild,
-)
+from absint.lattices.terms.evaluation import INTEGERS, is_partial, states
+from absint.lattices.terms.expr import Atom, Dim, Expr, Symbol, add, const, expr_of, mul, postorder, product
 from absint.lattices.terms.floats import Float
 from absint.lattices.terms.intern import remembered
-from absint.lattices.terms.rewriting import states
-from absint.lattices.terms.shortening import FEW, length, shortened
-from absint.lattices.terms.substitution import rebuilt
+from absint.lattices.terms.normal import rebuilt
+from absint.lattices.terms.periodic import FEW
+from absint.lattices.terms.shortening import length, shortened
 
 _MAX_CHOICES: Final = 6
 """An expression with more choices is left as it is."""
@@ -118,7 +104,7 @@ def restrict(dim: Dim, condition: Relation, extremes: bool = False) -> Dim:
     if not isinstance(dim, Expr) or dim.const is not None or condition in (TRUE, UNKNOWN_RELATION):
         return dim
     scope = _where(condition)
-    chosen = rebuild(dim, scope.values(dim.atoms(), extremes)) if extremes or choices(dim) else dim
+    chosen = dim.rebuild(scope.values(dim.atoms(), extremes)) if extremes or choices(dim) else dim
     # Facts also narrow the bounds of symbols, and such symbols must not leave this scope.
     fixed = scope.facts.simplify(chosen)
     return fixed if isinstance(fixed, Expr) and isinstance(chosen, Expr) and fixed.symbols <= chosen.symbols else chosen
@@ -136,7 +122,7 @@ def chosen(dim: Dim, held: frozenset[Relation]) -> Dim:
             values[node] = cast(Expr, node.args[1 if condition in held else 2]).rebuild(values)
         else:
             values[node] = rebuilt(node, values)
-    return rebuild(dim, values)
+    return dim.rebuild(values)
 
 
 class _Scope:
@@ -194,7 +180,7 @@ def is_defined(dim: Dim, condition: Relation) -> bool:
     if any(node.op in INTEGERS and not cast(Float, node.args[0]).is_total for node in postorder(dim.atoms())):
         return False
     needed = defined(dim)
-    return needed is TRUE or excludes(condition, negation(needed))
+    return needed is TRUE or excludes(condition, ~needed)
 
 
 @lru_cache(maxsize=1 << 13)
@@ -213,7 +199,7 @@ def settled(dim: Dim) -> Dim:
 @states("D -> ite(X >= 0, H, T)", when=_TOLD)
 def _settled_once(dim: Dim) -> Dim:
     for condition in cases(dim):
-        otherwise = negation(condition)
+        otherwise = ~condition
         here, there = restrict(dim, condition), restrict(dim, otherwise)
         if not (isinstance(here, Expr) and isinstance(there, Expr)):
             continue
@@ -233,7 +219,7 @@ def product_settled(dim: Dim) -> Dim:
     """The dim without choices that differ only where a factor beside them is 0: `S*ite(S == 0, 1, N)` is `S*N`."""
     if not isinstance(dim, Expr) or not (choices(dim) or _extremes(dim)):
         return dim
-    total: Dim = ZERO_EXPR
+    total: Dim = const(0)
     for mono, coef in dim.terms:
         condition = conjunction(*(ge(expr_of(a), 1) for a in mono if isinstance(a, Symbol) and a.bounds.lo == 0))
         factors = [expr_of(atom) for atom in mono]
@@ -274,10 +260,10 @@ def given(premise: Relation, dim: Dim) -> Dim:
     A table of 64 positions that is cut to `min(seq, 64)` and added to `seq` rows can only run as `seq`.
     """
     for condition in cases(dim, extremes=True):
-        if excludes(negation(condition), premise):
+        if excludes(~condition, premise):
             return given(premise, restrict(dim, condition, extremes=True))
         if excludes(condition, premise):
-            return given(premise, restrict(dim, negation(condition), extremes=True))
+            return given(premise, restrict(dim, ~condition, extremes=True))
     return settled(dim)
 
 
@@ -320,8 +306,8 @@ def _forms(e: Expr) -> Iterator[Expr]:
             values[node] = ite(condition, _under(condition, a.rebuild(values)), _under(~condition, b.rebuild(values)))
         else:
             values[node] = rebuilt(node, values)
-    forms = [settled(e), rebuild(e, values)]
-    forms += [ite(condition, _under(condition, e), _under(negation(condition), e)) for condition in told]
+    forms = [settled(e), e.rebuild(values)]
+    forms += [ite(condition, _under(condition, e), _under(~condition, e)) for condition in told]
     yield from (form for form in map(shortened, forms) if isinstance(form, Expr))
 
 
@@ -349,12 +335,7 @@ def _under(condition: Relation, dim: Dim) -> Dim:
     """The dim in its form where the condition holds, over the symbols that it has."""
     if not isinstance(dim, Expr):
         return dim
-    facts = _facts(condition)
+    facts = _where(condition).facts
     inside = facts.simplify(dim)
     found = facts.restored(inside) if isinstance(inside, Expr) else dim
     return found if isinstance(found, Expr) and found.symbols <= dim.symbols else dim
-
-
-@lru_cache(maxsize=1 << 10)
-def _facts(condition: Relation) -> Facts:
-    return Facts((condition,))

@@ -1,27 +1,48 @@
-"""The constructors of relations, for requirements and conditions.
+"""The constructors of relations, for requirements and conditions, and where a relation over partial terms has a truth.
 
 Each returns the normal form, and negation stays within the language: `a + 1 <= b` and `a < b` are one object, and so
 are `not a < b` and `a >= b`.
+
+A comparison over a quotient by 0, or over a broadcast of sizes that do not fit, is neither true nor false. As in
+`Relation.truth`, the parts of a connective that have a truth may settle it, and a choice needs only the alternative
+that it takes.
+
+>>> from absint.lattices.text import parse_relation
+>>> str(falsity(parse_relation("N//M >= 2 or N == 7")))
+'N != 7 and N//M <= 1 and M >= 1'
+>>> str(truth(parse_relation("broadcast(M, N) >= 2")))
+'broadcast(M, N) >= 2 and (M == N or M == 1 or N == 1)'
+>>> str(truth(parse_relation("N % 4 == 0")))
+'N % 4 == 0'
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from functools import lru_cache
-from itertools import combinations
+from itertools import chain, combinations
 from typing import Final, cast
 
 from absint.lattices.logic.comparisons import canonical, comparison, divisible, eq, ge, gt, le, lt, ne
-from absint.lattices.logic.connectives import conjunction, disjunction, implies, negation
-from absint.lattices.logic.formula import FALSE, TRUE, UNKNOWN_RELATION, Comparison, Relation, leads_negative
+from absint.lattices.logic.formula import (
+    FALSE,
+    TRUE,
+    UNKNOWN_RELATION,
+    Comparison,
+    Relation,
+    conjunction,
+    disjunction,
+    implies,
+    leads_negative,
+    negation,
+)
 from absint.lattices.terms.atoms import Symbol, atom
 from absint.lattices.terms.dim import Dim
-from absint.lattices.terms.evaluation import is_partial
-from absint.lattices.terms.expr import ONE_EXPR, Expr, Unknown, as_dim, expr_of, sole_atom, sub
+from absint.lattices.terms.evaluation import divides, is_partial, states
+from absint.lattices.terms.expr import ONE_EXPR, Atom, Expr, Unknown, as_dim, expr_of, postorder, sole_atom, sub
 from absint.lattices.terms.intern import remembered
 from absint.lattices.terms.normal import fits
-from absint.lattices.terms.periodic import choice, of_operand, same, symbols_of
-from absint.lattices.terms.rewriting import states
+from absint.lattices.terms.periodic import MANY, choice, of_operand, same
 
 
 def boolean(name: str) -> Relation:
@@ -157,9 +178,9 @@ def _is_upper(condition: Comparison) -> bool:
 @states("ite(x >= 0, a, B) -> a", when="x >= 0 or a == B")
 def _idle(condition: Relation, a: Expr, b: Expr) -> Dim | None:
     """a or b, if it is the value of the choice whatever the one symbol of all three is."""
-    if max(condition.size, a.size, b.size) > _LARGE:
+    if max(condition.size, a.size, b.size) > MANY:
         return None
-    together = symbols_of(condition) | symbols_of(a) | symbols_of(b)
+    together = condition.symbols | a.symbols | b.symbols
     if len(together) != 1 or next(iter(together)).bounds.lo is None:
         return None
     holds, here, there = of_operand(condition), of_operand(a), of_operand(b)
@@ -172,10 +193,82 @@ def _idle(condition: Relation, a: Expr, b: Expr) -> Dim | None:
     return None
 
 
-_LARGE: Final = 200
-
 __all__ = [
     "FALSE", "TRUE", "UNKNOWN_RELATION", "Comparison", "Relation", "boolean", "broadcastable", "chosen_of",
     "comparison", "conjunction", "disjunction", "divisible", "eq", "first_not_one", "fitting", "ge", "gt", "implies",
     "ite", "le", "lt", "mapped", "ne", "negated", "negation", "number_of", "one_of",
 ]  # fmt: skip
+
+
+def truth(relation: Relation) -> Relation:
+    """A relation that holds exactly where the given one is true."""
+    return _settled(relation, True) if is_partial(relation.atoms()) else relation
+
+
+def falsity(relation: Relation) -> Relation:
+    """A relation that holds exactly where the given one is false; the negation also holds where it has no truth."""
+    return _settled(relation, False) if is_partial(relation.atoms()) else negation(relation)
+
+
+def defined(*operands: Expr | Relation) -> Relation:
+    """A relation that holds exactly where all these terms, and all terms in these relations, have a value."""
+    roots = [*chain.from_iterable(operand.atoms() for operand in operands)]
+    if not is_partial(roots):
+        return TRUE
+    values = _conditions(roots)
+    return conjunction(TRUE, *(values[atom] for atom in dict.fromkeys(roots)))
+
+
+def undivided(relation: Relation, divisors: Iterable[Expr]) -> Relation:
+    """No divisor of the text is 0, except those that the relation still divides by.
+
+    The normal form cancels: `N*M // M` is N, though the text has no value at M == 0. It also splits: a product is 0
+    where a factor is, so another part of a connective may settle a part that divides by 0 in the text.
+    """
+    shown = {_divisor(node) for node in postorder(relation.atoms())} if relation.op in ("==", "!=", ">=") else ()
+    return conjunction(TRUE, *(ne(divisor, 0) for divisor in dict.fromkeys(divisors) if divisor not in shown))
+
+
+def _divisor(atom: Atom) -> Expr | None:
+    """The divisor, if it is no constant."""
+    return cast(Expr, atom.args[1]) if divides(atom) else None
+
+
+def _settled(relation: Relation, wanted: bool) -> Relation:
+    defined = _conditions(relation.atoms())
+    done: dict[Relation, Relation] = {}
+    for part in relation.subformulas():
+        if part.op in ("and", "or"):
+            join = conjunction if (part.op == "and") is wanted else disjunction
+            done[part] = join(*(done[operand] for operand in part.parts))
+            continue
+        stated = part if wanted else negation(part)
+        if isinstance(part, Comparison):
+            stated = conjunction(stated, *(defined[atom] for atom in part.expr.atoms()))
+        done[part] = stated
+    return done[relation]
+
+
+def _conditions(roots: Iterable[Atom]) -> dict[Atom, Relation]:
+    """For every atom, the condition under which it has a value."""
+    found: dict[Atom, Relation] = {}
+
+    def of(e: Expr) -> Relation:
+        return conjunction(TRUE, *(found[atom] for atom in e.atoms()))
+
+    for node in postorder(roots):
+        if node.op == "ite":
+            condition, a, b = cast("tuple[Relation, Expr, Expr]", node.args)
+            chosen = conjunction(implies(condition, of(a)), implies(negation(condition), of(b)))
+            asked = disjunction(truth(condition), falsity(condition)) if is_partial(condition.atoms()) else TRUE
+            found[node] = conjunction(asked, chosen)
+            continue
+        operands = cast("tuple[Expr, ...]", node.args)
+        parts = [of(operand) for operand in operands]
+        divisor = _divisor(node)
+        if divisor is not None:
+            parts.append(ne(divisor, 0))
+        if node.op == "broadcast":
+            parts += fitting(operands)
+        found[node] = conjunction(TRUE, *parts)
+    return found

@@ -26,15 +26,13 @@ class Truth(Enum):
         return Truth.NO if self is other is Truth.NO else Truth.UNKNOWN
 
     def __invert__(self) -> Truth:
-        return _NEGATION[self]
+        return {Truth.YES: Truth.NO, Truth.NO: Truth.YES}.get(self, self)
 
     @staticmethod
     def of(value: bool) -> Truth:
         """YES for true, NO for false."""
         return Truth.YES if value else Truth.NO
 
-
-_NEGATION = {Truth.YES: Truth.NO, Truth.NO: Truth.YES, Truth.UNKNOWN: Truth.UNKNOWN}
 
 YES = Truth.YES
 NO = Truth.NO

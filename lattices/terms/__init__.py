@@ -1,29 +1,22 @@
 """Symbolic integers in normal form: interned polynomials over atoms, their constructors and rewrites.
 
-    atoms          symbols, and operations without a polynomial form: floordiv, truncdiv, max, min, broadcast, ite;
-                   products of atoms: order, product, exact quotient, bounds
-    dim            Dim: the methods of a dim, and Python's operators
+    intern         one object for each structure; results that are kept up to a total length
+    interval       integer intervals, unions of them, congruences
+    atoms          symbols, their kinds and origins, and operations without a polynomial form: floordiv, truncdiv, max,
+                   min, broadcast, ite; products of atoms: order, product, exact quotient, bounds
+    evaluation     values under a binding, without any rewrite; what rewrites state, as data, which a test proves
+    dim            Dim: the methods of a dim, and Python's operators; Condition: that of a choice
     expr           Expr and Unknown: polynomials, with + - *, products and bounds
-    normal         every constructor of a composite atom in one table; broadcast
-    condition      the condition of a choice
-    division       floordiv, mod, ceildiv, truncdiv, fmod
-    extremes       maximum, minimum
-    polynomials    exact quotients and common factors
     periodic       functions of one symbol, settled by their first values
-    shortening     the shortest of the forms that one symbol decides
-    sign           natural numbers, whatever the symbols are
-    substitution   symbols replaced, and atoms rebuilt
-    evaluation     values under a binding; no rewrite takes part
-    rewriting      statements of rewrites as data, which a test proves
-    interval       integer intervals and congruences
-    real           floats that are exact: an expression over a constant
-    floats         floats that a run rounds, as terms
-    float_casts    the integers that floats are cast to
+    polynomials    exact quotients, common factors, natural numbers whatever the symbols are
+    extremes       maximum, minimum, broadcast
+    division       floordiv, mod, ceildiv, truncdiv, fmod
     ieee           binary32 and binary64: operations, and intervals of their results
+    floats         floats that a run rounds, as terms
+    normal         every constructor of a composite atom in one table; symbols replaced, and atoms rebuilt; floats that
+                   are cast to integers, and floats that are exact
+    shortening     the shortest of the forms that one symbol decides
     shape_variables  symbols for lists of sizes, which stand in shapes alone
-    kinds          kinds of symbols, and their origins
-    intern         one object for each structure
-    kept           results that are kept up to a total length
 
 Nothing here knows of relations or texts.
 """

@@ -1,14 +1,79 @@
-"""Atoms: symbols, and operations without a polynomial form (`floordiv`, `max`, `ite`, ...) over normal forms."""
+"""Atoms: symbols, and operations without a polynomial form (`floordiv`, `max`, `ite`, ...) over normal forms.
+
+A symbol's name that begins with `%` is internal: it spells the kind, the node and the tag of a symbol that some node
+invents. Names of models never do, whatever a file contains: the text of a dim is escaped when it is read.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Container, Iterable, Iterator, Mapping
+from collections.abc import Callable, Collection, Container, Iterable, Iterator, Mapping
+from enum import Enum
 from functools import lru_cache
 from typing import ClassVar, Final, Self, cast
 
+from absint.lattices.records import NamedTuple
 from absint.lattices.terms.intern import InternTable
 from absint.lattices.terms.interval import Interval, clamped
-from absint.lattices.terms.kinds import HOLE_NAME, INTERNAL, Origin, SymbolKind, kind_of, name_of
+
+
+class SymbolKind(Enum):
+    """The meaning of a symbol."""
+
+    INPUT = "input"
+    """A size that the model names, an element of a small input, or a name that is printed for another symbol."""
+    DATA = "data"
+    """An element of an initialiser that is an input too, or a size that the declaration of an input leaves out."""
+    FRESH = "fresh"
+    """A number that a node computes from data, or that its rule leaves open."""
+    ITERATION = "iteration"
+    """The number of a loop's iteration, or a number that the loop carries, in one iteration."""
+    PROBE = "probe"
+    """A number that a loop carries, while its closed form is guessed: no claim rests on it."""
+    HOLE = "hole"
+    """A number that every node with the same rule, attributes and inputs names on its own."""
+    PLACEHOLDER = "placeholder"
+    """A number within one question; no result mentions it."""
+
+
+class Origin(NamedTuple):
+    """The origin of a symbol: the node, None for a hole, and the tag, which distinguishes the symbols of one node."""
+
+    node: int | None
+    tag: str
+
+
+INTERNAL: Final = "%"
+"""Names that begin with this are internal."""
+
+HOLE_NAME: Final = "%hole:"
+"""The name of a hole is this and its tag."""
+
+_TAG_PREFIXES: Final[Mapping[SymbolKind, str]] = {
+    SymbolKind.DATA: "data/",
+    SymbolKind.ITERATION: "loop/",
+    SymbolKind.PROBE: "probe/",
+}
+
+
+def name_of(kind: SymbolKind, node: int, tag: str) -> str:
+    """The internal name of a symbol that a node invents."""
+    return f"{INTERNAL}{node}:{_TAG_PREFIXES.get(kind, '')}{tag}"
+
+
+def kind_of(name: str) -> tuple[SymbolKind, Origin | None]:
+    """The kind and the origin that a name spells; only symbols that a node invents have an origin."""
+    if not name.startswith(INTERNAL):
+        return SymbolKind.INPUT, None
+    if name.startswith(HOLE_NAME):
+        return SymbolKind.HOLE, Origin(None, name[len(HOLE_NAME) :])
+    node, separator, tag = name[1:].partition(":")
+    if not separator or not node.isdecimal():
+        return SymbolKind.PLACEHOLDER, None
+    for kind, prefix in _TAG_PREFIXES.items():
+        if tag.startswith(prefix):
+            return kind, Origin(int(node), tag.removeprefix(prefix))
+    return SymbolKind.FRESH, Origin(int(node), tag)
+
 
 MAX_DIM: Final = 2**31 - 1
 """Numeric premise: every dim of every run is at most this."""
@@ -48,18 +113,14 @@ class Operand(Interned):
         """The atoms that occur directly, repeats included."""
         raise NotImplementedError
 
+    @property
+    def symbols(self) -> frozenset[Symbol]:
+        """The symbols that occur, at any depth."""
+        return _symbols_in({*self.atoms()})
+
     def value(self, values: Values) -> int:
         """The value once the atoms have theirs; 0 or 1 for a condition. Raises UndefinedError where it has none."""
         raise NotImplementedError
-
-
-class Formula(Operand):
-    """A condition: the comparison of an expression with 0 (`==`, `!=`, `>=`), or `and`, `or` over others."""
-
-    __slots__ = ()
-
-    op: str
-    args: tuple[Operand, ...]
 
 
 class Atom(Interned):
@@ -174,8 +235,7 @@ def atom(op: str, args: tuple[Operand, ...], bounds: Interval) -> Atom:
         self.op, self.args, self.bounds = op, args, bounds
         below = [child for arg in args for child in arg.atoms()]
         self.children = tuple(below) if len(below) < 2 else tuple(dict.fromkeys(reversed(below)))[::-1]
-        symbols = [child for child in self.children if isinstance(child, Symbol)]
-        self.inner = frozenset(symbols).union(*[child.inner for child in self.children])
+        self.inner = _symbols_in(self.children)
         self.size = 1 + sum(arg.size for arg in args)
         self.key = short_key(f"{op}({','.join(arg.key for arg in args)})", op)
         return self
@@ -183,6 +243,10 @@ def atom(op: str, args: tuple[Operand, ...], bounds: Interval) -> Atom:
     key = (op, *map(id, args))  # operands are interned, and the atom keeps them alive
     found = _ATOMS.get(key)
     return found if found is not None else _ATOMS.add(key, build)
+
+
+def _symbols_in(atoms: Collection[Atom]) -> frozenset[Symbol]:
+    return frozenset([a for a in atoms if isinstance(a, Symbol)]).union(*[a.inner for a in atoms])
 
 
 def short_key(text: str, op: str) -> str:

@@ -1,12 +1,12 @@
-"""Dim: the methods of a dim, and Python's operators on it."""
+"""Dim, with Python's operators on it, and Condition: what the lowest terms know of those above them."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from functools import cache
 from typing import Protocol
 
-from absint.lattices.terms.atoms import Interned, Operand
+from absint.lattices.terms.atoms import Atom, Interned, Operand
 from absint.lattices.terms.evaluation import Binding
 from absint.lattices.terms.interval import Congruence, Interval
 
@@ -26,22 +26,28 @@ class Arithmetic(Protocol):
 
     def neg(self, a: Dim, /) -> Dim: ...
 
-    def add(self, a: Dim, b: Dim, /) -> Dim: ...
-
-    def sub(self, a: Dim, b: Dim, /) -> Dim: ...
-
-    def mul(self, a: Dim, b: Dim, /) -> Dim: ...
-
-    def floordiv(self, a: Dim, b: Dim, /) -> Dim: ...
-
-    def mod(self, a: Dim, b: Dim, /) -> Dim: ...
-
 
 @cache
 def _arithmetic() -> Arithmetic:
     from absint.lattices import operators
 
     return operators
+
+
+def _infix(name: str) -> tuple[Callable[[Dim, Dim | int], Dim], Callable[[Dim, int], Dim]]:
+    """The methods of an operator with a dim on the left, and with a dim on the right."""
+
+    def forward(left: Dim, other: Dim | int) -> Dim:
+        do = _arithmetic()
+        right = other if isinstance(other, Dim) else do.operand(other)
+        return NotImplemented if right is None else getattr(do, name)(left, right)
+
+    def backward(right: Dim, other: int) -> Dim:
+        do = _arithmetic()
+        left = do.operand(other)
+        return NotImplemented if left is None else getattr(do, name)(left, right)
+
+    return forward, backward
 
 
 class Dim(Interned):
@@ -106,50 +112,11 @@ class Dim(Interned):
     def __bool__(self) -> bool:
         raise TypeError(f"the truth of {self} is not defined: compare with == for the same expression, or ask decide()")
 
-    def __add__(self, other: Dim | int) -> Dim:
-        do = _arithmetic()
-        right = other if isinstance(other, Dim) else do.operand(other)
-        return NotImplemented if right is None else do.add(self, right)
-
-    def __radd__(self, other: int) -> Dim:
-        do = _arithmetic()
-        return do.add(left, self) if (left := do.operand(other)) is not None else NotImplemented
-
-    def __sub__(self, other: Dim | int) -> Dim:
-        do = _arithmetic()
-        right = other if isinstance(other, Dim) else do.operand(other)
-        return NotImplemented if right is None else do.sub(self, right)
-
-    def __rsub__(self, other: int) -> Dim:
-        do = _arithmetic()
-        return do.sub(left, self) if (left := do.operand(other)) is not None else NotImplemented
-
-    def __mul__(self, other: Dim | int) -> Dim:
-        do = _arithmetic()
-        right = other if isinstance(other, Dim) else do.operand(other)
-        return NotImplemented if right is None else do.mul(self, right)
-
-    def __rmul__(self, other: int) -> Dim:
-        do = _arithmetic()
-        return do.mul(left, self) if (left := do.operand(other)) is not None else NotImplemented
-
-    def __floordiv__(self, other: Dim | int) -> Dim:
-        do = _arithmetic()
-        right = other if isinstance(other, Dim) else do.operand(other)
-        return NotImplemented if right is None else do.floordiv(self, right)
-
-    def __rfloordiv__(self, other: int) -> Dim:
-        do = _arithmetic()
-        return do.floordiv(left, self) if (left := do.operand(other)) is not None else NotImplemented
-
-    def __mod__(self, other: Dim | int) -> Dim:
-        do = _arithmetic()
-        right = other if isinstance(other, Dim) else do.operand(other)
-        return NotImplemented if right is None else do.mod(self, right)
-
-    def __rmod__(self, other: int) -> Dim:
-        do = _arithmetic()
-        return do.mod(left, self) if (left := do.operand(other)) is not None else NotImplemented
+    __add__, __radd__ = _infix("add")
+    __sub__, __rsub__ = _infix("sub")
+    __mul__, __rmul__ = _infix("mul")
+    __floordiv__, __rfloordiv__ = _infix("floordiv")
+    __mod__, __rmod__ = _infix("mod")
 
     def __neg__(self) -> Dim:
         return _arithmetic().neg(self)
@@ -189,3 +156,26 @@ class Dim(Interned):
 def float_text(term: Operand) -> str:
     """The text of a float term."""
     return _arithmetic().format_float(term)
+
+
+class Condition(Operand):
+    """The condition of a choice, as far as this room needs it; `absint.lattices.logic` has the relations."""
+
+    __slots__ = ()
+
+    op: str
+    """`==`, `!=`, `>=` (of an expression and 0), `and`, `or`, `true`, `false`, `unknown`."""
+    args: tuple[Operand, ...]
+
+    def rebuild(self, values: Mapping[Atom, Dim]) -> Condition:
+        """The condition with each atom replaced by its value."""
+        raise NotImplementedError
+
+    def choose(self, a: Dim, b: Dim) -> Dim:
+        """`ite(self, a, b)`: a where the condition holds, else b."""
+        raise NotImplementedError
+
+    @property
+    def settled(self) -> bool | None:
+        """The truth that it has whatever the symbols are, if it has one."""
+        raise NotImplementedError

@@ -1,7 +1,10 @@
 """Division in normal form, rounded down (`floordiv`, `mod`, `ceildiv`) or towards zero (`truncdiv`, `fmod`).
 
 A rewrite is a function that returns the rewritten dim, or None where it does not apply; its statement is data
-(`absint.lattices.terms.rewriting`). No rewrite assumes that a dim is positive.
+(`absint.lattices.terms.evaluation`). No rewrite assumes that a dim is positive.
+
+In the normal form of `a // m`, for a constant m >= 2, multiples of m stand outside, the coefficients that are left lie
+around 0, the first of them is positive, and a quotient by a constant inside is one with the outer quotient.
 """
 
 from __future__ import annotations
@@ -13,12 +16,9 @@ from typing import Final, cast
 
 from absint.lattices.terms.atoms import Atom, Monomial, atom, divided
 from absint.lattices.terms.dim import Dim
-from absint.lattices.terms.evaluation import rounded_to_zero
+from absint.lattices.terms.evaluation import rounded_to_zero, states
 from absint.lattices.terms.expr import (
-    MINUS_ONE,
-    ONE_EXPR,
     UNKNOWN_DIM,
-    ZERO_EXPR,
     Expr,
     Unknown,
     add,
@@ -32,9 +32,7 @@ from absint.lattices.terms.expr import (
 )
 from absint.lattices.terms.extremes import maximum
 from absint.lattices.terms.interval import ZERO, Interval
-from absint.lattices.terms.polynomials import exact_quotient, reduced
-from absint.lattices.terms.rewriting import states
-from absint.lattices.terms.sign import nonneg
+from absint.lattices.terms.polynomials import exact_quotient, nonneg, reduced
 
 Rule = Callable[[Expr, Expr], Dim | None]
 
@@ -57,10 +55,10 @@ def _first(rules: tuple[Rule, ...], a: Expr, b: Expr) -> Dim | None:
 def floordiv(a: Dim | int, b: Dim | int) -> Dim:
     """a divided by b, rounded towards minus infinity. Undefined at b = 0."""
     a, b = as_dim(a), as_dim(b)
-    if b is ZERO_EXPR:
+    if b is const(0):
         return UNKNOWN_DIM
     if not (isinstance(a, Expr) and isinstance(b, Expr)):
-        return _unknown_quotient(a, b)
+        return a if a is const(0) or b is const(1) else Unknown(a.bounds.floordiv(b.bounds))
     if a.const is not None and b.const is not None:
         return const(a.const // b.const)
     result = _first(FLOORDIV_RULES, a, b)
@@ -70,12 +68,6 @@ def floordiv(a: Dim | int, b: Dim | int) -> Dim:
     if bounds.lo is not None and bounds.lo == bounds.hi and b.const is not None:
         return const(bounds.lo)
     return expr_of(atom("floordiv", (a, b), bounds))
-
-
-def _unknown_quotient(a: Dim, b: Dim) -> Dim:
-    if a is ZERO_EXPR or b is ONE_EXPR:
-        return a
-    return Unknown(a.bounds.floordiv(b.bounds))
 
 
 @states("(b * q) // b -> q")
@@ -94,14 +86,14 @@ def _negative_divisor(a: Expr, b: Expr) -> Dim | None:
 def _small(a: Expr, b: Expr) -> Dim | None:
     lo, hi = a.bounds
     least = b.bounds.lo
-    if a is MINUS_ONE and least is not None and least >= 0:
-        return MINUS_ONE
+    if a is const(-1) and least is not None and least >= 0:
+        return const(-1)
     if lo is not None and lo >= 0 and hi is not None and least is not None and hi < least:
-        return ZERO_EXPR
+        return const(0)
     m = b.const
     if m is None or m < 1 or lo == 0 or not any(atom.args for atom in a.atoms()):
         return None
-    return ZERO_EXPR if nonneg(sub(const(m - 1), a)) and nonneg(a) else None
+    return const(0) if nonneg(sub(const(m - 1), a)) and nonneg(a) else None
 
 
 @states("(m * q + r) // m -> q + r // m")
@@ -173,7 +165,7 @@ def _nested_symbolic(a: Expr, b: Expr) -> Dim | None:
         return None
     x, y = cast(tuple[Expr, Expr], only.args)
     divisor = mul(y, b)
-    return floordiv(x, divisor) if isinstance(divisor, Expr) and _moderate(divisor) else None
+    return floordiv(x, divisor) if isinstance(divisor, Expr) and (divisor.const or 0) <= _MAX_NESTED else None
 
 
 @states("a // (g * z) -> (a // g) // z", when="g >= 1 and z >= 0")
@@ -186,10 +178,6 @@ def _settled_by_content(a: Expr, b: Expr) -> Dim | None:
     if g == 1 or lo // g != hi // g or a.const == lo // g:
         return None
     return floordiv(const(lo // g), polynomial({mono: coef // g for mono, coef in b.terms}))
-
-
-def _moderate(divisor: Expr) -> bool:
-    return divisor.const is None or divisor.const <= _MAX_NESTED
 
 
 def _single_quotient(a: Expr) -> tuple[tuple[Expr, Expr], int, Dim] | None:
@@ -222,7 +210,7 @@ def mod(a: Dim | int, b: Dim | int) -> Dim:
     """a modulo b with the sign of b (Python's, and ONNX Mod with fmod=0): `a - b*(a//b)`."""
     a, b = as_dim(a), as_dim(b)
     if isinstance(a, Expr) and isinstance(b, Expr):
-        return sub(a, mul(b, floordiv(a, b))) if b is not ZERO_EXPR else UNKNOWN_DIM
+        return sub(a, mul(b, floordiv(a, b))) if b is not const(0) else UNKNOWN_DIM
     hi = b.bounds.hi
     positive = b.bounds.lo is not None and b.bounds.lo >= 0
     return Unknown(Interval(0, None if hi is None else max(hi - 1, 0))) if positive else UNKNOWN_DIM
@@ -260,10 +248,10 @@ FLOORDIV_RULES: Final[tuple[Rule, ...]] = (
 def truncdiv(a: Dim | int, b: Dim | int) -> Dim:
     """a divided by b, rounded towards zero (C's integer division, and ONNX Div on integers). Undefined at b = 0."""
     a, b = as_dim(a), as_dim(b)
-    if b is ZERO_EXPR:
+    if b is const(0):
         return UNKNOWN_DIM
     if not (isinstance(a, Expr) and isinstance(b, Expr)):
-        return a if a is ZERO_EXPR or b is ONE_EXPR else Unknown(a.bounds.truncdiv(b.bounds))
+        return a if a is const(0) or b is const(1) else Unknown(a.bounds.truncdiv(b.bounds))
     if a.const is not None and b.const is not None:
         return const(rounded_to_zero(a.const, b.const))
     if b.bounds == ZERO:
@@ -281,7 +269,7 @@ def _both_natural(a: Expr, b: Expr) -> Dim | None:
 @states("trunc(a, b) -> -trunc(-a, b)", when="a <= 0")
 def _negative_dividend(a: Expr, b: Expr) -> Dim | None:
     if a.bounds == ZERO:
-        return ZERO_EXPR
+        return const(0)
     return -truncdiv(-a, b) if a.bounds.hi is not None and a.bounds.hi <= 0 else None
 
 
@@ -302,7 +290,7 @@ def fmod(a: Dim | int, b: Dim | int) -> Dim:
     """a modulo b with the sign of a (C's, and ONNX Mod with fmod=1): `a - b*truncdiv(a, b)`."""
     a, b = as_dim(a), as_dim(b)
     if isinstance(a, Expr) and isinstance(b, Expr):
-        return sub(a, mul(b, truncdiv(a, b))) if b is not ZERO_EXPR else UNKNOWN_DIM
+        return sub(a, mul(b, truncdiv(a, b))) if b is not const(0) else UNKNOWN_DIM
     return UNKNOWN_DIM
 
 

@@ -1,17 +1,24 @@
-"""The value of an expression or a relation under a binding of its symbols. No rewrite takes part.
+"""What a term means: its value under a binding of its symbols, in which no rewrite takes part, and what rewrites state.
 
 A term is a partial function of its symbols: a quotient has no value where it divides by 0, a `broadcast` has none
 where two of its operands differ and neither is 1. A choice needs its condition and the side that it takes. A rewrite
 may give a term a value where it had none, and never changes or loses one: `broadcast(N, 64)` is written 64, and no run
 exists at sizes where N and 64 do not broadcast.
+
+Each rewrite states `before -> after` under `when`, as data, and a test proves it in Z3: where `when` holds and `before`
+has a value, `after` has the same. Small letters are integers, capital letters terms that may have no value. `holds(c)`
+and `fails(c)` say that the comparison c has a truth, and which; `defined(A)` says that A has a value, and
+`extends(B, A)` that B has the value of A wherever A has one.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import suppress
-from typing import Final
+from types import ModuleType
+from typing import Final, TypeVar
 
+from absint.lattices.records import NamedTuple
 from absint.lattices.terms.atoms import MAX_DIM, Atom, Operand, Symbol, Values, postorder
 
 Binding = Mapping[str, int]
@@ -125,3 +132,33 @@ EVALUATE: Final[Mapping[str, Callable[[Values, tuple[Operand, ...]], int]]] = {
     **{op: _cast_to(op) for op in INTEGERS},
 }
 """Operation -> its value, given the values of the atoms in its operands."""
+
+
+F = TypeVar("F", bound=Callable[..., object])
+
+
+class Rewrite(NamedTuple):
+    """`after` has the value of `before` wherever that has one and `when` holds; `name` is the rewriting function."""
+
+    name: str
+    before: str
+    after: str
+    when: str
+
+
+def states(statement: str, when: str = "") -> Callable[[F], F]:
+    """Attach a statement `before -> after` to the function that rewrites by it."""
+
+    def declare(function: F) -> F:
+        before, after = statement.split(" -> ")
+        function.__dict__.setdefault("rewrites", []).append(Rewrite(function.__name__.strip("_"), before, after, when))
+        return function
+
+    return declare
+
+
+def stated_in(module: ModuleType) -> Iterator[Rewrite]:
+    """The statements of a module's functions."""
+    for function in vars(module).values():
+        if callable(function) and function.__module__ == module.__name__:
+            yield from getattr(function, "rewrites", ())

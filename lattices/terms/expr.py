@@ -137,9 +137,7 @@ class Expr(Dim, Operand):
 
     @cached_property
     def symbols(self) -> frozenset[Symbol]:
-        """The symbols that occur, composite atoms searched."""
-        atoms = {*self.atoms()}
-        return frozenset([a for a in atoms if isinstance(a, Symbol)]).union(*[a.inner for a in atoms])
+        return super().symbols
 
     @property
     def free_symbols(self) -> frozenset[str]:
@@ -157,11 +155,18 @@ class Expr(Dim, Operand):
             return None
 
     def __reduce__(self) -> tuple[Callable[..., Dim], tuple[object, ...]]:
-        return _of_terms, (self.terms,)
+        return polynomial, (dict(self.terms),)
 
     def rebuild(self, values: Mapping[Atom, Dim]) -> Dim:
         """The sum with each atom replaced by its value."""
-        return rebuild(self, values)
+        total: Dim = ZERO_EXPR
+        for mono, coef in self.terms:
+            term: Dim = const(coef)
+            for factor in mono:
+                value = values[factor]
+                term = value if term is ONE_EXPR and isinstance(value, Expr) else mul(term, value)
+            total = term if total is ZERO_EXPR and isinstance(term, Expr) else add(total, term)
+        return total
 
     def value(self, values: Values) -> int:
         total = 0
@@ -253,11 +258,6 @@ def polynomial(terms: dict[Monomial, int]) -> Dim:
     return _EXPRS.add(key, build)
 
 
-def _of_terms(terms: tuple[tuple[Monomial, int], ...]) -> Dim:
-    """The polynomial of pickled terms; the order of a monomial's atoms is the same in every process."""
-    return polynomial(dict(terms))
-
-
 @lru_cache(maxsize=4096)
 def const(value: int) -> Expr:
     """The constant expression."""
@@ -328,18 +328,6 @@ def product(dims: Iterable[Dim | int]) -> Dim:
     return result
 
 
-def rebuild(expr: Expr, values: Mapping[Atom, Dim]) -> Dim:
-    """The sum with each atom replaced by its value."""
-    total: Dim = ZERO_EXPR
-    for mono, coef in expr.terms:
-        term: Dim = const(coef)
-        for factor in mono:
-            value = values[factor]
-            term = value if term is ONE_EXPR and isinstance(value, Expr) else mul(term, value)
-        total = term if total is ZERO_EXPR and isinstance(term, Expr) else add(total, term)
-    return total
-
-
 def sole_atom(e: Expr) -> Atom | None:
     """The atom that the expression is, if it is one."""
     if len(e.terms) == 1:
@@ -363,5 +351,5 @@ __all__ = [
     "MAX_BITS", "MAX_DEGREE", "MAX_DIM", "MAX_SIZE", "MAX_TERMS", "MINUS_ONE", "NATURAL", "ONE_EXPR", "UNKNOWN_DIM",
     "UNKNOWN_SIZE", "ZERO_EXPR", "Atom", "Binding", "Constant", "Dim", "Expr", "Monomial", "Symbol", "UndefinedError",
     "Unknown", "add", "as_dim", "const", "expr_of", "integer_symbol", "mul", "neg", "operand", "polynomial",
-    "postorder", "product", "rebuild", "sole_atom", "sub", "symbol",
+    "postorder", "product", "sole_atom", "sub", "symbol",
 ]  # fmt: skip

@@ -1,19 +1,33 @@
-"""Maximum and minimum in normal form: flat, without dominated operands, with shared terms and factors taken out."""
+"""Maximum, minimum and broadcasts in normal form: flat, without needless operands, sorted by key.
+
+The operands of an extreme share no term but the constant, and no factor: these stand outside, `N + 2*max(M, 3)`.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Iterable
-from functools import lru_cache
+from functools import lru_cache, reduce
 from math import gcd
 from typing import Final, cast
 
 from absint.lattices.terms.atoms import atom
 from absint.lattices.terms.dim import Dim
-from absint.lattices.terms.expr import ZERO_EXPR, Expr, Unknown, add, as_dim, const, expr_of, mul, polynomial, sub
+from absint.lattices.terms.evaluation import states
+from absint.lattices.terms.expr import (
+    ONE_EXPR,
+    Expr,
+    Unknown,
+    add,
+    as_dim,
+    const,
+    expr_of,
+    mul,
+    polynomial,
+    sole_atom,
+    sub,
+)
 from absint.lattices.terms.interval import Interval
-from absint.lattices.terms.polynomials import exact_quotient
-from absint.lattices.terms.rewriting import states
-from absint.lattices.terms.sign import nonneg
+from absint.lattices.terms.polynomials import exact_quotient, nonneg
 
 
 def maximum(*dims: Dim | int) -> Dim:
@@ -47,7 +61,7 @@ def _extreme(op: str, dims: tuple[Dim, ...]) -> Dim:
     scale = gcd(*(coef for e in rests for _, coef in e.terms)) or 1
     if scale > 1:
         rests = [cast(Expr, exact_quotient(e, const(scale))) for e in rests]
-    if shared is not ZERO_EXPR or scale > 1 or _flatten(op, tuple(rests)) != rests:
+    if shared is not const(0) or scale > 1 or _flatten(op, tuple(rests)) != rests:
         return add(shared, mul(const(scale), _extreme(op, tuple(rests))))  # a rest may be a nested extreme by now
     rests.sort(key=lambda e: (e.const is not None, e.key))
     return expr_of(atom(op, tuple(rests), _extreme_bounds(op, rests)))
@@ -113,3 +127,80 @@ def _shared_part(exprs: list[Expr]) -> Dim:
     for e in exprs[1:]:
         shared &= set(e.terms)
     return polynomial({mono: coef for mono, coef in exprs[0].terms if mono and (mono, coef) in shared})
+
+
+# The size of an axis after broadcasting, in normal form.
+
+
+def broadcast(*dims: Dim | int) -> Dim:
+    """The size of an axis after numpy broadcasting: the operand that is not 1, else 1.
+
+    It has a value only where the operands are pairwise equal or 1. The normal form may have one elsewhere too:
+    `broadcast(N, 64)` is 64. Whoever builds it states the requirement.
+    """
+    return _broadcast(tuple(as_dim(d) for d in dims))
+
+
+@lru_cache(maxsize=1 << 14)
+@states("broadcast(a, 1) -> a")
+@states("broadcast(a, a) -> a")
+@states("broadcast(broadcast(a, b), c) -> broadcast(a, b, c)")
+@states("broadcast(a, b) -> a", when="a != 1")
+@states("broadcast(a, b) -> broadcast(b, a)")
+@states("broadcast(a, max(a, 1)) -> a", when="a >= 0")
+@states("broadcast(a, min(a, 1)) -> a", when="a >= 0")
+@states("broadcast(a, ite(x >= 0, max(a, 1), a)) -> a", when="a >= 0")
+def _broadcast(dims: tuple[Dim, ...]) -> Dim:
+    flat: dict[Dim, None] = {}
+    for d in dims:
+        only = sole_atom(d) if isinstance(d, Expr) else None
+        if only is not None and only.op == "broadcast":
+            flat.update(dict.fromkeys(cast(tuple[Expr, ...], only.args)))
+        elif d is not ONE_EXPR:
+            flat[d] = None
+    if not flat:
+        return ONE_EXPR
+    if len(flat) == 1 and not any(d.is_unknown for d in flat):
+        return next(iter(flat))
+    settled = [d for d in flat if isinstance(d, Expr) and _never_one(d)]
+    if settled:
+        return min(settled, key=lambda d: (d.const is None, d.key))
+    if any(d.is_unknown for d in flat):
+        return dims[0] if len(dims) == 1 else Unknown(_hull(tuple(flat)))
+    sizes = cast(list[Expr], list(flat))
+    covered = {b for b in sizes if any(a is not b and a in flat and fits(b, a) for a in _fitting(b))}
+    if covered:
+        return _broadcast(tuple(d for d in sizes if d not in covered))
+    args = tuple(sorted(sizes, key=lambda e: e.key))
+    return expr_of(atom("broadcast", args, _hull(args)))
+
+
+def fits(b: Dim, a: Dim) -> bool:
+    """b is always a or 1: they always broadcast, to a."""
+    if b is a or b is ONE_EXPR:
+        return True
+    only = sole_atom(b) if isinstance(b, Expr) else None
+    if only is None or not isinstance(a, Expr):
+        return False
+    if only.op == "ite":
+        return all(fits(cast(Expr, side), a) for side in only.args[1:])
+    return only.op in ("max", "min") and set(only.args) == {a, ONE_EXPR} and nonneg(a)
+
+
+def _fitting(b: Expr) -> set[Expr]:
+    """The sizes that b may fit: those that it chooses from, or is an extreme of with 1."""
+    only = sole_atom(b)
+    if only is None or only.op not in ("ite", "max", "min"):
+        return set()
+    sides = cast(tuple[Expr, ...], only.args[1:] if only.op == "ite" else only.args)
+    return {*sides, *(a for side in sides if only.op == "ite" for a in _fitting(side))}
+
+
+def _never_one(e: Expr) -> bool:
+    lo, hi = e.bounds
+    return (lo is not None and lo >= 2) or (hi is not None and hi <= 0) or nonneg(sub(e, const(2)))
+
+
+def _hull(dims: tuple[Dim, ...]) -> Interval:
+    """Bounds of a broadcast: it is one of the operands, as it is 1 only where all of them are."""
+    return reduce(Interval.join, [d.bounds for d in dims])

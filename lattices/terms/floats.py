@@ -12,14 +12,13 @@ size is such a number assumes so, or shows it.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import lru_cache
 from math import gcd, inf, isfinite, isinf, isnan, nan
 from typing import Final, cast
 
 from absint.lattices.terms.atoms import Atom, Operand, Values, postorder, short_key
-from absint.lattices.terms.condition import Condition
-from absint.lattices.terms.dim import Dim, float_text
+from absint.lattices.terms.dim import Condition, Dim, float_text
 from absint.lattices.terms.evaluation import UndefinedError
 from absint.lattices.terms.expr import Expr, const, sole_atom
 from absint.lattices.terms.ieee import (
@@ -99,7 +98,9 @@ class Float(Operand):
         """The term with each atom replaced by its value; None if one is unknown."""
         done: dict[Float, Float | None] = {}
         for term in self.subterms():
-            done[term] = _rebuilt(term, [done[part] for part in term.floats], values)
+            others = [cast("Expr | Condition", arg).rebuild(values) for arg in term.args if not isinstance(arg, Float)]
+            floats = [done[part] for part in term.floats]
+            done[term] = _built(term.op, term.format, others, floats, term.number, term.under)
         return done[self]
 
     def compute(self, values: Values) -> float:
@@ -153,7 +154,8 @@ class Float(Operand):
         return f"Float({str(self)!r})"
 
     def __reduce__(self) -> tuple[Callable[..., Float | None], tuple[object, ...]]:
-        return _restored, (self.op, self.format, self.args, self.number, self.under)
+        others = [arg for arg in self.args if not isinstance(arg, Float)]
+        return _built, (self.op, self.format, others, self.floats, self.number, self.under)
 
 
 _FLOATS: InternTable[Float] = InternTable()
@@ -240,7 +242,7 @@ def unary(op: str, a: Float | None) -> Float | None:
     if a is None:
         return None
     if a.is_constant:
-        return _folded(a.format, rounded(a.format, UNARY[op](a.number)))
+        return constant(a.format, rounded(a.format, UNARY[op](a.number)))
     if op in ("floor", "ceil", "round") and is_integral(a):
         return a
     if op in ("floor", "ceil", "round") and a.op == "cast" and a.format == "float64":
@@ -258,7 +260,7 @@ def binary(op: str, a: Float | None, b: Float | None) -> Float | None:
         return None
     form = a.format
     if a.is_constant and b.is_constant:
-        return _folded(form, rounded(form, BINARY[op](a.number, b.number)))
+        return constant(form, rounded(form, BINARY[op](a.number, b.number)))
     if op == "/" and b.is_constant and b.number == 0:
         return None  # of the constants that elements are, none says which zero it is
     if op == "/" and b.is_constant and (inverse := _power_of_two(b)) is not None:
@@ -346,20 +348,19 @@ def _power_of_two(a: Float) -> Float | None:
     return constant(a.format, 1 / a.number)
 
 
-def _folded(form: Format, value: float) -> Float | None:
-    return constant(form, value) if isfinite(value) else None
-
-
-def _rebuilt(term: Float, floats: list[Float | None], values: Mapping[Atom, Dim]) -> Float | None:
-    if term.is_constant:
-        return term
-    if term.op == "of":
-        return of(term.format, term.leaf.rebuild(values), term.under)
-    if term.op == "ite":
-        return choose(cast(Condition, term.args[0]).rebuild(values), *floats)
-    if term.op == "cast":
-        return cast_float(term.format, floats[0])
-    return unary(term.op, floats[0]) if term.op in UNARY else binary(term.op, *floats)
+def _built(
+    op: str, form: Format, others: Sequence[object], floats: Sequence[Float | None], number: float, under: int
+) -> Float | None:
+    """The term of an operation; `others` are its operands that are no floats."""
+    if op == "constant":
+        return constant(form, number)
+    if op == "of":
+        return of(form, cast(Dim, others[0]), under)
+    if op == "ite":
+        return choose(cast(Condition, others[0]), *floats)
+    if op == "cast":
+        return cast_float(form, floats[0])
+    return unary(op, floats[0]) if op in UNARY else binary(op, *floats)
 
 
 def _computed(term: Float, floats: list[float], values: Values) -> float:
@@ -377,17 +378,3 @@ def _computed(term: Float, floats: list[float], values: Values) -> float:
     if term.op == "/" and floats[1] == 0 and not signs_zero(term.floats[1]):
         return nan
     return rounded(term.format, (UNARY[term.op] if term.op in UNARY else BINARY[term.op])(*floats))
-
-
-def _restored(op: str, form: Format, args: tuple[Operand, ...], number: float, under: int) -> Float | None:
-    """A pickled term."""
-    if op == "constant":
-        return constant(form, number)
-    if op == "of":
-        return of(form, cast(Expr, args[0]), under)
-    if op == "ite":
-        return choose(cast(Condition, args[0]), *cast("tuple[Float, Float]", args[1:]))
-    floats = cast("tuple[Float, ...]", args)
-    if op == "cast":
-        return cast_float(form, floats[0])
-    return unary(op, floats[0]) if op in UNARY else binary(op, *floats)

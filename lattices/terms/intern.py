@@ -1,4 +1,4 @@
-"""Interning: one live object per structure, so that equality is identity and hashing is free."""
+"""One live object per structure, so that equality is identity and hashing is free; and results that are kept."""
 
 from __future__ import annotations
 
@@ -7,9 +7,9 @@ import weakref
 from collections import deque
 from collections.abc import Callable, Hashable
 from functools import lru_cache
-from typing import Any, Generic, ParamSpec, TypeVar, cast
+from typing import Any, Final, Generic, ParamSpec, TypeVar, cast
 
-from absint.lattices.deadline import on_time
+from absint.lattices.limits import on_time
 
 T = TypeVar("T")
 P = ParamSpec("P")
@@ -75,3 +75,47 @@ def release() -> None:
             entry = _dead.popleft()
             if entry.refs.get(entry.key) is entry:
                 del entry.refs[entry.key]
+
+
+K = TypeVar("K", bound=Hashable)
+V = TypeVar("V")
+
+
+class Kept(Generic[K, V]):
+    """Results by key. Where the next would exceed the total length, all are dropped first."""
+
+    __slots__ = ("_found", "_left", "get", "most")
+
+    def __init__(self, most: int) -> None:
+        """`most` is the greatest total length."""
+        self.most = most
+        self._found: dict[K, V] = {}
+        self.get: Callable[[K], V | None] = self._found.get
+        """The result of a key, if it is kept."""
+        self._left = most
+        _STORES.append(self)
+
+    def __len__(self) -> int:
+        return len(self._found)
+
+    def add(self, key: K, length: int, result: V) -> V:
+        """Keep a result; it is given back."""
+        if length > self._left:
+            self.forget()
+        self._left -= length
+        self._found[key] = result
+        return result
+
+    def forget(self) -> None:
+        """Drop all results."""
+        self._found.clear()
+        self._left = self.most
+
+
+_STORES: Final[list[Kept[Any, Any]]] = []
+
+
+def forget() -> None:
+    """Drop the results of every function."""
+    for store in _STORES:
+        store.forget()

@@ -15,17 +15,19 @@ from operator import mul
 from typing import Final, cast
 
 from absint.lattices.records import NamedTuple
-from absint.lattices.terms.atoms import Atom, Formula, Monomial, Operand, Symbol, sum_bounds
-from absint.lattices.terms.evaluation import rounded_to_zero
+from absint.lattices.terms.atoms import Atom, Monomial, Operand, Symbol, sum_bounds
+from absint.lattices.terms.dim import Condition
+from absint.lattices.terms.evaluation import rounded_to_zero, states
 from absint.lattices.terms.expr import Expr
 from absint.lattices.terms.interval import Interval
-from absint.lattices.terms.rewriting import states
 
 _LONGEST: Final = 1024
 """Of the values that settle a claim."""
 
-_LARGE: Final = 200
-"""Atoms of an expression that is left alone."""
+FEW: Final = 9
+"""Atoms of `x//4 - x//8`: of smaller expressions linear bounds say as much, and none has a shorter form."""
+MANY: Final = 200
+"""Atoms of the largest expression that is looked at."""
 
 Points = Callable[[int, int], Sequence[int]]
 
@@ -230,26 +232,13 @@ class Univariate(NamedTuple):
         return tuple(found)
 
 
-@lru_cache(maxsize=1 << 12)
-def symbols_of(root: Operand) -> frozenset[Symbol]:
-    """The symbols that occur in an expression or a condition."""
-    found: set[Symbol] = set()
-    for atom in root.atoms():
-        if isinstance(atom, Symbol):
-            found.add(atom)
-        else:
-            found.update(*map(symbols_of, atom.args))
-    return frozenset(found)
-
-
 @lru_cache(maxsize=1 << 10)
 def univariate(root: Operand) -> Univariate | None:
     """An expression or a condition of one symbol as a function; None if it has more, or is not of this kind."""
-    if root.size > _LARGE:
+    if root.size > MANY:
         return None
-    symbols = symbols_of(root)
-    symbol = next(iter(symbols), None)
-    if symbol is None or len(symbols) != 1 or symbol.bounds.lo is None:
+    symbol = next(iter(root.symbols), None)
+    if symbol is None or len(root.symbols) != 1 or symbol.bounds.lo is None:
         return None
     function = of_operand(root)
     return None if function is None else Univariate(symbol, function)
@@ -258,7 +247,7 @@ def univariate(root: Operand) -> Univariate | None:
 @lru_cache(maxsize=1 << 10)
 def of_operand(root: Operand) -> Function | None:
     """The function of an expression or a condition without symbols or with one."""
-    if isinstance(root, Formula):
+    if isinstance(root, Condition):
         return _of_condition(root)
     return _of_terms(root.terms) if isinstance(root, Expr) else None
 
@@ -285,7 +274,7 @@ def _of_product(mono: Iterable[Atom]) -> Function | None:
     return result
 
 
-def _of_condition(condition: Formula) -> Function | None:
+def _of_condition(condition: Condition) -> Function | None:
     if condition.op in ("true", "false"):
         return constant(condition.op == "true")
     if condition.op in ("==", "!=", ">="):
@@ -359,8 +348,7 @@ def _extent_of(symbol: Symbol | None, terms: tuple[tuple[Monomial, int], ...]) -
     return sum_bounds(terms) if symbol is None or function is None else Univariate(symbol, function).extent
 
 
-@lru_cache(maxsize=1 << 12)
 def sole_symbol(atom: Atom) -> Symbol | None:
     """The symbol that alone decides the atom."""
-    symbols = {atom} if isinstance(atom, Symbol) else frozenset().union(*map(symbols_of, atom.args))
+    symbols = {atom} if isinstance(atom, Symbol) else atom.inner
     return next(iter(symbols)) if len(symbols) == 1 else None

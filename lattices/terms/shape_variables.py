@@ -11,12 +11,11 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import ClassVar, Self
 
-from absint.lattices.terms.atoms import MAX_DIM, Symbol
+from absint.lattices.terms.atoms import HOLE_NAME, MAX_DIM, Symbol, SymbolKind, kind_of, name_of
 from absint.lattices.terms.dim import Dim
 from absint.lattices.terms.expr import Expr, expr_of, sole_atom
 from absint.lattices.terms.intern import InternTable
 from absint.lattices.terms.interval import Interval
-from absint.lattices.terms.kinds import HOLE_NAME, SymbolKind, kind_of, name_of
 
 
 class ShapeVariable(Symbol):

@@ -11,18 +11,14 @@ from itertools import combinations
 from math import gcd
 from typing import Final, cast
 
-from absint.lattices.terms.atoms import Atom, Formula, Monomial, Operand, Symbol, postorder
-from absint.lattices.terms.dim import Dim
+from absint.lattices.terms.atoms import Atom, Monomial, Operand, Symbol, SymbolKind, postorder
+from absint.lattices.terms.dim import Condition, Dim
 from absint.lattices.terms.evaluation import is_partial
 from absint.lattices.terms.expr import ZERO_EXPR, Expr, add, const, expr_of, mul, polynomial, sub
 from absint.lattices.terms.floats import Float
-from absint.lattices.terms.kinds import SymbolKind
-from absint.lattices.terms.normal import CONSTRUCTORS, Condition, floordiv, maximum, minimum
-from absint.lattices.terms.periodic import Univariate, of_operand, same, sole_symbol, univariate
+from absint.lattices.terms.normal import CONSTRUCTORS, floordiv, maximum, minimum
+from absint.lattices.terms.periodic import FEW, MANY, Univariate, of_operand, same, sole_symbol, univariate
 
-FEW: Final = 9
-"""Atoms of `x//4 - x//8`; nothing smaller has a shorter form."""
-_MANY: Final = 200
 _PAIRED: Final = 6
 """Terms over one symbol that are put together two by two."""
 _LONG: Final = 300
@@ -31,7 +27,7 @@ _LONG: Final = 300
 
 def shortened(dim: Dim) -> Dim:
     """The dim, or a shorter one that equals it."""
-    return _shortened(dim) if isinstance(dim, Expr) and FEW <= dim.size <= _MANY else dim
+    return _shortened(dim) if isinstance(dim, Expr) and FEW <= dim.size <= MANY else dim
 
 
 @lru_cache(maxsize=1 << 12)
@@ -52,7 +48,7 @@ def length(root: Operand) -> int:
     """About as many characters as the text of an expression or a condition has, long names counted as short ones."""
     if root.size > _LONG:
         return 4 * root.size
-    if isinstance(root, Formula):
+    if isinstance(root, Condition):
         return 5 + sum(map(length, root.args))
     if isinstance(root, Float):
         return 4 + 5 * (root.op in ("of", "cast")) + sum(map(length, root.args))

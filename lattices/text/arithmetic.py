@@ -12,8 +12,7 @@ from typing import Final
 
 from absint.lattices.terms.expr import ZERO_EXPR, Dim, Expr, Monomial, add, const, mul, polynomial, sub, symbol
 from absint.lattices.terms.normal import floordiv, maximum, minimum, mod
-from absint.lattices.text.float_functions import FORMATS
-from absint.lattices.text.functions import FUNCTIONS, TOTAL_FUNCTIONS, Function
+from absint.lattices.text.functions import FORMATS, FUNCTIONS, TOTAL_FUNCTIONS, Function
 from absint.lattices.text.tokens import MAX_DIGITS, NAME, RESERVED
 
 _WORD: Final = re.compile(rf"{NAME}\(?|[0-9]+|//|\*\*|[-+*%(),]")

@@ -8,9 +8,8 @@ from typing import Final
 
 from absint.lattices.records import NamedTuple
 from absint.lattices.terms.expr import Dim, Expr, symbol
-from absint.lattices.terms.kept import Kept
-from absint.lattices.text.printer import format_dim
-from absint.lattices.text.reading import parse
+from absint.lattices.terms.intern import Kept
+from absint.lattices.text.notation import format_dim, parse
 from absint.lattices.text.tokens import MAX_TEXT, QUOTED, TextError, is_word, pieces, reads_as_name
 
 

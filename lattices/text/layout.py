@@ -13,17 +13,16 @@ from typing import Final, cast
 from absint.lattices.logic.relation import Comparison, Relation, boolean, negation
 from absint.lattices.records import NamedTuple
 from absint.lattices.terms import expr as ex
+from absint.lattices.terms.atoms import SymbolKind, divided
 from absint.lattices.terms.expr import Atom, Dim, Expr, Monomial, Symbol, expr_of, mul, sub
 from absint.lattices.terms.floats import Float
 from absint.lattices.terms.ieee import of_ratio, shortest
 from absint.lattices.terms.interval import ZERO
-from absint.lattices.terms.kinds import SymbolKind
 from absint.lattices.terms.normal import exact_quotient, mod, sole_atom, truncdiv
 from absint.lattices.text.functions import FUNCTIONS
 from absint.lattices.text.tokens import is_name, quote
 
 _SUM, _NEGATIVE, _QUOTIENT, _PRODUCT, _POWER, _ATOM = range(6)
-_INFIX: Final = {"floordiv": "//"}
 _REMAINDER: Final = {"floordiv": "%", "truncdiv": "fmod"}
 
 
@@ -122,10 +121,10 @@ def _remainder(mono: Monomial, coef: int, left: dict[Monomial, int]) -> _Summand
             continue
         a, b = cast(tuple[Expr, Expr], factor.args)
         lead, scale = b.ordered[0]
-        others = _without(mono, (factor, *lead))
-        if others is None or coef % scale:
+        rest = divided((mono, -coef), ((factor, *lead), scale))
+        if rest is None:
             continue
-        k = -coef // scale
+        others, k = rest
         group = mul(ex.polynomial({others: k}), sub(a, mul(b, expr_of(factor))))
         if not isinstance(group, Expr):
             continue
@@ -156,15 +155,6 @@ def _quotient_remainder(mono: Monomial, coef: int, left: dict[Monomial, int]) ->
     del left[mono]
     k = left.pop(whole)
     return _Summand(k < 0, abs(k), (), ("%", expr_of(whole[0]), ex.const(divisor // inner)))
-
-
-def _without(mono: Monomial, taken: Iterable[Atom]) -> Monomial | None:
-    rest = list(mono)
-    for factor in taken:
-        if factor not in rest:
-            return None
-        rest.remove(factor)
-    return tuple(rest)
 
 
 def _product(s: _Summand) -> tuple[int, list[Piece]]:
@@ -209,9 +199,9 @@ def _factor(factor: Atom) -> tuple[int, list[Piece]]:
 def _atom(factor: Atom) -> tuple[int, list[Piece]]:
     if isinstance(factor, Symbol):
         return _ATOM, [symbol_text(factor)]
-    if factor.op in _INFIX:
+    if factor.op == "floordiv":
         a, b = cast(tuple[Expr, Expr], factor.args)
-        return _QUOTIENT, [Operand(a, _PRODUCT), _INFIX[factor.op], Operand(b, _POWER)]
+        return _QUOTIENT, [Operand(a, _PRODUCT), "//", Operand(b, _POWER)]
     return _ATOM, _call(factor.op, cast("tuple[Shown, ...]", factor.args))
 
 

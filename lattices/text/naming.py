@@ -15,7 +15,7 @@ from absint.lattices.logic.relation import FALSE, TRUE, Relation
 from absint.lattices.terms.evaluation import casts_floats
 from absint.lattices.terms.expr import Dim, Expr, Symbol, sole_atom
 from absint.lattices.text.layout import Shown, sides
-from absint.lattices.text.printer import Form, PrintedPart, form_of, format_dim, format_relation
+from absint.lattices.text.notation import Form, PrintedPart, form_of, format_dim, format_relation
 
 MAX_SHOWN: Final = 120
 """Characters of the longest expression that is shown in place."""

@@ -50,14 +50,13 @@ def nearest(word: str, names: Iterable[str], count: int = 3) -> list[Near]:
 
 def did_you_mean(word: str, names: Iterable[str], count: int = 3) -> str:
     """The question `did you mean 'a', 'b' or 'c'?`; empty if no name is like the word."""
-    near = nearest(word, names, count)
-    return f"did you mean {either(near)}?" if near else ""
+    return suggestion(nearest(word, names, count)).removeprefix("; ")
 
 
-def either(near: Sequence[Near]) -> str:
-    """`'a', 'b' or 'c'`."""
+def suggestion(near: Sequence[Near]) -> str:
+    """The same, as the end of a sentence."""
     names = [bounded(name) for _, name in near]
-    return " or ".join(filter(None, [", ".join(names[:-1]), *names[-1:]]))
+    return f"; did you mean {' or '.join(filter(None, [', '.join(names[:-1]), *names[-1:]]))}?" if near else ""
 
 
 def bounded(name: str) -> str:

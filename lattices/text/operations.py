@@ -5,7 +5,7 @@ Every operation is charged in advance to a budget that is linear in the text, so
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from typing import Final, cast
 
 from absint.lattices.logic import relation as rel
@@ -15,33 +15,31 @@ from absint.lattices.terms import normal
 from absint.lattices.terms.expr import Dim, Expr, const, mul
 from absint.lattices.terms.floats import MAX_FLOAT, Float, unary
 from absint.lattices.terms.interval import Interval
-from absint.lattices.text import float_functions, functions
-from absint.lattices.text.float_functions import Literal, Quotient
-from absint.lattices.text.functions import DIVIDING, FUNCTIONS, TOTAL_FUNCTIONS, Function, Number, Ratio
-from absint.lattices.text.nearest import either, nearest
-from absint.lattices.text.syntax import (
-    COMPARE,
-    COMPARISONS,
-    IMPLIES,
-    OPERATIONS,
-    OR,
-    POWER,
-    PRODUCT,
-    SUM,
-    Bracket,
-    Dims,
-    Infix,
-    Item,
-    Name,
-    Names,
-    Set,
-    Sum,
-    terms,
+from absint.lattices.text import functions
+from absint.lattices.text.functions import (
+    DIVIDING,
+    FUNCTIONS,
+    TOTAL_FUNCTIONS,
+    Function,
+    Literal,
+    Number,
+    Quotient,
+    Ratio,
 )
+from absint.lattices.text.nearest import nearest, suggestion
+from absint.lattices.text.syntax import COMPARISONS, Bracket, Dims, Infix, Item, Name, Names, Power, Set, Sum, terms
 from absint.lattices.text.tokens import TextError, shown
 
 MAX_CONDITION_DEPTH: Final = 100
 """Deepest alternation of `and` with `or`."""
+
+OPERATIONS: Final[dict[str, Callable[[Dim, Dim], Dim]]] = {
+    "//": normal.floordiv,
+    "/:": normal.floordiv,
+    "%": normal.mod,
+    "^": normal.maximum,
+    "&": normal.minimum,
+}
 
 TRUTHS: Final = Interval(0, 1)
 """The numbers of false and true."""
@@ -93,11 +91,11 @@ class Operations:
         return self._stated(value, opened.at) if isinstance(value, Relation) else self._settled(value, opened.at)
 
     def _takes_floats(self, function: str, operands: list[Item]) -> bool:
-        return function in float_functions.FORMATS or any(isinstance(item.value, Float) for item in operands)
+        return function in functions.FORMATS or any(isinstance(item.value, Float) for item in operands)
 
     def _of_floats(self, opened: Bracket, operands: list[Item]) -> Expr | Float:
         function, count = opened.function, len(operands)
-        if function not in float_functions.NAMES:
+        if function not in functions.FLOAT_FUNCTIONS:
             raise self._error(opened.at, f"{function} takes no float: int(...) makes an integer of it")
         arguments = [
             self._condition(item) if self.table[function].kind(i) == "c" else self._plain(item)
@@ -105,7 +103,7 @@ class Operations:
         ]
         self._spend(sum(map(terms, arguments)) * count, opened.at)
         try:
-            value = float_functions.called(function, arguments)
+            value = functions.float_call(function, arguments)
         except ValueError as problem:
             raise self._error(opened.at, str(problem)) from None
         return self._float(value, opened.at)
@@ -142,12 +140,12 @@ class Operations:
             return self._between_floats(left, infix, right)
         if infix.op == "/" and self.exact and isinstance(right.value, Literal) and right.value.value > 0:
             return Quotient(self._dim(left), right.value.value)
-        if infix.power == IMPLIES:
+        if infix.power == Power.IMPLIES:
             premise, conclusion = self._condition(left), self._condition(right)
             return self._deeper(rel.implies(premise, conclusion), (premise, conclusion), infix.at)
-        if infix.power == SUM:
+        if infix.power == Power.SUM:
             return self._sum(left, right, infix)
-        if infix.power == POWER:
+        if infix.power == Power.POWER:
             return self._raised(left, right)
         return self._arithmetic(left, right, infix)
 
@@ -157,7 +155,7 @@ class Operations:
         x, y = self._plain(left), self._plain(right)
         self._spend(terms(x) + terms(y), infix.at)
         try:
-            value = float_functions.combined(infix.op, x, y)
+            value = functions.float_operation(infix.op, x, y)
         except ValueError as problem:
             raise self._error(infix.at, str(problem)) from None
         return cast(Float, self._float(value, infix.at))
@@ -181,9 +179,9 @@ class Operations:
         if infix.op == "*":
             result: Number = functions.times(x, y) if isinstance(x, Ratio) or isinstance(y, Ratio) else mul(x, y)
             return self._settled(result, infix.at)
-        if infix.power == PRODUCT and y is ex.ZERO_EXPR:
+        if infix.power == Power.PRODUCT and y is ex.ZERO_EXPR:
             raise self._error(infix.at, "division by zero")
-        if infix.power == PRODUCT:
+        if infix.power == Power.PRODUCT:
             self.divisors.append(y.over if isinstance(y, Ratio) else y)
         if infix.op == "/":
             result = functions.over(x, y) if self.exact else normal.truncdiv(cast(Dim, x), cast(Dim, y))
@@ -212,13 +210,13 @@ class Operations:
     def _chained(self, operands: Sequence[Item], chain: Sequence[Infix]) -> Relation:
         """Operators of one power between operands, all at once: `a and b and c`, `0 <= N <= 7`."""
         power, at = chain[0].power, operands[0].at
-        if power == COMPARE:
+        if power == Power.COMPARE:
             values = [item.value if isinstance(item.value, Set | Dims) else self._dim(item) for item in operands]
             conditions = [self._compared(values[i], infix, values[i + 1]) for i, infix in enumerate(chain)]
         else:
             conditions = [self._condition(item) for item in operands]
         self._spend(len(conditions), at)
-        result = rel.disjunction(*conditions) if power == OR else rel.conjunction(*conditions)
+        result = rel.disjunction(*conditions) if power == Power.OR else rel.conjunction(*conditions)
         return self._deeper(result, conditions, at)
 
     def _compared(self, x: Expr | Set | Dims, infix: Infix, y: Expr | Set | Dims) -> Relation:
@@ -291,8 +289,7 @@ class Operations:
     def _check_name(self, written: Name, at: int) -> None:
         name = written.name
         if self.names is not None and name not in self.names:
-            near = nearest(name, self.names, 1)
-            raise self._error(at, f"no symbol {shown(name)} here" + (f"; did you mean {either(near)}?" if near else ""))
+            raise self._error(at, f"no symbol {shown(name)} here{suggestion(nearest(name, self.names, 1))}")
 
     def _settled(self, value: Number, at: int) -> Expr | Ratio:
         return value if isinstance(value, Ratio) else self._settled_dim(value, at)

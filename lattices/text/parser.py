@@ -1,6 +1,9 @@
 """The parser of dims and relations; `absint.lattices.text` is the public entry.
 
-Operator precedence with explicit stacks, so that depth is no limit.
+Operator precedence with two explicit stacks, so that depth is no limit: `items` holds operands, `stack` the operators
+and open brackets that wait for more. An operator first applies those on top of the stack that bind tighter, then waits
+itself; a closing bracket applies all that came after the opening one. `and`, `or` and comparisons wait until their
+whole chain is there, because `0 <= N <= 7` is no operation on two operands.
 """
 
 from __future__ import annotations
@@ -13,30 +16,10 @@ from typing import Final, NamedTuple, cast
 from absint.lattices.logic import relation as rel
 from absint.lattices.logic.relation import Relation
 from absint.lattices.terms.expr import Expr, const, polynomial
-from absint.lattices.text.float_functions import Literal
-from absint.lattices.text.functions import FUNCTIONS, Ratio
-from absint.lattices.text.nearest import either, nearest
+from absint.lattices.text.functions import FUNCTIONS, Literal, Ratio
+from absint.lattices.text.nearest import nearest, suggestion
 from absint.lattices.text.operations import Operations
-from absint.lattices.text.syntax import (
-    AND,
-    CLOSING,
-    COMPARE,
-    IMPLIES,
-    INFIX,
-    MINIMUM,
-    NOT,
-    OR,
-    POWER,
-    SIGN,
-    Bracket,
-    Infix,
-    Item,
-    Name,
-    Names,
-    Set,
-    Sum,
-    Value,
-)
+from absint.lattices.text.syntax import CLOSING, INFIX, Bracket, Infix, Item, Name, Names, Power, Set, Sum, Value
 from absint.lattices.text.tokens import (
     MAX_DIGITS,
     RESERVED,
@@ -76,7 +59,7 @@ class Parser(Operations):
 
     def __init__(self, text: str, names: Names, relation: bool, total: bool) -> None:
         super().__init__(text, names, total)
-        self.infix = INFIX | {"&": AND if relation else MINIMUM}
+        self.infix = INFIX | {"&": Power.AND if relation else Power.MINIMUM}
         self.at = 0  # the column of the next token
         self.items: list[Item] = []
         self.stack: list[Infix | Bracket] = []
@@ -122,10 +105,10 @@ class Parser(Operations):
             raise self._error(token.at, f"expected a set such as {{1, 64}}, found {token.found}")
         if token.text in ("-", "+", "~") and token.kind == "op":
             prefix = {"-": "neg", "+": "pos", "~": "not"}[token.text]
-            self.stack.append(Infix(prefix, NOT if prefix == "not" else SIGN, token.at))
+            self.stack.append(Infix(prefix, Power.NOT if prefix == "not" else Power.SIGN, token.at))
             return True
         if token.kind == "name" and token.text == "not":
-            self.stack.append(Infix("not", NOT, token.at))
+            self.stack.append(Infix("not", Power.NOT, token.at))
             return True
         self.items.append(Item(self._literal(token), token.at))
         return False
@@ -165,7 +148,7 @@ class Parser(Operations):
         if op in self.infix:
             power = self.infix[op]
             # `->` and `**` group to the right; `and`, `or` and comparisons apply to a whole chain of operands at once.
-            self._reduce(power - (power not in (IMPLIES, POWER, OR, AND, COMPARE)))
+            self._reduce(power - (power not in (Power.IMPLIES, Power.POWER, Power.OR, Power.AND, Power.COMPARE)))
             self.stack.append(Infix(op, power, token.at))
             return True
         if token.kind == "end":
@@ -235,9 +218,7 @@ class Parser(Operations):
             name = self.items.pop()
             if function not in FUNCTIONS:
                 near = nearest(function, self.functions, 1)
-                raise self._misread(
-                    name.at, f"no function {shown(function)}" + (f"; did you mean {either(near)}?" if near else "")
-                )
+                raise self._misread(name.at, f"no function {shown(function)}{suggestion(near)}")
             token = Token(token.kind, token.text, name.at)
         closing, first = CLOSING[token.text], len(self.items)
         self.stack.append(Bracket(kind, closing, token.at, first, self.exact, function, place, len(self.divisors)))
@@ -286,7 +267,7 @@ class Parser(Operations):
     def _reduce(self, power: int) -> None:
         """Apply the operators on top of the stack that bind tighter than `power`."""
         while self.stack and isinstance(top := self.stack[-1], Infix) and top.power > power:
-            if top.power in (OR, AND, COMPARE):
+            if top.power in (Power.OR, Power.AND, Power.COMPARE):
                 self._apply_chain(top.power)
             else:
                 self.stack.pop()

@@ -8,8 +8,7 @@ from typing import Final, cast
 from absint.lattices.logic import relation as rel
 from absint.lattices.logic.relation import Relation
 from absint.lattices.terms.expr import Dim, Expr, Symbol, add, const, expr_of, mul
-from absint.lattices.text.float_functions import Literal
-from absint.lattices.text.functions import FUNCTIONS, Ratio
+from absint.lattices.text.functions import FUNCTIONS, Literal, Ratio
 from absint.lattices.text.nearest import bounded
 from absint.lattices.text.operations import TRUTHS
 from absint.lattices.text.parser import Parser

@@ -7,16 +7,19 @@ from typing import Final, NamedTuple, Protocol
 
 from absint.lattices.logic import relation as rel
 from absint.lattices.logic.relation import Relation
-from absint.lattices.terms import normal
 from absint.lattices.terms.expr import Dim, Expr, Monomial, Symbol
 from absint.lattices.terms.floats import Float
-from absint.lattices.text.float_functions import Literal, Quotient
-from absint.lattices.text.functions import Ratio
+from absint.lattices.text.functions import Literal, Quotient, Ratio
 from absint.lattices.text.nearest import bounded
 from absint.lattices.text.tokens import TextError
 
-# Binding power of infix operators, loosest first.
-IMPLIES, OR, AND, NOT, COMPARE, MAXIMUM, MINIMUM, SUM, PRODUCT, SIGN, POWER = range(11)
+
+class Power:
+    """The binding powers of operators, loosest first."""
+
+    IMPLIES, OR, AND, NOT, COMPARE, MAXIMUM, MINIMUM, SUM, PRODUCT, SIGN, POWER = range(11)
+
+
 COMPARISONS: Final[dict[str, Callable[[Dim, Dim], Relation]]] = {
     "==": rel.eq,
     "!=": rel.ne,
@@ -26,21 +29,14 @@ COMPARISONS: Final[dict[str, Callable[[Dim, Dim], Relation]]] = {
     "<": rel.lt,
 }
 INFIX: Final = {
-    **dict.fromkeys(("->", "implies"), IMPLIES),
-    **dict.fromkeys(("|", "or"), OR),
-    "and": AND,
-    **dict.fromkeys((*COMPARISONS, "in", "not in"), COMPARE),
-    "^": MAXIMUM,
-    **dict.fromkeys("+-", SUM),
-    **dict.fromkeys(("*", "/", "//", "/:", "%"), PRODUCT),
-    "**": POWER,
-}
-OPERATIONS: Final[dict[str, Callable[[Dim, Dim], Dim]]] = {
-    "//": normal.floordiv,
-    "/:": normal.floordiv,
-    "%": normal.mod,
-    "^": normal.maximum,
-    "&": normal.minimum,
+    **dict.fromkeys(("->", "implies"), Power.IMPLIES),
+    **dict.fromkeys(("|", "or"), Power.OR),
+    "and": Power.AND,
+    **dict.fromkeys((*COMPARISONS, "in", "not in"), Power.COMPARE),
+    "^": Power.MAXIMUM,
+    **dict.fromkeys("+-", Power.SUM),
+    **dict.fromkeys(("*", "/", "//", "/:", "%"), Power.PRODUCT),
+    "**": Power.POWER,
 }
 Names = Collection[str] | Mapping[str, Dim] | None
 """The symbols that a text may name: any, only these, or only these with the dims that they stand for."""

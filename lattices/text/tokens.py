@@ -8,7 +8,7 @@ from typing import Final
 from unicodedata import combining, east_asian_width
 
 from absint.lattices.records import NamedTuple
-from absint.lattices.terms.kinds import INTERNAL
+from absint.lattices.terms.atoms import INTERNAL
 
 MAX_TEXT: Final = 4_000_000
 """Longest text that is parsed, in characters."""

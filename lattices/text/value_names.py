@@ -7,8 +7,8 @@ from collections.abc import Collection
 from itertools import chain, islice
 from typing import Final
 
-from absint.lattices.terms.kinds import INTERNAL
-from absint.lattices.text.nearest import SHOWN, Near, bounded, either, nearest
+from absint.lattices.terms.atoms import INTERNAL
+from absint.lattices.text.nearest import SHOWN, Near, bounded, nearest, suggestion
 from absint.lattices.text.syntax import Names, References
 from absint.lattices.text.tokens import TextError, after_space, quote, token_at, unquote
 
@@ -93,7 +93,7 @@ class ValueNames:
         if is_symbol:
             return
         if alone:
-            raise self._error(at, f"no symbol {bounded(name)} here{_suggestion(nearest(name, self.names or ()))}")
+            raise self._error(at, f"no symbol {bounded(name)} here{suggestion(nearest(name, self.names or ()))}")
         near = nearest(name, chain(self.names or (), self.references))
         raise self._value_at(at) or self._nearer("no symbol or value", name, at, near)
 
@@ -110,7 +110,7 @@ class ValueNames:
             return better or problem
         near = nearest(word, self.references)
         if near or no_token or (begin == at and word.startswith("/")):
-            return self._error(begin, f"no value {bounded(word)} here{_suggestion(near)}")
+            return self._error(begin, f"no value {bounded(word)} here{suggestion(near)}")
         return problem
 
     def _nearer(self, what: str, name: str, at: int, near: list[Near]) -> TextError:
@@ -120,7 +120,7 @@ class ValueNames:
             wider = nearest(word, self.references)
             if wider and (not near or wider[0].ratio > near[0].ratio):
                 what, name, at, near = "no value", word, begin, wider
-        return self._error(at, f"{what} {bounded(name)} here{_suggestion(near) or self._symbols()}")
+        return self._error(at, f"{what} {bounded(name)} here{suggestion(near) or self._symbols()}")
 
     def _symbols(self) -> str:
         """The symbols that there are, the first few; empty if any name is one."""
@@ -176,7 +176,3 @@ def is_bare(name: str) -> bool:
 def _written(name: str) -> str:
     """A short name as it must be written in a text, a placeholder for a long one."""
     return "X" if len(name) > SHOWN // 4 else name if is_bare(name) else quote(name)
-
-
-def _suggestion(near: list[Near]) -> str:
-    return f"; did you mean {either(near)}?" if near else ""

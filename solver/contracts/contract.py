@@ -12,12 +12,10 @@ from dataclasses import dataclass, field
 from itertools import chain, islice
 from typing import Final, NamedTuple
 
-from absint.lattices.deadline import DeadlineError
-from absint.lattices.limits import Limits
-from absint.lattices.logic.definedness import truth
+from absint.lattices.limits import DeadlineError, Limits
 from absint.lattices.logic.facts import Facts
 from absint.lattices.logic.formula import Comparison, leads_negative
-from absint.lattices.logic.relation import FALSE, UNKNOWN_RELATION, Relation
+from absint.lattices.logic.relation import FALSE, UNKNOWN_RELATION, Relation, truth
 from absint.lattices.logic.truth import NO, YES
 from absint.lattices.terms.expr import Dim, postorder
 from absint.lattices.text.documents import Document, Head

@@ -15,7 +15,7 @@ from contextlib import suppress
 from itertools import islice, product
 from typing import Final, cast
 
-from absint.lattices.deadline import on_time
+from absint.lattices.limits import on_time
 from absint.lattices.logic.relation import Comparison, Relation
 from absint.lattices.logic.truth import NO
 from absint.lattices.terms.evaluation import EVALUATE

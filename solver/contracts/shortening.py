@@ -17,10 +17,9 @@ from itertools import chain
 from math import inf
 from typing import Final
 
-from absint.lattices.deadline import on_time
-from absint.lattices.logic.definedness import truth
+from absint.lattices.limits import on_time
 from absint.lattices.logic.facts import Facts
-from absint.lattices.logic.relation import FALSE, TRUE, Relation, conjunction, disjunction, negation
+from absint.lattices.logic.relation import FALSE, TRUE, Relation, conjunction, disjunction, negation, truth
 from absint.lattices.logic.truth import YES
 from absint.lattices.terms.expr import Symbol
 from absint.solver.contracts.premises import Premises, Samples, near

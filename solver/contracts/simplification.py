@@ -11,7 +11,7 @@ from collections.abc import Iterable, Sequence
 from functools import lru_cache
 from typing import Final, cast
 
-from absint.lattices.deadline import on_time
+from absint.lattices.limits import on_time
 from absint.lattices.logic.facts import Facts
 from absint.lattices.logic.piecewise import cases, choices, restrict
 from absint.lattices.logic.relation import (
@@ -28,8 +28,7 @@ from absint.lattices.logic.relation import (
 )
 from absint.lattices.logic.truth import NO, YES
 from absint.lattices.terms.expr import Atom, Dim, Expr, Symbol, expr_of, postorder
-from absint.lattices.terms.normal import broadcast, maximum, minimum, sole_atom
-from absint.lattices.terms.substitution import rebuilt
+from absint.lattices.terms.normal import broadcast, maximum, minimum, rebuilt, sole_atom
 from absint.solver.constraints import Constraint
 
 _MOST: Final = 48

@@ -9,7 +9,7 @@ from absint.lattices.logic.facts import Facts
 from absint.lattices.logic.relation import TRUE, UNKNOWN_RELATION, Relation, divisible, eq, ge, le
 from absint.lattices.logic.truth import YES
 from absint.lattices.terms.expr import MAX_DIM, Dim, Expr, Symbol, expr_of
-from absint.lattices.terms.substitution import substitute
+from absint.lattices.terms.normal import substitute
 from absint.solver.constraints import Constraint, ConstraintSet
 from absint.solver.export.python_text import escaped, excerpt, local_names
 from absint.solver.export.records import ExportError

@@ -12,7 +12,7 @@ from heapq import heappop, heappush
 from itertools import count, islice
 from typing import Final, NamedTuple, TypeAlias
 
-from absint.lattices.deadline import on_time
+from absint.lattices.limits import on_time
 from absint.lattices.logic.facts import Facts
 from absint.lattices.logic.relation import FALSE, Relation, disjunction, eq, ge, gt, ite, ne
 from absint.lattices.logic.truth import YES

@@ -14,7 +14,7 @@ import absint
 from absint.lattices.dtype import DType
 from absint.lattices.logic.relation import TRUE
 from absint.lattices.terms.expr import Expr
-from absint.lattices.terms.real import Real
+from absint.lattices.terms.normal import Real
 from absint.lattices.value import Tensor, Value
 
 

@@ -14,7 +14,6 @@ from itertools import chain
 from random import Random
 from typing import Final, NamedTuple
 
-from absint.lattices.logic.definedness import defined, falsity, truth
 from absint.lattices.logic.facts import NO_FACTS, Facts
 from absint.lattices.logic.piecewise import (
     chosen,
@@ -27,7 +26,7 @@ from absint.lattices.logic.piecewise import (
     shortest,
 )
 from absint.lattices.logic.piecewise import settled as settled_dim
-from absint.lattices.logic.relation import UNKNOWN_RELATION, Relation, eq
+from absint.lattices.logic.relation import UNKNOWN_RELATION, Relation, defined, eq, falsity, truth
 from absint.lattices.terms.evaluation import UndefinedError
 from absint.lattices.terms.expr import Dim, Expr
 from absint.transfer.elements.logic import choose

@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import Final
 
 from absint.lattices.logic import comparisons, piecewise, relation
-from absint.lattices.terms import division, extremes, normal, periodic, sign
-from absint.lattices.terms.rewriting import stated_in
+from absint.lattices.terms import division, extremes, normal, periodic, polynomials
+from absint.lattices.terms.evaluation import stated_in
 
-MODULES: Final = (division, extremes, normal, periodic, sign, comparisons, relation, piecewise)
+MODULES: Final = (division, extremes, normal, periodic, polynomials, comparisons, relation, piecewise)
 
 REWRITES: Final = [rewrite for module in MODULES for rewrite in stated_in(module)]

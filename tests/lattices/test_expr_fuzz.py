@@ -28,12 +28,12 @@ from absint.lattices.logic.relation import (
     lt,
     ne,
 )
-from absint.lattices.terms import atoms, intern, normal, sign
+from absint.lattices.terms import atoms, intern, normal, polynomials
 from absint.lattices.terms import expr as ex
 from absint.lattices.terms.expr import Dim, Expr, UndefinedError, Unknown, const, integer_symbol, symbol
 from absint.lattices.terms.interval import Congruence, Interval
 from absint.lattices.terms.normal import broadcast, ceildiv, floordiv, fmod, maximum, minimum, truncdiv
-from absint.lattices.terms.sign import nonneg
+from absint.lattices.terms.polynomials import nonneg
 from tests import reference
 from tests.effort import examples
 from tests.reference import NoValueError, Tree
@@ -393,7 +393,7 @@ def test_dead_expressions_are_released() -> None:
 
 
 def forget() -> None:
-    for module in (ex, comparisons, normal, relation, sign):
+    for module in (ex, comparisons, normal, relation, polynomials):
         for value in vars(module).values():
             if hasattr(value, "cache_clear"):
                 value.cache_clear()

@@ -14,7 +14,7 @@ import pytest
 
 from absint.lattices.logic.facts import Facts
 from absint.lattices.logic.relation import ge
-from absint.lattices.terms import float_casts, floats, ieee
+from absint.lattices.terms import floats, ieee, normal
 from absint.lattices.terms.evaluation import casts_floats, values_of
 from absint.lattices.terms.expr import Expr, Symbol, UndefinedError, const, expr_of, symbol
 from absint.lattices.terms.floats import Float
@@ -108,7 +108,7 @@ def drawn(draw: random.Random, depth: int) -> Float | None:
     if kind == 5:
         return floats.choose(ge(N, M), a, b)
     if kind == 6:
-        return floats.of(form, float_casts.integer(a))
+        return floats.of(form, normal.integer(a))
     return floats.binary(draw.choice([*ieee.BINARY]), a, b)
 
 
@@ -159,7 +159,7 @@ def test_terms_evaluate_as_numpy_does_and_stay_within_their_bounds() -> None:
             computed += 1
             assert expected is None or found == expected, (str(term), sizes)
             assert term.span.has(found), (str(term), sizes, term.span)
-            number_of = float_casts.int64(term)
+            number_of = normal.int64(term)
             if isinstance(number_of, Expr) and abs(found) < 2**62:
                 assert number_of.evaluate(sizes) == int(found), (str(term), sizes, str(number_of))
                 assert int(found) in number_of.bounds
@@ -169,7 +169,7 @@ def test_terms_evaluate_as_numpy_does_and_stay_within_their_bounds() -> None:
 def test_replacing_symbols_changes_no_value() -> None:
     draw, compared = random.Random(13), 0
     for _ in range(1500):
-        found = float_casts.integer(drawn(draw, 4))
+        found = normal.integer(drawn(draw, 4))
         if not isinstance(found, Expr):
             continue
         for n, m in SIZES:
@@ -189,7 +189,7 @@ def test_replacing_symbols_changes_no_value() -> None:
 def test_texts_read_back_as_the_same_object() -> None:
     draw, seen = random.Random(17), set()
     for _ in range(4000):
-        for cast_to in (float_casts.integer, float_casts.int64, float_casts.int32):
+        for cast_to in (normal.integer, normal.int64, normal.int32):
             found = cast_to(drawn(draw, 4))
             if isinstance(found, Expr) and found not in seen:
                 assert parse(format_dim(found)) is found, format_dim(found)
@@ -290,7 +290,7 @@ def test_a_term_over_the_budget_is_unknown() -> None:
     for _ in range(floats.MAX_FLOAT):
         term = floats.binary("*", floats.binary("+", term, floats.of("float32", M)), floats.constant("float32", 1.1))
     assert term is None
-    assert float_casts.integer(term).is_unknown
+    assert normal.integer(term).is_unknown
 
 
 def test_spans_of_infinities_and_zeros_hold_every_result() -> None:

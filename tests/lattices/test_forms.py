@@ -9,7 +9,7 @@ import pytest
 from absint.lattices.logic.relation import Relation, eq
 from absint.lattices.terms.expr import Dim, Expr, const, symbol
 from absint.lattices.terms.normal import floordiv, maximum
-from absint.lattices.text import format_dim, format_relation, layout, parse, parse_relation, printer
+from absint.lattices.text import format_dim, format_relation, layout, notation, parse, parse_relation
 
 N = symbol("N")
 
@@ -24,16 +24,16 @@ def tower(levels: int, base: Dim = N) -> Dim:
 @pytest.fixture
 def laid_out(monkeypatch: pytest.MonkeyPatch) -> Iterator[list[Expr | Relation]]:
     """The expressions that are laid out while a test runs."""
-    printer.forget()
+    notation.forget()
     seen: list[Expr | Relation] = []
 
     def noted(value: Expr | Relation) -> tuple[int, list[layout.Piece]]:
         seen.append(value)
         return layout.laid_out(value)
 
-    monkeypatch.setattr(printer, "laid_out", noted)
+    monkeypatch.setattr(notation, "laid_out", noted)
     yield seen
-    printer.forget()
+    notation.forget()
 
 
 def test_shared_operands_are_laid_out_once(laid_out: list[Expr | Relation]) -> None:
@@ -63,11 +63,11 @@ def test_a_form_does_not_keep_its_expression_alive() -> None:
     """Nothing that a form holds leads back to the expression itself."""
     dim = tower(3)
     format_dim(dim)
-    pending, seen = [printer._forms[dim]], set()
+    pending, seen = [notation._forms[dim]], set()
     while pending:
         form = pending.pop()
         for piece in form.pieces:
-            if isinstance(piece, printer.Part) and piece.value not in seen:
+            if isinstance(piece, notation.Part) and piece.value not in seen:
                 seen.add(piece.value)
                 pending.append(piece.form)
     assert seen
@@ -75,9 +75,9 @@ def test_a_form_does_not_keep_its_expression_alive() -> None:
 
 
 def test_the_number_of_forms_is_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
-    printer.forget()
-    monkeypatch.setattr(printer, "MAX_FORMS", 10)
+    notation.forget()
+    monkeypatch.setattr(notation, "MAX_FORMS", 10)
     texts = {name: format_dim(floordiv(symbol(name), const(2))) for name in "ABCDEFGHIJKLMNOP"}
     assert texts["A"] == "A//2"
     assert texts["P"] == "P//2"
-    assert len(printer._forms) <= 12
+    assert len(notation._forms) <= 12

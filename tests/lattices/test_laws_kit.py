@@ -82,7 +82,7 @@ def test_a_lattice_passes() -> None:
 def test_a_broken_operation_is_found(law: str, changes: dict[str, Any]) -> None:
     with pytest.raises(LawError) as raised:
         check_laws(altered(Subsets, **changes), ELEMENTS)
-    assert str(raised.value).startswith(f"not so: {law}, for frozenset(")
+    assert str(raised.value).startswith(f"broken law: {law}, for frozenset(")
 
 
 ONE, PAIR, OTHER_PAIR = frozenset({1}), frozenset({0, 1}), frozenset({1, 2})
@@ -97,7 +97,7 @@ ONE, PAIR, OTHER_PAIR = frozenset({1}), frozenset({0, 1}), frozenset({1, 2})
 )
 def test_absorption_reaches_elements_that_are_not_given(law: str, elements: list[Set], changes: dict[str, Any]) -> None:
     domain = Domain(altered(Subsets, **changes))
-    with pytest.raises(LawError, match=f"not so: {law}, for "):
+    with pytest.raises(LawError, match=f"broken law: {law}, for "):
         LAWS["absorption"](domain, *elements, elements[0])
 
 
@@ -106,7 +106,7 @@ def test_a_failed_law_says_why_the_order_does_not_hold() -> None:
     with pytest.raises(LawError) as raised:
         LAWS["join_is_the_least_upper_bound"](Domain(shapes), Shape([2, 3]), Shape([2, "N"]), SHAPES.top)
     assert str(raised.value) == (
-        "not so: join is an upper bound, for Shape([2, 3]) and Shape([2, N]): dim 1 must be 3, found N"
+        "broken law: join is an upper bound, for Shape([2, 3]) and Shape([2, N]): dim 1 must be 3, found N"
     )
 
 
@@ -121,10 +121,10 @@ def test_a_failed_law_says_why_the_order_does_not_hold() -> None:
     ],
 )
 def test_a_wrong_meaning_is_found(law: str, allows: Any) -> None:
-    with pytest.raises(LawError, match=f"not so: {law}"):
+    with pytest.raises(LawError, match=f"broken law: {law}"):
         check_laws(Subsets(), ELEMENTS, universe=THINGS, allows=allows)
 
 
 def test_a_widening_that_never_rests_is_found() -> None:
-    with pytest.raises(LawError, match="not so: widening becomes stable"):
+    with pytest.raises(LawError, match="broken law: widening becomes stable"):
         check_laws(altered(Intervals, widen=Interval.join), [Interval(0, 3)], **RISING)

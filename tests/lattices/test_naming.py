@@ -11,9 +11,9 @@ from hypothesis import strategies as st
 from absint.lattices.logic.relation import eq, ge, ite
 from absint.lattices.terms.expr import Dim, Expr, const, symbol
 from absint.lattices.terms.normal import floordiv, maximum, minimum, mod
-from absint.lattices.text import TextError, parse, parse_relation, printer
+from absint.lattices.text import TextError, notation, parse, parse_relation
 from absint.lattices.text.naming import MAX_SHOWN, Names, Naming
-from absint.lattices.text.printer import read_definitions
+from absint.lattices.text.notation import read_definitions
 from tests.lattices.test_forms import tower
 
 N, M, K = (symbol(name) for name in "NMK")
@@ -91,7 +91,7 @@ def test_the_tower_in_full() -> None:
 
 def test_definitions_are_linear_in_the_distinct_expressions() -> None:
     """The text of the expression doubles with each level; the definitions grow by a constant."""
-    printer.forget()
+    notation.forget()
     lengths = []
     for levels in (5, 9, 13):
         where = Names(Naming())
@@ -102,7 +102,7 @@ def test_definitions_are_linear_in_the_distinct_expressions() -> None:
         lengths.append(sum(map(len, where.definitions.values())))
     assert len(str(dim)) > 80 * lengths[2]
     assert lengths[2] < 4 * lengths[0]
-    assert len(printer._forms) <= 4 * 13 + 5
+    assert len(notation._forms) <= 4 * 13 + 5
 
 
 def test_names_of_the_model_are_left_alone() -> None:

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from absint.lattices.logic.definedness import defined, falsity, truth
 from absint.lattices.logic.piecewise import cases, choices, is_defined, product_settled, settled, shortest
-from absint.lattices.logic.relation import FALSE, TRUE, eq, fitting, ge, ite
+from absint.lattices.logic.relation import FALSE, TRUE, defined, eq, falsity, fitting, ge, ite, truth
 from absint.lattices.terms.expr import Dim, Expr, UndefinedError
 from absint.lattices.terms.normal import broadcast, floordiv
 from absint.lattices.text import parse, parse_relation

@@ -12,13 +12,13 @@ from hypothesis import strategies as st
 
 from absint.lattices.logic.formula import relation_of
 from absint.lattices.logic.relation import FALSE, TRUE, eq, ge, ite, le, ne
-from absint.lattices.logic.solutions import solved
+from absint.lattices.logic.solving import solved
 from absint.lattices.terms.atoms import MAX_DIM
 from absint.lattices.terms.expr import Dim, Expr, UndefinedError, const, integer_symbol, symbol
 from absint.lattices.terms.normal import broadcast, floordiv, maximum, minimum, truncdiv
 from absint.lattices.terms.periodic import Univariate, compared, extent, univariate
+from absint.lattices.terms.polynomials import nonneg
 from absint.lattices.terms.shortening import shortened
-from absint.lattices.terms.sign import nonneg
 from absint.lattices.text import parse
 from absint.solver.encode import Encoder
 from tests import reference

@@ -9,10 +9,9 @@ import pytest
 from absint.lattices.contents import CONTENTS, NO_CONTENTS, Contents
 from absint.lattices.dim import BOTTOM_DIM, DIMS
 from absint.lattices.dtype import DTYPES, DType
-from absint.lattices.lattice import why_not_leq
+from absint.lattices.lattice import Rows, why_not_leq
 from absint.lattices.logic.relation import TRUE
 from absint.lattices.ramp import ramp
-from absint.lattices.rows import Rows
 from absint.lattices.shape import BOTTOM_SHAPE, TOP_SHAPE, Shape
 from absint.lattices.shape_lattice import SHAPES
 from absint.lattices.terms.expr import ONE_EXPR, UNKNOWN_DIM, UNKNOWN_SIZE, Unknown, const, integer_symbol, symbol

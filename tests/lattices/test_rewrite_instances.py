@@ -10,8 +10,7 @@ import pytest
 
 from absint.lattices.logic.relation import UNKNOWN_RELATION
 from absint.lattices.terms.expr import Expr, Symbol, const, expr_of
-from absint.lattices.terms.normal import floordiv
-from absint.lattices.terms.substitution import substitute
+from absint.lattices.terms.normal import floordiv, substitute
 from tests import reference
 from tests.lattices.rewrites import REWRITES
 from tests.reference import NoValueError, Tree

@@ -14,7 +14,7 @@ import z3
 
 import absint.lattices
 from absint.lattices.terms import division
-from absint.lattices.terms.rewriting import Rewrite
+from absint.lattices.terms.evaluation import Rewrite
 from tests.lattices.rewrites import REWRITES
 
 INSTANCES = (-7, -3, -2, -1, 0, 1, 2, 3, 7)

@@ -9,12 +9,12 @@ import pytest
 
 from absint.lattices.shape import BOTTOM_SHAPE, TOP_SHAPE, Shape, StarredShape, read_variable
 from absint.lattices.shape_lattice import SHAPES
-from absint.lattices.shape_texts import read_shape
 from absint.lattices.starred import (
     aligned,
     dims_of_rank,
     place,
     places,
+    read_shape,
     spliced,
     with_axes,
     with_size,

@@ -10,8 +10,8 @@ import pytest
 import absint
 from absint.lattices.logic.facts import Facts
 from absint.lattices.logic.relation import boolean, ge, le, truth_of
+from absint.lattices.terms.atoms import Origin, SymbolKind
 from absint.lattices.terms.expr import MAX_DIM, Symbol, expr_of, symbol
-from absint.lattices.terms.kinds import Origin, SymbolKind
 from absint.lattices.unify import POLICIES
 from tests.absint.shapes.flows import FLOWS
 

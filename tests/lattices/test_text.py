@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from absint.lattices import text as public
 from absint.lattices.logic.relation import FALSE, TRUE, UNKNOWN_RELATION, boolean, eq, ge, ite
 from absint.lattices.terms.expr import MAX_BITS, UNKNOWN_DIM, Dim, Expr, UndefinedError, const, integer_symbol, symbol
-from absint.lattices.terms.kept import Kept
+from absint.lattices.terms.intern import Kept
 from absint.lattices.terms.normal import broadcast, maximum, minimum, truncdiv
 from absint.lattices.text import (
     MAX_CONDITION_DEPTH,

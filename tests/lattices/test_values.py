@@ -18,7 +18,7 @@ from absint.lattices.logic.relation import FALSE, TRUE, UNKNOWN_RELATION, eq
 from absint.lattices.shape import BOTTOM_SHAPE, MAX_RANK, TOP_SHAPE, Shape, shape_of
 from absint.lattices.terms.expr import UNKNOWN_DIM, UNKNOWN_SIZE, Expr, Symbol, Unknown, const, integer_symbol, symbol
 from absint.lattices.terms.interval import Congruence, Interval
-from absint.lattices.terms.real import Real
+from absint.lattices.terms.normal import Real
 from absint.lattices.value import (
     BOTTOM,
     TOP,

@@ -9,8 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from absint.lattices.deadline import DeadlineError, within
-from absint.lattices.limits import Limits
+from absint.lattices.limits import DeadlineError, Limits, within
 from absint.lattices.logic.relation import Relation, le
 from absint.lattices.terms.expr import integer_symbol, symbol
 from absint.lattices.terms.interval import ANY, Congruence, Interval

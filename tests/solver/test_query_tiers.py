@@ -9,9 +9,8 @@ from typing import Final
 
 import pytest
 
-from absint.lattices.logic.definedness import falsity, truth
 from absint.lattices.logic.facts import Facts
-from absint.lattices.logic.relation import TRUE, Relation, ge, le
+from absint.lattices.logic.relation import TRUE, Relation, falsity, ge, le, truth
 from absint.lattices.logic.truth import NO, UNKNOWN, YES, Truth
 from absint.lattices.terms.expr import symbol
 from absint.lattices.text import TextError, parse_relation

@@ -21,8 +21,7 @@ from absint.lattices.shape import Shape
 from absint.lattices.terms.evaluation import casts_floats, values_of
 from absint.lattices.terms.expr import Dim, Expr, Symbol, UndefinedError
 from absint.lattices.terms.floats import Float
-from absint.lattices.terms.normal import sole_atom
-from absint.lattices.terms.real import Real
+from absint.lattices.terms.normal import Real, sole_atom
 from absint.lattices.value import Bottom, MapOf, OptionalOf, SequenceOf, Tensor, Top, Value
 from absint.transfer.stated import Statement
 

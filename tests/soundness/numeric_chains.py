@@ -27,7 +27,7 @@ from absint.lattices.terms.evaluation import values_of
 from absint.lattices.terms.expr import Dim, Expr, UndefinedError
 from absint.lattices.terms.floats import Float
 from absint.lattices.terms.ieee import rounded
-from absint.lattices.terms.real import Real
+from absint.lattices.terms.normal import Real
 from absint.lattices.value import Tensor
 from absint.transfer.ordinary import limit_of
 

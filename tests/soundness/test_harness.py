@@ -10,7 +10,7 @@ from absint.lattices.logic.relation import eq
 from absint.lattices.ramp import ramp
 from absint.lattices.shape import Shape, shape_of
 from absint.lattices.terms.expr import const
-from absint.lattices.terms.real import Real
+from absint.lattices.terms.normal import Real
 from absint.lattices.value import SequenceOf, Tensor, Value
 from absint.transfer.families import shipped
 from absint.transfer.op import Op

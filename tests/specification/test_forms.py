@@ -15,7 +15,7 @@ import pytest
 from absint.lattices.contents import Element
 from absint.lattices.logic.relation import Relation
 from absint.lattices.terms.expr import Dim, Expr
-from absint.lattices.terms.real import Real
+from absint.lattices.terms.normal import Real
 from absint.lattices.value import Tensor
 from absint.model.schemas import since
 from absint.questions.certificates.meanings import SIGNED, Reading, attributes_of

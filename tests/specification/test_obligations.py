@@ -11,7 +11,7 @@ from absint import Op, Shape, Tensor, rule
 from absint.lattices.contents import Contents
 from absint.lattices.logic.relation import FALSE, ge
 from absint.lattices.terms.expr import ZERO_EXPR
-from absint.lattices.terms.real import Real
+from absint.lattices.terms.normal import Real
 from absint.research.obligations.making import obligations, obligations_of
 from absint.research.obligations.solving import Decision, Obligation, by_cvc5, by_z3, decided, unbounded
 from absint.research.specification.node import Node, Output, tensor

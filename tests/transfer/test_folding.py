@@ -12,7 +12,7 @@ from absint.lattices.logic.relation import FALSE, TRUE, boolean, ge, ne
 from absint.lattices.shape import Shape
 from absint.lattices.terms.expr import UNKNOWN_DIM, Dim, Unknown
 from absint.lattices.terms.interval import Interval
-from absint.lattices.terms.real import Real
+from absint.lattices.terms.normal import Real
 from absint.lattices.value import Tensor
 from absint.transfer.application import apply
 from absint.transfer.elements import arithmetic as ar

@@ -12,7 +12,7 @@ from absint.lattices.logic.facts import NO_FACTS, Facts
 from absint.lattices.logic.relation import le
 from absint.lattices.shape import Shape
 from absint.lattices.terms.expr import Dim, Expr, Symbol, expr_of
-from absint.lattices.terms.real import Real
+from absint.lattices.terms.normal import Real
 from absint.lattices.text import parse, parse_relation
 from absint.lattices.value import Tensor
 from absint.transfer.application import apply

@@ -12,8 +12,7 @@ from absint.lattices.dtype import DType
 from absint.lattices.logic.relation import FALSE, UNKNOWN_RELATION, eq, ge
 from absint.lattices.shape import SCALAR, TOP_SHAPE
 from absint.lattices.terms.expr import UNKNOWN_SIZE, Dim, const
-from absint.lattices.terms.normal import ceildiv
-from absint.lattices.terms.real import Real
+from absint.lattices.terms.normal import Real, ceildiv
 from absint.lattices.value import Tensor, Value
 from absint.transfer.contrib.agreement import first_known, of_attribute, of_dims, require_like
 from absint.transfer.contrib.views import restate

@@ -1,6 +1,6 @@
 """Arithmetic on single elements, by element type: exactly as a kernel computes, or not at all.
 
-Integers are dims, booleans relations, floats exact reals (`lattices.terms.real`) or else terms that round
+Integers are dims, booleans relations, floats exact reals (`lattices.terms.normal`) or else terms that round
 (`absint.transfer.elements.rounded`); the numeric premises of a result are recorded at the node
 (`absint.transfer.elements.premises`). Constants are rounded as in the float type.
 """
@@ -21,12 +21,11 @@ from absint.lattices.terms.expr import ONE_EXPR, UNKNOWN_DIM, ZERO_EXPR, Dim, Ex
 from absint.lattices.terms.floats import Float
 from absint.lattices.terms.ieee import BINARY, UNARY
 from absint.lattices.terms.interval import Interval
-from absint.lattices.terms.normal import exact_quotient, floordiv, truncdiv
+from absint.lattices.terms.normal import Real, exact_quotient, floordiv, truncdiv
 from absint.lattices.terms.normal import fmod as fmod_dim
 from absint.lattices.terms.normal import maximum as max_dim
 from absint.lattices.terms.normal import minimum as min_dim
 from absint.lattices.terms.normal import mod as mod_dim
-from absint.lattices.terms.real import Real
 from absint.transfer.elements.premises import (
     computed,
     exact,

@@ -13,7 +13,7 @@ from absint.lattices.ramp import NO_RAMPS, Ramps, ends, spread, uniform
 from absint.lattices.shape import Shape
 from absint.lattices.terms.expr import ZERO_EXPR, Expr
 from absint.lattices.terms.interval import Interval
-from absint.lattices.terms.real import Real
+from absint.lattices.terms.normal import Real
 from absint.lattices.value import Tensor
 from absint.transfer.op import Op
 

@@ -19,8 +19,7 @@ from absint.lattices.logic.truth import NO, YES
 from absint.lattices.terms.expr import ZERO_EXPR, Dim, Expr, expr_of
 from absint.lattices.terms.floats import Float
 from absint.lattices.terms.intern import remembered
-from absint.lattices.terms.normal import exact_quotient, maximum, minimum
-from absint.lattices.terms.real import Real
+from absint.lattices.terms.normal import Real, exact_quotient, maximum, minimum
 from absint.transfer.elements.arithmetic import common, monotone
 from absint.transfer.elements.premises import integer, sees_integers
 from absint.transfer.elements.rounded import chosen

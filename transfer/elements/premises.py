@@ -19,8 +19,7 @@ from absint.lattices.logic import relation as rel
 from absint.lattices.logic.truth import YES
 from absint.lattices.terms.expr import UNKNOWN_DIM, Dim, Expr, Unknown, const
 from absint.lattices.terms.interval import Interval
-from absint.lattices.terms.normal import exact_quotient
-from absint.lattices.terms.real import Real
+from absint.lattices.terms.normal import Real, exact_quotient
 from absint.transfer.op import Op
 
 Compute = Callable[..., float]
@@ -103,7 +102,7 @@ def _odd_part(num: Expr) -> Expr:
 
 
 def sees_integers(op: Op, dtype: DType, a: Real, scale: int = 1) -> bool:
-    """Comparing scale*a with integers gives the same answer before and after rounding (see `lattices.terms.real`)."""
+    """Comparing scale*a with integers gives the same answer before and after rounding (see `lattices.terms.normal`)."""
     if a.is_dyadic:
         return True
     limit = 1 << MANTISSA_BITS[dtype]

@@ -13,12 +13,12 @@ from typing import Final, TypeVar
 from absint.lattices.contents import OPAQUE, Element
 from absint.lattices.dtype import INTEGER_RANGES, DType
 from absint.lattices.logic.relation import Relation, ge
-from absint.lattices.terms import float_casts, floats
+from absint.lattices.terms import floats, normal
 from absint.lattices.terms.expr import Dim, Expr, Unknown
 from absint.lattices.terms.floats import Float
 from absint.lattices.terms.ieee import UNARY, Format
 from absint.lattices.terms.interval import Interval
-from absint.lattices.terms.real import Real
+from absint.lattices.terms.normal import Real
 from absint.transfer.op import Op
 
 FORMATS: Final[Mapping[DType, Format]] = {DType.FLOAT: "float32", DType.DOUBLE: "float64"}
@@ -85,9 +85,9 @@ def to_integer(op: Op, source: DType, target: DType, element: Element) -> Dim:
     limits = Interval(*INTEGER_RANGES[target])
     if term is None:
         return Unknown(limits)
-    found = float_casts.int64(term)
+    found = normal.int64(term)
     if target is DType.INT64:
-        narrow = float_casts.integer(term)
+        narrow = normal.integer(term)
         lo = narrow.bounds.lo
         if found is narrow or lo is None or lo == INTEGER_RANGES[target][0]:
             return found
@@ -98,7 +98,7 @@ def to_integer(op: Op, source: DType, target: DType, element: Element) -> Dim:
         return narrow
     if isinstance(found, Expr) and term.span.is_finite and found.bounds.leq(limits):
         return found
-    return float_casts.int32(term) if target is DType.INT32 else Unknown(limits)
+    return normal.int32(term) if target is DType.INT32 else Unknown(limits)
 
 
 def chosen(condition: Relation, dtype: DType, a: Element, b: Element) -> Element:

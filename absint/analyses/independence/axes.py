@@ -10,7 +10,7 @@ from absint.analyses.independence.layout import Found
 from absint.analyses.independence.seen import Rule, Seen
 from absint.lattices.dtype import DType
 from absint.lattices.terms.expr import ONE_EXPR, ZERO_EXPR, Expr, sub
-from absint.lattices.terms.sign import nonneg
+from absint.lattices.terms.polynomials import nonneg
 from absint.lattices.value import Tensor
 
 

@@ -9,7 +9,7 @@ from absint.analyses.independence.claims import NO_SHIFT, Along, Growth, Shift
 from absint.analyses.independence.layout import Found, first_alone
 from absint.analyses.independence.seen import Rule, Seen
 from absint.lattices.terms.expr import ONE_EXPR, ZERO_EXPR, Expr
-from absint.lattices.terms.sign import nonneg
+from absint.lattices.terms.polynomials import nonneg
 
 
 def gathered(seen: Seen) -> Found:

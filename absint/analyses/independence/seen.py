@@ -30,9 +30,8 @@ from absint.lattices.ramp import Ramp, ends
 from absint.lattices.shape import TOP_SHAPE, Shape
 from absint.lattices.terms.expr import ONE_EXPR, ZERO_EXPR, Dim, Expr, Symbol, expr_of
 from absint.lattices.terms.floats import Float
+from absint.lattices.terms.normal import Real, substitute
 from absint.lattices.terms.polynomials import exact_quotient
-from absint.lattices.terms.real import Real
-from absint.lattices.terms.substitution import substitute
 from absint.lattices.value import AnyTensor, SequenceOf, Tensor, Value
 from absint.program.operations import Operation
 

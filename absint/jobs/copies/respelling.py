@@ -16,11 +16,11 @@ from onnx.onnx_pb import GraphProto, ModelProto, TensorShapeProto, TypeProto
 
 from absint.jobs.copies.dialects import ABSINT, Dialect, spelled
 from absint.lattices.terms.expr import Expr, Symbol, sole_atom, symbol
-from absint.lattices.terms.substitution import substitute
+from absint.lattices.terms.normal import substitute
 from absint.lattices.text.dim_params import format_dim_param, is_unknown, read_dim_param
 from absint.lattices.text.escapes import json_text
 from absint.lattices.text.layout import symbol_text
-from absint.lattices.text.printer import format_dim
+from absint.lattices.text.notation import format_dim
 from absint.lattices.text.tokens import is_word, pieces, reads_as_name
 from absint.model.declared_types import dim_text
 from absint.model.definitions import NAMES_KEY, definition_texts, read_texts, write_definitions, write_entry

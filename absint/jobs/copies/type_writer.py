@@ -16,10 +16,10 @@ from absint.lattices.logic.truth import NO, YES
 from absint.lattices.shape import Shape
 from absint.lattices.terms import expr as ex
 from absint.lattices.terms.expr import Dim, Expr, Symbol, expr_of, sole_atom, symbol
-from absint.lattices.terms.substitution import substitute
+from absint.lattices.terms.normal import substitute
 from absint.lattices.text import TextError, format_dim, format_dim_param, parse, read_dim_param
 from absint.lattices.text.naming import Names, Naming
-from absint.lattices.text.printer import Known
+from absint.lattices.text.notation import Known
 from absint.lattices.value import (
     BOTTOM,
     AnyTensor,
@@ -72,7 +72,7 @@ class Writer:
         """Give names to long dims: those that the model has already, then those of documents about the result."""
         texts = analysed.lowered.definition_texts
         elements = {text: expr_of(Symbol(text, *s.bounds)) for s, text in self._elements.items()}
-        self._known_symbols = elements
+        self._known_symbols: dict[str, Dim] = {**elements}
         dims = {} if texts.keys() & foreign else read_texts(texts, elements)
         self._kept: Mapping[str, str] = texts if dims else {}
         given = {name: dim for name, dim in dims.items() if isinstance(dim, Expr)}
@@ -176,7 +176,7 @@ class Writer:
         for each in needed:
             if each not in self._readable:
                 text, parts = self._naming.definition(each)
-                dims = {part: dim for part in parts if (dim := self._naming.lookup(part)) is not None}
+                dims: dict[str, Dim] = {p: dim for p in parts if (dim := self._naming.lookup(p)) is not None}
                 try:
                     read = parse(text, Known(dims, self._known_symbols))
                 except TextError:

@@ -16,8 +16,7 @@ from absint.jobs.diffing.numbering import Numbers
 from absint.jobs.diffing.outputs import Compared, inputs, lost
 from absint.jobs.diffing.report import lines, notebook, page
 from absint.jobs.diffing.witness import Both
-from absint.lattices.deadline import DeadlineError
-from absint.lattices.limits import LONG, MEMORY, RLIMIT, Limits
+from absint.lattices.limits import LONG, MEMORY, RLIMIT, DeadlineError, Limits
 from absint.lattices.logic.relation import TRUE, Relation
 from absint.lattices.text.documents import Document, Head
 from absint.lattices.text.forms import NUMERAL, SIZES, Key, Object, by_name, keys_of, kind_of, many, maybe, one_of

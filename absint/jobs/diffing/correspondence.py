@@ -12,7 +12,7 @@ from typing import Final, NamedTuple
 from absint.lattices.dtype import DType
 from absint.lattices.logic.relation import TRUE, Relation, eq
 from absint.lattices.terms.expr import ZERO_EXPR, Dim, Expr, Symbol, expr_of, sole_atom, sub
-from absint.lattices.terms.substitution import substitute
+from absint.lattices.terms.normal import substitute
 from absint.lattices.value import BOTTOM, TOP, AnyTensor, MapOf, OptionalOf, SequenceOf, SparseTensor, Value
 from absint.solution.analysed import Analysed
 

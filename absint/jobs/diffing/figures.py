@@ -12,8 +12,7 @@ from absint.errors import UsageError
 from absint.jobs.diffing.answers import Amount, Figures, Inner, Meaning, Share, Surroundings
 from absint.jobs.diffing.correspondence import Correspondence, form_of, plain
 from absint.jobs.diffing.legality import Grounds
-from absint.lattices.deadline import DeadlineError, on_time, within
-from absint.lattices.limits import Limits
+from absint.lattices.limits import DeadlineError, Limits, on_time, within
 from absint.lattices.logic.relation import conjunction, eq
 from absint.lattices.logic.truth import NO
 from absint.lattices.terms.expr import UNKNOWN_DIM, Dim, Expr, const, sub

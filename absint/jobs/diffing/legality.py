@@ -13,8 +13,7 @@ from absint.jobs.diffing.answers import Apart, Contracts, Evidence, Unmet
 from absint.jobs.diffing.correspondence import Correspondence, plain_relation
 from absint.jobs.diffing.numbering import Numbers
 from absint.jobs.diffing.witness import Both, Side
-from absint.lattices.deadline import DeadlineError, within
-from absint.lattices.limits import Limits
+from absint.lattices.limits import DeadlineError, Limits, within
 from absint.lattices.logic.relation import FALSE, TRUE, Relation, ge
 from absint.lattices.logic.truth import NO
 from absint.lattices.text.escapes import format_sizes

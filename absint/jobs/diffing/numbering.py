@@ -20,7 +20,7 @@ from absint.jobs.diffing.witness import Side
 from absint.jobs.freezing.rewriting import defined, rename_captured
 from absint.lattices.logic.relation import FALSE, TRUE
 from absint.lattices.terms.expr import Dim, Expr, Symbol, sole_atom
-from absint.lattices.terms.substitution import substitute
+from absint.lattices.terms.normal import substitute
 from absint.lattices.value import BOTTOM, TOP, Tensor, Value
 from absint.model.protos import bodies, domain_of, graphs, graphs_in
 from absint.model.schemas import since

@@ -15,7 +15,7 @@ from absint.jobs.diffing.correspondence import Correspondence, Form, Pair, both,
 from absint.jobs.diffing.legality import Grounds
 from absint.jobs.diffing.numbering import Numbers, over_first
 from absint.jobs.diffing.witness import Both, Seen
-from absint.lattices.deadline import DeadlineError
+from absint.lattices.limits import DeadlineError
 from absint.lattices.logic.relation import Relation, eq
 from absint.lattices.terms.expr import MAX_DIM, Dim, Expr
 from absint.lattices.text.escapes import format_sizes

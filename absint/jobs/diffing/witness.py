@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Final, Literal, NamedTuple
 
 from absint.errors import AbsintError
 from absint.jobs.diffing.correspondence import Pair, both
-from absint.lattices.deadline import remaining
+from absint.lattices.limits import remaining
 from absint.questions.sizes.checking import Judge
 from absint.questions.sizes.start import Sizes
 from absint.solution.analysed import Analysed

@@ -13,8 +13,8 @@ import numpy as np
 from absint.lattices.logic.relation import FALSE, TRUE, Relation
 from absint.lattices.logic.truth import YES
 from absint.lattices.terms.expr import Dim, Expr, Symbol, add, const, mul, sub, symbol
+from absint.lattices.terms.normal import Substitution
 from absint.lattices.terms.polynomials import exact_quotient
-from absint.lattices.terms.substitution import Substitution
 from absint.solver.candidates import alone, coprime
 
 if TYPE_CHECKING:

@@ -12,7 +12,7 @@ from math import prod
 from typing import TYPE_CHECKING, Final
 
 from absint.lattices.terms.expr import Expr
-from absint.lattices.terms.real import Real
+from absint.lattices.terms.normal import Real
 from absint.lattices.value import Tensor, Value
 from absint.program.steps import LOWERED, LoopExit
 

@@ -22,8 +22,7 @@ from absint.lattices.logic.relation import FALSE, TRUE, Relation
 from absint.lattices.records import changed
 from absint.lattices.shape import Shape
 from absint.lattices.terms.expr import Dim, Expr, Symbol, const, symbol
-from absint.lattices.terms.real import Real
-from absint.lattices.terms.substitution import substitute
+from absint.lattices.terms.normal import Real, substitute
 from absint.lattices.value import BOTTOM, Tensor, Value, map_tensors
 from absint.model.dtypes import numpy_dtype
 from absint.program.limits import CHECK

@@ -22,7 +22,7 @@ from absint.jobs.freezing.rewriting import INITIALISERS_ALONE, Rewritten, copied
 from absint.jobs.freezing.sizes import FixedSizes, fix, redeclared
 from absint.lattices.logic.relation import Relation
 from absint.lattices.terms.expr import Expr, const
-from absint.lattices.terms.substitution import substitute
+from absint.lattices.terms.normal import substitute
 from absint.lattices.text import format_dim_param, read_dim_param
 from absint.lattices.text.escapes import format_sizes
 from absint.lattices.value import OptionalOf, Tensor, Value

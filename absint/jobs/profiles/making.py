@@ -11,11 +11,10 @@ from typing import Final, TypeAlias
 from absint.errors import UsageError
 from absint.jobs.profiles.boxes import Boxes, ends_of, inside, legal_corners, steps_of
 from absint.jobs.profiles.profile import Box3, InputProfile, Profile, Sizes3, spelled
-from absint.lattices.deadline import DeadlineError, within
-from absint.lattices.limits import LONG, Limits
+from absint.lattices.limits import LONG, DeadlineError, Limits, within
 from absint.lattices.logic.relation import Relation, ge, le
 from absint.lattices.terms.expr import Dim, Expr, expr_of
-from absint.lattices.terms.substitution import substitute
+from absint.lattices.terms.normal import substitute
 from absint.lattices.text.escapes import format_sizes, plain
 from absint.lattices.value import Tensor
 from absint.questions.limits import checked

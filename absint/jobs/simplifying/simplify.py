@@ -23,8 +23,7 @@ from absint.jobs.simplifying.body import Setting
 from absint.jobs.simplifying.graphs import walked
 from absint.jobs.simplifying.knowledge import Known
 from absint.jobs.simplifying.shape_nodes import named, shape_nodes
-from absint.lattices.deadline import DeadlineError
-from absint.lattices.limits import LONG
+from absint.lattices.limits import LONG, DeadlineError
 from absint.lattices.text.sheets import plural
 from absint.model.inference import Outline
 from absint.model.load import outlined_copy, with_outline

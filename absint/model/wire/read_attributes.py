@@ -9,8 +9,8 @@ from math import prod
 from typing import Final, TypeAlias
 
 from absint.lattices.contents import MAX_ELEMENTS
-from absint.lattices.speed import is_on
-from absint.lattices.terms.kept import Kept
+from absint.lattices.limits import takes_shortcuts
+from absint.lattices.terms.intern import Kept
 from absint.model.wire import kinds
 from absint.model.wire.fields import (
     DELIMITED,
@@ -91,7 +91,7 @@ def _new_tail(data: Content, found: Sequence[Field], depth: int, read_graph: Rea
 
 
 def _attribute(data: Content, field: Field, depth: int, read_graph: ReadGraph) -> Attribute:
-    is_short = field.end - field.start <= MAX_TAIL and is_on()
+    is_short = field.end - field.start <= MAX_TAIL and takes_shortcuts()
     found = _usual(data[field.start : field.end], depth) if is_short else None
     return found or read_attribute(data, ((field.start, field.end),), depth, read_graph)
 

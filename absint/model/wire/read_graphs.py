@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Final
 
-from absint.lattices.terms.kept import Kept
+from absint.lattices.terms.intern import Kept
 from absint.model.wire.fields import (
     DELIMITED,
     MAX_DEPTH,

@@ -11,9 +11,9 @@ from math import prod
 from typing import Final
 
 from absint.lattices.contents import MAX_ELEMENTS
+from absint.lattices.limits import takes_shortcuts
 from absint.lattices.records import NamedTuple
-from absint.lattices.speed import is_on
-from absint.lattices.terms.kept import Kept
+from absint.lattices.terms.intern import Kept
 from absint.model.lengths import size_in_bytes
 from absint.model.wire.fields import (
     DELIMITED,
@@ -91,7 +91,7 @@ _HEADS: Final[Kept[bytes, _Head]] = Kept(MAX_KEPT)
 
 def read_tensor(data: Content, parts: Parts, depth: int) -> Tensor:
     """A tensor without what is large in it."""
-    if len(parts) == 1 and depth < MAX_DEPTH and is_on() and not isinstance(data, Sliced):
+    if len(parts) == 1 and depth < MAX_DEPTH and takes_shortcuts() and not isinstance(data, Sliced):
         start, end = parts[0]
         head = _HEAD.match(data, start, end)
         if head is not None:

@@ -6,8 +6,8 @@ from collections.abc import Iterable, Iterator, Sequence
 from typing import Final, overload
 
 from absint.errors import ModelError
-from absint.lattices.speed import is_on
-from absint.lattices.terms.kept import Kept
+from absint.lattices.limits import takes_shortcuts
+from absint.lattices.terms.intern import Kept
 from absint.model.wire.fields import (
     DELIMITED,
     LARGE,
@@ -85,7 +85,7 @@ def read_infos(data: Content, places: Iterable[Extent], depth: int) -> list[Valu
 
 
 def _info(content: bytes, depth: int) -> ValueInfo:
-    return (_usual(content) if depth < SHALLOW and is_on() else None) or _any(content, depth)
+    return (_usual(content) if depth < SHALLOW and takes_shortcuts() else None) or _any(content, depth)
 
 
 def _usual(content: bytes) -> ValueInfo | None:

@@ -27,8 +27,8 @@ from absint.lattices.contents import MAX_ELEMENTS
 from absint.lattices.dtype import DType
 from absint.lattices.logic.relation import eq
 from absint.lattices.shape import Shape, shape_of
+from absint.lattices.terms.atoms import SymbolKind
 from absint.lattices.terms.expr import Dim, Expr, Symbol, const, expr_of
-from absint.lattices.terms.kinds import SymbolKind
 from absint.lattices.value import TOP, Tensor, Value
 from absint.model import schemas
 from absint.model.initialisers import dtype_of

@@ -24,7 +24,7 @@ from absint.lattices.contents import Element
 from absint.lattices.logic.relation import Relation
 from absint.lattices.terms.expr import Dim, Symbol
 from absint.lattices.terms.interval import Interval
-from absint.lattices.terms.real import Real
+from absint.lattices.terms.normal import Real
 from absint.lattices.value import Tensor, Value
 from absint.solver.smtlib import quote
 from absint.solver.translate import Translator

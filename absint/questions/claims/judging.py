@@ -14,7 +14,7 @@ from absint.diagnostics import Diagnostic, Severity
 from absint.lattices.logic.relation import FALSE, TRUE, UNKNOWN_RELATION
 from absint.lattices.logic.truth import NO
 from absint.lattices.terms.expr import Dim, Expr
-from absint.lattices.terms.substitution import substitute
+from absint.lattices.terms.normal import substitute
 from absint.lattices.text.escapes import format_sizes
 from absint.model.declared_types import problem
 from absint.program.declarations import Declaration

@@ -17,8 +17,7 @@ from absint.diagnostics import Severity
 from absint.lattices.logic.relation import FALSE, TRUE, UNKNOWN_RELATION, Relation, conjunction, ge, negation
 from absint.lattices.logic.truth import NO
 from absint.lattices.terms.expr import Dim, Expr, Symbol, const
-from absint.lattices.terms.normal import sole_atom
-from absint.lattices.terms.substitution import substitute
+from absint.lattices.terms.normal import sole_atom, substitute
 from absint.lattices.value import Tensor, Value
 from absint.program.steps import LoopBody, LoopHead, ScanHead
 from absint.questions.claims.claims import Claim, Effort, Finding, Judgement, Observed, Sizes, Verdicts

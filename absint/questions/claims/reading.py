@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING
 from absint.lattices.logic.relation import FALSE, TRUE, UNKNOWN_RELATION, Relation, eq
 from absint.lattices.records import NamedTuple
 from absint.lattices.terms.expr import UNKNOWN_SIZE, Dim, Expr, const, symbol
-from absint.lattices.terms.substitution import substitute, substitute_names
+from absint.lattices.terms.normal import substitute, substitute_names
 from absint.lattices.text.dim_params import is_unknown, read_dim_param
 from absint.lattices.value import BOTTOM, TOP, AnyTensor, OptionalOf, SequenceOf, Value
 from absint.model.declared_types import FIELDS, dim_text, problem

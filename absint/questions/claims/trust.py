@@ -15,9 +15,9 @@ from absint.lattices.dtype import DType
 from absint.lattices.logic.relation import TRUE, eq, negation
 from absint.lattices.records import changed
 from absint.lattices.shape import Shape
+from absint.lattices.terms.atoms import SymbolKind
 from absint.lattices.terms.expr import UNKNOWN_SIZE, Dim, Expr
-from absint.lattices.terms.kinds import SymbolKind
-from absint.lattices.terms.substitution import substitute
+from absint.lattices.terms.normal import substitute
 from absint.lattices.text.escapes import excerpt
 from absint.lattices.text.nearest import did_you_mean
 from absint.lattices.value import TOP, Tensor, Value

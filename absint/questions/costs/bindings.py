@@ -8,10 +8,10 @@ from typing import Final
 from absint.analyses.liveness import Region
 from absint.errors import UsageError
 from absint.lattices.logic.relation import Relation
+from absint.lattices.terms.atoms import SymbolKind
 from absint.lattices.terms.evaluation import values_of
 from absint.lattices.terms.expr import UNKNOWN_SIZE, Dim, Expr, Symbol, UndefinedError
-from absint.lattices.terms.kinds import SymbolKind
-from absint.lattices.terms.substitution import substitute
+from absint.lattices.terms.normal import substitute
 from absint.shapes.names import more_names
 from absint.shapes.sizes import check_number, known_names
 from absint.solution.analysed import Analysed

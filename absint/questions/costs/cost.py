@@ -21,7 +21,7 @@ from absint.lattices.dtype import DType
 from absint.lattices.logic.piecewise import product_settled
 from absint.lattices.logic.relation import Relation
 from absint.lattices.terms.expr import ONE_EXPR, ZERO_EXPR, Dim, Expr, Symbol
-from absint.lattices.terms.substitution import substitute
+from absint.lattices.terms.normal import substitute
 from absint.lattices.text.escapes import excerpt, format_sizes
 from absint.lattices.text.naming import Names, Naming
 from absint.lattices.text.sheets import Line, Part, Sheet, Table, defined, plural

@@ -19,8 +19,8 @@ from typing import Final, NamedTuple
 from absint.lattices.terms.evaluation import values_of
 from absint.lattices.terms.expr import Atom, Dim, Expr, Monomial, Symbol, expr_of, polynomial, product, sub
 from absint.lattices.terms.interval import Interval
-from absint.lattices.terms.sign import nonneg
-from absint.lattices.terms.substitution import substitute
+from absint.lattices.terms.normal import substitute
+from absint.lattices.terms.polynomials import nonneg
 from absint.questions.costs.bindings import symbols_of
 from absint.solver.candidates import alone, drawn, equal, fitted
 

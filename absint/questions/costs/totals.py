@@ -28,9 +28,8 @@ from absint.lattices.terms.expr import (
     product,
     sub,
 )
-from absint.lattices.terms.normal import exact_quotient, floordiv, maximum
-from absint.lattices.terms.sign import nonneg
-from absint.lattices.terms.substitution import substitute
+from absint.lattices.terms.normal import exact_quotient, floordiv, maximum, substitute
+from absint.lattices.terms.polynomials import nonneg
 from absint.questions.costs.bindings import Environment, symbols_of
 
 # The sum and the maximum, over all iterations of a loop, of a term over the iteration number.

@@ -13,9 +13,9 @@ from typing import Final, NamedTuple, TypeVar
 from absint.lattices.contents import OPAQUE, Element, element_symbols
 from absint.lattices.logic.facts import NO_FACTS, Facts
 from absint.lattices.logic.relation import Relation, boolean
+from absint.lattices.terms.atoms import INTERNAL, SymbolKind
 from absint.lattices.terms.expr import NATURAL, Expr, Symbol, expr_of
-from absint.lattices.terms.kinds import INTERNAL, SymbolKind
-from absint.lattices.terms.real import Real
+from absint.lattices.terms.normal import Real
 from absint.lattices.value import Value
 from absint.program.operations import Operation
 from absint.program.steps import Operand

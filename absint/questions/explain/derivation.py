@@ -8,9 +8,9 @@ from typing import Final, NamedTuple
 
 from absint.lattices.contents import OPAQUE, Element, element_symbols, replace_in
 from absint.lattices.logic.relation import TRUE
+from absint.lattices.terms.atoms import SymbolKind
 from absint.lattices.terms.expr import Dim, Expr, Symbol, expr_of, sub
-from absint.lattices.terms.kinds import SymbolKind
-from absint.lattices.terms.substitution import substitute
+from absint.lattices.terms.normal import substitute
 from absint.lattices.value import BOTTOM, AnyTensor, Tensor, Value
 from absint.program.nodes import Node
 from absint.program.steps import ABSENT, IfJoin, LoopBody, LoopExit, LoopHead, Operand, ScanExit, ScanHead, ScanSettings

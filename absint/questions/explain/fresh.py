@@ -10,11 +10,10 @@ from typing import Final, Literal
 from absint.lattices.contents import Element, element_symbols
 from absint.lattices.logic.formula import Comparison
 from absint.lattices.logic.relation import Relation
+from absint.lattices.terms.atoms import SymbolKind
 from absint.lattices.terms.expr import Dim, Expr, Symbol, add, const, expr_of, sole_atom, sub
 from absint.lattices.terms.interval import Interval
-from absint.lattices.terms.kinds import SymbolKind
-from absint.lattices.terms.normal import maximum, minimum
-from absint.lattices.terms.substitution import substitute
+from absint.lattices.terms.normal import maximum, minimum, substitute
 from absint.program.nodes import Node
 from absint.questions.explain.places import BY_CALLEE, BY_DATA, Coordinate, count_of, numbers_of, why_open
 from absint.solution.analysed import Analysed

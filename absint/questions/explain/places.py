@@ -10,7 +10,7 @@ from absint.lattices.logic.relation import Relation
 from absint.lattices.shape import Shape
 from absint.lattices.starred import place as place_of
 from absint.lattices.terms.expr import Dim, Expr, Unknown
-from absint.lattices.terms.real import Real
+from absint.lattices.terms.normal import Real
 from absint.lattices.text.escapes import plain
 from absint.lattices.value import TOP, AnyTensor, Container, SequenceOf, SparseTensor, Tensor, Value
 from absint.program.operations import Operation

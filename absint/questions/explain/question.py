@@ -11,9 +11,9 @@ from absint.lattices.logic.facts import Facts
 from absint.lattices.logic.relation import TRUE, UNKNOWN_RELATION, Relation
 from absint.lattices.logic.truth import YES
 from absint.lattices.shape import Shape
+from absint.lattices.terms.atoms import SymbolKind
 from absint.lattices.terms.expr import Dim, Symbol, expr_of
-from absint.lattices.terms.kinds import SymbolKind
-from absint.lattices.terms.substitution import substitute
+from absint.lattices.terms.normal import substitute
 from absint.lattices.value import BOTTOM, TOP, AnyTensor, Tensor
 from absint.program.nodes import Node, Path
 from absint.program.steps import ABSENT, Operand

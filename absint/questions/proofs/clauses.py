@@ -6,14 +6,14 @@ from collections.abc import Mapping, Sequence
 from itertools import chain, islice, pairwise
 from typing import Final, NamedTuple, cast
 
-from absint.lattices.deadline import DeadlineError, within
+from absint.lattices.limits import DeadlineError, within
 from absint.lattices.logic.facts import Facts
 from absint.lattices.logic.relation import TRUE, Relation, ge
 from absint.lattices.logic.truth import YES
 from absint.lattices.terms.expr import Expr, Symbol, expr_of
 from absint.lattices.text.escapes import format_sizes, plain
 from absint.lattices.text.naming import Names
-from absint.lattices.text.printer import form_of
+from absint.lattices.text.notation import form_of
 from absint.solution.relations import brief
 from absint.solver.candidates import USUAL, combined, equal
 from absint.solver.constraints import Constraint, ConstraintSet, meets

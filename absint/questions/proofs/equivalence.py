@@ -8,11 +8,10 @@ from functools import partial
 from itertools import combinations
 from typing import Any, Final, Generic, Literal, NamedTuple, TypeVar
 
-from absint.lattices.deadline import DeadlineError, on_time, within
-from absint.lattices.limits import Limits
+from absint.lattices.limits import DeadlineError, Limits, on_time, within
 from absint.lattices.shape import Shape
 from absint.lattices.terms.expr import Dim, Expr
-from absint.lattices.terms.substitution import substitute
+from absint.lattices.terms.normal import substitute
 from absint.lattices.text.documents import Document, Head
 from absint.lattices.text.forms import NUMERAL, Key, Object, keys_of, kind_of, many
 from absint.lattices.text.naming import Names, Naming

@@ -7,7 +7,7 @@ from math import prod
 from typing import Final, Literal
 
 from absint.errors import AbsintError, UsageError
-from absint.lattices.deadline import DeadlineError, remaining
+from absint.lattices.limits import DeadlineError, remaining
 from absint.lattices.logic.relation import FALSE, Relation
 from absint.lattices.terms.expr import Dim
 from absint.lattices.text import TextError, parse_relation

@@ -10,13 +10,11 @@ from types import MappingProxyType
 from typing import Final, NamedTuple
 
 from absint.errors import UsageError
-from absint.lattices.deadline import DeadlineError, within
-from absint.lattices.limits import Limits
-from absint.lattices.logic.definedness import undivided
-from absint.lattices.logic.relation import TRUE, UNKNOWN_RELATION, Relation, conjunction
+from absint.lattices.limits import DeadlineError, Limits, within
+from absint.lattices.logic.relation import TRUE, UNKNOWN_RELATION, Relation, conjunction, undivided
 from absint.lattices.logic.truth import NO
+from absint.lattices.terms.atoms import INTERNAL, SymbolKind
 from absint.lattices.terms.expr import Dim, Expr, Symbol, expr_of, symbol
-from absint.lattices.terms.kinds import INTERNAL, SymbolKind
 from absint.lattices.terms.shape_variables import ShapeVariable
 from absint.questions.limits import checked
 from absint.questions.proofs.evidence import Evidence, Executions, chosen

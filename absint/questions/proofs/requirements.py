@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 
 from absint.lattices.logic.facts import Facts
 from absint.lattices.logic.relation import FALSE, TRUE, Comparison, Relation, disjunction, negation
-from absint.lattices.logic.single import congruence_of
+from absint.lattices.logic.solving import congruence_of
 from absint.lattices.logic.truth import YES
 from absint.lattices.terms.expr import Symbol
 from absint.lattices.terms.normal import sole_atom

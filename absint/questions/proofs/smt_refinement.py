@@ -12,12 +12,21 @@ from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Final, cast
 
 from absint.lattices.limits import Limits
-from absint.lattices.logic.definedness import defined, truth
 from absint.lattices.logic.facts import Facts
-from absint.lattices.logic.relation import UNKNOWN_RELATION, Relation, conjunction, divisible, eq, ge, negation
+from absint.lattices.logic.relation import (
+    UNKNOWN_RELATION,
+    Relation,
+    conjunction,
+    defined,
+    divisible,
+    eq,
+    ge,
+    negation,
+    truth,
+)
 from absint.lattices.records import NamedTuple
 from absint.lattices.terms.expr import Atom, Expr, Symbol, postorder
-from absint.lattices.terms.kept import Kept
+from absint.lattices.terms.intern import Kept
 from absint.lattices.value import Tensor, Value
 from absint.program.limits import SETTLE
 from absint.shapes.choosing import ResolvedChoices

@@ -20,9 +20,9 @@ from absint.lattices.logic.relation import TRUE, UNKNOWN_RELATION, Relation, cho
 from absint.lattices.shape import TOP_SHAPE, Shape
 from absint.lattices.shape_choice import ShapeChoice
 from absint.lattices.terms.expr import Dim, Expr, Symbol, expr_of
-from absint.lattices.terms.substitution import substitute
+from absint.lattices.terms.normal import substitute
 from absint.lattices.text.nearest import bounded
-from absint.lattices.text.reading import parse, parse_relation
+from absint.lattices.text.notation import parse, parse_relation
 from absint.lattices.text.syntax import Dims, UndecidedError, UnknownRankError, UnresolvedError
 from absint.lattices.text.tokens import TextError
 from absint.lattices.value import BOTTOM, TOP, AnyTensor, MapOf, OptionalOf, SequenceOf, Value

@@ -11,8 +11,7 @@ from math import inf
 from typing import Final
 
 from absint.errors import UsageError
-from absint.lattices.deadline import DeadlineError, within
-from absint.lattices.limits import LONG, Limits
+from absint.lattices.limits import LONG, DeadlineError, Limits, within
 from absint.lattices.logic.facts import Facts
 from absint.lattices.logic.relation import FALSE, TRUE, Relation, ge, le, negation
 from absint.lattices.terms.expr import MAX_DIM

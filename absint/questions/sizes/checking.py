@@ -14,7 +14,7 @@ from absint.lattices.logic.facts import Facts
 from absint.lattices.logic.relation import FALSE, TRUE, Relation, conjunction, disjunction, eq
 from absint.lattices.logic.truth import NO, YES
 from absint.lattices.terms.expr import Dim
-from absint.lattices.terms.real import Real
+from absint.lattices.terms.normal import Real
 from absint.lattices.value import Tensor, Value
 from absint.questions.sizes.outcomes import Check, Discharged, Failure, Outcome
 from absint.shapes.cooperation import NO_ADVICE, Advice, Adviser, in_turns

@@ -11,15 +11,13 @@ from random import Random
 from typing import Final, cast
 
 from absint.errors import UsageError
-from absint.lattices.deadline import DeadlineError, within
-from absint.lattices.limits import LONG, Limits
+from absint.lattices.limits import LONG, DeadlineError, Limits, within
 from absint.lattices.logic.facts import Facts
 from absint.lattices.logic.relation import FALSE, TRUE, Comparison, Relation
 from absint.lattices.logic.truth import NO
 from absint.lattices.terms.expr import MAX_DIM, Dim, Expr, Symbol, const, expr_of, mul, sub
 from absint.lattices.terms.interval import Interval
-from absint.lattices.terms.normal import sole_atom
-from absint.lattices.terms.substitution import substitute
+from absint.lattices.terms.normal import sole_atom, substitute
 from absint.lattices.text.documents import Document
 from absint.lattices.text.escapes import excerpt, format_sizes
 from absint.lattices.text.forms import SIZES, Key, many

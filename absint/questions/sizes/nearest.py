@@ -6,8 +6,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import cached_property
 from typing import Final, NamedTuple
 
-from absint.lattices.deadline import DeadlineError, within
-from absint.lattices.limits import SECONDS, Limits
+from absint.lattices.limits import SECONDS, DeadlineError, Limits, within
 from absint.lattices.logic.facts import Facts
 from absint.lattices.logic.relation import FALSE, Relation, eq, ge, gt, lt
 from absint.lattices.logic.truth import YES

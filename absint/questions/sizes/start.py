@@ -8,8 +8,7 @@ from itertools import islice
 from typing import Final
 
 from absint.errors import UsageError
-from absint.lattices.deadline import DeadlineError, within
-from absint.lattices.limits import Limits
+from absint.lattices.limits import DeadlineError, Limits, within
 from absint.lattices.logic.facts import Facts
 from absint.lattices.logic.relation import Relation
 from absint.lattices.logic.truth import NO

@@ -12,7 +12,7 @@ from absint.lattices.dtype import DType
 from absint.lattices.logic.relation import UNKNOWN_RELATION, Relation, ge
 from absint.lattices.shape import Shape
 from absint.lattices.terms.expr import Dim, Expr
-from absint.lattices.terms.real import Real
+from absint.lattices.terms.normal import Real
 from absint.lattices.value import MapOf, OptionalOf, SequenceOf, Tensor, Value
 from absint.research.obligations.solving import Decision, Gap, Kind, Obligation, Verdict
 from absint.research.specification.contents import elements

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from absint.lattices.logic.relation import Comparison, Relation
+from absint.lattices.terms.atoms import SymbolKind
 from absint.lattices.terms.expr import Dim, Expr, Symbol, const, expr_of, mul, sub
-from absint.lattices.terms.kinds import SymbolKind
 from absint.program.lowered import Lowered
 from absint.shapes.choosing import ResolvedChoices
 from absint.shapes.cooperation import Advice

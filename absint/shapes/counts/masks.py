@@ -18,7 +18,7 @@ from absint.lattices.contents import Element
 from absint.lattices.dtype import INTEGER_RANGES, DType
 from absint.lattices.logic.relation import FALSE, TRUE
 from absint.lattices.terms.expr import ONE_EXPR, Dim, Expr, product
-from absint.lattices.terms.real import Real
+from absint.lattices.terms.normal import Real
 from absint.lattices.value import Tensor
 from absint.shapes.counts.numbering import Numbering
 from absint.transfer.traits import RESHAPING

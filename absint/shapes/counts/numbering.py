@@ -14,7 +14,7 @@ from absint.lattices.contents import Contents
 from absint.lattices.dtype import DType
 from absint.lattices.logic.relation import UNKNOWN_RELATION, Relation
 from absint.lattices.terms.expr import Expr
-from absint.lattices.terms.real import Real
+from absint.lattices.terms.normal import Real
 from absint.lattices.value import Tensor, Value
 from absint.program.graph import Program
 from absint.program.operations import Operation

@@ -15,8 +15,8 @@ from math import lcm
 from typing import Final, NamedTuple
 
 from absint.lattices.logic.relation import Relation, eq, le
+from absint.lattices.terms.atoms import SymbolKind
 from absint.lattices.terms.expr import ZERO_EXPR, Dim, Expr, Symbol, mul, product
-from absint.lattices.terms.kinds import SymbolKind
 from absint.lattices.value import SequenceOf, Tensor, Value
 from absint.program.graph import Program
 from absint.program.operations import Operation

@@ -14,8 +14,8 @@ from absint.lattices.logic.relation import ge, ite
 from absint.lattices.ramp import NO_RAMPS
 from absint.lattices.shape import TOP_SHAPE, Shape, shape_of
 from absint.lattices.starred import with_axes
+from absint.lattices.terms.atoms import SymbolKind
 from absint.lattices.terms.expr import MAX_DIM, UNKNOWN_SIZE, Dim, Expr, Symbol, Unknown, const, expr_of
-from absint.lattices.terms.kinds import SymbolKind
 from absint.lattices.terms.shape_variables import ShapeVariable
 from absint.lattices.value import BOTTOM, TOP, AnyTensor, SparseTensor, Tensor, Value, map_tensors
 from absint.program.steps import LoopBody

@@ -28,8 +28,7 @@ from typing import Final
 
 from absint.lattices.logic.relation import Relation, eq, ge, ite
 from absint.lattices.terms.expr import ZERO_EXPR, Dim, Expr, Symbol, add, const, expr_of, sub
-from absint.lattices.terms.normal import floordiv, maximum, minimum, mod
-from absint.lattices.terms.substitution import substitute
+from absint.lattices.terms.normal import floordiv, maximum, minimum, mod, substitute
 from absint.shapes.loops.forms import (
     Delayed,
     Extreme,

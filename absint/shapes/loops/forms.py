@@ -12,9 +12,8 @@ from typing import Final
 
 from absint.lattices.logic.relation import eq, ge, ite
 from absint.lattices.terms.expr import ONE_EXPR, ZERO_EXPR, Atom, Dim, Expr, Symbol, add, const, expr_of, mul, sub
-from absint.lattices.terms.normal import floordiv, maximum, minimum, mod
-from absint.lattices.terms.sign import nonneg
-from absint.lattices.terms.substitution import substitute
+from absint.lattices.terms.normal import floordiv, maximum, minimum, mod, substitute
+from absint.lattices.terms.polynomials import nonneg
 
 # Equality of terms with quotients that always go up exactly, such as i*(i + 1)//2: they are polynomials.
 

@@ -24,8 +24,7 @@ from absint.lattices.logic.relation import (
 )
 from absint.lattices.logic.truth import NO, YES
 from absint.lattices.terms.expr import ONE_EXPR, ZERO_EXPR, Dim, Expr, Symbol, const, expr_of, sub
-from absint.lattices.terms.normal import floordiv, maximum, minimum
-from absint.lattices.terms.substitution import substitute
+from absint.lattices.terms.normal import floordiv, maximum, minimum, substitute
 from absint.lattices.value import Value
 from absint.shapes.branches import condition_of, integer_of
 from absint.shapes.loops.body import BodySymbols

@@ -17,8 +17,8 @@ from absint.lattices.logic.truth import NO, YES
 from absint.lattices.records import NamedTuple
 from absint.lattices.shape import TOP_SHAPE, Shape, shape_of
 from absint.lattices.starred import spliced
+from absint.lattices.terms.atoms import SymbolKind
 from absint.lattices.terms.expr import ONE_EXPR, Dim, Expr, const, mul
-from absint.lattices.terms.kinds import SymbolKind
 from absint.lattices.value import BOTTOM, TOP, SequenceOf, Tensor, Value
 from absint.program.steps import LoopBody, LoopHead, LoopParts, Operand
 from absint.shapes.branches import condition_of

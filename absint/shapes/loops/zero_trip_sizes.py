@@ -16,7 +16,7 @@ from absint.lattices.contents import OPAQUE, element_symbols
 from absint.lattices.dtype import DType
 from absint.lattices.shape import Shape
 from absint.lattices.terms.expr import UNKNOWN_SIZE, Dim, Expr, Unknown, const
-from absint.lattices.terms.kept import Kept
+from absint.lattices.terms.intern import Kept
 from absint.lattices.value import Tensor, Value
 from absint.program.graph import Program
 from absint.program.lowering_control import origin

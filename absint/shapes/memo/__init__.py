@@ -1,4 +1,4 @@
-"""Speed only: `absint.lattices.speed` turns it off, every answer is the same then, and a test says so.
+"""Speed only: `absint.lattices.limits` turns it off, every answer is the same then, and a test says so.
 
 cache        rule results kept across nodes, analyses and models
 known_facts  facts of earlier analyses

@@ -10,11 +10,11 @@ from __future__ import annotations
 from typing import Final
 from weakref import WeakKeyDictionary
 
-from absint.lattices.speed import is_on
-from absint.lattices.terms import kept
+from absint.lattices.limits import takes_shortcuts
+from absint.lattices.terms import intern
 from absint.lattices.terms.intern import release
-from absint.lattices.terms.substitution import Substitution
-from absint.lattices.text import printer
+from absint.lattices.terms.normal import Substitution
+from absint.lattices.text import notation
 from absint.program import shared_prefix
 from absint.program.graph import Program
 from absint.program.operations import INTERNED, Operation
@@ -97,7 +97,7 @@ _MEMOS: Final[WeakKeyDictionary[Program, Memo]] = WeakKeyDictionary()
 
 def memo_of(program: Program) -> Memo | None:
     """The results that serve the program; None while the room is switched off."""
-    if not is_on():
+    if not takes_shortcuts():
         return None
     found = _MEMOS.get(program)
     return _MEMOS.setdefault(program, Memo()) if found is None else found
@@ -110,7 +110,7 @@ def purge() -> None:
     INTERNED.purge()
     SHARED.purge()
     shared_prefix.purge()
-    printer.forget()
-    kept.forget()
+    notation.forget()
+    intern.forget()
     known_facts.forget()
     release()

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from functools import wraps
 from typing import ParamSpec, TypeVar
 
-from absint.lattices.speed import is_on
+from absint.lattices.limits import takes_shortcuts
 
 P = ParamSpec("P")
 R = TypeVar("R")
@@ -22,7 +22,7 @@ def uncollected(work: Callable[P, R]) -> Callable[P, R]:
 
     @wraps(work)
     def run(*args: P.args, **kwargs: P.kwargs) -> R:
-        if not gc.isenabled() or not is_on() or kwargs.get("memoise") is False:
+        if not gc.isenabled() or not takes_shortcuts() or kwargs.get("memoise") is False:
             return work(*args, **kwargs)
         gc.disable()
         try:

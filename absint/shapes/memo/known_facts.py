@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Final
 
+from absint.lattices.limits import takes_shortcuts
 from absint.lattices.logic.facts import Facts
 from absint.lattices.logic.relation import Relation
-from absint.lattices.speed import is_on
 
 MAX_FACTS: Final = 256
 """Most objects that are kept; then all are forgotten."""
@@ -20,7 +20,7 @@ _known: dict[tuple[tuple[Relation, ...], tuple[str, ...]], Facts] = {}
 
 def facts_of(relations: Sequence[Relation], order: Sequence[str] = ()) -> Facts:
     """The facts of these relations. `order` lists symbols by priority (`Facts`)."""
-    if not is_on():
+    if not takes_shortcuts():
         return Facts(relations, order)
     key = tuple(relations), tuple(order)
     found = _known.get(key)

@@ -28,8 +28,7 @@ from absint.lattices.shape import shape_of
 from absint.lattices.terms.expr import UNKNOWN_DIM, Constant, Dim, Expr, postorder
 from absint.lattices.terms.floats import Float
 from absint.lattices.terms.intern import remembered
-from absint.lattices.terms.real import Real
-from absint.lattices.terms.substitution import Substitution
+from absint.lattices.terms.normal import Real, Substitution
 from absint.lattices.value import Tensor, Value
 from absint.program.steps import Operand
 from absint.shapes.summaries import RuleSummary, State

@@ -15,7 +15,7 @@ from typing import Final, NamedTuple
 
 from absint.lattices.dtype import DType
 from absint.lattices.terms.ieee import Format, shortest
-from absint.lattices.terms.real import Real
+from absint.lattices.terms.normal import Real
 from absint.lattices.text.escapes import plain
 from absint.lattices.value import Tensor
 from absint.program.nodes import Node

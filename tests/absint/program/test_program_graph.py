@@ -12,7 +12,7 @@ import pytest
 
 import absint
 from absint.analyses.liveness import LastUses, Regions
-from absint.lattices.speed import switched_off
+from absint.lattices.limits import without_shortcuts
 from absint.program.digraph import ProgramGraph
 from absint.program.steps import LoopBody
 from absint.shapes.analysis import ShapeAnalysis
@@ -166,7 +166,7 @@ def test_transfer_reads_only_what_leads_to_a_node(name: str) -> None:
             return super().transfer(node, Watched(states, reads.setdefault(node, set())))
 
     result = flow(name)
-    with switched_off():
+    with without_shortcuts():
         absint.fixpoint(result.program, Watching(result.program))
     forward = nx.DiGraph((u, v) for u, v, role in result.graph.edges(data="role") if role != "back")
     forward.add_nodes_from(result.graph)

@@ -8,9 +8,9 @@ from pathlib import Path
 import pytest
 
 import absint
+from absint.lattices.limits import without_shortcuts
 from absint.lattices.logic.facts import Facts
 from absint.lattices.logic.relation import Relation, ge
-from absint.lattices.speed import switched_off
 from absint.lattices.terms.expr import symbol
 from absint.shapes.memo import known_facts
 from absint.shapes.memo.known_facts import assuming, facts_of
@@ -63,7 +63,7 @@ def test_the_order_of_symbols_is_part_of_the_key() -> None:
     assert facts_of([relation], ["N"]) is not facts_of([relation])
     assert assuming(facts_of([relation]), relation) is not facts_of([relation])
     assert assuming(facts_of([], ["N"]), relation) is facts_of([relation], ["N"])
-    with switched_off():
+    with without_shortcuts():
         assert facts_of([relation]) is not facts_of([relation])
 
 

@@ -1,4 +1,4 @@
-"""What is there for speed alone can be turned off, and every answer is the same: `absint.lattices.speed`."""
+"""What is there for speed alone can be turned off, and every answer is the same: `absint.lattices.limits`."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import onnx
 import pytest
 
 import absint
-from absint.lattices.speed import switched_off
+from absint.lattices.limits import without_shortcuts
 from absint.lattices.text import arithmetic
 from absint.model.wire import read_attributes, read_tensors, read_types
 from absint.program import shared_prefix
@@ -54,7 +54,7 @@ def test_examples_without_the_room(path: Path) -> None:
     model = onnx.load(path)
     found = answers(model)
     assert answers(model) == found
-    with switched_off():
+    with without_shortcuts():
         assert answers(model) == found
 
 
@@ -62,7 +62,7 @@ def test_examples_without_the_room(path: Path) -> None:
 def test_adversarial_models_without_the_room(name: str) -> None:
     model = MODELS[name].model
     found = answers(model)
-    with switched_off():
+    with without_shortcuts():
         assert answers(model) == found
 
 
@@ -70,7 +70,7 @@ def test_adversarial_models_without_the_room(name: str) -> None:
 def test_control_flow_without_the_room(name: str) -> None:
     model = FLOWS[name]().model
     found = answers(model)
-    with switched_off():
+    with without_shortcuts():
         assert answers(model) == found
 
 
@@ -80,7 +80,7 @@ def test_real_models_by_the_plain_way(name: str) -> None:
     """From the bytes of the file on: with speed off it is read, lowered and analysed by the plain way."""
     content = REAL[name].path.read_bytes()
     found = answers(content)
-    with switched_off():
+    with without_shortcuts():
         assert answers(content) == found
 
 
@@ -97,7 +97,7 @@ def test_plain_ways_are_taken(monkeypatch: pytest.MonkeyPatch) -> None:
     for name, (home, function) in ways.items():
         monkeypatch.setattr(home, function, _told(name, taken, getattr(home, function)))
     content = EXAMPLES[0].read_bytes()
-    with switched_off():
+    with without_shortcuts():
         for _ in range(3):
             absint.analyze(content)
             absint.parse("n * 2 + 1")
@@ -120,7 +120,7 @@ def _told(name: str, taken: set[str], function: Callable[..., object]) -> Callab
 def test_without_the_room_every_rule_is_run() -> None:
     path = EXAMPLES[0]
     for _ in range(2):
-        with switched_off():
+        with without_shortcuts():
             base = absint.analyze(path).base.analysis
         assert base.memo is None
         assert base.applications == sum(node.operation is not None for node in base.nodes)
@@ -132,7 +132,7 @@ def test_without_the_room_no_round_reuses_another() -> None:
     found = absint.analyze(EXAMPLES[0])
     assert len(found.rounds.rounds) > 1
     assert found.last.analysis.first_round is not None
-    with switched_off():
+    with without_shortcuts():
         result = absint.analyze(EXAMPLES[0])
     assert result.last.analysis.first_round is None
     assert result.last.states == found.last.states
@@ -147,7 +147,7 @@ def test_without_the_room_nodes_are_visited_one_by_one(monkeypatch: pytest.Monke
         return transfer(run, node, states)
 
     monkeypatch.setattr(ShapeAnalysis, "transfer", visit)
-    with switched_off():
+    with without_shortcuts():
         result = absint.analyze(EXAMPLES[0], refine=False)
     assert seen == list(range(len(result.nodes)))
     seen.clear()
@@ -159,7 +159,7 @@ def test_garbage_collection_goes_on_without_the_room() -> None:
     collecting = uncollected(gc.isenabled)
     assert gc.isenabled()
     assert not collecting()
-    with switched_off():
+    with without_shortcuts():
         assert collecting()
     assert gc.isenabled()
 

@@ -9,7 +9,7 @@ import pytest
 
 import absint
 from absint import Result
-from absint.lattices.speed import switched_off
+from absint.lattices.limits import without_shortcuts
 from absint.shapes.timings import Timings
 
 
@@ -122,7 +122,7 @@ def test_one_rule_that_runs_again_speaks_for_those_that_pass_its_size_on() -> No
     """`L >= 5` decides `max(L - 3, 1)`, and leaves `max(L - 10, 1)` as it is."""
     result = analysed(CHOICES)
     assert (str(result.shapes["short"]), str(result.shapes["long"])) == ("[L - 3]", "[max(L - 10, 1)]")
-    with switched_off():
+    with without_shortcuts():
         assert analysed(CHOICES).last.states == result.last.states
     assert result.last.analysis.applications == 1
 

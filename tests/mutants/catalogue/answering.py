@@ -42,10 +42,10 @@ MUTANTS: Final[tuple[Mutant, ...]] = (
     mutant(
         "quotients-by-0-are-false",
         "where a comparison divides by zero it is false, and so refuted",
-        "absint.lattices.logic.definedness",
+        "absint.lattices.logic.relation",
         "parts.append(ne(divisor, 0))",
         "parts.append(TRUE)",
-        "str(module('absint.lattices.logic.definedness').falsity(relation('N // M >= 1')))",
+        "str(module('absint.lattices.logic.relation').falsity(relation('N // M >= 1')))",
         TIERS,
     ),
 )

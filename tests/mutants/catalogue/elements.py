@@ -34,7 +34,7 @@ MUTANTS: Final[tuple[Mutant, ...]] = (
     mutant(
         "floor-is-truncation",
         "a cast of the floor of a float is a cast of the float, whatever its sign",
-        "absint.lattices.terms.float_casts",
+        "absint.lattices.terms.normal",
         'if (a.op == "floor" and a.span.lo >= 0)',
         'if (a.op == "floor")',
         f"{TEXT}('int(floor(float32(N)*0.3 - 9.5))').evaluate({{'N': 3}})",
@@ -43,7 +43,7 @@ MUTANTS: Final[tuple[Mutant, ...]] = (
     mutant(
         "raw-cast-in-bounds",
         "what a platform makes of NaN lies where the float does",
-        "absint.lattices.terms.float_casts",
+        "absint.lattices.terms.normal",
         'bounds = limits if op != "int" else _inside(a, limits)',
         "bounds = _inside(a, limits)",
         f"{TEXT}('int64(float32(N)*(1/float32(M)))').bounds",

@@ -17,7 +17,7 @@ MUTANTS: Final[tuple[Mutant, ...]] = (
     mutant(
         "broadcast-is-max",
         "two sizes that broadcast give the larger one: 0 against 1 is 1",
-        "absint.lattices.terms.normal",
+        "absint.lattices.terms.extremes",
         'return expr_of(atom("broadcast", args, _hull(args)))',
         "from absint.lattices.terms.extremes import maximum; return maximum(*args)",
         "broadcast(Dim('N'), Dim('M'))",
@@ -35,7 +35,7 @@ MUTANTS: Final[tuple[Mutant, ...]] = (
     mutant(
         "broadcast-drops-0",
         "a size 0 gives way to the other one, as a 1 does",
-        "absint.lattices.terms.normal",
+        "absint.lattices.terms.extremes",
         "elif d is not ONE_EXPR:",
         "elif d is not ONE_EXPR and d != 0:",
         "broadcast(Dim('N'), 0)",

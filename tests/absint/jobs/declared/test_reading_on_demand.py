@@ -11,7 +11,7 @@ from onnx import TensorProto, TypeProto, helper
 
 import absint
 from absint.errors import ModelError
-from absint.lattices.terms.kept import Kept
+from absint.lattices.terms.intern import Kept
 from absint.lattices.text import dim_params
 from absint.model import declared_types
 

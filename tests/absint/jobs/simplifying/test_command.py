@@ -12,7 +12,7 @@ from onnx import numpy_helper, parser
 
 import absint
 from absint.cli import run
-from absint.lattices.deadline import DeadlineError
+from absint.lattices.limits import DeadlineError
 from absint.show.simplifying import of_runs
 from absint.show.text import Line
 

@@ -13,7 +13,7 @@ import pytest
 
 import absint
 from absint.cli import run
-from absint.lattices.deadline import DeadlineError, on_time, remaining, within
+from absint.lattices.limits import DeadlineError, on_time, remaining, within
 from absint.lattices.logic.facts import Facts
 from absint.lattices.text import parse_relation
 from absint.questions.proofs.proof import Verdict

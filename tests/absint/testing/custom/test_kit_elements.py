@@ -14,7 +14,7 @@ from absint.lattices.contents import Contents
 from absint.lattices.dtype import DType
 from absint.lattices.ramp import ramp
 from absint.lattices.terms.expr import const
-from absint.lattices.terms.real import Real
+from absint.lattices.terms.normal import Real
 from absint.lattices.value import OptionalOf, SequenceOf, Value, without_elements
 from absint.testing import Arg, Case, check_rule, sizes
 from absint.transfer.application import apply

@@ -1,23 +1,85 @@
-"""Printing dims and relations; `absint.lattices.text` is the public entry.
+"""The notation of dims and relations, read and printed; `absint.lattices.text` is the public entry.
 
-Each expression is laid out once, as a `Form` that shares the forms of its operands; short texts are kept with it.
-Stacks are explicit, so depth is no limit.
+Usual texts are read here, or by `arithmetic`; only others need a parser. Each expression is laid out once, as a `Form`
+that shares the forms of its operands; short texts are kept with it. Stacks are explicit, so depth is no limit.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
-from typing import Final, cast
+from collections import ChainMap
+from collections.abc import Iterable, Mapping
+from typing import TYPE_CHECKING, Final, cast
 from weakref import WeakKeyDictionary
 
+from absint.lattices.limits import takes_shortcuts
 from absint.lattices.logic.relation import Relation
 from absint.lattices.records import NamedTuple
 from absint.lattices.terms.atoms import Operand as Term
-from absint.lattices.terms.expr import Dim, Expr, Symbol, sole_atom, symbol
+from absint.lattices.terms.expr import UNKNOWN_DIM, Dim, Expr, Symbol, sole_atom, symbol
 from absint.lattices.terms.floats import Float
 from absint.lattices.text.layout import Operand, Piece, Shown, laid_out, symbol_text
-from absint.lattices.text.reading import parse
-from absint.lattices.text.tokens import TextError, reads_as_name, tokens
+from absint.lattices.text.tokens import MAX_TEXT, TextError, reads_as_name, tokens
+
+if TYPE_CHECKING:
+    from absint.lattices.text.parser import Parser
+    from absint.lattices.text.syntax import Names, References
+
+
+def parse(text: str, names: Names = None, references: References | None = None, *, total: bool = False) -> Dim:
+    """The dim that a text denotes.
+
+    A text without any operator is a number or a name ("batch size" too); `?` is the unknown dim. With `names`, only
+    these names are allowed; a mapping gives the dim that each stands for. With `references`, `X[1]` and the like denote
+    dims of the values that it knows, and no text denotes the unknown dim.
+
+    `broadcast(a, b)` is the size of a value that some node has computed; it has no value where a and b do not
+    broadcast. In a `total` text, and with `references`, it is the first operand that is not 1, whether they broadcast
+    or not. Raises TextError, which points at the column, for any other text, and for one beyond a limit.
+    """
+    whole = text.strip()
+    if whole == "?" and references is None:
+        return UNKNOWN_DIM
+    if reads_as_name(whole) and (names is None or whole in names) and (references is None or whole not in references):
+        return names[whole] if isinstance(names, Mapping) else symbol(whole)
+    if names is None and references is None and len(text) <= MAX_TEXT and takes_shortcuts():
+        from absint.lattices.text.arithmetic import Arithmetic
+
+        found = Arithmetic(text, total=total).dim()
+        if found is not None:
+            return found
+    return _parser(text, names, references, relation=False, total=total).dim()
+
+
+def parse_relation(
+    text: str,
+    names: Names = None,
+    references: References | None = None,
+    *,
+    total: bool = False,
+    divisors: list[Expr] | None = None,
+) -> Relation:
+    """The relation that a text denotes: `seq % 8 == 0`, `0 <= N <= 7`, `N in {1, 64}`, `c -> M == N`.
+
+    A name in the place of a condition is a boolean symbol. With `references`, relations over values are read too: `X[1]
+    == Z[0] + 2`, `shape(X) == shape(Z)`, `shape(X) == [N, 3]`, `size(X) == size(Z)`, `rank(X) == 4`. `total` is as for
+    `parse`; the divisors in the text are added to `divisors`. Raises TextError, which points at the column, for any
+    other text, and for one beyond a limit.
+    """
+    parser = _parser(text, names, references, relation=True, total=total)
+    relation = parser.relation()
+    if divisors is not None:
+        divisors += parser.divisors
+    return relation
+
+
+def _parser(text: str, names: Names, references: References | None, relation: bool, total: bool) -> Parser:
+    if references is None:
+        from absint.lattices.text.parser import Parser
+
+        return Parser(text, names, relation, total)
+    from absint.lattices.text.reference_parser import ReferenceParser
+
+    return ReferenceParser(text, names, references, relation)
 
 
 class PrintedPart(NamedTuple):
@@ -159,7 +221,7 @@ def read_definitions(texts: Mapping[str, str], symbols: Mapping[str, Dim] | None
             continue
         wanted = [used for used in _names(texts[name]) if used in texts and used not in found]
         if not wanted:
-            found[pending.pop()] = parse(texts[name], Known(found, symbols or {}))
+            found[pending.pop()] = parse(texts[name], Known(found, {**(symbols or {})}))
             open_.pop(name, None)
             continue
         open_[name] = None
@@ -173,21 +235,11 @@ def _names(text: str) -> dict[str, None]:
     return dict.fromkeys(token.text for token in tokens(text) if token.kind == "name")
 
 
-class Known(Mapping[str, Dim]):
+class Known(ChainMap[str, Dim]):
     """The dims that names in a definition stand for. Every name is known."""
 
-    def __init__(self, found: Mapping[str, Dim], symbols: Mapping[str, Dim]) -> None:
-        self._found, self._symbols = found, symbols
-
-    def __getitem__(self, name: str) -> Dim:
-        dim = self._found.get(name)
-        return self._symbols.get(name, symbol(name)) if dim is None else dim
+    def __missing__(self, name: str) -> Dim:
+        return symbol(name)
 
     def __contains__(self, name: object) -> bool:
         return True
-
-    def __iter__(self) -> Iterator[str]:
-        return iter({**self._symbols, **self._found})
-
-    def __len__(self) -> int:
-        return len({**self._symbols, **self._found})
